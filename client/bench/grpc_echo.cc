@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "client/bench/loopback_certificate.h"
 #include "client/bench/workload.h"
 #include "core/base/malloc_tuning.h"
 #include "core/base/status_macros.h"
@@ -112,12 +114,14 @@ bool ReceiveBytes(v1::TransferService::Stub& stub, uint64_t size) {
   return reader->Finish().ok() && received >= size;
 }
 
-std::shared_ptr<grpc::Channel> ConnectionOfItsOwn(const std::string& address) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
-                                   arguments);
+std::shared_ptr<grpc::ServerCredentials> TlsCredentials(
+    const LoopbackCertificate& certificate) {
+  grpc::SslServerCredentialsOptions options;
+  options.pem_key_cert_pairs = {{certificate.key, certificate.certificate}};
+  return grpc::SslServerCredentials(options);
 }
+
+constexpr absl::string_view kEndOfCertificate = "-----END CERTIFICATE-----";
 
 }  // namespace
 
@@ -136,12 +140,18 @@ absl::Status ServeGrpcEcho() {
   builder.RegisterService(&service);
   ByteService bytes;
   builder.RegisterService(&bytes);
-  int port = 0;
+  int tcp_port = 0;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
-                           &port);
+                           &tcp_port);
+  HOLDFAST_ASSIGN_OR_RETURN(const auto certificate,
+                            LoopbackCertificate::Make());
+  int tls_port = 0;
+  builder.AddListeningPort("127.0.0.1:0", TlsCredentials(certificate),
+                           &tls_port);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server != nullptr) {
-    std::printf("unix:%s\n127.0.0.1:%d\n", socket.c_str(), port);
+    std::printf("unix:%s\n127.0.0.1:%d\n127.0.0.1:%d\n%s", socket.c_str(),
+                tcp_port, tls_port, certificate.certificate.c_str());
     std::fflush(stdout);
     while (std::getchar() != EOF) {
     }
@@ -156,12 +166,28 @@ absl::StatusOr<std::unique_ptr<GrpcEcho>> GrpcEcho::Start() {
   HOLDFAST_ASSIGN_OR_RETURN(auto server, BenchProcess::Start({"--echo"}));
   const std::string address = server->ReadLine();
   if (address.empty()) return Broken();
-  std::string tcp_address = server->ReadLine();
-  std::unique_ptr<GrpcEcho> echo(
-      new GrpcEcho(std::move(server), std::move(tcp_address)));
+  std::unique_ptr<GrpcEcho> echo(new GrpcEcho(std::move(server)));
+  echo->tcp_address_ = echo->server_->ReadLine();
+  echo->tls_address_ = echo->server_->ReadLine();
+  for (std::string line = "-"; !line.empty() && line != kEndOfCertificate;) {
+    line = echo->server_->ReadLine();
+    absl::StrAppend(&echo->certificate_, line, "\n");
+  }
   echo->stub_ = v1::CommandService::NewStub(
       grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
   return echo;
+}
+
+std::shared_ptr<grpc::Channel> GrpcEcho::Connect(Network network) const {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  if (network == Network::kTcp) {
+    return grpc::CreateCustomChannel(
+        tcp_address_, grpc::InsecureChannelCredentials(), arguments);
+  }
+  return grpc::CreateCustomChannel(
+      tls_address_, grpc::SslCredentials({.pem_root_certs = certificate_}),
+      arguments);
 }
 
 template <typename Measure>
@@ -194,15 +220,15 @@ absl::StatusOr<Summary> GrpcEcho::PingPong(int count) {
   return PingPong(*stub_, ping, count);
 }
 
-absl::StatusOr<Summary> GrpcEcho::TcpPingPong(int count, uint64_t bytes_there,
-                                              uint64_t bytes_back) {
+absl::StatusOr<Summary> GrpcEcho::PingPong(Network network, int count,
+                                           uint64_t bytes_there,
+                                           uint64_t bytes_back) {
   v1::CommandBatch ping;
   ping.set_first_sequence(1);
   ping.add_commands()->mutable_read_buffer()->set_size(bytes_back);
   ping.add_commands()->mutable_write_buffer()->set_data(
       std::string(bytes_there, 'x'));
-  const auto stub =
-      v1::CommandService::NewStub(ConnectionOfItsOwn(tcp_address_));
+  const auto stub = v1::CommandService::NewStub(Connect(network));
   return PingPong(*stub, ping, count);
 }
 
@@ -237,13 +263,12 @@ absl::StatusOr<Summary> GrpcEcho::CommandRate(int commands_a_message,
   });
 }
 
-absl::StatusOr<Summary> GrpcEcho::ByteRate(Direction direction, uint64_t size,
-                                           int calls) {
+absl::StatusOr<Summary> GrpcEcho::ByteRate(Network network, Direction direction,
+                                           uint64_t size, int calls) {
   std::vector<std::unique_ptr<v1::TransferService::Stub>> stubs;
   stubs.reserve(static_cast<size_t>(calls));
   for (int i = 0; i < calls; ++i) {
-    stubs.push_back(
-        v1::TransferService::NewStub(ConnectionOfItsOwn(tcp_address_)));
+    stubs.push_back(v1::TransferService::NewStub(Connect(network)));
   }
   const auto transfer =
       direction == Direction::kIn ? &SendBytes : &ReceiveBytes;

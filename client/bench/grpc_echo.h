@@ -16,8 +16,8 @@
 namespace holdfast::bench {
 
 // gRPC and nothing else, between two processes: the messages of Execute over a
-// Unix socket, and those of Upload and Download over TCP, as generated code
-// sends them, answered by a thread that does no work.
+// Unix socket, and those of Upload and Download over TCP and TLS, as generated
+// code sends them, answered by a thread that does no work.
 class GrpcEcho {
  public:
   static absl::StatusOr<std::unique_ptr<GrpcEcho>> Start();
@@ -27,9 +27,10 @@ class GrpcEcho {
   // One batch there, one back; microseconds.
   absl::StatusOr<Summary> PingPong(int count);
 
-  // The same over TCP, with so many bytes in either message.
-  absl::StatusOr<Summary> TcpPingPong(int count, uint64_t bytes_there,
-                                      uint64_t bytes_back);
+  enum class Network { kTcp, kTls };
+  // The same over a network, with so many bytes in either message.
+  absl::StatusOr<Summary> PingPong(Network network, int count,
+                                   uint64_t bytes_there, uint64_t bytes_back);
 
   // An empty unary call; microseconds.
   absl::StatusOr<Summary> UnaryCall(int count);
@@ -40,15 +41,17 @@ class GrpcEcho {
   enum class Direction { kIn, kOut };
   // `size` bytes in messages of 1 MiB, by so many calls at once, each on a
   // connection of its own; GB/s.
-  absl::StatusOr<Summary> ByteRate(Direction direction, uint64_t size,
-                                   int calls);
+  absl::StatusOr<Summary> ByteRate(Network network, Direction direction,
+                                   uint64_t size, int calls);
 
  private:
   using Stream =
       grpc::ClientReaderWriterInterface<v1::CommandBatch, v1::ResultBatch>;
 
-  GrpcEcho(std::unique_ptr<BenchProcess> server, std::string tcp_address)
-      : server_(std::move(server)), tcp_address_(std::move(tcp_address)) {}
+  explicit GrpcEcho(std::unique_ptr<BenchProcess> server)
+      : server_(std::move(server)) {}
+  // A connection that no other call uses.
+  std::shared_ptr<grpc::Channel> Connect(Network network) const;
   // Opens a stream, calls `measure` with it and closes it.
   template <typename Measure>
   static absl::StatusOr<Summary> OnStream(v1::CommandService::Stub& stub,
@@ -58,12 +61,14 @@ class GrpcEcho {
                                           int count);
 
   const std::unique_ptr<BenchProcess> server_;
-  const std::string tcp_address_;
+  std::string tcp_address_;
+  std::string tls_address_;
+  std::string certificate_;  // the server's, in PEM
   std::unique_ptr<v1::CommandService::Stub> stub_;
 };
 
-// The other process: `PROGRAM bench --echo`. Prints its two addresses, a line
-// each, serves, and returns when its stdin ends.
+// The other process: `PROGRAM bench --echo`. Prints its three addresses, a line
+// each, and its certificate, serves, and returns when its stdin ends.
 absl::Status ServeGrpcEcho();
 
 }  // namespace holdfast::bench

@@ -83,9 +83,12 @@ absl::Status AddWay(Bench& bench, const Way& way, Rates* over_tcp) {
                     .unit = "GB/s",
                     .better = Better::kMore};
       HOLDFAST_ASSIGN_OR_RETURN(const auto echo, GrpcEcho::Start());
-      HOLDFAST_ASSIGN_OR_RETURN(const Summary bare,
-                                echo->ByteRate(direction, size, way.calls));
-      figure.baseline = Baseline{"bare gRPC, TCP", bare};
+      HOLDFAST_ASSIGN_OR_RETURN(
+          const Summary bare,
+          echo->ByteRate(
+              way.over_tls ? GrpcEcho::Network::kTls : GrpcEcho::Network::kTcp,
+              direction, size, way.calls));
+      figure.baseline = Baseline{absl::StrCat("bare gRPC, ", way.name), bare};
       HOLDFAST_ASSIGN_OR_RETURN(
           figure.value, HoldfastRate(stream, buffer, direction, memory, size));
       if (!way.over_tls) over_tcp->emplace(copy, figure.value.p50);

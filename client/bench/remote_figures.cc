@@ -109,8 +109,8 @@ std::vector<CallKind> CallKinds() {
 }
 
 // Each beside a message there and one back, with as many bytes, by bare gRPC
-// over TCP. `over_tcp` keeps the times over TCP, beside which those over TLS
-// stand.
+// the same way. `over_tcp` keeps the times over TCP, beside which those over
+// TLS stand.
 absl::Status AddCalls(Bench& bench, const std::string& way,
                       const std::string& address,
                       std::map<std::string, double>* over_tcp) {
@@ -125,8 +125,10 @@ absl::Status AddCalls(Bench& bench, const std::string& way,
       HOLDFAST_ASSIGN_OR_RETURN(const auto echo, GrpcEcho::Start());
       HOLDFAST_ASSIGN_OR_RETURN(
           const Summary bare,
-          echo->TcpPingPong(count, kind.bytes_in, kind.bytes_out));
-      figure.baseline = Baseline{"bare gRPC, TCP", bare};
+          echo->PingPong(
+              way == "TCP" ? GrpcEcho::Network::kTcp : GrpcEcho::Network::kTls,
+              count, kind.bytes_in, kind.bytes_out));
+      figure.baseline = Baseline{absl::StrCat("bare gRPC, ", way), bare};
     }
     HOLDFAST_ASSIGN_OR_RETURN(
         figure.value, TimeEach(50, count, [&] { return kind.call(remote); }));
