@@ -83,7 +83,7 @@ suite "graph conformance" env HOLDFAST_DRIVER_LIBRARY="$driver" "$bin/graph_conf
 
 mkfifo "$directory/ready"
 "$bin/holdfastd" --device="$device" --runtime-dir="$directory" --listen="unix:$directory/holdfast.sock" \
-  --ready-fd=3 3>"$directory/ready" >"$logs/holdfastd.log" 2>&1 &
+  --detached-session-limit=10m --ready-fd=3 3>"$directory/ready" >"$logs/holdfastd.log" 2>&1 &
 daemon=$!
 read -r HOLDFAST_ADDRESS _ <"$directory/ready" ||
   { echo "holdfastd did not start"; cat "$logs/holdfastd.log"; exit 1; }

@@ -200,6 +200,7 @@ TEST_F(SessionsTest, ASuspendedOneIsResumedOnADeviceThatThereIs) {
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_TRUE(absl::StrContains(resumed.out, "\"devices\": [0]"))
       << resumed.out;
+  ASSERT_EQ(session->Synchronize(), absl::OkStatus());
   ASSERT_EQ(run({"suspend", id}).exit_code, 0);
   EXPECT_EQ(run({"resume", id}).out, id + " resumed on device 0\n");
 }
