@@ -15,8 +15,8 @@ namespace holdfast {
 
 // The number of the form in which server/restart keeps state. A daemon takes
 // the state of one with the same number, or a lower one. 2: collections may be
-// suspended (hf.saved, hf.owned). 3: a session may be on another device than the
-// one that its client names (Assign.moved_to).
+// suspended (hf.saved, hf.owned). 3: a session may be on another device than
+// the one that its client names (Assign.moved_to).
 inline constexpr int kStateFormat = 3;
 
 // The binary that is to take this process over: the file that the daemon was

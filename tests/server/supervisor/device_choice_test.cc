@@ -176,7 +176,7 @@ TEST(SessionPlaceTest, OnlyDevicesOfTheSameKindWillDo) {
         FindPlaces({.named = 0, .now = 0, .wanted = 1}, devices, {}).status(),
         absl::StatusCode::kFailedPrecondition, "not of the same kind");
   }
-  // What counts is the device that its client has asked for.
+  // The kind is that of the device that its client has asked for.
   v1::ListDevicesResponse larger = Devices();
   larger.mutable_devices(1)->set_total_memory(101);
   EXPECT_THAT(*FindPlaces({.named = 0, .now = 1}, larger, {}),

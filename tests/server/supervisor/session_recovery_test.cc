@@ -32,7 +32,7 @@ using Devices = std::vector<uint32_t>;
 constexpr uint64_t kDevice = uint64_t{64} << 20;  // memory of each
 constexpr uint64_t kChunk = uint64_t{2} << 20;
 
-// What executors do, by the device that they are taken for.
+// The success of executors on one device.
 struct Fate {
   absl::Status start;
   absl::Status serve;
@@ -126,7 +126,7 @@ class SessionRecoveryTest : public ::testing::Test {
         }});
   }
 
-  // Of a session with one chunk on device 0.
+  // The holdings of a session with one chunk on device 0.
   std::unique_ptr<SessionHoldings> Holdings() {
     auto holdings = std::make_unique<SessionHoldings>(SessionHoldings::Services{
         store_, ledger_, exports_, collections_, memory_, kept_});
