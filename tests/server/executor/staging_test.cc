@@ -3,11 +3,15 @@
 // Which calls get page-locked blocks, and what becomes of them.
 #include "server/executor/transfer/staging.h"
 
+#include <cstdlib>
+#include <memory>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
 #include "server/executor/command/inline_staging.h"
+#include "server/executor/transfer/transfer_memory.h"
+#include "server/relay/shared_blocks.h"
 #include "tests/testing/fault_injecting_driver.h"
 #include "tests/testing/software_driver.h"
 #include "tests/testing/status_matchers.h"
@@ -147,6 +151,59 @@ TEST(StagingTest, ABlockThatCannotBeMadeCostsNothing) {
   ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr second, place->TryAcquire());
   EXPECT_NE(first, nullptr);
   EXPECT_NE(second, nullptr);
+}
+
+TEST(StagingTest, BlocksLieInTheMemoryThatWasGivenEachInItsPlace) {
+  cuda::DriverApi api = SoftwareDriver().api;
+  InjectFault<&cuda::DriverApi::cuMemHostRegister>(&api, 2,
+                                                   CUDA_ERROR_OUT_OF_MEMORY);
+  const std::shared_ptr<char> memory(
+      static_cast<char*>(std::aligned_alloc(kBlockBytes, 3 * kBlockBytes)),
+      std::free);
+  const auto staging = Staging::Create(SoftwareContext(api), NoLimit(),
+                                       kBlockBytes, 3, 0, memory);
+  std::vector<Staging::BlockPtr> blocks;
+  for (const int place : {0, -1, 1, 2}) {
+    const auto block = staging->TryAcquire();
+    EXPECT_EQ(block.ok(), place >= 0);
+    if (!block.ok()) continue;
+    EXPECT_EQ((*block)->data(),
+              memory.get() + static_cast<size_t>(place) * kBlockBytes);
+    blocks.push_back(*block);
+  }
+  char* const last = blocks.back()->data();
+  blocks.pop_back();
+  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr again, staging->TryAcquire());
+  EXPECT_EQ(again->data(), last);
+}
+
+TEST(TransferMemoryTest, BlocksOfEitherEndAreForDevicesAndTheOtherEnd) {
+  ASSERT_OK_AND_ASSIGN(const UniqueFd fd, SharedBlocks::CreateMemory());
+  ASSERT_OK_AND_ASSIGN(const auto daemon,
+                       SharedBlocks::Map(fd.get(), SharedBlocks::End::kDaemon));
+  ASSERT_OK_AND_ASSIGN(
+      std::shared_ptr<SharedBlocks> blocks,
+      SharedBlocks::Map(fd.get(), SharedBlocks::End::kExecutor));
+  const auto quota = Quota::Create({});
+  TransferMemory memory(SoftwareContext(), quota, blocks);
+  EXPECT_EQ(quota->used(), 0u);
+
+  const auto uploaded = daemon->Take(5);
+  const char* const data = blocks->data(*uploaded);
+  ASSERT_OK_AND_ASSIGN(const CUdeviceptr address, memory.AddressOf(data));
+  EXPECT_EQ(memory.AddressOf(data).value(), address);
+  EXPECT_EQ(quota->used(), SharedBlocks::kBlockBytes);
+
+  ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, memory.staging()->TryAcquire());
+  block->data()[0] = 'x';
+  const SharedBlocks::Block lent = memory.Lend(*block, 1);
+  ASSERT_TRUE(daemon->IsTheirs(lent));
+  EXPECT_EQ(daemon->data(lent)[0], 'x');
+  EXPECT_EQ(quota->used(), 2 * SharedBlocks::kBlockBytes);
+
+  block = nullptr;
+  memory.Close();
+  EXPECT_EQ(quota->used(), 0u);
 }
 
 TEST(StagingTest, BlocksAreChargedWhenTheyAreMadeAndReturnedAtTheEnd) {
