@@ -220,6 +220,44 @@ TEST_F(BackPressureTest, InlineBytesBehindABusyStreamHoldUpNoTransfer) {
   EXPECT_EQ(results.at(fence).fence().failures(), 0u);
 }
 
+class StalledBackPressureTest : public BackPressureTest {
+ protected:
+  absl::Duration StallLimit() const override { return absl::Seconds(2); }
+};
+
+// The daemon, which sends the bytes of remote clients in blocks, has no other
+// until the device is done with one.
+TEST_F(StalledBackPressureTest, WaitingForTheDeviceIsNoStall) {
+  auto context = Context();
+  auto stream = commands().Execute(context.get());
+  const Batch first = WaitingKernel();
+  ASSERT_TRUE(stream->Write(first.proto()));
+
+  auto upload_context = Context();
+  v1::UploadResponse response;
+  auto writer = transfers().Upload(upload_context.get(), &response);
+  v1::UploadRequest request;
+  v1::TransferRange& range = *request.mutable_header();
+  range.set_buffer(BufferName(0));
+  range.set_size(8);
+  range.set_stream(StreamName(0));
+  range.set_after_sequence(first.last_sequence());
+  ASSERT_TRUE(writer->Write(request));
+  request.set_data("behind");
+  ASSERT_TRUE(writer->Write(request));
+  absl::SleepFor(absl::Seconds(4));
+
+  Batch last(first.last_sequence() + 1);
+  last.FillWord(StreamName(1), BufferName(1), 0, 1 << 20, 1);
+  ASSERT_TRUE(stream->Write(last.proto()));
+  request.set_data("it");
+  writer->Write(request);
+  writer->WritesDone();
+  const grpc::Status uploaded = writer->Finish();
+  EXPECT_TRUE(uploaded.ok()) << uploaded.error_message();
+  EXPECT_EQ(response.size(), 8u);
+}
+
 TEST_F(BackPressureTest, SmallInlineBytesAreNotCountedByTheirNumber) {
   // Stream 0 waits for a later command, behind thousands of small writes.
   auto context = Context();
