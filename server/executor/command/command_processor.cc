@@ -93,9 +93,9 @@ bool CommandProcessor::Process(const v1::CommandBatch& batch,
     if (paced && !turns_.MayProceed(command)) return false;
     context.sequence = batch.first_sequence() + static_cast<uint64_t>(*next);
     context.last = *next + 1 == batch.commands_size();
-    const absl::Status status = Carry(
-        context, command,
-        encoded == nullptr ? absl::string_view() : encoded->Of(*next));
+    const absl::Status status =
+        Carry(context, command,
+              encoded == nullptr ? absl::string_view() : encoded->Of(*next));
     counts_.Add(command.operation_case(), status.ok());
     if (!status.ok()) [[unlikely]]
       NoteFailure(context, status);

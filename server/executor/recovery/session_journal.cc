@@ -198,10 +198,9 @@ void SessionJournal::Append(const internal::JournalRecord& record,
   } else {
     stub.set_ends_with(record.ends_with());
   }
-  *stub.mutable_error() = ToError(absl::DataLossError(
-      absl::StrCat("its description of ",
-                   record.ByteSizeLong() + encoded.size(),
-                   " bytes did not fit into the session's journal")));
+  *stub.mutable_error() = ToError(absl::DataLossError(absl::StrCat(
+      "its description of ", record.ByteSizeLong() + encoded.size(),
+      " bytes did not fit into the session's journal")));
   if (!writer_->Append(stub)) LogError("the session's journal is full");
 }
 
