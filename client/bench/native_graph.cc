@@ -17,7 +17,7 @@ namespace {
 // A chain of kernels, and what it was instantiated to.
 class NativeGraph {
  public:
-  static absl::StatusOr<std::unique_ptr<NativeGraph>> Make(
+  static absl::StatusOr<std::unique_ptr<NativeGraph>> Define(
       const NativeDriver& driver, const cuda::Kernel& kernel, int nodes) {
     std::unique_ptr<NativeGraph> made(new NativeGraph(driver, kernel));
     const cuda::DriverApi& api = driver.api();
@@ -30,14 +30,29 @@ class NativeGraph {
                                     i > 0 ? 1 : 0, &made->params_));
       made->nodes_.push_back(node);
     }
-    CUDA_GRAPH_INSTANTIATE_PARAMS params{};
-    HOLDFAST_CUDA_RETURN_IF_ERROR(
-        api, cuGraphInstantiateWithParams(&made->exec_, made->graph_, &params));
+    return made;
+  }
+  // Defines and instantiates.
+  static absl::StatusOr<std::unique_ptr<NativeGraph>> Make(
+      const NativeDriver& driver, const cuda::Kernel& kernel, int nodes) {
+    HOLDFAST_ASSIGN_OR_RETURN(auto made, Define(driver, kernel, nodes));
+    HOLDFAST_RETURN_IF_ERROR(made->Instantiate());
     return made;
   }
   ~NativeGraph() {
-    if (exec_ != nullptr) driver_.api().cuGraphExecDestroy(exec_);
+    EndExec();
     if (graph_ != nullptr) driver_.api().cuGraphDestroy(graph_);
+  }
+
+  absl::Status Instantiate() {
+    CUDA_GRAPH_INSTANTIATE_PARAMS params{};
+    HOLDFAST_CUDA_RETURN_IF_ERROR(
+        driver_.api(), cuGraphInstantiateWithParams(&exec_, graph_, &params));
+    return absl::OkStatus();
+  }
+  void EndExec() {
+    if (exec_ != nullptr) driver_.api().cuGraphExecDestroy(exec_);
+    exec_ = nullptr;
   }
 
   absl::Status Launch() const {
@@ -107,6 +122,26 @@ absl::Status MeasureLaunching(const NativeDriver& driver,
   return absl::OkStatus();
 }
 
+// The two halves of define_us, each with the end of what it makes.
+absl::Status MeasureMaking(const NativeDriver& driver,
+                           const cuda::Kernel& kernel, bool quick,
+                           NativeFigures* figures) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      (*figures)["graph_us/1000"], TimeEach(2, Definitions(quick), [&] {
+        return NativeGraph::Define(driver, kernel, 1000).status();
+      }));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto graph,
+                            NativeGraph::Define(driver, kernel, 1000));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      (*figures)["instantiate_us/1000"],
+      TimeEach(2, Definitions(quick), [&]() -> absl::Status {
+        HOLDFAST_RETURN_IF_ERROR(graph->Instantiate());
+        graph->EndExec();
+        return absl::OkStatus();
+      }));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<NativeFigures> MeasureNativeGraphs(
@@ -125,6 +160,7 @@ absl::StatusOr<NativeFigures> MeasureNativeGraphs(
       TimeEach(2, Definitions(quick), [&]() -> absl::Status {
         return NativeGraph::Make(*driver, *kernel, 1000).status();
       }));
+  HOLDFAST_RETURN_IF_ERROR(MeasureMaking(*driver, *kernel, quick, &figures));
   HOLDFAST_ASSIGN_OR_RETURN(const auto graph,
                             NativeGraph::Make(*driver, *kernel, 100));
   HOLDFAST_ASSIGN_OR_RETURN(

@@ -9,8 +9,9 @@
 namespace holdfast::bench {
 
 // The driver's own graphs: chains of empty kernels. "call_us/100",
-// "through_us/100", "rate/100" by the number of nodes; "define_us/1000";
-// "update_us/100"; "singles_us/100": the same kernels launched one by one.
+// "through_us/100", "rate/100" by the number of nodes; "define_us/1000",
+// and its halves "graph_us/1000" and "instantiate_us/1000"; "update_us/100";
+// "singles_us/100": the same kernels launched one by one.
 absl::StatusOr<NativeFigures> MeasureNativeGraphs(
     bool quick, const cuda::DriverOptions& options);
 
