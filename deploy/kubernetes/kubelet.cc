@@ -51,10 +51,10 @@ absl::Status Kubelet::Register(const std::string& endpoint,
 }
 
 absl::StatusOr<std::set<PodDevice>> Kubelet::DevicesOfPods() const {
-  const auto stub = v1::PodResourcesLister::NewStub(Dial(pod_resources_));
+  const auto stub = ::v1::PodResourcesLister::NewStub(Dial(pod_resources_));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kTimeout);
-  v1::ListPodResourcesResponse response;
+  ::v1::ListPodResourcesResponse response;
   const absl::Status status =
       StatusOf(stub->List(&context, {}, &response), "ask for pods' resources");
   if (!status.ok()) return status;

@@ -48,7 +48,8 @@ class SessionTest : public ::testing::Test {
     const auto results = std::make_shared<ResultQueue>();
     ASSERT_OK(session_->Submit(
         std::make_shared<v1::CommandBatch>(std::exchange(batch_, {})),
-        /*bytes=*/100, results, /*clock=*/nullptr, more));
+        /*bytes=*/100, results, /*clock=*/nullptr,
+        /*encoded=*/nullptr, more));
     ASSERT_OK(session_->AwaitSequence(last_, {}));
     results->Finish();
     for (v1::ResultBatch some; results->Take(&some);) {
