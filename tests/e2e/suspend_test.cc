@@ -567,7 +567,7 @@ class MoveTest : public SuspendTest {
   }
 
   static std::string Defects() {
-    return absl::StrCat("/tmp/holdfast-defects-", getpid());
+    return absl::StrCat(testing::TempDir(), "/holdfast-defects-", getpid());
   }
   static void SetDefects(const std::string& text) {
     std::ofstream(Defects(), std::ios::trunc) << text;
