@@ -178,13 +178,18 @@ std::optional<SubmissionThread::Work> SubmissionThread::AwaitNext() {
   return TakeNext();
 }
 
+void SubmissionThread::Park(Work* work) {
+  absl::MutexLock lock(&mutex_);
+  if (!stopping_) parked_ = std::move(*work);
+}
+
 void SubmissionThread::RunOne(Work work) {
-  const bool done = work.run();
-  if (done) work.run = nullptr;  // What it holds goes while it has the turn.
+  if (!work.run()) Park(&work);
+  // What it holds goes while it has the turn, which Join waits for.
+  work.run = nullptr;
   more_ = nullptr;
   absl::MutexLock lock(&mutex_);
   running_ = false;
-  if (!done && !stopping_) parked_ = std::move(work);
   if (parked_.has_value() || !waiting_.empty()) ++changes_;
 }
 

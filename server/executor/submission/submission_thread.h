@@ -86,6 +86,8 @@ class SubmissionThread {
   // Runs work whose turn it is, and gives the turn back. Parks what is not
   // done.
   void RunOne(Work work);
+  // Takes over a batch that is not done, unless it is to be dropped.
+  void Park(Work* work);
   // May it run, as things are?
   bool CanRun(const Work& work) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !parked_.has_value() || !work.is_batch;

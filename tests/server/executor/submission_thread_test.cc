@@ -301,5 +301,31 @@ TEST(SubmissionThreadTest, StopDropsABatchThatWouldBeParked) {
   EXPECT_TRUE(alive.expired());
 }
 
+// A session's end must not find another thread at what the session has.
+TEST(SubmissionThreadTest, JoinWaitsUntilABatchOfAnotherThreadIsDropped) {
+  SubmissionThread thread;
+  std::atomic<bool> joined{false};
+  std::atomic<bool> dropped_before{false};
+  std::shared_ptr<void> capture(nullptr, [&](void*) {
+    for (int i = 0; i < 2000 && !joined; ++i) std::this_thread::yield();
+    dropped_before = !joined;
+  });
+  absl::Notification stopped;
+  std::thread runner([&, capture = std::move(capture)]() mutable {
+    EXPECT_TRUE(thread.RunBatch(
+        [&, capture = std::move(capture)] {
+          thread.Stop();
+          stopped.Notify();
+          return false;
+        },
+        0, HasNoMore));
+  });
+  stopped.WaitForNotification();
+  thread.Join();
+  joined = true;
+  runner.join();
+  EXPECT_TRUE(dropped_before);
+}
+
 }  // namespace
 }  // namespace holdfast::executor
