@@ -317,6 +317,7 @@ void CommandQueue::FlushLate() {
 }
 
 ExecuteStream::ReadResult CommandQueue::ReadBatch() {
+  ++reads_;
   v1::ResultBatch batch;
   const ExecuteStream::ReadResult got = stream_.load()->Read(&batch);
   if (got != ExecuteStream::ReadResult::kBatch) return got;
@@ -361,8 +362,12 @@ void CommandQueue::LeaveToCallers(const ExecuteStream& stream) {
   const PreciseSleep precise;
   for (int quiet = 0; quiet < kQuietNaps && !stream.HasEnded();) {
     const uint32_t seen = looks_;
-    if (looking_ == 0 && stream.HasResults()) return;
+    const uint32_t read = reads_;
+    const bool has_results = stream.HasResults();
+    if (has_results && looking_ == 0) return;
     std::this_thread::sleep_for(kReaderNap);
+    // A caller that looks may not get a processor, and others wait for theirs.
+    if (has_results && reads_ == read) return;
     quiet = looking_ > 0 || looks_ != seen ? 0 : quiet + 1;
   }
 }

@@ -236,7 +236,8 @@ class CommandQueue {
   void LookFor(const absl::Notification& done);
   // For the reading thread, which would only compete with callers that look:
   // naps while some do, and a while longer. Returns when there are results that
-  // nobody looks for, when the stream has ended, or when all has been quiet.
+  // nobody looks for or reads, when the stream has ended, or when all has been
+  // quiet.
   void LeaveToCallers(const ExecuteStream& stream);
   void Deliver(v1::Result result);
   // Keeps what a fence tells of another client's commands: it tells it once.
@@ -265,6 +266,7 @@ class CommandQueue {
   // Callers in LookFor, and how many there have been.
   std::atomic<uint32_t> looking_{0};
   std::atomic<uint32_t> looks_{0};
+  std::atomic<uint32_t> reads_{0};  // of results, by any thread
 
   mutable absl::Mutex mutex_;
   std::unique_ptr<CommandBatch> filling_ ABSL_GUARDED_BY(mutex_);
