@@ -435,17 +435,19 @@ void Resources::NoteIdle(StreamResource& stream) {
   stream.kept.clear();
 }
 
-void Resources::KeepUntilDone(StreamResource& stream, InlineStaging::Span span,
-                              size_t size) {
+void Resources::KeepUntilDone(StreamResource& stream,
+                              InlineStaging::Span span) {
+  const void* const block = span.block.get();
   stream.kept.push_back(std::move(span));
-  // Many small ones count as well.
-  kept_bytes_ += std::max(size, sizeof span);
-  if (kept_bytes_ > kMaxKeptBytes) WatchKept();
+  // Blocks are filled one after the other.
+  if (std::exchange(last_kept_block_, block) == block) return;
+  if (++kept_blocks_ > kMaxKeptBlocks) WatchKept();
 }
 
 void Resources::WatchKept() {
-  if (kept_bytes_ == 0) return;
-  kept_bytes_ = 0;
+  if (kept_blocks_ == 0) return;
+  kept_blocks_ = 0;
+  last_kept_block_ = nullptr;
   streams.ForEach([this](StreamResource& stream) {
     if (stream.kept.empty()) return;
     const auto mark = MarkWork(stream);

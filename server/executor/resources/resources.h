@@ -277,11 +277,10 @@ class Resources {
   // All that the stream was given is done, so that it needs no mark.
   void NoteIdle(StreamResource& stream);
 
-  // Keeps inline bytes of `size` until the stream is known to have done what it
-  // was given so far. Nobody waits for that, so its end is looked for only when
-  // kMaxKeptBytes are kept, or by WatchKept.
-  void KeepUntilDone(StreamResource& stream, InlineStaging::Span span,
-                     size_t size);
+  // Keeps inline bytes until the stream is known to have done what it was given
+  // so far. Nobody waits for that, so its end is looked for only when more than
+  // kMaxKeptBlocks are kept, or by WatchKept.
+  void KeepUntilDone(StreamResource& stream, InlineStaging::Span span);
   // Has the end of the work watched that uses what is kept. To be called when a
   // command waits for memory.
   void WatchKept();
@@ -468,9 +467,11 @@ class Resources {
   // Behind the work of destroyed streams that nobody waits for, by device.
   std::map<uint32_t, CompletionWatcher::Events> left_marks_;
   std::vector<std::shared_ptr<const void>> kept_;
-  // Of inline bytes, at most, since the last WatchKept.
-  static constexpr size_t kMaxKeptBytes = size_t{1} << 20;
-  size_t kept_bytes_ = 0;
+  // A span keeps its whole block, however few bytes it has: what is counted is
+  // blocks, since the last WatchKept. 16 have 1 MiB.
+  static constexpr size_t kMaxKeptBlocks = 16;
+  size_t kept_blocks_ = 0;
+  const void* last_kept_block_ = nullptr;  // only to be compared
   Owned<Staging> inline_staging_;
   std::unique_ptr<InlineStaging> inline_;
   Owned<TransferMemory> transfers_;

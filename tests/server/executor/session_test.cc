@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/handle.h"
 #include "tests/testing/fault_injecting_driver.h"
 #include "tests/testing/software_driver.h"
@@ -31,7 +33,7 @@ class SessionTest : public ::testing::Test {
     Session::Options options;
     options.token = "0123456789abcdef";
     options.resources.api = &api_;
-    options.resources.account = std::make_shared<Account>(Account::Options{});
+    options.resources.account = account_;
     options.resources.work_completed = [this] {
       waiter_ = std::this_thread::get_id();
     };
@@ -60,6 +62,8 @@ class SessionTest : public ::testing::Test {
   }
 
   cuda::DriverApi api_ = SoftwareDriver().api;
+  const std::shared_ptr<Account> account_ =
+      std::make_shared<Account>(Account::Options{});
   uint64_t last_ = 0;
   v1::CommandBatch batch_;
   std::thread::id waiter_;     // has found a stream done
@@ -71,8 +75,9 @@ bool HasNoMore() { return false; }
 
 TEST_F(SessionTest, AShortBatchIsCarriedOutByTheThreadThatBringsIt) {
   Submit(nullptr);
-  // Results may be there a moment before the session's thread has nothing to do.
+  // The session's thread tells of a batch before it is through with it.
   for (int i = 0; i < 1000 && waiter_ != std::this_thread::get_id(); ++i) {
+    absl::SleepFor(absl::Milliseconds(1));
     batch_.add_commands()->mutable_synchronize_stream()->set_stream(kStream);
     Submit(HasNoMore);
   }
@@ -134,6 +139,30 @@ TEST_F(SessionTest, InlineBytesNeedNoMarksOfTheirOwn) {
   EXPECT_LE(CallsOf<kRecord>(), 8);
   write(320, 64 << 10);
   EXPECT_LT(CallsOf<kRecord>(), 100);
+}
+
+// The bytes are few, but lie in as many blocks as the reads between them fill.
+TEST_F(SessionTest, InlineBytesKeepLittleMemory) {
+  v1::AllocateBuffer& allocate =
+      *batch_.add_commands()->mutable_allocate_buffer();
+  allocate.set_buffer(kBuffer);
+  allocate.set_size(60 << 10);
+  allocate.set_device(0);
+  Submit(nullptr);
+  for (int i = 0; i < 100; ++i) {
+    v1::WriteBuffer& write = *batch_.add_commands()->mutable_write_buffer();
+    write.set_stream(kStream);
+    write.set_buffer(kBuffer);
+    write.set_data("12345678");
+    v1::ReadBuffer& read = *batch_.add_commands()->mutable_read_buffer();
+    read.set_stream(kStream);
+    read.set_buffer(kBuffer);
+    read.set_size(60 << 10);
+    // Otherwise the read would find that the stream is done.
+    batch_.add_commands()->mutable_query_stream()->set_stream(kStream);
+    Submit(nullptr);
+  }
+  EXPECT_LE(account_->staging_memory()->peak(), uint64_t{2} << 20);
 }
 
 }  // namespace
