@@ -26,7 +26,7 @@ bool SentBlocks::AwaitOldest(const std::stop_token& cancelled) {
   const SharedBlocks::Block oldest = sent_.front().block;
   const std::stop_callback take_back(cancelled,
                                      [&] { blocks_->GiveBack(oldest); });
-  blocks_->AwaitReturn(oldest);
+  blocks_->AwaitReturn(oldest, cancelled);
   return !cancelled.stop_requested();
 }
 

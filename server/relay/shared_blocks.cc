@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <ctime>
 #include <utility>
 
 #include "core/base/sanitizer.h"
@@ -24,9 +25,14 @@ constexpr size_t kAll =
 constexpr size_t kHolderBytes = 8192;  // whole pages
 constexpr size_t kBytes = kHolderBytes + kAll * SharedBlocks::kBlockBytes;
 
+// For so long at most does an end sleep before it looks again: the other end
+// writes the same words, and an executor that is not ours any more may write
+// what it likes without waking anybody.
+constexpr timespec kLookAgain = {.tv_sec = 0, .tv_nsec = 500'000'000};
+
 // Not the private kind: the other thread is in another process.
 void FutexWait(std::atomic<uint32_t>* word, uint32_t value) {
-  syscall(SYS_futex, word, FUTEX_WAIT, value, nullptr, nullptr, 0);
+  syscall(SYS_futex, word, FUTEX_WAIT, value, &kLookAgain, nullptr, 0);
 }
 
 void FutexWake(std::atomic<uint32_t>* word) {
@@ -99,8 +105,9 @@ void SharedBlocks::GiveBack(const Block& block) {
   if (holder.compare_exchange_strong(ticket, 0)) FutexWake(&holder);
 }
 
-void SharedBlocks::AwaitReturn(const Block& block) const {
-  while (IsTaken(block)) {
+void SharedBlocks::AwaitReturn(const Block& block,
+                               const std::stop_token& cancelled) const {
+  while (IsTaken(block) && !cancelled.stop_requested()) {
     FutexWait(&holders_[block.index].ticket, block.ticket);
   }
 }

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 
 #include "absl/status/statusor.h"
 #include "core/base/memfd.h"
@@ -77,8 +78,10 @@ class SharedBlocks {
   // By either end. Nothing happens if the ticket does not hold it any more.
   void GiveBack(const Block& block);
 
-  // Blocks until either end has given it back. By the one who took it.
-  void AwaitReturn(const Block& block) const;
+  // Blocks until either end has given it back, or until `cancelled`, which may
+  // be noticed half a second late: to give the block back is quicker. By the
+  // one who took it.
+  void AwaitReturn(const Block& block, const std::stop_token& cancelled) const;
 
  private:
   // The holder's ticket; 0: free. On a line of the cache each.

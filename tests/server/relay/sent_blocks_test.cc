@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tests/server/relay/both_ends.h"
 
 namespace holdfast {
@@ -68,6 +70,20 @@ TEST_F(SentBlocksTest, ACancelledCallWaitsForNoReader) {
     client.join();
   }
   EXPECT_EQ(Free(), SharedBlocks::kExecutorBlocks);
+}
+
+// An executor can write the words that the daemon waits for.
+TEST_F(SentBlocksTest, ACancelledCallIsNotHeldUpByAnEndThatWakesNobody) {
+  std::stop_source call;
+  SentBlocks sent(executor_);
+  Fill(sent);
+  std::thread other([&] {
+    absl::SleepFor(absl::Milliseconds(50));  // The wait has most likely begun.
+    executor_->TakeOwn(0, 1);
+    call.request_stop();
+  });
+  EXPECT_FALSE(sent.AwaitOldest(call.get_token()));
+  other.join();
 }
 
 TEST_F(SentBlocksTest, ACallThatNobodyReadsKeepsNoBlock) {

@@ -29,7 +29,7 @@ TEST_F(SharedBlocksTest, BytesAndTheirReturnPassBothWays) {
     EXPECT_TRUE(from->IsTaken(*block));
     to->GiveBack(*block);
     EXPECT_FALSE(from->IsTaken(*block));
-    from->AwaitReturn(*block);
+    from->AwaitReturn(*block, {});
   }
 }
 
@@ -76,7 +76,7 @@ TEST_F(SharedBlocksTest, MoreThanABlockHasIsNotTaken) {
 TEST_F(SharedBlocksTest, WhoWaitsIsWokenByTheOtherEnd) {
   const auto block = executor_->Take(1);
   std::thread reader([&] { daemon_->GiveBack(*block); });
-  executor_->AwaitReturn(*block);
+  executor_->AwaitReturn(*block, {});
   reader.join();
 }
 
