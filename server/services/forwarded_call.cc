@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/services/forwarded_call.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -143,7 +144,7 @@ void ForwardedCall::Flow::Take(bool ok) {
   }
   Message& message = waiting.emplace_back();
   message.buffer.Swap(&incoming);
-  message.bytes = message.buffer.Length();
+  message.bytes = std::max(message.buffer.Length(), kLeastCounted);
   waiting_bytes += message.bytes;
 }
 

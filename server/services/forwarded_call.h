@@ -87,6 +87,9 @@ class ForwardedCall final
   struct Flow {
     // As much may wait, and one message more.
     static constexpr size_t kMaxWaitingBytes = size_t{2} << 20;
+    // As so many bytes counts a message with fewer: one with none takes memory,
+    // too.
+    static constexpr size_t kLeastCounted = size_t{4} << 10;
 
     // May another message be read?
     bool MayRead() const {
@@ -94,7 +97,7 @@ class ForwardedCall final
     }
     struct Message {
       grpc::ByteBuffer buffer;
-      size_t bytes = 0;      // as read
+      size_t bytes = 0;      // as read, or kLeastCounted
       bool relayed = false;  // is what is to be written
     };
 
