@@ -9,6 +9,7 @@
 #include <ctime>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "core/base/sanitizer.h"
 #include "core/base/status_macros.h"
 
@@ -59,7 +60,8 @@ SharedBlocks::SharedBlocks(FileMapping mapping, End end)
       holders_(static_cast<Holder*>(mapping_.data())),
       bytes_(static_cast<char*>(mapping_.data()) + kHolderBytes),
       first_(end == End::kDaemon ? 0 : kDaemonBlocks),
-      count_(end == End::kDaemon ? kDaemonBlocks : kExecutorBlocks) {
+      count_(end == End::kDaemon ? kDaemonBlocks : kExecutorBlocks),
+      last_ticket_(static_cast<uint32_t>(absl::GetCurrentTimeNanos())) {
   static_assert(kAll * sizeof(Holder) <= kHolderBytes);
 }
 

@@ -98,7 +98,9 @@ class SharedBlocks {
   char* const bytes_;
   const uint32_t first_;  // of this end's
   const uint32_t count_;
-  std::atomic<uint32_t> last_ticket_{0};
+  // Not from 1 in each memory: a call that was begun with the memory of a dead
+  // executor may reach its successor, where its tickets must hold nothing.
+  std::atomic<uint32_t> last_ticket_;
 };
 
 }  // namespace holdfast

@@ -54,6 +54,16 @@ TEST_F(SharedBlocksTest, AnOldTicketDoesNothingToWhoHasTheBlockNow) {
   EXPECT_TRUE(executor_->IsTaken(*second));
 }
 
+TEST_F(SharedBlocksTest, ATicketHoldsNothingInTheMemoryOfASuccessor) {
+  const std::vector<Block> before = {*daemon_->Take(1), *executor_->Take(1)};
+  SetUp();
+  const std::vector<Block> after = {*daemon_->Take(1), *executor_->Take(1)};
+  for (size_t i = 0; i < before.size(); ++i) {
+    ASSERT_EQ(before[i].index, after[i].index);
+    EXPECT_FALSE(daemon_->IsTaken(before[i]));
+  }
+}
+
 TEST_F(SharedBlocksTest, ClaimsThatAreFalseAreNotTaken) {
   const auto block = daemon_->Take(1);
   for (const Block& claim :
