@@ -321,7 +321,7 @@ class Session {
   void NotePlace() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Keeps the record as it is now, unless the session is being closed.
   void KeepRecord() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // FAILED_PRECONDITION: it is not suspended.
+  // FAILED_PRECONDITION: it is not suspended. UNAVAILABLE: not just now.
   absl::Status CheckSuspended() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Decides that the suspended session comes back on this device. Blocks.
   absl::Status Place(uint32_t device, absl::Time deadline)

@@ -79,10 +79,12 @@ absl::Status SessionRecovery::CheckPlace(uint32_t device,
                                          absl::Time deadline) const {
   const internal::Assign& assign = options_.start.assign;
   const std::vector<uint32_t> now = devices();
-  if (now.size() == 1 && now.front() == device) return absl::OkStatus();
-  HOLDFAST_RETURN_IF_ERROR(CheckMovable(assign, *options_.start.tenant));
-  if (options_.find_places == nullptr) {
-    return absl::FailedPreconditionError("no other device is known");
+  absl::Status movable = CheckMovable(assign, *options_.start.tenant);
+  if (movable.ok() && options_.find_places == nullptr) {
+    movable = absl::FailedPreconditionError("no other device is known");
+  }
+  if (!movable.ok()) {
+    return now == std::vector{device} ? absl::OkStatus() : movable;
   }
   return options_
       .find_places(

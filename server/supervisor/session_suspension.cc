@@ -100,9 +100,15 @@ void Session::MarkIdle() {
 }
 
 absl::Status Session::CheckSuspended() const {
-  if (state_ == State::STATE_SUSPENDED) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("session ", id(), " is not suspended"));
+  if (state_ != State::STATE_SUSPENDED) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("session ", id(), " is not suspended"));
+  }
+  // A parked one has its executor still; nothing begins any more.
+  if (holdings_ != nullptr && !held_) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("session ", id(),
+                   " cannot be resumed: the daemon makes way for another"));
 }
 
 absl::Status Session::Place(uint32_t device, absl::Time deadline) {
@@ -114,11 +120,6 @@ absl::Status Session::Place(uint32_t device, absl::Time deadline) {
   suspending_ = false;
   HOLDFAST_RETURN_IF_ERROR(possible);
   HOLDFAST_RETURN_IF_ERROR(CheckSuspended());
-  // The daemon makes way for another, or is just taking the session over.
-  if (holdings_ == nullptr) {
-    return absl::UnavailableError(absl::StrCat(
-        "session ", id(), " cannot be resumed on a device just now"));
-  }
   return options_.recovery->Place(device, *holdings_);
 }
 
@@ -130,7 +131,10 @@ absl::Status Session::ResumeSuspended(std::optional<uint32_t> device,
   const auto settled = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return !suspending_;
   };
-  mutex_.AwaitWithDeadline(absl::Condition(&settled), deadline);
+  if (!mutex_.AwaitWithDeadline(absl::Condition(&settled), deadline)) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        "session ", id(), " is still being suspended, or given a device"));
+  }
   HOLDFAST_RETURN_IF_ERROR(CheckSuspended());
   if (device.has_value()) {
     HOLDFAST_RETURN_IF_ERROR(

@@ -256,6 +256,13 @@ TEST_F(SessionRecoveryTest, OneWhoseExecutorDiedStaysWithItsMemory) {
   EXPECT_EQ(recovery_->devices(), Devices{0});
 }
 
+// It may be in quarantine, and the session would go elsewhere.
+TEST_F(SessionRecoveryTest, TheDeviceThatItWasOnIsCheckedLikeAnyOther) {
+  ASSERT_OK(recovery_->CheckPlace(0, absl::InfiniteFuture()));
+  ASSERT_TRUE(request_.has_value());
+  EXPECT_EQ(request_->wanted, 0u);
+}
+
 TEST_F(SessionRecoveryTest, AnOperatorsPlaceIsTakenOnlyWhereThereIsRoom) {
   auto holdings = Suspended();
   ASSERT_OK(recovery_->CheckPlace(1, absl::InfiniteFuture()));

@@ -34,6 +34,7 @@ struct ExecutorControl {
   internal::AccountLimits limits;
   uint64_t received = 41;
   int suspensions = 0;  // that were asked for
+  absl::Status park = absl::UnimplementedError("a fake executor");
 };
 
 class FakeExecutor final : public Executor {
@@ -64,9 +65,7 @@ class FakeExecutor final : public Executor {
     ++control_->suspensions;
     return absl::UnimplementedError("a fake executor");
   }
-  absl::Status Park(absl::Time) override {
-    return absl::UnimplementedError("a fake executor");
-  }
+  absl::Status Park(absl::Time) override { return control_->park; }
   void NoteIdle() override {}
   void Inherit(std::unique_ptr<SessionHoldings>) override {}
   std::unique_ptr<SessionHoldings> TakeHoldings() override { return nullptr; }
@@ -438,6 +437,18 @@ TEST_F(SessionRegistryTest, ASessionIsSuspendedOnceItHasDoneNothingForAWhile) {
   // One that cannot be suspended is left alone for as long.
   EXPECT_EQ(look(9), 1);
   EXPECT_EQ(look(1), 2);
+}
+
+TEST_F(SessionRegistryTest, ASessionThatIsParkedIsNotResumed) {
+  const auto opened = Open();
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  Session& session = *opened->session;
+  executor_->park = absl::OkStatus();
+  ASSERT_TRUE(session.Park(absl::InfiniteFuture()).ok());
+  EXPECT_TRUE(absl::IsUnavailable(
+      session.ResumeSuspended(std::nullopt, absl::InfiniteFuture())));
+  session.Unpark(absl::InfiniteFuture());
+  EXPECT_EQ(session.Info().state(), v1::SessionInfo::STATE_ACTIVE);
 }
 
 TEST_F(SessionRegistryTest, OnlyASessionThatIsToOutliveItsClientIsTakenUp) {
