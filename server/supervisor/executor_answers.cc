@@ -7,7 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/status_conversion.h"
@@ -20,8 +22,10 @@ absl::Status ExecutorProcess::AnswerReserve(const internal::Reserve& reserve) {
       absl::FailedPreconditionError("no session to reserve memory for");
   {
     absl::MutexLock lock(&mutex_);
+    const internal::MemoryPlace& place = reserve.place();
+    if (place.has_device()) HOLDFAST_RETURN_IF_ERROR(CheckOwn(place.device()));
     if (holdings_ != nullptr) {
-      granted = holdings_->grants().Reserve(reserve.place(), reserve.bytes());
+      granted = holdings_->grants().Reserve(place, reserve.bytes());
     }
   }
   internal::ToExecutor message;
@@ -59,6 +63,15 @@ absl::Status ExecutorProcess::AnswerLoadCode(const std::string& key) {
   return process_->channel().Send(message, code->memory.get());
 }
 
+absl::Status ExecutorProcess::CheckOwn(uint32_t device) const {
+  if (devices_.empty() || absl::c_linear_search(devices_, device)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("it wants memory of device ", device,
+                   ", and its session is on ", absl::StrJoin(devices_, ", ")));
+}
+
 absl::Status ExecutorProcess::HoldChunk(const internal::ChunkCreated& created,
                                         UniqueFd fd) {
   if (!fd.valid() || !services_.ledger.HasDevice(created.device())) {
@@ -67,6 +80,7 @@ absl::Status ExecutorProcess::HoldChunk(const internal::ChunkCreated& created,
         fd.valid() ? ", which does not exist" : " without a descriptor"));
   }
   absl::MutexLock lock(&mutex_);
+  HOLDFAST_RETURN_IF_ERROR(CheckOwn(created.device()));
   if (holdings_ == nullptr) return absl::OkStatus();
   return holdings_->memory().Hold(created, std::move(fd));
 }

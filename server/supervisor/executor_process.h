@@ -154,7 +154,11 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   absl::Status AnswerFetch(const std::string& sha256);
   absl::Status AnswerReserve(const internal::Reserve& reserve);
   absl::Status AnswerLoadCode(const std::string& key);
-  // INVALID_ARGUMENT: without a descriptor, or on a device that does not exist.
+  // INVALID_ARGUMENT: the session is not on this device.
+  absl::Status CheckOwn(uint32_t device) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // INVALID_ARGUMENT: without a descriptor, or on a device that does not exist
+  // or is none of the session's.
   absl::Status HoldChunk(const internal::ChunkCreated& created, UniqueFd fd);
   absl::Status AnswerSharing(const internal::SharingRequest& request, int fd);
   // Nothing: the answer comes later. INVALID_ARGUMENT: one that comes later is

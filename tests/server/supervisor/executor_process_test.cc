@@ -76,6 +76,11 @@ internal::FromExecutor Say(absl::string_view behaviour) {
     message.mutable_fault()->set_kernel(std::string(1 << 20, 'k'));
   } else if (behaviour == "chunk on no device") {
     message.mutable_chunk_created()->set_device(4'000'000'000);
+  } else if (behaviour == "chunk on another device") {
+    message.mutable_chunk_created()->set_device(1);
+  } else if (behaviour == "memory of another device") {
+    message.mutable_reserve()->mutable_place()->set_device(1);
+    message.mutable_reserve()->set_bytes(1);
   } else if (behaviour == "chunk without a descriptor") {
     message.mutable_chunk_created()->set_chunk(1);
   }
@@ -85,9 +90,12 @@ internal::FromExecutor Say(absl::string_view behaviour) {
 [[noreturn]] void Behave(absl::string_view behaviour) {
   Channel channel{UniqueFd(kChildChannelFd)};
   internal::FromExecutor ready;
-  v1::Device& device = *ready.mutable_ready()->add_devices();
-  device.set_name("a device");
-  device.set_total_memory(1 << 30);
+  for (const uint32_t ordinal : {0, 1}) {
+    v1::Device& device = *ready.mutable_ready()->add_devices();
+    device.set_ordinal(ordinal);
+    device.set_name("a device");
+    device.set_total_memory(1 << 30);
+  }
   static_cast<void>(channel.Send(ready));
   internal::ToExecutor request;
   while (channel.Receive(&request).ok() && !request.has_assign()) {
@@ -97,7 +105,7 @@ internal::FromExecutor Say(absl::string_view behaviour) {
   if (behaviour == "late") AnswerUsageLate(channel);
   const internal::FromExecutor message = Say(behaviour);
   static_cast<void>(
-      channel.Send(message, absl::EndsWith(behaviour, "no device") ? 0 : -1));
+      channel.Send(message, absl::StartsWith(behaviour, "chunk on") ? 0 : -1));
   while (channel.Receive(&request).ok()) {
   }
   _exit(0);
@@ -194,6 +202,17 @@ TEST_F(ExecutorProcessTest, ChunksAreOnDevicesThatExistAndHaveADescriptor) {
   Start("chunk on no device");
   EXPECT_TRUE(absl::StrContains(AwaitEnd(), "does not exist")) << end_;
   EXPECT_EQ(memory_.Free(4'000'000'000), std::nullopt);
+}
+
+TEST_F(ExecutorProcessTest, ChunksAreOnDevicesOfTheSession) {
+  Start("chunk on another device");
+  EXPECT_TRUE(absl::StrContains(AwaitEnd(), "session is on 0")) << end_;
+}
+
+TEST_F(ExecutorProcessTest, NoMemoryIsReservedOfDevicesOfOthers) {
+  Start("memory of another device");
+  EXPECT_TRUE(absl::StrContains(AwaitEnd(), "session is on 0")) << end_;
+  EXPECT_EQ(ledger_.devices().at(1).used, 0u);
 }
 
 TEST_F(ExecutorProcessTest, AChunkWithoutADescriptorEndsTheProcess) {
