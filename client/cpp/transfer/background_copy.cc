@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/transfer/background_copy.h"
 
+#include <system_error>
 #include <utility>
 
 namespace holdfast {
 
-BackgroundCopy::BackgroundCopy(char* destination)
-    : next_(destination), thread_([this] { Run(); }) {}
+// Without a thread, Append copies.
+BackgroundCopy::BackgroundCopy(char* destination) : next_(destination) {
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error&) {
+  }
+}
 
 BackgroundCopy::~BackgroundCopy() {
   {
     absl::MutexLock lock(&mutex_);
     ended_ = true;
   }
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void BackgroundCopy::Append(ChunkData chunk) {
+  if (!thread_.joinable()) return Copy(chunk);
   const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return waiting_.size() < kMaxWaiting;
   };
@@ -36,9 +43,13 @@ void BackgroundCopy::Run() {
       chunk = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    chunk.CopyTo(next_);
-    next_ += chunk.size();
+    Copy(chunk);
   }
+}
+
+void BackgroundCopy::Copy(const ChunkData& chunk) {
+  chunk.CopyTo(next_);
+  next_ += chunk.size();
 }
 
 }  // namespace holdfast

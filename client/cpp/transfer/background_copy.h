@@ -13,7 +13,8 @@
 namespace holdfast {
 
 // Copies chunks to memory, one behind the other, in a thread of its own: the
-// one that has received them receives the next meanwhile. Used by one thread.
+// one that has received them receives the next meanwhile. Where the process may
+// have no other thread, that one copies. Used by one thread.
 class BackgroundCopy {
  public:
   // There has to be room for all chunks.
@@ -30,12 +31,13 @@ class BackgroundCopy {
   static constexpr size_t kMaxWaiting = 2;
 
   void Run();
+  void Copy(const ChunkData& chunk);
 
-  char* next_;  // the thread's
+  char* next_;  // of who copies
   absl::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<ChunkData> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::thread thread_;
+  std::thread thread_;  // none: Append copies
 };
 
 }  // namespace holdfast

@@ -3,7 +3,9 @@
 
 #include <grpcpp/support/slice.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,24 @@ TEST(BackgroundCopyTest, ChunksLieOneBehindTheOtherWhenItEnds) {
     for (ChunkData& chunk : chunks) copy.Append(std::move(chunk));
   }
   EXPECT_EQ(copied == expected, true);
+}
+
+TEST(BackgroundCopyTest, AProcessThatMayHaveNoOtherThreadCopiesAsWell) {
+  pthread_attr_t before, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_getattr_default_np(&huge), 0);
+  // There are no addresses for the stack.
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 50), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  std::string copied(6, '.');
+  {
+    BackgroundCopy copy(copied.data());
+    for (const char* const text : {"abc", "def"}) {
+      copy.Append(ChunkData({grpc::Slice(std::string(text))}));
+    }
+  }
+  ASSERT_EQ(pthread_setattr_default_np(&before), 0);
+  EXPECT_EQ(copied, "abcdef");
 }
 
 TEST(BackgroundCopyTest, NothingIsCopiedIfNothingComes) {
