@@ -17,7 +17,8 @@ ForwardedCall::ForwardedCall(grpc::CallbackServerContext* context,
                              std::shared_ptr<supervisor::Session> session,
                              std::shared_ptr<grpc::Channel> executor,
                              std::optional<RelayDirection> relayed,
-                             StallGuard& stall_guard, CallThreads& threads)
+                             StallGuard& stall_guard, CallThreads& threads,
+                             CallThreads& copy_threads)
     : context_(*context),
       session_(std::move(session)),
       blocks_(relayed.has_value() ? session_->blocks() : nullptr),
@@ -26,6 +27,7 @@ ForwardedCall::ForwardedCall(grpc::CallbackServerContext* context,
                   : nullptr),
       stall_guard_(stall_guard),
       threads_(threads),
+      copy_threads_(copy_threads),
       stub_(std::move(executor)),
       upstream_(*this) {
   PassMetadataOn();
@@ -92,10 +94,7 @@ void ForwardedCall::RelayUp() {
 }
 
 bool ForwardedCall::StartCopying() {
-  copying_ =
-      threads_
-          .Run(absl::StrCat("session ", session_->id()), [this] { CopyUp(); })
-          .ok();
+  copying_ = copy_threads_.Run(session_->client(), [this] { CopyUp(); }).ok();
   return copying_;
 }
 

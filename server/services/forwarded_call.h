@@ -46,14 +46,14 @@ class ForwardedCall final
  public:
   // With a direction, bytes go through memory that the executor shares.
   // `stall_guard`, which must outlive the call, gives up a client that does not
-  // take what it is sent. `threads` is where bytes are copied, and where a
-  // broken call waits to learn how its executor ended. Starts both calls.
-  // `context` must not have been answered yet.
+  // take what it is sent. `threads` is where a broken call waits to learn how
+  // its executor ended, `copy_threads` where bytes are copied. Starts both
+  // calls. `context` must not have been answered yet.
   ForwardedCall(grpc::CallbackServerContext* context, const std::string& method,
                 std::shared_ptr<supervisor::Session> session,
                 std::shared_ptr<grpc::Channel> executor,
                 std::optional<RelayDirection> relayed, StallGuard& stall_guard,
-                CallThreads& threads);
+                CallThreads& threads, CallThreads& copy_threads);
 
   // A message from the client is there; at their end the executor's stream is
   // half closed.
@@ -152,6 +152,7 @@ class ForwardedCall final
   const std::unique_ptr<UploadRelay> upload_;
   StallGuard& stall_guard_;
   CallThreads& threads_;
+  CallThreads& copy_threads_;
   grpc::ClientContext upstream_context_;
   grpc::GenericStub stub_;
   Upstream upstream_;

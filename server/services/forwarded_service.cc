@@ -70,7 +70,7 @@ Reactor* ForwardedService::Forward(const supervisor::SessionRegistry& registry,
                      : (*session)->executor_channel();
   return new ForwardedCall(context, method.name, *std::move(session),
                            std::move(channel), method.direction, stall_guard_,
-                           threads_);
+                           threads_, copy_threads_);
 }
 
 ForwardedService::ForwardedService(

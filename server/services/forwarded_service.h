@@ -7,6 +7,7 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -48,7 +49,12 @@ class ForwardedService final : public grpc::Service {
       const supervisor::SessionRegistry& registry, const Method& method,
       grpc::CallbackServerContext* context);
 
+  // Uploads that are copied at a time; gRPC's threads copy the others. A thread
+  // may wait for a device, so none of these is one that calls of others need.
+  static constexpr size_t kMaxCopies = 256;
+
   CallThreads& threads_;
+  CallThreads copy_threads_{kMaxCopies};
   StallGuard stall_guard_;
   std::deque<Method> methods_;  // pinned
 };
