@@ -24,7 +24,7 @@
 #include "server/channel/channel.h"
 #include "server/compile/compiler_main.h"
 #include "server/config.h"
-#include "server/daemon.h"
+#include "server/daemon/daemon.h"
 #include "server/executor/executor_main.h"
 #include "server/flags.h"
 #include "server/health/probe_main.h"

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_DAEMON_PARTS_H_
+#define HOLDFAST_SERVER_DAEMON_PARTS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/collections/collection_table.h"
+#include "server/compile/object_store.h"
+#include "server/config.h"
+#include "server/daemon/compilation.h"
+#include "server/daemon/executor_fleet.h"
+#include "server/health/health.h"
+#include "server/process/spawner.h"
+#include "server/restart/descriptor_store.h"
+#include "server/restart/successor.h"
+#include "server/restart/upgrade.h"
+#include "server/rpc/peer_table.h"
+#include "server/rpc/tls_certificates.h"
+#include "server/runtime_directory.h"
+#include "server/sharing/export_registry.h"
+#include "server/supervisor/code_cache.h"
+#include "server/supervisor/device_memory.h"
+#include "server/supervisor/idle_suspension.h"
+#include "server/supervisor/memory_ledger.h"
+#include "server/supervisor/session_registry.h"
+#include "server/supervisor/share_pacer.h"
+#include "server/telemetry/execution_totals.h"
+#include "server/tenants/audit_log.h"
+#include "server/tenants/callers.h"
+#include "server/tenants/device_shares.h"
+#include "server/tenants/tenant_table.h"
+
+namespace holdfast::server {
+
+// All that the daemon works with behind its sockets (see servers.h for those).
+// The order of the members is the order in which they are made, and each uses
+// only what stands above it; they end in reverse. From top to bottom:
+//
+//   outlives the process    descriptors kept for the next daemon, the directory
+//                           of sockets: everything below may keep things there
+//   who calls               tenants and their quotas, peers, certificates,
+//   audit shared by executors     objects, generated code, accounts of memory,
+//   exports
+//                           and collections: executors' messages act on these
+//   processes               the fleet of executors, the compilers
+//   sessions                take executors of the fleet, keep themselves above
+//   replacement             parks the sessions, hands over what is kept
+//
+// Collections and exports outlive sessions, since a session that ends lets go
+// of versions and memory there; sessions end before the executors' fleet.
+struct DaemonParts {
+  // Starts the first executor and the first probes. `inherited`: names of the
+  // descriptors that the daemon before has kept.
+  DaemonParts(const Config& config, Spawner& spawner, Successor successor,
+              const std::vector<std::string>& inherited,
+              std::unique_ptr<RuntimeDirectory> runtime_directory,
+              std::unique_ptr<AuditLog> audit_log);
+
+  DescriptorStore kept;
+  const std::unique_ptr<RuntimeDirectory> directory;
+  const DescriptorStore::Kept kept_directory;
+  DescriptorStore::Kept kept_counters;  // once KeepCounters was called
+  Health health;
+
+  PeerTable peers;
+  const std::shared_ptr<DeviceShares> shares = std::make_shared<DeviceShares>();
+  TenantTable tenants{shares};
+  std::shared_ptr<TlsCertificates> tls;  // null: TCP is plain
+  const std::unique_ptr<AuditLog> audit;
+  const Callers callers{peers, tenants, *audit};
+
+  ObjectStore store;
+  supervisor::CodeCache code;
+  supervisor::MemoryLedger ledger;
+  supervisor::DeviceMemory memory;
+  ExecutionTotals totals;
+  supervisor::SharePacer pacer;
+  collections::CollectionTable collections;
+  ExportRegistry exports;
+
+  ExecutorFleet fleet;
+  Compilation compilation;
+
+  supervisor::SessionRegistry sessions;
+  supervisor::IdleSuspension idle_suspension;
+
+  const std::vector<std::string> arguments;  // of this process
+  DaemonUpgrade upgrade;
+};
+
+}  // namespace holdfast::server
+
+#endif  // HOLDFAST_SERVER_DAEMON_PARTS_H_
