@@ -14,6 +14,9 @@ namespace holdfast {
 
 // Gathers the daemon's metrics from its parts when they are asked for; nothing
 // runs in between. Labels have few values: no session, client or file is one.
+// Metrics of devices, tenants, sessions, calls and of the process itself are
+// gathered in files of these names; memory of the daemon as a whole, commands,
+// executors, compilers, the cache and connections are gathered here.
 // Thread-safe.
 class DaemonMetrics {
  public:
@@ -28,12 +31,9 @@ class DaemonMetrics {
   // Its directory is not read again for every scrape.
   static constexpr absl::Duration kDiskCacheAge = absl::Minutes(1);
 
-  void CollectDevices(MetricFamilies* families);
-  void CollectGpuTime(const v1::ListDevicesResponse& list,
-                      MetricFamilies* families);
-  void CollectTenants(MetricFamilies* families);
-  void CollectFaults(MetricFamilies* families);
-  void CollectSessions(MetricFamilies* families);
+  // With health and telemetry. Not waited for: without an executor there are no
+  // devices, and so no samples of them.
+  v1::ListDevicesResponse ListDevices();
   void CollectMemory(MetricFamilies* families);
   void CollectExecution(MetricFamilies* families);
   void CollectExecutors(MetricFamilies* families);

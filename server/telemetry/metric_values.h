@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TELEMETRY_METRIC_VALUES_H_
+#define HOLDFAST_SERVER_TELEMETRY_METRIC_VALUES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "google/protobuf/duration.pb.h"
+#include "google/protobuf/timestamp.pb.h"
+#include "server/telemetry/metric.h"
+
+namespace holdfast {
+
+// Values and labels as metrics have them.
+
+// All samples are doubles; counts up to 2^53 are exact.
+inline double Number(uint64_t count) { return static_cast<double>(count); }
+
+// Returns seconds since the epoch, and of a duration.
+double Seconds(const google::protobuf::Timestamp& time);
+double Seconds(const google::protobuf::Duration& duration);
+
+// Returns an enumerator of protobuf as a label: "STATE_ACTIVE" with the prefix
+// "STATE_" is "active".
+std::string Label(absl::string_view name, absl::string_view prefix);
+
+// The same for a v1::CopyPath.
+std::string PathLabel(size_t path);
+
+// {device="0"}
+MetricFamily::Labels DeviceLabel(uint32_t device);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TELEMETRY_METRIC_VALUES_H_

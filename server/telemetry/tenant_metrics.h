@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TELEMETRY_TENANT_METRICS_H_
+#define HOLDFAST_SERVER_TELEMETRY_TENANT_METRICS_H_
+
+#include "holdfast/v1/devices.pb.h"
+#include "server/telemetry/metric.h"
+#include "server/telemetry/metric_sources.h"
+
+namespace holdfast {
+
+// Appends the metrics with a label for each tenant that the policy names:
+// account and quota, GPU time on the devices of the list, launches, copied
+// bytes, compile time, faults. All others are "(other)", where a sum over them
+// makes sense.
+void CollectTenantMetrics(const MetricSources& sources,
+                          const v1::ListDevicesResponse& list,
+                          MetricFamilies* families);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TELEMETRY_TENANT_METRICS_H_
