@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/tenants/policy_file.h"
 
-#include <grp.h>
-#include <pwd.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <initializer_list>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -17,9 +12,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "core/base/printable.h"
 #include "core/base/read_file.h"
@@ -27,20 +20,13 @@
 #include "server/tenants/key_set.h"
 #include "server/tenants/tenant_name.h"
 #include "server/tenants/token_key.h"
-
-// Errors are values, with their places in the file.
-#define TOML_EXCEPTIONS 0
-#include "toml++/toml.h"
+#include "server/tenants/toml_reader.h"
 
 namespace holdfast {
 namespace {
 
-// Bytes of the buffer that a user's or group's entry is read into.
-constexpr size_t kMaxEntryBytes = size_t{64} << 10;
-
 constexpr size_t kMaxKeyFileBytes = size_t{64} << 10;
 constexpr uint64_t kMaxLeewaySeconds = 300;
-constexpr absl::Duration kMaxTime = absl::Hours(24);
 
 // A table [groups.NAME].
 struct GroupPolicy {
@@ -49,46 +35,21 @@ struct GroupPolicy {
   bool temporary_tenants = false;
 };
 
-// Reads one file; every error says where in it.
-class Reader {
+// Reads one policy.
+class Reader : public TomlReader {
  public:
-  explicit Reader(const std::string& file) : file_(file) {}
+  explicit Reader(const std::string& file) : TomlReader(file) {}
 
   absl::StatusOr<Policy> Read(const toml::table& root);
-  absl::Status ErrorAt(const toml::source_position& at,
-                       absl::string_view what) const {
-    return absl::InvalidArgumentError(absl::StrCat(PlaceOf(at), what));
-  }
 
  private:
-  std::string PlaceOf(const toml::source_position& at) const {
-    return absl::StrCat(file_, ":", at.line, ":", at.column, ": ");
-  }
-  absl::Status ErrorAt(const toml::node& node, absl::string_view what) const {
-    return ErrorAt(node.source().begin, what);
-  }
-  // Every key of `table` must be one of `known`.
-  absl::Status CheckKeys(const toml::table& table,
-                         std::initializer_list<absl::string_view> known) const;
-  absl::StatusOr<const toml::table*> TableOf(const toml::node& node) const;
-  absl::StatusOr<const toml::array*> ArrayOf(const toml::node& node) const;
-  absl::StatusOr<std::string> TextOf(const toml::node& node) const;
-  absl::StatusOr<uint64_t> NumberOf(const toml::node& node, uint64_t least,
-                                    uint64_t most) const;
-  absl::StatusOr<uint32_t> PercentageOf(const toml::node& node) const;
-  absl::StatusOr<bool> BoolOf(const toml::node& node) const;
-  absl::StatusOr<uint64_t> BytesOf(const toml::node& node) const;
-  absl::StatusOr<absl::Duration> TimeOf(const toml::node& node) const;
-  absl::StatusOr<uid_t> UserOf(const toml::node& node) const;
-  absl::StatusOr<gid_t> GroupOf(const toml::node& node) const;
-
   absl::Status ReadIdentities(const toml::table& table, size_t number,
                               IdentityMap* map) const;
   template <typename Key>
   absl::Status Add(const toml::node& node, const Key& key, size_t number,
                    std::map<Key, size_t>* map) const;
   template <typename Key>
-  using ReadKey = absl::StatusOr<Key> (Reader::*)(const toml::node&) const;
+  using ReadKey = absl::StatusOr<Key> (TomlReader::*)(const toml::node&) const;
   template <typename Key>
   absl::Status ReadNames(const toml::table& table, const char* list,
                          ReadKey<Key> read, size_t number,
@@ -114,131 +75,10 @@ class Reader {
   absl::Status ReadConcurrency(const toml::table& table,
                                Concurrency* concurrency) const;
 
-  const std::string file_;
   // By name. That of a group whose tenants do not share is as if there were
   // none.
   std::map<std::string, Concurrency> groups_;
 };
-
-absl::Status Reader::CheckKeys(
-    const toml::table& table,
-    std::initializer_list<absl::string_view> known) const {
-  for (const auto& [key, value] : table) {
-    const absl::string_view name(key.str().data(), key.str().size());
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::string list;
-    for (const absl::string_view one : known) {
-      absl::StrAppend(&list, list.empty() ? "" : ", ", one);
-    }
-    return ErrorAt(key.source().begin,
-                   absl::StrCat("unknown key '", ToPrintable(name),
-                                "'; there are: ", list));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<const toml::table*> Reader::TableOf(
-    const toml::node& node) const {
-  if (const auto* const table = node.as_table()) return table;
-  return ErrorAt(node, "a table is wanted here");
-}
-
-absl::StatusOr<const toml::array*> Reader::ArrayOf(
-    const toml::node& node) const {
-  if (const auto* const array = node.as_array()) return array;
-  return ErrorAt(node, "an array is wanted here");
-}
-
-absl::StatusOr<std::string> Reader::TextOf(const toml::node& node) const {
-  if (const auto* const text = node.as_string()) {
-    if (!text->get().empty()) return text->get();
-  }
-  return ErrorAt(node, "a string is wanted here, and not an empty one");
-}
-
-absl::StatusOr<absl::Duration> Reader::TimeOf(const toml::node& node) const {
-  absl::Duration time;
-  const auto* const text = node.as_string();
-  if (text != nullptr && absl::ParseDuration(text->get(), &time) &&
-      time >= absl::Nanoseconds(1) && time <= kMaxTime) {
-    return time;
-  }
-  return ErrorAt(node, "a time is wanted, from \"1ns\" to \"24h\"");
-}
-
-absl::StatusOr<uint64_t> Reader::NumberOf(const toml::node& node,
-                                          uint64_t least, uint64_t most) const {
-  const auto* const number = node.as_integer();
-  if (number != nullptr && number->get() >= 0) {
-    const auto value = static_cast<uint64_t>(number->get());
-    if (value >= least && value <= most) return value;
-  }
-  return ErrorAt(
-      node, absl::StrCat("a number from ", least, " to ", most, " is wanted"));
-}
-
-absl::StatusOr<uint32_t> Reader::PercentageOf(const toml::node& node) const {
-  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t percent, NumberOf(node, 1, 100));
-  return static_cast<uint32_t>(percent);
-}
-
-absl::StatusOr<bool> Reader::BoolOf(const toml::node& node) const {
-  if (const auto* const word = node.as_boolean()) return word->get();
-  return ErrorAt(node, "true or false is wanted");
-}
-
-absl::StatusOr<uint64_t> Reader::BytesOf(const toml::node& node) const {
-  constexpr absl::string_view kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
-  if (node.is_integer()) {
-    return NumberOf(node, 1, std::numeric_limits<int64_t>::max());
-  }
-  HOLDFAST_ASSIGN_OR_RETURN(const std::string text, TextOf(node));
-  for (size_t i = 0; i < std::size(kUnits); ++i) {
-    absl::string_view digits = text;
-    if (!absl::ConsumeSuffix(&digits, kUnits[i])) continue;
-    const uint64_t unit = uint64_t{1} << (10 * (i + 1));
-    uint64_t number = 0;
-    if (absl::SimpleAtoi(digits, &number) && number > 0 &&
-        number <= std::numeric_limits<int64_t>::max() / unit) {
-      return number * unit;
-    }
-  }
-  return ErrorAt(node, absl::StrCat("'", ToPrintable(text),
-                                    "' is no size; write 8GiB, with one of "
-                                    "KiB, MiB, GiB, TiB, or a number"));
-}
-
-absl::StatusOr<uid_t> Reader::UserOf(const toml::node& node) const {
-  if (node.is_integer()) {
-    HOLDFAST_ASSIGN_OR_RETURN(const uint64_t number,
-                              NumberOf(node, 0, UINT32_MAX - 1));
-    return static_cast<uid_t>(number);
-  }
-  HOLDFAST_ASSIGN_OR_RETURN(const std::string name, TextOf(node));
-  std::vector<char> buffer(kMaxEntryBytes);
-  passwd entry = {};
-  passwd* found = nullptr;
-  getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
-  if (found != nullptr) return entry.pw_uid;
-  return ErrorAt(
-      node, absl::StrCat("this machine has no user '", ToPrintable(name), "'"));
-}
-
-absl::StatusOr<gid_t> Reader::GroupOf(const toml::node& node) const {
-  if (node.is_integer()) {
-    HOLDFAST_ASSIGN_OR_RETURN(const uint64_t number,
-                              NumberOf(node, 0, UINT32_MAX - 1));
-    return static_cast<gid_t>(number);
-  }
-  HOLDFAST_ASSIGN_OR_RETURN(const std::string name, TextOf(node));
-  std::vector<char> buffer(kMaxEntryBytes);
-  group entry = {};
-  group* found = nullptr;
-  getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
-  if (found != nullptr) return entry.gr_gid;
-  return ErrorAt(node, absl::StrCat("this machine has no group '",
-                                    ToPrintable(name), "'"));
-}
 
 template <typename Key>
 absl::Status Reader::Add(const toml::node& node, const Key& key, size_t number,
@@ -265,14 +105,14 @@ absl::Status Reader::ReadNames(const toml::table& table, const char* list,
 absl::Status Reader::ReadIdentities(const toml::table& table, size_t number,
                                     IdentityMap* map) const {
   HOLDFAST_RETURN_IF_ERROR(
-      ReadNames(table, "users", &Reader::UserOf, number, &map->users));
+      ReadNames(table, "users", &TomlReader::UserOf, number, &map->users));
   HOLDFAST_RETURN_IF_ERROR(
-      ReadNames(table, "groups", &Reader::GroupOf, number, &map->groups));
-  HOLDFAST_RETURN_IF_ERROR(ReadNames(table, "certificates", &Reader::TextOf,
+      ReadNames(table, "groups", &TomlReader::GroupOf, number, &map->groups));
+  HOLDFAST_RETURN_IF_ERROR(ReadNames(table, "certificates", &TomlReader::TextOf,
                                      number, &map->certificates));
-  HOLDFAST_RETURN_IF_ERROR(
-      ReadNames(table, "subjects", &Reader::TextOf, number, &map->subjects));
-  return ReadNames(table, "token-groups", &Reader::TextOf, number,
+  HOLDFAST_RETURN_IF_ERROR(ReadNames(table, "subjects", &TomlReader::TextOf,
+                                     number, &map->subjects));
+  return ReadNames(table, "token-groups", &TomlReader::TextOf, number,
                    &map->token_groups);
 }
 
@@ -283,7 +123,7 @@ absl::Status Reader::ReadKeys(const toml::node& node, TokenRules* rules) const {
   std::set<std::string> ids;
   for (const toml::node& one : *list) {
     HOLDFAST_ASSIGN_OR_RETURN(const std::string name, TextOf(one));
-    const auto path = std::filesystem::path(file_).parent_path() / name;
+    const auto path = std::filesystem::path(file()).parent_path() / name;
     const auto text = ReadFile(path.string(), kMaxKeyFileBytes);
     if (!text.ok()) return ErrorAt(one, ToPrintable(text.status().message()));
     auto keys = IsKeySet(*text) ? ParseKeySet(*text) : ParseTokenKeys(*text);
