@@ -4,7 +4,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "holdfast/v1/common.pb.h"
+#include "holdfast/v1/buffer_commands.pb.h"
 
 namespace holdfast {
 
