@@ -125,11 +125,9 @@ class ExecutorProcessTest : public ::testing::Test {
   }
 
   void StartWithoutSession(const std::string& behaviour) {
-    auto spawner = Spawner::Create({});
-    ASSERT_OK(spawner);
-    spawner_ = *std::move(spawner);
+    ASSERT_OK(spawner_);
     auto process = ExecutorProcess::Start(
-        *spawner_, {absl::StrCat(kBehaviour, behaviour)}, SpawnOptions(),
+        **spawner_, {absl::StrCat(kBehaviour, behaviour)}, SpawnOptions(),
         {store_, code_, ledger_, memory_, exports_, collections_, kept_,
          totals_, pacer_});
     ASSERT_OK(process);
@@ -146,6 +144,9 @@ class ExecutorProcessTest : public ::testing::Test {
     return std::string(end_.message());
   }
 
+  // Forks, so it comes before the threads of the others: locks that these hold at
+  // that moment would be held for ever in the spawner.
+  absl::StatusOr<std::unique_ptr<Spawner>> spawner_ = Spawner::Create({});
   ObjectStore store_{1 << 20};
   CodeCache code_{"", 0};
   MemoryLedger ledger_{1 << 20};
@@ -155,7 +156,6 @@ class ExecutorProcessTest : public ::testing::Test {
   DescriptorStore kept_;
   ExecutionTotals totals_;
   SharePacer pacer_;
-  std::unique_ptr<Spawner> spawner_;
   absl::Status end_;
   absl::Notification ended_;
   std::unique_ptr<ExecutorProcess> process_;

@@ -51,7 +51,8 @@ CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph,
   CUDA_GRAPH_INSTANTIATE_PARAMS parameters{};
   const CUresult result =
       cuGraphInstantiateWithParams(exec, graph, &parameters);
-  if (failed != nullptr) *failed = parameters.hErrNode_out;
+  // CUDA 13 tells neither a node nor a text here, even of a cycle.
+  if (failed != nullptr) *failed = nullptr;
   if (log != nullptr && log_size > 0) *log = '\0';
   return result;
 }
@@ -60,6 +61,11 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* failed,
                            CUgraphExecUpdateResult* reason) {
   CUgraphExecUpdateResultInfo info{};
   const CUresult result = cuGraphExecUpdate_v2(exec, graph, &info);
+  // CUDA 13 has another reason here where there are more nodes or fewer.
+  if (info.result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED &&
+      info.errorNode == nullptr) {
+    info.result = CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
+  }
   if (failed != nullptr) *failed = info.errorNode;
   if (reason != nullptr) *reason = info.result;
   return result;
