@@ -71,6 +71,7 @@ std::vector<uint32_t> Others(const PlaceRequest& request,
                      std::pair(FreeMemory(*a), b->ordinal());
             });
   std::vector<uint32_t> ordinals;
+  ordinals.reserve(found.size());
   for (const v1::Device* device : found) ordinals.push_back(device->ordinal());
   return ordinals;
 }

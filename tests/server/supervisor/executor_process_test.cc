@@ -144,8 +144,8 @@ class ExecutorProcessTest : public ::testing::Test {
     return std::string(end_.message());
   }
 
-  // Forks, so it comes before the threads of the others: locks that these hold at
-  // that moment would be held for ever in the spawner.
+  // Forks, so it comes before the threads of the others: locks that these hold
+  // at that moment would be held for ever in the spawner.
   absl::StatusOr<std::unique_ptr<Spawner>> spawner_ = Spawner::Create({});
   ObjectStore store_{1 << 20};
   CodeCache code_{"", 0};
