@@ -1,4 +1,5 @@
-// The headers that the software driver's compiler includes most: core's and LLVM's.
+// The headers that the software driver's compiler includes most: core's and
+// LLVM's.
 #ifndef DEPLOY_BAZEL_PRECOMPILED_LLVM_H_
 #define DEPLOY_BAZEL_PRECOMPILED_LLVM_H_
 

@@ -1,4 +1,5 @@
-// The headers that files of client, server and deploy include most: core's, gRPC's and those of the messages.
+// The headers that files of client, server and deploy include most: core's,
+// gRPC's and those of the messages.
 #ifndef DEPLOY_BAZEL_PRECOMPILED_WIRE_H_
 #define DEPLOY_BAZEL_PRECOMPILED_WIRE_H_
 
