@@ -1,6 +1,6 @@
 """Compiler options: they stand here once and nowhere else."""
 
-# What clang needs to be told beside the distribution's libraries, which GCC has compiled.
+# Clang needs to be told this beside the distribution's libraries, which GCC has compiled.
 CLANG_COPTS = select({
     "//deploy/bazel:clang": [
         # Names of templates as GCC 12 has them: later ones encode more of a template's parameters.

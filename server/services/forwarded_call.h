@@ -147,7 +147,7 @@ class ForwardedCall final
 
   grpc::CallbackServerContext& context_;
   const std::shared_ptr<supervisor::Session> session_;
-  // Of a transfer; null for all else.
+  // For a transfer; null for all else.
   const std::shared_ptr<SharedBlocks> blocks_;
   const std::unique_ptr<UploadRelay> upload_;
   StallGuard& stall_guard_;

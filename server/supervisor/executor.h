@@ -25,7 +25,7 @@ struct SessionStart {
   int calls = -1;        // a socket that listens for rpcs
   int descriptors = -1;  // one that listens for clients' descriptors
   int blocks = -1;       // of SharedBlocks
-  // Who pays for the session.
+  // The tenant that pays for the session.
   std::shared_ptr<Tenant> tenant;
   // Counts what the session's executors do; may be null.
   std::shared_ptr<ExecutionTotals> execution;

@@ -75,7 +75,7 @@ struct StreamResource {
   // mark behind all work, if there is one that nobody has asked for yet.
   bool unmarked = false;
   std::shared_ptr<const cuda::Event> mark;
-  // What its work still uses, and nobody watches yet; see KeepUntilDone.
+  // Bytes that its work still uses, and nobody watches yet; see KeepUntilDone.
   std::vector<InlineStaging::Span> kept;
 };
 

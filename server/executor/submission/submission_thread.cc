@@ -185,7 +185,7 @@ void SubmissionThread::Park(Work* work) {
 
 void SubmissionThread::RunOne(Work work) {
   if (!work.run()) Park(&work);
-  // What it holds goes while it has the turn, which Join waits for.
+  // Releases all that it holds within its turn, which Join waits for.
   work.run = nullptr;
   more_ = nullptr;
   absl::MutexLock lock(&mutex_);

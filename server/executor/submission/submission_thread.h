@@ -105,7 +105,7 @@ class SubmissionThread {
   // Grows with everything that may end a wait of the thread.
   std::atomic<uint32_t> changes_{0};
   std::atomic<size_t> count_{0};  // of waiting_
-  // Of the thread that runs something by RunBatch. For the one whose turn it
+  // From the thread that runs something by RunBatch. For the one whose turn it
   // is.
   const std::function<bool()>* more_ = nullptr;
 

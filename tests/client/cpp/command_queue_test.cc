@@ -116,7 +116,7 @@ TEST_F(RingQueueTest, ACallerThatLooksReadsItsResultsItself) {
   if (!MaySpin()) GTEST_SKIP() << "with few processors it sleeps";
   Connect();
   for (int i = 0; i < 1000; ++i) ASSERT_OK(Fence());
-  // Of some the reading thread was awake.
+  // The reading thread was awake for some.
   EXPECT_GT(reads_[std::this_thread::get_id()], 500);
 }
 
