@@ -3,6 +3,7 @@
 // Entry points: device and host memory, and what pointers are.
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -85,13 +86,16 @@ CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
   });
 }
 
-// False if a page of the range is not mapped in this process.
+// False if a page of the range is not mapped in this process. Where a sandbox
+// denies the question, all of it is taken to be mapped.
 bool IsMapped(const void* pointer, size_t size) {
   const uintptr_t first =
       reinterpret_cast<uintptr_t>(pointer) / kPageSize * kPageSize;
   const size_t length = reinterpret_cast<uintptr_t>(pointer) + size - first;
   std::vector<unsigned char> resident(RoundUp(length, kPageSize) / kPageSize);
-  return mincore(reinterpret_cast<void*>(first), length, resident.data()) == 0;
+  return mincore(reinterpret_cast<void*>(first), length, resident.data()) ==
+             0 ||
+         errno == EPERM || errno == ENOSYS;
 }
 
 // Also makes an alias of memory that is shared.
