@@ -67,6 +67,7 @@ show_1() {
 show_2() {
   device_memory before || true
   HOLDFAST_STORM_FAULTS=${FAULTS:-1000} run "faults" "$bin/fault_storm_test" --gtest_brief=1
+  sleep 2  # a context takes a moment to end
   device_memory after || true
 }
 

@@ -64,7 +64,7 @@ void ForwardedCall::WriteUp() {
     upstream_.StartWritesDone();
     return Close(up_);
   }
-  if (!up_.waiting.front().relayed) return;  // Whoever copies it comes again.
+  if (!up_.waiting.front().relayed) return;  // Its copier comes again.
   up_.writing = true;
   upstream_.StartWrite(&up_.waiting.front().buffer);
 }

@@ -40,9 +40,9 @@ struct PlaceRequest {
 // Returns the devices to try, the best first; at least one. Without `wanted`
 // these are the device that it was on, and then all others of the same kind
 // that are not in quarantine, those with most free memory first. If the device
-// that it was on is in quarantine it is the last. Of the same kind is a device
-// of the same name and compute capability as the one that the client names,
-// with as much memory at least. `all` are the daemon's devices with their
+// that it was on is in quarantine it is the last. A device is of the same kind
+// if it has the same name and compute capability as the one that the client
+// names, and as much memory at least. `all` are the daemon's devices with their
 // health, `allowed` the ordinals that the tenant may use; empty: all.
 //
 // With `wanted` returns that one. NOT_FOUND: it does not exist, or the tenant

@@ -69,8 +69,8 @@ class ExecuteStream {
     return has_rings() ? rings_->reader().closed() : call_->HasEnded();
   }
   // Sleeps until something has come or the call has ended, for some seconds at
-  // most. Whoever brings it has to wake the thread. One thread at a time, and
-  // while others read.
+  // most. The thread has to be woken by the one that brings it. One thread at a
+  // time, and while others read.
   void Sleep();
   // Does not wait; kWouldBlock: no batch is there as a whole. One thread at a
   // time.

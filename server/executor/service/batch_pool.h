@@ -24,8 +24,8 @@ class DecodedBatch {
   DecodedBatch(const DecodedBatch&) = delete;
   DecodedBatch& operator=(const DecodedBatch&) = delete;
 
-  // Decodes a batch; false: the bytes are none. What comes in pieces is not
-  // kept as it came. REQUIRES: empty.
+  // Decodes a batch; false: the bytes are none. Bytes in pieces are decoded
+  // only, and not kept as they came. REQUIRES: empty.
   bool Decode(absl::string_view bytes);
   bool Decode(google::protobuf::io::ZeroCopyInputStream& pieces, size_t bytes);
 
