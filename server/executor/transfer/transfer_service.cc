@@ -156,13 +156,13 @@ class DownloadMessages {
   // The next bytes. CANCELLED: the client has given up.
   absl::Status Send(Staging::BlockPtr block, uint64_t size) {
     if (lent_.has_value()) return Lend(std::move(block), size);
-    grpc::ByteBuffer message =
+    const grpc::ByteBuffer message =
         MakeDownloadData(SliceOf(std::move(block), size));
     if (transfer_.rest() == 0 && !transfer_.HasPieces()) {
-      call_.WriteLast(std::move(message));
+      call_.WriteLast(message);
       return absl::OkStatus();
     }
-    return call_.Write(std::move(message)) ? absl::OkStatus() : GivenUp();
+    return call_.Write(message) ? absl::OkStatus() : GivenUp();
   }
 
  private:
