@@ -105,4 +105,12 @@ absl::StatusOr<ImageFormat> CheckImage(absl::string_view image) {
                    "fatbin"));
 }
 
+// A cubin names the function among its symbols, PTX where it is called. The
+// parts of a fatbin may be compressed.
+bool MayPrint(absl::string_view image) {
+  const auto format = CheckImage(image);
+  return !format.ok() || *format == ImageFormat::kFatbin ||
+         absl::StrContains(image, "vprintf");
+}
+
 }  // namespace holdfast::cuda

@@ -16,6 +16,10 @@ enum class ImageFormat { kPtx, kCubin, kFatbin };
 // INVALID_ARGUMENT: neither, or truncated.
 absl::StatusOr<ImageFormat> CheckImage(absl::string_view image);
 
+// May a kernel of the image call printf? Never false for one that does, if the
+// image is one that CheckImage takes.
+bool MayPrint(absl::string_view image);
+
 }  // namespace holdfast::cuda
 
 #endif  // HOLDFAST_CORE_CUDA_IMAGE_H_

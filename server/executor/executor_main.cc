@@ -276,7 +276,7 @@ Session::Options SessionOptions(const internal::Assign& assign,
   options.received_through = assign.received_through();
   options.token = assign.token();
   options.output = &output;
-  options.resources.work_completed = [&output] { output.Flush(); };
+  options.resources.hand_on_output = [&output] { output.Flush(); };
   options.resources.api = &api;
   options.resources.devices.assign(assign.devices().begin(),
                                    assign.devices().end());

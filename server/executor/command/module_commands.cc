@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
+#include "core/cuda/image.h"
 #include "core/cuda/variable_names.h"
 #include "server/executor/command/command_handlers.h"
 
@@ -18,10 +19,14 @@ namespace {
 
 constexpr size_t kSha256Bytes = 32;
 
-// Loads the image, and notes what a suspension has to save.
-absl::Status LoadImage(const std::shared_ptr<const cuda::Context>& context,
-                       absl::string_view image, ModuleResource* module) {
-  HOLDFAST_ASSIGN_OR_RETURN(module->module, cuda::Module::Load(context, image));
+// Loads the image, and notes what a suspension has to save and whether there
+// will be output.
+absl::Status LoadImage(Resources& resources, absl::string_view image,
+                       ModuleResource* module) {
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, resources.FirstDevice());
+  HOLDFAST_ASSIGN_OR_RETURN(module->module,
+                            cuda::Module::Load(device->context, image));
+  if (cuda::MayPrint(image)) resources.watcher().ExpectOutput();
   auto variables = cuda::VariableNames(image);
   if (variables.ok()) {
     module->variables.insert(std::make_move_iterator(variables->begin()),
@@ -32,8 +37,6 @@ absl::Status LoadImage(const std::shared_ptr<const cuda::Context>& context,
 
 absl::StatusOr<ModuleResource> Load(const CommandContext& context,
                                     const v1::LoadModule& command) {
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            context.resources.FirstDevice());
   ModuleResource module;
   switch (command.image_case()) {
     case v1::LoadModule::kInline: {
@@ -44,7 +47,7 @@ absl::StatusOr<ModuleResource> Load(const CommandContext& context,
                          "; put it into the object store"));
       }
       HOLDFAST_RETURN_IF_ERROR(
-          LoadImage(device->context, command.inline_(), &module));
+          LoadImage(context.resources, command.inline_(), &module));
       break;
     }
     case v1::LoadModule::kObjectSha256: {
@@ -56,7 +59,7 @@ absl::StatusOr<ModuleResource> Load(const CommandContext& context,
       HOLDFAST_ASSIGN_OR_RETURN(FetchedObject object,
                                 context.fetch_object(command.object_sha256()));
       HOLDFAST_RETURN_IF_ERROR(
-          LoadImage(device->context, object.image.bytes(), &module));
+          LoadImage(context.resources, object.image.bytes(), &module));
       module.symbols = std::move(object.symbols);
       break;
     }

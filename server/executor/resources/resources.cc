@@ -129,7 +129,7 @@ Resources::Resources(ResourceOptions options)
       options_(std::move(options)),
       copiers_(options_.account->staging_memory()),
       clocks_(std::make_shared<DeviceClocks>(options_.times)),
-      watcher_(options_.work_completed),
+      watcher_(options_.hand_on_output),
       event_waits_([later = options_.later](auto waits) {
         if (!later) return;
         later([waits = std::move(waits)](Resources& all) mutable {

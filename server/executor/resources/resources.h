@@ -217,8 +217,8 @@ struct ResourceOptions {
   std::shared_ptr<SemaphoreWaits> waits = std::make_shared<SemaphoreWaits>();
   // Null: kernels may run for as long as they like.
   std::shared_ptr<KernelWatch> kernel_watch;
-  // Called, by any thread, before a client is told that its work is done.
-  std::function<void()> work_completed;
+  // As CompletionWatcher takes it.
+  std::function<void()> hand_on_output;
   // Has work done with the resources by the thread that they belong to, soon,
   // or never if the session ends. Thread-safe.
   std::function<void(std::function<void(Resources&)> work)> later;

@@ -27,25 +27,24 @@ constexpr absl::Duration kCloseTime = absl::Microseconds(20);
 // Work that nobody waits for is looked at so often at most.
 constexpr absl::Duration kIdlePause = absl::Microseconds(200);
 
-// How the work before `mark`, an event or a stream, has ended, if it has.
-template <typename Mark>
-std::optional<absl::Status> EndOf(const Mark& mark) {
-  const absl::StatusOr<bool> complete = mark.Query();
-  if (!complete.ok()) return complete.status();
-  if (!*complete) return std::nullopt;
-  // The driver writes the output of kernels when their end is waited for; that
-  // it is there does not imply it (CUDA 13, on an H200).
-  return mark.Synchronize();
-}
-
 absl::Duration PauseAfter(absl::Duration waited) {
   return absl::FromChrono(NapAfter(absl::ToChronoNanoseconds(waited)));
 }
 
 }  // namespace
 
-CompletionWatcher::CompletionWatcher(std::function<void()> completed)
-    : completed_(completed ? std::move(completed) : [] {}),
+template <typename Mark>
+std::optional<absl::Status> CompletionWatcher::EndOf(const Mark& mark) const {
+  const absl::StatusOr<bool> complete = mark.Query();
+  if (!complete.ok()) return complete.status();
+  if (!*complete) return std::nullopt;
+  // The driver writes the output of kernels when their end is waited for; that
+  // it is there does not imply it (CUDA 13, on an H200).
+  return output_expected_ ? mark.Synchronize() : absl::OkStatus();
+}
+
+CompletionWatcher::CompletionWatcher(std::function<void()> hand_on_output)
+    : hand_on_output_(hand_on_output ? std::move(hand_on_output) : [] {}),
       thread_([this] { Run(); }) {}
 
 CompletionWatcher::~CompletionWatcher() {
@@ -57,7 +56,8 @@ CompletionWatcher::~CompletionWatcher() {
   thread_.join();
 }
 
-std::optional<absl::Status> CompletionWatcher::Outcome(Events& events) {
+std::optional<absl::Status> CompletionWatcher::Outcome(
+    Events& events) const {
   while (!events.empty()) {
     const std::optional<absl::Status> outcome = EndOf(*events.back());
     if (!outcome || !outcome->ok()) return outcome;
@@ -76,7 +76,7 @@ void CompletionWatcher::Watch(Events events, Callback callback) {
   // Often it is done already: then nobody has to be woken.
   const bool waits = !events.empty();
   if (const auto outcome = Outcome(events)) {
-    if (waits) completed_();
+    if (waits) HandOnOutput();
     return callback(*outcome);
   }
   Add({std::move(events), std::move(callback)});
@@ -97,14 +97,14 @@ void CompletionWatcher::WatchClosely(Events events, Callback callback,
   const bool waits = !events.empty();
   const auto outcome = LookUntil([&] { return Outcome(events); }, idle);
   if (!outcome) return Add({std::move(events), std::move(callback)});
-  if (waits) completed_();
+  if (waits) HandOnOutput();
   callback(*outcome);
 }
 
 std::optional<absl::Status> CompletionWatcher::LookClosely(
     const cuda::Stream& stream, const std::function<bool()>& idle) {
   auto outcome = LookUntil([&] { return EndOf(stream); }, idle);
-  if (outcome) completed_();
+  if (outcome) HandOnOutput();
   return outcome;
 }
 
@@ -129,7 +129,7 @@ bool CompletionWatcher::AnyAwaited(const std::vector<Entry>& entries) {
 // longer among them.
 bool CompletionWatcher::Poll(std::vector<Entry>& entries) {
   std::vector<std::pair<Callback, absl::Status>> done;
-  auto finished = [&done](Entry& entry) {
+  auto finished = [this, &done](Entry& entry) {
     const auto outcome = Outcome(entry.events);
     if (outcome) done.emplace_back(std::move(entry.callback), *outcome);
     return outcome.has_value();
@@ -137,7 +137,7 @@ bool CompletionWatcher::Poll(std::vector<Entry>& entries) {
   entries.erase(std::remove_if(entries.begin(), entries.end(), finished),
                 entries.end());
   if (done.empty()) return false;
-  completed_();
+  HandOnOutput();
   for (const auto& [callback, status] : done) callback(status);
   return true;
 }

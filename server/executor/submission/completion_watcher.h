@@ -32,13 +32,18 @@ class CompletionWatcher {
   // Watch itself.
   using Callback = std::function<void(const absl::Status&)>;
 
-  // `completed` is called, by any thread, before anybody is told that something
-  // has, or how it has failed. May be null. Starts the thread.
-  explicit CompletionWatcher(std::function<void()> completed = nullptr);
+  // `hand_on_output` is called, by any thread, before anybody is told that work
+  // has completed or failed whose kernels may print. May be null. Starts the
+  // thread.
+  explicit CompletionWatcher(std::function<void()> hand_on_output = nullptr);
   // Calls what is left with CANCELLED.
   ~CompletionWatcher();
   CompletionWatcher(const CompletionWatcher&) = delete;
   CompletionWatcher& operator=(const CompletionWatcher&) = delete;
+
+  // From now on kernels may print. To look after their output takes as long as
+  // to ask whether a stream is done, so it is left out until then.
+  void ExpectOutput() { output_expected_ = true; }
 
   // An event that marks what `stream` has been given so far.
   absl::StatusOr<std::shared_ptr<const cuda::Event>> RecordEvent(
@@ -95,14 +100,22 @@ class CompletionWatcher {
   template <typename Look>
   static std::optional<absl::Status> LookUntil(
       const Look& look, const std::function<bool()>& idle);
+  // How the work before `mark`, an event or a stream, has ended, if it has.
+  template <typename Mark>
+  std::optional<absl::Status> EndOf(const Mark& mark) const;
   // How the wait has ended, if it has; takes out the events that are done.
-  static std::optional<absl::Status> Outcome(Events& events);
+  std::optional<absl::Status> Outcome(Events& events) const;
+  // Before anybody is told that work is done.
+  void HandOnOutput() const {
+    if (output_expected_) hand_on_output_();
+  }
   // Is any of them not idle?
   static bool AnyAwaited(const std::vector<Entry>& entries);
   // Calls back and takes out the entries that are done; false: none is.
   bool Poll(std::vector<Entry>& entries);
 
-  const std::function<void()> completed_;
+  const std::function<void()> hand_on_output_;
+  std::atomic<bool> output_expected_{false};
   const std::shared_ptr<EventPool> events_ = std::make_shared<EventPool>();
   std::atomic<uint32_t> changes_{0};  // of what follows
   absl::Mutex mutex_;

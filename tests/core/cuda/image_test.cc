@@ -3,6 +3,7 @@
 
 #include <elf.h>
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -66,6 +67,17 @@ TEST(ImageTest, FatbinsMustHaveWhatTheyAnnounce) {
   image.append(reinterpret_cast<const char*>(&size), 8);
   EXPECT_FALSE(CheckImage(image).ok());
   EXPECT_EQ(*CheckImage(image + "01234567"), ImageFormat::kFatbin);
+}
+
+TEST(ImageTest, KernelsThatMayPrintAreKnown) {
+  EXPECT_FALSE(MayPrint(SmallCubin()));
+  EXPECT_FALSE(MayPrint(".version 8.0\n.target sm_90\n"));
+  EXPECT_TRUE(MayPrint(SmallCubin() + "vprintf"));
+  EXPECT_TRUE(MayPrint(".version 8.0\n.extern .func (.param .b32 r) vprintf"));
+  // What cannot be looked into.
+  const uint32_t fatbin[] = {0xba55ed50, 1 + (16 << 16), 8, 0, 0, 0};
+  EXPECT_TRUE(MayPrint(absl::string_view(reinterpret_cast<const char*>(fatbin),
+                                         sizeof fatbin)));
 }
 
 TEST(ImageTest, AnythingElseIsRefused) {

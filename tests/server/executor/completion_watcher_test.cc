@@ -19,11 +19,13 @@ using holdfast::testing::SoftwareContext;
 using holdfast::testing::SoftwareDriver;
 
 constexpr auto kRecord = &cuda::DriverApi::cuEventRecord;
+constexpr auto kSynchronize = &cuda::DriverApi::cuStreamSynchronize;
 
 class CompletionWatcherTest : public ::testing::Test {
  protected:
   void SetUp() override {
     InjectFault<kRecord>(&api_, 0, CUDA_SUCCESS);
+    InjectFault<kSynchronize>(&api_, 0, CUDA_SUCCESS);
     context_ = SoftwareContext(api_);
     auto stream = cuda::Stream::Create(context_, {});
     ASSERT_OK(stream.status());
@@ -33,16 +35,30 @@ class CompletionWatcherTest : public ::testing::Test {
   cuda::DriverApi api_ = SoftwareDriver().api;
   std::shared_ptr<const cuda::Context> context_;
   std::unique_ptr<cuda::Stream> stream_;
-  int completed_ = 0;
-  CompletionWatcher watcher_{[this] { ++completed_; }};
+  int handed_on_ = 0;
+  CompletionWatcher watcher_{[this] { ++handed_on_; }};
 };
 
 TEST_F(CompletionWatcherTest, AStreamThatIsDoneIsFoundWithoutAMark) {
   const auto end = watcher_.LookClosely(*stream_, [] { return false; });
   ASSERT_TRUE(end.has_value());
   EXPECT_OK(*end);
-  EXPECT_EQ(completed_, 1);
   EXPECT_EQ(CallsOf<kRecord>(), 0);
+}
+
+TEST_F(CompletionWatcherTest, OutputIsAskedForWhereKernelsMayPrint) {
+  const auto look = [&] {
+    ASSERT_OK(*watcher_.LookClosely(*stream_, [] { return false; }));
+    watcher_.Watch({*watcher_.RecordEvent(*stream_)},
+                   [](const absl::Status& status) { ASSERT_OK(status); });
+  };
+  look();
+  EXPECT_EQ(handed_on_, 0);
+  EXPECT_EQ(CallsOf<kSynchronize>(), 0);
+  watcher_.ExpectOutput();
+  look();
+  EXPECT_EQ(handed_on_, 2);
+  EXPECT_EQ(CallsOf<kSynchronize>(), 1);
 }
 
 TEST_F(CompletionWatcherTest, AStreamThatIsBusyIsLeftForOtherWork) {
@@ -60,7 +76,6 @@ TEST_F(CompletionWatcherTest, AStreamThatIsBusyIsLeftForOtherWork) {
                                  }),
             std::nullopt);
   EXPECT_LE(looks, 1);
-  EXPECT_EQ(completed_, 0);
   const auto other = cuda::Stream::Create(context_, {});
   ASSERT_OK(other.status());
   ASSERT_OK(cuda::WriteValueAsync(**other, word, 1));

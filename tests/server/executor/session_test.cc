@@ -25,7 +25,15 @@ using holdfast::testing::InjectFault;
 using holdfast::testing::SoftwareDriver;
 
 const uint64_t kStream = holdfast::Handle{HandleKind::kStream, 1, 0}.Pack();
+const uint64_t kModule = holdfast::Handle{HandleKind::kModule, 1, 0}.Pack();
 const uint64_t kBuffer = holdfast::Handle{HandleKind::kBuffer, 1, 0}.Pack();
+
+constexpr char kPrintingModule[] = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b32 status) vprintf (.param .b64 format, .param .b64 arguments);
+)";
 
 class SessionTest : public ::testing::Test {
  protected:
@@ -34,13 +42,17 @@ class SessionTest : public ::testing::Test {
     options.token = "0123456789abcdef";
     options.resources.api = &api_;
     options.resources.account = account_;
-    options.resources.work_completed = [this] {
+    options.resources.hand_on_output = [this] {
       waiter_ = std::this_thread::get_id();
     };
     options.usage_changed = [this] { allocator_ = std::this_thread::get_id(); };
     session_ = std::make_unique<Session>(std::move(options));
     v1::CreateStream& create = *batch_.add_commands()->mutable_create_stream();
     create.set_stream(kStream);
+    // Before work is done with kernels that may print, output is asked for.
+    v1::LoadModule& load = *batch_.add_commands()->mutable_load_module();
+    load.set_module(kModule);
+    load.set_inline_(kPrintingModule);
   }
 
   // Submits what batch_ has, and waits until it was carried out.
@@ -66,7 +78,7 @@ class SessionTest : public ::testing::Test {
       std::make_shared<Account>(Account::Options{});
   uint64_t last_ = 0;
   v1::CommandBatch batch_;
-  std::thread::id waiter_;     // has found a stream done
+  std::thread::id waiter_;     // has found a stream done, and asked for output
   std::thread::id allocator_;  // has allocated
   std::unique_ptr<Session> session_;
 };
