@@ -76,8 +76,8 @@ TEST(ImageTest, KernelsThatMayPrintAreKnown) {
   EXPECT_TRUE(MayPrint(".version 8.0\n.extern .func (.param .b32 r) vprintf"));
   // What cannot be looked into.
   const uint32_t fatbin[] = {0xba55ed50, 1 + (16 << 16), 8, 0, 0, 0};
-  EXPECT_TRUE(MayPrint(absl::string_view(reinterpret_cast<const char*>(fatbin),
-                                         sizeof fatbin)));
+  EXPECT_TRUE(MayPrint(
+      absl::string_view(reinterpret_cast<const char*>(fatbin), sizeof fatbin)));
 }
 
 TEST(ImageTest, AnythingElseIsRefused) {
