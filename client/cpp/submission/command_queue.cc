@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/connection/rpc_status.h"
 #include "client/cpp/submission/wait_hook.h"
-#include "core/base/fault_epoch.h"
 #include "core/base/spin.h"
 #include "core/base/status_macros.h"
 
@@ -124,6 +123,10 @@ void CommandQueue::AppendEnd(const Write& write, bool* full) {
   end.sequence = *sequence;
   ends_.push_back(std::move(end));
   if (ends_.size() % kMaxEnds == 0) AppendFence(full);
+}
+
+void CommandQueue::RepeatEnd(absl::string_view bytes, bool* full) {
+  AppendEnd([bytes](WireWriter& writer) { writer.Append(bytes); }, full);
 }
 
 void CommandQueue::AppendFence(bool* full) {
@@ -275,20 +278,6 @@ void CommandQueue::WriteOrKeep(bool ready, ExecuteStream& stream,
   pool_->GiveBack(std::move(batch));
 }
 
-bool CommandQueue::SendUnsent(ExecuteStream& stream) {
-  std::vector<std::string> batches;
-  {
-    absl::MutexLock lock(&mutex_);
-    batches.swap(unsent_);
-  }
-  auto next = batches.begin();
-  while (next != batches.end() && stream.Write(*next)) ++next;
-  if (next == batches.end()) return true;
-  absl::MutexLock lock(&mutex_);
-  if (lost_.ok()) unsent_.assign(next, batches.end());
-  return false;
-}
-
 void CommandQueue::FlushLate() {
   int empty_looks = 0;
   mutex_.Lock();
@@ -388,224 +377,8 @@ absl::Status CommandQueue::ReadToEnd() {
 }
 
 void CommandQueue::ReadResults() {
-  while (true) {
-    const absl::Status status = ReadToEnd();
-    {
-      absl::MutexLock lock(&mutex_);
-      if (!lost_.ok()) return;
-    }
-    if (!options_.recover) {
-      return Fail(absl::UnavailableError(status.message()));
-    }
-    const absl::Status asked =
-        options_.ask ? options_.ask(status) : absl::OkStatus();
-    if (!asked.ok() && !AwaitConsent(asked)) return;
-    absl::StatusOr<Recovery> recovery =
-        options_.recover(status, [this] { return AwaitWork(); });
-    if (!recovery.ok()) return Fail(recovery.status());
-    if (recovery->suspended && IsWhole(*recovery)) {
-      GoOnSuspended(*std::move(recovery));
-    } else {
-      GoOn(*std::move(recovery));
-    }
+  while (Recover(ReadToEnd())) {
   }
-}
-
-bool CommandQueue::AwaitWork() {
-  {
-    // From here on every batch finds the stream ended.
-    absl::MutexLock write_lock(&write_mutex_);
-    absl::MutexLock lock(&mutex_);
-    suspended_ = true;
-    wanted_ = !stream_.load()->Unread().empty();
-  }
-  absl::MutexLock lock(&mutex_);
-  const auto work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !lost_.ok() || wanted_ || !filling_->empty() || !unsent_.empty() ||
-           !pending_.empty();
-  };
-  mutex_.Await(absl::Condition(&work));
-  return lost_.ok();
-}
-
-bool CommandQueue::AwaitConsent(const absl::Status& fault) {
-  decltype(pending_) pending;
-  {
-    absl::MutexLock lock(&mutex_);
-    fault_ = fault;
-    asking_ = true;
-    consented_ = false;
-    pending.swap(pending_);
-  }
-  for (auto& [sequence, state] : pending) {
-    state->result = fault;
-    state->done.Notify();
-  }
-  absl::MutexLock lock(&mutex_);
-  const auto over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return consented_ || !lost_.ok();
-  };
-  mutex_.Await(absl::Condition(&over));
-  return lost_.ok();
-}
-
-absl::Status CommandQueue::Consent() {
-  absl::MutexLock lock(&mutex_);
-  if (!lost_.ok()) return lost_;
-  if (!asking_) {
-    return absl::FailedPreconditionError(
-        "the session has no fault to recover from");
-  }
-  consented_ = true;
-  const auto over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !asking_ || !lost_.ok();
-  };
-  mutex_.Await(absl::Condition(&over));
-  return lost_;
-}
-
-void CommandQueue::SetFault(const absl::Status& fault) {
-  absl::MutexLock lock(&mutex_);
-  fault_ = fault;
-  fault_untold_ = true;
-}
-
-void CommandQueue::AwaitServing() {
-  absl::MutexLock lock(&mutex_);
-  if (!suspended_) [[likely]]
-    return;
-  wanted_ = true;
-  const auto serving = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !suspended_ || !lost_.ok();
-  };
-  mutex_.Await(absl::Condition(&serving));
-}
-
-// gRPC cannot tell which of the batches that it took have arrived.
-bool CommandQueue::IsWhole(const Recovery& recovery) {
-  absl::MutexLock lock(&mutex_);
-  return stream_.load()->has_rings() ||
-         written_through_ <= recovery.submitted_through;
-}
-
-void CommandQueue::GoOnSuspended(Recovery recovery) {
-  const auto stream = std::make_shared<ExecuteStream>(
-      std::move(recovery.channel), std::move(recovery.stream));
-  std::vector<std::shared_ptr<PendingResult::State>> dropped;
-  bool lost = false;
-  {
-    absl::MutexLock write_lock(&write_mutex_);
-    std::vector<std::string> batches = std::move(recovery.unsent);
-    for (std::string& batch : stream_.load()->Unread()) {
-      batches.push_back(std::move(batch));
-    }
-    absl::MutexLock lock(&mutex_);
-    for (std::string& batch : unsent_) batches.push_back(std::move(batch));
-    // The late flusher sends them, since results have to be read meanwhile.
-    unsent_ = std::move(batches);
-    flush_late_.Signal();
-    // The connection broke before the results of these came.
-    for (auto it = pending_.begin(); it != pending_.end();) {
-      if (it->first > recovery.submitted_through) {
-        ++it;
-        continue;
-      }
-      dropped.push_back(std::move(it->second));
-      pending_.erase(it++);
-    }
-    stream_ = stream;
-    suspended_ = wanted_ = asking_ = false;
-    ++suspensions_;
-    lost = !lost_.ok();
-  }
-  for (const auto& state : dropped) {
-    state->result = recovery.fault;
-    state->done.Notify();
-  }
-  // The reader sees the end of a stream that was cancelled.
-  if (lost) stream->Cancel();
-}
-
-void CommandQueue::SendEndsAgain(uint64_t begun, ExecuteStream& stream) {
-  for (const End& end : std::exchange(ends_, {})) {
-    // The one that was begun last may not have been carried out; to end twice
-    // is no error.
-    if (end.sequence < begun) continue;
-    bool full = false;
-    AppendEnd([&](WireWriter& writer) { writer.Append(end.bytes); }, &full);
-    if (!full) continue;
-    std::unique_ptr<CommandBatch> batch = pool_->Get();
-    std::swap(filling_, batch);
-    stream.Write(*pool_, std::move(batch));
-  }
-}
-
-void CommandQueue::GoOn(Recovery recovery) {
-  const auto stream = std::make_shared<ExecuteStream>(
-      std::move(recovery.channel), std::move(recovery.stream));
-  decltype(pending_) pending;
-  bool lost = false;
-  {
-    absl::MutexLock write_lock(&write_mutex_);
-    absl::MutexLock lock(&mutex_);
-    stream_ = stream;
-    lost = !lost_.ok();
-    fault_ = recovery.fault;
-    // The caller that was asked knows of it.
-    fault_untold_ = !std::exchange(asking_, false);
-    ++faults_;
-    unsent_.clear();
-    suspended_ = wanted_ = false;
-    pending.swap(pending_);
-    failures_.DropAfter(recovery.submitted_through, recovery.fault);
-    filling_->bytes.Truncate(0);
-    filling_->commands = 0;
-    SendEndsAgain(recovery.submitted_through, *stream);
-    // Transfers wait for the last number that was given out, which no command
-    // that was dropped will reach.
-    bool full = false;
-    AppendFence(&full);
-  }
-  for (auto& [sequence, state] : pending) {
-    state->result = recovery.fault;
-    state->done.Notify();
-  }
-  // The reader sees the end of a stream that was cancelled.
-  if (lost) stream->Cancel();
-  Flush();
-}
-
-absl::Status CommandQueue::TakeFault() {
-  fault_untold_ = false;
-  return fault_;
-}
-
-void CommandQueue::NoteTold(const absl::Status& status) {
-  const uint64_t epoch = FaultEpochOf(status);
-  if (epoch == 0) [[likely]]
-    return;
-  absl::MutexLock lock(&mutex_);
-  if (FaultEpochOf(fault_) == epoch) fault_untold_ = false;
-}
-
-uint64_t CommandQueue::suspensions() const {
-  absl::MutexLock lock(&mutex_);
-  return suspensions_;
-}
-
-uint64_t CommandQueue::faults() const {
-  absl::MutexLock lock(&mutex_);
-  return faults_;
-}
-
-absl::Status CommandQueue::Explain(const absl::Status& status,
-                                   uint64_t faults) {
-  if (!absl::IsUnavailable(status) && FaultEpochOf(status) == 0) return status;
-  // Its outcome is that of the session.
-  HOLDFAST_RETURN_IF_ERROR(
-      Call([](v1::Command& command) { command.mutable_fence(); }).status());
-  absl::MutexLock lock(&mutex_);
-  return faults_ > faults ? fault_ : status;
 }
 
 void CommandQueue::NoteEarlierFailure(const v1::FenceResult& fence) {

@@ -26,6 +26,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -194,6 +195,9 @@ class CommandQueue {
   template <typename Write>
   void AppendEnd(const Write& write, bool* full)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Adds an end again, as it stood in a batch, under a new number.
+  void RepeatEnd(absl::string_view bytes, bool* full)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Asks for a result, so that it becomes known which ends were carried out.
   void AppendFence(bool* full) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Writes a batch to a stream that is `ready`. Keeps it if that is not, or has
@@ -201,31 +205,10 @@ class CommandQueue {
   void WriteOrKeep(bool ready, ExecuteStream& stream,
                    std::unique_ptr<CommandBatch> batch)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
-  // Writes those of unsent_. Returns false if the stream has ended.
-  bool SendUnsent(ExecuteStream& stream)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
-  // The session is suspended: blocks until it is needed. False: it is lost.
-  bool AwaitWork();
-  // The session waits for the user's word on this fault: every call fails with
-  // it until Consent. False: the session is lost.
-  bool AwaitConsent(const absl::Status& fault);
+  // The reading thread.
   void ReadResults();
   // Reads until the stream has ended; returns why.
   absl::Status ReadToEnd();
-  // Drops what was on its way, and goes on with another stream.
-  void GoOn(Recovery recovery);
-  // Sends what was on its way again, and goes on.
-  void GoOnSuspended(Recovery recovery);
-  // Can that be done without a loss?
-  bool IsWhole(const Recovery& recovery);
-  // Those of ends_ that the executor may not have carried out, which had begun
-  // the commands up to `begun`. Nothing that uses their handles again may come
-  // first.
-  void SendEndsAgain(uint64_t begun, ExecuteStream& stream)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_, mutex_);
-  // A caller is told of the fault.
-  absl::Status TakeFault() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void NoteTold(const absl::Status& status);
   // Reads and delivers one batch of results.
   ExecuteStream::ReadResult ReadBatch()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(read_mutex_);
@@ -245,11 +228,40 @@ class CommandQueue {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Hands on when this process's own steps were taken.
   void TakeOwnTimes();
+  // The late flusher: a thread.
   void FlushLate();
   // Is there anything that the late flusher should send?
   bool HasUnflushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !filling_->empty() || (!unsent_.empty() && !suspended_);
   }
+
+  // Recovery: command_queue_recovery.cc.
+
+  // Goes on after a stream that has ended so, with another one. False: the
+  // session is lost. Blocks.
+  bool Recover(const absl::Status& ended);
+  // The session is suspended: blocks until it is needed. False: it is lost.
+  bool AwaitWork();
+  // The session waits for the user's word on this fault: every call fails with
+  // it until Consent. False: the session is lost.
+  bool AwaitConsent(const absl::Status& fault);
+  // Sends what was on its way again, and goes on.
+  void GoOnSuspended(Recovery recovery);
+  // Can that be done without a loss?
+  bool IsWhole(const Recovery& recovery);
+  // Writes those of unsent_. Returns false if the stream has ended.
+  bool SendUnsent(ExecuteStream& stream)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  // Drops what was on its way, and goes on with another stream.
+  void GoOn(Recovery recovery);
+  // Those of ends_ that the executor may not have carried out, which had begun
+  // the commands up to `begun`. Nothing that uses their handles again may come
+  // first.
+  void SendEndsAgain(uint64_t begun, ExecuteStream& stream)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_, mutex_);
+  // A caller is told of the fault.
+  absl::Status TakeFault() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteTold(const absl::Status& status);
 
   const Options options_;
   const std::shared_ptr<CommandBatchPool> pool_;

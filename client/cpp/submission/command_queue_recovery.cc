@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a queue goes on when its Execute stream has ended. The reading thread
+// notices, has Options.recover find out why, and changes to another stream.
+//
+// If the session was suspended, everything that arrived was carried out, and
+// nothing is dropped. Batches that did not arrive are put in order: those of
+// Recovery.unsent, those that nobody took from the rings, and those that found
+// the stream ended (unsent_). They go out again as they are, with their
+// numbers, and callers notice a delay only. Without rings a batch that was
+// written may be lost on its way; then the queue goes on as after a fault.
+//
+// After a fault everything that was submitted and not carried out is dropped,
+// since it may build on what the fault has destroyed. Callers that wait for a
+// result fail with the fault; if none of them takes it, the next call that
+// submits or waits does. So somebody is told, once (fault_untold_), and nothing
+// that is submitted until then runs. Only commands that end something are sent
+// again, with new numbers (ends_): a resource that its owner has let go would
+// stay otherwise.
+//
+// The reading thread may have to wait before it changes streams: after a fault
+// that Options.ask tells of, for Consent, while every call fails with it; in a
+// suspended session, for a command to send.
+//
+// A command belongs to one stream: the change is made with write_mutex_ and
+// mutex_ held, in one step with all that Append and Flush look at. Hence this
+// is the other half of CommandQueue, and no class of its own.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "client/cpp/submission/command_queue.h"
+#include "core/base/fault_epoch.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast {
+
+bool CommandQueue::Recover(const absl::Status& ended) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!lost_.ok()) return false;
+  }
+  if (!options_.recover) {
+    Fail(absl::UnavailableError(ended.message()));
+    return false;
+  }
+  const absl::Status asked =
+      options_.ask ? options_.ask(ended) : absl::OkStatus();
+  if (!asked.ok() && !AwaitConsent(asked)) return false;
+  absl::StatusOr<Recovery> recovery =
+      options_.recover(ended, [this] { return AwaitWork(); });
+  if (!recovery.ok()) {
+    Fail(recovery.status());
+    return false;
+  }
+  if (recovery->suspended && IsWhole(*recovery)) {
+    GoOnSuspended(*std::move(recovery));
+  } else {
+    GoOn(*std::move(recovery));
+  }
+  return true;
+}
+
+bool CommandQueue::AwaitWork() {
+  {
+    // From here on every batch finds the stream ended.
+    absl::MutexLock write_lock(&write_mutex_);
+    absl::MutexLock lock(&mutex_);
+    suspended_ = true;
+    wanted_ = !stream_.load()->Unread().empty();
+  }
+  absl::MutexLock lock(&mutex_);
+  const auto work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !lost_.ok() || wanted_ || !filling_->empty() || !unsent_.empty() ||
+           !pending_.empty();
+  };
+  mutex_.Await(absl::Condition(&work));
+  return lost_.ok();
+}
+
+void CommandQueue::AwaitServing() {
+  absl::MutexLock lock(&mutex_);
+  if (!suspended_) [[likely]]
+    return;
+  wanted_ = true;
+  const auto serving = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !suspended_ || !lost_.ok();
+  };
+  mutex_.Await(absl::Condition(&serving));
+}
+
+bool CommandQueue::AwaitConsent(const absl::Status& fault) {
+  decltype(pending_) pending;
+  {
+    absl::MutexLock lock(&mutex_);
+    fault_ = fault;
+    asking_ = true;
+    consented_ = false;
+    pending.swap(pending_);
+  }
+  for (auto& [sequence, state] : pending) {
+    state->result = fault;
+    state->done.Notify();
+  }
+  absl::MutexLock lock(&mutex_);
+  const auto over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return consented_ || !lost_.ok();
+  };
+  mutex_.Await(absl::Condition(&over));
+  return lost_.ok();
+}
+
+absl::Status CommandQueue::Consent() {
+  absl::MutexLock lock(&mutex_);
+  if (!lost_.ok()) return lost_;
+  if (!asking_) {
+    return absl::FailedPreconditionError(
+        "the session has no fault to recover from");
+  }
+  consented_ = true;
+  const auto over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !asking_ || !lost_.ok();
+  };
+  mutex_.Await(absl::Condition(&over));
+  return lost_;
+}
+
+// gRPC cannot tell which of the batches that it took have arrived.
+bool CommandQueue::IsWhole(const Recovery& recovery) {
+  absl::MutexLock lock(&mutex_);
+  return stream_.load()->has_rings() ||
+         written_through_ <= recovery.submitted_through;
+}
+
+void CommandQueue::GoOnSuspended(Recovery recovery) {
+  const auto stream = std::make_shared<ExecuteStream>(
+      std::move(recovery.channel), std::move(recovery.stream));
+  std::vector<std::shared_ptr<PendingResult::State>> dropped;
+  bool lost = false;
+  {
+    absl::MutexLock write_lock(&write_mutex_);
+    std::vector<std::string> batches = std::move(recovery.unsent);
+    for (std::string& batch : stream_.load()->Unread()) {
+      batches.push_back(std::move(batch));
+    }
+    absl::MutexLock lock(&mutex_);
+    for (std::string& batch : unsent_) batches.push_back(std::move(batch));
+    // The late flusher sends them, since results have to be read meanwhile.
+    unsent_ = std::move(batches);
+    flush_late_.Signal();
+    // The connection broke before the results of these came.
+    for (auto it = pending_.begin(); it != pending_.end();) {
+      if (it->first > recovery.submitted_through) {
+        ++it;
+        continue;
+      }
+      dropped.push_back(std::move(it->second));
+      pending_.erase(it++);
+    }
+    stream_ = stream;
+    suspended_ = wanted_ = asking_ = false;
+    ++suspensions_;
+    lost = !lost_.ok();
+  }
+  for (const auto& state : dropped) {
+    state->result = recovery.fault;
+    state->done.Notify();
+  }
+  // The reader sees the end of a stream that was cancelled.
+  if (lost) stream->Cancel();
+}
+
+bool CommandQueue::SendUnsent(ExecuteStream& stream) {
+  std::vector<std::string> batches;
+  {
+    absl::MutexLock lock(&mutex_);
+    batches.swap(unsent_);
+  }
+  auto next = batches.begin();
+  while (next != batches.end() && stream.Write(*next)) ++next;
+  if (next == batches.end()) return true;
+  absl::MutexLock lock(&mutex_);
+  if (lost_.ok()) unsent_.assign(next, batches.end());
+  return false;
+}
+
+void CommandQueue::GoOn(Recovery recovery) {
+  const auto stream = std::make_shared<ExecuteStream>(
+      std::move(recovery.channel), std::move(recovery.stream));
+  decltype(pending_) pending;
+  bool lost = false;
+  {
+    absl::MutexLock write_lock(&write_mutex_);
+    absl::MutexLock lock(&mutex_);
+    stream_ = stream;
+    lost = !lost_.ok();
+    fault_ = recovery.fault;
+    // The caller that was asked knows of it.
+    fault_untold_ = !std::exchange(asking_, false);
+    ++faults_;
+    unsent_.clear();
+    suspended_ = wanted_ = false;
+    pending.swap(pending_);
+    failures_.DropAfter(recovery.submitted_through, recovery.fault);
+    filling_->bytes.Truncate(0);
+    filling_->commands = 0;
+    SendEndsAgain(recovery.submitted_through, *stream);
+    // Transfers wait for the last number that was given out, which no command
+    // that was dropped will reach.
+    bool full = false;
+    AppendFence(&full);
+  }
+  for (auto& [sequence, state] : pending) {
+    state->result = recovery.fault;
+    state->done.Notify();
+  }
+  // The reader sees the end of a stream that was cancelled.
+  if (lost) stream->Cancel();
+  Flush();
+}
+
+void CommandQueue::SendEndsAgain(uint64_t begun, ExecuteStream& stream) {
+  for (const End& end : std::exchange(ends_, {})) {
+    // The one that was begun last may not have been carried out; to end twice
+    // is no error.
+    if (end.sequence < begun) continue;
+    bool full = false;
+    RepeatEnd(end.bytes, &full);
+    if (!full) continue;
+    std::unique_ptr<CommandBatch> batch = pool_->Get();
+    std::swap(filling_, batch);
+    stream.Write(*pool_, std::move(batch));
+  }
+}
+
+void CommandQueue::SetFault(const absl::Status& fault) {
+  absl::MutexLock lock(&mutex_);
+  fault_ = fault;
+  fault_untold_ = true;
+}
+
+absl::Status CommandQueue::TakeFault() {
+  fault_untold_ = false;
+  return fault_;
+}
+
+void CommandQueue::NoteTold(const absl::Status& status) {
+  const uint64_t epoch = FaultEpochOf(status);
+  if (epoch == 0) [[likely]]
+    return;
+  absl::MutexLock lock(&mutex_);
+  if (FaultEpochOf(fault_) == epoch) fault_untold_ = false;
+}
+
+absl::Status CommandQueue::Explain(const absl::Status& status,
+                                   uint64_t faults) {
+  if (!absl::IsUnavailable(status) && FaultEpochOf(status) == 0) return status;
+  // Its outcome is that of the session.
+  HOLDFAST_RETURN_IF_ERROR(
+      Call([](v1::Command& command) { command.mutable_fence(); }).status());
+  absl::MutexLock lock(&mutex_);
+  return faults_ > faults ? fault_ : status;
+}
+
+uint64_t CommandQueue::faults() const {
+  absl::MutexLock lock(&mutex_);
+  return faults_;
+}
+
+uint64_t CommandQueue::suspensions() const {
+  absl::MutexLock lock(&mutex_);
+  return suspensions_;
+}
+
+}  // namespace holdfast
