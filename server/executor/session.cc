@@ -23,36 +23,24 @@ namespace {
 // the next one is read meanwhile.
 constexpr int kSmallBatch = 8;
 
-// Is it carried out in the time of a few calls of the driver? Commands that may
-// take longer, as to load a module does, would hold up the end of their call.
-bool IsShort(const v1::Command& command) {
+// How long a command may take, as proto/commands.inc says.
+enum class Length { kShort, kLong };
+
+Length LengthOf(const v1::Command& command) {
   switch (command.operation_case()) {
-    case v1::Command::kLaunch:
-    case v1::Command::kLaunchGraph:
-    case v1::Command::kCopyBuffer:
-    case v1::Command::kCopyIn:
-    case v1::Command::kCopyOut:
-    case v1::Command::kFillBuffer:
-    case v1::Command::kWriteBuffer:
-    case v1::Command::kReadBuffer:
-    case v1::Command::kRecordEvent:
-    case v1::Command::kWaitEvent:
-    case v1::Command::kSynchronizeEvent:
-    case v1::Command::kQueryEvent:
-    case v1::Command::kElapsedTime:
-    case v1::Command::kSynchronizeStream:
-    case v1::Command::kQueryStream:
-    case v1::Command::kFence:
-      return true;
+#define HOLDFAST_COMMAND(field, Message, outcome, length) \
+  case v1::Command::k##Message:                           \
+    return Length::length;
+#include "proto/commands.inc"
     default:
-      return false;
+      return Length::kLong;
   }
 }
 
 bool IsShort(const v1::CommandBatch& batch) {
   return batch.commands_size() <= kSmallBatch &&
          absl::c_all_of(batch.commands(), [](const v1::Command& command) {
-           return IsShort(command);
+           return LengthOf(command) == Length::kShort;
          });
 }
 

@@ -27,8 +27,8 @@ absl::Status Refuse(const v1::Command& command) {
 absl::Status Dispatch(const CommandContext& context,
                       const v1::Command& command) {
   switch (command.operation_case()) {
-#define HOLDFAST_COMMAND(field, Message, outcome) \
-  case v1::Command::k##Message:                   \
+#define HOLDFAST_COMMAND(field, Message, outcome, length) \
+  case v1::Command::k##Message:                           \
     return Handle(context, command.field());
 #include "proto/commands.inc"
     default:
