@@ -205,9 +205,9 @@ absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
         if (clock != nullptr && next == 0) clock->Mark(kBatchBegun);
         resources_->MakeCurrent();
         const bool done = processor_.Process(*batch, encoded, results, &next);
-        resources_->WatchWork();
+        resources_->stream_work().Watch();
         if (!done) {
-          resources_->WatchKept();
+          resources_->stream_work().WatchKept();
           return false;
         }
         ReportUsage();
@@ -243,7 +243,7 @@ bool Session::Post(std::function<void(Resources&)> work) {
   return thread_->Post([this, work = std::move(work)] {
     resources_->MakeCurrent();
     work(*resources_);
-    resources_->WatchWork();
+    resources_->stream_work().Watch();
     ReportUsage();
   });
 }

@@ -29,7 +29,7 @@ absl::Status CheckHasBuffers(const std::string& name, int buffers) {
 absl::Status CheckIdle(Resources& resources) {
   absl::Status status;
   HOLDFAST_ASSIGN_OR_RETURN(const bool done,
-                            resources.DestroyedStreamsAreDone());
+                            resources.stream_work().destroyed().AreDone());
   if (!done) {
     return absl::FailedPreconditionError(
         "a stream that was destroyed has work left: try again");

@@ -286,7 +286,7 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_RETURN_IF_ERROR(cuda::CopyAsync(*stream->stream, address,
                                            span.device_address, data.size()));
   resources.copies().Add(v1::COPY_PATH_INLINE, data.size());
-  resources.KeepUntilDone(*stream, span);
+  resources.stream_work().KeepUntilDone(*stream, span);
   return absl::OkStatus();
 }
 

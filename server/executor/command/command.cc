@@ -23,11 +23,11 @@ void CommandContext::WatchWork(StreamResource& stream,
     const auto outcome = resources.watcher().LookClosely(
         *stream.stream, resources.options().idle);
     if (outcome.has_value()) {
-      if (outcome->ok()) resources.NoteIdle(stream);
+      if (outcome->ok()) resources.stream_work().NoteIdle(stream);
       return callback(*outcome);
     }
   }
-  auto mark = resources.MarkWork(stream);
+  auto mark = resources.stream_work().Mark(stream);
   if (!mark.ok()) return callback(mark.status());
   resources.watcher().Watch({*std::move(mark)}, std::move(callback));
 }

@@ -25,7 +25,8 @@ absl::Status Handle(const CommandContext& context, const v1::Fence& fence) {
   CompletionWatcher::Events marks;
   if (streams.size() > 1) {
     for (StreamResource* stream : streams) {
-      HOLDFAST_ASSIGN_OR_RETURN(auto mark, resources.MarkWork(*stream));
+      HOLDFAST_ASSIGN_OR_RETURN(auto mark,
+                                resources.stream_work().Mark(*stream));
       marks.push_back(std::move(mark));
     }
   }

@@ -46,6 +46,14 @@ void ChargeChunks(std::shared_ptr<Quota> quota,
   allocator->release = [held](uint64_t bytes) { held->Return(bytes); };
 }
 
+std::function<void()> WatchLater(
+    std::function<void(std::function<void(Resources&)>)> later) {
+  if (!later) return nullptr;
+  return [later = std::move(later)] {
+    later([](Resources& all) { all.stream_work().Watch(); });
+  };
+}
+
 // Leaves a resource whose handle is gone to the graphs that still use it.
 // False: none does.
 template <typename T>
@@ -128,7 +136,9 @@ Resources::Resources(ResourceOptions options)
       semaphores(Table<SemaphoreResource>(HandleKind::kSemaphore, options)),
       options_(std::move(options)),
       copiers_(options_.account->staging_memory()),
-      clocks_(std::make_shared<DeviceClocks>(options_.times)),
+      stream_work_(
+          streams, watcher_,
+          {options_.placement, options_.times, WatchLater(options_.later)}),
       watcher_(options_.hand_on_output),
       event_waits_([later = options_.later](auto waits) {
         if (!later) return;
@@ -333,7 +343,7 @@ bool Resources::Contains(uint64_t handle) const {
 
 std::function<void(const absl::Status&)> Resources::NoteCompletion(
     uint64_t sequence) {
-  if (!options_.completed || *leaving_streams_ > 0) {
+  if (!options_.completed || stream_work_.destroyed().any_left()) {
     return [](const absl::Status&) {};
   }
   return [sequence, completed = options_.completed](const absl::Status& done) {
@@ -406,143 +416,20 @@ bool Resources::Retire(uint32_t device, std::shared_ptr<const void> owner) {
   if (!mark.ok()) {
     // Nobody can tell when the device has finished with it.
     LogWarning("kept until the session ends: ", mark.status().message());
-    kept_.push_back(std::move(owner));
+    stream_work_.KeepForever(std::move(owner));
     return false;
   }
   watcher_.Watch({*mark}, [owner](const absl::Status&) {});
   return true;
 }
 
-void Resources::NoteGiven(StreamResource& stream) {
-  stream.unmarked = true;
-  stream.mark = nullptr;
-  clocks_->NoteGiven(options_.placement.InDriver(stream.device));
-}
-
-absl::StatusOr<std::shared_ptr<const cuda::Event>> Resources::MarkWork(
-    StreamResource& stream) {
-  auto mark = watcher_.RecordEvent(*stream.stream);
-  if (stream.unmarked && mark.ok()) {
-    stream.unmarked = false;
-    stream.mark = *mark;
-  }
-  return mark;
-}
-
-void Resources::NoteIdle(StreamResource& stream) {
-  stream.unmarked = false;
-  stream.mark = nullptr;
-  stream.kept.clear();
-}
-
-void Resources::KeepUntilDone(StreamResource& stream,
-                              InlineStaging::Span span) {
-  const void* const block = span.block.get();
-  stream.kept.push_back(std::move(span));
-  // Blocks are filled one after the other.
-  if (std::exchange(last_kept_block_, block) == block) return;
-  if (++kept_blocks_ > kMaxKeptBlocks) WatchKept();
-}
-
-void Resources::WatchKept() {
-  if (kept_blocks_ == 0) return;
-  kept_blocks_ = 0;
-  last_kept_block_ = nullptr;
-  streams.ForEach([this](StreamResource& stream) {
-    if (stream.kept.empty()) return;
-    const auto mark = MarkWork(stream);
-    auto kept = std::make_shared<std::vector<InlineStaging::Span>>(
-        std::exchange(stream.kept, {}));
-    if (!mark.ok()) {
-      kept_.push_back(std::move(kept));  // Nobody can tell when it is done.
-      return;
-    }
-    watcher_.Watch({*mark}, [kept = std::move(kept)](const absl::Status&) {});
-  });
-}
-
-CompletionWatcher::Events Resources::TakeMarks(uint32_t device) {
-  CompletionWatcher::Events marks;
-  const auto left = left_marks_.find(device);
-  if (left != left_marks_.end()) {
-    marks = std::move(left->second);
-    left_marks_.erase(left);
-  }
-  streams.ForEach([&](StreamResource& stream) {
-    if (stream.device != device) return;
-    // A device that refuses a mark is in error; its time ends here.
-    if (stream.unmarked) MarkWork(stream).status().IgnoreError();
-    stream.unmarked = false;
-    if (stream.mark == nullptr) return;
-    marks.push_back(std::exchange(stream.mark, nullptr));
-  });
-  return marks;
-}
-
-void Resources::NoteDone(uint32_t device) {
-  const DeviceClocks::Next next = clocks_->NoteDone(device);
-  if (next.mark && options_.later) {
-    options_.later([](Resources& all) { all.WatchWork(); });
-  }
-  if (next.place && room_for_work_) room_for_work_();
-}
-
-void Resources::WatchWork() {
-  for (const uint32_t device : clocks_->TakeUnmarked()) {
-    watcher_.WatchIdly(
-        TakeMarks(options_.placement.Named(device)),
-        [this, device](const absl::Status&) { NoteDone(device); });
-  }
-}
-
-bool Resources::HasRoomForWork(uint32_t device) {
-  if (clocks_->TakePlace(device)) return true;
-  WatchWork();
-  return clocks_->TakePlace(device);
-}
-
 void Resources::DestroyStream(StreamResource stream) {
   // Its work goes on; what is retired from now on still waits for it.
+  const auto end = stream_work_.NoteDestroyed(stream);
   const auto device = Device(stream.device);
-  auto kept = std::make_shared<std::vector<InlineStaging::Span>>(
-      std::move(stream.kept));
-  // One that is idle by now leaves nothing.
-  const auto idle = stream.stream->Query();
-  const auto mark = MarkWork(stream);
-  if (!device.ok() || !mark.ok()) {
-    kept_.push_back(std::move(kept));
-    return;
-  }
-  if (!idle.ok() || !*idle) AddLeavingMark(*mark);
-  if (stream.mark != nullptr) {
-    left_marks_[stream.device].push_back(std::move(stream.mark));
-  }
-  ++*leaving_streams_;
-  watcher_.Watch({*mark}, [leaving = leaving_streams_,
-                           kept = std::move(kept)](const absl::Status& done) {
-    if (done.ok()) --*leaving;
-  });
-  const absl::Status status = (*device)->reaper->Wait(**mark);
+  if (!device.ok() || !end.ok()) return;
+  const absl::Status status = (*device)->reaper->Wait(**end);
   if (!status.ok()) LogWarning("destroying a stream: ", status.message());
-}
-
-void Resources::AddLeavingMark(std::shared_ptr<const cuda::Event> mark) {
-  leaving_marks_.push_back(std::move(mark));
-  if (leaving_marks_.size() < prune_leaving_at_) return;
-  std::erase_if(leaving_marks_, [](const auto& left) {
-    const auto done = left->Query();
-    return done.ok() && *done;
-  });
-  prune_leaving_at_ = 2 * leaving_marks_.size() + kPruneLeavingFrom;
-}
-
-absl::StatusOr<bool> Resources::DestroyedStreamsAreDone() {
-  for (const auto& mark : leaving_marks_) {
-    HOLDFAST_ASSIGN_OR_RETURN(const bool done, mark->Query());
-    if (!done) return false;
-  }
-  leaving_marks_.clear();
-  return true;
 }
 
 absl::StatusOr<const cuda::Stream*> Resources::HostStream(uint32_t ordinal) {

@@ -6,7 +6,6 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_RESOURCES_H_
 #define HOLDFAST_SERVER_EXECUTOR_RESOURCES_RESOURCES_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -41,6 +40,8 @@
 #include "server/executor/resources/handle_table.h"
 #include "server/executor/resources/hold.h"
 #include "server/executor/resources/peer_access.h"
+#include "server/executor/resources/stream_resource.h"
+#include "server/executor/resources/stream_work.h"
 #include "server/executor/sharing/event_waits.h"
 #include "server/executor/sharing/imported_event.h"
 #include "server/executor/sharing/imported_memory.h"
@@ -50,7 +51,6 @@
 #include "server/executor/transfer/arena.h"
 #include "server/executor/transfer/staging.h"
 #include "server/executor/transfer/transfer_memory.h"
-#include "server/executor/turns/device_clocks.h"
 #include "server/executor/turns/device_times.h"
 #include "server/executor/turns/device_turns.h"
 #include "server/relay/shared_blocks.h"
@@ -66,17 +66,6 @@ struct DeviceState {
   std::unique_ptr<cuda::Stream> reaper;
   // Nothing ever holds it up; made on first use.
   std::unique_ptr<cuda::Stream> host;
-};
-
-struct StreamResource {
-  uint32_t device = 0;
-  std::unique_ptr<cuda::Stream> stream;
-  // For the account of GPU time: work was given after the last mark, and the
-  // mark behind all work, if there is one that nobody has asked for yet.
-  bool unmarked = false;
-  std::shared_ptr<const cuda::Event> mark;
-  // Bytes that its work still uses, and nobody watches yet; see KeepUntilDone.
-  std::vector<InlineStaging::Span> kept;
 };
 
 // See event_commands.cc.
@@ -267,36 +256,10 @@ class Resources {
   // as GPU time. As HandleTable::Find.
   absl::StatusOr<StreamResource*> StreamForWork(uint64_t handle) {
     absl::StatusOr<StreamResource*> found = streams.Find(handle);
-    if (found.ok() && !(*found)->unmarked) NoteGiven(**found);
+    if (found.ok() && !(*found)->unmarked) stream_work_.NoteGiven(**found);
     return found;
   }
-  // A mark of what the stream has been given so far, as
-  // CompletionWatcher::Mark.
-  absl::StatusOr<std::shared_ptr<const cuda::Event>> MarkWork(
-      StreamResource& stream);
-  // All that the stream was given is done, so that it needs no mark.
-  void NoteIdle(StreamResource& stream);
-
-  // Keeps inline bytes until the stream is known to have done what it was given
-  // so far. Nobody waits for that, so its end is looked for only when more than
-  // kMaxKeptBlocks are kept, or by WatchKept.
-  void KeepUntilDone(StreamResource& stream, InlineStaging::Span span);
-  // Has the end of the work watched that uses what is kept. To be called when a
-  // command waits for memory.
-  void WatchKept();
-  // Has the work watched that was given since, so that its end is known. To be
-  // called when no more is given for the moment.
-  void WatchWork();
-
-  // In a turn that others wait for: takes a place for one command's work.
-  // Returns false if the device has enough; what OnRoomForWork was given is
-  // called, by any thread, when that may be over. REQUIRES: device, the
-  // driver's ordinal, < DeviceTurns::kMaxDevices.
-  bool HasRoomForWork(uint32_t device);
-  // Once, before there is any work.
-  void OnRoomForWork(std::function<void()> callback) {
-    room_for_work_ = std::move(callback);
-  }
+  StreamWork& stream_work() { return stream_work_; }
 
   // NOT_FOUND: no such device; PERMISSION_DENIED: not for this session. Makes a
   // context, an allocator and a reaper on first use. The pointer is valid as
@@ -389,8 +352,6 @@ class Resources {
 
   // Its work goes on; memory that is freed later still waits for it.
   void DestroyStream(StreamResource stream);
-  // Is all done that streams had been given when they were destroyed?
-  absl::StatusOr<bool> DestroyedStreamsAreDone();
   // The functions from here to FreeArena take a resource whose handle is gone
   // already. Each returns at once, and lets go of memory after all work that
   // may use it; while a session is restored there is none, and the place is
@@ -413,18 +374,8 @@ class Resources {
   void Release(std::vector<Hold> holds);
 
  private:
-  // The device's clock runs from now on, until its work is done.
-  void NoteGiven(StreamResource& stream);
-  // Drops marks that have come true, when there are twice as many as were left
-  // the last time.
-  void AddLeavingMark(std::shared_ptr<const cuda::Event> mark);
   // Ends waits that nothing else ends, since the events' makers are gone.
   void EndWaits(std::vector<EventWaits::Wait> waits);
-  // A mark of the device's work has come true. Called by the watcher's threads.
-  // `device` is the driver's ordinal, as everywhere with clocks_.
-  void NoteDone(uint32_t device);
-  // Marks of all work of the session's device that nobody waits for.
-  CompletionWatcher::Events TakeMarks(uint32_t device);
   // Removes the handles, and those of views of them.
   void DropViews(const std::unordered_set<uint64_t>& views);
   // Closed once the watcher, which is gone before it, has dropped its blocks.
@@ -452,26 +403,9 @@ class Resources {
   const ResourceOptions options_;
   Inheritance* inheritance_ = nullptr;
   MemoryCopiers copiers_;
-  // Destroyed streams whose work is not known to be done.
-  const std::shared_ptr<std::atomic<int>> leaving_streams_ =
-      std::make_shared<std::atomic<int>>(0);
-  // Behind the work of destroyed streams that were not idle, and the number of
-  // them at which those that have come true are dropped.
-  static constexpr size_t kPruneLeavingFrom = 16;
-  CompletionWatcher::Events leaving_marks_;
-  size_t prune_leaving_at_ = kPruneLeavingFrom;
   std::map<uint32_t, DeviceState> devices_;
   std::shared_ptr<const cuda::Context> first_context_;  // null: none is open
-  const std::shared_ptr<DeviceClocks> clocks_;
-  std::function<void()> room_for_work_;
-  // Behind the work of destroyed streams that nobody waits for, by device.
-  std::map<uint32_t, CompletionWatcher::Events> left_marks_;
-  std::vector<std::shared_ptr<const void>> kept_;
-  // A span keeps its whole block, however few bytes it has: what is counted is
-  // blocks, since the last WatchKept. 16 have 1 MiB.
-  static constexpr size_t kMaxKeptBlocks = 16;
-  size_t kept_blocks_ = 0;
-  const void* last_kept_block_ = nullptr;  // only to be compared
+  StreamWork stream_work_;
   Owned<Staging> inline_staging_;
   std::unique_ptr<InlineStaging> inline_;
   Owned<TransferMemory> transfers_;

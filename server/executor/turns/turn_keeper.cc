@@ -41,7 +41,7 @@ TurnKeeper::TurnKeeper(Resources& resources, std::function<void()> wake)
     : resources_(resources),
       turns_(*resources.options().turns),
       wake_(std::move(wake)) {
-  resources_.OnRoomForWork(wake_);
+  resources_.stream_work().OnRoom(wake_);
 }
 
 TurnKeeper::~TurnKeeper() {
@@ -75,7 +75,7 @@ bool TurnKeeper::MayProceed(const v1::Command& command) {
     WakeAfter(seen);
     return false;
   }
-  if (turn == Turn::kOwn && !resources_.HasRoomForWork(*device)) {
+  if (turn == Turn::kOwn && !resources_.stream_work().HasRoom(*device)) {
     SetWaiting(device);
     return false;
   }
