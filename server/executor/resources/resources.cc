@@ -79,39 +79,6 @@ std::optional<T> LetGo(std::shared_ptr<Held<T>> held) {
 
 }  // namespace
 
-absl::Status CheckAccess(uint64_t handle, const BufferResource& buffer,
-                         Access access) {
-  if (buffer.imported != nullptr && buffer.imported->asleep()) [[unlikely]] {
-    return absl::FailedPreconditionError(absl::StrCat(
-        DescribeHandle(handle),
-        " is of a collection that sleeps: WakeCollection maps it again"));
-  }
-  if (access == Access::kRead || !buffer.read_only) [[likely]] {
-    return absl::OkStatus();
-  }
-  return absl::PermissionDeniedError(
-      absl::StrCat(DescribeHandle(handle),
-                   " was imported with RIGHTS_READ, or is a collection's"));
-}
-
-absl::Status CheckOwn(uint64_t handle, const EventResource& event) {
-  if (event.imported == nullptr) [[likely]]
-    return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(DescribeHandle(handle),
-                   " was imported; the session that made it records "
-                   "it"));
-}
-
-absl::Status CheckPlain(uint64_t handle, const EventResource& event) {
-  HOLDFAST_RETURN_IF_ERROR(CheckOwn(handle, event));
-  if (event.published == nullptr) [[likely]]
-    return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      DescribeHandle(handle),
-      " is interprocess; it is recorded and awaited by commands of a stream"));
-}
-
 void PutArena(Resources& resources, uint64_t handle,
               std::unique_ptr<Arena> arena, Charge charge) {
   std::shared_ptr<Arena> shared(

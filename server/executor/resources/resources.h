@@ -20,30 +20,27 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/cuda/context.h"
-#include "core/cuda/event.h"
 #include "core/cuda/kernel.h"
 #include "core/cuda/module.h"
 #include "core/cuda/stream.h"
 #include "core/memory/device_allocator.h"
-#include "core/memory/ipc_allocation.h"
 #include "holdfast/v1/admin.pb.h"
-#include "holdfast/v1/buffer_commands.pb.h"
 #include "server/executor/account/account.h"
-#include "server/executor/account/pinned_memory.h"
 #include "server/executor/account/quota.h"
 #include "server/executor/command/copy_counts.h"
 #include "server/executor/command/inline_staging.h"
 #include "server/executor/recovery/inheritance.h"
 #include "server/executor/recovery/kernel_watch.h"
 #include "server/executor/recovery/memory_image.h"
+#include "server/executor/resources/buffer_resource.h"
 #include "server/executor/resources/device_placement.h"
+#include "server/executor/resources/event_resource.h"
 #include "server/executor/resources/handle_table.h"
 #include "server/executor/resources/hold.h"
 #include "server/executor/resources/peer_access.h"
 #include "server/executor/resources/stream_resource.h"
 #include "server/executor/resources/stream_work.h"
 #include "server/executor/sharing/event_waits.h"
-#include "server/executor/sharing/imported_event.h"
 #include "server/executor/sharing/imported_memory.h"
 #include "server/executor/sharing/semaphore_waits.h"
 #include "server/executor/sharing/sharing_link.h"
@@ -67,62 +64,6 @@ struct DeviceState {
   // Nothing ever holds it up; made on first use.
   std::unique_ptr<cuda::Stream> host;
 };
-
-// See event_commands.cc.
-class PublishedEvent;
-// The event of an imported one is that of another session of this daemon, or of
-// a process outside.
-struct EventResource {
-  std::shared_ptr<cuda::Event> event;  // null: of another session
-  uint32_t device = 0;
-  std::shared_ptr<PublishedEvent> published;     // null: not interprocess
-  std::optional<memory::Allocation> allocation;  // where it is published
-  std::shared_ptr<ImportedEvent> imported;       // of another session
-  bool foreign = false;  // of a process outside Holdfast
-};
-
-// FAILED_PRECONDITION: the event is another session's, so that it can be waited
-// for and asked whether it is done, and nothing else.
-absl::Status CheckOwn(uint64_t handle, const EventResource& event);
-// FAILED_PRECONDITION: recording or waiting takes more than a call of the
-// driver's, so that neither graphs nor launches can do it.
-absl::Status CheckPlain(uint64_t handle, const EventResource& event);
-
-// Memory, or a view of memory that something else owns.
-//
-// The members that are set tell the kind: `allocation` is memory of the
-// session's own, `host` is page-locked, `imported` another session's, `ipc`
-// memory with a driver's handle, `module` a variable. `parent` names the buffer
-// that a sub-buffer lies in.
-struct BufferResource {
-  CUdeviceptr address = 0;
-  uint64_t size = 0;  // bytes
-  uint32_t device = 0;
-  uint64_t stream = 0;  // handle of the allocation's stream
-  std::optional<memory::Allocation> allocation;
-  Charge charge;  // of device memory
-  std::shared_ptr<PinnedMemory> host;
-  std::shared_ptr<ImportedMemory> imported;  // of another session
-  // That ends with this process, and has a handle; see SHARING_IPC.
-  std::shared_ptr<const memory::IpcAllocation> ipc;
-  bool is_host = false;
-  bool read_only = false;
-  v1::Sharing sharing = v1::SHARING_NONE;
-  std::string name;                            // the client's label
-  std::shared_ptr<const cuda::Module> module;  // whose variable it is
-  std::shared_ptr<Held<BufferResource>> held;  // by graphs; null: by none
-  uint64_t parent = 0;                         // handle, of a sub-buffer
-  std::unordered_set<uint64_t> views;          // handles that end with it
-};
-
-// How a command uses the bytes of a buffer. A command asks for kWrite wherever
-// the bytes may change.
-enum class Access { kRead, kWrite };
-
-// PERMISSION_DENIED: it is to be written to, and was imported for reading.
-// FAILED_PRECONDITION: it is of a collection that sleeps.
-absl::Status CheckAccess(uint64_t handle, const BufferResource& buffer,
-                         Access access);
 
 // Loaded code. Its kernels' handles and its variables' handles end with it.
 struct ModuleResource {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_BUFFER_RESOURCE_H_
+#define HOLDFAST_SERVER_EXECUTOR_RESOURCES_BUFFER_RESOURCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+#include "absl/status/status.h"
+#include "core/cuda/module.h"
+#include "core/memory/device_allocator.h"
+#include "core/memory/ipc_allocation.h"
+#include "cuda.h"
+#include "holdfast/v1/buffer_commands.pb.h"
+#include "server/executor/account/pinned_memory.h"
+#include "server/executor/account/quota.h"
+#include "server/executor/resources/hold.h"
+#include "server/executor/sharing/imported_memory.h"
+
+namespace holdfast::executor {
+
+// Memory, or a view of memory that something else owns.
+//
+// The members that are set tell the kind: `allocation` is memory of the
+// session's own, `host` is page-locked, `imported` another session's, `ipc`
+// memory with a driver's handle, `module` a variable. `parent` names the buffer
+// that a sub-buffer lies in.
+struct BufferResource {
+  CUdeviceptr address = 0;
+  uint64_t size = 0;  // bytes
+  uint32_t device = 0;
+  uint64_t stream = 0;  // handle of the allocation's stream
+  std::optional<memory::Allocation> allocation;
+  Charge charge;  // of device memory
+  std::shared_ptr<PinnedMemory> host;
+  std::shared_ptr<ImportedMemory> imported;  // of another session
+  // That ends with this process, and has a handle; see SHARING_IPC.
+  std::shared_ptr<const memory::IpcAllocation> ipc;
+  bool is_host = false;
+  bool read_only = false;
+  v1::Sharing sharing = v1::SHARING_NONE;
+  std::string name;                            // the client's label
+  std::shared_ptr<const cuda::Module> module;  // whose variable it is
+  std::shared_ptr<Held<BufferResource>> held;  // by graphs; null: by none
+  uint64_t parent = 0;                         // handle, of a sub-buffer
+  std::unordered_set<uint64_t> views;          // handles that end with it
+};
+
+// How a command uses the bytes of a buffer. A command asks for kWrite wherever
+// the bytes may change.
+enum class Access { kRead, kWrite };
+
+// PERMISSION_DENIED: it is to be written to, and was imported for reading.
+// FAILED_PRECONDITION: it is of a collection that sleeps.
+absl::Status CheckAccess(uint64_t handle, const BufferResource& buffer,
+                         Access access);
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_RESOURCES_BUFFER_RESOURCE_H_
