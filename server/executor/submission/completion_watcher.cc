@@ -56,8 +56,7 @@ CompletionWatcher::~CompletionWatcher() {
   thread_.join();
 }
 
-std::optional<absl::Status> CompletionWatcher::Outcome(
-    Events& events) const {
+std::optional<absl::Status> CompletionWatcher::Outcome(Events& events) const {
   while (!events.empty()) {
     const std::optional<absl::Status> outcome = EndOf(*events.back());
     if (!outcome || !outcome->ok()) return outcome;

@@ -112,7 +112,7 @@ class Dispatch : public benchmark::Fixture {
     if (results_->waiting() != 0) abort();
   }
 
-  void Run(benchmark::State& state, const v1::CommandBatch& batch) {
+  void Repeat(benchmark::State& state, const v1::CommandBatch& batch) {
     for (auto _ : state) Process(batch);
     state.SetItemsProcessed(state.iterations() * batch.commands_size());
   }
@@ -126,7 +126,7 @@ class Dispatch : public benchmark::Fixture {
 BENCHMARK_F(Dispatch, Launch)(benchmark::State& state) {
   v1::CommandBatch batch;
   for (int i = 0; i < kBatch; ++i) AddLaunch(&batch);
-  Run(state, batch);
+  Repeat(state, batch);
 }
 
 // Made and ended again: the tables alone.
