@@ -25,6 +25,9 @@ HOLDFAST_COPTS = [
     "-fno-semantic-interposition",
 ] + CLANG_COPTS
 
+# Code that protoc and its plug-in for gRPC have made.
+GENERATED_COPTS = ["-std=c++20"] + CLANG_COPTS
+
 # Code of tests is compiled more often than it is run: what they test is optimised, they are not.
 # Where they compute much: copts = ["-O2"].
 TEST_COPTS = ["-O0", "-U_FORTIFY_SOURCE"]

@@ -1,6 +1,7 @@
 """Protocol Buffers and gRPC stubs from the distribution's protoc and plug-in."""
 
-load("//deploy/bazel:copts.bzl", "CLANG_COPTS")
+load("//deploy/bazel:copts.bzl", "GENERATED_COPTS")
+load("//deploy/bazel/precompiled:precompiled.bzl", "precompiled_copts", "precompiled_deps")
 
 def holdfast_proto_library(name, srcs, services = [], deps = [], visibility = None):
     """One C++ library for a folder of .proto files.
@@ -12,6 +13,8 @@ def holdfast_proto_library(name, srcs, services = [], deps = [], visibility = No
       deps: other holdfast_proto_library targets whose files are imported.
       visibility: as usual.
     """
+    copts = GENERATED_COPTS + precompiled_copts([], "generated")
+    headers = precompiled_deps([], "generated")
     pb = [src[:-len(".proto")] for src in srcs]
     stubs = [src[:-len(".proto")] for src in services]
     native.filegroup(name = name + "_srcs", srcs = srcs, visibility = visibility)
@@ -33,17 +36,17 @@ def holdfast_proto_library(name, srcs, services = [], deps = [], visibility = No
         name = name,
         srcs = [p + ".pb.cc" for p in pb],
         hdrs = [p + ".pb.h" for p in pb],
-        copts = ["-std=c++20"] + CLANG_COPTS,
+        copts = copts,
         includes = ["."],
         visibility = visibility,
-        deps = deps + ["@system//:protobuf"],
+        deps = deps + ["@system//:protobuf"] + headers,
     )
     if stubs:
         native.cc_library(
             name = name + "_grpc_stubs",
             srcs = [p + ".grpc.pb.cc" for p in stubs],
             hdrs = [p + ".grpc.pb.h" for p in stubs],
-            copts = ["-std=c++20"] + CLANG_COPTS,
+            copts = copts,
             visibility = visibility,
-            deps = [":" + name, "@system//:grpc"],
+            deps = [":" + name, "@system//:grpc"] + headers,
         )

@@ -2,7 +2,7 @@
 
 Nine tenths of the time that a typical file of Holdfast takes to compile is spent on headers of the standard library, Abseil,
 gRPC and of generated messages. Clang reads them from a precompiled header in milliseconds. Files still include what
-they use: the lint step compiles each without. Other compilers, and targets with options of their own, go without as well.
+they use: other compilers, and targets with options of their own, go without.
 """
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
@@ -94,17 +94,17 @@ def _header_for(copts):
             return name
     return ""
 
-def precompiled_copts(copts):
-    """Compiler options with which a target of this package, with these options of its own, uses its header."""
-    name = _header_for(copts)
+def precompiled_copts(copts, name = None):
+    """Compiler options with which a target uses a header: `name`, or by its package and options of its own."""
+    name = name or _header_for(copts)
     if not name:
         return []
     use = ["-include-pch", "$(execpath %s:%s)" % (_PACKAGE, name)] + _PRECOMPILED_COPTS
     return select({"//deploy/bazel:clang": use, "//conditions:default": []})
 
-def precompiled_deps(copts):
+def precompiled_deps(copts, name = None):
     """The header, as a dependency of such a target."""
-    name = _header_for(copts)
+    name = name or _header_for(copts)
     if not name:
         return []
     return select({"//deploy/bazel:clang": ["%s:%s" % (_PACKAGE, name)], "//conditions:default": []})
