@@ -12,6 +12,10 @@ load("//deploy/bazel:copts.bzl", "LLVM_COPTS")
 # The times of files are left out, since a cache or a sandbox gives them others; Bazel knows what has changed.
 _PRECOMPILED_COPTS = ["-Xclang", "-fno-pch-timestamp", "-Xclang", "-fpch-instantiate-templates"]
 
+# Bazel forgets the inputs of a file that its list of dependencies lacks, and that names what the file includes itself:
+# with the precompiled header among them, a change of what that includes compiles the file again.
+_NAME_IT = ["-Xclang", "-module-file-deps"]
+
 # A precompiled header names the files that it was made of, by absolute paths; in a sandbox those are gone afterwards. So
 # it is made of one file without a name, and has the same bytes on every machine. $1: the header; $2: the output; then
 # the compiler and its options.
@@ -99,7 +103,7 @@ def precompiled_copts(copts, name = None):
     name = name or _header_for(copts)
     if not name:
         return []
-    use = ["-include-pch", "$(execpath %s:%s)" % (_PACKAGE, name)] + _PRECOMPILED_COPTS
+    use = ["-include-pch", "$(execpath %s:%s)" % (_PACKAGE, name)] + _PRECOMPILED_COPTS + _NAME_IT
     return select({"//deploy/bazel:clang": use, "//conditions:default": []})
 
 def precompiled_deps(copts, name = None):
