@@ -74,7 +74,7 @@ TEST(ImageTest, KernelsThatMayPrintAreKnown) {
   EXPECT_FALSE(MayPrint(".version 8.0\n.target sm_90\n"));
   EXPECT_TRUE(MayPrint(SmallCubin() + "vprintf"));
   EXPECT_TRUE(MayPrint(".version 8.0\n.extern .func (.param .b32 r) vprintf"));
-  // What cannot be looked into.
+  // Its parts may be compressed.
   const uint32_t fatbin[] = {0xba55ed50, 1 + (16 << 16), 8, 0, 0, 0};
   EXPECT_TRUE(MayPrint(
       absl::string_view(reinterpret_cast<const char*>(fatbin), sizeof fatbin)));
