@@ -16,6 +16,9 @@ shift
 shows=("$@")
 [ ${#shows[@]} -gt 0 ] || shows=(3 4 1 2)
 device=${DEVICE:-cuda}
+for number in ${GIBIBYTES:-}; do
+  [[ $number =~ ^[0-9]+$ ]] || { echo "GIBIBYTES: whole numbers, not $number" >&2; exit 2; }
+done
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}:${CUDA_HOME:-/usr/local/cuda}/lib64"
 export HOLDFAST_DAEMON=$bin/holdfastd HOLDFAST_CLI=$bin/holdfast HOLDFAST_TEST_DEVICE=$device
 [ "$device" = cpu ] || export HOLDFAST_SOFTWARE_DRIVER=

@@ -1,7 +1,7 @@
 // The headers that files of client, server and deploy include most: core's,
-// gRPC's and those of the messages. Not those of services: each class with
-// virtual functions takes every file a third of a millisecond, whether it is
-// used or not.
+// gRPC's and those of the messages. Not those of services: clang looks through
+// each class with virtual functions at the end of every file, whether it is
+// used or not, and theirs took it 75 ms.
 #ifndef DEPLOY_BAZEL_PRECOMPILED_WIRE_H_
 #define DEPLOY_BAZEL_PRECOMPILED_WIRE_H_
 
