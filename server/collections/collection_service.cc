@@ -65,6 +65,18 @@ v1::ClaimCollectionResponse ToResponse(
 
 }  // namespace
 
+CollectionService::CollectionService(
+    CollectionTable& table, CollectionSuspension& suspension,
+    const supervisor::SessionRegistry& sessions, const Callers& callers,
+    CallThreads& threads)
+    : table_(table),
+      suspension_(suspension),
+      sessions_(sessions),
+      callers_(callers),
+      threads_(threads) {}
+
+CollectionService::~CollectionService() = default;
+
 absl::StatusOr<CollectionTable::Viewer> CollectionService::ViewerOf(
     const grpc::ServerContextBase& context) const {
   HOLDFAST_ASSIGN_OR_RETURN(const Caller caller, callers_.Of(context));

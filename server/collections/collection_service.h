@@ -22,12 +22,8 @@ class CollectionService final : public v1::CollectionService::CallbackService {
   // All must outlive the service.
   CollectionService(CollectionTable& table, CollectionSuspension& suspension,
                     const supervisor::SessionRegistry& sessions,
-                    const Callers& callers, CallThreads& threads)
-      : table_(table),
-        suspension_(suspension),
-        sessions_(sessions),
-        callers_(callers),
-        threads_(threads) {}
+                    const Callers& callers, CallThreads& threads);
+  ~CollectionService() override;
 
   grpc::ServerUnaryReactor* ListCollections(
       grpc::CallbackServerContext* context,

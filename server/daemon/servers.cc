@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -18,9 +19,18 @@
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
+#include "server/collections/collection_service.h"
+#include "server/rpc/call_threads.h"
 #include "server/rpc/endpoint.h"
 #include "server/rpc/unix_socket.h"
 #include "server/runtime_directory.h"
+#include "server/services/admin_service.h"
+#include "server/services/compile_service.h"
+#include "server/services/device_service.h"
+#include "server/services/forwarded_service.h"
+#include "server/services/object_service.h"
+#include "server/services/session_service.h"
+#include "server/services/tenant_admin.h"
 
 namespace holdfast::server {
 namespace {
@@ -45,54 +55,7 @@ const google::protobuf::ServiceDescriptor& ServiceBeside(
   return *message->file()->service(0);
 }
 
-}  // namespace
-
-DaemonServers::DaemonServers(const Config& config, StopEvents& events,
-                             DaemonParts& parts)
-    : config_(config),
-      parts_(parts),
-      tenant_admin_(parts.tenants, parts.sessions, parts.collections),
-      threads_(kMaxWaitingCalls),
-      session_service_(parts.sessions, parts.callers, threads_, parts.ledger,
-                       parts.exports, ListsAllSessions(config)),
-      device_service_(parts.fleet.executors(), parts.memory,
-                      parts.fleet.device_health(), parts.fleet.telemetry(),
-                      parts.sessions, parts.callers, threads_,
-                      ListsAllSessions(config)),
-      compile_service_(parts.compilation.program, parts.callers,
-                       config.compile_queue + kMaxSharing),
-      object_service_(parts.store, parts.callers),
-      collection_service_(parts.collections,
-                          parts.fleet.collection_suspension(), parts.sessions,
-                          parts.callers, threads_),
-      admin_service_(parts.sessions, parts.compilation.compilers,
-                     parts.compilation.cache, parts.compilation.disk_cache,
-                     tenant_admin_, parts.callers, threads_,
-                     config.suspend_directory, MakeWay(events)),
-      command_service_(ServiceBeside(v1::CommandBatch::descriptor()),
-                       parts.sessions, ForwardedService::Traffic::kCommands,
-                       threads_),
-      transfer_service_(ServiceBeside(v1::UploadRequest::descriptor()),
-                        parts.sessions, ForwardedService::Traffic::kBytes,
-                        threads_),
-      sources_(Sources()),
-      metrics_(sources_),
-      status_(sources_, ListsAllSessions(config) ||
-                            !config.metrics_password_file.empty()) {}
-
-std::vector<RpcServer::NamedService> DaemonServers::Services() {
-  return {{v1::SessionService::service_full_name(), &session_service_},
-          {v1::DeviceService::service_full_name(), &device_service_},
-          {v1::CompileService::service_full_name(), &compile_service_},
-          {v1::ObjectService::service_full_name(), &object_service_},
-          {v1::CollectionService::service_full_name(), &collection_service_},
-          {v1::AdminService::service_full_name(), &admin_service_},
-          {v1::CommandService::service_full_name(), &command_service_},
-          {v1::TransferService::service_full_name(), &transfer_service_}};
-}
-
-AdminService::MakeWay DaemonServers::MakeWay(StopEvents& events) {
-  DaemonUpgrade& upgrade = parts_.upgrade;
+AdminService::MakeWay MakeWay(DaemonUpgrade& upgrade, StopEvents& events) {
   return {.prepare =
               [&upgrade, &events](absl::Time deadline) {
                 auto version = upgrade.PrepareForCall(deadline);
@@ -101,6 +64,67 @@ AdminService::MakeWay DaemonServers::MakeWay(StopEvents& events) {
               },
           .answered = [&upgrade] { upgrade.NoteAnswered(); }};
 }
+
+}  // namespace
+
+struct DaemonServers::Services {
+  Services(const Config& config, StopEvents& events, DaemonParts& parts)
+      : tenant_admin(parts.tenants, parts.sessions, parts.collections),
+        threads(kMaxWaitingCalls),
+        session(parts.sessions, parts.callers, threads, parts.ledger,
+                parts.exports, ListsAllSessions(config)),
+        device(parts.fleet.executors(), parts.memory,
+               parts.fleet.device_health(), parts.fleet.telemetry(),
+               parts.sessions, parts.callers, threads,
+               ListsAllSessions(config)),
+        compile(parts.compilation.program, parts.callers,
+                config.compile_queue + kMaxSharing),
+        object(parts.store, parts.callers),
+        collection(parts.collections, parts.fleet.collection_suspension(),
+                   parts.sessions, parts.callers, threads),
+        admin(parts.sessions, parts.compilation.compilers,
+              parts.compilation.cache, parts.compilation.disk_cache,
+              tenant_admin, parts.callers, threads, config.suspend_directory,
+              MakeWay(parts.upgrade, events)),
+        command(ServiceBeside(v1::CommandBatch::descriptor()), parts.sessions,
+                ForwardedService::Traffic::kCommands, threads),
+        transfer(ServiceBeside(v1::UploadRequest::descriptor()), parts.sessions,
+                 ForwardedService::Traffic::kBytes, threads) {}
+
+  std::vector<RpcServer::NamedService> Named() {
+    return {{v1::SessionService::service_full_name(), &session},
+            {v1::DeviceService::service_full_name(), &device},
+            {v1::CompileService::service_full_name(), &compile},
+            {v1::ObjectService::service_full_name(), &object},
+            {v1::CollectionService::service_full_name(), &collection},
+            {v1::AdminService::service_full_name(), &admin},
+            {v1::CommandService::service_full_name(), &command},
+            {v1::TransferService::service_full_name(), &transfer}};
+  }
+
+  TenantAdmin tenant_admin;
+  CallThreads threads;
+  SessionService session;
+  DeviceService device;
+  CompileService compile;
+  ObjectService object;
+  collections::CollectionService collection;
+  AdminService admin;
+  ForwardedService command;
+  ForwardedService transfer;
+};
+
+DaemonServers::DaemonServers(const Config& config, StopEvents& events,
+                             DaemonParts& parts)
+    : config_(config),
+      parts_(parts),
+      services_(std::make_unique<Services>(config, events, parts)),
+      sources_(Sources()),
+      metrics_(sources_),
+      status_(sources_, ListsAllSessions(config) ||
+                            !config.metrics_password_file.empty()) {}
+
+DaemonServers::~DaemonServers() = default;
 
 MetricSources DaemonServers::Sources() {
   return {
@@ -150,8 +174,8 @@ RpcServer::Options DaemonServers::RpcOptions(Inheritance* inheritance) {
 
 absl::Status DaemonServers::Serve(Inheritance* inheritance) {
   HOLDFAST_ASSIGN_OR_RETURN(
-      rpc_server_,
-      RpcServer::Start(RpcOptions(inheritance), Services(), parts_.peers));
+      rpc_server_, RpcServer::Start(RpcOptions(inheritance), services_->Named(),
+                                    parts_.peers));
   return ServeMetrics();
 }
 

@@ -4,23 +4,13 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "server/collections/collection_service.h"
 #include "server/config.h"
 #include "server/daemon/parts.h"
 #include "server/health/health.h"
 #include "server/restart/inheritance.h"
-#include "server/rpc/call_threads.h"
 #include "server/rpc/rpc_server.h"
-#include "server/services/admin_service.h"
-#include "server/services/compile_service.h"
-#include "server/services/device_service.h"
-#include "server/services/forwarded_service.h"
-#include "server/services/object_service.h"
-#include "server/services/session_service.h"
-#include "server/services/tenant_admin.h"
 #include "server/sharing/descriptor_server.h"
 #include "server/stop_events.h"
 #include "server/telemetry/call_metrics.h"
@@ -46,6 +36,7 @@ class DaemonServers {
   // Listens on nothing yet. All arguments must outlive the object. `events` is
   // told that a client has asked for an upgrade.
   DaemonServers(const Config& config, StopEvents& events, DaemonParts& parts);
+  ~DaemonServers();
 
   // Serves descriptors of exports. To be called before sessions of the daemon
   // before are restored, whose exports name the address.
@@ -69,25 +60,17 @@ class DaemonServers {
   void Shutdown();
 
  private:
-  std::vector<RpcServer::NamedService> Services();
+  // The services of the protocol.
+  struct Services;
+
   RpcServer::Options RpcOptions(Inheritance* inheritance);
   MetricSources Sources();
-  AdminService::MakeWay MakeWay(StopEvents& events);
   absl::Status ServeMetrics();
 
   const Config& config_;
   DaemonParts& parts_;
   std::unique_ptr<DescriptorServer> descriptors_;
-  TenantAdmin tenant_admin_;
-  CallThreads threads_;
-  SessionService session_service_;
-  DeviceService device_service_;
-  CompileService compile_service_;
-  ObjectService object_service_;
-  collections::CollectionService collection_service_;
-  AdminService admin_service_;
-  ForwardedService command_service_;
-  ForwardedService transfer_service_;
+  const std::unique_ptr<Services> services_;
   CallMetrics calls_;
   std::unique_ptr<RpcServer> rpc_server_;
   const MetricSources sources_;

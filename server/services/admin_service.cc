@@ -177,6 +177,8 @@ AdminService::AdminService(supervisor::SessionRegistry& registry,
       make_way_(std::move(make_way)),
       started_(absl::Now()) {}
 
+AdminService::~AdminService() = default;
+
 template <typename Make>
 grpc::ServerUnaryReactor* AdminService::Act(
     grpc::CallbackServerContext* context, const char* act,

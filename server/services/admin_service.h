@@ -42,6 +42,7 @@ class AdminService final : public v1::AdminService::CallbackService {
                DiskCache& disk_cache, TenantAdmin& tenants,
                const Callers& callers, CallThreads& threads,
                std::string suspend_directory, MakeWay make_way);
+  ~AdminService() override;
 
   // For every tenant; does not wait.
   grpc::ServerUnaryReactor* GetServerInfo(

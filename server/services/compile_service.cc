@@ -31,6 +31,12 @@ absl::StatusOr<v1::CompileProgress> Done(
 
 }  // namespace
 
+CompileService::CompileService(ProgramCompiler& compiler,
+                               const Callers& callers, size_t max_waiting)
+    : compiler_(compiler), callers_(callers), threads_(max_waiting) {}
+
+CompileService::~CompileService() = default;
+
 absl::StatusOr<CompileCaller> CompileService::CallerOf(
     const grpc::ServerContextBase& context) const {
   HOLDFAST_ASSIGN_OR_RETURN(const Caller who, callers_.Of(context));

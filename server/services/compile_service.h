@@ -19,8 +19,8 @@ class CompileService final : public v1::CompileService::CallbackService {
   // Both must outlive the service; so many calls may wait, half of them one
   // client's.
   CompileService(ProgramCompiler& compiler, const Callers& callers,
-                 size_t max_waiting)
-      : compiler_(compiler), callers_(callers), threads_(max_waiting) {}
+                 size_t max_waiting);
+  ~CompileService() override;
 
   // A program found in memory is answered in the thread that read the request
   // from the connection: any other thread would have to be woken up first.

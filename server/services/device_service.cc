@@ -9,6 +9,24 @@
 
 namespace holdfast {
 
+DeviceService::DeviceService(supervisor::ExecutorPool& pool,
+                             const supervisor::DeviceMemory& memory,
+                             const DeviceHealthTable& health,
+                             const DeviceTelemetry& telemetry,
+                             const supervisor::SessionRegistry& sessions,
+                             const Callers& callers, CallThreads& threads,
+                             bool show_all)
+    : pool_(pool),
+      memory_(memory),
+      health_(health),
+      telemetry_(telemetry),
+      sessions_(sessions),
+      callers_(callers),
+      threads_(threads),
+      show_all_(show_all) {}
+
+DeviceService::~DeviceService() = default;
+
 DeviceService::View DeviceService::ViewOf(const Caller& caller) const {
   const std::string& client = caller.client();
   View view = {.all = show_all_ || caller.is_operator(), .sessions = {}};

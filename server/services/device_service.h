@@ -31,15 +31,8 @@ class DeviceService final : public v1::DeviceService::CallbackService {
                 const DeviceHealthTable& health,
                 const DeviceTelemetry& telemetry,
                 const supervisor::SessionRegistry& sessions,
-                const Callers& callers, CallThreads& threads, bool show_all)
-      : pool_(pool),
-        memory_(memory),
-        health_(health),
-        telemetry_(telemetry),
-        sessions_(sessions),
-        callers_(callers),
-        threads_(threads),
-        show_all_(show_all) {}
+                const Callers& callers, CallThreads& threads, bool show_all);
+  ~DeviceService() override;
 
   // Waits for the first executor's report, until the call's deadline.
   // UNAVAILABLE: no executor can be started.

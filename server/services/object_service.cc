@@ -14,6 +14,11 @@ constexpr int kMaxAsked = 1024;
 
 }  // namespace
 
+ObjectService::ObjectService(ObjectStore& store, const Callers& callers)
+    : store_(store), callers_(callers), transfers_(store.max_bytes()) {}
+
+ObjectService::~ObjectService() = default;
+
 grpc::ServerReadReactor<v1::PutObjectRequest>* ObjectService::PutObject(
     grpc::CallbackServerContext* context, v1::PutObjectResponse* response) {
   const auto caller = callers_.Of(*context);

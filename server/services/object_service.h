@@ -14,8 +14,8 @@ namespace holdfast {
 class ObjectService final : public v1::ObjectService::CallbackService {
  public:
   // Both must outlive the service.
-  ObjectService(ObjectStore& store, const Callers& callers)
-      : store_(store), callers_(callers), transfers_(store.max_bytes()) {}
+  ObjectService(ObjectStore& store, const Callers& callers);
+  ~ObjectService() override;
 
   grpc::ServerReadReactor<v1::PutObjectRequest>* PutObject(
       grpc::CallbackServerContext* context,

@@ -66,6 +66,19 @@ void Describe(const supervisor::Session& session, bool local,
 
 }  // namespace
 
+SessionService::SessionService(supervisor::SessionRegistry& registry,
+                               const Callers& callers, CallThreads& threads,
+                               const supervisor::MemoryLedger& ledger,
+                               const ExportRegistry& exports, bool list_all)
+    : registry_(registry),
+      callers_(callers),
+      threads_(threads),
+      ledger_(ledger),
+      exports_(exports),
+      list_all_(list_all) {}
+
+SessionService::~SessionService() = default;
+
 absl::Status SessionService::Open(const grpc::ServerContextBase& context,
                                   const Caller& caller,
                                   const v1::OpenSessionRequest& request,

@@ -24,13 +24,8 @@ class SessionService final : public v1::SessionService::CallbackService {
   // session to every client; else only operators see more than their tenant's.
   SessionService(supervisor::SessionRegistry& registry, const Callers& callers,
                  CallThreads& threads, const supervisor::MemoryLedger& ledger,
-                 const ExportRegistry& exports, bool list_all)
-      : registry_(registry),
-        callers_(callers),
-        threads_(threads),
-        ledger_(ledger),
-        exports_(exports),
-        list_all_(list_all) {}
+                 const ExportRegistry& exports, bool list_all);
+  ~SessionService() override;
 
   // Waits for an executor, 2 minutes at most. While the daemon makes way for
   // another, the answer tells clients to try again after 100 ms.

@@ -58,6 +58,12 @@ ResultQueue::SendNow Sender(CommandStream& commands,
 
 }  // namespace
 
+CommandService::CommandService(Session& session, FdReceiver& inbox,
+                               size_t max_batch_bytes)
+    : session_(session), inbox_(inbox), max_batch_bytes_(max_batch_bytes) {}
+
+CommandService::~CommandService() = default;
+
 absl::StatusOr<std::shared_ptr<void>> CommandService::Admit(
     const grpc::ServerContextBase& context, CallLimit& limit) {
   HOLDFAST_RETURN_IF_ERROR(session_.Authenticate(context));

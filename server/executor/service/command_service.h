@@ -36,8 +36,8 @@ class CommandService final
   static constexpr int kMaxRuns = 256;
   static constexpr int kMaxExecutes = 64;
 
-  CommandService(Session& session, FdReceiver& inbox, size_t max_batch_bytes)
-      : session_(session), inbox_(inbox), max_batch_bytes_(max_batch_bytes) {}
+  CommandService(Session& session, FdReceiver& inbox, size_t max_batch_bytes);
+  ~CommandService() override;
 
   grpc::ServerUnaryReactor* Run(grpc::CallbackServerContext* context,
                                 const v1::CommandBatch* request,
