@@ -140,9 +140,9 @@ absl::Status CallAnyDaemon(Daemon& daemon, absl::Time deadline,
     }
     absl::SleepFor(kRestartPause);
     HOLDFAST_ASSIGN_OR_RETURN(const std::string token, DefaultToken());
-    auto next = Connect(daemon.address(),
-                        std::min(kConnectTime, deadline - absl::Now()),
-                        daemon.is_embedded() ? "" : token);
+    auto next = ConnectToDaemon(daemon.address(),
+                                std::min(kConnectTime, deadline - absl::Now()),
+                                daemon.is_embedded() ? "" : token);
     if (!next.ok()) return daemon.Explain(status);
     channel = *std::move(next);
   }

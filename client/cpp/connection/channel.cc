@@ -14,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/cpp/connection/bearer_token.h"
 #include "core/base/malloc_tuning.h"
 #include "core/base/status_macros.h"
@@ -24,6 +26,8 @@
 
 namespace holdfast {
 namespace {
+
+constexpr absl::Duration kSecondTry = absl::Milliseconds(100);
 
 absl::StatusOr<std::string> ReadOption(const Address& address,
                                        const char* name) {
@@ -154,6 +158,19 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(
           absl::StrCat("no answer within ", absl::FormatDuration(timeout)));
     }
   }
+}
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToDaemon(
+    const Address& address, absl::Duration timeout,
+    const std::string& bearer_token) {
+  const absl::Time deadline = absl::Now() + timeout;
+  auto channel = Connect(address, timeout, bearer_token);
+  if (!absl::IsUnavailable(channel.status()) ||
+      absl::Now() + kSecondTry > deadline) {
+    return channel;
+  }
+  absl::SleepFor(kSecondTry);
+  return Connect(address, deadline - absl::Now(), bearer_token);
 }
 
 }  // namespace holdfast

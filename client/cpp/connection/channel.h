@@ -20,6 +20,13 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(
     const Address& address, absl::Duration timeout = absl::Seconds(10),
     const std::string& bearer_token = "");
 
+// The same for a daemon's address, and once more a moment after it was
+// UNAVAILABLE: a daemon that makes way for another may take a connection that
+// it has no time to serve; the next daemon takes the second.
+absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToDaemon(
+    const Address& address, absl::Duration timeout,
+    const std::string& bearer_token);
+
 // "no Holdfast daemon at unix:/x: <why>; start one with ..."
 absl::Status NoDaemonError(const Address& address, absl::string_view why);
 

@@ -33,8 +33,8 @@ absl::StatusOr<std::shared_ptr<Daemon>> Daemon::Connect(
   } else {
     HOLDFAST_ASSIGN_OR_RETURN(token, DefaultToken());
   }
-  HOLDFAST_ASSIGN_OR_RETURN(
-      auto channel, holdfast::Connect(reachable, kConnectTimeout, token));
+  HOLDFAST_ASSIGN_OR_RETURN(auto channel,
+                            ConnectToDaemon(reachable, kConnectTimeout, token));
   return std::shared_ptr<Daemon>(new Daemon(
       std::move(reachable), std::move(embedded), std::move(channel)));
 }
