@@ -1,7 +1,7 @@
 """Holdfast's own rules."""
 
 load("//deploy/bazel:copts.bzl", "HOLDFAST_COPTS", "TEST_COPTS")
-load("//deploy/bazel/precompiled:precompiled.bzl", "precompiled_copts", "precompiled_deps")
+load("//deploy/bazel/precompiled:precompiled.bzl", "declare_headers", "precompiled_copts", "precompiled_deps")
 
 def _test_copts():
     return TEST_COPTS if native.package_name().startswith("tests/") else []
@@ -27,6 +27,7 @@ _COPIES_DEPS = select({
 
 def holdfast_cc_library(name, copts = [], deps = [], **kwargs):
     """A library; by convention one .h/.cc pair."""
+    declare_headers()
     native.cc_library(
         name = name,
         copts = HOLDFAST_COPTS + _test_copts() + copts + precompiled_copts(copts) + (_COPIES_COPTS if _looks_at_copies() else []),

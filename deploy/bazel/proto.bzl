@@ -13,8 +13,8 @@ def holdfast_proto_library(name, srcs, services = [], deps = [], visibility = No
       deps: other holdfast_proto_library targets whose files are imported.
       visibility: as usual.
     """
-    copts = GENERATED_COPTS + precompiled_copts([], "generated")
-    headers = precompiled_deps([], "generated")
+    copts = GENERATED_COPTS + precompiled_copts([], "grpc")
+    headers = precompiled_deps([], "grpc")
     pb = [src[:-len(".proto")] for src in srcs]
     stubs = [src[:-len(".proto")] for src in services]
     native.filegroup(name = name + "_srcs", srcs = srcs, visibility = visibility)

@@ -60,7 +60,7 @@ def _precompiled_header_impl(ctx):
             action_name = CPP_COMPILE_ACTION_NAME,
             variables = cc_common.empty_variables(),
         ),
-        inputs = depset([ctx.file.header], transitive = [context.headers, toolchain.all_files]),
+        inputs = depset([ctx.file.header] + ctx.files.headers, transitive = [context.headers, toolchain.all_files]),
         outputs = [output],
         mnemonic = "PrecompiledHeader",
         progress_message = "Precompiling " + ctx.file.header.short_path,
@@ -78,6 +78,10 @@ precompiled_header = rule(
         "header": attr.label(allow_single_file = [".h"], doc = "It includes the others."),
         "copts": attr.string_list(doc = "Those of the targets that use it."),
         "deps": attr.label_list(providers = [CcInfo], doc = "The libraries whose headers it includes."),
+        "headers": attr.label_list(
+            allow_files = [".h", ".inc"],
+            doc = "Headers of libraries that use it themselves, and so cannot be among `deps`.",
+        ),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
@@ -86,6 +90,40 @@ precompiled_header = rule(
 
 _PACKAGE = "//deploy/bazel/precompiled"
 
+# Which header the packages in a folder use. The first folder that a package lies in decides.
+_ROOMS = [
+    ("tests", "test"),
+    ("core/software", "software"),
+    ("core", "core"),
+    ("client/cpp/connection", "grpc"),
+    ("client/cpp", "client"),
+    ("client/examples", "client"),
+    ("client", "wire"),
+    ("deploy", "wire"),
+    ("proto", "grpc"),
+    ("server/channel", "grpc"),
+    ("server/executor", "executor"),
+    ("server/health", "grpc"),
+    ("server/process", "grpc"),
+    ("server/relay", "grpc"),
+    ("server/rpc", "grpc"),
+    ("server/service_manager", "grpc"),
+    ("server", "server"),
+]
+
+def headers_of(folders):
+    """The headers of these packages, as files: their libraries use the precompiled header, and so it cannot use them."""
+    return ["//%s:headers" % folder for folder in folders]
+
+def declare_headers():
+    """Makes a package's own headers a target, for `headers_of`."""
+    if not native.existing_rule("headers"):
+        native.filegroup(
+            name = "headers",
+            srcs = native.glob(["**/*.h", "**/*.inc"]),
+            visibility = ["//deploy/bazel/precompiled:__pkg__"],
+        )
+
 def _header_for(copts):
     """The name of the header that a target of this package with these options of its own uses; "" without."""
     package = native.package_name()
@@ -93,7 +131,7 @@ def _header_for(copts):
         return "llvm"
     if copts:
         return ""
-    for folder, name in [("tests", "test"), ("core", "core"), ("client", "wire"), ("server", "wire"), ("deploy", "wire")]:
+    for folder, name in _ROOMS:
         if package == folder or package.startswith(folder + "/"):
             return name
     return ""
