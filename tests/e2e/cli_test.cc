@@ -287,7 +287,7 @@ TEST_F(CliTest, TheSameCompilationAgainComesFromTheCacheUntilItIsCleared) {
 }
 
 TEST_F(CliTest, TheCacheIsForOperators) {
-  const std::string stranger = daemon_->tcp_address();
+  const std::string& stranger = daemon_->tcp_address();
   for (const char* action : {"stats", "clear"}) {
     ExpectFailure(Holdfast({"cache", action, "--address", stranger}), 1,
                   "for operators");

@@ -33,8 +33,8 @@ extern "C" __global__ void check(const unsigned* x, unsigned long long count,
 }
 )";
 constexpr uint64_t kBytes = kCount * sizeof(int);
-constexpr LaunchConfig kOneThread = {.grid = 1, .block = 1};
-constexpr LaunchConfig kAll = {.grid = kCount / 256, .block = 256};
+const LaunchConfig kOneThread = {.grid = 1, .block = 1};
+const LaunchConfig kAll = {.grid = kCount / 256, .block = 256};
 
 // The start of the daemon that answers a new connection, since 1970; zero: none
 // does.

@@ -40,7 +40,7 @@ extern "C" __global__ void spin(volatile int* flag) {
 
 constexpr int kCount = 1 << 12;
 constexpr absl::Duration kLimit = absl::Milliseconds(300);
-constexpr LaunchConfig kOneThread = {.grid = 1, .block = 1};
+const LaunchConfig kOneThread = {.grid = 1, .block = 1};
 
 // Longer than the limit, and than it takes to notice that.
 void OutlastTheLimit() { usleep(900'000); }

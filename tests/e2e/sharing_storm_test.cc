@@ -204,8 +204,8 @@ class SharingStormTest : public ::testing::Test {
       board_->Count(Deed::kDied);
     }
     for (auto& [role, client] : clients) client->EndStdin();
-    for (auto& [role, client] : clients) {
-      EXPECT_TRUE(Eventually([&] { return client->HasEnded(); }))
+    for (const auto& entry : clients) {
+      EXPECT_TRUE(Eventually([&] { return entry.second->HasEnded(); }))
           << "a client hangs";
     }
   }

@@ -58,7 +58,7 @@ extern "C" __global__ void follow(long long* x) {
 
 constexpr int kCount = 1 << 14;
 constexpr uint64_t kBytes = kCount * sizeof(int);
-constexpr LaunchConfig kOneThread = {.grid = 1, .block = 1};
+const LaunchConfig kOneThread = {.grid = 1, .block = 1};
 
 // A fatbin of one entry, PTX. A comment fills its beginning, where the daemon
 // would know PTX, and list its variables.

@@ -15,7 +15,7 @@ ErrorDetail FullDetail() {
   detail.result = 2;
   detail.result_name = "CUDA_ERROR_OUT_OF_MEMORY";
   detail.explanation = "Not enough memory.";
-  detail.log = std::string("line 1\nline 2\0 binary", 22);
+  detail.log = std::string("line 1\nline 2\0 binary", 21);
   detail.session_lost = true;
   detail.handle = 0xfedcba9876543210;
   detail.graph_node = {7, 0, 3};

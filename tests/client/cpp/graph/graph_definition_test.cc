@@ -15,7 +15,7 @@
 namespace holdfast {
 namespace {
 
-constexpr LaunchConfig kOneBlock = {.grid = 1, .block = 32};
+const LaunchConfig kOneBlock = {.grid = 1, .block = 32};
 
 using GraphDefinitionTest = FakeSessionTest;
 

@@ -9,7 +9,7 @@
 namespace holdfast {
 namespace {
 
-constexpr LaunchConfig kOneBlock = {.grid = 1, .block = 32};
+const LaunchConfig kOneBlock = {.grid = 1, .block = 32};
 
 class GraphTest : public FakeSessionTest {
  protected:

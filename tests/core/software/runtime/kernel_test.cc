@@ -135,7 +135,8 @@ extern "C" __global__ void k(int* out, int width, int height, int limit) {
                             out.data(), width, height, limit));
   for (int i = 0; i < width * height; ++i) {
     const volatile float fx = 3.0f * static_cast<float>(i % width);
-    const volatile float fy = 3.0f * static_cast<float>(i / width);
+    const int row = i / width;
+    const volatile float fy = 3.0f * static_cast<float>(row);
     const volatile float qx = fx / width, qy = fy / height;
     const float cx = -2.0f + qx, cy = -1.5f + qy;
     float x = 0, y = 0;
