@@ -307,12 +307,11 @@ void CommandQueue::FlushLate() {
 
 ExecuteStream::ReadResult CommandQueue::ReadBatch() {
   ++reads_;
-  v1::ResultBatch batch;
-  const ExecuteStream::ReadResult got = stream_.load()->Read(&batch);
+  const ExecuteStream::ReadResult got = stream_.load()->Read(&results_);
   if (got != ExecuteStream::ReadResult::kBatch) return got;
   if (options_.take_times) [[unlikely]]
     TakeOwnTimes();
-  for (v1::Result& result : *batch.mutable_results()) {
+  for (v1::Result& result : *results_.mutable_results()) {
     Deliver(std::move(result));
   }
   return got;

@@ -275,6 +275,8 @@ class CommandQueue {
 
   // Held while results are read, by whoever expects some.
   absl::Mutex read_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  // The last that were read: their memory takes the next.
+  v1::ResultBatch results_ ABSL_GUARDED_BY(read_mutex_);
   // Callers in LookFor, and how many there have been.
   std::atomic<uint32_t> looking_{0};
   std::atomic<uint32_t> looks_{0};
