@@ -32,7 +32,7 @@
 
 namespace holdfast::kernels {
 
-class KernelTest : public testing::Test {
+class KernelTest : public ::testing::Test {
  protected:
   void TearDown() override {
     if (library_ != nullptr) Cuda().cuLibraryUnload(library_);

@@ -153,6 +153,7 @@ std::optional<KernelFault> RunGuarded(WorkerContext* worker,
     AfterJump(escape.notes);
   }
   current = nullptr;
+  worker->escape = nullptr;
   // To copy an empty one would copy all its bytes.
   if (!escape.fault.has_value()) return std::nullopt;
   return escape.fault;

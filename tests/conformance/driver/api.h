@@ -35,7 +35,7 @@ int Attribute(CUdevice_attribute attribute);
 
 // A test with the primary context of device 0 current. Each test leaves no
 // work behind.
-class ContextTest : public testing::Test {
+class ContextTest : public ::testing::Test {
  protected:
   void SetUp() override;
   void TearDown() override;

@@ -194,7 +194,7 @@ void Learn(const internal::ToExecutor& request, Channel& channel,
   _exit(0);
 }
 
-class Target : public FuzzTarget {
+class ProcessesTarget : public FuzzTarget {
  public:
   absl::Status Execute(Random& random) override {
     const auto before = OpenDescriptors();
@@ -491,6 +491,7 @@ void PlayRole(absl::string_view argument) {
 
 int main(int argc, char** argv) {
   if (argc == 2) holdfast::fuzz::PlayRole(argv[1]);
-  return holdfast::fuzz::FuzzMain(
-      argc, argv, [] { return std::make_unique<holdfast::fuzz::Target>(); });
+  return holdfast::fuzz::FuzzMain(argc, argv, [] {
+    return std::make_unique<holdfast::fuzz::ProcessesTarget>();
+  });
 }

@@ -17,22 +17,22 @@
 namespace holdfast::fuzz {
 namespace {
 
-class Target : public FuzzTarget {
+class FuzzerTarget : public FuzzTarget {
  public:
   using Body = std::function<absl::Status(Random&)>;
-  explicit Target(Body body) : body_(std::move(body)) {}
+  explicit FuzzerTarget(Body body) : body_(std::move(body)) {}
   absl::Status Execute(Random& random) override { return body_(random); }
 
  private:
   const Body body_;
 };
 
-int Fuzz(std::vector<std::string> flags, Target::Body body) {
+int Fuzz(std::vector<std::string> flags, FuzzerTarget::Body body) {
   flags.insert(flags.begin(), "fuzz");
   std::vector<char*> argv;
   for (std::string& flag : flags) argv.push_back(flag.data());
   return FuzzMain(static_cast<int>(argv.size()), argv.data(), [&body] {
-    return std::make_unique<Target>(std::move(body));
+    return std::make_unique<FuzzerTarget>(std::move(body));
   });
 }
 

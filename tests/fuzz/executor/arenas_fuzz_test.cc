@@ -339,9 +339,9 @@ class Client {
   uint64_t made_ = 0;
 };
 
-class Target : public FuzzTarget {
+class ArenasTarget : public FuzzTarget {
  public:
-  Target() {
+  ArenasTarget() {
     Random random(0);
     static_cast<void>(Play(random));
   }
@@ -380,6 +380,7 @@ class Target : public FuzzTarget {
 }  // namespace holdfast::fuzz
 
 int main(int argc, char** argv) {
-  return holdfast::fuzz::FuzzMain(
-      argc, argv, [] { return std::make_unique<holdfast::fuzz::Target>(); });
+  return holdfast::fuzz::FuzzMain(argc, argv, [] {
+    return std::make_unique<holdfast::fuzz::ArenasTarget>();
+  });
 }

@@ -109,11 +109,13 @@ void Tame(v1::Command* command) {
   }
 }
 
-class Target : public FuzzTarget {
+class CommandsTarget : public FuzzTarget {
  public:
   // The first execution shows what a process takes once: after it, nothing
   // more may be held.
-  Target() : traces_(ReadTraces()) { static_cast<void>(Play(traces_[0])); }
+  CommandsTarget() : traces_(ReadTraces()) {
+    static_cast<void>(Play(traces_[0]));
+  }
 
   absl::Status Execute(Random& random) override {
     Trace trace = random.Pick(traces_);
@@ -229,6 +231,7 @@ class Target : public FuzzTarget {
 }  // namespace holdfast::fuzz
 
 int main(int argc, char** argv) {
-  return holdfast::fuzz::FuzzMain(
-      argc, argv, [] { return std::make_unique<holdfast::fuzz::Target>(); });
+  return holdfast::fuzz::FuzzMain(argc, argv, [] {
+    return std::make_unique<holdfast::fuzz::CommandsTarget>();
+  });
 }

@@ -260,9 +260,9 @@ Counts* MakeCounts() {
   return new (memory) Counts;
 }
 
-class Target : public FuzzTarget {
+class GraphsTarget : public FuzzTarget {
  public:
-  explicit Target(Counts* counts)
+  explicit GraphsTarget(Counts* counts)
       : definitions_(ReadDefinitions(kDefinitions)),
         endless_(ReadDefinitions(kEndless)) {
     // Shows what a process takes once: after it, nothing more may be held.
@@ -504,8 +504,8 @@ class Target : public FuzzTarget {
 }  // namespace holdfast::fuzz
 
 int main(int argc, char** argv) {
-  using holdfast::fuzz::Target;
+  using holdfast::fuzz::GraphsTarget;
   auto* const counts = holdfast::fuzz::MakeCounts();
   return holdfast::fuzz::FuzzMain(
-      argc, argv, [counts] { return std::make_unique<Target>(counts); });
+      argc, argv, [counts] { return std::make_unique<GraphsTarget>(counts); });
 }

@@ -323,9 +323,9 @@ class Client {
   uint64_t refused_ = 0;
 };
 
-class Target : public FuzzTarget {
+class TransfersTarget : public FuzzTarget {
  public:
-  Target() {
+  TransfersTarget() {
     Random random(0);
     static_cast<void>(Play(random));
   }
@@ -367,6 +367,7 @@ class Target : public FuzzTarget {
 }  // namespace holdfast::fuzz
 
 int main(int argc, char** argv) {
-  return holdfast::fuzz::FuzzMain(
-      argc, argv, [] { return std::make_unique<holdfast::fuzz::Target>(); });
+  return holdfast::fuzz::FuzzMain(argc, argv, [] {
+    return std::make_unique<holdfast::fuzz::TransfersTarget>();
+  });
 }

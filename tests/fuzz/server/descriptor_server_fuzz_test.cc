@@ -166,7 +166,7 @@ absl::Status CheckMemory(const Answer& answer, size_t index) {
   return absl::OkStatus();
 }
 
-class Target final : public FuzzTarget {
+class DescriptorServerTarget final : public FuzzTarget {
  public:
   absl::Status Execute(Random& random) override {
     const auto before = OpenDescriptors();
@@ -272,6 +272,7 @@ class Target final : public FuzzTarget {
 }  // namespace holdfast::fuzz
 
 int main(int argc, char** argv) {
-  return holdfast::fuzz::FuzzMain(
-      argc, argv, [] { return std::make_unique<holdfast::fuzz::Target>(); });
+  return holdfast::fuzz::FuzzMain(argc, argv, [] {
+    return std::make_unique<holdfast::fuzz::DescriptorServerTarget>();
+  });
 }

@@ -137,14 +137,14 @@ absl::Status Check(const server::Config& config) {
   return absl::OkStatus();
 }
 
-class Target : public FuzzTarget {
+class FlagsTarget : public FuzzTarget {
  public:
-  Target() {
+  FlagsTarget() {
     std::string name = std::filesystem::temp_directory_path() / "flags-XXXXXX";
     if (mkdtemp(name.data()) == nullptr) std::abort();
     directory_ = name;
   }
-  ~Target() override { std::filesystem::remove_all(directory_); }
+  ~FlagsTarget() override { std::filesystem::remove_all(directory_); }
 
   absl::Status Execute(Random& random) override {
     std::vector<std::string> arguments = {"holdfastd"};
@@ -249,6 +249,7 @@ class Target : public FuzzTarget {
 }  // namespace holdfast::fuzz
 
 int main(int argc, char** argv) {
-  return holdfast::fuzz::FuzzMain(
-      argc, argv, [] { return std::make_unique<holdfast::fuzz::Target>(); });
+  return holdfast::fuzz::FuzzMain(argc, argv, [] {
+    return std::make_unique<holdfast::fuzz::FlagsTarget>();
+  });
 }

@@ -23,7 +23,7 @@ namespace {
 // An Execute call of a client that has read so many results.
 class AttachedCall {
  public:
-  AttachedCall(const Channel& channel, const std::string& token,
+  AttachedCall(const ChannelPtr& channel, const std::string& token,
                const std::string& results_read) {
     context_.AddMetadata(kSessionTokenKey.name, absl::BytesToHexString(token));
     context_.AddMetadata(kResultsReadKey.name, results_read);
@@ -176,7 +176,7 @@ TEST_F(AttachTest, SessionLivesWithoutAClientOnlyAsLongAsTheDaemonAllows) {
   v1::OpenSessionRequest request;
   request.set_protocol_version(1);
   request.mutable_detached_lifetime()->set_seconds(600);
-  const auto open = [&](const Channel& channel) {
+  const auto open = [&](const ChannelPtr& channel) {
     grpc::ClientContext context;
     v1::OpenSessionResponse response;
     return v1::SessionService::NewStub(channel)->OpenSession(&context, request,

@@ -102,7 +102,7 @@ TEST_F(DaemonTest, PutObjectChecksSizeAndHash) {
             StatusCode::RESOURCE_EXHAUSTED);
 }
 
-std::string CompileTo(const Channel& channel, const std::string& source,
+std::string CompileTo(const ChannelPtr& channel, const std::string& source,
                       v1::ObjectFormat target) {
   v1::CompileRequest request;
   request.set_source(source);

@@ -25,7 +25,7 @@
 namespace holdfast {
 
 using grpc::StatusCode;
-using Channel = std::shared_ptr<grpc::Channel>;
+using ChannelPtr = std::shared_ptr<grpc::Channel>;
 
 inline std::string Text(const grpc::Status& status) {
   return absl::StrCat(status.error_code(), ": ", status.error_message());
@@ -35,7 +35,7 @@ inline std::string Text(const grpc::Status& status) {
 // otherwise it is lost with its executor.
 class TestSession {
  public:
-  explicit TestSession(const Channel& channel, const std::string& name = "",
+  explicit TestSession(const ChannelPtr& channel, const std::string& name = "",
                        uint64_t memory_limit = 0,
                        v1::RecoveryPolicy recover = v1::RECOVERY_POLICY_NEVER)
       : control_(v1::SessionService::NewStub(channel)) {
@@ -94,7 +94,7 @@ class TestSession {
   }
 
   // Carries out an empty batch, or one with a fence.
-  grpc::Status Run(const Channel& channel, bool fence = true) {
+  grpc::Status Run(const ChannelPtr& channel, bool fence = true) {
     v1::CommandBatch batch;
     batch.set_first_sequence(++sequence_);
     if (fence) batch.add_commands()->mutable_fence()->set_all_streams(true);
@@ -118,7 +118,7 @@ class TestSession {
   v1::ResultBatch results_;
 };
 
-class DaemonTest : public testing::Test {
+class DaemonTest : public ::testing::Test {
  protected:
   v1::ListSessionsResponse Sessions() {
     grpc::ClientContext context;
@@ -149,12 +149,12 @@ class DaemonTest : public testing::Test {
   }
 
   DaemonProcess daemon_;
-  Channel unix_ = daemon_.Unix();
-  Channel tcp_ = daemon_.Tcp();
+  ChannelPtr unix_ = daemon_.Unix();
+  ChannelPtr tcp_ = daemon_.Tcp();
 };
 
 // One message each way, as bytes: for services whose stubs we do not have.
-inline std::string Call(const Channel& channel, const std::string& method,
+inline std::string Call(const ChannelPtr& channel, const std::string& method,
                         const std::string& request) {
   const grpc::Slice slice(request);
   grpc::ByteBuffer in(&slice, 1), out;
@@ -175,7 +175,7 @@ inline std::string Call(const Channel& channel, const std::string& method,
 }
 
 // HealthCheckRequest.service is field 1; so is HealthCheckResponse.status.
-inline std::string HealthOf(const Channel& channel,
+inline std::string HealthOf(const ChannelPtr& channel,
                             const std::string& service) {
   std::string request;
   if (!service.empty()) {

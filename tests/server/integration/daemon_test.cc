@@ -123,7 +123,7 @@ TEST_F(DaemonTest, MessageOverTheExecutorsLimitIsRefusedAndTheSessionGoesOn) {
   batch.set_first_sequence(1);
   batch.add_commands()->mutable_write_buffer()->set_data(
       std::string(6 << 20, 'x'));
-  for (const Channel& channel : {tcp_, unix_}) {
+  for (const ChannelPtr& channel : {tcp_, unix_}) {
     grpc::ClientContext context;
     session.AddToken(&context);
     v1::ResultBatch results;

@@ -67,7 +67,7 @@ double Seconds(const google::protobuf::Duration& duration) {
 // A session that launches one kernel.
 class Client {
  public:
-  explicit Client(Channel channel)
+  explicit Client(ChannelPtr channel)
       : channel_(std::move(channel)), session_(channel_) {
     v1::CommandBatch batch = NewBatch();
     batch.add_commands()->mutable_create_stream()->set_stream(kStream);
@@ -146,7 +146,7 @@ class Client {
     return usage.gpu_time_size() == 0 ? 0 : Seconds(usage.gpu_time(0).time());
   }
 
-  const Channel channel_;
+  const ChannelPtr channel_;
 
  private:
   TestSession session_;
@@ -157,7 +157,7 @@ class Client {
 // round of launches behind the one that is waited for.
 class Load {
  public:
-  explicit Load(Channel channel) : client_(std::move(channel)) {
+  explicit Load(ChannelPtr channel) : client_(std::move(channel)) {
     client_.session().AddToken(&context_);
     stub_ = v1::CommandService::NewStub(client_.channel_);
     stream_ = stub_->Execute(&context_);
@@ -213,7 +213,7 @@ class Load {
 class GpuTimeTest : public DaemonTest {
  protected:
   // Returns a connection of a new tenant.
-  Channel NewTenant(const std::string& name, uint32_t weight) {
+  ChannelPtr NewTenant(const std::string& name, uint32_t weight) {
     grpc::ClientContext context;
     v1::CreateTenantRequest request;
     request.set_name(name);
@@ -309,7 +309,7 @@ TEST_F(GpuTimeTest, StandsStillWithoutWork) {
 }
 
 TEST_F(GpuTimeTest, ATenantsStaysWhenItsSessionsAreGone) {
-  const Channel job = NewTenant("job", 1);
+  const ChannelPtr job = NewTenant("job", 1);
   for (int i = 0; i < 2; ++i) {
     Client client(job);
     v1::CommandBatch batch = client.NewBatch();

@@ -74,7 +74,7 @@ class HealthTest : public testing::Test {
 
   std::string defects_ = "/tmp/holdfast-defects-XXXXXX";
   std::unique_ptr<DaemonProcess> daemon_;
-  Channel unix_;
+  ChannelPtr unix_;
 };
 
 TEST_F(HealthTest, DeviceIsReadyOnceAKernelHasRun) {

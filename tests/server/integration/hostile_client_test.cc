@@ -40,7 +40,8 @@ int64_t MegabytesOf(pid_t pid, const std::string& field) {
   return 0;
 }
 
-grpc::Status Open(const Channel& channel, v1::OpenSessionRequest request = {},
+grpc::Status Open(const ChannelPtr& channel,
+                  v1::OpenSessionRequest request = {},
                   std::string* token = nullptr) {
   request.set_protocol_version(1);
   grpc::ClientContext context;
@@ -53,7 +54,7 @@ grpc::Status Open(const Channel& channel, v1::OpenSessionRequest request = {},
   return status;
 }
 
-v1::ListSessionsResponse List(const Channel& channel) {
+v1::ListSessionsResponse List(const ChannelPtr& channel) {
   grpc::ClientContext context;
   v1::ListSessionsResponse response;
   const grpc::Status status =
@@ -137,7 +138,7 @@ TEST_F(HostileTest, HalfSentUploadsHoldNothingThatOthersNeed) {
     v1::PutObjectResponse response;
     std::unique_ptr<grpc::ClientWriter<v1::PutObjectRequest>> writer;
   };
-  std::vector<Channel> channels;
+  std::vector<ChannelPtr> channels;
   for (int i = 0; i < 8; ++i) channels.push_back(daemon_.Tcp());
   std::vector<std::unique_ptr<Upload>> uploads;
   for (size_t i = 0; i < 300; ++i) {
@@ -170,7 +171,7 @@ TEST_F(HostileTest, UnfinishedUploadsOfOneClientHaveABoundInSum) {
     v1::PutObjectResponse response;
     std::unique_ptr<grpc::ClientWriter<v1::PutObjectRequest>> writer;
   };
-  const auto begin = [](const Channel& channel) {
+  const auto begin = [](const ChannelPtr& channel) {
     auto upload = std::make_unique<Upload>();
     upload->writer = v1::ObjectService::NewStub(channel)->PutObject(
         &upload->context, &upload->response);
@@ -267,7 +268,7 @@ TEST(SessionShareTest, LimitOfSessionsAClientCanBeGiven) {
 
 TEST(SessionShareTest, LostSessionsMakeRoom) {
   DaemonProcess daemon({"--max-sessions=3", "--list-sessions=all"});
-  const Channel tcp = daemon.Tcp();
+  const ChannelPtr tcp = daemon.Tcp();
   v1::OpenSessionRequest request;
   request.set_recover(v1::RECOVERY_POLICY_NEVER);
   for (int i = 0; i < 6; ++i) {
@@ -320,8 +321,8 @@ TEST_F(HostileTest, TrailersFitIntoWhatAnyGrpcClientTakes) {
     absl::StrAppend(&source, "undeclared", i, ";\n");
   v1::CompileRequest request;
   request.set_source(source);
-  const Channel plain = grpc::CreateChannel("unix:" + daemon_.socket(),
-                                            grpc::InsecureChannelCredentials());
+  const ChannelPtr plain = grpc::CreateChannel(
+      "unix:" + daemon_.socket(), grpc::InsecureChannelCredentials());
   const auto compiler = v1::CompileService::NewStub(plain);
   grpc::ClientContext context;
   v1::CompileResponse response;

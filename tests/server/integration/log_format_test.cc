@@ -34,7 +34,8 @@ class CapturedStderr {
   const int before_;
 };
 
-v1::OpenSessionResponse Open(const Channel& channel, const std::string& name) {
+v1::OpenSessionResponse Open(const ChannelPtr& channel,
+                             const std::string& name) {
   v1::OpenSessionRequest request;
   request.set_protocol_version(1);
   request.set_name(name);
@@ -48,7 +49,7 @@ v1::OpenSessionResponse Open(const Channel& channel, const std::string& name) {
   return response;
 }
 
-grpc::Status Close(const Channel& channel, const std::string& token) {
+grpc::Status Close(const ChannelPtr& channel, const std::string& token) {
   grpc::ClientContext context;
   context.AddMetadata(kSessionTokenKey.name, absl::BytesToHexString(token));
   v1::CloseSessionResponse response;

@@ -17,7 +17,7 @@ namespace {
 
 class OperatorTest : public DaemonTest {
  protected:
-  static grpc::Status End(const Channel& channel, const std::string& session,
+  static grpc::Status End(const ChannelPtr& channel, const std::string& session,
                           const std::string& reason = "") {
     grpc::ClientContext context;
     v1::EndSessionRequest request;
@@ -28,7 +28,7 @@ class OperatorTest : public DaemonTest {
                                                           &response);
   }
 
-  static grpc::Status Drain(const Channel& channel,
+  static grpc::Status Drain(const ChannelPtr& channel,
                             const v1::DrainRequest& request,
                             v1::DrainResponse* response) {
     grpc::ClientContext context;

@@ -53,7 +53,7 @@ class PolicyTest : public testing::Test {
   std::string audit() const { return directory_ + "/audit.json"; }
   void Write(const std::string& text) { std::ofstream(policy()) << text; }
 
-  static StatusCode List(const Channel& channel) {
+  static StatusCode List(const ChannelPtr& channel) {
     grpc::ClientContext context;
     v1::ListSessionsResponse response;
     return v1::SessionService::NewStub(channel)
@@ -76,7 +76,7 @@ class PolicyTest : public testing::Test {
   }
 
   // A connection whose calls carry the token.
-  Channel WithToken(const std::string& token) const {
+  ChannelPtr WithToken(const std::string& token) const {
     std::vector<
         std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
         interceptors;
@@ -88,7 +88,7 @@ class PolicyTest : public testing::Test {
 
   // The variables that the executor of the only session was started with. Only
   // root may look at a process that cannot be traced.
-  static std::string ExecutorEnvironment(const Channel& channel) {
+  static std::string ExecutorEnvironment(const ChannelPtr& channel) {
     grpc::ClientContext context;
     v1::ListSessionsResponse list;
     EXPECT_TRUE(v1::SessionService::NewStub(channel)
@@ -108,7 +108,7 @@ class PolicyTest : public testing::Test {
 };
 
 TEST_F(PolicyTest, OnlyWhoIsNamedIsLetInAndANewFileTakesEffect) {
-  const Channel unix = daemon_->Unix(), tcp = daemon_->Tcp();
+  const ChannelPtr unix = daemon_->Unix(), tcp = daemon_->Tcp();
   EXPECT_EQ(List(unix), StatusCode::OK);
   EXPECT_EQ(List(tcp), StatusCode::PERMISSION_DENIED);
   Write("unnamed = \"serve\"\n");
@@ -117,7 +117,7 @@ TEST_F(PolicyTest, OnlyWhoIsNamedIsLetInAndANewFileTakesEffect) {
 }
 
 TEST_F(PolicyTest, AWrongFileChangesNothing) {
-  const Channel tcp = daemon_->Tcp();
+  const ChannelPtr tcp = daemon_->Tcp();
   Write("unnamed = \"serve\"\nunnamed = 3\n");
   kill(daemon_->pid(), SIGHUP);
   // The audit log is opened again after the policy: a sign that it was read.
@@ -128,7 +128,7 @@ TEST_F(PolicyTest, AWrongFileChangesNothing) {
 }
 
 TEST_F(PolicyTest, RefusalsAndActsOfOperatorsAreInTheAuditLog) {
-  const Channel unix = daemon_->Unix(), tcp = daemon_->Tcp();
+  const ChannelPtr unix = daemon_->Unix(), tcp = daemon_->Tcp();
   List(tcp);
   grpc::ClientContext context;
   v1::CreateTenantRequest request;
@@ -190,7 +190,7 @@ stream-priorities = "high"
 )"));
   daemon_ = std::make_unique<DaemonProcess>(
       std::vector<std::string>{"--policy=" + policy()});
-  const Channel unix = daemon_->Unix();
+  const ChannelPtr unix = daemon_->Unix();
   TestSession session(unix, "shared", 0, v1::RECOVERY_POLICY_ALWAYS);
   EXPECT_EQ(session.opened().tenant(), "team");
   const bool readable = geteuid() == 0;
@@ -241,7 +241,7 @@ concurrency = "shared"
 )");
   daemon_ = std::make_unique<DaemonProcess>(
       std::vector<std::string>{"--policy=" + policy()});
-  const Channel unix = daemon_->Unix();
+  const ChannelPtr unix = daemon_->Unix();
   const auto admin = v1::AdminService::NewStub(unix);
   v1::CreateTenantRequest request;
   request.set_name("job");
@@ -258,7 +258,7 @@ concurrency = "shared"
   request.set_shared_group("batch");
   grpc::ClientContext context;
   ASSERT_TRUE(admin->CreateTenant(&context, request, &created).ok());
-  const Channel job = WithToken(created.token());
+  const ChannelPtr job = WithToken(created.token());
   TestSession session(job);
   EXPECT_EQ(session.opened().tenant(), "job");
   EXPECT_TRUE(session.Run(job).ok());
@@ -326,8 +326,8 @@ TEST_F(PolicyTest, UsersAreOperatorsOnTheOperatorsSocketAlone) {
   const DaemonProcess daemon({"--policy=" + policy(),
                               "--operator-socket=" + own,
                               "--socket-mode=0666"});
-  const Channel operators = Connect("unix:" + own), shared = daemon.Unix();
-  const auto create = [](const Channel& channel, const std::string& name) {
+  const ChannelPtr operators = Connect("unix:" + own), shared = daemon.Unix();
+  const auto create = [](const ChannelPtr& channel, const std::string& name) {
     grpc::ClientContext context;
     v1::CreateTenantRequest request;
     request.set_name(name);
@@ -349,7 +349,7 @@ TEST_F(PolicyTest, UsersAreOperatorsOnTheOperatorsSocketAlone) {
 }
 
 TEST_F(PolicyTest, AFloodOfRefusalsDoesNotFillTheDisk) {
-  const Channel tcp = daemon_->Tcp();
+  const ChannelPtr tcp = daemon_->Tcp();
   for (int i = 0; i < 1000; ++i) {
     EXPECT_EQ(List(tcp), StatusCode::PERMISSION_DENIED);
   }
@@ -360,7 +360,7 @@ TEST_F(PolicyTest, AFloodOfRefusalsDoesNotFillTheDisk) {
 TEST_F(PolicyTest, ReservationsAreOfTheRealDevices) {
   // The software device has 256 MiB.
   Write("unnamed = \"serve\"\n[tenants.team]\nreserved-memory = \"1GiB\"\n");
-  const Channel tcp = daemon_->Tcp();
+  const ChannelPtr tcp = daemon_->Tcp();
   kill(daemon_->pid(), SIGHUP);
   std::filesystem::rename(audit(), audit() + ".1");
   kill(daemon_->pid(), SIGHUP);
@@ -423,7 +423,8 @@ sessions = 4
   }
 
   // Makes a call with a token over a connection.
-  static StatusCode ListWith(const Channel& channel, const std::string& token) {
+  static StatusCode ListWith(const ChannelPtr& channel,
+                             const std::string& token) {
     grpc::ClientContext context;
     context.AddMetadata(kAuthorizationKey.name, "Bearer " + token);
     v1::ListSessionsResponse response;
@@ -444,7 +445,7 @@ sessions = 4
 };
 
 TEST_F(TokenTest, ATokensTenantOpensASessionAndRuns) {
-  const Channel team = WithToken(Token(issuer_));
+  const ChannelPtr team = WithToken(Token(issuer_));
   TestSession session(team, "job");
   EXPECT_EQ(session.opened().tenant(), "team");
   const grpc::Status ran = session.Run(team);
@@ -462,7 +463,7 @@ TEST_F(TokenTest, ATokensTenantOpensASessionAndRuns) {
 }
 
 TEST_F(TokenTest, AWrongTokenIsNobodyEvenOnAnOperatorsConnection) {
-  const Channel unix = daemon_->Unix();
+  const ChannelPtr unix = daemon_->Unix();
   ASSERT_EQ(List(unix), StatusCode::OK);
   EXPECT_EQ(ListWith(unix, Token(TokenIssuer::Ed25519())),
             StatusCode::UNAUTHENTICATED);
@@ -475,7 +476,7 @@ TEST_F(TokenTest, AWrongTokenIsNobodyEvenOnAnOperatorsConnection) {
 }
 
 TEST_F(TokenTest, ANewKeyCountsFromSighupOnAndABrokenOneNever) {
-  const Channel tcp = daemon_->Tcp();
+  const ChannelPtr tcp = daemon_->Tcp();
   const std::string old = Token(issuer_);
   const TokenIssuer next = TokenIssuer::Rsa();
   WriteKey(next.private_key());
@@ -492,7 +493,7 @@ TEST_F(TokenTest, ANewKeyCountsFromSighupOnAndABrokenOneNever) {
 // An issuer changes its key: the new one is published beside the old one,
 // signs, and then the old one goes.
 TEST_F(TokenTest, KeysOfASetAreRotatedBySighup) {
-  const Channel tcp = daemon_->Tcp();
+  const ChannelPtr tcp = daemon_->Tcp();
   const TokenIssuer next = TokenIssuer::Rsa();
   const auto claims = absl::StrCat(
       R"({"iss":"https://id.example","aud":"holdfast","sub":"ci","exp":)",
@@ -546,7 +547,7 @@ TEST_F(TokenTest, CheckConfigTellsAMistakeWithItsPlace) {
 // between them.
 class RoundTrips {
  public:
-  RoundTrips(const Channel& channel, TestSession* session)
+  RoundTrips(const ChannelPtr& channel, TestSession* session)
       : channel_(channel), session_(*session) {}
 
   void Add() {
@@ -572,14 +573,14 @@ class RoundTrips {
   }
 
  private:
-  const Channel channel_;
+  const ChannelPtr channel_;
   TestSession& session_;
   std::vector<absl::Duration> times_;
 };
 
 TEST_F(TokenTest, FloodsOfBadLoginsGetErrorsAndCostNoMemory) {
   constexpr int kLogins = 10'000;
-  const Channel team = WithToken(Token(issuer_));
+  const ChannelPtr team = WithToken(Token(issuer_));
   TestSession session(team, "job");
   RoundTrips trips(team, &session);
   for (int i = 0; i < 1000; ++i) trips.Add();
@@ -589,7 +590,7 @@ TEST_F(TokenTest, FloodsOfBadLoginsGetErrorsAndCostNoMemory) {
     while (!stop) trips.Add();
   });
   const TokenIssuer other = TokenIssuer::Ed25519();
-  const Channel tcp = daemon_->Tcp();
+  const ChannelPtr tcp = daemon_->Tcp();
   const auto bad_login = [&](int i) {
     const std::string name = absl::StrCat("eve-", i);
     switch (i % 5) {
@@ -629,9 +630,9 @@ TEST_F(TokenTest, FloodsOfBadLoginsGetErrorsAndCostNoMemory) {
 }
 
 TEST_F(TokenTest, AThousandBadPoliciesChangeNothing) {
-  const Channel tcp = daemon_->Tcp();
+  const ChannelPtr tcp = daemon_->Tcp();
   const std::string token = Token(issuer_);
-  const Channel team = WithToken(token);
+  const ChannelPtr team = WithToken(token);
   TestSession session(team, "job");
   RoundTrips trips(team, &session);
   for (int i = 0; i < 1000; ++i) trips.Add();

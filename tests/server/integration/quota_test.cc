@@ -37,7 +37,7 @@ uint64_t Name(HandleKind kind, uint32_t index, uint32_t generation = 1) {
 // A session whose commands run one by one.
 class Client {
  public:
-  explicit Client(const Channel& channel, uint64_t memory_limit = 0)
+  explicit Client(const ChannelPtr& channel, uint64_t memory_limit = 0)
       : channel_(channel), session_(channel, "quota", memory_limit) {}
 
   // Empty, or the error of the last command, which ends what it did.
@@ -89,7 +89,7 @@ class Client {
   TestSession& session() { return session_; }
 
  private:
-  const Channel channel_;
+  const ChannelPtr channel_;
   TestSession session_;
   uint64_t next_ = 1;
 };
@@ -134,7 +134,7 @@ class QuotaTest : public testing::Test {
   }
 
   std::unique_ptr<DaemonProcess> daemon_;
-  Channel unix_;
+  ChannelPtr unix_;
 };
 
 void ExpectRefused(const std::string& error, const std::string& figures) {

@@ -54,7 +54,7 @@ TEST_F(RecoveryTest, CallsAreRefusedUntilTheFaultIsAcknowledged) {
 
   // By way of the daemon, and at the executor itself.
   EXPECT_EQ(FaultOf(session.Run(tcp_)), 1u);
-  const Channel direct = grpc::CreateChannel(
+  const ChannelPtr direct = grpc::CreateChannel(
       session.opened().local_address(), grpc::InsecureChannelCredentials());
   EXPECT_EQ(FaultOf(session.Run(direct)), 1u);
 

@@ -30,7 +30,7 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 class TenantsTest : public DaemonTest {
  protected:
   // A connection whose calls carry the token.
-  Channel WithToken(const std::string& token) {
+  ChannelPtr WithToken(const std::string& token) {
     std::vector<
         std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
         interceptors;
@@ -40,7 +40,7 @@ class TenantsTest : public DaemonTest {
         std::move(interceptors));
   }
 
-  grpc::Status Create(const Channel& channel,
+  grpc::Status Create(const ChannelPtr& channel,
                       const v1::CreateTenantRequest& request,
                       std::string* token) {
     grpc::ClientContext context;
@@ -53,7 +53,7 @@ class TenantsTest : public DaemonTest {
   }
 
   // Returns a connection of the new tenant.
-  Channel NewTenant(const std::string& name, const v1::Quota& quota) {
+  ChannelPtr NewTenant(const std::string& name, const v1::Quota& quota) {
     v1::CreateTenantRequest request;
     request.set_name(name);
     *request.mutable_quota() = quota;
@@ -62,7 +62,7 @@ class TenantsTest : public DaemonTest {
     return WithToken(token_);
   }
 
-  grpc::Status End(const Channel& channel, const std::string& name,
+  grpc::Status End(const ChannelPtr& channel, const std::string& name,
                    v1::TenantInfo* info = nullptr) {
     grpc::ClientContext context;
     v1::EndTenantRequest request;
@@ -75,7 +75,7 @@ class TenantsTest : public DaemonTest {
     return status;
   }
 
-  std::vector<v1::TenantInfo> Tenants(const Channel& channel) {
+  std::vector<v1::TenantInfo> Tenants(const ChannelPtr& channel) {
     grpc::ClientContext context;
     v1::ListTenantsResponse response;
     const grpc::Status status = v1::AdminService::NewStub(channel)->ListTenants(
@@ -91,7 +91,7 @@ class TenantsTest : public DaemonTest {
     return {};
   }
 
-  size_t CountSessions(const Channel& channel) {
+  size_t CountSessions(const ChannelPtr& channel) {
     grpc::ClientContext context;
     v1::ListSessionsResponse response;
     EXPECT_TRUE(v1::SessionService::NewStub(channel)
@@ -100,7 +100,7 @@ class TenantsTest : public DaemonTest {
     return static_cast<size_t>(response.sessions_size());
   }
 
-  static grpc::Status Open(const Channel& channel) {
+  static grpc::Status Open(const ChannelPtr& channel) {
     grpc::ClientContext context;
     v1::OpenSessionRequest request;
     request.set_protocol_version(1);
@@ -110,7 +110,7 @@ class TenantsTest : public DaemonTest {
   }
 
   // Allocates a buffer on device 0, or on the host.
-  static absl::Status Allocate(const Channel& channel, TestSession& session,
+  static absl::Status Allocate(const ChannelPtr& channel, TestSession& session,
                                uint32_t buffer, uint64_t size,
                                bool host = false) {
     v1::CommandBatch batch;
@@ -137,14 +137,14 @@ class TenantsTest : public DaemonTest {
     return absl::OkStatus();
   }
 
-  static grpc::Status SetQuota(const Channel& channel,
+  static grpc::Status SetQuota(const ChannelPtr& channel,
                                const v1::SetQuotaRequest& request) {
     grpc::ClientContext context;
     v1::SetQuotaResponse response;
     return v1::AdminService::NewStub(channel)->SetQuota(&context, request,
                                                         &response);
   }
-  static grpc::Status SetQuota(const Channel& channel,
+  static grpc::Status SetQuota(const ChannelPtr& channel,
                                const std::string& tenant,
                                const v1::Quota& quota) {
     v1::SetQuotaRequest request;
@@ -172,8 +172,8 @@ class TenantsTest : public DaemonTest {
 };
 
 TEST_F(TenantsTest, ATokensSessionsAreItsTenantsAndSeenByNobodyElse) {
-  const Channel a = NewTenant("a", {});
-  const Channel b = NewTenant("b", {});
+  const ChannelPtr a = NewTenant("a", {});
+  const ChannelPtr b = NewTenant("b", {});
   const TestSession session_a(a), session_b(b), own(unix_);
   EXPECT_EQ(session_a.opened().tenant(), "a");
   EXPECT_TRUE(absl::StartsWith(own.opened().tenant(), "uid "));
@@ -190,7 +190,7 @@ TEST_F(TenantsTest, BytesOfAllSessionsTogetherAreExact) {
   v1::Quota quota;
   quota.set_device_bytes(3 * kMiB);
   quota.set_pinned_bytes(kMiB);
-  const Channel job = NewTenant("job", quota);
+  const ChannelPtr job = NewTenant("job", quota);
   TestSession a(job), b(job);
   EXPECT_TRUE(Allocate(job, a, 0, 2 * kMiB).ok());
   EXPECT_TRUE(Allocate(job, b, 0, kMiB - 1).ok());
@@ -216,7 +216,7 @@ TEST_F(TenantsTest, NobodyTakesWhatIsReservedForAJob) {
   request.set_name("job");
   request.set_reserved_device_bytes(200 * kMiB);
   ASSERT_TRUE(Create(unix_, request, &token_).ok());
-  const Channel job = WithToken(token_);
+  const ChannelPtr job = WithToken(token_);
   EXPECT_EQ(InfoOf("job").reserved_device_bytes(), 200 * kMiB);
   // The software device has 256 MiB.
   TestSession other(unix_);
@@ -239,8 +239,9 @@ TEST_F(TenantsTest, NobodyTakesWhatIsReservedForAJob) {
 TEST_F(TenantsTest, CompilationsOfATenantAreBounded) {
   v1::Quota quota;
   quota.mutable_compile_time()->set_nanos(1);
-  const Channel job = NewTenant("job", quota);
-  const auto compile = [](const Channel& channel, const std::string& source) {
+  const ChannelPtr job = NewTenant("job", quota);
+  const auto compile = [](const ChannelPtr& channel,
+                          const std::string& source) {
     grpc::ClientContext context;
     v1::CompileRequest request;
     request.set_name("a.cu");
@@ -274,7 +275,7 @@ TEST_F(TenantsTest, ATenantHasItsBytesBackHoweverASessionEnds) {
   v1::Quota quota;
   quota.set_device_bytes(2 * kMiB);
   quota.set_sessions(2);
-  const Channel job = NewTenant("job", quota);
+  const ChannelPtr job = NewTenant("job", quota);
   for (const bool killed : {false, true}) {
     TestSession session(job);
     ASSERT_TRUE(Allocate(job, session, 0, 2 * kMiB).ok());
@@ -290,7 +291,7 @@ TEST_F(TenantsTest, ATenantHasItsBytesBackHoweverASessionEnds) {
 }
 
 TEST_F(TenantsTest, AQuotaThatIsSetHoldsForOpenSessions) {
-  const Channel job = NewTenant("job", {});
+  const ChannelPtr job = NewTenant("job", {});
   TestSession session(job);
   ASSERT_TRUE(Allocate(job, session, 0, 2 * kMiB).ok());
   v1::SetQuotaRequest request;
@@ -307,7 +308,7 @@ TEST_F(TenantsTest, AQuotaThatIsSetHoldsForOpenSessions) {
 TEST_F(TenantsTest, HandlesOfAllSessionsTogetherAreBounded) {
   v1::Quota quota;
   quota.set_handles(3);
-  const Channel job = NewTenant("job", quota);
+  const ChannelPtr job = NewTenant("job", quota);
   TestSession a(job), b(job);
   EXPECT_TRUE(Allocate(job, a, 0, 1).ok());
   EXPECT_TRUE(Allocate(job, a, 1, 1).ok());
@@ -337,7 +338,7 @@ TEST_F(TenantsTest, HandlesOfAllSessionsTogetherAreBounded) {
 }
 
 TEST_F(TenantsTest, ASuccessorHasItsHandlesWhateverTheQuotaIsNow) {
-  const Channel job = NewTenant("job", {});
+  const ChannelPtr job = NewTenant("job", {});
   TestSession session(job, "", 0, v1::RECOVERY_POLICY_ALWAYS);
   ASSERT_TRUE(Allocate(job, session, 0, kMiB).ok());
   ASSERT_TRUE(Allocate(job, session, 1, kMiB).ok());
@@ -363,7 +364,7 @@ TEST_F(TenantsTest, ASuccessorHasItsHandlesWhateverTheQuotaIsNow) {
 }
 
 TEST_F(TenantsTest, AQuotaOfOneSessionHoldsForItAlone) {
-  const Channel job = NewTenant("job", {});
+  const ChannelPtr job = NewTenant("job", {});
   TestSession a(job), b(job);
   ASSERT_TRUE(Allocate(job, a, 0, 2 * kMiB).ok());
   v1::SetQuotaRequest request;
@@ -391,8 +392,8 @@ TEST_F(TenantsTest, AQuotaOfOneSessionHoldsForItAlone) {
 }
 
 TEST_F(TenantsTest, EntriesOfTheCacheAreSeenByTheirTenantAndOperators) {
-  const Channel a = NewTenant("a", {});
-  const Channel b = NewTenant("b", {});
+  const ChannelPtr a = NewTenant("a", {});
+  const ChannelPtr b = NewTenant("b", {});
   grpc::ClientContext context;
   v1::CompileRequest request;
   request.set_name("secret.cu");
@@ -405,7 +406,7 @@ TEST_F(TenantsTest, EntriesOfTheCacheAreSeenByTheirTenantAndOperators) {
     GTEST_SKIP() << "no compiler: " << Text(compiled);
   }
   ASSERT_TRUE(compiled.ok()) << Text(compiled);
-  const auto list = [](const Channel& channel) {
+  const auto list = [](const ChannelPtr& channel) {
     grpc::ClientContext list_context;
     v1::ListCacheEntriesResponse entries;
     EXPECT_TRUE(v1::AdminService::NewStub(channel)
@@ -413,7 +414,7 @@ TEST_F(TenantsTest, EntriesOfTheCacheAreSeenByTheirTenantAndOperators) {
                     .ok());
     return entries;
   };
-  for (const Channel& channel : {a, unix_}) {
+  for (const ChannelPtr& channel : {a, unix_}) {
     ASSERT_EQ(list(channel).entries_size(), 1);
     EXPECT_EQ(list(channel).entries(0).name(), "secret.cu");
     EXPECT_EQ(list(channel).entries(0).owner(), "a");
@@ -428,7 +429,7 @@ TEST_F(TenantsTest, EntriesOfTheCacheAreSeenByTheirTenantAndOperators) {
 TEST_F(TenantsTest, SessionsOfATenantAreBounded) {
   v1::Quota quota;
   quota.set_sessions(1);
-  const Channel job = NewTenant("job", quota);
+  const ChannelPtr job = NewTenant("job", quota);
   TestSession session(job);
   const grpc::Status refused = Open(job);
   EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
@@ -442,7 +443,7 @@ TEST_F(TenantsTest, SessionsOfATenantAreBounded) {
 }
 
 TEST_F(TenantsTest, NothingIsLeftOfATenantThatEnds) {
-  const Channel job = NewTenant("job", {});
+  const ChannelPtr job = NewTenant("job", {});
   TestSession a(job), b(job);
   ASSERT_TRUE(Allocate(job, a, 0, 5 * kMiB).ok());
   const pid_t executor = ExecutorPid(a);
@@ -471,8 +472,8 @@ TEST_F(TenantsTest, ATenantsLifetimeEndsIt) {
 }
 
 TEST_F(TenantsTest, AdministrationIsForOperators) {
-  const Channel job = NewTenant("job", {});
-  for (const Channel& channel : {tcp_, job}) {
+  const ChannelPtr job = NewTenant("job", {});
+  for (const ChannelPtr& channel : {tcp_, job}) {
     std::string token;
     v1::CreateTenantRequest request;
     request.set_name("mine");
@@ -488,7 +489,7 @@ TEST_F(TenantsTest, AdministrationIsForOperators) {
 }
 
 TEST_F(TenantsTest, AWrongTokenIsRefusedByEachService) {
-  const Channel bad = WithToken("holdfast-00");
+  const ChannelPtr bad = WithToken("holdfast-00");
   EXPECT_EQ(Open(bad).error_code(), StatusCode::UNAUTHENTICATED);
   const auto code = [](auto call) {
     grpc::ClientContext context;

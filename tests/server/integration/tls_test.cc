@@ -62,12 +62,12 @@ class TlsTest : public testing::Test {
     FAIL() << "the daemon has read nothing";
   }
 
-  Channel ConnectAs(const Certificate& client) {
+  ChannelPtr ConnectAs(const Certificate& client) {
     return ConnectAs(client, authority_);
   }
   // The client trusts one authority.
-  Channel ConnectAs(const Certificate& client,
-                    const CertificateAuthority& trusted) {
+  ChannelPtr ConnectAs(const Certificate& client,
+                       const CertificateAuthority& trusted) {
     grpc::SslCredentialsOptions options;
     options.pem_root_certs = trusted.certificate();
     options.pem_cert_chain = client.certificate;
@@ -79,7 +79,7 @@ class TlsTest : public testing::Test {
                                      grpc::SslCredentials(options), arguments);
   }
 
-  static grpc::Status Open(const Channel& channel) {
+  static grpc::Status Open(const ChannelPtr& channel) {
     grpc::ClientContext context;
     v1::OpenSessionRequest request;
     request.set_protocol_version(1);
@@ -88,7 +88,7 @@ class TlsTest : public testing::Test {
                                                              &response);
   }
 
-  static StatusCode List(const Channel& channel) {
+  static StatusCode List(const ChannelPtr& channel) {
     grpc::ClientContext context;
     v1::ListSessionsResponse response;
     return v1::SessionService::NewStub(channel)
@@ -133,7 +133,7 @@ TEST_F(TlsTest, NewCertificatesAreForNewConnectionsFromSighupOn) {
   CertificateAuthority next;
   const Certificate old_client = authority_.Issue("alice");
   const Certificate new_client = next.Issue("alice");
-  const Channel open = ConnectAs(old_client);
+  const ChannelPtr open = ConnectAs(old_client);
   EXPECT_EQ(List(open), StatusCode::OK);
   EXPECT_EQ(List(ConnectAs(new_client, next)), StatusCode::UNAVAILABLE);
   WriteServer(next);

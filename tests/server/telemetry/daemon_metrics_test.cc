@@ -84,7 +84,7 @@ class DaemonMetricsTest : public testing::Test {
   }
 
   DaemonProcess daemon_{{"--metrics-address=127.0.0.1:0"}};
-  Channel unix_ = daemon_.Unix();
+  ChannelPtr unix_ = daemon_.Unix();
 };
 
 TEST_F(DaemonMetricsTest, CountsCommandsAndKeepsTheCountsOfDeadExecutors) {
@@ -191,7 +191,7 @@ TEST_F(DaemonMetricsTest, ShowsTheAccountOfATenantBesideItsQuota) {
                            "device-memory = \"1GiB\"\n";
   const DaemonProcess daemon(
       {"--metrics-address=127.0.0.1:0", "--policy=" + policy});
-  const Channel channel = daemon.Unix();
+  const ChannelPtr channel = daemon.Unix();
   const TestSession session(channel), other(channel);
   v1::CommandBatch batch;
   batch.set_first_sequence(1);

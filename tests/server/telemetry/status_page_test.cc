@@ -37,7 +37,7 @@ class StatusPageTest : public testing::Test {
 
   DaemonProcess daemon_{
       {"--metrics-address=127.0.0.1:0", "--list-sessions=all"}};
-  Channel unix_ = daemon_.Unix();
+  ChannelPtr unix_ = daemon_.Unix();
 };
 
 TEST_F(StatusPageTest, TellsOfDevicesSessionsAndRates) {
