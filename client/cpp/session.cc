@@ -47,6 +47,7 @@ constexpr absl::Duration kLeavePause = absl::Milliseconds(20);
 // For the next daemon to begin, where one has made way for it.
 constexpr absl::Duration kRestartTime = absl::Seconds(60);
 constexpr absl::Duration kConnectTime = absl::Seconds(10);
+constexpr absl::Duration kConnectLocallyTime = absl::Seconds(2);
 constexpr absl::Duration kRestartPause = absl::Milliseconds(100);
 
 // For a channel to learn that its connection has ended.
@@ -193,8 +194,8 @@ Route RouteToExecutor(const Daemon& daemon,
   const Route forwarded = {daemon.address(), daemon.channel(), ""};
   if (response.local_address().empty()) return forwarded;
   absl::StatusOr<Address> address = Address::Parse(response.local_address());
-  if (!address.ok()) return forwarded;
-  auto channel = Connect(*address, absl::Seconds(2));
+  if (!address.ok() || address->kind != Address::Kind::kUnix) return forwarded;
+  auto channel = ConnectOnce(address->target, kConnectLocallyTime);
   if (!channel.ok()) return forwarded;
   const auto descriptors = Address::Parse(response.descriptor_address());
   const bool has_socket =

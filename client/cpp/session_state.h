@@ -19,7 +19,6 @@
 #include "client/cpp/submission/handle_pool.h"
 #include "client/cpp/transfer/transfer_channels.h"
 #include "holdfast/v1/sessions.pb.h"
-#include "holdfast/v1/transfers.grpc.pb.h"
 
 namespace holdfast {
 
@@ -43,7 +42,6 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
         handles(this->limits.max_handles()),
         transfer_calls(transfer_calls),
         transfer_channels(std::move(connect)),
-        transfers(v1::TransferService::NewStub(channel)),
         queue(std::move(channel), std::move(stream), std::move(options)) {}
 
   // As the daemon has told them when the session was opened; they do not
@@ -63,9 +61,8 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
   CaptureRegistry captures;
   // At once, of one copy.
   const uint32_t transfer_calls;
-  // Channels for those calls, each a connection of its own.
+  // Channels for calls of TransferService, each a connection of its own.
   TransferChannels transfer_channels;
-  const std::unique_ptr<v1::TransferService::StubInterface> transfers;
   // Commands of all threads, in the order in which they enter.
   CommandQueue queue;
 

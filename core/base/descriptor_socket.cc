@@ -3,23 +3,23 @@
 
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
+#include "core/base/unix_connection.h"
 
 namespace holdfast {
 namespace {
 
 constexpr size_t kTokenBytes = 16;
 constexpr size_t kMaxAnswerBytes = 512;
-constexpr timeval kPatience = {.tv_sec = 10, .tv_usec = 0};
+constexpr absl::Duration kPatience = absl::Seconds(10);
 
 absl::Status Unavailable(const std::string& path) {
   return absl::UnavailableError(absl::StrCat(
@@ -46,24 +46,7 @@ bool SendWithDescriptor(int socket, std::string bytes, int fd) {
 }  // namespace
 
 absl::StatusOr<UniqueFd> ConnectToDescriptorSocket(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the path of a socket is too long: ", path));
-  }
-  path.copy(address.sun_path, path.size());
-  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  const auto limit = [&socket](int option) {
-    return setsockopt(socket.get(), SOL_SOCKET, option, &kPatience,
-                      sizeof kPatience) == 0;
-  };
-  if (!socket.valid() || !limit(SO_RCVTIMEO) || !limit(SO_SNDTIMEO) ||
-      connect(socket.get(), reinterpret_cast<const sockaddr*>(&address),
-              sizeof address) != 0) {
-    return Unavailable(path);
-  }
-  return socket;
+  return ConnectToUnixSocket(path, SOCK_SEQPACKET, kPatience);
 }
 
 absl::StatusOr<std::string> SendFd(const std::string& path,

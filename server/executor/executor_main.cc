@@ -486,6 +486,9 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
   }
   executor::CommandService commands(session, *inbox, kMaxMessageBytes);
   executor::TransferService transfers(session, *inbox, blocks, stall_limit);
+  // A client is told at once: until the server has been built, its connection
+  // waits in the socket, which listens already.
+  link.SendServing(serving, counter_memory.get());
   const auto server = BuildServer(commands, transfers);
   if (server == nullptr) {
     return absl::InternalError("the gRPC server could not be built");
@@ -496,7 +499,6 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
         if (!entrance.Admit(connection.get())) return;
         grpc::AddInsecureChannelFromFd(server.get(), connection.Release());
       });
-  link.SendServing(serving, counter_memory.get());
   LogDebug("serving ", assign.session_id());
   CarryOutRequests(link, session);
   accepting.reset();

@@ -2,6 +2,7 @@
 #include "client/cpp/connection/channel.h"
 
 #include <errno.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -19,8 +20,11 @@
 #include "client/cpp/connection/bearer_token.h"
 #include "core/base/malloc_tuning.h"
 #include "core/base/status_macros.h"
+#include "core/base/unique_fd.h"
+#include "core/base/unix_connection.h"
 #include "grpc/grpc.h"
 #include "grpcpp/create_channel.h"
+#include "grpcpp/create_channel_posix.h"
 #include "grpcpp/security/credentials.h"
 #include "proto/transport.h"
 
@@ -171,6 +175,16 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToDaemon(
   }
   absl::SleepFor(kSecondTry);
   return Connect(address, deadline - absl::Now(), bearer_token);
+}
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectOnce(
+    const std::string& path, absl::Duration limit) {
+  PrepareGrpc();
+  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd socket,
+                            ConnectToUnixSocket(path, SOCK_STREAM, limit));
+  return grpc::CreateCustomInsecureChannelFromFd(
+      "localhost", socket.Release(),
+      MakeArguments({.kind = Address::Kind::kUnix}));
 }
 
 }  // namespace holdfast

@@ -27,6 +27,12 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToDaemon(
     const Address& address, absl::Duration timeout,
     const std::string& bearer_token);
 
+// A channel over one connection to the Unix socket at `path`, which is not made
+// again when it ends. Its calls need not wait for the other end to answer
+// first, which takes most of Connect's time. UNAVAILABLE: nobody is there.
+absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectOnce(
+    const std::string& path, absl::Duration limit);
+
 // "no Holdfast daemon at unix:/x: <why>; start one with ..."
 absl::Status NoDaemonError(const Address& address, absl::string_view why);
 

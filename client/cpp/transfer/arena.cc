@@ -17,6 +17,7 @@
 #include "core/base/populate.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
+#include "holdfast/v1/transfers.grpc.pb.h"
 #include "proto/metadata.h"
 
 namespace holdfast {
@@ -125,9 +126,11 @@ absl::Status Arena::TryRegister(int fd) {
   grpc::ClientContext context;
   context.AddMetadata(kSessionTokenKey.name, session_->token);
   v1::RegisterArenaResponse response;
-  return session_->queue.Explain(ToStatus(session_->transfers->RegisterArena(
-                                     &context, request, &response)),
-                                 faults);
+  const auto channel = session_->transfer_channels.Take();
+  if (!channel.ok()) return session_->queue.Explain(channel.status(), faults);
+  v1::TransferService::Stub transfers(*channel);
+  return session_->queue.Explain(
+      ToStatus(transfers.RegisterArena(&context, request, &response)), faults);
 }
 
 Arena::~Arena() {

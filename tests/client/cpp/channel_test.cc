@@ -15,11 +15,13 @@
 #include "absl/time/time.h"
 #include "client/cpp/connection/address.h"
 #include "core/base/unique_fd.h"
+#include "grpcpp/client_context.h"
 #include "grpcpp/generic/async_generic_service.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "grpcpp/server_posix.h"
 #include "gtest/gtest.h"
+#include "holdfast/v1/sessions.grpc.pb.h"
 #include "server/rpc/unix_socket.h"
 
 namespace holdfast {
@@ -45,11 +47,11 @@ class LeavingDaemon {
     rmdir(directory_.c_str());
   }
 
+  std::string path() const { return directory_ + "/s"; }
   Address address() const { return *Address::Parse("unix:" + path()); }
   int taken() const { return taken_; }
 
  private:
-  std::string path() const { return directory_ + "/s"; }
   void Accept() {
     for (;;) {
       UniqueFd connection(accept(socket_.get(), nullptr, nullptr));
@@ -84,6 +86,38 @@ TEST(ChannelTest, ADaemonThatServesNobodyIsNotAskedForEver) {
       ConnectToDaemon(daemon.address(), kTimeout, "").status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_EQ(daemon.taken(), 2);
+}
+
+grpc::StatusCode Call(const std::shared_ptr<grpc::Channel>& channel) {
+  grpc::ClientContext context;
+  v1::ListSessionsResponse response;
+  return v1::SessionService::NewStub(channel)
+      ->ListSessions(&context, {}, &response)
+      .error_code();
+}
+
+TEST(ChannelTest, OneConnectionServesCalls) {
+  const LeavingDaemon daemon(0);
+  const auto channel = ConnectOnce(daemon.path(), kTimeout);
+  ASSERT_EQ(channel.status(), absl::OkStatus());
+  EXPECT_EQ(Call(*channel), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(Call(*channel), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(daemon.taken(), 1);
+}
+
+TEST(ChannelTest, OneConnectionIsNotMadeAgain) {
+  const LeavingDaemon daemon(1);
+  const auto channel = ConnectOnce(daemon.path(), kTimeout);
+  ASSERT_EQ(channel.status(), absl::OkStatus());
+  EXPECT_EQ(Call(*channel), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(Call(*channel), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(daemon.taken(), 1);
+}
+
+TEST(ChannelTest, OneConnectionToNobodyFailsAtOnce) {
+  const absl::Status status =
+      ConnectOnce("/tmp/holdfast-nobody/s", kTimeout).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 
 }  // namespace
