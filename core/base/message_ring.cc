@@ -161,6 +161,22 @@ absl::StatusOr<bool> RingWriter::TryWrite(
   return true;
 }
 
+absl::StatusOr<char*> RingWriter::Reserve(size_t size) const {
+  HOLDFAST_ASSIGN_OR_RETURN(const size_t room, Room());
+  const uint64_t begin = written_ + sizeof(Prefix);
+  if (room < sizeof(Prefix) || room - sizeof(Prefix) < size ||
+      Contiguous(memory_, begin) < size) {
+    return nullptr;
+  }
+  return memory_.bytes + begin % memory_.capacity;
+}
+
+void RingWriter::Commit(size_t size) {
+  Copy(View(static_cast<Prefix>(size)));
+  written_ += size;
+  Publish();
+}
+
 void RingWriter::Close() {
   closed_ = true;
   Wake(memory_.counts->writer_sleeps);
@@ -230,10 +246,13 @@ absl::StatusOr<std::optional<absl::string_view>> RingReader::Read() {
                                                      " bytes, the limit is ",
                                                      max_message_bytes_));
     }
-    if (message_.size() < length_) message_.resize(length_);
+    if (message_size_ < length_) {
+      message_ = std::make_unique_for_overwrite<char[]>(length_);
+      message_size_ = length_;
+    }
     const size_t of_message =
         std::min<uint64_t>(available, length_ - message_got_);
-    Take(message_.data() + message_got_, of_message, &available);
+    Take(message_.get() + message_got_, of_message, &available);
     message_got_ += of_message;
   }
   Publish();
@@ -241,7 +260,12 @@ absl::StatusOr<std::optional<absl::string_view>> RingReader::Read() {
     return std::nullopt;
   }
   length_got_ = message_got_ = 0;
-  return absl::string_view(message_.data(), length_);
+  return absl::string_view(message_.get(), length_);
+}
+
+std::unique_ptr<char[]> RingReader::Release() {
+  message_size_ = 0;
+  return std::move(message_);
 }
 
 void RingReader::Close() {

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,6 +66,15 @@ class RingWriter {
     return TryWrite({&message, 1});
   }
   absl::StatusOr<bool> TryWrite(absl::Span<const absl::string_view> parts);
+
+  // Where a message of `size` bytes may be written in place, for Commit to
+  // send; nullptr: there is no room for it now, or the ring's end lies in it.
+  // Nothing else may be written in between. The reader can change what is
+  // there. Never blocks. Fails as Write.
+  absl::StatusOr<char*> Reserve(size_t size) const;
+  // Sends a message of `size` bytes. REQUIRES: Reserve has given a place for
+  // it.
+  void Commit(size_t size);
 
   // Ends a Write that waits, and all others. Any thread.
   void Close();
@@ -118,6 +128,10 @@ class RingReader {
   // INVALID_ARGUMENT: the message is too large.
   absl::StatusOr<std::optional<absl::string_view>> Read();
 
+  // The memory of the message that Read has just returned, which is the
+  // caller's from now on.
+  std::unique_ptr<char[]> Release();
+
   // Has a part of a message been taken out, whose rest is to come? As Read.
   bool InMessage() const { return length_got_ != 0; }
 
@@ -138,7 +152,8 @@ class RingReader {
   // has come.
   uint32_t length_ = 0;
   size_t length_got_ = 0;
-  std::vector<char> message_;
+  std::unique_ptr<char[]> message_;  // of so many bytes, or more
+  size_t message_size_ = 0;
   size_t message_got_ = 0;
   bool idle_ = false;  // nothing came in the last Sleep
   std::atomic<bool> closed_{false};

@@ -40,6 +40,9 @@ constexpr size_t kMaxResultBytes = size_t{16} << 20;
 // So many bytes of results wait while others are written, and one message more.
 constexpr size_t kMaxWaitingBytes = size_t{1} << 20;
 
+// A message of so many bytes is not copied: its memory is the client's message.
+constexpr size_t kLargeBytes = 4096;
+
 // A client has so long to take a message of a session that is over.
 constexpr absl::Duration kLastTake = absl::Seconds(5);
 
@@ -66,6 +69,12 @@ std::vector<absl::string_view> PartsOf(const grpc::ByteBuffer& message,
                        slice.size());
   }
   return parts;
+}
+
+// The message of `size` bytes that was read last, which is not copied again.
+grpc::Slice Take(RingReader& reader, size_t size) {
+  return grpc::Slice(reader.Release().release(), size,
+                     [](void* bytes) { delete[] static_cast<char*>(bytes); });
 }
 
 }  // namespace
@@ -228,16 +237,30 @@ std::string ExecuteCall::Times() const {
 
 bool ExecuteCall::Send(absl::string_view results) {
   const std::string times = Times();
+  const bool large = results.size() >= kLargeBytes;
+  const grpc::Slice slice =
+      large ? Take(rings_->reader(), results.size()) : grpc::Slice();
   absl::MutexLock lock(&mutex_);
   const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return client_gone_ || waiting_.size() < kMaxWaitingBytes;
+    return client_gone_ || waiting_bytes_ < kMaxWaitingBytes;
   };
   AwaitClient(absl::Condition(&room));
   if (client_gone_) return false;
   // Messages one after another are one message: its list has all their results.
-  absl::StrAppend(&waiting_, times, results);
+  waiting_bytes_ += times.size() + results.size();
+  absl::StrAppend(&small_, times, large ? "" : results);
+  if (large) {
+    GatherSmall();
+    waiting_.push_back(slice);
+  }
   if (!writing_) StartNextWrite();
   return true;
+}
+
+void ExecuteCall::GatherSmall() {
+  if (small_.empty()) return;
+  waiting_.emplace_back(small_);
+  small_.clear();
 }
 
 void ExecuteCall::AwaitClient(const absl::Condition& taken) {
@@ -248,8 +271,10 @@ void ExecuteCall::AwaitClient(const absl::Condition& taken) {
 }
 
 void ExecuteCall::StartNextWrite() {
-  const grpc::Slice slice(std::exchange(waiting_, {}));
-  outgoing_ = grpc::ByteBuffer(&slice, 1);
+  GatherSmall();
+  outgoing_ = grpc::ByteBuffer(waiting_.data(), waiting_.size());
+  waiting_.clear();
+  waiting_bytes_ = 0;
   writing_ = true;
   watch_.emplace(stall_guard_, context_);
   PollEagerly();
@@ -261,7 +286,7 @@ void ExecuteCall::OnWriteDone(bool ok) {
   watch_.reset();
   writing_ = false;
   client_gone_ = !ok;
-  if (ok && !waiting_.empty()) StartNextWrite();
+  if (ok && waiting_bytes_ > 0) StartNextWrite();
 }
 
 void ExecuteCall::ReadNext() {

@@ -16,11 +16,14 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/client_callback.h>
 #include <grpcpp/support/server_callback.h>
+#include <grpcpp/support/slice.h>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -84,8 +87,10 @@ class ExecuteCall final
   // When the client's last batch and its results passed, as a message of
   // results; empty if the client does not measure.
   std::string Times() const;
-  // False: the client takes no more.
+  // Sends the message that was read last. False: the client takes no more.
   bool Send(absl::string_view results);
+  // Makes one of the small results that wait.
+  void GatherSmall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Blocks until `taken` is true, which a client brings about by taking a
   // message, or by being given up.
   void AwaitClient(const absl::Condition& taken)
@@ -126,7 +131,11 @@ class ExecuteCall final
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool client_gone_ ABSL_GUARDED_BY(mutex_) = false;
-  std::string waiting_ ABSL_GUARDED_BY(mutex_);  // results, to be written next
+  // Results that are written next: large messages, and behind them small ones,
+  // one after another; and the bytes of all.
+  std::vector<grpc::Slice> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::string small_ ABSL_GUARDED_BY(mutex_);
+  size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   // While a message is on its way to the client.
   std::optional<StallGuard::Watch> watch_ ABSL_GUARDED_BY(mutex_);
   bool ring_full_ ABSL_GUARDED_BY(mutex_) = false;

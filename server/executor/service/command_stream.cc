@@ -145,10 +145,15 @@ absl::StatusOr<bool> CommandStream::ReadFromRing(DecodedBatch* batch,
 }
 
 bool CommandStream::WriteResults(const v1::ResultBatch& results) {
-  if (rings_ != nullptr) {
-    return rings_->writer().Write(results.SerializeAsString()).ok();
-  }
-  return Write(BytesOf(results)) && AwaitWritten();
+  if (rings_ == nullptr) return Write(BytesOf(results)) && AwaitWritten();
+  RingWriter& writer = rings_->writer();
+  const size_t size = results.ByteSizeLong();
+  const absl::StatusOr<char*> place = writer.Reserve(size);
+  if (!place.ok()) return false;
+  if (*place == nullptr) return writer.Write(results.SerializeAsString()).ok();
+  results.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(*place));
+  writer.Commit(size);
+  return true;
 }
 
 bool CommandStream::WriteNow(const v1::ResultBatch& results) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -106,6 +107,54 @@ TEST_F(MessageRingTest, PartsAreOneMessage) {
   EXPECT_EQ(Receive(), "one message");
   ASSERT_OK(writer_.Write(absl::Span<const absl::string_view>()));
   EXPECT_EQ(Receive(), "");
+}
+
+// In 64 bytes: those of a length, 4, are before each message.
+TEST_F(MessageRingTest, AMessageIsWrittenInPlaceWhereItFitsInOnePiece) {
+  const auto write = [this](const std::string& text) {
+    const auto place = writer_.Reserve(text.size());
+    ASSERT_OK(place.status());
+    ASSERT_NE(*place, nullptr) << text.size();
+    std::memcpy(*place, text.data(), text.size());
+    writer_.Commit(text.size());
+  };
+  write("");
+  write(std::string(48, 'a'));
+  EXPECT_EQ(Receive(), "");
+  EXPECT_EQ(Receive(), std::string(48, 'a'));
+  // 56 bytes were written: 4 more are a length's, and the end is 4 bytes later.
+  ASSERT_OK_AND_ASSIGN(char* const over_the_end, writer_.Reserve(5));
+  EXPECT_EQ(over_the_end, nullptr);
+  write("4444");
+  // The length of the next one has the ring's end before it.
+  write("after");
+  EXPECT_EQ(Receive(), "4444");
+  EXPECT_EQ(Receive(), "after");
+  ASSERT_OK_AND_ASSIGN(char* const too_large, writer_.Reserve(kCapacity - 3));
+  EXPECT_EQ(too_large, nullptr);
+}
+
+TEST_F(MessageRingTest, NoMessageIsWrittenInPlaceBeforeTheReaderHasMadeRoom) {
+  ASSERT_OK(writer_.Write(std::string(40, 'a')));
+  ASSERT_OK_AND_ASSIGN(char* const full, writer_.Reserve(17));
+  EXPECT_EQ(full, nullptr);
+  counts_.read = 1000;
+  EXPECT_THAT(writer_.Reserve(1).status(),
+              StatusIs(absl::StatusCode::kDataLoss, "says"));
+  writer_.Close();
+  EXPECT_THAT(writer_.Reserve(1).status(),
+              StatusIs(absl::StatusCode::kCancelled, "closed"));
+}
+
+TEST_F(MessageRingTest, AMessageThatWasTakenStaysWhileOthersAreRead) {
+  ASSERT_OK(writer_.Write("kept"));
+  EXPECT_EQ(Receive(), "kept");
+  const std::unique_ptr<char[]> kept = reader_.Release();
+  for (const char* text : {"next", "and one more that is longer"}) {
+    ASSERT_OK(writer_.Write(text));
+    EXPECT_EQ(Receive(), text);
+  }
+  EXPECT_EQ(absl::string_view(kept.get(), 4), "kept");
 }
 
 TEST_F(MessageRingTest, APartOfAMessageIsNoMessage) {
