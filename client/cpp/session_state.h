@@ -6,6 +6,7 @@
 #ifndef HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
 #define HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -66,6 +67,8 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
   // Commands of all threads, in the order in which they enter.
   CommandQueue queue;
 
+  // Bytes of ordinary memory that have been copied.
+  std::atomic<uint64_t> copied{0};
   // Made when ordinary memory is first copied through it; null: there can be
   // none. It has this state: the session takes it out in the end.
   absl::Mutex staging_mutex;

@@ -173,6 +173,36 @@ TEST_F(RecoveryTest, AnIllegalAddressCostsNoBufferAndNoHandle) {
   }
 }
 
+// They pass through slots of shared memory, of which there are fewer.
+TEST_F(RecoveryTest, SmallCopiesThatAFaultHasDroppedHoldUpNoOthers) {
+  constexpr uint64_t kSmall = 64 << 10, kLarge = 2 << 20;
+  Client client({.address = daemon_.address()});
+  const Kernel stray = client.Get("stray");
+  const Buffer buffer =
+      client.session().device(0).Allocate(kLarge, client.stream()).value();
+  std::vector<uint8_t> bytes(kLarge), back(kLarge);
+  ASSERT_EQ(buffer.Upload(bytes, client.stream()), absl::OkStatus());
+  for (uint8_t round = 1; round <= 3; ++round) {
+    bool told = false;
+    ASSERT_EQ(Launch(client.stream(), {.grid = 1, .block = 64}, stray, buffer),
+              absl::OkStatus());
+    for (int i = 0; i < 20; ++i) {
+      told |= FaultOf(buffer.Upload(bytes.data(), kSmall, client.stream()))
+                  .has_value();
+    }
+    if (!told) client.AwaitFault();
+    for (uint64_t at = 0; at < kLarge; at += kSmall) {
+      std::memset(&bytes[at], static_cast<int>(round + at / kSmall), kSmall);
+      ASSERT_EQ(buffer.Upload(&bytes[at], kSmall, client.stream(), at),
+                absl::OkStatus());
+      ASSERT_EQ(buffer.Download(&back[at], kSmall, client.stream(), at),
+                absl::OkStatus());
+    }
+    EXPECT_TRUE(back == bytes);
+  }
+  client.ExpectHealthy();
+}
+
 TEST_F(RecoveryTest, EachKindOfFaultIsNamedAndSurvived) {
   Client client({.address = daemon_.address()});
   struct Case {

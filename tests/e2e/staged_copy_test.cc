@@ -4,13 +4,17 @@
 // some, else through messages.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <random>
 #include <thread>
 #include <vector>
 
 #include "client/cpp/session.h"
+#include "client/cpp/sharing/semaphore.h"
+#include "client/cpp/submission/wait_hook.h"
 #include "client/cpp/transfer/arena.h"
 #include "tests/e2e/daemon_process.h"
 
@@ -18,6 +22,8 @@ namespace holdfast::e2e {
 namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
+// The most that goes with its command where there is no ring.
+constexpr uint64_t kSmall = 64 << 10;
 
 std::vector<uint8_t> Pattern(uint64_t size, uint32_t seed) {
   std::vector<uint8_t> bytes(size);
@@ -69,6 +75,111 @@ TEST_F(StagedCopyTest, BytesOfAnySizeComeBackAsTheyWent) {
   }
   EXPECT_EQ(Bytes(*session, v1::COPY_PATH_STAGED), staged);
   EXPECT_EQ(Bytes(*session, v1::COPY_PATH_STREAM), 0u);
+}
+
+// Small ones go through the ring once it is there, as far as it has slots for
+// them.
+TEST_F(StagedCopyTest, SmallOnesKeepTheOrderOfTheirStreamToo) {
+  const auto session = Open();
+  const Stream stream = *session->device(0).CreateStream();
+  const Buffer buffer = *session->device(0).Allocate(kMiB, stream);
+  std::vector<uint8_t> model = Pattern(kMiB, 1);
+  ASSERT_TRUE(buffer.Upload(model, stream).ok());  // makes the ring
+  const uint64_t before = Bytes(*session, v1::COPY_PATH_STAGED);
+  std::minstd_rand random(1);
+  for (int i = 0; i < 2000; ++i) {
+    const uint64_t size = 1 + random() % 65536;
+    const uint64_t at = random() % (kMiB - size);
+    if (random() % 4 > 0) {
+      const std::vector<uint8_t> bytes = Pattern(size, i);
+      ASSERT_TRUE(buffer.Upload(bytes.data(), size, stream, at).ok());
+      std::copy(bytes.begin(), bytes.end(), &model[at]);
+    } else {
+      std::vector<uint8_t> bytes(size);
+      ASSERT_TRUE(buffer.Download(bytes.data(), size, stream, at).ok());
+      ASSERT_TRUE(std::memcmp(bytes.data(), &model[at], size) == 0) << i;
+    }
+  }
+  EXPECT_GT(Bytes(*session, v1::COPY_PATH_STAGED), before + 2 * kMiB);
+  std::vector<uint8_t> back(kMiB);
+  ASSERT_TRUE(buffer.Download(back, stream).ok());
+  EXPECT_TRUE(back == model);
+}
+
+TEST_F(StagedCopyTest, ManySmallOnesMakeTheRing) {
+  const auto session = Open();
+  const Stream stream = *session->device(0).CreateStream();
+  const Buffer buffer = *session->device(0).Allocate(kMiB, stream);
+  std::vector<uint8_t> bytes(kSmall);
+  for (uint64_t copied = 0; copied < 16 * kMiB; copied += kSmall) {
+    ASSERT_TRUE(buffer.Download(bytes.data(), kSmall, stream).ok());
+  }
+  EXPECT_GT(Bytes(*session, v1::COPY_PATH_STAGED), 7 * kMiB);
+}
+
+// The bytes are taken when the call returns, though a kernel is in the way of
+// the copy, and however many there are.
+TEST_F(StagedCopyTest, SmallOnesInWaitForNoDevice) {
+  const auto session = Open();
+  const Stream stream = *session->device(0).CreateStream();
+  const Buffer buffer = *session->device(0).Allocate(2 * kMiB, stream);
+  const Semaphore gate = *session->device(0).CreateSemaphore();
+  std::vector<uint8_t> bytes(2 * kMiB, 9);
+  ASSERT_TRUE(buffer.Upload(bytes, stream).ok());
+  ASSERT_TRUE(gate.Wait(1, stream).ok());
+  for (uint8_t i = 0; i < 32; ++i) {
+    std::memset(bytes.data(), i, kSmall);
+    ASSERT_TRUE(buffer.Upload(bytes.data(), kSmall, stream, i * kSmall).ok());
+  }
+  ASSERT_TRUE(gate.Signal(1).ok());
+  ASSERT_TRUE(buffer.Download(bytes, stream).ok());
+  for (uint8_t i = 0; i < 32; ++i) {
+    const uint8_t* const begin = &bytes[i * kSmall];
+    EXPECT_TRUE(std::count(begin, begin + kSmall, i) == kSmall) << int{i};
+  }
+}
+
+TEST_F(StagedCopyTest, AFailureOfASmallOneIsToldByTheNextWait) {
+  const auto session = Open();
+  const Stream stream = *session->device(0).CreateStream();
+  const Buffer buffer = *session->device(0).Allocate(2 * kMiB, stream);
+  std::vector<uint8_t> bytes(2 * kMiB, 9);
+  ASSERT_TRUE(buffer.Upload(bytes, stream).ok());
+  const uint64_t end = 2 * kMiB - kSmall + 1;
+  for (int i = 0; i < 20; ++i) {  // More than the ring keeps slots for.
+    ASSERT_TRUE(buffer.Upload(bytes.data(), kSmall, stream, end).ok());
+    EXPECT_EQ(stream.Synchronize().code(), absl::StatusCode::kOutOfRange);
+    EXPECT_TRUE(stream.Synchronize().ok());
+    EXPECT_EQ(buffer.Download(bytes.data(), kSmall, stream, end).code(),
+              absl::StatusCode::kOutOfRange);
+    EXPECT_TRUE(stream.Synchronize().ok());
+  }
+}
+
+// Its slot is not used again before the device has written to it.
+TEST_F(StagedCopyTest, AnInterruptedSmallOneDisturbsNoOther) {
+  const auto session = Open();
+  const Stream stream = *session->device(0).CreateStream();
+  const Buffer buffer = *session->device(0).Allocate(2 * kMiB, stream);
+  const Semaphore gate = *session->device(0).CreateSemaphore();
+  std::vector<uint8_t> bytes(2 * kMiB, 9);
+  ASSERT_TRUE(buffer.Upload(bytes, stream).ok());
+  ASSERT_TRUE(gate.Wait(1, stream).ok());
+  SetWaitHook([] { return false; });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(buffer.Download(bytes.data(), kSmall, stream).code(),
+              absl::StatusCode::kCancelled);
+  }
+  SetWaitHook(nullptr);
+  const Stream other = *session->device(0).CreateStream();
+  const Buffer others = *session->device(0).Allocate(kSmall, other);
+  std::vector<uint8_t> sent(kSmall, 5), back(kSmall);
+  ASSERT_TRUE(others.Upload(sent, other).ok());
+  ASSERT_TRUE(others.Download(back, other).ok());
+  EXPECT_TRUE(back == sent);
+  ASSERT_TRUE(gate.Signal(1).ok());
+  ASSERT_TRUE(buffer.Download(back.data(), kSmall, stream).ok());
+  EXPECT_TRUE(back == std::vector<uint8_t>(kSmall, 9));
 }
 
 TEST_F(StagedCopyTest, WithoutSharedMemoryTheyGoInMessages) {

@@ -37,10 +37,20 @@ constexpr size_t kMaxEnds = 4096;
 
 }  // namespace
 
-absl::StatusOr<v1::Result> PendingResult::Wait() const {
+void PendingResult::Await() const {
   state_->queue->LookFor(state_->done);
   state_->done.WaitForNotification();
   state_->queue->NoteTold(state_->result.status());
+}
+
+absl::StatusOr<v1::Result> PendingResult::Wait() const& {
+  Await();
+  return state_->result;
+}
+
+absl::StatusOr<v1::Result> PendingResult::Wait() && {
+  Await();
+  if (state_.use_count() == 1) return std::move(state_->result);
   return state_->result;
 }
 
@@ -182,7 +192,17 @@ void CommandQueue::SubmitDestruction(Encode encode, uint64_t creation,
 }
 
 absl::StatusOr<PendingResult> CommandQueue::SubmitForResult(Encode encode) {
+  return SubmitPending(encode, std::make_shared<PendingResult::State>());
+}
+
+absl::StatusOr<PendingResult> CommandQueue::SubmitUntilDone(Encode encode) {
   auto state = std::make_shared<PendingResult::State>();
+  state->told_by_take_failure = true;
+  return SubmitPending(encode, std::move(state));
+}
+
+absl::StatusOr<PendingResult> CommandQueue::SubmitPending(
+    Encode encode, std::shared_ptr<PendingResult::State> state) {
   state->queue = this;
   bool full = false;
   {
@@ -203,6 +223,10 @@ absl::StatusOr<PendingResult> CommandQueue::SubmitForResult(Fill fill) {
 absl::StatusOr<v1::Result> CommandQueue::Call(Encode encode) {
   HOLDFAST_ASSIGN_OR_RETURN(PendingResult result, SubmitForResult(encode));
   Flush();
+  return Await(result);
+}
+
+absl::StatusOr<v1::Result> CommandQueue::Await(PendingResult& result) {
   LookFor(result.state_->done);
   if (!AwaitWithHook(result.state_->done)) {
     return absl::CancelledError(absl::StrCat(
@@ -413,7 +437,8 @@ void CommandQueue::Deliver(v1::Result result) {
         found != pending_.end()) {
       waiter = std::move(found->second);
       pending_.erase(found);
-    } else if (!error.ok()) {
+    }
+    if (!error.ok() && (waiter == nullptr || waiter->told_by_take_failure)) {
       failures_.Add(result.sequence(), error);
     }
   }

@@ -48,7 +48,11 @@ class PendingResult {
   // The command's own failure, or UNAVAILABLE when the session is lost. Looks
   // for a moment before it sleeps, and reads what has come itself. The queue
   // must live.
-  absl::StatusOr<v1::Result> Wait() const;
+  absl::StatusOr<v1::Result> Wait() const&;
+  // The same for the last who waits: takes the result, instead of a copy.
+  absl::StatusOr<v1::Result> Wait() &&;
+  // Has it come, or will it never?
+  bool IsDone() const { return state_->done.HasBeenNotified(); }
   uint64_t sequence() const { return state_->sequence; }
 
  private:
@@ -56,10 +60,12 @@ class PendingResult {
   struct State {
     CommandQueue* queue = nullptr;
     uint64_t sequence = 0;
+    bool told_by_take_failure = false;
     absl::Notification done;
     absl::StatusOr<v1::Result> result;  // once done
   };
   explicit PendingResult(std::shared_ptr<State> state) : state_(state) {}
+  void Await() const;
 
   std::shared_ptr<State> state_;
 };
@@ -136,6 +142,12 @@ class CommandQueue {
   // For commands that have a result. SubmitForResult does not flush.
   absl::StatusOr<PendingResult> SubmitForResult(Encode encode);
   absl::StatusOr<PendingResult> SubmitForResult(Fill fill);
+  // For one whose result only says that it is done: as if it had none, its
+  // failure is what TakeFailure tells.
+  absl::StatusOr<PendingResult> SubmitUntilDone(Encode encode);
+  // Waits, with the thread's hook (wait_hook.h): CANCELLED if that gave up, in
+  // which case the result is not there.
+  absl::StatusOr<v1::Result> Await(PendingResult& result);
   absl::StatusOr<v1::Result> Call(Encode encode);
   absl::StatusOr<v1::Result> Call(Fill fill);
   // For a command that has none: waits until it was carried out, and returns
@@ -183,6 +195,8 @@ class CommandQueue {
  private:
   friend class PendingResult;
 
+  absl::StatusOr<PendingResult> SubmitPending(
+      Encode encode, std::shared_ptr<PendingResult::State> state);
   // Appends one command. `*full`: the batch should go out.
   absl::StatusOr<uint64_t> Append(Encode encode, bool* full)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -30,10 +30,11 @@ void WireWriter::MakeRoomForLength(size_t start, size_t length) {
   Reserve(kMaxVarint);
   size_t extra = 0;
   for (size_t rest = length >> 7; rest != 0; rest >>= 7) ++extra;
-  std::memmove(data_.get() + start + extra, data_.get() + start, length);
+  const size_t written = size_ - start;
+  std::memmove(data_.get() + start + extra, data_.get() + start, written);
   size_ = start - 1;
   Raw(length);
-  size_ += length;
+  size_ += written;
 }
 
 }  // namespace holdfast

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message_lite.h"
@@ -72,19 +73,34 @@ class WireWriter {
     Copy(data, size);
   }
 
+  // The same for many bytes that are the last of a message, and of those that
+  // it is in: they are copied when the outermost ends, once its length is
+  // known, so that they need not be moved to make room for it. REQUIRES: called
+  // in Message.
+  void WriteLast(wire::BytesField field, absl::string_view bytes) {
+    Reserve(kMaxTag + kMaxVarint);
+    Tag(field.number, kLengthDelimited);
+    Raw(bytes.size());
+    last_ = bytes;
+  }
+
   // A message in the message: what `body()` writes.
   template <typename Body>
   void Message(wire::MessageField field, Body body) {
     Reserve(kMaxTag + 1);
     Tag(field.number, kLengthDelimited);
     const size_t start = ++size_;  // One byte for the length: mostly enough.
+    ++depth_;
     body();
-    const size_t length = size_ - start;
+    --depth_;
+    const size_t length = size_ - start + last_.size();
     if (length < 0x80) [[likely]] {
       data_[start - 1] = static_cast<char>(length);
     } else {
       MakeRoomForLength(start, length);
     }
+    if (depth_ == 0 && !last_.empty()) [[unlikely]]
+      Append(std::exchange(last_, {}));
   }
 
   // Bytes that another writer, or this one, has written.
@@ -108,8 +124,8 @@ class WireWriter {
   }
   // At least doubles the memory.
   void Grow(size_t more);
-  // Moves the body of a message that is longer than 127 bytes, whose length
-  // takes more than the one byte that was left.
+  // Moves what there is of a message that is longer than 127 bytes, whose
+  // length takes more than the one byte that was left.
   void MakeRoomForLength(size_t start, size_t length);
 
   // Tag and number, 7 bits a byte, least first.
@@ -144,6 +160,8 @@ class WireWriter {
   std::unique_ptr<char[]> data_;
   size_t capacity_;
   size_t size_ = 0;
+  int depth_ = 0;           // messages that are open
+  absl::string_view last_;  // behind all that is written of them
 };
 
 }  // namespace holdfast

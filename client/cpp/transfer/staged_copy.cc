@@ -138,26 +138,39 @@ absl::Status Copy(StagingRing& ring, const TransferTarget& target,
   return absl::OkStatus();
 }
 
-// One CopyIn or CopyOut; they have the same fields.
+// Writes one CopyIn or CopyOut, which have the same fields.
 template <typename Fields>
-absl::StatusOr<PendingResult> SubmitPiece(SessionState& session,
-                                          const TransferTarget& target,
-                                          const Piece& piece, const Slot& slot,
-                                          wire::MessageField command) {
-  HOLDFAST_ASSIGN_OR_RETURN(
-      PendingResult result,
-      session.queue.SubmitForResult([&](WireWriter& writer) {
-        writer.Message(command, [&] {
-          writer.Write(Fields::kStream, target.stream);
-          writer.Write(Fields::kBuffer, target.buffer);
-          writer.Write(Fields::kOffset, target.offset + piece.at);
-          writer.Write(Fields::kArena, slot.arena());
-          writer.Write(Fields::kArenaOffset, slot.arena_offset());
-          writer.Write(Fields::kSize, piece.size);
-          writer.Write(Fields::kReport, 1);
-          writer.Write(Fields::kStaged, 1);
-        });
-      }));
+void WritePiece(WireWriter& writer, wire::MessageField command,
+                const TransferTarget& target, const Piece& piece,
+                const Slot& slot) {
+  writer.Message(command, [&] {
+    writer.Write(Fields::kStream, target.stream);
+    writer.Write(Fields::kBuffer, target.buffer);
+    writer.Write(Fields::kOffset, target.offset + piece.at);
+    writer.Write(Fields::kArena, slot.arena());
+    writer.Write(Fields::kArenaOffset, slot.arena_offset());
+    writer.Write(Fields::kSize, piece.size);
+    writer.Write(Fields::kReport, 1);
+    writer.Write(Fields::kStaged, 1);
+  });
+}
+
+void WriteIn(WireWriter& writer, const TransferTarget& target,
+             const Piece& piece, const Slot& slot) {
+  WritePiece<v1::fields::CopyIn>(writer, v1::fields::Command::kCopyIn, target,
+                                 piece, slot);
+}
+
+void WriteOut(WireWriter& writer, const TransferTarget& target,
+              const Piece& piece, const Slot& slot) {
+  WritePiece<v1::fields::CopyOut>(writer, v1::fields::Command::kCopyOut, target,
+                                  piece, slot);
+}
+
+absl::StatusOr<PendingResult> Send(SessionState& session,
+                                   CommandQueue::Encode encode) {
+  HOLDFAST_ASSIGN_OR_RETURN(PendingResult result,
+                            session.queue.SubmitForResult(encode));
   session.queue.Flush();
   return result;
 }
@@ -169,8 +182,9 @@ absl::Status StagedUpload(SessionState& session, StagingRing& ring,
   Direction in;
   in.begin = [&](const Piece& piece, const Slot& slot) {
     std::memcpy(slot.data(), data + piece.at, piece.size);
-    return SubmitPiece<v1::fields::CopyIn>(session, target, piece, slot,
-                                           v1::fields::Command::kCopyIn);
+    return Send(session, [&](WireWriter& writer) {
+      WriteIn(writer, target, piece, slot);
+    });
   };
   in.end = [](const Piece&, const Slot&) {};
   return Copy(ring, target, in);
@@ -180,13 +194,45 @@ absl::Status StagedDownload(SessionState& session, StagingRing& ring,
                             const TransferTarget& target, char* data) {
   Direction out;
   out.begin = [&](const Piece& piece, const Slot& slot) {
-    return SubmitPiece<v1::fields::CopyOut>(session, target, piece, slot,
-                                            v1::fields::Command::kCopyOut);
+    return Send(session, [&](WireWriter& writer) {
+      WriteOut(writer, target, piece, slot);
+    });
   };
   out.end = [data](const Piece& piece, const Slot& slot) {
     std::memcpy(data + piece.at, slot.data(), piece.size);
   };
   return Copy(ring, target, out);
+}
+
+absl::StatusOr<bool> StageUpload(SessionState& session, StagingRing& ring,
+                                 const TransferTarget& target,
+                                 const char* data) {
+  std::optional<Slot> slot = ring.TryAcquireToKeep();
+  if (!slot.has_value()) return false;
+  std::memcpy(slot->data(), data, target.size);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      PendingResult result,
+      session.queue.SubmitUntilDone([&](WireWriter& writer) {
+        WriteIn(writer, target, {0, target.size}, *slot);
+      }));
+  ring.Keep(*std::move(slot), std::move(result));
+  return true;
+}
+
+// A copy that is not waited for to its end keeps its slot until then.
+absl::StatusOr<bool> StageDownload(SessionState& session, StagingRing& ring,
+                                   const TransferTarget& target, char* data) {
+  std::optional<Slot> slot = ring.TryAcquireToKeep();
+  if (!slot.has_value()) return false;
+  HOLDFAST_ASSIGN_OR_RETURN(PendingResult result,
+                            Send(session, [&](WireWriter& writer) {
+                              WriteOut(writer, target, {0, target.size}, *slot);
+                            }));
+  const absl::Status copied = session.queue.Await(result).status();
+  if (copied.ok()) std::memcpy(data, slot->data(), target.size);
+  if (!result.IsDone()) ring.Keep(*std::move(slot), std::move(result));
+  HOLDFAST_RETURN_IF_ERROR(copied);
+  return true;
 }
 
 }  // namespace holdfast

@@ -7,6 +7,7 @@
 #define HOLDFAST_CLIENT_CPP_TRANSFER_STAGED_COPY_H_
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "client/cpp/session_state.h"
 #include "client/cpp/transfer/staging_ring.h"
 #include "client/cpp/transfer/transfer_target.h"
@@ -18,6 +19,16 @@ absl::Status StagedUpload(SessionState& session, StagingRing& ring,
                           const TransferTarget& target, const char* data);
 absl::Status StagedDownload(SessionState& session, StagingRing& ring,
                             const TransferTarget& target, char* data);
+
+// For few bytes, which one slot takes. Returns when `data` may be used again;
+// TakeFailure tells what fails afterwards. False: no slot is free.
+absl::StatusOr<bool> StageUpload(SessionState& session, StagingRing& ring,
+                                 const TransferTarget& target,
+                                 const char* data);
+// For few bytes: returns when they are there. Waits as CommandQueue::Call does.
+// False: no slot is free.
+absl::StatusOr<bool> StageDownload(SessionState& session, StagingRing& ring,
+                                   const TransferTarget& target, char* data);
 
 }  // namespace holdfast
 

@@ -54,6 +54,30 @@ std::optional<StagingRing::Slot> StagingRing::TryAcquire() {
   return slot;
 }
 
+std::optional<StagingRing::Slot> StagingRing::TryAcquireToKeep() {
+  GiveBackDone();
+  {
+    absl::MutexLock lock(&mutex_);
+    if (kept_.size() >= kMaxKept) return std::nullopt;
+  }
+  return TryAcquire();
+}
+
+void StagingRing::Keep(Slot slot, PendingResult result) {
+  absl::MutexLock lock(&mutex_);
+  kept_.push_back({std::move(slot), std::move(result)});
+}
+
+// A slot that ends takes the lock.
+void StagingRing::GiveBackDone() {
+  std::vector<Kept> done;
+  absl::MutexLock lock(&mutex_);
+  while (!kept_.empty() && kept_.front().result.IsDone()) {
+    done.push_back(std::move(kept_.front()));
+    kept_.pop_front();
+  }
+}
+
 void StagingRing::GiveBack(ArenaSpan span) {
   absl::MutexLock lock(&mutex_);
   free_.push_back(std::move(span));

@@ -2,7 +2,9 @@
 #ifndef HOLDFAST_CLIENT_CPP_TRANSFER_STAGING_RING_H_
 #define HOLDFAST_CLIENT_CPP_TRANSFER_STAGING_RING_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "client/cpp/submission/command_queue.h"
 #include "client/cpp/transfer/arena.h"
 
 namespace holdfast {
@@ -18,14 +21,15 @@ namespace holdfast {
 // Slots of an arena, through which bytes of ordinary memory pass on their way
 // to and from a device. Thread-safe.
 //
-// Made for a session when the first large copy of ordinary memory needs it. A
-// copy acquires a slot, fills it, submits the command that copies from it, and
-// gives it back when that is done.
+// Made for a session when the first large copy of ordinary memory needs it, or
+// after many small ones. A copy acquires a slot, fills it, submits the command
+// that copies from it, and gives it back when that is done.
 class StagingRing {
  public:
   // 2 MiB each, 32 MiB together, of the session's arenas.
   static constexpr uint64_t kSlotBytes = uint64_t{2} << 20;
   static constexpr int kSlots = 16;
+  static constexpr size_t kMaxKept = kSlots / 2;
 
   // Gives itself back; no copy may be using it any more then. Move-only.
   // REQUIRES: it does not outlive the ring.
@@ -65,16 +69,29 @@ class StagingRing {
   Slot Acquire();
   // nullopt rather than waiting.
   std::optional<Slot> TryAcquire();
+  // The same for a slot that may be kept: half of them at most, so that copies
+  // that wait for a slot get one.
+  std::optional<Slot> TryAcquireToKeep();
+  // Gives such a slot back when the command that uses it is done.
+  void Keep(Slot slot, PendingResult result);
 
  private:
+  struct Kept {
+    Slot slot;
+    PendingResult result;
+  };
+
   StagingRing() = default;
   // Fails as Arena::Create.
   static absl::StatusOr<std::shared_ptr<StagingRing>> Create(
       std::shared_ptr<SessionState> session);
   void GiveBack(ArenaSpan span);
+  // Gives back the oldest that are kept, as far as their commands are done.
+  void GiveBackDone();
 
   absl::Mutex mutex_;
   std::vector<ArenaSpan> free_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Kept> kept_ ABSL_GUARDED_BY(mutex_);  // oldest first
 };
 
 }  // namespace holdfast

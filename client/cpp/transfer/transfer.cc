@@ -56,7 +56,7 @@ absl::Status WriteInline(SessionState& session, const TransferTarget& target,
             writer.Write(v1::fields::WriteBuffer::kStream, target.stream);
             writer.Write(v1::fields::WriteBuffer::kBuffer, target.buffer);
             writer.Write(v1::fields::WriteBuffer::kOffset, target.offset + at);
-            writer.Write(v1::fields::WriteBuffer::kData, data + at, size);
+            writer.WriteLast(v1::fields::WriteBuffer::kData, {data + at, size});
           });
         })
         .status();
@@ -106,7 +106,8 @@ absl::Status ReadInline(SessionState& session, const TransferTarget& target,
   HOLDFAST_RETURN_IF_ERROR(ForEachPart(
       session, target, [&](uint64_t at, uint64_t size) -> absl::Status {
         if (next == others.size()) return TakePart(last, size, data + at);
-        HOLDFAST_ASSIGN_OR_RETURN(const v1::Result part, others[next++].Wait());
+        HOLDFAST_ASSIGN_OR_RETURN(const v1::Result part,
+                                  std::move(others[next++]).Wait());
         return TakePart(part, size, data + at);
       }));
   return session.queue.TakeFailure();
@@ -166,10 +167,17 @@ absl::Status DownloadLarge(SessionState& session, const TransferTarget& target,
   return session.queue.TakeFailure();
 }
 
-// Makes the ring if so much is copied that the time for it is soon made up for.
-std::shared_ptr<StagingRing> RingFor(SessionState& session, uint64_t size) {
-  constexpr uint64_t kLarge = 1 << 20;
-  return StagingRing::Of(session, size >= kLarge);
+// Fewer bytes are there sooner with their command, or its result.
+constexpr uint64_t kLeastStagedIn = 32 << 10, kLeastStagedOut = 4096;
+
+// Makes the ring if so much is copied, at once or in all, that the time for it
+// is soon made up for.
+std::shared_ptr<StagingRing> RingFor(SessionState& session, uint64_t size,
+                                     uint64_t least) {
+  constexpr uint64_t kLarge = 1 << 20, kManySmall = 8 << 20;
+  if (size < least) return nullptr;
+  const uint64_t copied = session.copied += size;
+  return StagingRing::Of(session, size >= kLarge || copied >= kManySmall);
 }
 
 bool FitsInline(const SessionState& session, uint64_t size,
@@ -183,12 +191,15 @@ absl::Status UploadBytes(SessionState& session, const TransferTarget& target,
                          const void* data) {
   if (target.size == 0) return absl::OkStatus();
   const char* const bytes = static_cast<const char*>(data);
+  const auto ring = RingFor(session, target.size, kLeastStagedIn);
   if (FitsInline(session, target.size)) {
+    if (ring != nullptr) {
+      const auto staged = StageUpload(session, *ring, target, bytes);
+      if (!staged.ok() || *staged) return staged.status();
+    }
     return WriteInline(session, target, bytes);
   }
-  if (const auto ring = RingFor(session, target.size)) {
-    return StagedUpload(session, *ring, target, bytes);
-  }
+  if (ring != nullptr) return StagedUpload(session, *ring, target, bytes);
   if (FitsInline(session, target.size, kMaxInlineParts)) {
     return WriteInline(session, target, bytes);
   }
@@ -199,10 +210,16 @@ absl::Status DownloadBytes(SessionState& session, const TransferTarget& target,
                            void* data) {
   if (target.size == 0) return absl::OkStatus();
   char* const bytes = static_cast<char*>(data);
+  const auto ring = RingFor(session, target.size, kLeastStagedOut);
   if (FitsInline(session, target.size)) {
+    if (ring != nullptr) {
+      const auto staged = StageDownload(session, *ring, target, bytes);
+      if (!staged.ok()) return staged.status();
+      if (*staged) return session.queue.TakeFailure();
+    }
     return ReadInline(session, target, bytes);
   }
-  if (const auto ring = RingFor(session, target.size)) {
+  if (ring != nullptr) {
     HOLDFAST_RETURN_IF_ERROR(StagedDownload(session, *ring, target, bytes));
     return session.queue.TakeFailure();
   }

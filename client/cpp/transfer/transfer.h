@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes between ordinary memory and a buffer: inline in a command up to
-// SessionLimits.max_inline_bytes, above that by TransferService.
+// Bytes between ordinary memory and a buffer: through memory that is shared
+// with the executor (staged_copy.h), in commands and their results, or by
+// TransferService (transfer_stream.h). README.md says which when.
 #ifndef HOLDFAST_CLIENT_CPP_TRANSFER_TRANSFER_H_
 #define HOLDFAST_CLIENT_CPP_TRANSFER_TRANSFER_H_
 

@@ -42,14 +42,12 @@ absl::Status CopyBytes(const CommandContext& context, const Copy& command,
       command.staged() ? v1::COPY_PATH_STAGED : v1::COPY_PATH_ARENA;
   resources.copies().Add(path, size);
   if (!command.report()) return absl::OkStatus();
-  HOLDFAST_ASSIGN_OR_RETURN(auto mark, resources.stream_work().Mark(*stream));
   v1::Result result;
   result.mutable_copy()->set_path(path);
   result.mutable_copy()->set_size(size);
-  resources.watcher().Watch(
-      {std::move(mark)},
-      [result = std::move(result), reply = context.ReplyLater()](
-          const absl::Status& status) { reply(status, result); });
+  context.WatchWork(*stream,
+                    [result = std::move(result), reply = context.ReplyLater()](
+                        const absl::Status& status) { reply(status, result); });
   return absl::OkStatus();
 }
 

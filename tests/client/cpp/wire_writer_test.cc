@@ -75,6 +75,28 @@ TEST(WireWriterTest, LengthsOfMessagesMayGrowTheirPlace) {
   }
 }
 
+TEST(WireWriterTest, LastBytesCountInTheLengthsOfAllMessagesThatTheyAreIn) {
+  for (const size_t size :
+       {0, 1, 100, 121, 122, 123, 127, 128, 16376, 16384, 65536, 2'100'000}) {
+    const std::string data(size, 'x');
+    WireWriter writer(8);
+    for (uint64_t buffer : {1, 2}) {
+      writer.Message(v1::fields::CommandBatch::kCommands, [&] {
+        writer.Message(v1::fields::Command::kWriteBuffer, [&] {
+          writer.Write(v1::fields::WriteBuffer::kBuffer, buffer);
+          writer.WriteLast(v1::fields::WriteBuffer::kData, data);
+        });
+      });
+    }
+    const auto batch = Parse<v1::CommandBatch>(writer);
+    ASSERT_EQ(batch.commands_size(), 2) << size;
+    for (int i : {0, 1}) {
+      EXPECT_EQ(batch.commands(i).write_buffer().buffer(), i + 1u) << size;
+      EXPECT_EQ(batch.commands(i).write_buffer().data(), data) << size;
+    }
+  }
+}
+
 // Some command, as an object and as it is written field by field.
 void MakeRandom(std::mt19937_64& random, v1::CommandBatch* batch,
                 WireWriter& writer) {
