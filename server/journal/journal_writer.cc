@@ -200,7 +200,7 @@ void JournalWriter::Begin(uint64_t sequence, uint32_t field, uint64_t stream,
   slot.stream = stream;
   slot.field = field;
   const size_t size = std::min(name.size(), LastCommand::kNameBytes);
-  std::memcpy(slot.name, name.data(), size);
+  std::copy_n(name.data(), size, slot.name);
   if (size < LastCommand::kNameBytes) slot.name[size] = 0;
   Store(h.commands, count + 1);
   Store(h.begun, sequence);
