@@ -4,7 +4,7 @@
 #
 # Nearly all of clang-tidy's time goes to the headers that a file includes. So twenty files that lie near each
 # other are put into one, and headers read once for all. Two of them may define the same name, each for itself: one
-# that does not compile with the others is read alone.
+# that does not compile with the others is read later, with its like.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 bazel build --noshow_progress //proto/... //tests/bench/software:kernels_text
@@ -58,25 +58,33 @@ by_file() {
 
 # clang-tidy over the files as one. Prints what it finds; also a crash, or a file that is not there, is a failure.
 lint() {
-  local group output checks="" alone half failed=0
-  group=$(mktemp --suffix=.cc -p "$work")
-  as_one "$@" >"$group" || return
+  local files=("$@") later=() kept=() checks="" group output alone half failed=0
   if [[ $1 == tests/* ]]; then checks=$for_tests; fi
-  # shellcheck disable=SC2086
-  if output=$(clang-tidy --quiet --config-file=.clang-tidy $checks "$group" -- $flags 2>&1); then return; fi
-  output=$({ grep -E '(warning|error):' <<<"$output" || echo "$output"; } | by_file "$group")
-  if [ $# -eq 1 ] || ! grep -q clang-diagnostic-error <<<"$output"; then
-    echo "$output"
-    return 1
-  fi
-  # One that does not go with the others is read alone; if no one is named, each half.
-  alone=$(sed -nE 's/^([^:]+):.*clang-diagnostic-error.*/\1/p' <<<"$output" | head -n 1)
-  local rest=()
-  for file in "$@"; do [ "$file" = "$alone" ] || rest+=("$file"); done
-  half=$(($# / 2))
-  if [ ${#rest[@]} -eq $# ]; then rest=("${@:1:half}"); set -- "${@:half+1}"; else set -- "$alone"; fi
-  lint "${rest[@]}" || failed=1
-  lint "$@" || failed=1
+  while true; do
+    group=$(mktemp --suffix=.cc -p "$work")
+    as_one "${files[@]}" >"$group" || return
+    # shellcheck disable=SC2086
+    if output=$(clang-tidy --quiet --config-file=.clang-tidy $checks "$group" -- $flags 2>&1); then break; fi
+    output=$({ grep -E '(warning|error):' <<<"$output" || echo "$output"; } | by_file "$group")
+    if [ ${#files[@]} -eq 1 ] || ! grep -q clang-diagnostic-error <<<"$output"; then
+      echo "$output"
+      failed=1
+      break
+    fi
+    # One that does not go with the others is read later; if no one is named, half of them.
+    alone=$(sed -nE 's/^([^:]+):.*clang-diagnostic-error.*/\1/p' <<<"$output" | head -n 1)
+    kept=()
+    for file in "${files[@]}"; do [ "$file" = "$alone" ] || kept+=("$file"); done
+    half=$((${#files[@]} / 2))
+    if [ ${#kept[@]} -lt ${#files[@]} ]; then
+      later+=("$alone")
+      files=("${kept[@]}")
+    else
+      later+=("${files[@]:half}")
+      files=("${files[@]:0:half}")
+    fi
+  done
+  [ ${#later[@]} -eq 0 ] || lint "${later[@]}" || failed=1
   return "$failed"
 }
 export -f lint as_one by_file
