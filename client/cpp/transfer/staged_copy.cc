@@ -204,9 +204,9 @@ absl::Status StagedDownload(SessionState& session, StagingRing& ring,
   return Copy(ring, target, out);
 }
 
-absl::StatusOr<bool> StageUpload(SessionState& session, StagingRing& ring,
-                                 const TransferTarget& target,
-                                 const char* data) {
+absl::StatusOr<bool> UploadThroughSlot(SessionState& session, StagingRing& ring,
+                                       const TransferTarget& target,
+                                       const char* data) {
   std::optional<Slot> slot = ring.TryAcquireToKeep();
   if (!slot.has_value()) return false;
   std::memcpy(slot->data(), data, target.size);
@@ -220,8 +220,10 @@ absl::StatusOr<bool> StageUpload(SessionState& session, StagingRing& ring,
 }
 
 // A copy that is not waited for to its end keeps its slot until then.
-absl::StatusOr<bool> StageDownload(SessionState& session, StagingRing& ring,
-                                   const TransferTarget& target, char* data) {
+absl::StatusOr<bool> DownloadThroughSlot(SessionState& session,
+                                         StagingRing& ring,
+                                         const TransferTarget& target,
+                                         char* data) {
   std::optional<Slot> slot = ring.TryAcquireToKeep();
   if (!slot.has_value()) return false;
   HOLDFAST_ASSIGN_OR_RETURN(PendingResult result,

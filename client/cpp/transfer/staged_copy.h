@@ -22,13 +22,15 @@ absl::Status StagedDownload(SessionState& session, StagingRing& ring,
 
 // For few bytes, which one slot takes. Returns when `data` may be used again;
 // TakeFailure tells what fails afterwards. False: no slot is free.
-absl::StatusOr<bool> StageUpload(SessionState& session, StagingRing& ring,
-                                 const TransferTarget& target,
-                                 const char* data);
+absl::StatusOr<bool> UploadThroughSlot(SessionState& session, StagingRing& ring,
+                                       const TransferTarget& target,
+                                       const char* data);
 // For few bytes: returns when they are there. Waits as CommandQueue::Call does.
 // False: no slot is free.
-absl::StatusOr<bool> StageDownload(SessionState& session, StagingRing& ring,
-                                   const TransferTarget& target, char* data);
+absl::StatusOr<bool> DownloadThroughSlot(SessionState& session,
+                                         StagingRing& ring,
+                                         const TransferTarget& target,
+                                         char* data);
 
 }  // namespace holdfast
 

@@ -194,7 +194,7 @@ absl::Status UploadBytes(SessionState& session, const TransferTarget& target,
   const auto ring = RingFor(session, target.size, kLeastStagedIn);
   if (FitsInline(session, target.size)) {
     if (ring != nullptr) {
-      const auto staged = StageUpload(session, *ring, target, bytes);
+      const auto staged = UploadThroughSlot(session, *ring, target, bytes);
       if (!staged.ok() || *staged) return staged.status();
     }
     return WriteInline(session, target, bytes);
@@ -213,7 +213,7 @@ absl::Status DownloadBytes(SessionState& session, const TransferTarget& target,
   const auto ring = RingFor(session, target.size, kLeastStagedOut);
   if (FitsInline(session, target.size)) {
     if (ring != nullptr) {
-      const auto staged = StageDownload(session, *ring, target, bytes);
+      const auto staged = DownloadThroughSlot(session, *ring, target, bytes);
       if (!staged.ok()) return staged.status();
       if (*staged) return session.queue.TakeFailure();
     }
