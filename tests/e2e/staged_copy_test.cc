@@ -139,6 +139,32 @@ TEST_F(StagedCopyTest, SmallOnesInWaitForNoDevice) {
   }
 }
 
+// However many threads copy little memory to a stream that stands still.
+TEST_F(StagedCopyTest, SmallOnesLeaveSlotsToLargeOnes) {
+  const auto session = Open();
+  const Stream stream = *session->device(0).CreateStream();
+  const Stream other = *session->device(0).CreateStream();
+  const Buffer buffer = *session->device(0).Allocate(2 * kMiB, stream);
+  const Semaphore gate = *session->device(0).CreateSemaphore();
+  const std::vector<uint8_t> bytes(2 * kMiB, 9);
+  ASSERT_TRUE(buffer.Upload(bytes, stream).ok());
+  ASSERT_TRUE(stream.Synchronize().ok());
+  ASSERT_TRUE(gate.Wait(1, stream).ok());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 24; ++i) {
+    threads.emplace_back([&] {
+      for (int j = 0; j < 4; ++j) {
+        EXPECT_TRUE(buffer.Upload(bytes.data(), kSmall, stream).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const Buffer others = *session->device(0).Allocate(2 * kMiB, other);
+  EXPECT_TRUE(others.Upload(bytes, other).ok());
+  ASSERT_TRUE(gate.Signal(1).ok());
+  EXPECT_TRUE(stream.Synchronize().ok());
+}
+
 TEST_F(StagedCopyTest, AFailureOfASmallOneIsToldByTheNextWait) {
   const auto session = Open();
   const Stream stream = *session->device(0).CreateStream();

@@ -35,32 +35,33 @@ absl::StatusOr<std::shared_ptr<StagingRing>> StagingRing::Create(
   return ring;
 }
 
+StagingRing::Slot StagingRing::Take(bool may_be_kept) {
+  Slot slot(this, std::move(free_.back()), may_be_kept);
+  free_.pop_back();
+  if (may_be_kept) ++keepable_;
+  return slot;
+}
+
 StagingRing::Slot StagingRing::Acquire() {
   absl::MutexLock lock(&mutex_);
   const auto available = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !free_.empty();
   };
   mutex_.Await(absl::Condition(&available));
-  Slot slot(this, std::move(free_.back()));
-  free_.pop_back();
-  return slot;
+  return Take(/*may_be_kept=*/false);
 }
 
 std::optional<StagingRing::Slot> StagingRing::TryAcquire() {
   absl::MutexLock lock(&mutex_);
   if (free_.empty()) return std::nullopt;
-  Slot slot(this, std::move(free_.back()));
-  free_.pop_back();
-  return slot;
+  return Take(/*may_be_kept=*/false);
 }
 
 std::optional<StagingRing::Slot> StagingRing::TryAcquireToKeep() {
   GiveBackDone();
-  {
-    absl::MutexLock lock(&mutex_);
-    if (kept_.size() >= kMaxKept) return std::nullopt;
-  }
-  return TryAcquire();
+  absl::MutexLock lock(&mutex_);
+  if (free_.empty() || keepable_ == kMaxKept) return std::nullopt;
+  return Take(/*may_be_kept=*/true);
 }
 
 void StagingRing::Keep(Slot slot, PendingResult result) {
@@ -78,8 +79,9 @@ void StagingRing::GiveBackDone() {
   }
 }
 
-void StagingRing::GiveBack(ArenaSpan span) {
+void StagingRing::GiveBack(ArenaSpan span, bool may_be_kept) {
   absl::MutexLock lock(&mutex_);
+  if (may_be_kept) --keepable_;
   free_.push_back(std::move(span));
 }
 

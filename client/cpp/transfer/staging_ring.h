@@ -37,10 +37,11 @@ class StagingRing {
    public:
     Slot(Slot&& other) noexcept
         : ring_(std::exchange(other.ring_, nullptr)),
-          span_(std::move(other.span_)) {}
+          span_(std::move(other.span_)),
+          may_be_kept_(other.may_be_kept_) {}
     Slot& operator=(Slot&&) = delete;
     ~Slot() {
-      if (ring_ != nullptr) ring_->GiveBack(std::move(span_));
+      if (ring_ != nullptr) ring_->GiveBack(std::move(span_), may_be_kept_);
     }
 
     // Writable memory of kSlotBytes bytes, with what was there before.
@@ -51,11 +52,12 @@ class StagingRing {
 
    private:
     friend class StagingRing;
-    Slot(StagingRing* ring, ArenaSpan span)
-        : ring_(ring), span_(std::move(span)) {}
+    Slot(StagingRing* ring, ArenaSpan span, bool may_be_kept)
+        : ring_(ring), span_(std::move(span)), may_be_kept_(may_be_kept) {}
 
     StagingRing* ring_;
     ArenaSpan span_;
+    bool may_be_kept_;
   };
 
   // The session's ring. nullptr: there is none yet, and `make` is false; or no
@@ -85,12 +87,16 @@ class StagingRing {
   // Fails as Arena::Create.
   static absl::StatusOr<std::shared_ptr<StagingRing>> Create(
       std::shared_ptr<SessionState> session);
-  void GiveBack(ArenaSpan span);
+  // REQUIRES: one is free.
+  Slot Take(bool may_be_kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void GiveBack(ArenaSpan span, bool may_be_kept);
   // Gives back the oldest that are kept, as far as their commands are done.
   void GiveBackDone();
 
   absl::Mutex mutex_;
   std::vector<ArenaSpan> free_ ABSL_GUARDED_BY(mutex_);
+  size_t keepable_ ABSL_GUARDED_BY(mutex_) =
+      0;  // slots in use that may be kept
   std::deque<Kept> kept_ ABSL_GUARDED_BY(mutex_);  // oldest first
 };
 
