@@ -30,8 +30,8 @@ class StagingRing;
 // Session makes it when it opens and takes it down in its destructor;
 // everything of the session finds its queue and its handles here.
 struct SessionState : public std::enable_shared_from_this<SessionState> {
-  // `stream` leads to the executor; `connect` makes channels for copies of many
-  // bytes.
+  // `stream` leads to the executor; `connect` makes channels for calls of
+  // TransferService.
   SessionState(v1::SessionLimits limits,
                std::shared_ptr<grpc::ChannelInterface> channel,
                ExecuteStream::Options stream, CommandQueue::Options options,

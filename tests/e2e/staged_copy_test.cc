@@ -34,6 +34,22 @@ std::vector<uint8_t> Pattern(uint64_t size, uint32_t seed) {
   return bytes;
 }
 
+// A stream that stands still until the gate has 1, and a buffer of nines. The
+// session has its ring.
+struct Standstill {
+  explicit Standstill(Session& session)
+      : stream(*session.device(0).CreateStream()),
+        buffer(*session.device(0).Allocate(2 * kMiB, stream)),
+        gate(*session.device(0).CreateSemaphore()) {
+    EXPECT_TRUE(buffer.Upload(std::vector<uint8_t>(2 * kMiB, 9), stream).ok());
+    EXPECT_TRUE(gate.Wait(1, stream).ok());
+  }
+
+  Stream stream;
+  Buffer buffer;
+  Semaphore gate;
+};
+
 class StagedCopyTest : public ::testing::Test {
  protected:
   static std::unique_ptr<Session> Open(const std::string& address) {
@@ -117,21 +133,19 @@ TEST_F(StagedCopyTest, ManySmallOnesMakeTheRing) {
   EXPECT_GT(Bytes(*session, v1::COPY_PATH_STAGED), 7 * kMiB);
 }
 
-// The bytes are taken when the call returns, though a kernel is in the way of
-// the copy, and however many there are.
+// The bytes are taken when the call returns, though the stream stands still,
+// and however many there are.
 TEST_F(StagedCopyTest, SmallOnesInWaitForNoDevice) {
   const auto session = Open();
-  const Stream stream = *session->device(0).CreateStream();
-  const Buffer buffer = *session->device(0).Allocate(2 * kMiB, stream);
-  const Semaphore gate = *session->device(0).CreateSemaphore();
-  std::vector<uint8_t> bytes(2 * kMiB, 9);
-  ASSERT_TRUE(buffer.Upload(bytes, stream).ok());
-  ASSERT_TRUE(gate.Wait(1, stream).ok());
+  const Standstill still(*session);
+  const Stream& stream = still.stream;
+  const Buffer& buffer = still.buffer;
+  std::vector<uint8_t> bytes(2 * kMiB);
   for (uint8_t i = 0; i < 32; ++i) {
     std::memset(bytes.data(), i, kSmall);
     ASSERT_TRUE(buffer.Upload(bytes.data(), kSmall, stream, i * kSmall).ok());
   }
-  ASSERT_TRUE(gate.Signal(1).ok());
+  ASSERT_TRUE(still.gate.Signal(1).ok());
   ASSERT_TRUE(buffer.Download(bytes, stream).ok());
   for (uint8_t i = 0; i < 32; ++i) {
     const uint8_t* const begin = &bytes[i * kSmall];
@@ -142,14 +156,11 @@ TEST_F(StagedCopyTest, SmallOnesInWaitForNoDevice) {
 // However many threads copy little memory to a stream that stands still.
 TEST_F(StagedCopyTest, SmallOnesLeaveSlotsToLargeOnes) {
   const auto session = Open();
-  const Stream stream = *session->device(0).CreateStream();
+  const Standstill still(*session);
+  const Stream& stream = still.stream;
+  const Buffer& buffer = still.buffer;
   const Stream other = *session->device(0).CreateStream();
-  const Buffer buffer = *session->device(0).Allocate(2 * kMiB, stream);
-  const Semaphore gate = *session->device(0).CreateSemaphore();
   const std::vector<uint8_t> bytes(2 * kMiB, 9);
-  ASSERT_TRUE(buffer.Upload(bytes, stream).ok());
-  ASSERT_TRUE(stream.Synchronize().ok());
-  ASSERT_TRUE(gate.Wait(1, stream).ok());
   std::vector<std::thread> threads;
   for (int i = 0; i < 24; ++i) {
     threads.emplace_back([&] {
@@ -161,7 +172,7 @@ TEST_F(StagedCopyTest, SmallOnesLeaveSlotsToLargeOnes) {
   for (std::thread& thread : threads) thread.join();
   const Buffer others = *session->device(0).Allocate(2 * kMiB, other);
   EXPECT_TRUE(others.Upload(bytes, other).ok());
-  ASSERT_TRUE(gate.Signal(1).ok());
+  ASSERT_TRUE(still.gate.Signal(1).ok());
   EXPECT_TRUE(stream.Synchronize().ok());
 }
 
@@ -185,12 +196,10 @@ TEST_F(StagedCopyTest, AFailureOfASmallOneIsToldByTheNextWait) {
 // Its slot is not used again before the device has written to it.
 TEST_F(StagedCopyTest, AnInterruptedSmallOneDisturbsNoOther) {
   const auto session = Open();
-  const Stream stream = *session->device(0).CreateStream();
-  const Buffer buffer = *session->device(0).Allocate(2 * kMiB, stream);
-  const Semaphore gate = *session->device(0).CreateSemaphore();
-  std::vector<uint8_t> bytes(2 * kMiB, 9);
-  ASSERT_TRUE(buffer.Upload(bytes, stream).ok());
-  ASSERT_TRUE(gate.Wait(1, stream).ok());
+  const Standstill still(*session);
+  const Stream& stream = still.stream;
+  const Buffer& buffer = still.buffer;
+  std::vector<uint8_t> bytes(2 * kMiB);
   SetWaitHook([] { return false; });
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(buffer.Download(bytes.data(), kSmall, stream).code(),
@@ -203,7 +212,7 @@ TEST_F(StagedCopyTest, AnInterruptedSmallOneDisturbsNoOther) {
   ASSERT_TRUE(others.Upload(sent, other).ok());
   ASSERT_TRUE(others.Download(back, other).ok());
   EXPECT_TRUE(back == sent);
-  ASSERT_TRUE(gate.Signal(1).ok());
+  ASSERT_TRUE(still.gate.Signal(1).ok());
   ASSERT_TRUE(buffer.Download(back.data(), kSmall, stream).ok());
   EXPECT_TRUE(back == std::vector<uint8_t>(kSmall, 9));
 }

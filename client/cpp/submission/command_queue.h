@@ -145,8 +145,9 @@ class CommandQueue {
   // For one whose result only says that it is done: as if it had none, its
   // failure is what TakeFailure tells.
   absl::StatusOr<PendingResult> SubmitUntilDone(Encode encode);
-  // Waits, with the thread's hook (wait_hook.h): CANCELLED if that gave up, in
-  // which case the result is not there.
+  // Takes a result that was submitted for, once it has come. Waits with the
+  // thread's hook (wait_hook.h): CANCELLED if that gave up, and the result may
+  // still come. REQUIRES: nobody else waits for it.
   absl::StatusOr<v1::Result> Await(PendingResult& result);
   absl::StatusOr<v1::Result> Call(Encode encode);
   absl::StatusOr<v1::Result> Call(Fill fill);
