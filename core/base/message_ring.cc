@@ -197,14 +197,15 @@ std::vector<std::string> RingWriter::Unread(size_t max_message_bytes) const {
 
 void RingReader::Await(absl::Duration limit) {
   // After a wait in vain another one is likely to be: it costs nothing.
-  if (!idle_ && SpinThenSleep([this] { return Ready() || closed_; })) return;
-  Sleep(limit);
+  if (idle_ || !SpinThenSleep([this] { return Due(); })) return Sleep(limit);
+  interrupted_ = false;
 }
 
 void RingReader::Sleep(absl::Duration limit) {
-  const auto ready = [this] { return Ready() || closed_; };
-  SleepUnless(ready, memory_.counts->reader_sleeps, limit);
-  idle_ = !ready();
+  const auto due = [this] { return Due(); };
+  SleepUnless(due, memory_.counts->reader_sleeps, limit);
+  idle_ = !due();
+  interrupted_ = false;
 }
 
 // In two pieces where the ring's end lies in between.
@@ -266,6 +267,11 @@ absl::StatusOr<std::optional<absl::string_view>> RingReader::Read() {
 std::unique_ptr<char[]> RingReader::Release() {
   message_size_ = 0;
   return std::move(message_);
+}
+
+void RingReader::Interrupt() {
+  interrupted_ = true;
+  Wake(memory_.counts->reader_sleeps);
 }
 
 void RingReader::Close() {

@@ -115,9 +115,9 @@ class RingReader {
            read_.load(std::memory_order_relaxed);
   }
 
-  // Waits until Ready or closed, for so long at most: looks for a moment before
-  // it sleeps, unless the last wait was in vain. One thread at a time, and
-  // while others read.
+  // Waits until Ready, closed or interrupted, for so long at most: looks for a
+  // moment before it sleeps, unless the last wait was in vain. One thread at a
+  // time, and while others read.
   void Await(absl::Duration limit);
   // As Await, without looking first: the writer has to wake this thread.
   void Sleep(absl::Duration limit);
@@ -135,12 +135,18 @@ class RingReader {
   // Has a part of a message been taken out, whose rest is to come? As Read.
   bool InMessage() const { return length_got_ != 0; }
 
+  // Ends this Await, or else the next one: the thread has something else to
+  // look at. Thread-safe.
+  void Interrupt();
+
   // Ends this Await and all later ones. Messages that are there may still be
   // read. Thread-safe.
   void Close();
   bool closed() const { return closed_; }
 
  private:
+  // Is there something for Await to end for?
+  bool Due() const { return Ready() || closed_ || interrupted_; }
   // Takes as many of `available` bytes as still fit into `size` after `got_`.
   void Take(char* bytes, size_t size, uint64_t* available);
   void Publish();
@@ -156,6 +162,7 @@ class RingReader {
   size_t message_size_ = 0;
   size_t message_got_ = 0;
   bool idle_ = false;  // nothing came in the last Sleep
+  std::atomic<bool> interrupted_{false};
   std::atomic<bool> closed_{false};
 };
 

@@ -24,23 +24,24 @@ RingMemory Ring(const FileMapping& mapping, size_t index) {
 
 }  // namespace
 
-absl::StatusOr<UniqueFd> RingPair::CreateMemory() {
-  return CreateFixedMemfd("holdfast-ring", kBytes);
+absl::StatusOr<UniqueFd> RingPair::CreateMemory(size_t bytes_behind) {
+  return CreateFixedMemfd("holdfast-ring", kBytes + bytes_behind);
 }
 
 // The memfd is sealed in its size, so that the other end cannot truncate it and
 // have an access to the mapping end this process (SIGBUS).
 absl::StatusOr<std::unique_ptr<RingPair>> RingPair::Map(
-    int memfd, End end, size_t max_message_bytes) {
-  if (!IsFixedMemfd(memfd, kBytes)) {
+    int memfd, End end, size_t max_message_bytes, size_t bytes_behind) {
+  const size_t size = kBytes + bytes_behind;
+  if (!IsFixedMemfd(memfd, size)) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "the descriptor is no pair of rings: not a memfd of ", kBytes,
+        "the descriptor is no pair of rings: not a memfd of ", size,
         " bytes that is sealed against shrinking, growing and more seals, but "
         "not writing"));
   }
   HOLDFAST_ASSIGN_OR_RETURN(
       FileMapping mapping,
-      FileMapping::Map(memfd, FileMapping::Access::kReadWrite, kBytes));
+      FileMapping::Map(memfd, FileMapping::Access::kReadWrite, size));
   const size_t mine = end == End::kClient ? 0 : 1;
   const RingMemory incoming = Ring(mapping, 1 - mine);
   const RingMemory outgoing = Ring(mapping, mine);
@@ -53,6 +54,10 @@ RingPair::RingPair(FileMapping mapping, RingMemory incoming,
     : mapping_(std::move(mapping)),
       reader_(incoming, max_message_bytes),
       writer_(outgoing) {}
+
+char* RingPair::behind() const {
+  return static_cast<char*>(mapping_.data()) + kBytes;
+}
 
 void RingPair::Close() {
   reader_.Close();

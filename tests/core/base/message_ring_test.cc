@@ -190,6 +190,19 @@ TEST_F(MessageRingTest, AwaitEndsWithoutAMessage) {
   EXPECT_FALSE(reader_.Ready());
 }
 
+TEST_F(MessageRingTest, AnInterruptEndsThisAwaitOrTheNextOne) {
+  std::thread other([this] {
+    absl::SleepFor(absl::Milliseconds(50));
+    reader_.Interrupt();
+  });
+  reader_.Await(absl::Minutes(1));
+  other.join();
+  reader_.Interrupt();
+  reader_.Await(absl::Minutes(1));
+  ASSERT_OK(writer_.Write("and goes on"));
+  EXPECT_EQ(Receive(), "and goes on");
+}
+
 TEST_F(MessageRingTest, AMessageThatDoesNotFitInNowIsNotTried) {
   ASSERT_OK_AND_ASSIGN(bool written,
                        writer_.TryWrite(std::string(kCapacity - 3, 'x')));

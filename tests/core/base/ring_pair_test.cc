@@ -53,6 +53,22 @@ TEST(RingPairTest, TheCountsAndBytesLieWhereTheProtocolSays) {
   EXPECT_EQ(bytes.substr(4096, 7), absl::string_view("\3\0\0\0abc", 7));
 }
 
+TEST(RingPairTest, BytesBehindTheRingsAreSharedIfBothEndsAgree) {
+  ASSERT_OK_AND_ASSIGN(const UniqueFd memory, RingPair::CreateMemory(8192));
+  ASSERT_OK_AND_ASSIGN(
+      const auto client,
+      RingPair::Map(memory.get(), RingPair::End::kClient, kMaxMessage, 8192));
+  ASSERT_OK_AND_ASSIGN(
+      const auto executor,
+      RingPair::Map(memory.get(), RingPair::End::kExecutor, kMaxMessage, 8192));
+  client->behind()[8191] = 'x';
+  EXPECT_EQ(executor->behind()[8191], 'x');
+  ASSERT_OK(client->writer().Write("commands"));
+  EXPECT_EQ(**executor->reader().Read(), "commands");
+  EXPECT_THAT(MapExecutorEnd(memory.get()),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "memfd"));
+}
+
 // A file that could shrink under the executor is never mapped.
 TEST(RingPairTest, MemoryThatCanShrinkIsRefused) {
   const auto memory = CreateMemfd("test", kBytes);
