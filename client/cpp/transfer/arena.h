@@ -60,6 +60,8 @@ class Arena : public std::enable_shared_from_this<Arena> {
   // Waits until copies can use the arena; what Create returns where it waits.
   // Any thread. The error of the executor, if it could not map the memory.
   absl::Status Ready() const;
+  // Would Ready not wait? Any thread.
+  bool IsDecided() const { return ready_.HasBeenNotified(); }
 
   // Bytes, in whole pages.
   uint64_t size() const { return mapping_.size(); }

@@ -6,13 +6,19 @@
 
 namespace holdfast {
 
-std::shared_ptr<StagingRing> StagingRing::Of(SessionState& session, bool make) {
-  absl::MutexLock lock(&session.staging_mutex);
-  if (!session.staging.has_value()) {
-    if (!make) return nullptr;
-    session.staging = Create(session.shared_from_this()).value_or(nullptr);
+std::shared_ptr<StagingRing> StagingRing::Of(SessionState& session, Make make) {
+  std::shared_ptr<StagingRing> ring;
+  {
+    absl::MutexLock lock(&session.staging_mutex);
+    if (!session.staging.has_value()) {
+      if (make == Make::kNot) return nullptr;
+      session.staging = Create(session.shared_from_this()).value_or(nullptr);
+    }
+    ring = *session.staging;
   }
-  return *session.staging;
+  if (ring == nullptr) return nullptr;
+  if (make != Make::kNow && !ring->arena_->IsDecided()) return nullptr;
+  return ring->arena_->Ready().ok() ? ring : nullptr;
 }
 
 void StagingRing::Close(SessionState& session) {
@@ -25,8 +31,9 @@ void StagingRing::Close(SessionState& session) {
 absl::StatusOr<std::shared_ptr<StagingRing>> StagingRing::Create(
     std::shared_ptr<SessionState> session) {
   HOLDFAST_ASSIGN_OR_RETURN(
-      const auto arena, Arena::Create(std::move(session), kSlots * kSlotBytes));
-  std::shared_ptr<StagingRing> ring(new StagingRing);
+      const auto arena, Arena::Create(std::move(session), kSlots * kSlotBytes,
+                                      {.in_background = true}));
+  std::shared_ptr<StagingRing> ring(new StagingRing(arena));
   absl::MutexLock lock(&ring->mutex_);
   for (int i = 0; i < kSlots; ++i) {
     HOLDFAST_ASSIGN_OR_RETURN(ArenaSpan span, arena->Allocate(kSlotBytes));

@@ -22,8 +22,9 @@ namespace holdfast {
 // to and from a device. Thread-safe.
 //
 // Made for a session when the first large copy of ordinary memory needs it, or
-// after many small ones. A copy acquires a slot, fills it, submits the command
-// that copies from it, and gives it back when that is done.
+// after many small ones, which do not wait for it. A copy acquires a slot,
+// fills it, submits the command that copies from it, and gives it back when
+// that is done.
 class StagingRing {
  public:
   // 2 MiB each, 32 MiB together, of the session's arenas.
@@ -60,9 +61,13 @@ class StagingRing {
     bool may_be_kept_;
   };
 
-  // The session's ring. nullptr: there is none yet, and `make` is false; or no
-  // memory can be shared with the executor, or no more of it.
-  static std::shared_ptr<StagingRing> Of(SessionState& session, bool make);
+  enum class Make { kNot, kInBackground, kNow };
+
+  // The session's ring. Waits only to make it now: some 20 ms on a GPU, and
+  // longer while the session's shared memory is used up but for some that is
+  // being freed. nullptr: there is none yet; or no memory can be shared with
+  // the executor, or no more of it.
+  static std::shared_ptr<StagingRing> Of(SessionState& session, Make make);
   // Gives up the session's ring, and makes no other.
   static void Close(SessionState& session);
 
@@ -83,8 +88,9 @@ class StagingRing {
     PendingResult result;
   };
 
-  StagingRing() = default;
-  // Fails as Arena::Create.
+  explicit StagingRing(std::shared_ptr<Arena> arena)
+      : arena_(std::move(arena)) {}
+  // Its arena is made in the background. Fails as Arena::Create.
   static absl::StatusOr<std::shared_ptr<StagingRing>> Create(
       std::shared_ptr<SessionState> session);
   // REQUIRES: one is free.
@@ -93,6 +99,7 @@ class StagingRing {
   // Gives back the oldest that are kept, as far as their commands are done.
   void GiveBackDone();
 
+  const std::shared_ptr<Arena> arena_;
   absl::Mutex mutex_;
   std::vector<ArenaSpan> free_ ABSL_GUARDED_BY(mutex_);
   size_t keepable_ ABSL_GUARDED_BY(mutex_) =

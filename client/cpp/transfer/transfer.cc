@@ -171,13 +171,16 @@ absl::Status DownloadLarge(SessionState& session, const TransferTarget& target,
 constexpr uint64_t kLeastStagedIn = 32 << 10, kLeastStagedOut = 4096;
 
 // Makes the ring if so much is copied, at once or in all, that the time for it
-// is soon made up for.
+// is soon made up for. Small copies do not wait for it.
 std::shared_ptr<StagingRing> RingFor(SessionState& session, uint64_t size,
                                      uint64_t least) {
   constexpr uint64_t kLarge = 1 << 20, kManySmall = 8 << 20;
+  using Make = StagingRing::Make;
   if (size < least) return nullptr;
   const uint64_t copied = session.copied += size;
-  return StagingRing::Of(session, size >= kLarge || copied >= kManySmall);
+  return StagingRing::Of(session, size >= kLarge         ? Make::kNow
+                                  : copied >= kManySmall ? Make::kInBackground
+                                                         : Make::kNot);
 }
 
 bool FitsInline(const SessionState& session, uint64_t size,
