@@ -333,6 +333,18 @@ absl::Status FaultToAskFor(Daemon& daemon, const std::string& id,
   return reason;
 }
 
+// The last command of the session that has arrived.
+absl::StatusOr<uint64_t> ReceivedThrough(
+    Daemon& daemon, const v1::OpenSessionResponse& session) {
+  grpc::ClientContext context;
+  context.AddMetadata(kSessionTokenKey.name,
+                      absl::BytesToHexString(session.token()));
+  v1::AttachSessionResponse response;
+  HOLDFAST_RETURN_IF_ERROR(daemon.Explain(daemon.stubs().sessions.AttachSession(
+      &context, v1::AttachSessionRequest(), &response)));
+  return response.received_through();
+}
+
 // Those of the protocol where the daemon says nothing.
 v1::SessionLimits WithDefaults(v1::SessionLimits limits) {
   const auto value = [](uint64_t given, uint64_t otherwise) {
@@ -395,9 +407,9 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Attach(
   // The executor may not have noticed yet that the client before has gone, and
   // takes commands of one at a time.
   const absl::Time deadline = absl::Now() + kLeaveTime;
+  uint64_t received = response.received_through();
   while (true) {
-    auto session =
-        Start(daemon, response.session(), own, response.received_through());
+    auto session = Start(daemon, response.session(), own, received);
     session->detachable_ = true;
     const absl::Status begun = session->SkipUsedHandles();
     if (begun.ok()) {
@@ -409,11 +421,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Attach(
     absl::SleepFor(kLeavePause);
     // Commands of the client before may have been on their way when their
     // number was told.
-    grpc::ClientContext again;
-    v1::AttachSessionResponse now;
-    if (daemon->stubs().sessions.AttachSession(&again, request, &now).ok()) {
-      response.Swap(&now);
-    }
+    received = ReceivedThrough(*daemon, response.session()).value_or(received);
   }
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Several clients at once, and what the end of one does to the others.
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -10,16 +13,24 @@
 #include <iterator>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/cpp/compile/program.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/session.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/commands.grpc.pb.h"
+#include "holdfast/v1/sessions.grpc.pb.h"
+#include "proto/metadata.h"
 #include "tests/e2e/daemon_process.h"
 
 namespace holdfast::e2e {
@@ -402,6 +413,59 @@ TEST_F(DetachTest, ASessionLivesOnWithoutAClientAndAnotherTakesItUp) {
   EXPECT_EQ((*last)->Buffers()->size(), 1u);
   EXPECT_EQ((*last)->Close(), absl::OkStatus());
   EXPECT_TRUE(absl::IsNotFound(Attach(id).status()));
+}
+
+// An executor takes commands of one client at a time, and may not have noticed
+// yet that the one before has gone.
+TEST_F(DetachTest, WhoAttachesWaitsForTheCommandsOfTheClientBefore) {
+  const std::string id = Leave({1, 2, 3});
+  const auto channel = grpc::CreateChannel(daemon_.address(),
+                                           grpc::InsecureChannelCredentials());
+  v1::AttachSessionRequest request;
+  request.set_session_id(id);
+  v1::AttachSessionResponse response;
+  ASSERT_TRUE(Eventually([&] {
+    grpc::ClientContext context;
+    return v1::SessionService::NewStub(channel)
+        ->AttachSession(&context, request, &response)
+        .ok();
+  }));
+  const std::string token = absl::BytesToHexString(response.session().token());
+  std::optional<grpc::ClientContext> before;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::CommandBatch, v1::ResultBatch>>
+      commands;
+  // It waits itself for the one that has left.
+  ASSERT_TRUE(Eventually([&] {
+    if (commands != nullptr) (void)commands->Finish();
+    before.emplace();
+    before->AddMetadata(kSessionTokenKey.name, token);
+    commands = v1::CommandService::NewStub(channel)->Execute(&*before);
+    v1::CommandBatch batch;
+    batch.set_first_sequence(1000);
+    batch.add_commands()->mutable_fence();
+    v1::ResultBatch results;
+    return commands->Write(batch) && commands->Read(&results);
+  }));
+  {
+    // It had a client, and has none.
+    grpc::ClientContext context;
+    context.AddMetadata(kSessionTokenKey.name, token);
+    const auto alive =
+        v1::SessionService::NewStub(channel)->KeepAlive(&context);
+    v1::KeepAliveResponse answer;
+    ASSERT_TRUE(alive->Write({}) && alive->Read(&answer));
+    context.TryCancel();
+    (void)alive->Finish();
+  }
+  std::thread leaves([&] {
+    absl::SleepFor(absl::Milliseconds(300));
+    before->TryCancel();
+  });
+  const auto session = Attach(id);
+  leaves.join();
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ(NumbersOf(**session), (std::vector<int>{1, 2, 3}));
+  (void)commands->Finish();
 }
 
 TEST_F(DetachTest, IsRefusedWhereItWasNotAskedForOrThereIsAClient) {

@@ -46,6 +46,12 @@ grpc::Status Ask(const Daemon& daemon, const std::string& token,
       ->Run(&context, nothing, &results);
 }
 
+// Does the session's executor answer? It refuses a number that was used before.
+bool Works(const grpc::Status& answer) {
+  return answer.ok() ||
+         answer.error_code() == grpc::StatusCode::INVALID_ARGUMENT;
+}
+
 }  // namespace
 
 absl::Status LostSession(const std::string& session_id,
@@ -70,7 +76,7 @@ absl::Status ExplainLoss(const Daemon& daemon, const std::string& session_id,
     const grpc::Status answer =
         Ask(daemon, token, std::min(deadline(), absl::Now() + kAnswerTime));
     // A session that still works lost its stream for the reason at hand.
-    if (answer.ok()) break;
+    if (Works(answer)) break;
     reason = daemon.Explain(answer);
     if (daemon.channel()->GetState(false) != GRPC_CHANNEL_READY &&
         restart.Get() == absl::ZeroDuration()) {
