@@ -270,11 +270,13 @@ TEST_F(SuspendTest, TheNextLaunchBringsBackEveryByte) {
   }
 }
 
+// The remote client keeps what it sent: a command may be on its way while the
+// session is suspended.
 TEST_F(SuspendTest, ALargeCopyBringsItBackToo) {
   for (const std::string& address :
        {Address(), "tcp:" + daemon_->tcp_address()}) {
     SCOPED_TRACE(address);
-    Client client({.address = address});
+    Client client({.address = address, .reconnect_grace = absl::Minutes(1)});
     const uint64_t size = uint64_t{3} << 20;
     const Buffer large =
         client.session().device(1).Allocate(size, client.on(1)).value();
