@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "proto/protocol_limits.h"
 
 namespace holdfast {
 namespace {
@@ -151,6 +152,36 @@ absl::StatusOr<ChunkData> ReadDownloadResponse(
   const auto response = Parse<v1::DownloadResponse>(*slices);
   if (!response.ok()) return response.status();
   return CopyOf(response->data());
+}
+
+absl::StatusOr<v1::TransferRange> ReadUploadHeader(
+    const grpc::ByteBuffer& message) {
+  auto part = ReadUploadRequest(message);
+  if (!part.ok()) return part.status();
+  auto* const range = absl::get_if<v1::TransferRange>(&*part);
+  if (range != nullptr) return std::move(*range);
+  return absl::InvalidArgumentError("an upload begins with its header");
+}
+
+absl::StatusOr<ChunkData> ReadUploadData(const grpc::ByteBuffer& message) {
+  auto part = ReadUploadRequest(message);
+  if (!part.ok()) return part.status();
+  auto* const data = absl::get_if<ChunkData>(&*part);
+  if (data == nullptr) {
+    return absl::InvalidArgumentError("an upload with a second header");
+  }
+  if (data->size() <= kMaxChunkBytes) return std::move(*data);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a message of ", data->size(), " bytes: at most ", kMaxChunkBytes));
+}
+
+absl::StatusOr<v1::TransferRange> ReadDownloadRequest(
+    const grpc::ByteBuffer& message) {
+  const absl::StatusOr<Slices> slices = SlicesOf(message);
+  if (!slices.ok()) return slices.status();
+  auto request = Parse<v1::DownloadRequest>(*slices);
+  if (!request.ok()) return request.status();
+  return std::move(*request->mutable_range());
 }
 
 grpc::ByteBuffer MakeUploadHeader(const v1::TransferRange& range) {

@@ -42,6 +42,15 @@ using UploadPart = absl::variant<absl::monostate, v1::TransferRange, ChunkData>;
 absl::StatusOr<UploadPart> ReadUploadRequest(const grpc::ByteBuffer& message);
 absl::StatusOr<ChunkData> ReadDownloadResponse(const grpc::ByteBuffer& message);
 
+// The messages of a transfer where they are due: the first, and those that come
+// after an upload's. INVALID_ARGUMENT: it is another, or more bytes than a
+// message may have.
+absl::StatusOr<v1::TransferRange> ReadUploadHeader(
+    const grpc::ByteBuffer& message);
+absl::StatusOr<ChunkData> ReadUploadData(const grpc::ByteBuffer& message);
+absl::StatusOr<v1::TransferRange> ReadDownloadRequest(
+    const grpc::ByteBuffer& message);
+
 // The same messages. `data` is what gRPC sends; its memory must not change
 // until gRPC has dropped the slice, which may be after the call's end.
 grpc::ByteBuffer MakeUploadHeader(const v1::TransferRange& range);

@@ -43,7 +43,6 @@
 #include "server/executor/transfer/transfer_service.h"
 #include "server/journal/journal_reader.h"
 #include "server/journal/journal_writer.h"
-#include "server/relay/shared_blocks.h"
 #include "server/rpc/accept_thread.h"
 #include "server/rpc/callback_thread.h"
 #include "server/rpc/connection_limits.h"
@@ -450,9 +449,6 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
                        .tenant = assign.tenant(),
                        .trace_id = assign.trace_id()});
   HOLDFAST_ASSIGN_OR_RETURN(
-      const std::shared_ptr<SharedBlocks> blocks,
-      SharedBlocks::Map(assigned.blocks.get(), SharedBlocks::End::kExecutor));
-  HOLDFAST_ASSIGN_OR_RETURN(
       const auto inbox, executor::FdReceiver::Serve(
                             std::move(assigned.descriptors), assign.token()));
   HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd counter_memory, CreateCounterPage());
@@ -485,7 +481,7 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
     serving = ServingWith(losses);
   }
   executor::CommandService commands(session, *inbox, kMaxMessageBytes);
-  executor::TransferService transfers(session, *inbox, blocks, stall_limit);
+  executor::TransferService transfers(session, *inbox, stall_limit);
   // A client is told at once: until the server has been built, its connection
   // waits in the socket, which listens already.
   link.SendServing(serving, counter_memory.get());

@@ -323,7 +323,6 @@ void SupervisorLink::Handle(internal::ToExecutor& message, UniqueFd fd) {
       return Keep(message.listening_socket(), std::move(fd));
     case internal::ToExecutor::kAssign:
       assignment_.message = std::move(*message.mutable_assign());
-      assignment_.blocks = std::move(fd);
       assigned_ = true;
       return;
     case internal::ToExecutor::kObject:

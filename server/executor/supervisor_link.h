@@ -66,7 +66,6 @@ class SupervisorLink {
   // descriptors.
   struct Assigned {
     internal::Assign message;
-    UniqueFd blocks;  // of SharedBlocks
     // Sockets that listen: for rpcs, and for descriptors of clients.
     UniqueFd calls;
     UniqueFd descriptors;

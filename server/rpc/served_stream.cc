@@ -8,9 +8,10 @@
 namespace holdfast {
 
 void ServedStream::Serve(CallThreads& threads,
-                         std::function<absl::Status()> serve) {
+                         std::function<absl::Status()> serve,
+                         const std::string& client) {
   const absl::Status running =
-      threads.Run(/*client=*/"", [this, serve = std::move(serve)]() mutable {
+      threads.Run(client, [this, serve = std::move(serve)]() mutable {
         const absl::Status status = serve();
         serve = nullptr;  // And what it holds.
         End(status);
@@ -19,11 +20,12 @@ void ServedStream::Serve(CallThreads& threads,
 }
 
 void ServedStream::ServeMessages(CallThreads& threads,
-                                 std::function<absl::Status()> serve) {
+                                 std::function<absl::Status()> serve,
+                                 const std::string& client) {
   {
     absl::MutexLock lock(&mutex_);
-    begin_ = [this, &threads, serve = std::move(serve)]() mutable {
-      Serve(threads, std::move(serve));
+    begin_ = [this, &threads, serve = std::move(serve), client]() mutable {
+      Serve(threads, std::move(serve), client);
     };
     watch_.emplace(*stall_guard_, context_);
   }
@@ -61,7 +63,8 @@ void ServedStream::ReadOn() {
 
 void ServedStream::ReadMore() {
   if (reading_ || no_more_ || end_.has_value()) return;
-  if (waiting_.size() == kMaxAhead || waiting_bytes_ >= kMaxAheadBytes) return;
+  if (waiting_.size() == kMaxAhead || waiting_bytes_ >= max_ahead_bytes_)
+    return;
   reading_ = true;
   StartRead(&incoming_);
 }
@@ -79,9 +82,15 @@ void ServedStream::OnReadDone(bool ok) {
       waiting_.emplace_back().Swap(&incoming_);
     }
     readable_ = true;
+    if (tell_ != nullptr) tell_();
     ReadMore();
   }
   if (begin != nullptr) begin();
+}
+
+void ServedStream::TellReadable(std::function<void()> tell) {
+  absl::MutexLock lock(&mutex_);
+  tell_ = std::move(tell);
 }
 
 bool ServedStream::Read(grpc::ByteBuffer* message) {

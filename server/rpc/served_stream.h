@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -41,15 +42,21 @@ class ServedStream
   // `stall_guard`, which must outlive the call, gives up a client that does not
   // send what Read waits for, or does not take what it is sent. Null: a client
   // may take for ever.
-  ServedStream(grpc::CallbackServerContext& context, StallGuard* stall_guard)
-      : context_(context), stall_guard_(stall_guard) {}
+  ServedStream(grpc::CallbackServerContext& context, StallGuard* stall_guard,
+               size_t max_ahead_bytes = kMaxAheadBytes)
+      : context_(context),
+        stall_guard_(stall_guard),
+        max_ahead_bytes_(max_ahead_bytes) {}
 
-  // Has `serve` run in one of `threads`, and ends the call with what it
-  // returns. RESOURCE_EXHAUSTED is the call's end where there is no thread.
-  void Serve(CallThreads& threads, std::function<absl::Status()> serve);
+  // Has `serve` run in one of `threads`, as `client`'s share of them, and ends
+  // the call with what it returns. RESOURCE_EXHAUSTED is the call's end where
+  // there is no thread.
+  void Serve(CallThreads& threads, std::function<absl::Status()> serve,
+             const std::string& client = "");
   // Begins to read, and serves once the first message has come, or the end: a
   // client that sends nothing holds no thread. REQUIRES: a stall guard.
-  void ServeMessages(CallThreads& threads, std::function<absl::Status()> serve);
+  void ServeMessages(CallThreads& threads, std::function<absl::Status()> serve,
+                     const std::string& client = "");
   // Ends a call that is not served.
   void End(const absl::Status& status);
 
@@ -62,6 +69,9 @@ class ServedStream
   bool Read(grpc::ByteBuffer* message);
   // Would Read not wait? Any thread.
   bool Readable() const { return readable_; }
+  // Has `tell` run, by a thread of gRPC's, whenever Read would not wait any
+  // more; nullptr: from now on not.
+  void TellReadable(std::function<void()> tell);
 
   // Sends a message when the one before has been taken. False: the client is
   // gone.
@@ -91,12 +101,14 @@ class ServedStream
 
   grpc::CallbackServerContext& context_;
   StallGuard* const stall_guard_;
+  const size_t max_ahead_bytes_;
   grpc::ByteBuffer incoming_;
   grpc::ByteBuffer outgoing_;
   std::optional<grpc::ByteBuffer> last_;
 
   absl::Mutex mutex_;
   std::function<void()> begin_ ABSL_GUARDED_BY(mutex_);  // with a first message
+  std::function<void()> tell_ ABSL_GUARDED_BY(mutex_);
   std::deque<grpc::ByteBuffer> waiting_ ABSL_GUARDED_BY(mutex_);
   size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;

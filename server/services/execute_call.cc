@@ -88,8 +88,7 @@ ExecuteCall::ExecuteCall(grpc::CallbackServerContext* context,
       session_(std::move(session)),
       place_(std::move(place)),
       stall_guard_(stall_guard),
-      stub_(session_->executor_channel()),
-      upstream_(*this) {
+      upstream_(std::make_shared<RingCall>(session_->executor_channel())) {
   if (FindMetadata(context_, kStepTimesKey).has_value()) {
     clock_ = std::make_unique<StepClock<3>>(kSteps);
   }
@@ -105,18 +104,17 @@ ExecuteCall::~ExecuteCall() {
 
 void ExecuteCall::Serve() {
   grpc::Status status;
-  if (const absl::Status offered = OfferRings(); offered.ok()) {
-    StartUpstream();
-    if (AwaitRings()) {
+  if (const absl::Status started = StartUpstream(); started.ok()) {
+    if (upstream_->AwaitTaken()) {
       ReadNext();
       RelayResults();
     } else {
-      EndUp();  // Without rings there is nothing to say.
+      upstream_->EndUp();  // Without rings there is nothing to say.
     }
     status = AwaitEnd();
-    PassTrailersOn(upstream_context_, context_);
+    PassTrailersOn(upstream_->context(), context_);
   } else {
-    status = {grpc::StatusCode::UNAVAILABLE, std::string(offered.message())};
+    status = {grpc::StatusCode::UNAVAILABLE, std::string(started.message())};
   }
   if (IsBrokenConnection(status) && !context_.IsCancelled()) {
     status = ExplainBroken(*session_, status);
@@ -132,70 +130,24 @@ void ExecuteCall::Serve() {
   Finish(status);  // After which the call may not exist any more.
 }
 
-absl::Status ExecuteCall::OfferRings() {
+absl::Status ExecuteCall::StartUpstream() {
   HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd memory, RingPair::CreateMemory());
   HOLDFAST_ASSIGN_OR_RETURN(
       rings_,
       RingPair::Map(memory.get(), RingPair::End::kClient, kMaxResultBytes));
   HOLDFAST_ASSIGN_OR_RETURN(const std::string token,
                             session_->SendFd(memory.get()));
-  ring_token_ = absl::BytesToHexString(token);
+  ForwardMetadata(context_, &upstream_->context());
+  upstream_->context().set_deadline(context_.deadline());
+  upstream_->Start(method_, absl::BytesToHexString(token),
+                   [rings = rings_] { rings->Close(); });
   return absl::OkStatus();
 }
 
-void ExecuteCall::StartUpstream() {
-  ForwardMetadata(context_, &upstream_context_);
-  upstream_context_.AddMetadata(kRingsKey.name, ring_token_);
-  upstream_context_.set_deadline(context_.deadline());
-  stub_.PrepareBidiStreamingCall(&upstream_context_, method_, {}, &upstream_);
-  upstream_.AddHold();  // Until the client sends no more.
-  upstream_.StartRead(&upstream_.none);
-  upstream_.StartCall();
-}
-
-void ExecuteCall::Upstream::OnReadInitialMetadataDone(bool ok) {
-  const auto& metadata = call_.upstream_context_.GetServerInitialMetadata();
-  absl::MutexLock lock(&call_.mutex_);
-  call_.taken_ = ok && metadata.count(kRingsKey.name) > 0;
-}
-
-// The call's end, or a message, of which there are none.
-void ExecuteCall::Upstream::OnReadDone(bool ok) {
-  if (ok) call_.upstream_context_.TryCancel();
-  absl::MutexLock lock(&call_.mutex_);
-  if (ok) {
-    call_.broken_ = absl::InternalError(
-        "the executor answered by gRPC though it has rings");
-  }
-  if (std::exchange(call_.held_, false)) RemoveHold();
-}
-
-void ExecuteCall::Upstream::OnDone(const grpc::Status& status) {
-  if (call_.rings_ != nullptr) call_.rings_->Close();
-  absl::MutexLock lock(&call_.mutex_);
-  call_.ended_ = status;
-}
-
-bool ExecuteCall::AwaitRings() {
-  absl::MutexLock lock(&mutex_);
-  const auto answered = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return taken_.has_value() || ended_.has_value();
-  };
-  mutex_.Await(absl::Condition(&answered));
-  return taken_.value_or(false);
-}
-
 grpc::Status ExecuteCall::AwaitEnd() {
+  const grpc::Status status = upstream_->AwaitEnd();
   absl::MutexLock lock(&mutex_);
-  const auto ended = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return ended_.has_value();
-  };
-  mutex_.Await(absl::Condition(&ended));
-  if (!broken_.ok()) return ToGrpcStatus(broken_);
-  if (ended_->ok() && !taken_.value_or(false)) {
-    return {grpc::StatusCode::INTERNAL, "the executor did not take the rings"};
-  }
-  return *ended_;
+  return broken_.ok() ? status : ToGrpcStatus(broken_);
 }
 
 void ExecuteCall::RelayResults() {
@@ -213,7 +165,8 @@ void ExecuteCall::RelayResults() {
     }
     if (message->has_value()) {
       if ((*message)->empty()) {
-        EndUp();  // As the executor asks, so that it can tell its status.
+        upstream_
+            ->EndUp();  // As the executor asks, so that it can tell its status.
       } else if (!Send(**message)) {
         break;
       }
@@ -223,7 +176,7 @@ void ExecuteCall::RelayResults() {
       reader.Await(kLookAnyway);
     }
   }
-  upstream_context_.TryCancel();
+  upstream_->Cancel();
 }
 
 std::string ExecuteCall::Times() const {
@@ -266,7 +219,7 @@ void ExecuteCall::GatherSmall() {
 void ExecuteCall::AwaitClient(const absl::Condition& taken) {
   while (!mutex_.AwaitWithTimeout(taken, kLastTake)) {
     // A session that goes on leaves its client to the stall guard.
-    if (ended_.has_value() && session_->lost()) context_.TryCancel();
+    if (upstream_->ended() && session_->lost()) context_.TryCancel();
   }
 }
 
@@ -295,7 +248,7 @@ void ExecuteCall::ReadNext() {
 }
 
 void ExecuteCall::OnReadDone(bool ok) {
-  if (!ok) return EndUp();
+  if (!ok) return upstream_->EndUp();
   PollEagerly();
   if (clock_ != nullptr) clock_->Mark(kBatchCame);
   std::vector<grpc::Slice> slices;
@@ -324,7 +277,7 @@ void ExecuteCall::WriteByThread() {
 
 void ExecuteCall::Break(const absl::Status& status) {
   if (absl::IsCancelled(status)) return;  // The call has ended already.
-  upstream_context_.TryCancel();
+  upstream_->Cancel();
   absl::MutexLock lock(&mutex_);
   broken_.Update(status);
 }
@@ -349,13 +302,6 @@ void ExecuteCall::WriteBatchWhenThereIsRoom() {
     }
     if (written.ok()) ReadNext();
   }
-}
-
-void ExecuteCall::EndUp() {
-  absl::MutexLock lock(&mutex_);
-  if (!std::exchange(held_, false)) return;
-  upstream_.StartWritesDone();
-  upstream_.RemoveHold();
 }
 
 }  // namespace holdfast

@@ -10,11 +10,8 @@
 #ifndef HOLDFAST_SERVER_SERVICES_EXECUTE_CALL_H_
 #define HOLDFAST_SERVER_SERVICES_EXECUTE_CALL_H_
 
-#include <grpcpp/client_context.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/client_callback.h>
 #include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/slice.h>
 
@@ -31,6 +28,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/base/ring_pair.h"
 #include "core/base/step_clock.h"
+#include "server/relay/ring_call.h"
 #include "server/rpc/stall_guard.h"
 #include "server/supervisor/session.h"
 
@@ -57,32 +55,14 @@ class ExecuteCall final
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
-  void OnCancel() override { upstream_context_.TryCancel(); }
+  void OnCancel() override { upstream_->Cancel(); }
   void OnDone() override { delete this; }
 
  private:
-  // The call to the executor, which carries no messages. It is read all the
-  // same, since its end would not be told otherwise.
-  class Upstream final
-      : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
-   public:
-    explicit Upstream(ExecuteCall& call) : call_(call) {}
-    void OnReadInitialMetadataDone(bool ok) override;
-    void OnReadDone(bool ok) override;
-    void OnDone(const grpc::Status& status) override;
-
-    grpc::ByteBuffer none;
-
-   private:
-    ExecuteCall& call_;
-  };
-
   // The call's thread: from the offer of the rings to Finish.
   void Serve();
-  absl::Status OfferRings();
-  void StartUpstream();
-  // Has the executor taken the rings? Waits for its answer, or its end.
-  bool AwaitRings();
+  // Hands the executor the rings and begins the call to it.
+  absl::Status StartUpstream();
   void RelayResults();
   // When the client's last batch and its results passed, as a message of
   // results; empty if the client does not measure.
@@ -104,8 +84,6 @@ class ExecuteCall final
   void WriteBatchWhenThereIsRoom();
   // Ends the call with why no batch can be written; CANCELLED: it has ended.
   void Break(const absl::Status& status);
-  // The client sends no more.
-  void EndUp();
   grpc::Status AwaitEnd();
 
   grpc::CallbackServerContext& context_;
@@ -113,21 +91,14 @@ class ExecuteCall final
   const std::shared_ptr<supervisor::Session> session_;
   const std::shared_ptr<void> place_;
   StallGuard& stall_guard_;
-  grpc::ClientContext upstream_context_;
-  grpc::GenericStub stub_;
-  Upstream upstream_;
-  std::unique_ptr<RingPair> rings_;
-  std::string ring_token_;
+  const std::shared_ptr<RingCall> upstream_;
+  std::shared_ptr<RingPair> rings_;
   std::unique_ptr<StepClock<3>> clock_;  // null: the client does not measure
   grpc::ByteBuffer incoming_;
   grpc::ByteBuffer outgoing_;
 
   absl::Mutex mutex_;
-  // The executor's answer to the offer; nullopt: it has not answered.
-  std::optional<bool> taken_ ABSL_GUARDED_BY(mutex_);
-  std::optional<grpc::Status> ended_ ABSL_GUARDED_BY(mutex_);
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);  // by the executor's messages
-  bool held_ ABSL_GUARDED_BY(mutex_) = true;     // the call to the executor
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool client_gone_ ABSL_GUARDED_BY(mutex_) = false;

@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/log.h"
-#include "server/relay/relayed_message.h"
 #include "server/rpc/metadata.h"
 #include "server/services/upstream_end.h"
 
@@ -15,22 +13,14 @@ namespace holdfast {
 ForwardedCall::ForwardedCall(grpc::CallbackServerContext* context,
                              const std::string& method,
                              std::shared_ptr<supervisor::Session> session,
-                             std::shared_ptr<grpc::Channel> executor,
-                             std::optional<RelayDirection> relayed,
-                             StallGuard& stall_guard, CallThreads& threads,
-                             CallThreads& copy_threads)
+                             StallGuard& stall_guard, CallThreads& threads)
     : context_(*context),
       session_(std::move(session)),
-      blocks_(relayed.has_value() ? session_->blocks() : nullptr),
-      upload_(relayed == RelayDirection::kUpload && blocks_ != nullptr
-                  ? std::make_unique<UploadRelay>(blocks_)
-                  : nullptr),
       stall_guard_(stall_guard),
       threads_(threads),
-      copy_threads_(copy_threads),
-      stub_(std::move(executor)),
+      stub_(session_->executor_channel()),
       upstream_(*this) {
-  PassMetadataOn();
+  ForwardMetadata(context_, &upstream_context_);
   upstream_context_.set_deadline(context_.deadline());
   stub_.PrepareBidiStreamingCall(&upstream_context_, method, {}, &upstream_);
   upstream_.AddMultipleHolds(2);  // One a direction.
@@ -38,11 +28,6 @@ ForwardedCall::ForwardedCall(grpc::CallbackServerContext* context,
   ReadDown();
   upstream_.StartCall();
   ReadUp();
-}
-
-void ForwardedCall::PassMetadataOn() {
-  ForwardMetadata(context_, &upstream_context_);
-  if (blocks_ != nullptr) upstream_context_.AddMetadata(kRelayedKey.name, "1");
 }
 
 void ForwardedCall::ReadUp() {
@@ -64,9 +49,8 @@ void ForwardedCall::WriteUp() {
     upstream_.StartWritesDone();
     return Close(up_);
   }
-  if (!up_.waiting.front().relayed) return;  // Its copier comes again.
   up_.writing = true;
-  upstream_.StartWrite(&up_.waiting.front().buffer);
+  upstream_.StartWrite(&up_.waiting.front());
 }
 
 void ForwardedCall::WriteDown() {
@@ -75,64 +59,9 @@ void ForwardedCall::WriteDown() {
     if (down_.ended) Close(down_);
     return;
   }
-  if (!RelayDown()) return;
   down_.writing = true;
   watch_.emplace(stall_guard_, context_);
-  StartWrite(&down_.waiting.front().buffer);
-}
-
-void ForwardedCall::RelayUp() {
-  while (!copying_) {
-    Flow::Message* const next = up_.NextToRelay();
-    if (next == nullptr) return;
-    if (upload_ != nullptr) {
-      if (next->bytes >= UploadRelay::kLeastBytes && StartCopying()) return;
-      next->buffer = RelayWhole(next->buffer);
-    }
-    next->relayed = true;
-  }
-}
-
-bool ForwardedCall::StartCopying() {
-  copying_ = copy_threads_.Run(session_->client(), [this] { CopyUp(); }).ok();
-  return copying_;
-}
-
-void ForwardedCall::CopyUp() {
-  bool open = true;
-  while (const auto message = NextToCopy(&open)) {
-    grpc::ByteBuffer relayed = upload_->Relay(*message, up_closed_.get_token());
-    absl::MutexLock lock(&mutex_);
-    Flow::Message& next = *up_.NextToRelay();
-    next.buffer.Swap(&relayed);
-    next.relayed = true;
-    if (up_.open) WriteUp();
-  }
-  if (!open) upstream_.RemoveHold();
-}
-
-std::optional<grpc::ByteBuffer> ForwardedCall::NextToCopy(bool* open) {
-  absl::MutexLock lock(&mutex_);
-  const Flow::Message* const next = up_.NextToRelay();
-  if (up_.open && next != nullptr) return next->buffer;
-  copying_ = false;
-  *open = up_.open;
-  return std::nullopt;
-}
-
-bool ForwardedCall::RelayDown() {
-  if (blocks_ == nullptr || upload_ != nullptr) return true;
-  grpc::ByteBuffer& next = down_.waiting.front().buffer;
-  auto message = RelayDownload(blocks_, next);
-  if (message.ok()) {
-    next = *std::move(message);
-    return true;
-  }
-  LogFor(session_->client(), LogLevel::kError, "session ", session_->id(),
-         ": from its executor: ", message.status().message());
-  upstream_context_.TryCancel();
-  Close(down_);
-  return false;
+  StartWrite(&down_.waiting.front());
 }
 
 void ForwardedCall::Flow::Take(bool ok) {
@@ -141,22 +70,17 @@ void ForwardedCall::Flow::Take(bool ok) {
     ended = true;
     return;
   }
-  Message& message = waiting.emplace_back();
-  message.buffer.Swap(&incoming);
-  message.bytes = std::max(message.buffer.Length(), kLeastCounted);
-  waiting_bytes += message.bytes;
+  waiting.emplace_back().Swap(&incoming);
+  waiting_bytes += CountedBytes(waiting.back());
 }
 
-ForwardedCall::Flow::Message* ForwardedCall::Flow::NextToRelay() {
-  for (Message& message : waiting) {
-    if (!message.relayed) return &message;
-  }
-  return nullptr;
+size_t ForwardedCall::Flow::CountedBytes(const grpc::ByteBuffer& message) {
+  return std::max(message.Length(), kLeastCounted);
 }
 
 void ForwardedCall::Flow::DropWritten() {
   writing = false;
-  waiting_bytes -= waiting.front().bytes;
+  waiting_bytes -= CountedBytes(waiting.front());
   waiting.pop_front();
 }
 
@@ -165,7 +89,6 @@ void ForwardedCall::OnReadDone(bool ok) {
   if (!up_.open) return;  // The executor has ended the call.
   up_.Take(ok);
   if (ok) ReadUp();
-  RelayUp();
   WriteUp();
 }
 
@@ -203,8 +126,6 @@ void ForwardedCall::OnWriteDone(bool ok) {
 
 void ForwardedCall::Close(Flow& flow) {
   if (!std::exchange(flow.open, false)) return;
-  if (&flow == &up_) up_closed_.request_stop();
-  if (&flow == &up_ && copying_) return;
   upstream_.RemoveHold();
 }
 

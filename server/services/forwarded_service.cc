@@ -45,10 +45,11 @@ absl::StatusOr<std::shared_ptr<supervisor::Session>> SessionOf(
   return session;
 }
 
-std::optional<RelayDirection> DirectionOf(
+std::optional<TransferDirection> DirectionOf(
     const google::protobuf::MethodDescriptor& method) {
-  if (method.client_streaming()) return RelayDirection::kUpload;
-  if (method.server_streaming()) return RelayDirection::kDownload;
+  using internal::BeginTransfer;
+  if (method.client_streaming()) return BeginTransfer::DIRECTION_UPLOAD;
+  if (method.server_streaming()) return BeginTransfer::DIRECTION_DOWNLOAD;
   return std::nullopt;
 }
 
@@ -65,12 +66,14 @@ Reactor* ForwardedService::Forward(const supervisor::SessionRegistry& registry,
     return new ExecuteCall(context, method.name, *std::move(session),
                            *std::move(place), stall_guard_);
   }
-  auto channel = method.direction.has_value()
-                     ? (*session)->NextTransferChannel()
-                     : (*session)->executor_channel();
+  if (method.direction.has_value()) {
+    if (auto lease = (*session)->transfer_pipes().TryTake(); lease != nullptr) {
+      return RelayTransfer(context, *method.direction, *std::move(session),
+                           std::move(lease), stall_guard_, transfer_threads_);
+    }
+  }
   return new ForwardedCall(context, method.name, *std::move(session),
-                           std::move(channel), method.direction, stall_guard_,
-                           threads_, copy_threads_);
+                           stall_guard_, threads_);
 }
 
 ForwardedService::ForwardedService(

@@ -13,9 +13,9 @@
 #include <optional>
 #include <string>
 
-#include "server/relay/transfer_relay.h"
 #include "server/rpc/call_threads.h"
 #include "server/rpc/stall_guard.h"
+#include "server/services/relayed_transfer.h"
 #include "server/supervisor/session_registry.h"
 
 namespace holdfast {
@@ -25,10 +25,10 @@ namespace holdfast {
 // service's own name, so that reflection and health know it.
 class ForwardedService final : public grpc::Service {
  public:
-  // kBytes: streams go by connections of their own, and their bytes through
-  // memory that the executor shares. kCommands: streams go through rings that
-  // the executor shares. Single calls go through gRPC. Any call ends when its
-  // client does not take a message for a minute.
+  // kBytes: streams go through pipes that the executor shares, as long as the
+  // session has one for each. kCommands: streams go through rings that it
+  // shares. Single calls go through gRPC. Any call ends when its client does
+  // not take a message for a minute.
   enum class Traffic { kCommands, kBytes };
 
   // `registry` and `threads` must outlive the service.
@@ -39,23 +39,21 @@ class ForwardedService final : public grpc::Service {
  private:
   struct Method {
     std::string name;  // "/holdfast.v1.CommandService/Run"
-    // The direction of a transfer's bytes, which take the relay's shared
-    // blocks.
-    std::optional<RelayDirection> direction;
-    bool is_execute = false;  // CommandService.Execute
+    std::optional<TransferDirection> direction;  // of a transfer
+    bool is_execute = false;                     // CommandService.Execute
   };
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Forward(
       const supervisor::SessionRegistry& registry, const Method& method,
       grpc::CallbackServerContext* context);
 
-  // Uploads that are copied at a time; gRPC's threads copy the others. A thread
-  // may wait for a device, so none of these is one that calls of others need.
-  static constexpr size_t kMaxCopies = 256;
+  // Transfers at a time. Their threads wait for devices and for clients, so
+  // none of them is one that calls of others need.
+  static constexpr size_t kMaxTransfers = 512;
 
   CallThreads& threads_;
-  CallThreads copy_threads_{kMaxCopies};
   StallGuard stall_guard_;
+  CallThreads transfer_threads_{kMaxTransfers};
   std::deque<Method> methods_;  // pinned
 };
 

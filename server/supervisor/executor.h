@@ -24,7 +24,6 @@ struct SessionStart {
   internal::Assign assign;
   int calls = -1;        // a socket that listens for rpcs
   int descriptors = -1;  // one that listens for clients' descriptors
-  int blocks = -1;       // of SharedBlocks
   // The tenant that pays for the session.
   std::shared_ptr<Tenant> tenant;
   // Counts what the session's executors do; may be null.

@@ -154,7 +154,7 @@ absl::StatusOr<internal::Serving> ExecutorProcess::Serve(
       internal::ListeningSocket::PURPOSE_DESCRIPTORS, start.descriptors));
   internal::ToExecutor message;
   *message.mutable_assign() = start.assign;
-  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message, start.blocks));
+  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message));
   HOLDFAST_ASSIGN_OR_RETURN(
       internal::Serving serving,
       Await(&ExecutorProcess::serving_, "serving", deadline));

@@ -69,7 +69,6 @@ Session::Options SessionRegistry::OptionsOf(
       .devices = {assign.devices().begin(), assign.devices().end()},
       .socket_path = record.socket_path(),
       .descriptor_socket_path = record.descriptor_socket_path(),
-      .blocks = nullptr,
       .limits = assign.limits(),
       .quota = record.has_quota() ? std::make_optional(record.quota())
                                   : std::nullopt,

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/descriptor_socket.h"
@@ -91,8 +92,11 @@ Session::Session(absl::Time opened, Options options,
       log_fields_(FieldsOf(options_)),
       opened_(opened),
       channel_(ConnectToExecutor(options_.socket_path)),
+      transfer_pipes_(std::make_shared<TransferPipes>(TransferPipes::Executor{
+          .channel = channel_,
+          .send_fd = [this](int fd) { return SendFd(fd); },
+          .session_token = absl::BytesToHexString(options_.token)})),
       executor_(std::move(executor)),
-      blocks_(options_.blocks),
       faults_(options_.fault_limits),
       deadline_(options_.now() + kFirstKeepAlive) {}
 
@@ -102,13 +106,6 @@ std::shared_ptr<Executor> Session::executor() const {
 }
 
 Session::~Session() { Close("the daemon has dropped it"); }
-
-std::shared_ptr<grpc::Channel> Session::NextTransferChannel() {
-  absl::MutexLock lock(&transfer_mutex_);
-  auto& channel = transfer_channels_[transfers_++ % transfer_channels_.size()];
-  if (channel == nullptr) channel = ConnectToExecutor(options_.socket_path);
-  return channel;
-}
 
 v1::SessionInfo Session::Info() const {
   v1::SessionInfo info;
@@ -380,6 +377,7 @@ void Session::Close(const std::string& reason, absl::Duration stop_time) {
     kept_detached_ = DescriptorStore::Kept();
   }
   NotifyKeepers(reason);
+  transfer_pipes_->Close();
   std::thread recovery;
   std::unique_ptr<SessionHoldings> holdings;
   const std::shared_ptr<Executor> last = executor();

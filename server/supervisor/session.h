@@ -20,7 +20,6 @@
 
 #include <grpcpp/channel.h>
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -40,7 +39,7 @@
 #include "core/base/log_scope.h"
 #include "holdfast/internal/restart.pb.h"
 #include "holdfast/v1/sessions.pb.h"
-#include "server/relay/shared_blocks.h"
+#include "server/relay/transfer_pipes.h"
 #include "server/restart/descriptor_store.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/fault_history.h"
@@ -84,7 +83,6 @@ class Session {
     std::vector<uint32_t> devices;  // as its client names them
     std::string socket_path;        // of the executor
     std::string descriptor_socket_path;
-    std::shared_ptr<SharedBlocks> blocks;  // shared with the executor
     // As it was opened; a quota restricts them further.
     internal::AccountLimits limits;
     // By SetQuota, under the daemon before.
@@ -173,10 +171,6 @@ class Session {
   // To the executor's own socket; connects when it is used first. Does not
   // change over a recovery, since the sockets' paths do not.
   std::shared_ptr<grpc::Channel> executor_channel() const { return channel_; }
-  // The same for a call that carries many bytes: one of several connections,
-  // another one each time, so that calls at once do not share a thread. There
-  // are eight connections.
-  std::shared_ptr<grpc::Channel> NextTransferChannel();
 
   // Hands a descriptor to the executor, as its client would. Returns the token
   // that a call then names. Blocks, for up to 10 s; fails as
@@ -187,11 +181,9 @@ class Session {
   // kMaxExecuteCalls.
   absl::StatusOr<std::shared_ptr<void>> TakeExecuteCall();
 
-  // The memory that the bytes of relayed calls go through.
-  std::shared_ptr<SharedBlocks> blocks() const {
-    absl::MutexLock lock(&mutex_);
-    return blocks_;
-  }
+  // To the executor, for transfers of remote clients. Those to an executor that
+  // has ended are replaced.
+  TransferPipes& transfer_pipes() { return *transfer_pipes_; }
 
   // OK, or why the session does not serve commands: UNAVAILABLE with
   // ErrorDetail.session_lost, or ABORTED with its fault_epoch. Never blocks.
@@ -350,16 +342,12 @@ class Session {
   const absl::Time opened_;
   const std::shared_ptr<grpc::Channel> channel_;
 
-  std::atomic<int> execute_calls_{0};
+  const std::shared_ptr<TransferPipes> transfer_pipes_;
 
-  absl::Mutex transfer_mutex_;
-  size_t transfers_ ABSL_GUARDED_BY(transfer_mutex_) = 0;
-  std::array<std::shared_ptr<grpc::Channel>, 8> transfer_channels_
-      ABSL_GUARDED_BY(transfer_mutex_);
+  std::atomic<int> execute_calls_{0};
 
   mutable absl::Mutex mutex_;
   std::shared_ptr<Executor> executor_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<SharedBlocks> blocks_ ABSL_GUARDED_BY(mutex_);
   v1::SessionInfo::State state_ ABSL_GUARDED_BY(mutex_) =
       v1::SessionInfo::STATE_ACTIVE;
   // It has had a client and has none, whatever its state.

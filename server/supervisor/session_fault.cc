@@ -166,9 +166,8 @@ bool Session::RecoverOnce() {
     if (state_ == State::STATE_CLOSING) return recovering_ = false;
     state_ = State::STATE_FAULTED;
     epoch_ = epoch;
-    blocks_ = std::move(recovered->blocks);
-    *last_fault_.mutable_lost() = recovered->serving.lost();
-    last_fault_.set_lost_count(recovered->serving.lost_count());
+    *last_fault_.mutable_lost() = recovered->lost();
+    last_fault_.set_lost_count(recovered->lost_count());
     report = last_fault_;
   }
   LogFor(client(), LogLevel::kInfo, "session ", id(),

@@ -34,7 +34,7 @@ absl::Status CheckComplete(const internal::Serving& serving) {
 
 }  // namespace
 
-absl::StatusOr<SessionRecovery::Recovered> SessionRecovery::Run(
+absl::StatusOr<internal::Serving> SessionRecovery::Run(
     std::unique_ptr<SessionHoldings> holdings, uint64_t epoch,
     uint64_t received_through, const Show& show, const LetGo& let_go) {
   absl::Status failure;
@@ -59,7 +59,7 @@ absl::StatusOr<SessionRecovery::Recovered> SessionRecovery::Run(
     (*executor)->Inherit(std::move(holdings));
     auto recovered = Try(**executor, epoch, received_through);
     failure = recovered.status();
-    if (failure.ok() && suspended) failure = CheckComplete(recovered->serving);
+    if (failure.ok() && suspended) failure = CheckComplete(*recovered);
     if (failure.ok()) return recovered;
     LogFor(options_.start.tenant->name(), LogLevel::kWarning, "session ",
            options_.start.assign.session_id(), " was not restored, attempt ",
@@ -153,23 +153,14 @@ absl::StatusOr<std::shared_ptr<Executor>> SessionRecovery::Take(
   return executor;
 }
 
-absl::StatusOr<SessionRecovery::Recovered> SessionRecovery::Try(
+absl::StatusOr<internal::Serving> SessionRecovery::Try(
     Executor& executor, uint64_t epoch, uint64_t received_through) {
-  Recovered recovered;
-  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd memory,
-                            SharedBlocks::CreateMemory());
-  HOLDFAST_ASSIGN_OR_RETURN(
-      recovered.blocks,
-      SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
   SessionStart start = options_.start;
   start.assign.set_epoch(epoch);
   start.assign.set_received_through(received_through);
   start.calls = options_.calls.get();
   start.descriptors = options_.descriptors.get();
-  start.blocks = memory.get();
-  HOLDFAST_ASSIGN_OR_RETURN(recovered.serving,
-                            executor.Serve(start, absl::Now() + kRestoreLimit));
-  return recovered;
+  return executor.Serve(start, absl::Now() + kRestoreLimit);
 }
 
 }  // namespace holdfast::supervisor

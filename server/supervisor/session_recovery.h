@@ -11,7 +11,6 @@
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/executor.pb.h"
-#include "server/relay/shared_blocks.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/session_holdings.h"
 #include "server/supervisor/session_place.h"
@@ -60,10 +59,6 @@ class SessionRecovery {
   };
   explicit SessionRecovery(Options options) : options_(std::move(options)) {}
 
-  struct Recovered {
-    internal::Serving serving;  // what was lost
-    std::shared_ptr<SharedBlocks> blocks;
-  };
   // Shows an executor before it is used, so that it can be stopped from
   // outside; false: there is no use in one any more. It is called once for each
   // attempt.
@@ -86,13 +81,13 @@ class SessionRecovery {
   absl::Status Place(uint32_t device, SessionHoldings& holdings);
 
   // Makes the session again in another executor, the last one that was shown;
-  // `epoch` begins with it. Blocks. Fails when several executors in a row have
-  // failed, or there are none; the session's memory is given up then.
-  // DATA_LOSS: the journal is damaged, or a suspended session did not come back
-  // as a whole. CANCELLED: `show` returned false.
-  absl::StatusOr<Recovered> Run(std::unique_ptr<SessionHoldings> holdings,
-                                uint64_t epoch, uint64_t received_through,
-                                const Show& show, const LetGo& let_go);
+  // `epoch` begins with it. Returns what was lost. Blocks. Fails when several
+  // executors in a row have failed, or there are none; the session's memory is
+  // given up then. DATA_LOSS: the journal is damaged, or a suspended session
+  // did not come back as a whole. CANCELLED: `show` returned false.
+  absl::StatusOr<internal::Serving> Run(
+      std::unique_ptr<SessionHoldings> holdings, uint64_t epoch,
+      uint64_t received_through, const Show& show, const LetGo& let_go);
 
   // The session is there again after the death of its executor. Counts it in
   // the totals of the daemon and of the tenant.
@@ -112,10 +107,8 @@ class SessionRecovery {
   absl::StatusOr<std::shared_ptr<Executor>> Take(int attempt,
                                                  absl::Duration patience,
                                                  const LetGo& let_go);
-  // Serves with new SharedBlocks, so that the daemon and the dead executor
-  // share nothing any more.
-  absl::StatusOr<Recovered> Try(Executor& executor, uint64_t epoch,
-                                uint64_t received_through);
+  absl::StatusOr<internal::Serving> Try(Executor& executor, uint64_t epoch,
+                                        uint64_t received_through);
 
   Options options_;  // does not change but for the device in `start`
 };

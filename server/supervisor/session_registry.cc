@@ -17,7 +17,6 @@
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
 #include "core/base/wake_on_stop.h"
-#include "server/relay/shared_blocks.h"
 #include "server/rpc/unix_socket.h"
 
 namespace holdfast::supervisor {
@@ -347,14 +346,8 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
       absl::StrCat(options_.socket_directory, "/", id, ".fds");
   assign.mutable_devices()->Add(devices.begin(), devices.end());
   *assign.mutable_limits() = LimitsOf(request, options_.quotas, *caller.tenant);
-  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd memory,
-                            SharedBlocks::CreateMemory());
-  HOLDFAST_ASSIGN_OR_RETURN(
-      std::shared_ptr<SharedBlocks> blocks,
-      SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
   assign.set_epoch(1);
   const SessionStart start = {.assign = assign,
-                              .blocks = memory.get(),
                               .tenant = caller.tenant,
                               .execution = std::make_shared<ExecutionTotals>()};
   HOLDFAST_ASSIGN_OR_RETURN(
@@ -377,11 +370,8 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   record.set_recover(PolicyOf(request));
   record.set_socket_path(path);
   record.set_descriptor_socket_path(descriptor_path);
-  Session::Options session_options =
-      OptionsOf(record, start, std::move(sockets));
-  session_options.blocks = std::move(blocks);
-  const auto session = std::make_shared<Session>(std::move(session_options),
-                                                 std::move(executor));
+  const auto session = std::make_shared<Session>(
+      OptionsOf(record, start, std::move(sockets)), std::move(executor));
   absl::MutexLock lock(&mutex_);
   sessions_[number] = session;
   ++deadline_changes_;

@@ -9,7 +9,6 @@
 #include "absl/strings/str_split.h"
 #include "core/base/status_macros.h"
 #include "core/base/wake_on_stop.h"
-#include "server/rpc/metadata.h"
 
 namespace holdfast::executor {
 namespace {
@@ -54,10 +53,10 @@ UploadTries::Upload& UploadTries::Find(const std::string& id) {
 }
 
 absl::StatusOr<std::shared_ptr<void>> UploadTries::Enter(
-    grpc::ServerContextBase& context, const std::stop_token& cancelled) {
-  const auto value = FindMetadata(context, kTransferKey);
-  if (!value.has_value()) return nullptr;
-  HOLDFAST_ASSIGN_OR_RETURN(const Try parsed, Parse(*value));
+    grpc::ServerContextBase& context, absl::string_view which,
+    const std::stop_token& cancelled) {
+  if (which.empty()) return nullptr;
+  HOLDFAST_ASSIGN_OR_RETURN(const Try parsed, Parse(which));
   const uint32_t number = parsed.number;
   const WakeOnStop wake(cancelled, mutex_);
   absl::MutexLock lock(&mutex_);

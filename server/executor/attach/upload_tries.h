@@ -15,6 +15,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "proto/metadata.h"
 
@@ -33,11 +34,13 @@ class UploadTries {
   static constexpr size_t kMaxIdBytes =
       kTransferKey.max_bytes - (sizeof "/4294967295" - 1);
 
-  // Enters a call, until what it returns is dropped; calls without the metadata
-  // kTransferKey are let through. Cancels the calls of earlier tries and
-  // blocks until they have ended. CANCELLED: a later try has begun, or the call
-  // is `cancelled`. INVALID_ARGUMENT: the metadata is malformed.
+  // Enters a call, until what it returns is dropped. `which` is the client's
+  // metadata kTransferKey; without it a call is let through. Cancels the calls
+  // of earlier tries and blocks until they have ended. CANCELLED: a later try
+  // has begun, or the call is `cancelled`. INVALID_ARGUMENT: `which` is
+  // malformed.
   absl::StatusOr<std::shared_ptr<void>> Enter(grpc::ServerContextBase& context,
+                                              absl::string_view which,
                                               const std::stop_token& cancelled);
 
  private:

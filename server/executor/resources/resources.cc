@@ -12,16 +12,17 @@
 #include "core/base/status_macros.h"
 #include "core/cuda/result.h"
 #include "proto/protocol_limits.h"
+#include "server/relay/transfer_pipe.h"
 
 namespace holdfast::executor {
 namespace {
 
 constexpr size_t kInlineBlockBytes = kMaxInlineBytes;
 constexpr size_t kMaxInlineBlocks = 256;
-static_assert(SharedBlocks::kBlockBytes == kMaxChunkBytes);
 static_assert(kInlineBlockBytes * kMaxInlineBlocks +
-                  SharedBlocks::kBlockBytes * (SharedBlocks::kDaemonBlocks +
-                                               SharedBlocks::kExecutorBlocks) +
+                  kMaxChunkBytes * Resources::kTransferBlocks +
+                  TransferPipe::kSlotBytes * TransferPipe::kSlots *
+                      TransferPipe::kMaxPipes +
                   Account::kImageBlockBytes <=
               Account::kMaxStagingBytes);
 
@@ -342,20 +343,20 @@ absl::StatusOr<InlineStaging*> Resources::Inline() {
     HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, FirstDevice());
     inline_staging_.memory =
         Staging::Create(device->context, account().staging_memory(),
-                        kInlineBlockBytes, kMaxInlineBlocks, /*max_places=*/0);
+                        kInlineBlockBytes, kMaxInlineBlocks);
     inline_ = std::make_unique<InlineStaging>(inline_staging_.memory);
   }
   return inline_.get();
 }
 
-absl::StatusOr<std::shared_ptr<TransferMemory>> Resources::Transfers(
-    const std::shared_ptr<SharedBlocks>& blocks) {
-  if (transfers_.memory == nullptr) {
+absl::StatusOr<std::shared_ptr<Staging>> Resources::TransferStaging() {
+  if (transfer_staging_.memory == nullptr) {
     HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, FirstDevice());
-    transfers_.memory = std::make_shared<TransferMemory>(
-        device->context, account().staging_memory(), blocks);
+    transfer_staging_.memory =
+        Staging::Create(device->context, account().staging_memory(),
+                        kMaxChunkBytes, kTransferBlocks);
   }
-  return transfers_.memory;
+  return transfer_staging_.memory;
 }
 
 absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(

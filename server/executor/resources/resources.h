@@ -47,10 +47,8 @@
 #include "server/executor/submission/completion_watcher.h"
 #include "server/executor/transfer/arena.h"
 #include "server/executor/transfer/staging.h"
-#include "server/executor/transfer/transfer_memory.h"
 #include "server/executor/turns/device_times.h"
 #include "server/executor/turns/device_turns.h"
-#include "server/relay/shared_blocks.h"
 
 namespace holdfast::executor {
 
@@ -227,12 +225,12 @@ class Resources {
   absl::StatusOr<const cuda::Kernel*> KernelOn(uint64_t kernel,
                                                uint32_t device);
 
-  // Memory for inline bytes and for the messages of transfers, which is that of
-  // `blocks`. Both are made on first use, on the first device, and charged to
-  // the account as staging.
+  // Memory for inline bytes and for the messages of transfers. Both are made on
+  // first use, on the first device, and charged to the account as staging.
   absl::StatusOr<InlineStaging*> Inline();
-  absl::StatusOr<std::shared_ptr<TransferMemory>> Transfers(
-      const std::shared_ptr<SharedBlocks>& blocks);
+  absl::StatusOr<std::shared_ptr<Staging>> TransferStaging();
+  // Of kMaxChunkBytes each, that the messages of all transfers share.
+  static constexpr size_t kTransferBlocks = 32;
 
   CompletionWatcher& watcher() { return watcher_; }
   CopyCounts& copies() { return *options_.copies; }
@@ -320,12 +318,11 @@ class Resources {
   // Removes the handles, and those of views of them.
   void DropViews(const std::unordered_set<uint64_t>& views);
   // Closed once the watcher, which is gone before it, has dropped its blocks.
-  template <typename Memory>
-  struct Owned {
-    ~Owned() {
+  struct OwnedStaging {
+    ~OwnedStaging() {
       if (memory != nullptr) memory->Close();
     }
-    std::shared_ptr<Memory> memory;
+    std::shared_ptr<Staging> memory;
   };
 
   // The place that the resource had in the process before.
@@ -347,9 +344,9 @@ class Resources {
   std::map<uint32_t, DeviceState> devices_;
   std::shared_ptr<const cuda::Context> first_context_;  // null: none is open
   StreamWork stream_work_;
-  Owned<Staging> inline_staging_;
+  OwnedStaging inline_staging_;
   std::unique_ptr<InlineStaging> inline_;
-  Owned<TransferMemory> transfers_;
+  OwnedStaging transfer_staging_;
   CompletionWatcher watcher_;
   EventWaits event_waits_;
 };

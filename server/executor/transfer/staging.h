@@ -19,29 +19,21 @@
 namespace holdfast::executor {
 
 // Page-locked blocks of one size, through which bytes of clients pass on their
-// way to and from a device. Bounded, and shared so that whoever was let in
-// never waits for another's client. Thread-safe.
+// way to and from a device: so many and no more. Thread-safe.
 class Staging : public std::enable_shared_from_this<Staging> {
  public:
-  class Place;
-
-  // One block is reserved for each of the places; the others go to whichever
-  // transfer asks first. They are charged to `quota` when they are made. With
-  // `memory`, which has room for all, they lie there, one after another.
+  // They are made when they are first used, and charged to `quota` then.
   static std::shared_ptr<Staging> Create(
       std::shared_ptr<const cuda::Context> context,
-      std::shared_ptr<Quota> quota, size_t block_bytes, size_t max_blocks,
-      size_t max_places, std::shared_ptr<char> memory = nullptr);
+      std::shared_ptr<Quota> quota, size_t block_bytes, size_t max_blocks);
 
   // Gives itself back when it is dropped, from any thread.
   class Block {
    public:
-    Block(std::shared_ptr<Staging> staging, std::shared_ptr<Place> place,
+    Block(std::shared_ptr<Staging> staging,
           std::unique_ptr<PinnedMemory> memory)
-        : staging_(std::move(staging)),
-          place_(std::move(place)),
-          memory_(std::move(memory)) {}
-    ~Block() { staging_->GiveBack(std::move(memory_), place_.get()); }
+        : staging_(std::move(staging)), memory_(std::move(memory)) {}
+    ~Block() { staging_->GiveBack(std::move(memory_)); }
     Block(const Block&) = delete;
     Block& operator=(const Block&) = delete;
 
@@ -50,43 +42,14 @@ class Staging : public std::enable_shared_from_this<Staging> {
 
    private:
     const std::shared_ptr<Staging> staging_;
-    const std::shared_ptr<Place> place_;
     std::unique_ptr<PinnedMemory> memory_;
   };
   using BlockPtr = std::shared_ptr<const Block>;
 
-  // One user of several blocks. The first it gets without waiting, however long
-  // others keep theirs; more than one as there are. Its blocks keep it alive.
-  class Place : public std::enable_shared_from_this<Place> {
-   public:
-    // REQUIRES: AwaitPlace has counted it.
-    explicit Place(std::shared_ptr<Staging> staging)
-        : staging_(std::move(staging)) {}
-    ~Place() { staging_->Leave(); }
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-
-    // nullptr: it has blocks, and no other is free.
-    absl::StatusOr<BlockPtr> TryAcquire();
-    // Waits until TryAcquire would get one. nullptr: `cancelled` meanwhile.
-    absl::StatusOr<BlockPtr> Acquire(const std::stop_token& cancelled);
-
-   private:
-    friend class Staging;
-    bool MayHaveAnother() const
-        ABSL_EXCLUSIVE_LOCKS_REQUIRED(staging_->mutex_) {
-      return held_ == 0 || staging_->HasShared();
-    }
-
-    const std::shared_ptr<Staging> staging_;
-    size_t held_ = 0;  // guarded by the staging's mutex
-  };
-
+  // nullptr: no more than `left` are free, which are for others.
+  absl::StatusOr<BlockPtr> TryAcquire(size_t left = 0);
   // Waits until one is free. nullptr: `cancelled` meanwhile.
-  std::shared_ptr<Place> AwaitPlace(const std::stop_token& cancelled);
-
-  // A block without a place; nullptr: none is free.
-  absl::StatusOr<BlockPtr> TryAcquire();
+  absl::StatusOr<BlockPtr> Acquire(const std::stop_token& cancelled);
 
   // Would TryAcquire get a block? If not, `when_free` is called once one is
   // given back, by the thread that does so.
@@ -100,33 +63,24 @@ class Staging : public std::enable_shared_from_this<Staging> {
 
  private:
   Staging(std::shared_ptr<const cuda::Context> context,
-          std::shared_ptr<Quota> quota, size_t block_bytes, size_t max_blocks,
-          size_t max_places, std::shared_ptr<char> memory);
+          std::shared_ptr<Quota> quota, size_t block_bytes, size_t max_blocks)
+      : context_(std::move(context)),
+        quota_(std::move(quota)),
+        block_bytes_(block_bytes),
+        max_blocks_(max_blocks) {}
 
-  // Is there one that is kept for nobody?
-  bool HasShared() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return shared_ < max_shared_;
-  }
   // Makes a block that is counted already.
-  absl::StatusOr<BlockPtr> MakeBlock(std::shared_ptr<Place> place);
-  absl::StatusOr<std::unique_ptr<PinnedMemory>> MakeMemory();
-  void GiveBack(std::unique_ptr<PinnedMemory> memory, Place* place);
-  void Leave();
+  absl::StatusOr<BlockPtr> MakeBlock();
+  void GiveBack(std::unique_ptr<PinnedMemory> memory);
 
   const std::shared_ptr<const cuda::Context> context_;
   const std::shared_ptr<Quota> quota_;
   const size_t block_bytes_;
-  const size_t max_places_;
-  const size_t max_shared_;
+  const size_t max_blocks_;
   absl::Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  size_t places_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Blocks in use, but for the first of each place.
-  size_t shared_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t in_use_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<PinnedMemory>> free_ ABSL_GUARDED_BY(mutex_);
-  // Blocks of `memory_` that are not made yet, the next one last.
-  const std::shared_ptr<char> memory_;
-  std::vector<char*> unmade_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> when_free_ ABSL_GUARDED_BY(mutex_);
 };
 

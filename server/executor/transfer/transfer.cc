@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
@@ -20,26 +21,18 @@ Access AccessOf(Transfer::Direction direction) {
                                                    : Access::kRead;
 }
 
-// Checks the range as a whole and finds the memory for its pieces.
-absl::StatusOr<std::shared_ptr<TransferMemory>> Prepare(
-    Session& session, const v1::TransferRange& range,
-    const std::shared_ptr<SharedBlocks>& blocks, Access access) {
-  absl::StatusOr<std::shared_ptr<TransferMemory>> memory = Closing();
+// Checks the range as a whole.
+absl::Status Check(Session& session, const v1::TransferRange& range,
+                   Access access) {
+  absl::Status status = Closing();
   (void)session.Run([&](Resources& resources) {
-    const absl::Status stream = resources.streams.Find(range.stream()).status();
-    const absl::Status address =
-        ResolveRange(resources, range.buffer(), range.offset(), range.size(),
-                     access)
-            .status();
-    if (!stream.ok()) {
-      memory = stream;
-    } else if (!address.ok()) {
-      memory = address;
-    } else {
-      memory = resources.Transfers(blocks);
-    }
+    status = resources.streams.Find(range.stream()).status();
+    if (!status.ok()) return;
+    status = ResolveRange(resources, range.buffer(), range.offset(),
+                          range.size(), access)
+                 .status();
   });
-  return memory;
+  return status;
 }
 
 }  // namespace
@@ -67,41 +60,11 @@ class Transfer::Completion {
 
 absl::StatusOr<std::unique_ptr<Transfer>> Transfer::Begin(
     Direction direction, Session& session, const v1::TransferRange& range,
-    const std::shared_ptr<SharedBlocks>& blocks, std::stop_token cancelled) {
+    const std::stop_token& cancelled) {
   HOLDFAST_RETURN_IF_ERROR(
       session.AwaitSequence(range.after_sequence(), cancelled));
-  HOLDFAST_ASSIGN_OR_RETURN(
-      auto memory, Prepare(session, range, blocks, AccessOf(direction)));
-  auto place = memory->staging()->AwaitPlace(cancelled);
-  if (place == nullptr) return absl::CancelledError("given up");
-  return std::unique_ptr<Transfer>(
-      new Transfer(direction, session, range, std::move(cancelled),
-                   std::move(memory), std::move(place)));
-}
-
-Transfer::Transfer(Direction direction, Session& session,
-                   const v1::TransferRange& range, std::stop_token cancelled,
-                   std::shared_ptr<TransferMemory> memory,
-                   std::shared_ptr<Staging::Place> place)
-    : direction_(direction),
-      session_(session),
-      range_(range),
-      cancelled_(std::move(cancelled)),
-      memory_(std::move(memory)),
-      place_(std::move(place)) {}
-
-absl::StatusOr<Staging::BlockPtr> Transfer::NextBlock() {
-  if (HasPieces()) return TryNextBlock();
-  // All blocks are with the network: waits for one to come back.
-  HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block,
-                            place_->Acquire(cancelled_));
-  if (block == nullptr) return absl::CancelledError("given up");
-  return block;
-}
-
-absl::StatusOr<Staging::BlockPtr> Transfer::TryNextBlock() {
-  if (!MayStart()) return nullptr;
-  return place_->TryAcquire();
+  HOLDFAST_RETURN_IF_ERROR(Check(session, range, AccessOf(direction)));
+  return std::unique_ptr<Transfer>(new Transfer(direction, session, range));
 }
 
 absl::Status Transfer::Copy(Direction direction, Resources& resources,
@@ -121,19 +84,13 @@ absl::Status Transfer::Copy(Direction direction, Resources& resources,
   return resources.watcher().Watch(*stream->stream, std::move(done));
 }
 
-void Transfer::StartDownload(Staging::BlockPtr block, uint64_t size) {
-  const CUdeviceptr bytes = block->device_address();
-  Start(bytes, size, block, block);
-}
-
-void Transfer::StartUpload(CUdeviceptr bytes, uint64_t size,
-                           std::shared_ptr<const void> holder) {
-  Start(bytes, size, std::move(holder), nullptr);
-}
-
-void Transfer::Start(CUdeviceptr bytes, uint64_t size,
-                     std::shared_ptr<const void> holder,
-                     Staging::BlockPtr block) {
+absl::Status Transfer::Start(CUdeviceptr bytes, uint64_t size,
+                             std::shared_ptr<const void> holder) {
+  if (size > rest()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a message of ", size, " bytes, more than the ", rest(),
+                     " that are left of those announced"));
+  }
   v1::TransferRange piece = range_;
   piece.set_offset(range_.offset() + started_);
   piece.set_size(size);
@@ -154,26 +111,28 @@ void Transfer::Start(CUdeviceptr bytes, uint64_t size,
              });
     if (!status.ok()) completion->Set(status);
   });
-  pieces_.push_back({std::move(completion), std::move(block), size});
+  pieces_.push_back(std::move(completion));
   started_ += size;
+  return absl::OkStatus();
 }
 
-absl::StatusOr<Staging::BlockPtr> Transfer::FinishOldest(uint64_t* size) {
-  Piece piece = std::move(pieces_.front());
+absl::Status Transfer::FinishOldest() {
+  const std::shared_ptr<Completion> oldest = std::move(pieces_.front());
   pieces_.pop_front();
-  HOLDFAST_RETURN_IF_ERROR(piece.completion->Wait());
-  *size = piece.size;
-  return std::move(piece.block);
+  return oldest->Wait();
 }
 
 absl::Status Transfer::FinishAll() {
   absl::Status first;
-  uint64_t size = 0;
-  while (HasPieces()) {
-    const absl::Status status = FinishOldest(&size).status();
-    if (first.ok()) first = status;
-  }
+  while (!pieces_.empty()) first.Update(FinishOldest());
   return first;
+}
+
+absl::StatusOr<uint64_t> Transfer::FinishUpload() {
+  HOLDFAST_RETURN_IF_ERROR(FinishAll());
+  if (rest() == 0) return size();
+  return absl::InvalidArgumentError(absl::StrCat(
+      size() - rest(), " bytes came, ", size(), " were announced"));
 }
 
 }  // namespace holdfast::executor

@@ -15,7 +15,6 @@
 #include "server/executor/attach/upload_tries.h"
 #include "server/executor/service/fd_receiver.h"
 #include "server/executor/session.h"
-#include "server/relay/shared_blocks.h"
 #include "server/rpc/call_limit.h"
 #include "server/rpc/call_threads.h"
 #include "server/rpc/served_stream.h"
@@ -23,39 +22,38 @@
 
 namespace holdfast::executor {
 
-// TransferService of one session; that and the inbox must outlive it. Messages
-// with bytes come and go as gRPC's own slices: uploads are copied once, into
-// page-locked staging blocks, and downloads are sent from there. Those blocks
-// are memory that the daemon shares, so bytes that it relays for a remote
-// client are not copied here. A call gets a thread with its first message. The
-// thread waits until the session takes work in, and the session is not
-// suspended from then until the call's end.
+// TransferService of one session; that and the inbox must outlive it. Bytes
+// come and go in gRPC's messages (stream_transfer.h), or, for remote clients,
+// through pipes that the daemon hands over (pipe_transfers.h). A call gets a
+// thread with its first message, a pipe at once. The thread waits until the
+// session takes work in, and the session is not suspended from then until the
+// transfer's end.
 class TransferService final : public grpc::Service {
  public:
   // Calls at a time; more are refused.
   static constexpr int kMaxTransfers = 256;
 
-  // `blocks` are shared with the daemon. `stall_limit` is what a client may
-  // take for one message.
+  // `stall_limit` is what a client may take for one message.
   TransferService(Session& session, FdReceiver& inbox,
-                  std::shared_ptr<SharedBlocks> blocks,
                   absl::Duration stall_limit);
 
  private:
-  // The method that carries out an Upload or a Download.
+  // The method that carries out a call.
   using Work = absl::Status (TransferService::*)(ServedStream& call);
 
-  // Has a thread carry out an Upload or a Download.
-  ServedStream* Serve(grpc::CallbackServerContext* context, Work work);
+  // When a call needs a thread.
+  enum class Begin { kWithFirstMessage, kAtOnce };
+
+  // Has a thread carry out a call.
+  ServedStream* Serve(grpc::CallbackServerContext* context, Work work,
+                      Begin begin);
   absl::Status Upload(ServedStream& call);
   absl::Status Download(ServedStream& call);
+  absl::Status ServePipe(ServedStream& call);
   grpc::ServerUnaryReactor* RegisterArena(
       grpc::CallbackServerContext* context,
       const v1::RegisterArenaRequest* request,
       v1::RegisterArenaResponse* response);
-
-  absl::StatusOr<uint64_t> ReceiveAll(ServedStream& call);
-  absl::Status SendAll(ServedStream& call, const v1::TransferRange& range);
 
   // Is the call one of this session's, and not one too many?
   absl::StatusOr<std::shared_ptr<void>> Admit(
@@ -63,7 +61,6 @@ class TransferService final : public grpc::Service {
 
   Session& session_;
   FdReceiver& inbox_;
-  const std::shared_ptr<SharedBlocks> blocks_;
   StallGuard stall_guard_;
   CallLimit transfers_{"transfers of one session", kMaxTransfers};
   UploadTries tries_;

@@ -19,7 +19,6 @@
 #include "absl/time/time.h"
 #include "proto/metadata.h"
 #include "proto/protocol_limits.h"
-#include "server/relay/shared_blocks.h"
 #include "server/rpc/malformed_request.h"
 #include "server/rpc/unix_socket.h"
 
@@ -49,12 +48,8 @@ HostedExecutor::HostedExecutor() : session_(std::make_unique<HostedSession>()) {
   inbox_ = OrDie(executor::FdReceiver::Serve(
       OrDie(ListenOnUnixSocket(descriptor_path(), SOCK_SEQPACKET, 0600)),
       HostedSession::token()));
-  const UniqueFd memory = OrDie(SharedBlocks::CreateMemory());
-  blocks_ = OrDie(SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
   transfers_ = std::make_unique<executor::TransferService>(
-      session_->session(), *inbox_,
-      OrDie(SharedBlocks::Map(memory.get(), SharedBlocks::End::kExecutor)),
-      kStallLimit);
+      session_->session(), *inbox_, kStallLimit);
   const std::string address = "unix:" + directory_ + "/socket";
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials());

@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "server/executor/service/fd_receiver.h"
 #include "server/executor/transfer/transfer_service.h"
-#include "server/relay/shared_blocks.h"
 #include "tests/fuzz/executor/hosted_session.h"
 
 namespace holdfast::fuzz {
@@ -27,8 +26,6 @@ class HostedExecutor {
   HostedSession& session() { return *session_; }
   // A connection of its own.
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
-  // The daemon's end of the memory that relayed bytes pass through.
-  const std::shared_ptr<SharedBlocks>& blocks() const { return blocks_; }
   std::string descriptor_path() const { return directory_ + "/fds"; }
 
   // Adds the session's token.
@@ -41,7 +38,6 @@ class HostedExecutor {
   std::string directory_;
   std::unique_ptr<HostedSession> session_;
   std::unique_ptr<executor::FdReceiver> inbox_;
-  std::shared_ptr<SharedBlocks> blocks_;
   std::unique_ptr<executor::TransferService> transfers_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Upload and Download: streams of messages in any order, of any bytes, relayed
-// or not, with and without the token, given up at any point, several at a time.
-// A good transfer moves its bytes, whatever was tried before.
+// Upload and Download, and the daemon's pipes: streams of messages in any
+// order, of any bytes, with and without the token, given up at any point,
+// several at a time. A good transfer moves its bytes, whatever was tried
+// before.
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
@@ -12,12 +13,18 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/base/descriptor_socket.h"
 #include "core/base/handle.h"
+#include "core/base/ring_pair.h"
 #include "core/base/status_macros.h"
+#include "core/base/unique_fd.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "proto/metadata.h"
-#include "server/relay/relayed_message.h"
+#include "server/relay/ring_call.h"
+#include "server/relay/transfer_pipe.h"
 #include "tests/fuzz/engine/byte_mutator.h"
 #include "tests/fuzz/engine/fuzzer.h"
 #include "tests/fuzz/engine/message_mutator.h"
@@ -154,7 +161,49 @@ class Client {
 
   absl::Status Act() {
     if (open_.size() > 8) open_.erase(open_.begin());
-    return random_.OneIn(3) ? HostileDownload() : HostileUpload();
+    switch (random_.Below(4)) {
+      case 0:
+        return HostileDownload();
+      case 1:
+        return HostilePipe();
+      default:
+        return HostileUpload();
+    }
+  }
+
+  // The daemon, if it were hostile, or a client that plays the daemon.
+  absl::Status HostilePipe() {
+    const size_t slots = TransferPipe::kSlots * TransferPipe::kSlotBytes;
+    const size_t behind = random_.OneIn(8) ? random_.Below(2 * slots) : slots;
+    HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd memory,
+                              RingPair::CreateMemory(behind));
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const std::shared_ptr<RingPair> rings,
+        RingPair::Map(memory.get(), RingPair::End::kClient, 64 << 10, behind));
+    HOLDFAST_ASSIGN_OR_RETURN(const std::string token,
+                              SendFd(executor_.descriptor_path(),
+                                     HostedSession::token(), memory.get()));
+    const auto call = std::make_shared<RingCall>(executor_.channel());
+    if (!random_.OneIn(12)) HostedExecutor::Authorize(&call->context());
+    call->Start(TransferPipe::kMethod, absl::BytesToHexString(token),
+                [rings] { rings->Close(); });
+    if (!call->AwaitTaken()) {
+      call->EndUp();
+      return Check(call->AwaitEnd());
+    }
+    for (uint64_t count = random_.Below(12); count > 0; --count) {
+      const std::string message =
+          random_.OneIn(3) ? BeginPipe() : HostilePipeMessage();
+      if (!rings->writer().TryWrite(message).value_or(false)) break;
+      if (random_.OneIn(4)) rings->reader().Await(absl::Milliseconds(1));
+      static_cast<void>(rings->reader().Read());
+    }
+    if (random_.OneIn(4) && open_pipes_.size() < 8) {
+      open_pipes_.push_back(call);
+      return absl::OkStatus();
+    }
+    call->Cancel();
+    return Check(call->AwaitEnd());
   }
 
   // Bytes that go up and come down again, beside what is still open.
@@ -189,6 +238,11 @@ class Client {
 
   absl::Status End() {
     open_.clear();
+    for (const auto& pipe : open_pipes_) {
+      pipe->Cancel();
+      pipe->AwaitEnd();
+    }
+    open_pipes_.clear();
     return executor_.End();
   }
 
@@ -205,8 +259,6 @@ class Client {
       context->AddMetadata(kSessionTokenKey.name,
                            std::string(random_.Below(70), 'a'));
     }
-    if (hostile && random_.OneIn(4))
-      context->AddMetadata(kRelayedKey.name, "1");
     return context;
   }
 
@@ -272,12 +324,41 @@ class Client {
     return Check(call->Finish());
   }
 
-  // Gives blocks back as the daemon does, if the call was a relayed one.
   void ReadAll(RawCall& call, uint64_t messages) {
     for (grpc::ByteBuffer message; messages > 0 && call.Read(&message);
          --messages) {
-      static_cast<void>(ReadRelayed(executor_.blocks(), message));
     }
+  }
+
+  std::string HostilePipeMessage() {
+    internal::PipeMessage message;
+    switch (random_.Below(6)) {
+      case 0:
+        return random_.Bytes(random_.Below(64));
+      case 1:
+        message = ReturnedSlot(random_.Below(6));
+        break;
+      case 2:
+        message.set_no_more_slots(true);
+        break;
+      case 3:
+        MessageMutator::Mutate(&message, 1 + random_.Below(3), random_);
+        break;
+      default:
+        message = FilledSlot(random_.Below(6), random_.Below(2 << 20));
+    }
+    return message.SerializeAsString();
+  }
+
+  std::string BeginPipe() {
+    internal::PipeMessage message;
+    internal::BeginTransfer& begin = *message.mutable_begin();
+    begin.set_direction(random_.OneIn(2)
+                            ? internal::BeginTransfer::DIRECTION_UPLOAD
+                            : internal::BeginTransfer::DIRECTION_DOWNLOAD);
+    *begin.mutable_range() = HostileRange();
+    if (random_.OneIn(4)) begin.set_upload_try(random_.OneIn(2) ? "a/1" : "x");
+    return message.SerializeAsString();
   }
 
   absl::Status Check(const grpc::Status& status) {
@@ -320,14 +401,19 @@ class Client {
   HostedExecutor executor_;
   grpc::GenericStub stub_;
   std::vector<std::unique_ptr<RawCall>> open_;
+  std::vector<std::shared_ptr<RingCall>> open_pipes_;
   uint64_t refused_ = 0;
 };
 
 class TransfersTarget : public FuzzTarget {
  public:
+  // What a first client and a first pipe take for good is no finding.
   TransfersTarget() {
     Random random(0);
     static_cast<void>(Play(random));
+    Client client(random);
+    static_cast<void>(client.HostilePipe());
+    static_cast<void>(client.End());
   }
 
   absl::Status Execute(Random& random) override {

@@ -167,10 +167,7 @@ void ExecutorTest::SetUp() {
   for (const uint32_t device : SessionDevices()) {
     assign.mutable_assign()->add_devices(device);
   }
-  ASSERT_OK_AND_ASSIGN(const UniqueFd memory, SharedBlocks::CreateMemory());
-  ASSERT_OK_AND_ASSIGN(
-      blocks_, SharedBlocks::Map(memory.get(), SharedBlocks::End::kDaemon));
-  ASSERT_OK(channel_->Send(assign, memory.get()));
+  ASSERT_OK(channel_->Send(assign));
   ASSERT_OK(channel_->Receive(&message));
   ASSERT_TRUE(message.has_serving()) << message.DebugString();
   ASSERT_FALSE(message.serving().has_error());

@@ -26,7 +26,6 @@
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "server/channel/channel.h"
-#include "server/relay/shared_blocks.h"
 
 namespace holdfast::testing {
 
@@ -125,7 +124,6 @@ class ExecutorTest : public ::testing::Test {
   std::shared_ptr<grpc::Channel> connection() const { return connection_; }
 
   // The supervisor's side.
-  const std::shared_ptr<SharedBlocks>& blocks() const { return blocks_; }
   const internal::Ready& ready() const { return ready_; }
   Channel& channel() { return *channel_; }
   pid_t pid() const { return pid_; }
@@ -158,7 +156,6 @@ class ExecutorTest : public ::testing::Test {
   pid_t pid_ = -1;
   internal::Ready ready_;
   std::unique_ptr<Channel> channel_;
-  std::shared_ptr<SharedBlocks> blocks_;
   std::thread supervisor_;
   std::shared_ptr<grpc::Channel> connection_;
   std::unique_ptr<v1::CommandService::Stub> commands_;

@@ -29,7 +29,7 @@ class StreamWorkTest : public ::testing::Test {
   void SetUp() override {
     InjectFault<kRecord>(&api_, 0, CUDA_SUCCESS);
     context_ = SoftwareContext(api_);
-    staging_ = Staging::Create(context_, Quota::Create({}), 64, kBlocks, 0);
+    staging_ = Staging::Create(context_, Quota::Create({}), 64, kBlocks);
     auto opener = cuda::Stream::Create(context_, {});
     ASSERT_OK(opener.status());
     opener_ = *std::move(opener);

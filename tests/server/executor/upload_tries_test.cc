@@ -16,6 +16,7 @@
 #include "absl/synchronization/notification.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "proto/metadata.h"
+#include "server/rpc/metadata.h"
 
 namespace holdfast::executor {
 namespace {
@@ -33,7 +34,8 @@ class Uploads final : public v1::TransferService::Service {
     const auto header = metadata.find("name");
     const std::string name(header->second.data(), header->second.size());
     const auto entered = tries_.Enter(
-        *context, name == "waiting" ? cancel_.get_token() : std::stop_token());
+        *context, FindMetadata(*context, kTransferKey).value_or(""),
+        name == "waiting" ? cancel_.get_token() : std::stop_token());
     if (!entered.ok()) {
       return {static_cast<StatusCode>(entered.status().code()),
               std::string(entered.status().message())};

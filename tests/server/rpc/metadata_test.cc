@@ -56,7 +56,6 @@ TEST_F(MetadataTest, ExecutorsSeeEveryKeyThatTheTableForwards) {
 }
 
 TEST_F(MetadataTest, ExecutorsSeeNoKeyOfTheDaemonOrTheConnection) {
-  Add(kRelayedKey.name, "1");
   Add(kRingsKey.name, std::string(32, '0'));
   Add(kAuthorizationKey.name, "Bearer secret");
   Add("holdfast-unknown", "1");

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_RELAY_RING_CALL_H_
+#define HOLDFAST_SERVER_RELAY_RING_CALL_H_
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/client_callback.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+
+namespace holdfast {
+
+// A call of the daemon to an executor whose messages go through rings of shared
+// memory; gRPC tells of its beginning and its end, and of nothing else.
+// Thread-safe.
+//
+//   const auto call = std::make_shared<RingCall>(channel);
+//   ForwardMetadata(client_context, call->context());
+//   call->Start(method, ring_token, [rings] { rings->Close(); });
+//   if (call->AwaitTaken()) { use the rings; }
+//   call->EndUp();
+//   return call->AwaitEnd();
+//
+// Keeps itself until the call's end. A call that is dropped before goes on: use
+// Cancel.
+class RingCall final
+    : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+      public std::enable_shared_from_this<RingCall> {
+ public:
+  explicit RingCall(std::shared_ptr<grpc::Channel> executor);
+
+  // For what the call needs before Start, and its trailers after AwaitEnd.
+  grpc::ClientContext& context() { return context_; }
+
+  // `ring_token` names the rings' memory, which the executor has been given.
+  // `on_end` runs at the call's end, in a thread of gRPC's, which it must not
+  // hold up. Once.
+  void Start(const std::string& method, const std::string& ring_token,
+             std::function<void()> on_end);
+
+  // Has the executor taken the rings? Waits for its answer, or the call's end.
+  bool AwaitTaken();
+  // Nothing more goes up; the executor may end the call. Once or more.
+  void EndUp();
+  // Ends the call, which fails with CANCELLED.
+  void Cancel() { context_.TryCancel(); }
+
+  bool ended() const;
+  // Waits for the call's end: the executor's status, or why there is none.
+  grpc::Status AwaitEnd();
+
+  void OnReadInitialMetadataDone(bool ok) override;
+  void OnReadDone(bool ok) override;
+  void OnDone(const grpc::Status& status) override;
+
+ private:
+  grpc::ClientContext context_;
+  grpc::GenericStub stub_;
+  std::function<void()> on_end_;
+  grpc::ByteBuffer none_;  // The end would not be told without a read.
+
+  mutable absl::Mutex mutex_;
+  std::shared_ptr<RingCall> self_ ABSL_GUARDED_BY(mutex_);
+  // The executor's answer to the offer; nullopt: it has not answered.
+  std::optional<bool> taken_ ABSL_GUARDED_BY(mutex_);
+  std::optional<grpc::Status> ended_ ABSL_GUARDED_BY(mutex_);
+  bool spoke_ ABSL_GUARDED_BY(mutex_) = false;  // by gRPC
+  bool held_ ABSL_GUARDED_BY(mutex_) = true;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RELAY_RING_CALL_H_
