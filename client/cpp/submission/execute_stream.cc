@@ -17,6 +17,9 @@ constexpr char kExecuteMethod[] = "/holdfast.v1.CommandService/Execute";
 // itself, in case that they do not.
 constexpr absl::Duration kLookAnyway = absl::Seconds(10);
 
+// A call that ends instead of being answered does so at once.
+constexpr absl::Duration kEndOfCall = absl::Seconds(1);
+
 // A batch that was written is smaller.
 constexpr size_t kMaxUnreadBytes = size_t{64} << 20;
 
@@ -43,7 +46,12 @@ ExecuteStream::ExecuteStream(std::shared_ptr<grpc::ChannelInterface> channel,
   call_ = std::make_unique<Call>(std::move(channel), kExecuteMethod, context_);
   if (options.rings == nullptr) return;
   call_->AwaitInitialMetadata();
-  if (context_.GetServerInitialMetadata().count(kRingsKey.name) == 0) return;
+  if (context_.GetServerInitialMetadata().count(kRingsKey.name) == 0) {
+    // The executor has no use for them. Or the call has ended, and nobody takes
+    // batches any more: the rings will tell so, which gRPC would not.
+    call_->Await(kEndOfCall);
+    if (!call_->HasEnded()) return;
+  }
   rings_ = std::move(options.rings);
   end_ = std::thread([this] { AwaitEnd(); });
 }
