@@ -2,9 +2,9 @@
 //
 // Memory that the daemon and an executor share, through which the transfers of
 // a remote client pass, one after another: a ring of messages each way
-// (core/base/ring_pair.h), and slots with the bytes. Whoever sends the bytes of
-// a transfer takes a slot, has it filled and names it in a message; the other
-// end uses the bytes where they lie and returns the slot.
+// (core/base/ring_pair.h), and slots with the bytes. The end that sends the
+// bytes of a transfer takes a slot, has it filled and names it in a message;
+// the other end uses the bytes where they lie and returns the slot.
 //
 //   const uint32_t slot = pipe.TakeSlot();    // the sender, if HasFreeSlot()
 //   std::memcpy(pipe.data(slot), ...);
@@ -90,7 +90,7 @@ class TransferPipe {
 
   // This end, for its own threads: nothing more can be written. Any thread.
   void Close() { rings_->Close(); }
-  // What came before may still be read.
+  // Messages that came before may still be read.
   bool closed() const { return rings_->reader().closed(); }
 
  private:

@@ -26,7 +26,7 @@ namespace {
 
 using Message = TransferPipe::Message;
 
-// What the executor says wakes the thread; it also looks by itself, in case
+// The executor's messages wake the thread; it also looks by itself, in case
 // that the executor suppresses the wake-ups.
 constexpr absl::Duration kLookAnyway = absl::Seconds(10);
 
@@ -93,7 +93,7 @@ absl::Status RelayedTransfer::Begin(TransferDirection direction,
 }
 
 absl::StatusOr<bool> RelayedTransfer::Hear(Message* message) {
-  // What came before the end is read before it.
+  // Messages that came before the end are read before it.
   const bool closed = pipe().closed();
   const absl::StatusOr<bool> heard = pipe().Read(message);
   if (!heard.ok()) {

@@ -229,7 +229,7 @@ class Resources {
   // first use, on the first device, and charged to the account as staging.
   absl::StatusOr<InlineStaging*> Inline();
   absl::StatusOr<std::shared_ptr<Staging>> TransferStaging();
-  // Of kMaxChunkBytes each, that the messages of all transfers share.
+  // Blocks of kMaxChunkBytes that the messages of all transfers share.
   static constexpr size_t kTransferBlocks = 32;
 
   CompletionWatcher& watcher() { return watcher_; }

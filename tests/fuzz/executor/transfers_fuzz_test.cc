@@ -407,7 +407,7 @@ class Client {
 
 class TransfersTarget : public FuzzTarget {
  public:
-  // What a first client and a first pipe take for good is no finding.
+  // A first client and a first pipe take things for good: those are no finding.
   TransfersTarget() {
     Random random(0);
     static_cast<void>(Play(random));
