@@ -498,10 +498,11 @@ const std::string& Session::token() const { return state_->token; }
 
 absl::Status Session::Close() {
   if (keep_alive_ == nullptr) return absl::OkStatus();
-  StagingRing::Close(*state_);
   state_->queue.Close();
   const absl::Status status = CallClose(*daemon_, state_->token);
   keep_alive_.reset();
+  // One that is still being made may wait for a device, until the session ends.
+  StagingRing::Close(*state_);
   return status;
 }
 

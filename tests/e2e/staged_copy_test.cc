@@ -144,6 +144,28 @@ TEST_F(StagedCopyTest, ManySmallOnesMakeTheRing) {
   }
 }
 
+// There is room for the ring once the device has done with an arena that was
+// freed, which here is never.
+TEST(StagedCopyEndTest, TheEndOfASessionDoesNotWaitForARingThatIsBeingMade) {
+  const DaemonProcess daemon{{"--arena-memory=40M"}};
+  auto session = *Session::Open({.address = daemon.address()});
+  const Stream still = *session->device(0).CreateStream();
+  const Stream stream = *session->device(0).CreateStream();
+  const Buffer buffer = *session->device(0).Allocate(kMiB, stream);
+  const Semaphore gate = *session->device(0).CreateSemaphore();
+  ASSERT_TRUE(gate.Wait(1, still).ok());
+  {
+    const auto arena = *session->CreateArena(30 * kMiB);
+    const ArenaSpan span = *arena->Allocate(kMiB);
+    ASSERT_TRUE(buffer.CopyFrom(span, still).ok());
+  }
+  std::vector<uint8_t> bytes(kSmall);
+  for (uint64_t copied = 0; copied < 9 * kMiB; copied += kSmall) {
+    ASSERT_TRUE(buffer.Download(bytes.data(), kSmall, stream).ok());
+  }
+  EXPECT_TRUE(session->Close().ok());
+}
+
 // The bytes are taken when the call returns, though the stream stands still,
 // and however many there are.
 TEST_F(StagedCopyTest, SmallOnesInWaitForNoDevice) {
