@@ -48,7 +48,8 @@ class ExecuteStream {
   // After Finish.
   ~ExecuteStream();
 
-  // Has the executor taken the rings? Does not change.
+  // Do messages take the rings? Not if the executor has no use for them; they
+  // do if the call ended before it could say so. Does not change.
   bool has_rings() const { return rings_ != nullptr; }
 
   // Waits while the executor does not keep up. False: the call has ended. One

@@ -268,6 +268,29 @@ TEST(RingsOfferedToNobodyTest, AreAnErrorAndNoCrash) {
               StatusIs(absl::StatusCode::kUnavailable, ""));
 }
 
+// Else a client could not tell what of it has arrived.
+TEST(RingsOfferedToNobodyTest, LoseNoBatch) {
+  const auto memory = RingPair::CreateMemory();
+  ASSERT_OK(memory.status());
+  auto mine = RingPair::Map(memory->get(), RingPair::End::kClient, kMaxMessage);
+  ASSERT_OK(mine.status());
+  ExecuteStream::Options options;
+  options.session_token = "token";
+  options.ring_token = "00";
+  options.rings = *std::move(mine);
+  ExecuteStream stream(grpc::CreateChannel("unix:/nobody/is/here",
+                                           grpc::InsecureChannelCredentials()),
+                       std::move(options));
+  ASSERT_TRUE(stream.has_rings());
+  const bool written = stream.Write("a batch");
+  v1::ResultBatch results;
+  while (stream.Read(&results) != ExecuteStream::ReadResult::kEnd) {
+    stream.Sleep();
+  }
+  EXPECT_THAT(stream.Finish(), StatusIs(absl::StatusCode::kUnavailable, ""));
+  EXPECT_EQ(stream.Unread().size(), written ? 1u : 0u);
+}
+
 TEST_F(RingQueueTest, AnExecutorThatDiesIsNoticed) {
   Connect();
   ASSERT_OK(Fence());
