@@ -30,6 +30,10 @@ Requires-Dist: numpy
 Provides-Extra: cu13
 Requires-Dist: nvidia-cuda-nvrtc >=13, <14; extra == "cu13"
 Requires-Dist: nvidia-nvjitlink >=13, <14; extra == "cu13"
+Requires-Dist: nvidia-nvvm >=13, <14; extra == "cu13"
+Requires-Dist: nvidia-cuda-runtime >=13, <14; extra == "cu13"
+Requires-Dist: nvidia-cuda-crt >=13, <14; extra == "cu13"
+Requires-Dist: nvidia-cuda-cccl >=13, <14; extra == "cu13"
 """
 
 _WHEEL = f"""\

@@ -20,7 +20,7 @@ void OpenBuiltins(const NvrtcApi& api) {
       RTLD_NOW | RTLD_LOCAL);
 }
 
-absl::Status Fill(void* library, NvrtcApi* api) {
+absl::Status Fill(const ToolkitOptions& options, void* library, NvrtcApi* api) {
 #define HOLDFAST_NVRTC_SYMBOL(name) \
   HOLDFAST_RETURN_IF_ERROR(         \
       FindSymbol(library, #name, reinterpret_cast<void**>(&api->name)));
@@ -29,7 +29,7 @@ absl::Status Fill(void* library, NvrtcApi* api) {
     return absl::UnavailableError("does not tell its version");
   }
   api->path = FileOf(reinterpret_cast<const void*>(api->nvrtcVersion));
-  api->include_directories = FindHeaders(api->path);
+  api->include_directories = FindHeaders(options, api->path);
   OpenBuiltins(*api);
   return absl::OkStatus();
 }
@@ -39,10 +39,10 @@ absl::Status Fill(void* library, NvrtcApi* api) {
 absl::StatusOr<std::unique_ptr<const NvrtcApi>> LoadNvrtc(
     const ToolkitOptions& options) {
   auto api = std::make_unique<NvrtcApi>();
-  HOLDFAST_RETURN_IF_ERROR(
-      OpenLibrary(options, "NVRTC, the CUDA compiler,",
-                  {"libnvrtc.so.13", "libnvrtc.so.12"},
-                  [&](void* library) { return Fill(library, api.get()); }));
+  HOLDFAST_RETURN_IF_ERROR(OpenLibrary(
+      options, "NVRTC, the CUDA compiler,",
+      {"libnvrtc.so.13", "libnvrtc.so.12"},
+      [&](void* library) { return Fill(options, library, api.get()); }));
   return api;
 }
 

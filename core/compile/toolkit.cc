@@ -40,12 +40,42 @@ std::vector<std::string> Directories(const ToolkitOptions& options) {
   return directories;
 }
 
+// CCCL below the headers' folder, or beside it as a package of its own.
+constexpr absl::string_view kCccl[] = {"/cccl", "/../../cuda_cccl/include"};
+
 bool IsReadable(const std::string& path) {
   return access(path.c_str(), R_OK) == 0;
 }
 
+// All links followed, no dots left; empty if there is no such file.
+std::string RealPath(const std::string& path) {
+  char real[PATH_MAX];
+  return realpath(path.c_str(), real) == nullptr ? "" : real;
+}
+
 std::string FolderOf(const std::string& file) {
   return file.substr(0, file.rfind('/'));
+}
+
+// Beside the library: of NVIDIA's and PyPI's layout, of Debian's, of conda's,
+// of PyPI's packages for CUDA 12; then in the toolkit that is named, whose
+// libraries may be links to elsewhere.
+std::vector<std::string> HeaderPlaces(const ToolkitOptions& options,
+                                      const std::string& library) {
+  std::vector<std::string> places;
+  for (const absl::string_view place :
+       {"/../include", "/../../../include", "/../../include",
+        "/../targets/x86_64-linux/include", "/../../cuda_runtime/include"}) {
+    places.push_back(absl::StrCat(FolderOf(library), place));
+  }
+  std::string home = options.cuda_home;
+  if (const char* set = getenv("CUDA_HOME"); home.empty() && set != nullptr) {
+    home = set;
+  }
+  if (home.empty()) return places;
+  places.push_back(absl::StrCat(home, "/include"));
+  places.push_back(absl::StrCat(home, "/targets/x86_64-linux/include"));
+  return places;
 }
 
 }  // namespace
@@ -98,22 +128,20 @@ absl::Status FindSymbol(void* library, const char* name, void** symbol) {
 
 std::string FileOf(const void* symbol) {
   Dl_info info;
-  char path[PATH_MAX];
-  if (dladdr(symbol, &info) == 0 || realpath(info.dli_fname, path) == nullptr) {
-    return "";
-  }
-  return path;
+  return dladdr(symbol, &info) == 0 ? "" : RealPath(info.dli_fname);
 }
 
-std::vector<std::string> FindHeaders(const std::string& library) {
+std::vector<std::string> FindHeaders(const ToolkitOptions& options,
+                                     const std::string& library) {
   std::vector<std::string> found;
-  for (const absl::string_view place :
-       {"/../include", "/../../../include", "/../../include"}) {
-    const std::string include = absl::StrCat(FolderOf(library), place);
+  for (const std::string& place : HeaderPlaces(options, library)) {
+    const std::string include = RealPath(place);
     if (!IsReadable(absl::StrCat(include, "/cuda_fp16.h"))) continue;
     found.push_back(include);
-    const std::string cccl = absl::StrCat(include, "/cccl");
-    if (IsReadable(absl::StrCat(cccl, "/."))) found.push_back(cccl);
+    for (const absl::string_view cccl : kCccl) {
+      const std::string folder = RealPath(absl::StrCat(include, cccl));
+      if (!folder.empty()) found.push_back(folder);
+    }
     break;
   }
   return found;
@@ -125,12 +153,10 @@ std::string FindLibdevice(const std::string& library) {
        {absl::StrCat(folder, "/../nvvm/libdevice"),
         absl::StrCat(folder, "/../libdevice"),
         absl::StrCat(folder, "/../../../nvvm/libdevice"),
+        absl::StrCat(folder, "/../../cuda_nvcc/nvvm/libdevice"),
         std::string("/usr/lib/nvidia-cuda-toolkit/libdevice")}) {
-    const std::string file = absl::StrCat(directory, "/libdevice.10.bc");
-    char path[PATH_MAX];
-    if (realpath(file.c_str(), path) != nullptr && IsReadable(path)) {
-      return path;
-    }
+    std::string file = RealPath(absl::StrCat(directory, "/libdevice.10.bc"));
+    if (!file.empty() && IsReadable(file)) return file;
   }
   return "";
 }

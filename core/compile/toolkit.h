@@ -37,9 +37,11 @@ absl::Status FindSymbol(void* library, const char* name, void** symbol);
 // The file that a symbol comes from, all links followed; empty if unknown.
 std::string FileOf(const void* symbol);
 
-// The toolkit's own headers, which lie at a fixed place beside its libraries;
-// may be empty.
-std::vector<std::string> FindHeaders(const std::string& library);
+// The folders of the toolkit's own headers, as real paths; CCCL's has its own.
+// They lie at a fixed place beside `library`, or in the toolkit that `options`
+// or $CUDA_HOME name. May be empty.
+std::vector<std::string> FindHeaders(const ToolkitOptions& options,
+                                     const std::string& library);
 
 // libdevice.10.bc, the mathematical functions for NVVM IR, of the toolkit that
 // `library` belongs to; empty if there is none.

@@ -14,6 +14,7 @@
 #include <iterator>
 
 #include "absl/status/statusor.h"
+#include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
 
@@ -89,7 +90,13 @@ uint64_t RightsOf(const VisiblePath& file, bool directory) {
 absl::Status Allow(const Ruleset& ruleset, const VisiblePath& file) {
   const UniqueFd fd(open(file.path.c_str(), O_PATH | O_CLOEXEC));
   struct stat info = {};
-  if (!fd.valid() || fstat(fd.get(), &info) != 0) return absl::OkStatus();
+  if (!fd.valid() || fstat(fd.get(), &info) != 0) {
+    if (errno != ENOENT && errno != ENOTDIR) {
+      LogWarning("\"", file.path, "\" is not made readable for a confined ",
+                 "process: ", Failed("open").message());
+    }
+    return absl::OkStatus();
+  }
   const uint64_t rights =
       RightsOf(file, S_ISDIR(info.st_mode)) & ruleset.handled_files;
   if (rights == 0) return absl::OkStatus();

@@ -11,17 +11,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <string>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
+#include "server/process/sandbox/file_view.h"
 
 namespace holdfast {
 namespace {
@@ -77,64 +76,52 @@ void MakePlace(const std::string& path, bool directory) {
   const UniqueFd fd(open(path.c_str(), O_CREAT | O_CLOEXEC | O_RDONLY, 0644));
 }
 
-uint64_t AttributesOf(VisiblePath::Access access) {
-  using Access = VisiblePath::Access;
-  uint64_t attributes = MOUNT_ATTR_NOSUID;
-  if (access != Access::kDevice) attributes |= MOUNT_ATTR_NODEV;
-  if (access == Access::kRead) attributes |= MOUNT_ATTR_RDONLY;
-  return attributes;
-}
-
-// A path with what opens it, since kRoot may hide it later.
-struct OpenedPath {
+// A mount with what opens its files, since kRoot may hide them later.
+struct OpenedMount {
   UniqueFd fd;
-  std::string place;
-  VisiblePath::Access access;
+  FileView::Mount mount;
   bool directory = false;
 };
 
-std::vector<OpenedPath> Open(const std::vector<VisiblePath>& files) {
-  std::vector<OpenedPath> opened;
-  for (const VisiblePath& file : files) {
-    UniqueFd fd(open(file.path.c_str(), O_PATH | O_CLOEXEC));
+std::vector<OpenedMount> Open(const std::vector<FileView::Mount>& mounts) {
+  std::vector<OpenedMount> opened;
+  for (const FileView::Mount& mount : mounts) {
+    UniqueFd fd(open(mount.path.c_str(), O_PATH | O_CLOEXEC));
     struct stat info = {};
-    if (!fd.valid() || fstat(fd.get(), &info) != 0) continue;
-    opened.push_back({std::move(fd), absl::StrCat(kRoot, file.path),
-                      file.access, S_ISDIR(info.st_mode)});
+    if (!fd.valid() || fstat(fd.get(), &info) != 0) {
+      LogWarning("\"", mount.path, "\" is not made visible to a confined ",
+                 "process: ", Failed("open").message());
+      continue;
+    }
+    opened.push_back({std::move(fd), mount, S_ISDIR(info.st_mode)});
   }
   return opened;
 }
 
-absl::Status Bind(const OpenedPath& path) {
-  MakePlace(path.place, path.directory);
-  const std::string source = absl::StrCat("/proc/self/fd/", path.fd.get());
-  if (mount(source.c_str(), path.place.c_str(), nullptr, MS_BIND | MS_REC,
+absl::Status Bind(const OpenedMount& opened) {
+  const std::string place = absl::StrCat(kRoot, opened.mount.path);
+  MakePlace(place, opened.directory);
+  const std::string source = absl::StrCat("/proc/self/fd/", opened.fd.get());
+  if (mount(source.c_str(), place.c_str(), nullptr, MS_BIND | MS_REC,
             nullptr) != 0) {
-    return Failed(absl::StrCat("bind mount at ", path.place));
+    return Failed(absl::StrCat("bind mount at ", place));
   }
   mount_attr attributes = {};
-  attributes.attr_set = AttributesOf(path.access);
-  if (syscall(SYS_mount_setattr, AT_FDCWD, path.place.c_str(), 0, &attributes,
+  attributes.attr_set = opened.mount.attributes;
+  if (syscall(SYS_mount_setattr, AT_FDCWD, place.c_str(), 0, &attributes,
               sizeof attributes) != 0) {
     return Failed("mount_setattr");
   }
   return absl::OkStatus();
 }
 
-// Below another path of the list there is nothing to mount.
-bool IsBelowAnother(const VisiblePath& file,
-                    const std::vector<VisiblePath>& files) {
-  return std::any_of(files.begin(), files.end(), [&](const VisiblePath& other) {
-    return absl::StartsWith(file.path, other.path + "/");
-  });
-}
-
-std::vector<VisiblePath> Outermost(const std::vector<VisiblePath>& files) {
-  std::vector<VisiblePath> outermost;
-  std::copy_if(
-      files.begin(), files.end(), std::back_inserter(outermost),
-      [&](const VisiblePath& file) { return !IsBelowAnother(file, files); });
-  return outermost;
+absl::Status MakeLink(const PathLink& link) {
+  const std::string place = absl::StrCat(kRoot, link.path);
+  MakeDirectories(place.substr(0, place.rfind('/')));
+  if (symlink(link.target.c_str(), place.c_str()) != 0) {
+    return Failed(absl::StrCat("symbolic link at ", place));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ChangeRoot() {
@@ -163,7 +150,8 @@ pid_t ForkIntoNamespaces(Namespaces wanted, Namespaces* entered) {
 }
 
 absl::Status ShowOnly(const std::vector<VisiblePath>& files) {
-  const std::vector<OpenedPath> opened = Open(Outermost(files));
+  const FileView view = PlanFileView(files);
+  const std::vector<OpenedMount> opened = Open(view.mounts);
   // Another user will pass through the directories that are made.
   const mode_t mask = umask(0022);
   const auto restore = absl::MakeCleanup([mask] { umask(mask); });
@@ -172,7 +160,10 @@ absl::Status ShowOnly(const std::vector<VisiblePath>& files) {
             "size=1m,mode=755") != 0) {
     return Failed("mount");
   }
-  for (const OpenedPath& path : opened) HOLDFAST_RETURN_IF_ERROR(Bind(path));
+  for (const OpenedMount& mount : opened) HOLDFAST_RETURN_IF_ERROR(Bind(mount));
+  for (const PathLink& link : view.links) {
+    HOLDFAST_RETURN_IF_ERROR(MakeLink(link));
+  }
   return ChangeRoot();
 }
 

@@ -22,7 +22,8 @@ namespace holdfast {
 pid_t ForkIntoNamespaces(Namespaces wanted, Namespaces* entered);
 
 // Makes these paths all that there is below "/", read-only but for devices and
-// what is kWrite. Paths that do not exist are skipped. REQUIRES: a mount
+// what is kWrite, each under its name as it was given and under its real path:
+// see PlanFileView. Paths that do not exist are skipped. REQUIRES: a mount
 // namespace of its own, and its root's capabilities.
 absl::Status ShowOnly(const std::vector<VisiblePath>& files);
 

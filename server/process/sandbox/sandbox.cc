@@ -2,6 +2,7 @@
 #include "server/process/sandbox/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/log.h"
 #include "core/base/sanitizer.h"
+#include "core/base/unique_fd.h"
 #include "server/process/sandbox/landlock.h"
 #include "server/process/sandbox/namespaces.h"
 #include "server/process/sandbox/seccomp.h"
@@ -40,6 +42,22 @@ absl::Status BecomeUser(uid_t user) {
 // Process 1 of a namespace is spared by signals that it sends to itself.
 void ExitAborted(int signal) { _exit(128 + signal); }
 
+absl::Status CheckReadable(const std::string& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  return fd.valid() ? absl::OkStatus() : absl::ErrnoToStatus(errno, path);
+}
+
+std::vector<std::string> ReadableOf(const std::vector<VisiblePath>& files) {
+  std::vector<std::string> readable;
+  for (const VisiblePath& file : files) {
+    if (file.access == VisiblePath::Access::kRead &&
+        CheckReadable(file.path).ok()) {
+      readable.push_back(file.path);
+    }
+  }
+  return readable;
+}
+
 std::string NameOf(Namespaces own) {
   switch (own) {
     case Namespaces::kAll:
@@ -59,8 +77,7 @@ Sandbox::Sandbox(const SandboxPolicy& policy, const SandboxStart& start)
   LimitResources();
   if (start_.own_namespaces == Namespaces::kAll) signal(SIGABRT, &ExitAborted);
   if (policy_.files.empty()) return;
-  BoundFiles(policy_.files);
-  GiveUpPrivileges();
+  Confine(policy_.files);
 }
 
 void Sandbox::Close(SandboxRole role,
@@ -69,8 +86,7 @@ void Sandbox::Close(SandboxRole role,
     std::vector<VisiblePath> files;
     files.reserve(readable.size());
     for (const std::string& path : readable) files.push_back({path});
-    BoundFiles(files);
-    GiveUpPrivileges();
+    Confine(files);
   }
   // The sanitizers' own calls, at the end of the process, are no compiler's.
   if (kSanitized && role != SandboxRole::kCompiler) return;
@@ -101,6 +117,17 @@ void Sandbox::LimitResources() {
       start_.user != 0 || start_.own_namespaces != Namespaces::kNone;
   if (policy_.threads > 0 && alone) {
     Limit(RLIMIT_NPROC, policy_.threads, "threads");
+  }
+}
+
+// Who reads a path of the list later, a compiler for one, would say no more
+// than that there is no such file.
+void Sandbox::Confine(const std::vector<VisiblePath>& files) {
+  const std::vector<std::string> readable = ReadableOf(files);
+  BoundFiles(files);
+  GiveUpPrivileges();
+  for (const std::string& path : readable) {
+    Holds(CheckReadable(path), "a path that this process needs is hidden");
   }
 }
 

@@ -56,6 +56,8 @@ class Sandbox {
 
  private:
   void LimitResources();
+  // Both of the next, and says which of the paths cannot be read after all.
+  void Confine(const std::vector<VisiblePath>& files);
   void BoundFiles(const std::vector<VisiblePath>& files);
   void GiveUpPrivileges();
 

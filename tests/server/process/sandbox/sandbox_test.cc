@@ -123,6 +123,30 @@ TEST_F(SandboxTest, MountsAloneHideTheRestOfTheFiles) {
   EXPECT_EQ(code, 0);
 }
 
+// As the toolkit's folders may be named.
+TEST_F(SandboxTest, MountedPathsWorkUnderTheirOwnSpelling) {
+  std::filesystem::create_directory(directory_ + "/in/library");
+  std::filesystem::create_directory(directory_ + "/headers");
+  std::ofstream(directory_ + "/headers/file") << "text";
+  std::filesystem::create_symlink("in", directory_ + "/link");
+  const int code = InAProcess(
+      [this] {
+        const absl::Status status =
+            ShowOnly({{directory_ + "/link/library"},
+                      {directory_ + "/link/library/../../headers/"},
+                      {directory_ + "/link/file"}});
+        ASSERT_TRUE(status.ok()) << status;
+        for (const char* path : {"/link/library/../../headers/file",
+                                 "/headers/file", "/link/file", "/in/file"}) {
+          EXPECT_TRUE(CanRead(directory_ + path)) << path;
+        }
+        EXPECT_FALSE(CanRead(Out() + "/file"));
+      },
+      Namespaces::kAll);
+  if (code == kNotOffered) GTEST_SKIP() << "no namespaces here";
+  EXPECT_EQ(code, 0);
+}
+
 TEST_F(SandboxTest, SystemCallsThatReachOutAreForbidden) {
   const pid_t parent = getpid();
   const int code = InAProcess([this, parent] {
