@@ -17,9 +17,11 @@ namespace {
 
 constexpr OptionSpec kTable[] = {
 #define HOLDFAST_OPTION(name, aliases, takes, nvrtc, nvvm, nvjitlink) \
-  {name, aliases, Value::takes, nvrtc, nvvm, nvjitlink, false},
+  {name, aliases, Value::takes, nvrtc, nvvm, nvjitlink},
 #define HOLDFAST_LTO_OPTION(name, aliases, takes, nvrtc, nvvm, nvjitlink) \
-  {name, aliases, Value::takes, nvrtc, nvvm, nvjitlink, true},
+  {name, aliases, Value::takes, nvrtc, nvvm, nvjitlink, true, false},
+#define HOLDFAST_STATE_OPTION(name, aliases, takes, nvrtc, nvvm, nvjitlink) \
+  {name, aliases, Value::takes, nvrtc, nvvm, nvjitlink, false, true},
 #include "core/compile/option_table.inc"
 };
 
@@ -350,6 +352,12 @@ absl::StatusOr<std::vector<Option>> ParseOptions(
     options.push_back(std::move(option));
   }
   return options;
+}
+
+bool LeavesState(absl::Span<const Option> options) {
+  return std::any_of(options.begin(), options.end(), [](const Option& option) {
+    return option.spec->leaves_state;
+  });
 }
 
 absl::StatusOr<std::vector<std::string>> RenderOptions(

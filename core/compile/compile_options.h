@@ -53,6 +53,9 @@ struct OptionSpec {
   absl::string_view nvvm;       // "-fma"
   absl::string_view nvjitlink;  // "-fma"
   bool lto_only = false;  // nvJitLink honours it only when it links LTO IR
+  // The compiler keeps it: later programs of the same process may be compiled
+  // with it, too.
+  bool leaves_state = false;
 
   absl::string_view flag(Backend backend) const;
 };
@@ -73,6 +76,10 @@ struct Option {
 // ("--maxrregcount=32", "-DN=4") or in the next ("-D", "N=4").
 absl::StatusOr<std::vector<Option>> ParseOptions(
     absl::Span<const std::string> words);
+
+// True if a process that has compiled with these options must compile nothing
+// after it.
+bool LeavesState(absl::Span<const Option> options);
 
 // The flags of one back end. INVALID_ARGUMENT names an option that it cannot
 // honour, at all or for this target. `lto`: nvJitLink links LTO IR.

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
@@ -20,6 +21,7 @@
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "core/base/utf8.h"
+#include "core/compile/compile_options.h"
 #include "core/compile/compiler.h"
 #include "holdfast/internal/executor.pb.h"
 #include "server/compile/installation.h"
@@ -115,11 +117,20 @@ v1::CompileResponse ToResponse(const compile::ObjectCode& object) {
   return response;
 }
 
+// The compilers keep some options for later programs. Words that are no options
+// have reached no compiler.
+bool LeavesState(const v1::CompileRequest& request) {
+  const std::vector<std::string> words(request.options().begin(),
+                                       request.options().end());
+  const auto options = compile::ParseOptions(words);
+  return options.ok() && compile::LeavesState(*options);
+}
+
 // Only NVRTC is known to work on after a failure, and nvJitLink may crash over
 // an error in the link after one that went well.
 bool Retires(const internal::ToCompiler& job, bool ok) {
   const bool cpp = job.compile().language() <= v1::SOURCE_LANGUAGE_CUDA_CPP;
-  return job.has_link() || (!ok && !cpp);
+  return job.has_link() || (!ok && !cpp) || LeavesState(job.compile());
 }
 
 absl::Status Answer(const compile::Compiler& compiler,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -21,6 +22,7 @@
 #include "core/base/error_detail.h"
 #include "core/base/memfd.h"
 #include "core/base/sanitizer.h"
+#include "core/compile/compile_options.h"
 #include "server/process/spawner.h"
 #include "tests/server/testing/endless_source.h"
 
@@ -99,14 +101,15 @@ class CompilerPoolTest : public testing::Test {
     size_t workers = 1;
     size_t queue = 8;
     size_t jobs = 500;
+    Namespaces namespaces = Namespaces::kNone;
   };
 
   CompilerPool& Pool(const Limits& limits) {
     pool_ = std::make_unique<CompilerPool>(CompilerPool::Options{
         .start =
             [this, limits]() {
-              auto child =
-                  spawner_->Spawn({limits.cpu_seconds, limits.memory_mib});
+              auto child = spawner_->Spawn(
+                  {limits.cpu_seconds, limits.memory_mib}, limits.namespaces);
               if (child.ok()) last_pid_ = (*child)->pid();
               return child;
             },
@@ -135,6 +138,8 @@ TEST_F(CompilerPoolTest, CompilesToASealedObject) {
       FileMapping::Map(result->object.get(), FileMapping::Access::kReadOnly);
   EXPECT_NE(bytes->bytes().find(".visible .entry saxpy"),
             absl::string_view::npos);
+  // A text, not a C string.
+  EXPECT_FALSE(absl::StrContains(bytes->bytes(), '\0'));
   EXPECT_EQ(result->response.object().size(), bytes->size());
   EXPECT_EQ(result->response.arch(), "compute_90");
   EXPECT_EQ(result->response.backend(), "NVRTC");
@@ -340,12 +345,120 @@ TEST_F(CompilerPoolTest, IncludeOfAServerFileReadsNothing) {
   EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
 }
 
+// With the mounts of a real worker, where the machine allows them.
 TEST_F(CompilerPoolTest, ToolkitsHeadersAreFound) {
-  const auto result = Compile(
-      Pool(),
-      Request(
-          "#include <cuda_fp16.h>\n__global__ void f(__half* x) { *x = 1; }"));
+  CompilerPool& pool = Pool({.namespaces = Namespaces::kAll});
+  for (const char* header :
+       {"cuda_fp16.h", "cooperative_groups.h", "cuda/std/cstdint",
+        "cub/block/block_reduce.cuh"}) {
+    const auto result = Compile(
+        pool,
+        Request(absl::StrCat("#include <", header,
+                             ">\n__global__ void f(int* x) { *x = 1; }")));
+    EXPECT_TRUE(result.ok()) << pool.confinement() << ": " << result.status();
+  }
+}
+
+// Sensitive to what the options change: arguments that may be one memory,
+// arithmetic, loops, arrays that are indexed, a warning.
+constexpr char kSensitive[] = R"(
+extern "C" __global__ void copies(const int* from, int* to) {
+  to[0] = from[0];
+  to[1] = from[1];
+}
+__device__ __noinline__ float f(const float* x, int n) {
+  float a[8];
+  for (int i = 0; i < 8; ++i) a[i] = x[i] * x[i + 1] + x[i] / sqrtf(x[i + 2]);
+  return a[n % 8];
+}
+extern "C" __global__ void sums(const float* x, float* y, int n) {
+  int unused;
+  for (int i = 0; i < n; ++i) y[i] += f(x + i, n) / 3;
+})";
+
+std::string SampleOf(const compile::OptionSpec& spec) {
+  static const auto& texts = *new std::map<absl::string_view, std::string>{
+      {"--Ofast-compile", "max"},   {"--define-macro", "to=from"},
+      {"--diag-error", "177"},      {"--diag-suppress", "177"},
+      {"--diag-warn", "177"},       {"--frandom-seed", "7"},
+      {"--ptxas-options", "-v"},    {"--optimization-info", "inline"},
+      {"--std", "c++11"},           {"--undefine-macro", "N"},
+      {"--jump-table-density", "0"}};
+  const auto text = texts.find(spec.name);
+  if (text != texts.end()) return absl::StrCat(spec.name, "=", text->second);
+  switch (spec.value) {
+    case compile::Value::kNone:
+      return std::string(spec.name);
+    case compile::Value::kBool:
+      return absl::StrCat(spec.name, spec.name == "--ftz" ? "=true" : "=false");
+    case compile::Value::kOn:
+      return absl::StrCat(spec.name, "=on");
+    default:
+      return absl::StrCat(spec.name, "=2");
+  }
+}
+
+struct Made {
+  std::string bytes;
+  std::string log;
+};
+
+Made Make(CompilerPool& pool, v1::ObjectFormat target) {
+  v1::CompileRequest request = Request(kSensitive);
+  request.set_target(target);
+  const auto result = Compile(pool, request);
   EXPECT_TRUE(result.ok()) << result.status();
+  if (!result.ok()) return {};
+  const auto bytes =
+      FileMapping::Map(result->object.get(), FileMapping::Access::kReadOnly);
+  return {std::string(bytes->bytes()), result->response.log()};
+}
+
+class CompilerStateTest : public CompilerPoolTest,
+                          public ::testing::WithParamInterface<int> {};
+
+constexpr int kParts = 4;
+
+// Each option by one client, between the same program by another.
+TEST_P(CompilerStateTest, OptionsDoNotReachLaterPrograms) {
+  constexpr v1::ObjectFormat kTargets[] = {v1::OBJECT_FORMAT_PTX,
+                                           v1::OBJECT_FORMAT_CUBIN};
+  CompilerPool& pool = Pool();
+  const Made before[] = {Make(pool, kTargets[0]), Make(pool, kTargets[1])};
+  const auto table = compile::OptionTable();
+  for (size_t i = GetParam(); i < table.size(); i += kParts) {
+    const compile::OptionSpec& spec = table[i];
+    if (spec.nvrtc.empty()) continue;
+    v1::CompileRequest request = Request(kSensitive);
+    request.add_options(SampleOf(spec));
+    for (const v1::ObjectFormat target : kTargets) {
+      request.set_target(target);
+      (void)Compile(pool, request);  // Some are errors; they are programs, too.
+    }
+    for (const int t : {0, 1}) {
+      const Made after = Make(pool, kTargets[t]);
+      EXPECT_EQ(after.bytes, before[t].bytes) << request.options(0);
+      EXPECT_EQ(after.log, before[t].log) << request.options(0);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Options, CompilerStateTest,
+                         ::testing::Range(0, kParts));
+
+TEST_F(CompilerPoolTest, WorkerEndsAfterAnOptionThatStays) {
+  CompilerPool& pool = Pool();
+  v1::CompileRequest request = Request(kSaxpy);
+  EXPECT_TRUE(Compile(pool, request).ok());
+  const pid_t worker = last_pid_;
+  request.add_options("--fmad=false");
+  EXPECT_TRUE(Compile(pool, request).ok());
+  EXPECT_TRUE(Compile(pool, request).ok());
+  EXPECT_EQ(last_pid_, worker);
+  request.add_options("-restrict");
+  EXPECT_TRUE(Compile(pool, request).ok());
+  EXPECT_TRUE(Compile(pool, Request(kSaxpy)).ok());
+  EXPECT_NE(last_pid_, worker);
 }
 
 }  // namespace
