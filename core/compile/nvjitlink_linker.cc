@@ -135,6 +135,7 @@ class Linkage {
         Status(cubin ? api_.nvJitLinkGetLinkedCubin(handle_, bytes.data())
                      : api_.nvJitLinkGetLinkedPtx(handle_, bytes.data()),
                "nvJitLinkGetLinkedCubin", "There is no result."));
+    if (!cubin) return WithoutTerminator(std::move(bytes));
     return bytes;
   }
 

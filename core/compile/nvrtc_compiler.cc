@@ -119,7 +119,7 @@ class Compilation {
   absl::StatusOr<std::string> Bytes(ObjectFormat format) const {
     switch (format) {
       case ObjectFormat::kPtx:
-        return Get("nvrtcGetPTX", api_.nvrtcGetPTXSize, api_.nvrtcGetPTX);
+        return Text(Get("nvrtcGetPTX", api_.nvrtcGetPTXSize, api_.nvrtcGetPTX));
       case ObjectFormat::kCubin:
         return Get("nvrtcGetCUBIN", api_.nvrtcGetCUBINSize, api_.nvrtcGetCUBIN);
       case ObjectFormat::kLtoir:
@@ -138,6 +138,11 @@ class Compilation {
   }
 
  private:
+  static absl::StatusOr<std::string> Text(absl::StatusOr<std::string> bytes) {
+    if (!bytes.ok()) return bytes;
+    return WithoutTerminator(*std::move(bytes));
+  }
+
   absl::StatusOr<std::string> Get(
       absl::string_view call, nvrtcResult (*get_size)(nvrtcProgram, size_t*),
       nvrtcResult (*get)(nvrtcProgram, char*)) const {

@@ -162,6 +162,9 @@ absl::StatusOr<ObjectCode> NvvmCompiler::Compile(
   HOLDFAST_RETURN_IF_ERROR(nvvm.Compile(flags));
   object.log = nvvm.Log();
   HOLDFAST_ASSIGN_OR_RETURN(object.bytes, nvvm.Bytes());
+  if (target == ObjectFormat::kPtx) {
+    object.bytes = WithoutTerminator(std::move(object.bytes));
+  }
   return object;
 }
 

@@ -33,4 +33,9 @@ absl::string_view ObjectFormatName(ObjectFormat format) {
   return "?";
 }
 
+std::string WithoutTerminator(std::string text) {
+  if (!text.empty() && text.back() == '\0') text.pop_back();
+  return text;
+}
+
 }  // namespace holdfast::compile

@@ -65,6 +65,9 @@ struct ObjectCode {
   std::string backend_version;                 // "13.0"
 };
 
+// Takes off the zero byte with which libraries end PTX, as they end every text.
+std::string WithoutTerminator(std::string text);
+
 }  // namespace holdfast::compile
 
 #endif  // HOLDFAST_CORE_COMPILE_PROGRAM_H_

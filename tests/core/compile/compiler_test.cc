@@ -76,6 +76,21 @@ TEST(CompilerTest, ToolkitThatIsNotThereIsUnavailableByName) {
 }
 
 // The driver compiles it when it is loaded.
+// Other programs read it as a file, where a zero byte is an error.
+TEST(CompilerTest, PtxIsTextWithoutAZeroByte) {
+  const std::string lto = Cpp(kCaller, ObjectFormat::kLtoir);
+  const std::string callee = Cpp(kCallee, ObjectFormat::kLtoir);
+  const absl::StatusOr<ObjectCode> all[] = {
+      Compile(Language::kCudaCpp, kCallee, ObjectFormat::kPtx),
+      Compile(Language::kNvvmIr, Sine(), ObjectFormat::kPtx),
+      Link(ObjectFormat::kLtoir, {lto, callee}, ObjectFormat::kPtx)};
+  for (const absl::StatusOr<ObjectCode>& object : all) {
+    ASSERT_OK(object);
+    EXPECT_EQ(object->bytes.find('\0'), std::string::npos) << object->backend;
+    EXPECT_EQ(object->log.find('\0'), std::string::npos) << object->backend;
+  }
+}
+
 TEST(CompilerTest, WithoutNvJitLinkPtxIsStillLinkedToPtx) {
   const auto none = Compiler::Load({.cuda_home = "/nonexistent"});
   const std::string caller = Cpp(kCaller, ObjectFormat::kPtx);
