@@ -19,6 +19,7 @@ from holdfast import _native
 from holdfast._async import run_async
 from holdfast._errors import (
     CUDAError,
+    CUDAWarning,
     DaemonUnavailableError,
     Fault,
     LostResource,
@@ -32,6 +33,7 @@ __version__ = _native.version
 
 __all__ = [
     "CUDAError",
+    "CUDAWarning",
     "DaemonUnavailableError",
     "Fault",
     "LostResource",

@@ -3,6 +3,7 @@ from typing import Any, Callable, Literal, NamedTuple, Sequence, TypeVar
 
 from holdfast import collections as collections
 from holdfast.core import CUDAError as CUDAError
+from holdfast.core import CUDAWarning as CUDAWarning
 from holdfast.core import Device, IPCBufferDescriptor, IPCEventDescriptor, LocalView, Stream
 from holdfast.core import NVRTCError as NVRTCError
 

@@ -31,6 +31,11 @@ class CUDAError(Exception):
     log = ""
 
 
+class CUDAWarning(RuntimeWarning):
+    """A failure that no call can raise, for ``warnings.filterwarnings``; cuda.core warns of what
+    its destructors meet, Holdfast raises it by the next call that waits."""
+
+
 class NVRTCError(CUDAError):
     """A source does not compile, or objects do not link; ``log`` says why."""
 
@@ -129,7 +134,7 @@ def _make(code, message, call, result_name, result, explanation, log, lost, faul
 
 
 # The names under which the package has them, for tracebacks and pickles.
-for _class in (CUDAError, DaemonUnavailableError, Fault, LostResource, NVRTCError, SessionLostError):
+for _class in (CUDAError, CUDAWarning, DaemonUnavailableError, Fault, LostResource, NVRTCError, SessionLostError):
     _class.__module__ = "holdfast"
 
 _native.set_exception_factory(_make)

@@ -56,6 +56,10 @@ class Session(_native.Session):
         self._guard = threading.Lock()
         self._thread = threading.local()
         self._resources = {}
+        # By their handles.
+        self._streams = weakref.WeakValueDictionary()
+        # Buffers whose addresses are known here, by the first byte's.
+        self._addressed = weakref.WeakValueDictionary()
         # Buffers that graphs will allocate. They live until their graph is made, since the daemon
         # has nothing to free before.
         self._unmade = set()
@@ -159,6 +163,13 @@ class Session(_native.Session):
         if info is None:
             info = self._infos[ordinal] = self._daemon.describe(ordinal)
         return info
+
+    def _place(self, number):
+        """(Buffer, offset) of an address that was asked for here, or None."""
+        for first, buffer in list(self._addressed.items()):
+            if first <= number < first + max(buffer.size, 1) and not buffer._is_closed:
+                return buffer, number - first
+        return None
 
     def _take_span(self, size):
         """Memory that the executor shares, or None: the executor is on another machine."""

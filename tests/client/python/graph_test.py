@@ -533,7 +533,7 @@ def test_memory_of_a_graph_is_refused_where_there_is_none(address, device, strea
         pool.allocate(4, stream=stream)
     builder = device.create_graph_builder().begin_building()
     with pytest.raises(RuntimeError, match="GraphMemoryResource"):
-        device.allocate(4, stream=builder)
+        device.memory_resource.allocate(4, stream=builder)
     with pytest.raises(ValueError, match="a graph frees only"):
         x.buffer.close(builder)
     x.buffer.fill(1, stream=builder)

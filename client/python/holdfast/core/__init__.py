@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interface of ``cuda.core`` 1.2, served by a Holdfast daemon.
+"""The interface of ``cuda.core``, served by a Holdfast daemon: the names of 1.3, and those that
+programs for 0.3 and later have for the same things.
 
-The README of client/python lists every public name: the same, different, or not served.
+``cuda_core_names.txt`` lists every public name: the same, different, or not served.
 """
 
-from holdfast._errors import CUDAError, NVRTCError
+from holdfast._errors import CUDAError, CUDAWarning, NVRTCError
 from holdfast._sharing import IPCBufferDescriptor, IPCEventDescriptor
+from holdfast.core._borrowed_stream import (
+    LEGACY_DEFAULT_STREAM,
+    PER_THREAD_DEFAULT_STREAM,
+    default_stream,
+)
+from holdfast.core._context import Context
 from holdfast.core._device import ComputeCapability, Device, DeviceProperties
 from holdfast.core._event import Event, EventOptions
 from holdfast.core._launch import LaunchConfig, launch
@@ -21,13 +28,16 @@ from holdfast.core._memory import (
     PinnedMemoryResourceOptions,
 )
 from holdfast.core._module import Kernel, ObjectCode
+from holdfast.core._pool import IPCAllocationHandle, MemoryPoolAttributes
 from holdfast.core._program import Program, ProgramOptions
 from holdfast.core._stream import Stream, StreamOptions
 
 __all__ = [
     "Buffer",
     "CUDAError",
+    "CUDAWarning",
     "ComputeCapability",
+    "Context",
     "Device",
     "DeviceMemoryResource",
     "DeviceMemoryResourceOptions",
@@ -40,22 +50,27 @@ __all__ = [
     "GraphDebugPrintOptions",
     "GraphDefinition",
     "GraphMemoryResource",
+    "IPCAllocationHandle",
     "IPCBufferDescriptor",
     "IPCEventDescriptor",
     "Kernel",
+    "LEGACY_DEFAULT_STREAM",
     "LaunchConfig",
     "LegacyPinnedMemoryResource",
     "Linker",
     "LinkerOptions",
+    "MemoryPoolAttributes",
     "MemoryResource",
     "NVRTCError",
     "ObjectCode",
+    "PER_THREAD_DEFAULT_STREAM",
     "PinnedMemoryResource",
     "PinnedMemoryResourceOptions",
     "Program",
     "ProgramOptions",
     "Stream",
     "StreamOptions",
+    "default_stream",
     "launch",
 ]
 
@@ -64,15 +79,19 @@ _OF_GRAPH = (
 )  # fmt: skip
 
 
+_MODULES = ("experimental", "graph", "system", "texture", "typing", "utils")
+
+
 def __getattr__(name):
-    # Imported when it is first used, since most scripts have no graph.
-    if name in _OF_GRAPH or name == "graph":
-        import importlib
+    # Imported when they are first used, since most scripts need none of them.
+    from importlib import import_module
 
-        graph = importlib.import_module("holdfast.core.graph")
-        return graph if name == "graph" else getattr(graph, name)
-    if name == "utils":
-        import importlib
-
-        return importlib.import_module("holdfast.core.utils")
+    if name in _MODULES:
+        return import_module(f"holdfast.core.{name}")
+    if name in _OF_GRAPH:
+        return getattr(import_module("holdfast.core.graph"), name)
+    if not name.startswith("_"):
+        not_served = import_module("holdfast.core._not_served")
+        if name in not_served.REASONS:
+            return getattr(not_served, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

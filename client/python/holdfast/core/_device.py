@@ -2,10 +2,12 @@
 from collections import namedtuple
 
 from holdfast import _session
+from holdfast.core._context import Context
 from holdfast.core._event import Event, EventOptions
-from holdfast.core._memory import DeviceMemoryResource
+from holdfast.core._memory import DeviceMemoryResource, GraphMemoryResource
 from holdfast.core._options import as_options, not_served
-from holdfast.core._stream import Stream, StreamOptions
+from holdfast.core._borrowed_stream import borrowed, default_stream_of
+from holdfast.core._stream import Stream, StreamOptions, check_stream
 
 ComputeCapability = namedtuple("ComputeCapability", ("major", "minor"))
 
@@ -54,24 +56,6 @@ class DeviceProperties:
 
     def __dir__(self):
         return sorted(self._attributes)
-
-
-class Context:
-    """The context that the executor has on a device; every device has one, always current."""
-
-    is_green = False
-
-    def __init__(self, device):
-        self._device = device
-
-    def __eq__(self, other):
-        return isinstance(other, Context) and self._device == other._device
-
-    def __hash__(self):
-        return hash(("context", self._device))
-
-    def __repr__(self):
-        return f"<holdfast.core.Context of {self._device!r}>"
 
 
 class Device:
@@ -175,7 +159,7 @@ class Device:
 
     @property
     def context(self):
-        return Context(self)
+        return Context._of(self)
 
     @property
     def memory_resource(self):
@@ -190,25 +174,26 @@ class Device:
     @property
     def default_stream(self):
         """A stream of the session; no other session shares it."""
-        streams = self._session.__dict__.setdefault("_default_streams", {})
-        if self._ordinal not in streams:
-            streams[self._ordinal] = self.create_stream()
-        return streams[self._ordinal]
+        return default_stream_of(self)
 
     def create_stream(self, obj=None, options=None):
-        """Makes a stream. ``obj``, a stream of another library, is not served."""
+        """Makes a stream, or, with ``obj``, one more object for a stream of the session. A stream
+        of another library is not served."""
         if obj is not None:
-            raise not_served(
-                "a stream of another library", "its work runs in this process, not in the daemon"
-            )
+            return borrowed(self._session, obj)
         return Stream._make(self, as_options(StreamOptions, options))
 
     def create_event(self, options=None):
         return Event._make(self, as_options(EventOptions, options))
 
-    def allocate(self, size, *, stream):
-        """Allocates ``size`` bytes of the device, in the stream's order."""
-        return self.memory_resource.allocate(size, stream=stream)
+    def allocate(self, size, stream=None):
+        """Allocates ``size`` bytes of the device, in the stream's order; None: the default
+        stream's. A GraphBuilder's are its graph's."""
+        stream = self.default_stream if stream is None else stream
+        resource = self.memory_resource
+        if type(resource) is DeviceMemoryResource and check_stream(stream)._builder is not None:
+            resource = GraphMemoryResource(self)
+        return resource.allocate(size, stream=stream)
 
     def sync(self):
         """Waits for all work of the session, and raises what has failed."""
@@ -222,7 +207,10 @@ class Device:
         raise not_served("a green context", "the executor has one context a device")
 
     def to_system_device(self):
-        raise not_served("NVML", "`holdfast devices` shows what the daemon knows")
+        """What ``holdfast.core.system`` says of the device."""
+        from holdfast.core.system import Device as SystemDevice
+
+        return SystemDevice._of(self)
 
     def __int__(self):
         return self._ordinal

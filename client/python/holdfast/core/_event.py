@@ -15,6 +15,11 @@ class EventOptions(Options):
     """
 
     _fields = {"timing_enabled": False, "blocking_sync": False, "ipc_enabled": False}
+    _aliases = {
+        "enable_timing": "timing_enabled",
+        "busy_waited_sync": "blocking_sync",
+        "support_ipc": "ipc_enabled",
+    }
 
 
 class Event(_native.Event):
@@ -99,6 +104,10 @@ class Event(_native.Event):
             self, lambda lifetime, imports: self.export(lifetime=lifetime, imports=imports)
         )
 
+    def get_ipc_descriptor(self):
+        """``ipc_descriptor``, as cuda.core had it before 1.0."""
+        return self.ipc_descriptor
+
     @property
     def ipc_handle(self):
         """64 bytes for ``cuIpcOpenEventHandle`` of a process of the daemon's machine that is outside
@@ -149,6 +158,9 @@ class Event(_native.Event):
     def __rsub__(self, other):
         return NotImplemented
 
+    def __isub__(self, other):
+        return NotImplemented
+
     @property
     def is_timing_enabled(self):
         return bool(self._options.timing_enabled)
@@ -161,9 +173,17 @@ class Event(_native.Event):
     def is_ipc_enabled(self):
         return bool(self._options.ipc_enabled)
 
+    # Before 1.0.
+    is_timing_disabled = property(lambda self: not self.is_timing_enabled)
+    is_sync_busy_waited = property(lambda self: self.is_blocking_sync)
+
     @property
     def device(self):
         return self._device
+
+    @property
+    def context(self):
+        return self._device.context
 
     @property
     def handle(self):

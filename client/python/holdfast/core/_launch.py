@@ -28,7 +28,7 @@ class LaunchConfig(_native.LaunchConfig):
         cluster: blocks of a cluster; None: no clusters.
         block: threads of a block.
         shmem_size: bytes of dynamic shared memory.
-        is_cooperative: all blocks are resident at once.
+        is_cooperative: all blocks are resident at once; ``cooperative_launch`` before 1.0.
         programmatic_stream_serialization: may begin before the kernel ahead has ended.
     """
 
@@ -40,12 +40,14 @@ class LaunchConfig(_native.LaunchConfig):
         shmem_size=None,
         is_cooperative=False,
         programmatic_stream_serialization=False,
+        *,
+        cooperative_launch=False,
     ):
         self._grid = _to_dim3("grid", grid)
         self._block = _to_dim3("block", block)
         self._cluster = None if cluster is None else _to_dim3("cluster", cluster)
         self._shmem_size = int(shmem_size or 0)
-        self._is_cooperative = bool(is_cooperative)
+        self._is_cooperative = bool(is_cooperative or cooperative_launch)
         self._serialization = bool(programmatic_stream_serialization)
         blocks = self._grid
         if self._cluster is not None:
@@ -64,6 +66,7 @@ class LaunchConfig(_native.LaunchConfig):
     block = property(lambda self: self._block)
     shmem_size = property(lambda self: self._shmem_size)
     is_cooperative = property(lambda self: self._is_cooperative)
+    cooperative_launch = is_cooperative
     programmatic_stream_serialization = property(lambda self: self._serialization)
 
     def _key(self):
@@ -101,12 +104,12 @@ def launch(stream, config, kernel, *kernel_args):
     """
     try:
         _launch(stream, config, kernel, *kernel_args)
-    except TypeError:
-        # A dict is a configuration, too, and a GraphBuilder a stream.
+    except (TypeError, RuntimeError):
+        # A dict is a configuration, too, and a GraphBuilder or a borrowed stream a stream.
         target = check_stream(stream)
         is_dict = isinstance(config, dict) and isinstance(kernel, Kernel)
         if target is stream and not is_dict:
             raise
         _launch(target, as_options(LaunchConfig, config), kernel, *kernel_args)
-        if target is not stream:
+        if hasattr(stream, "_captured_stream_"):
             stream._keep(kernel, *kernel_args)

@@ -2,7 +2,7 @@
 from holdfast import _native
 from holdfast._errors import CUDAError
 from holdfast.core._module import FORMATS, ObjectCode, working_device
-from holdfast.core._options import Options, as_options
+from holdfast.core._options import Options, as_options, not_served
 
 
 def _flag(name):
@@ -140,6 +140,15 @@ class Linker:
     def which_backend(cls):
         """"nvJitLink": the daemon links with nothing else."""
         return "nvJitLink"
+
+    @property
+    def backend(self):
+        """``which_backend()``, as cuda.core had it before 1.0."""
+        return self.which_backend()
+
+    @property
+    def handle(self):
+        raise not_served("a handle of the linker", "link gives an ObjectCode")
 
     def close(self):
         """Nothing: a linker holds nothing in the daemon. The logs stay."""

@@ -10,6 +10,7 @@ kernels use it in place.
 from holdfast import _native, _session, _sharing
 from holdfast._progress import Progress
 from holdfast.core._options import Options, as_options, not_served
+from holdfast.core._pool import Account, MemoryPoolAttributes, Pool, device_of
 from holdfast.core._stream import check_not_recorded, check_stream, keep_recorded
 
 
@@ -129,6 +130,9 @@ class Buffer(_native.Buffer):
         self._owner = None
         # Whether a node of a graph allocates it, which names it by its handle.
         self._is_of_graph = False
+        # Its bytes in the account of its pool; what frees memory that somebody else allocated.
+        self._charge = None
+        self._release = None
         return self
 
     @classmethod
@@ -169,32 +173,41 @@ class Buffer(_native.Buffer):
     def _pinned(cls, session, size, resource, stream):
         self = cls._empty(session, -1, size, resource, stream)
         self._memory = session._take_span(max(size, 1)) or bytearray(max(size, 1))
+        session._addressed[_native.address_of(self._memory)] = self
         return self
 
     @classmethod
     def from_handle(cls, ptr, size, mr=None, owner=None, *, stream=None):
-        """Memory of this process's own CUDA, of PyTorch, CuPy or cuda.core, without a copy. Waits.
+        """Memory that is there already, without a copy.
 
-        The daemon's kernels use it in place. Neither side knows of the other's streams, so each
-        waits for its own before the other goes on, and before the Buffer is closed.
+        It is a part of a Buffer of the session, if the address is one of its kernels'; memory of
+        this process, which streams copy from and to; or memory of this process's own CUDA, of
+        PyTorch, CuPy or cuda.core, which the daemon's kernels use in place. For that the call
+        waits, and neither side knows of the other's streams: each waits for its own before the
+        other goes on, and before the Buffer is closed.
 
         Args:
-            ptr: the address, ``tensor.data_ptr()``, of a device that this process and the daemon
-                count alike.
+            ptr: the address: ``buffer.handle``, ``array.ctypes.data``, ``tensor.data_ptr()``, the
+                last of a device that this process and the daemon count alike.
             size: bytes, all in one allocation, the whole of which the session then reaches.
-            mr: the resource whose device uses the memory; None: the current device.
+            mr: a resource of the user's, whose ``deallocate(ptr, size, stream=stream)`` is called
+                when the Buffer is closed or collected; or the resource whose device uses the
+                memory. None: the current device.
             owner: kept alive until the Buffer is closed. It is ``owner`` who frees the memory.
 
         Raises:
-            CUDAError: the daemon is on another machine, this process has no CUDA driver, or the
-                memory is none that processes can share (of cuMemAllocAsync, managed).
+            ValueError: a resource that frees the memory, and an owner.
+            CUDAError: the address is none of this process's, nor of the session; the daemon is on
+                another machine; or the memory is none that processes can share (of
+                cuMemAllocAsync, managed).
         """
-        if mr is None:
-            from holdfast.core._device import Device
+        from holdfast.core._given_memory import buffer_at
 
-            device = Device()
-        else:
-            device = mr._device
+        return buffer_at(cls, ptr, size, mr, owner, stream)
+
+    @classmethod
+    def _imported(cls, device, ptr, size, mr, owner, stream):
+        """Memory of this process's own CUDA."""
         session, ordinal = device._session, device._ordinal
         self = cls._empty(session, ordinal, size, mr, stream)
         info = session._info(ordinal)
@@ -246,7 +259,7 @@ class Buffer(_native.Buffer):
         return self
 
     @classmethod
-    def from_ipc_descriptor(cls, mr, ipc_descriptor, *, stream=None):
+    def from_ipc_descriptor(cls, mr, ipc_descriptor, stream=None):
         """Memory of another process, whose ``ipc_descriptor`` or ``export`` this is. It lives as
         long as the last Buffer of it, whatever becomes of its maker.
 
@@ -265,8 +278,12 @@ class Buffer(_native.Buffer):
         self._is_mapped = True
         return self
 
+    @property
+    def _is_closed(self):
+        return self._memory is None and self._closed
+
     def _check_open(self):
-        if self._memory is None and self._closed:
+        if self._is_closed:
             raise ValueError("the Buffer is closed")
 
     @property
@@ -298,11 +315,16 @@ class Buffer(_native.Buffer):
 
     @property
     def is_device_accessible(self):
-        """Whether kernels can use it: all but pinned memory for a daemon on another machine."""
+        """Whether kernels can use it: all but ordinary memory of this process, which pinned memory
+        is, too, where the daemon is on another machine."""
+        if self._release is not None:
+            return self._resource.is_device_accessible
         return self._device_id >= 0 or isinstance(self._memory, _native.Span)
 
     @property
     def is_host_accessible(self):
+        if self._release is not None:
+            return self._resource.is_host_accessible
         return self._device_id < 0
 
     def export(self, *, writable=False, lifetime=60.0, imports=1, session_id="", tenant="",
@@ -336,6 +358,10 @@ class Buffer(_native.Buffer):
         return _sharing.pickled(
             self, _sharing.IPCBufferDescriptor, self._session.address, self._length
         )
+
+    def get_ipc_descriptor(self):
+        """``ipc_descriptor``, as cuda.core had it before 1.0."""
+        return self.ipc_descriptor
 
     def __reduce__(self):
         return Buffer.from_ipc_descriptor, (None, self.ipc_descriptor)
@@ -437,11 +463,11 @@ class Buffer(_native.Buffer):
             stream.sync()
             memoryview(self._memory)[:size] = memoryview(src._memory)[:size]
         elif self._memory is None:
-            if isinstance(src._memory, bytearray):
+            if not isinstance(src._memory, _native.Span):
                 self._upload(memoryview(src._memory)[:size], 0, stream)
             else:
                 src._memory.to_buffer(0, self, 0, size, stream)
-        elif isinstance(self._memory, bytearray):
+        elif not isinstance(self._memory, _native.Span):
             src._download(memoryview(self._memory)[:size], 0, stream)
         else:
             self._memory.from_buffer(0, src, 0, size, stream)
@@ -486,8 +512,13 @@ class Buffer(_native.Buffer):
         On a stream that is recorded, a node of the graph frees it, which has to be memory of a
         graph. The memory of a graph stays as long as the graph, and the Buffer.
         """
+        self._charge = None
+        if self._release is not None:
+            release, self._release = self._release, None
+            release(stream)
         if self._memory is not None:
             self._memory = None
+            self._owner = None
             self._close(None)
             return
         where = self._stream if stream is None else check_stream(stream)
@@ -556,7 +587,7 @@ class Buffer(_native.Buffer):
         if self._can_be_mapped:
             return self._local_view().__dlpack__()
         memory = self._host_memory()
-        if isinstance(memory, bytearray):
+        if not isinstance(memory, _native.Span):
             raise BufferError(
                 "pinned memory of a daemon on another machine is ordinary memory: use "
                 "numpy.frombuffer(buffer.memory, numpy.uint8)"
@@ -631,11 +662,21 @@ class Address:
 
 
 class MemoryResource:
-    """What allocates Buffers. Subclasses of users are called in this process only."""
+    """What allocates Buffers. A user's subclass is called in this process: its ``allocate`` returns
+    a ``Buffer.from_handle(ptr, size, mr=self)``, whose end calls its ``deallocate``."""
 
     def allocate(self, size, *, stream):
         raise TypeError("MemoryResource.allocate must be implemented by subclasses")
 
+    def deallocate(self, ptr, size, *, stream):
+        raise TypeError("MemoryResource.deallocate must be implemented by subclasses")
+
+    def _left_out(self):
+        raise TypeError(f"{type(self).__name__} has to say: it is a MemoryResource of the user's")
+
+    device_id = property(_left_out)
+    is_device_accessible = property(_left_out)
+    is_host_accessible = property(_left_out)
     is_managed = property(lambda self: False)
 
 
@@ -652,58 +693,75 @@ class DeviceMemoryResourceOptions(Options):
     Fields:
         ipc_enabled (False): Buffers can be exported to other processes; each takes a whole number
             of 2 MiB, and an allocation is not ordered by the stream.
-        max_size (0): not served.
+        max_size (0): bytes that Buffers of the resource have together, at most; 0: no limit but
+            the session's.
     """
 
     _fields = {"ipc_enabled": False, "max_size": 0}
 
 
-class DeviceMemoryResource(MemoryResource):
+class DeviceMemoryResource(Pool, MemoryResource):
     """The memory of one device. The session's own limits hold for all of its resources together."""
 
     def __init__(self, device_id, options=None):
         from holdfast.core._device import Device
 
-        options = as_options(DeviceMemoryResourceOptions, options)
-        self._is_ipc_enabled = bool(options.ipc_enabled)
-        if options.max_size:
-            raise not_served("a limit of one pool", "holdfast.connect(memory_limit=...)")
         self._device = Device(device_id)
+        is_own = options is not None
+        options = as_options(DeviceMemoryResourceOptions, options)
+        self._start(options.max_size, options.ipc_enabled, is_own)
 
     @classmethod
     def _of(cls, device):
         self = cls.__new__(cls)
         self._device = device
-        self._is_ipc_enabled = False
+        self._start(0, False, False)
         return self
 
-    def allocate(self, size, *, stream):
-        """A Buffer of ``size`` bytes with undefined content, in the order of ``stream``."""
+    @classmethod
+    def from_allocation_handle(cls, device_id, alloc_handle):
+        """The resource of another process, by its ``allocation_handle``: for
+        ``Buffer.from_ipc_descriptor``. It allocates nothing."""
+        self = cls.__new__(cls)
+        self._device = device_of(alloc_handle, device_id)
+        self._start(0, True, False)
+        return self._become_mapped(alloc_handle)
+
+    def __reduce__(self):
+        if not self._is_ipc_enabled:
+            raise RuntimeError("Memory resource is not IPC-enabled")
+        return _known_or_imported, (type(self), self._device._ordinal, self.allocation_handle)
+
+    def _session_of_pool(self):
+        return self._device._session
+
+    def allocate(self, size, stream=None):
+        """A Buffer of ``size`` bytes with undefined content, in the order of ``stream``; None: of
+        the device's default stream."""
         _check_bytes(size)
-        stream = check_stream(stream)
+        self._check_allocates()
+        stream = self._device.default_stream if stream is None else check_stream(stream)
         check_not_recorded(stream, type(self).__name__)
+        charge = self._account.charge(size)
         make = Buffer._shared if self._is_ipc_enabled else Buffer._on_device
-        return make(self._device, size, self, stream)
-
-    def deallocate(self, ptr, size, *, stream):
-        raise not_served("freeing by address", "Buffer.close(stream)")
-
-    @property
-    def allocation_handle(self):
-        raise not_served("a handle of a pool", "the Buffers' ipc_descriptor is enough")
+        buffer = make(self._device, size, self, stream)
+        buffer._charge = charge
+        return buffer
 
     device_id = property(lambda self: self._device._ordinal)
     is_device_accessible = property(lambda self: True)
     is_host_accessible = property(lambda self: False)
-    is_ipc_enabled = property(lambda self: self._is_ipc_enabled)
-    is_mapped = property(lambda self: False)
-    is_handle_owned = property(lambda self: False)
-
-    def close(self):
-        """Nothing: the memory is the session's."""
 
     def __repr__(self):
         return f"<holdfast.core.DeviceMemoryResource of {self._device!r}>"
+
+
+def _known_or_imported(cls, ordinal, handle):
+    """What a pickled resource is: that of the uuid in this process, or a mapped one."""
+    try:
+        return Pool.from_registry(handle.uuid)
+    except RuntimeError:
+        return cls.from_allocation_handle(ordinal, handle)
 
 
 class GraphMemoryResource(MemoryResource):
@@ -732,8 +790,7 @@ class GraphMemoryResource(MemoryResource):
             )
         return Buffer._recorded(self._device, size, self, stream)
 
-    def deallocate(self, ptr, size, *, stream):
-        raise not_served("freeing by address", "Buffer.close(stream)")
+    deallocate = Pool.deallocate
 
     def trim(self):
         """Nothing: memory goes back to the session with the graph."""
@@ -752,12 +809,19 @@ class GraphMemoryResource(MemoryResource):
 
 
 class PinnedMemoryResourceOptions(Options):
-    """Options of pinned memory: ``ipc_enabled`` and ``numa_id`` are not served."""
+    """Options of pinned memory.
+
+    Fields:
+        ipc_enabled (False): not served.
+        max_size (0): bytes that Buffers of the resource have together, at most; 0: no limit but
+            the session's.
+        numa_id (None): the memory's node, where it is to be told; the executor's kernel places it.
+    """
 
     _fields = {"ipc_enabled": False, "max_size": 0, "numa_id": None}
 
 
-class PinnedMemoryResource(MemoryResource):
+class PinnedMemoryResource(Pool, MemoryResource):
     """Memory of this process that the session's executor has page-locked: copied directly, and
     used by kernels in place. ``sync`` before this process reads what a kernel wrote.
 
@@ -766,39 +830,41 @@ class PinnedMemoryResource(MemoryResource):
     """
 
     def __init__(self, options=None):
+        is_own = options is not None
         options = as_options(PinnedMemoryResourceOptions, options)
-        if options.ipc_enabled or options.numa_id is not None or options.max_size:
-            raise not_served("an option of pinned memory", "leave the options out")
+        if options.ipc_enabled:
+            raise not_served("pinned memory for several processes", "memory of a device has it")
+        self._numa_id = -1 if options.numa_id is None else options.numa_id
+        if options.numa_id is not None and options.numa_id < 0:
+            raise ValueError(f"numa_id must be >= 0, got {options.numa_id}")
+        self._start(options.max_size, False, is_own)
 
-    def allocate(self, size, *, stream):
-        """A Buffer of ``size`` bytes, with what was there before."""
+    def allocate(self, size, stream=None):
+        """A Buffer of ``size`` bytes, with what was there before. ``stream``: any of the session;
+        None: the current device's session."""
         _check_bytes(size)
-        stream = check_stream(stream)
-        return Buffer._pinned(stream.device._session, size, self, stream)
+        if stream is None:
+            device = _session.current_device()
+            session = _session.default_session() if device is None else device._session
+        else:
+            stream = check_stream(stream)
+            session = stream.device._session
+        charge = self._account.charge(size)
+        buffer = Buffer._pinned(session, size, self, stream)
+        buffer._charge = charge
+        return buffer
 
     device_id = property(lambda self: -1)
+    numa_id = property(lambda self: self._numa_id)
     is_device_accessible = property(lambda self: True)
     is_host_accessible = property(lambda self: True)
-    is_ipc_enabled = property(lambda self: False)
-    is_mapped = property(lambda self: False)
-
-    def close(self):
-        """Nothing: the memory is the session's."""
 
     def __repr__(self):
         return f"<holdfast.core.{type(self).__name__}>"
 
 
 class LegacyPinnedMemoryResource(PinnedMemoryResource):
-    """The same memory; ``stream`` may be left out of ``allocate``."""
+    """The same memory."""
 
     def __init__(self):
         super().__init__()
-
-    def allocate(self, size, *, stream=None):
-        _check_bytes(size)
-        if stream is not None:
-            return super().allocate(size, stream=stream)
-        device = _session.current_device()
-        session = _session.default_session() if device is None else device._session
-        return Buffer._pinned(session, size, self, None)

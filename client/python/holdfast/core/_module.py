@@ -182,6 +182,14 @@ def _rebuild(code_type, code, name, symbols, ptx):
     return ObjectCode._make(code_type, code=code, name=name, symbols=symbols, ptx=ptx)
 
 
+class _Attribute(int):
+    """A value that can also be called, as the methods of cuda.core before 1.0."""
+
+    def __call__(self, device_id=None):
+        attributes, name = self._of
+        return int(self) if device_id is None else int(getattr(attributes[device_id], name))
+
+
 class KernelAttributes:
     """Attributes of a kernel on one device: ``kernel.attributes.num_regs``.
 
@@ -201,7 +209,9 @@ class KernelAttributes:
         values = self._kernel._description(self._device_id)[1]
         if _ATTRIBUTES[name] not in values:
             raise AttributeError(f"the driver has no attribute {name!r} of kernels")
-        return values[_ATTRIBUTES[name]]
+        value = _Attribute(values[_ATTRIBUTES[name]])
+        value._of = self, name
+        return value
 
     def __dir__(self):
         return sorted(_ATTRIBUTES)

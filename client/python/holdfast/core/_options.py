@@ -6,23 +6,38 @@ Not dataclasses, whose import takes as long as that of all of holdfast.
 
 
 class Options:
-    """Fields by keyword, or by position in their order; also compared and shown by them."""
+    """Fields by keyword, or by position in their order; also compared and shown by them.
+
+    A field has one name and, in ``_aliases``, those that earlier versions of cuda.core have for it.
+    """
 
     _fields = {}
+    _aliases = {}
 
     def __init__(self, *args, **kwargs):
         if len(args) > len(self._fields):
             raise TypeError(f"{type(self).__name__} has {len(self._fields)} fields, got {len(args)}")
         values = dict(self._fields)
-        for name, value in zip(self._fields, args):
-            if name in kwargs:
-                raise TypeError(f"{type(self).__name__}: {name} was given twice")
-            values[name] = value
+        given = dict(zip(self._fields, args))
         for name, value in kwargs.items():
-            if name not in values:
+            field = self._aliases.get(name, name)
+            if field in given:
+                raise TypeError(f"{type(self).__name__}: {field} was given twice")
+            if field not in values:
                 raise TypeError(f"{type(self).__name__} has no field {name!r}")
-            values[name] = value
-        self.__dict__.update(values)
+            given[field] = value
+        self.__dict__.update(values, **given)
+
+    def __getattr__(self, name):
+        if name in self._aliases:
+            return getattr(self, self._aliases[name])
+        raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+
+    def __setattr__(self, name, value):
+        name = self._aliases.get(name, name)
+        if name not in self._fields:
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+        self.__dict__[name] = value
 
     def __eq__(self, other):
         return type(self) is type(other) and self.__dict__ == other.__dict__

@@ -225,6 +225,10 @@ class Program:
             daemon=daemon,
         )
 
+    def link(self, target_type, name_expressions=(), logs=None, *, cache=None):
+        """``compile``, by the name that suits PTX."""
+        return self.compile(target_type, name_expressions, logs, cache=cache)
+
     def _compile(self, device, target_type, names, logs):
         options = self._options
         line = compile_line(f"compiling {options.name}")

@@ -41,14 +41,22 @@ class Stream(_native.Stream):
         self._recorded_by = None
         self._nonblocking = bool(options.nonblocking)
         self._priority = priority
+        self._name = self._handle
+        device._session._streams[self._name] = self
         return self
 
     @classmethod
     def from_handle(cls, handle):
-        raise not_served("a CUstream of this process", _ARRAY)
+        """One more object for the stream of the current session that has this ``handle``; 0, 1 and
+        2 are the default streams, as in CUDA."""
+        from holdfast.core._borrowed_stream import of_handle
+
+        return of_handle(handle)
 
     def __cuda_stream__(self):
-        raise not_served("a CUstream for other libraries", "the stream is in the daemon's process")
+        from holdfast.core._borrowed_stream import handle_for_borrower
+
+        return handle_for_borrower(self)
 
     def sync(self):
         """Waits until all work is done, and raises what has failed in the session."""
@@ -76,7 +84,13 @@ class Stream(_native.Stream):
             raise ValueError(
                 f"only an Event or Stream can be waited, got {type(event_or_stream).__name__}"
             )
+        if isinstance(event_or_stream, Stream):
+            event_or_stream = event_or_stream._target()
         self._wait(event_or_stream)
+
+    def _target(self):
+        """The stream that takes the work."""
+        return self
 
     @property
     def _builder(self):
@@ -104,6 +118,23 @@ class Stream(_native.Stream):
     @property
     def device(self):
         return self._device
+
+    @property
+    def context(self):
+        return self.device.context
+
+    @property
+    def resources(self):
+        raise not_served("a share of a device", "an executor has one context a device")
+
+    def __eq__(self, other):
+        if not isinstance(other, Stream):
+            return NotImplemented
+        one, two = self._target(), other._target()
+        return one._name == two._name and one._device._session is two._device._session
+
+    def __hash__(self):
+        return hash(self._name)
 
     def close(self):
         """Destroys the stream; its work is still carried out. It may be closed again."""
@@ -137,4 +168,4 @@ def check_stream(stream):
         if recorded is not None:
             return recorded
         raise TypeError(f"a Stream expected, got {type(stream).__name__}: {_ARRAY}")
-    return stream
+    return stream._target()

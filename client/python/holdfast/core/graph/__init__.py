@@ -35,7 +35,9 @@ from holdfast.core.graph._nodes import (
     WhileNode,
 )
 
+# As cuda.core had them before 1.0.
 GraphDef = GraphDefinition
+Condition = GraphCondition
 
 __all__ = [
     "AllocNode",

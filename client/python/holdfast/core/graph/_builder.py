@@ -171,6 +171,11 @@ class GraphBuilder:
         self._check_ended()
         self.graph_definition.debug_dot_print(path, options)
 
+    def debug_print(self, path=None, options=None):
+        """``debug_dot_print``, to standard output if ``path`` is None."""
+        self._check_ended()
+        self.graph_definition.debug_print(path, options)
+
     def split(self, count):
         """Forks: ``count`` builders, of which the first is this one. Work that the others are
         given runs beside it, until they are joined."""
@@ -270,6 +275,11 @@ class GraphBuilder:
             "a function of this process in a graph",
             "record an event there, and wait for it in a thread",
         )
+
+    # As cuda.core had them before 1.0.
+    add_child = embed
+    create_conditional_handle = create_condition
+    if_cond = if_then
 
     def __cuda_stream__(self):
         raise not_served("a CUstream for other libraries", "the stream is in the daemon's process")

@@ -5,7 +5,7 @@ from holdfast import _native
 from holdfast.core._module import Kernel, working_device
 from holdfast.core._options import not_served
 from holdfast.core.graph import _nodes
-from holdfast.core.graph._graph import instantiate, write_drawing
+from holdfast.core.graph._graph import drawing, instantiate, write_drawing
 
 
 class GraphCondition:
@@ -165,6 +165,13 @@ class GraphDefinition(_nodes.NodeMaker):
     def debug_dot_print(self, path, options=None):
         """Writes the graph, for ``dot -Tsvg``: every node with its parameters."""
         write_drawing(self._lower(), self._names(), path, options)
+
+    def debug_print(self, path=None, options=None):
+        """``debug_dot_print``, to standard output if ``path`` is None."""
+        if path is None:
+            print(drawing(self._lower(), self._names(), options), end="")
+        else:
+            self.debug_dot_print(path, options)
 
     def nodes(self):
         """All nodes, a set."""

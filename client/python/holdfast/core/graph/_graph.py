@@ -66,11 +66,15 @@ def _buffers(used):
     return [item for item in used if isinstance(item, Buffer)]
 
 
-def write_drawing(definition, names, path, options):
-    """Writes the drawing of a native definition. ``names``: (handle, name) of kernels."""
+def drawing(definition, names, options):
+    """The drawing of a native definition. ``names``: (handle, name) of kernels."""
     as_options(GraphDebugPrintOptions, options)
+    return definition.dot(sorted(set(names)), "graph")
+
+
+def write_drawing(definition, names, path, options):
     with open(path, "w", encoding="utf-8") as file:
-        file.write(definition.dot(sorted(set(names)), "graph"))
+        file.write(drawing(definition, names, options))
 
 
 class Graph(_native.Graph):

@@ -136,6 +136,13 @@ class NodeMaker:
         """Runs ``node.branches[n]`` if the condition is n; none if there is no such branch."""
         return self._conditional(SwitchNode, condition, count)
 
+    # As cuda.core had them before 1.0.
+    alloc = allocate
+    free = deallocate
+    record_event = record
+    wait_event = wait
+    if_cond = if_then
+
 
 class _Neighbours(MutableSet):
     """The nodes before a node, or after it: changes to the set are changes of edges."""

@@ -1,12 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
+import enum
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from holdfast.core import Address, Buffer
+from holdfast.core import Address, Buffer, Device, Stream
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+class MemcpySrcAccessOrder(str, enum.Enum):
+    STREAM = "stream"
+    DURING_API_CALL = "during_api_call"
+    ANY = "any"
+
+class MemcpyOverlapMode(str, enum.Enum):
+    DEFAULT = "default"
+    PREFER_OVERLAP_WITH_COMPUTE = "prefer_overlap_with_compute"
+
+class CopyOptions:
+    src_access_order: MemcpySrcAccessOrder
+    src_location_hint: Device | None
+    dst_location_hint: Device | None
+    overlap_mode: MemcpyOverlapMode
+    def __init__(
+        self,
+        src_access_order: MemcpySrcAccessOrder | str = "stream",
+        src_location_hint: Device | None = None,
+        dst_location_hint: Device | None = None,
+        overlap_mode: MemcpyOverlapMode | str = "default",
+    ) -> None: ...
+
+def copy_batch(
+    stream: Stream,
+    srcs: Sequence[Buffer],
+    dsts: Sequence[Buffer],
+    *,
+    options: CopyOptions | Sequence[CopyOptions] | None = None,
+) -> None: ...
+
 class StridedMemoryView:
+    def __init__(self, obj: Any = None, stream_ptr: int | None = None) -> None: ...
     @classmethod
     def from_buffer(
         cls,

@@ -37,9 +37,12 @@ class StridedMemoryView:
     """
 
     def __init__(self, obj=None, stream_ptr=None):
-        raise NotImplementedError(
-            "a StridedMemoryView is made by from_any_interface, from_buffer or their kin"
-        )
+        """``from_any_interface``, as cuda.core had it before 0.5."""
+        if obj is None:
+            raise TypeError(
+                "a StridedMemoryView needs an object: see from_any_interface, from_buffer and their kin"
+            )
+        self.__dict__.update(self.from_any_interface(obj, stream_ptr).__dict__)
 
     @classmethod
     def _make(cls, obj, ptr, shape, strides, dtype, itemsize, device, readonly, keep=None):

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams that another object owns: the default streams, and what ``Stream.from_handle`` makes."""
+
+import os
+import threading
+
+from holdfast import _native, _session
+from holdfast.core._options import not_served
+from holdfast.core._stream import _ARRAY, Stream, StreamOptions
+
+# CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
+_LEGACY = 1
+_PER_THREAD = 2
+
+_borrowing = threading.local()
+
+
+class BorrowedStream(Stream):
+    """A stream that is looked up at each use, and that ``close`` leaves open."""
+
+    @classmethod
+    def _by(cls, find, name):
+        self = _native.Stream.__new__(cls)
+        self._find = find
+        self._name = name
+        return self
+
+    def _target(self):
+        return self._find()
+
+    def sync(self):
+        self._target().sync()
+
+    def record(self, event=None, options=None):
+        return self._target().record(event, options)
+
+    def wait(self, event_or_stream):
+        self._target().wait(event_or_stream)
+
+    def create_graph_builder(self):
+        return self._target().create_graph_builder()
+
+    handle = property(lambda self: self._target().handle)
+    is_nonblocking = property(lambda self: self._target().is_nonblocking)
+    priority = property(lambda self: self._target().priority)
+    device = property(lambda self: self._target().device)
+    _device = device
+    _recorded_by = property(lambda self: self._target()._recorded_by)
+
+    def close(self):
+        """Nothing: the stream is its owner's."""
+
+    # A class that has one of the two needs the other.
+    __eq__ = Stream.__eq__
+
+    def __hash__(self):
+        return hash(self._target())
+
+    def __repr__(self):
+        return f"<holdfast.core.Stream {self._name!r}, of another object>"
+
+
+class _DefaultStream(Stream):
+    """A stream of the session for work that names none. All have one hash, since which one a
+    constant means depends on the current device."""
+
+    def __hash__(self):
+        return hash("default stream")
+
+
+class _DefaultConstant(BorrowedStream):
+    __hash__ = _DefaultStream.__hash__
+
+    def __eq__(self, other):
+        return self is other or (
+            not isinstance(other, _DefaultConstant) and super().__eq__(other)
+        )
+
+    def __reduce__(self):
+        return self._name
+
+    def __repr__(self):
+        return f"<holdfast.core.{self._name}>"
+
+
+def _made(streams, device):
+    ordinal = device._ordinal
+    stream = streams.get(ordinal)
+    if stream is None or stream._closed:
+        stream = streams[ordinal] = _DefaultStream._make(device, StreamOptions())
+    return stream
+
+
+def _legacy(device):
+    return _made(device._session.__dict__.setdefault("_default_streams", {}), device)
+
+
+def _per_thread(device):
+    return _made(device._session._thread.__dict__.setdefault("default_streams", {}), device)
+
+
+def _current():
+    from holdfast.core._device import Device
+
+    return Device()
+
+
+def default_stream_of(device):
+    """The one stream of all threads; each thread's own, if the variable of cuda.core is set."""
+    if os.environ.get("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "0") in ("", "0"):
+        return _legacy(device)
+    return _per_thread(device)
+
+
+LEGACY_DEFAULT_STREAM = _DefaultConstant._by(
+    lambda: _legacy(_current()), "LEGACY_DEFAULT_STREAM"
+)
+PER_THREAD_DEFAULT_STREAM = _DefaultConstant._by(
+    lambda: _per_thread(_current()), "PER_THREAD_DEFAULT_STREAM"
+)
+
+
+def default_stream():
+    """The default stream of the current device."""
+    return default_stream_of(_current())
+
+
+def of_handle(handle, session=None):
+    """A BorrowedStream of the session's stream that has the handle."""
+    number = int(handle)
+    if number in (0, _LEGACY):
+        return LEGACY_DEFAULT_STREAM
+    if number == _PER_THREAD:
+        return PER_THREAD_DEFAULT_STREAM
+    session = _current()._session if session is None else session
+    stream = session._streams.get(number)
+    if stream is None or stream._closed:
+        raise not_served("a CUstream of this process", _ARRAY)
+    return BorrowedStream._by(lambda: stream, number)
+
+
+def handle_for_borrower(stream):
+    """(version, handle) for ``borrowed``. Another library would take the handle for a pointer."""
+    if not getattr(_borrowing, "now", False):
+        raise not_served("a CUstream for other libraries", "the stream is in the daemon's process")
+    return 0, stream.handle
+
+
+def borrowed(session, obj):
+    """A stream for an object with ``__cuda_stream__``, whose stream is of the session."""
+    try:
+        protocol = obj.__cuda_stream__
+    except AttributeError:
+        raise TypeError(
+            f"{type(obj).__name__} object does not have a '__cuda_stream__' attribute"
+        ) from None
+    if isinstance(obj, Stream):
+        return of_handle(obj.handle, session)
+    _borrowing.now = True
+    try:
+        version, handle = protocol() if callable(protocol) else protocol
+    finally:
+        _borrowing.now = False
+    if version != 0:
+        raise RuntimeError(f"version {version} of __cuda_stream__ is not known, 0 is")
+    return of_handle(handle, session)

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What memory resources that are pools in CUDA count, limit and share. The memory is the session's
+all the same: a pool is a bound on a part of it."""
+
+import operator
+import threading
+import uuid
+import weakref
+
+from holdfast import _sharing
+from holdfast._errors import CUDAError
+from holdfast.core._options import not_served
+
+_registry = weakref.WeakValueDictionary()
+
+
+class IPCAllocationHandle:
+    """A memory resource of another process, for ``from_allocation_handle``; can be pickled.
+
+    It has no memory: each Buffer's descriptor has its own rights.
+    """
+
+    def __init__(self, *args, **kwargs):
+        raise RuntimeError(
+            "IPCAllocationHandle objects cannot be instantiated directly. "
+            "Please use MemoryResource APIs (allocation_handle)."
+        )
+
+    @classmethod
+    def _make(cls, address, uuid):
+        self = object.__new__(cls)
+        self._address = address
+        self._uuid = uuid
+        return self
+
+    uuid = property(lambda self: self._uuid, doc="The resource's.")
+
+    @property
+    def handle(self):
+        raise not_served("a descriptor of a pool", "pass the handle itself")
+
+    def __int__(self):
+        return self.handle
+
+    def close(self):
+        """Nothing: there is no descriptor to close."""
+
+    def __eq__(self, other):
+        return isinstance(other, IPCAllocationHandle) and self._uuid == other._uuid
+
+    def __hash__(self):
+        return hash(self._uuid)
+
+    def __reduce__(self):
+        return IPCAllocationHandle._make, (self._address, self._uuid)
+
+    def __repr__(self):
+        return f"<IPCAllocationHandle {self._uuid} of {self._address}>"
+
+
+class Account:
+    """The bytes that a pool's open Buffers have, and the most that they had."""
+
+    def __init__(self, limit):
+        self._limit = limit
+        self._lock = threading.Lock()
+        self.used = 0
+        self.high = 0
+
+    def charge(self, size):
+        """A charge for ``size`` bytes, which ends with the object.
+
+        Raises:
+            CUDAError: CUDA_ERROR_OUT_OF_MEMORY, they are over the limit.
+        """
+        with self._lock:
+            if self._limit and self.used + size > self._limit:
+                error = CUDAError(
+                    f"CUDA_ERROR_OUT_OF_MEMORY: {size} bytes are over the resource's max_size: "
+                    f"{self.used} of {self._limit} bytes are in use"
+                )
+                error.code, error.result = "RESOURCE_EXHAUSTED", 2
+                error.result_name = "CUDA_ERROR_OUT_OF_MEMORY"
+                raise error
+            self.used += size
+            self.high = max(self.high, self.used)
+        return Charge(self, size)
+
+    def release(self, size):
+        with self._lock:
+            self.used -= size
+
+
+class Charge:
+    """Bytes that are in use until it ends."""
+
+    __slots__ = ("_account", "_size")
+
+    def __init__(self, account, size):
+        self._account = account
+        self._size = size
+
+    def __del__(self):
+        self._account.release(self._size)
+
+
+class MemoryPoolAttributes:
+    """What a pool has and does. Memory goes back to the session at once, so what is reserved is what
+    is used."""
+
+    def __init__(self, *args, **kwargs):
+        raise RuntimeError(
+            f"{type(self).__name__} objects cannot be instantiated directly. "
+            "Please use MemoryResource APIs (attributes)."
+        )
+
+    @classmethod
+    def _of(cls, account):
+        self = object.__new__(cls)
+        self._account = account
+        return self
+
+    reuse_follow_event_dependencies = property(lambda self: True)
+    reuse_allow_opportunistic = property(lambda self: True)
+    reuse_allow_internal_dependencies = property(lambda self: True)
+    release_threshold = property(lambda self: 0)
+    used_mem_current = property(lambda self: self._account.used, doc="Bytes of open Buffers.")
+    used_mem_high = property(lambda self: self._account.high, doc="The most that it was.")
+    reserved_mem_current = used_mem_current
+    reserved_mem_high = used_mem_high
+
+    def __repr__(self):
+        names = sorted(name for name in dir(type(self)) if not name.startswith("_"))
+        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)}' for n in names)})"
+
+
+class Pool:
+    """A bound on memory, with a count of it, and a name by which other processes know it."""
+
+    def _start(self, max_size, ipc_enabled, is_handle_owned):
+        size = operator.index(max_size)
+        if size < 0:
+            raise ValueError(f"max_size must be >= 0, got {size}")
+        self._account = Account(size)
+        self._is_ipc_enabled = bool(ipc_enabled)
+        self._is_handle_owned = is_handle_owned
+        self._is_mapped = False
+        self._uuid = uuid.uuid4() if ipc_enabled else None
+        if ipc_enabled:
+            _registry[self._uuid] = self
+
+    def _check_allocates(self):
+        if self._is_mapped:
+            raise TypeError("Cannot allocate from a mapped IPC-enabled memory resource")
+
+    attributes = property(lambda self: MemoryPoolAttributes._of(self._account))
+    is_ipc_enabled = property(lambda self: self._is_ipc_enabled)
+    is_handle_owned = property(lambda self: self._is_handle_owned)
+    is_mapped = property(
+        lambda self: self._is_mapped, doc="Whether the resource is another process's."
+    )
+    uuid = property(lambda self: self._uuid, doc="By which processes know it; None without IPC.")
+
+    @property
+    def handle(self):
+        raise not_served("a handle of a pool", "the memory is the session's")
+
+    @property
+    def allocation_handle(self):
+        """What another process makes the resource of: ``from_allocation_handle``."""
+        if not self._is_ipc_enabled:
+            raise RuntimeError("Memory resource is not IPC-enabled")
+        return IPCAllocationHandle._make(self._session_of_pool().address, self._uuid)
+
+    def get_allocation_handle(self):
+        """``allocation_handle``, as cuda.core had it before 1.0."""
+        return self.allocation_handle
+
+    def register(self, uuid):
+        """Makes this the resource of the uuid in this process, unless there is one; returns it."""
+        registered = _registry.setdefault(uuid, self)
+        if self._uuid is None:
+            self._uuid = uuid
+        return registered
+
+    @staticmethod
+    def from_registry(uuid):
+        """The resource that this process has for the uuid.
+
+        Raises:
+            RuntimeError: it has none.
+        """
+        try:
+            return _registry[uuid]
+        except KeyError:
+            raise RuntimeError(f"Memory resource {uuid} was not found") from None
+
+    def _become_mapped(self, handle):
+        self._uuid = handle.uuid
+        self._is_mapped = True
+        _registry[handle.uuid] = self
+        return self
+
+    def deallocate(self, ptr, size, *, stream):
+        """Closes the Buffer that begins at ``ptr``, in the order of ``stream``.
+
+        Raises:
+            ValueError: no open Buffer of this process does.
+        """
+        place = getattr(ptr, "_kernel_argument_", None)
+        if place is None and stream is not None:
+            place = stream.device._session._place(operator.index(ptr))
+        if place is None or place[1] != 0 or place[0].size != size:
+            raise ValueError(f"no open Buffer of {size} bytes begins at {ptr!r}")
+        place[0].close(stream)
+
+    def close(self):
+        """Nothing: the memory is the session's."""
+
+
+def device_of(handle, device_id):
+    """The device, in a session with the daemon of the handle."""
+    if not isinstance(handle, IPCAllocationHandle):
+        raise not_served(
+            "a descriptor of a pool of this process", "Buffer.from_pool takes its allocations"
+        )
+    session = getattr(device_id, "_session", None)
+    if session is not None and session.address == handle._address:
+        return device_id
+    return _sharing.device_at(handle._address, operator.index(device_id))

@@ -1,0 +1,529 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names that programs for cuda.core have used since 0.3 mean what they meant."""
+
+import gc
+import pickle
+import sys
+import uuid
+
+import numpy as np
+import pytest
+from holdfast import core
+from holdfast.core import (
+    LEGACY_DEFAULT_STREAM,
+    PER_THREAD_DEFAULT_STREAM,
+    Buffer,
+    Context,
+    CUDAError,
+    Device,
+    DeviceMemoryResource,
+    EventOptions,
+    LaunchConfig,
+    Linker,
+    MemoryResource,
+    PinnedMemoryResource,
+    Program,
+    ProgramOptions,
+    Stream,
+    StreamOptions,
+    launch,
+    system,
+    utils,
+)
+from holdfast.core import typing as names
+
+_ADD = 'extern "C" __global__ void add(int* x, int by) { x[threadIdx.x] += by; }'
+
+
+@pytest.fixture
+def add(device):
+    return Program(_ADD, "c++").compile("cubin").get_kernel("add")
+
+
+# ---------------------------------------------------------------- options
+
+
+def test_an_event_option_has_its_name_of_before_and_that_of_today():
+    old = EventOptions(enable_timing=True, busy_waited_sync=True)
+    assert old == EventOptions(timing_enabled=True, blocking_sync=True)
+    assert old.enable_timing and old.timing_enabled
+    old.enable_timing = False
+    assert not old.timing_enabled
+    assert EventOptions(support_ipc=True).ipc_enabled
+
+
+def test_an_option_that_no_version_has_is_refused():
+    with pytest.raises(TypeError, match="no field 'timing'"):
+        EventOptions(timing=True)
+    with pytest.raises(TypeError, match="timing_enabled was given twice"):
+        EventOptions(timing_enabled=True, enable_timing=True)
+    with pytest.raises(AttributeError, match="no field 'timing'"):
+        EventOptions().timing = True
+
+
+def test_a_dict_of_old_options_makes_an_event_that_has_a_time(device, stream):
+    begin = device.create_event({"enable_timing": True})
+    end = stream.record(options={"enable_timing": True})
+    assert not begin.is_timing_disabled and not end.is_sync_busy_waited
+    stream.record(begin)
+    stream.record(end)
+    end.sync()
+    assert isinstance(end - begin, float)
+
+
+def test_options_can_be_pickled():
+    options = EventOptions(enable_timing=True)
+    assert pickle.loads(pickle.dumps(options)) == options
+
+
+def test_a_cooperative_launch_has_two_names(device, stream, add):
+    config = LaunchConfig(grid=1, block=4, cooperative_launch=True)
+    assert config == LaunchConfig(grid=1, block=4, is_cooperative=True)
+    assert config.is_cooperative and config.cooperative_launch
+    x = device.allocate(16, stream)
+    x.fill(0, stream=stream)
+    launch(stream, config, add, x, 7)
+    assert (x.copy_to(np.empty(4, np.int32), stream=stream) == 7).all()
+
+
+# ---------------------------------------------------------------- streams
+
+
+def test_memory_can_be_allocated_without_a_stream(device, add):
+    x = device.allocate(16)
+    stream = device.default_stream
+    x.fill(1, stream=stream)
+    launch(stream, LaunchConfig(grid=1, block=4), add, x, 1)
+    assert (x.copy_to(np.empty(4, np.int32), stream=stream) == 0x01010102).all()
+
+
+def test_default_streams_are_streams_of_the_current_device(device, other):
+    assert LEGACY_DEFAULT_STREAM == device.default_stream
+    assert hash(LEGACY_DEFAULT_STREAM) == hash(device.default_stream)
+    assert PER_THREAD_DEFAULT_STREAM != LEGACY_DEFAULT_STREAM
+    assert LEGACY_DEFAULT_STREAM.device is device
+    other.device(0).set_current()
+    assert LEGACY_DEFAULT_STREAM.device is other.device(0)
+    assert LEGACY_DEFAULT_STREAM == other.device(0).default_stream
+    assert LEGACY_DEFAULT_STREAM != device.default_stream
+
+
+@pytest.mark.parametrize("default", [LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM])
+def test_a_default_stream_takes_all_work(device, stream, add, default):
+    x = device.allocate(16, stream=default)
+    x.fill(0, stream=default)
+    launch(default, LaunchConfig(grid=1, block=4), add, x, 3)
+    event = default.record()
+    default.wait(stream)
+    default.wait(event)
+    stream.wait(default)
+    assert (x.copy_to(np.empty(4, np.int32), stream=stream) == 3).all()
+    default.sync()
+    default.close()
+    assert isinstance(default, Stream) and default.handle and default.is_nonblocking
+    x.close(default)
+    assert pickle.loads(pickle.dumps(default)) is default
+
+
+def test_a_default_stream_can_be_recorded(device, add):
+    x = device.allocate(16)
+    x.fill(0, stream=LEGACY_DEFAULT_STREAM)
+    builder = LEGACY_DEFAULT_STREAM.create_graph_builder().begin_building()
+    launch(builder, LaunchConfig(grid=1, block=4), add, x, 5)
+    graph = builder.end_building().complete()
+    graph.launch(LEGACY_DEFAULT_STREAM)
+    graph.launch(LEGACY_DEFAULT_STREAM)
+    assert (x.copy_to(np.empty(4, np.int32), stream=LEGACY_DEFAULT_STREAM) == 10).all()
+
+
+def test_the_default_stream_is_each_threads_own_if_a_variable_says_so(device, monkeypatch):
+    monkeypatch.setenv("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "1")
+    assert device.default_stream == PER_THREAD_DEFAULT_STREAM
+    assert core.default_stream() == PER_THREAD_DEFAULT_STREAM
+
+
+def test_a_stream_is_found_by_its_handle(device, stream, add):
+    found = Stream.from_handle(int(stream.handle))
+    assert found == stream and hash(found) == hash(stream) and found != device.create_stream()
+    assert {stream: 1}[found] == 1
+    found.close()  # borrowed: the stream stays
+    x = device.allocate(16, found)
+    x.fill(0, stream=found)
+    launch(found, LaunchConfig(grid=1, block=4), add, x, 1)
+    stream.sync()
+    assert Stream.from_handle(0) is LEGACY_DEFAULT_STREAM
+    assert stream != "a stream" and (stream == 7) is False
+
+
+def test_a_number_that_is_no_stream_of_the_session_is_refused(device):
+    with pytest.raises(NotImplementedError, match="CUstream of this process"):
+        Stream.from_handle(0x5555_0000_0000)
+
+
+def test_an_object_that_stands_for_a_stream_gives_that_stream(device, stream):
+    class Wrapper:
+        def __cuda_stream__(self):
+            return stream.__cuda_stream__()
+
+    assert device.create_stream(Wrapper()) == stream
+    assert device.create_stream(stream) == stream
+    with pytest.raises(NotImplementedError):  # another library would take it for a pointer
+        stream.__cuda_stream__()
+    with pytest.raises(TypeError, match="__cuda_stream__"):
+        device.create_stream(object())
+
+
+def test_streams_and_events_tell_their_context(device, stream):
+    assert stream.context == stream.record().context == device.context
+    assert hash(stream.context) == hash(device.context)
+    assert stream.context.handle and not stream.context.is_green
+    assert stream.context != "a context"
+    own = device.context.create_stream(StreamOptions(priority=0))
+    assert own.device is device
+    with pytest.raises(RuntimeError, match="cannot be instantiated directly"):
+        Context()
+
+
+# ---------------------------------------------------------------- programs
+
+
+def test_ptx_is_linked_by_either_name(device):
+    ptx = Program(_ADD, "c++").compile("ptx").code.decode()
+    program = Program(ptx, names.SourceCodeType.PTX)
+    assert program.link(names.ObjectCodeFormatType.CUBIN).get_kernel("add").num_arguments == 2
+
+
+def test_a_linker_tells_its_backend(device):
+    options = ProgramOptions(relocatable_device_code=True)
+    linker = Linker(Program(_ADD, "c++", options).compile("ptx"))
+    assert linker.backend == Linker.which_backend() == names.CompilerBackendType.NVJITLINK
+    with pytest.raises(NotImplementedError, match="handle of the linker"):
+        linker.handle  # noqa: B018
+
+
+def test_attributes_of_a_kernel_are_properties_and_methods(device, add):
+    attributes = add.attributes
+    assert attributes.max_threads_per_block() == attributes.max_threads_per_block >= 1
+    assert attributes.num_regs(device) == attributes[device].num_regs
+
+
+# ---------------------------------------------------------------- graphs
+
+
+def test_a_graph_is_printed(device, stream, add, capsys, tmp_path):
+    x = device.allocate(16, stream)
+    builder = device.create_graph_builder().begin_building()
+    launch(builder, LaunchConfig(grid=1, block=4), add, x, 1)
+    builder.end_building().complete()
+    options = core.graph.GraphDebugPrintOptions(verbose=True, kernel_node_params=True)
+    builder.debug_print(options=options)
+    assert "digraph" in (printed := capsys.readouterr().out) and "add" in printed
+    builder.graph_definition.debug_print(tmp_path / "graph.dot")
+    assert (tmp_path / "graph.dot").read_text() == printed
+
+
+def test_memory_for_a_graph_builder_is_the_graphs(device, stream):
+    builder = stream.create_graph_builder().begin_building()
+    x = device.allocate(16, stream=builder)
+    x.fill(9, stream=builder)
+    graph = builder.end_building().complete()
+    graph.launch(stream)
+    assert (x.copy_to(np.empty(16, np.uint8), stream=stream) == 9).all()
+
+
+def test_a_definition_has_its_methods_of_before(device, stream):
+    definition = core.graph.GraphDef()
+    condition = definition.create_condition(default_value=0)
+    event = device.create_event()
+    memory = definition.alloc(64)
+    memory.memset(memory.dptr, 1, 64).record_event(event).free(memory.dptr)
+    definition.if_cond(condition).then.empty()
+    assert isinstance(condition, core.graph.Condition)
+    definition.instantiate().launch(stream)
+    stream.sync()
+
+
+# ---------------------------------------------------------------- modules
+
+
+def test_a_value_by_name_is_a_str():
+    cubin = names.ObjectCodeFormatType.CUBIN
+    assert cubin == "cubin" and str(cubin) == f"{cubin}" == "cubin"
+    assert names.ObjectCodeFormatType("ptx") is names.ObjectCodeFormatType.PTX
+    assert pickle.loads(pickle.dumps(cubin)) is cubin
+    assert isinstance(LEGACY_DEFAULT_STREAM, names.IsStreamType)
+
+
+def test_the_system_is_the_sessions(session, device):
+    assert system.get_num_devices() == system.num_devices == len(session.devices)
+    assert system.devices == Device.get_all_devices()
+    major, minor = system.driver_version
+    assert (major, minor) == system.get_user_mode_driver_version() >= (12, 0)
+    seen = device.to_system_device()
+    assert seen == system.Device(index=0) == system.Device(uuid=f"GPU-{device.uuid}")
+    assert seen.to_cuda_device() is device and seen.name == device.name
+    assert [d.index for d in system.Device.get_all_devices()] == list(range(len(session.devices)))
+    with pytest.raises(NotImplementedError, match="NVML"):
+        seen.temperature  # noqa: B018
+    with pytest.raises(ValueError, match="index=99"):
+        system.Device(index=99)
+
+
+def test_experimental_is_the_same_package():
+    import holdfast.core.experimental as experimental
+    from holdfast.core.experimental import utils as old_utils
+    from holdfast.core.experimental.graph import GraphBuilder
+
+    assert experimental.Device is Device and old_utils is utils
+    assert GraphBuilder is core.graph.GraphBuilder is experimental.GraphBuilder
+    assert set(core.__all__) <= set(dir(experimental))
+
+
+def test_exceptions_are_where_programs_have_them_from():
+    from holdfast.core._utils.cuda_utils import ComputeCapability, CUDAError, NVRTCError
+
+    assert (CUDAError, NVRTCError) == (core.CUDAError, core.NVRTCError)
+    assert ComputeCapability is core.ComputeCapability
+    assert issubclass(core.CUDAWarning, Warning)
+
+
+@pytest.mark.parametrize(
+    "name", ["ManagedMemoryResource", "VirtualMemoryResource", "TensorMapDescriptor", "SMResource"]
+)
+def test_a_class_that_is_not_served_says_so_when_an_object_is_made(name):
+    cls = getattr(core, name)
+    with pytest.raises(NotImplementedError, match="is not served by Holdfast: "):
+        cls()
+
+
+def test_textures_can_be_imported_but_not_made():
+    from holdfast.core.texture import TextureObject
+
+    with pytest.raises(NotImplementedError, match="a texture is not served"):
+        TextureObject.from_descriptor()
+
+
+# ---------------------------------------------------------------- copies
+
+
+def test_many_buffers_are_copied_by_one_call(device, stream):
+    srcs = [device.allocate(16, stream) for _ in range(3)]
+    dsts = [device.allocate(16, stream) for _ in range(3)]
+    for value, src in enumerate(srcs):
+        src.fill(value, stream=stream)
+    options = utils.CopyOptions(src_access_order="during_api_call")
+    utils.copy_batch(stream, srcs, dsts, options=options)
+    for value, dst in enumerate(dsts):
+        assert (dst.copy_to(np.empty(16, np.uint8), stream=stream) == value).all()
+
+
+def test_a_batch_that_does_not_match_copies_nothing(device, stream):
+    src, dst, short = (device.allocate(size, stream) for size in (16, 16, 8))
+    dst.fill(1, stream=stream)
+    src.fill(2, stream=stream)
+    with pytest.raises(ValueError, match="at 1"):
+        utils.copy_batch(stream, [src, src], [dst, short])
+    with pytest.raises(ValueError, match="srcs has 2 Buffers, dsts 1"):
+        utils.copy_batch(stream, [src, src], [dst])
+    with pytest.raises(ValueError, match="options length 2"):
+        utils.copy_batch(stream, [src], [dst], options=[utils.CopyOptions()] * 2)
+    with pytest.raises(TypeError, match="sequence of Buffers"):
+        utils.copy_batch(stream, src, [dst])
+    with pytest.raises(TypeError, match="LEGACY_DEFAULT_STREAM"):
+        utils.copy_batch(LEGACY_DEFAULT_STREAM, [src], [dst])
+    builder = stream.create_graph_builder().begin_building()
+    for recorded in (builder, stream):
+        with pytest.raises(TypeError, match="copy_batch does not accept"):
+            utils.copy_batch(recorded, [src], [dst])
+    builder.close()
+    assert (dst.copy_to(np.empty(16, np.uint8), stream=stream) == 1).all()
+
+
+def test_copy_options_are_checked_when_they_are_made():
+    options = utils.CopyOptions("any", overlap_mode=utils.MemcpyOverlapMode.DEFAULT)
+    assert options.src_access_order is utils.MemcpySrcAccessOrder.ANY
+    assert options == utils.CopyOptions("any") and hash(options) == hash(utils.CopyOptions("any"))
+    with pytest.raises(ValueError, match="invalid src_access_order: 'soon'"):
+        utils.CopyOptions("soon")
+    with pytest.raises(AttributeError):
+        options.overlap_mode = "default"
+
+
+# ---------------------------------------------------------------- memory resources
+
+
+@pytest.mark.parametrize(
+    "make", [lambda d, o: DeviceMemoryResource(d, o), lambda d, o: PinnedMemoryResource(o)]
+)
+def test_a_resource_bounds_and_counts_its_buffers(device, stream, make):
+    resource = make(device, {"max_size": 4096})
+    assert resource.is_handle_owned
+    first = resource.allocate(1024, stream=stream)
+    second = resource.allocate(3072, stream)
+    assert resource.attributes.used_mem_current == resource.attributes.used_mem_high == 4096
+    with pytest.raises(CUDAError, match="CUDA_ERROR_OUT_OF_MEMORY.*4096 of 4096") as caught:
+        resource.allocate(1, stream=stream)
+    assert caught.value.result_name == "CUDA_ERROR_OUT_OF_MEMORY"
+    first.close()
+    first.close()
+    del second
+    assert resource.attributes.used_mem_current == 0
+    assert resource.attributes.reserved_mem_high == 4096
+    assert "used_mem_current=0, used_mem_high=4096)" in repr(resource.attributes)
+    resource.allocate(4096, stream=stream).close()
+    with pytest.raises(ValueError, match="max_size must be >= 0"):
+        make(device, {"max_size": -1})
+
+
+def test_what_a_pool_has_besides_memory(device):
+    attributes = device.memory_resource.attributes
+    for name in ("opportunistic", "internal_dependencies"):
+        assert getattr(attributes, f"reuse_allow_{name}") is True
+    assert not device.memory_resource.is_handle_owned and device.memory_resource.uuid is None
+    with pytest.raises(RuntimeError, match="not IPC-enabled"):
+        device.memory_resource.allocation_handle  # noqa: B018
+    with pytest.raises(RuntimeError, match="cannot be instantiated directly"):
+        core.MemoryPoolAttributes()
+    assert PinnedMemoryResource({"numa_id": 0}).numa_id == 0
+    assert PinnedMemoryResource().numa_id == -1
+    with pytest.raises(ValueError, match="numa_id must be >= 0, got -2"):
+        PinnedMemoryResource({"numa_id": -2})
+
+
+def test_a_resource_is_known_to_other_processes_by_its_handle(device, stream):
+    resource = DeviceMemoryResource(device, {"ipc_enabled": True})
+    handle = pickle.loads(pickle.dumps(resource.allocation_handle))
+    assert handle == resource.get_allocation_handle() and handle.uuid == resource.uuid
+    assert pickle.loads(pickle.dumps(resource)) is resource
+    assert DeviceMemoryResource.from_registry(handle.uuid) is resource
+    mapped = DeviceMemoryResource.from_allocation_handle(device, handle)
+    assert mapped.is_mapped and mapped.uuid == resource.uuid and mapped.device_id == 0
+    with pytest.raises(TypeError, match="mapped IPC-enabled"):
+        mapped.allocate(4, stream=stream)
+    buffer = resource.allocate(64, stream=stream)
+    buffer.fill(3, stream=stream)
+    stream.sync()
+    taken = Buffer.from_ipc_descriptor(mapped, buffer.get_ipc_descriptor(), stream)
+    assert taken.memory_resource is mapped and taken.is_mapped
+    assert (taken.copy_to(np.empty(64, np.uint8), stream=stream) == 3).all()
+    with pytest.raises(RuntimeError, match="was not found"):
+        DeviceMemoryResource.from_registry(uuid.uuid4())
+    with pytest.raises(NotImplementedError, match="a descriptor of a pool"):
+        DeviceMemoryResource.from_allocation_handle(device, 7)
+
+
+def test_a_resource_closes_the_buffer_that_begins_at_an_address(device, stream):
+    resource = DeviceMemoryResource(device)
+    buffer = resource.allocate(64, stream=stream)
+    with pytest.raises(ValueError, match="no open Buffer of 32 bytes"):
+        resource.deallocate(buffer.handle, 32, stream=stream)
+    resource.deallocate(buffer.handle, 64, stream=stream)
+    with pytest.raises(ValueError, match="closed"):
+        buffer.fill(0, stream=stream)
+
+
+class Arrays(MemoryResource):
+    """A user's resource, of ordinary memory."""
+
+    def __init__(self):
+        self.held = {}
+        self.freed = []
+
+    def allocate(self, size, *, stream=None):
+        array = np.zeros(size, np.uint8)
+        self.held[array.ctypes.data] = array
+        return Buffer.from_handle(array.ctypes.data, size, mr=self)
+
+    def deallocate(self, ptr, size, *, stream=None):
+        del self.held[ptr]
+        self.freed.append((size, stream))
+
+    is_device_accessible = False
+    is_host_accessible = True
+    device_id = -1
+
+
+def test_buffers_of_a_users_resource_end_by_its_deallocate(device, stream):
+    resource = Arrays()
+    buffer = resource.allocate(64)
+    assert buffer.memory_resource is resource and buffer.size == 64
+    assert buffer.is_host_accessible and not buffer.is_device_accessible
+    buffer.close(stream)
+    buffer.close(stream)
+    assert resource.freed == [(64, stream)] and not resource.held
+    buffer = resource.allocate(32)
+    del buffer
+    gc.collect()
+    assert resource.freed[1] == (32, device.default_stream) and not resource.held
+
+
+def test_a_device_allocates_from_a_users_resource(device, stream):
+    class Counting(MemoryResource):
+        sizes = []
+
+        def allocate(self, size, *, stream):
+            self.sizes.append(size)
+            return inner.allocate(size, stream=stream)
+
+    inner = device.memory_resource
+    device.memory_resource = Counting()
+    device.allocate(64, stream=stream).fill(1, stream=stream)
+    assert Counting.sizes == [64]
+
+
+def test_a_deallocate_that_fails_is_warned_of(device):
+    class Failing(Arrays):
+        def deallocate(self, ptr, size, *, stream=None):
+            raise RuntimeError("no such pointer")
+
+    buffer = Failing().allocate(16)
+    with pytest.warns(core.CUDAWarning, match="16 bytes failed: no such pointer"):
+        del buffer
+        gc.collect()
+
+
+def test_memory_that_only_its_resource_knows_is_given_back_to_it(device):
+    resource = Arrays()
+    resource.held[64] = None
+    buffer = Buffer.from_handle(64, 1024, mr=resource)
+    buffer.close()
+    assert resource.freed[0][0] == 1024
+
+
+def test_ordinary_memory_is_copied_as_a_buffer(device, stream):
+    array = np.arange(64, dtype=np.uint8)
+    count = sys.getrefcount(array)
+    host = Buffer.from_handle(array.ctypes.data, 64, owner=array)
+    assert host.owner is array and host.device_id == -1 and not host.is_device_accessible
+    x = device.allocate(64, stream)
+    x.copy_from(host, stream=stream)
+    host.fill(0, stream=stream)
+    assert not array.any()
+    x.copy_to(host, stream=stream)
+    stream.sync()
+    assert (array == np.arange(64)).all()
+    assert (np.frombuffer(host.memory, np.uint8) == array).all()
+    host.close()
+    assert sys.getrefcount(array) == count
+    with pytest.raises(ValueError, match="both"):
+        Buffer.from_handle(array.ctypes.data, 64, mr=Arrays(), owner=array)
+    with pytest.raises(TypeError, match="a MemoryResource expected"):
+        Buffer.from_handle(array.ctypes.data, 64, mr=object())
+
+
+def test_a_part_of_a_buffer_is_made_by_its_handle(device, stream, add):
+    whole = device.allocate(64, stream)
+    whole.fill(0, stream=stream)
+    part = Buffer.from_handle(whole.handle + 16, 16)
+    launch(stream, LaunchConfig(grid=1, block=4), add, part, 7)
+    found = whole.copy_to(np.empty(16, np.int32), stream=stream)
+    assert found.tolist() == [0] * 4 + [7] * 4 + [0] * 8
+    part.close()
+    assert whole.copy_to(np.empty(16, np.int32), stream=stream)[4] == 7
+
+
+def test_a_view_is_made_of_an_object_as_before_05(device):
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    view = utils.StridedMemoryView(array, stream_ptr=-1)
+    assert view.shape == (2, 3) and view.dtype == np.float32
+    assert view.ptr == array.ctypes.data
