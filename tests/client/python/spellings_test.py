@@ -18,6 +18,7 @@ from holdfast.core import (
     Device,
     DeviceMemoryResource,
     EventOptions,
+    GraphMemoryResource,
     LaunchConfig,
     Linker,
     MemoryResource,
@@ -101,6 +102,7 @@ def test_default_streams_are_streams_of_the_current_device(device, other):
     assert LEGACY_DEFAULT_STREAM == device.default_stream
     assert hash(LEGACY_DEFAULT_STREAM) == hash(device.default_stream)
     assert PER_THREAD_DEFAULT_STREAM != LEGACY_DEFAULT_STREAM
+    assert hash(PER_THREAD_DEFAULT_STREAM) != hash(LEGACY_DEFAULT_STREAM)
     assert LEGACY_DEFAULT_STREAM.device is device
     other.device(0).set_current()
     assert LEGACY_DEFAULT_STREAM.device is other.device(0)
@@ -527,3 +529,37 @@ def test_a_view_is_made_of_an_object_as_before_05(device):
     view = utils.StridedMemoryView(array, stream_ptr=-1)
     assert view.shape == (2, 3) and view.dtype == np.float32
     assert view.ptr == array.ctypes.data
+
+
+def test_memory_of_graphs_is_counted_until_it_is_trimmed(device, stream):
+    resource = GraphMemoryResource(device)
+    assert GraphMemoryResource(device) is resource
+    builder = stream.create_graph_builder().begin_building()
+    x = resource.allocate(1024, stream=builder)
+    empty = resource.allocate(0, stream=builder)
+    graph = builder.end_building().complete()
+    graph.launch(stream)
+    assert resource.attributes.used_mem_current == resource.attributes.used_mem_high == 1024
+    assert empty.size == 0
+    x.close(stream)
+    assert resource.attributes.used_mem_current == 1024
+    resource.trim()
+    assert resource.attributes.used_mem_current == 0
+    assert resource.attributes.used_mem_high == 1024
+    resource.attributes.used_mem_high = 0
+    assert "used_mem_current=0, used_mem_high=0)" in repr(resource.attributes)
+    with pytest.raises(AttributeError, match="may only be set to zero"):
+        resource.attributes.reserved_mem_high = 1
+    with pytest.raises(AttributeError, match="is not writable"):
+        resource.attributes.used_mem_current = 0
+
+
+def test_work_goes_to_the_stream_that_an_object_stands_for(device, stream, add):
+    class Wrapper:
+        def __cuda_stream__(self):
+            return stream.__cuda_stream__()
+
+    x = device.allocate(16, stream)
+    x.fill(0, stream=stream)
+    launch(Wrapper(), LaunchConfig(grid=1, block=4), add, x, 2)
+    assert (x.copy_to(np.empty(4, np.int32), stream=Wrapper()) == 2).all()

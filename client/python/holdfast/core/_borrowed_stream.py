@@ -60,21 +60,29 @@ class BorrowedStream(Stream):
         return f"<holdfast.core.Stream {self._name!r}, of another object>"
 
 
-class _DefaultStream(Stream):
-    """A stream of the session for work that names none. All have one hash, since which one a
-    constant means depends on the current device."""
+class _LegacyStream(Stream):
+    """A stream of the session for work that names none. Those of all devices have one hash, since
+    which one the constant means depends on the current device."""
 
     def __hash__(self):
-        return hash("default stream")
+        return hash("LEGACY_DEFAULT_STREAM")
+
+
+class _PerThreadStream(Stream):
+    """The same of one thread."""
+
+    def __hash__(self):
+        return hash("PER_THREAD_DEFAULT_STREAM")
 
 
 class _DefaultConstant(BorrowedStream):
-    __hash__ = _DefaultStream.__hash__
-
     def __eq__(self, other):
         return self is other or (
             not isinstance(other, _DefaultConstant) and super().__eq__(other)
         )
+
+    def __hash__(self):
+        return hash(self._name)
 
     def __reduce__(self):
         return self._name
@@ -83,20 +91,22 @@ class _DefaultConstant(BorrowedStream):
         return f"<holdfast.core.{self._name}>"
 
 
-def _made(streams, device):
+def _made(cls, streams, device):
     ordinal = device._ordinal
     stream = streams.get(ordinal)
     if stream is None or stream._closed:
-        stream = streams[ordinal] = _DefaultStream._make(device, StreamOptions())
+        stream = streams[ordinal] = cls._make(device, StreamOptions())
     return stream
 
 
 def _legacy(device):
-    return _made(device._session.__dict__.setdefault("_default_streams", {}), device)
+    streams = device._session.__dict__.setdefault("_default_streams", {})
+    return _made(_LegacyStream, streams, device)
 
 
 def _per_thread(device):
-    return _made(device._session._thread.__dict__.setdefault("default_streams", {}), device)
+    streams = device._session._thread.__dict__.setdefault("default_streams", {})
+    return _made(_PerThreadStream, streams, device)
 
 
 def _current():

@@ -10,7 +10,7 @@ kernels use it in place.
 from holdfast import _native, _session, _sharing
 from holdfast._progress import Progress
 from holdfast.core._options import Options, as_options, not_served
-from holdfast.core._pool import Account, MemoryPoolAttributes, Pool, device_of
+from holdfast.core._pool import GraphAccount, GraphMemoryResourceAttributes, Pool, device_of
 from holdfast.core._stream import check_not_recorded, check_stream, keep_recorded
 
 
@@ -153,7 +153,7 @@ class Buffer(_native.Buffer):
     def _recorded(cls, device, size, resource, stream):
         """Memory that a node of the graph allocates which the stream is recorded as."""
         self = cls._empty(device._session, device._ordinal, size, resource, stream)
-        self._allocate(device._session, device._ordinal, size, stream)
+        self._allocate(device._session, device._ordinal, max(size, 1), stream)
         keep_recorded(stream, self)
         return self._note_of_graph()
 
@@ -777,6 +777,7 @@ class GraphMemoryResource(MemoryResource):
         device = Device(device_id)
         made = object.__new__(cls)
         made._device = device
+        made._account = GraphAccount()
         return device._session._resources.setdefault((cls, device._ordinal), made)
 
     def allocate(self, size, *, stream):
@@ -786,14 +787,22 @@ class GraphMemoryResource(MemoryResource):
         stream = check_stream(stream)
         if stream._builder is None:
             raise RuntimeError(
-                "a GraphMemoryResource allocates on a stream that is recorded as a graph only"
+                "GraphMemoryResource cannot perform memory operations on a non-capturing stream."
             )
-        return Buffer._recorded(self._device, size, self, stream)
+        buffer = Buffer._recorded(self._device, size, self, stream)
+        buffer._charge = self._account.charge(size)
+        return buffer
 
     deallocate = Pool.deallocate
 
     def trim(self):
-        """Nothing: memory goes back to the session with the graph."""
+        """Counts no longer what is closed. The memory itself goes back to the session with its
+        graph."""
+        self._account.trim()
+
+    @property
+    def attributes(self):
+        return GraphMemoryResourceAttributes._of(self._account)
 
     device_id = property(lambda self: self._device._ordinal)
     is_device_accessible = property(lambda self: True)

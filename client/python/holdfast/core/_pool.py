@@ -91,6 +91,27 @@ class Account:
             self.used -= size
 
 
+class GraphAccount(Account):
+    """The bytes of Buffers that graphs allocate. Those of closed ones count until ``trim``."""
+
+    def __init__(self):
+        super().__init__(limit=0)
+        self._closed = 0
+
+    def release(self, size):
+        with self._lock:
+            self._closed += size
+
+    def trim(self):
+        with self._lock:
+            self.used -= self._closed
+            self._closed = 0
+
+    def forget_high(self):
+        with self._lock:
+            self.high = self.used
+
+
 class Charge:
     """Bytes that are in use until it ends."""
 
@@ -129,9 +150,32 @@ class MemoryPoolAttributes:
     reserved_mem_current = used_mem_current
     reserved_mem_high = used_mem_high
 
+    _NAMES = (
+        "release_threshold", "reserved_mem_current", "reserved_mem_high",
+        "reuse_allow_internal_dependencies", "reuse_allow_opportunistic",
+        "reuse_follow_event_dependencies", "used_mem_current", "used_mem_high",
+    )  # fmt: skip
+
     def __repr__(self):
-        names = sorted(name for name in dir(type(self)) if not name.startswith("_"))
-        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)}' for n in names)})"
+        values = ", ".join(f"{name}={getattr(self, name)}" for name in self._NAMES)
+        return f"{type(self).__name__}({values})"
+
+
+class GraphMemoryResourceAttributes(MemoryPoolAttributes):
+    """What graphs of a device have allocated: Buffers that are open, or were closed since the last
+    ``trim``. The highs can be set to 0."""
+
+    _NAMES = ("reserved_mem_current", "reserved_mem_high", "used_mem_current", "used_mem_high")
+
+    def __setattr__(self, name, value):
+        if name.endswith("_current"):
+            raise AttributeError(f"attribute '{name}' of '{type(self).__name__}' is not writable")
+        if name.endswith("_high"):
+            if value != 0:
+                raise AttributeError(f"Attribute '{name}' may only be set to zero (got {value}).")
+            self._account.forget_high()
+            return
+        super().__setattr__(name, value)
 
 
 class Pool:

@@ -154,8 +154,8 @@ def keep_recorded(stream, *used):
 def check_not_recorded(stream, what):
     if stream._builder is not None:
         raise RuntimeError(
-            f"{what} cannot allocate on a stream that is recorded as a graph: use a "
-            "GraphMemoryResource, or allocate before"
+            f"{what} cannot perform memory operations on a capturing stream "
+            "(consider using GraphMemoryResource)."
         )
 
 
@@ -167,5 +167,9 @@ def check_stream(stream):
         recorded = getattr(stream, "_captured_stream_", None)
         if recorded is not None:
             return recorded
+        if hasattr(stream, "__cuda_stream__"):
+            from holdfast.core._borrowed_stream import borrowed
+
+            return borrowed(None, stream)._target()
         raise TypeError(f"a Stream expected, got {type(stream).__name__}: {_ARRAY}")
     return stream._target()

@@ -35,6 +35,14 @@ from holdfast.core.graph._nodes import (
     WhileNode,
 )
 
+def __getattr__(name):
+    if name == "HostCallbackNode":
+        from holdfast.core import _not_served
+
+        return _not_served.HostCallbackNode
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 # As cuda.core had them before 1.0.
 GraphDef = GraphDefinition
 Condition = GraphCondition

@@ -12,7 +12,7 @@ class GraphCondition:
     """A value of a graph that kernels set (``cudaGraphSetConditional``) and one conditional node
     tests. It is the argument for a parameter of type ``cudaGraphConditionalHandle``."""
 
-    __slots__ = ("_condition_",)
+    __slots__ = ("__weakref__", "_condition_")
 
     def __init__(self, condition):
         self._condition_ = condition
