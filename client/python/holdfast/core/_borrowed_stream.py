@@ -57,7 +57,7 @@ class BorrowedStream(Stream):
         return hash(self._target())
 
     def __repr__(self):
-        return f"<holdfast.core.Stream {self._name!r}, of another object>"
+        return f"<Stream handle={self._name:#x}, of another object>"
 
 
 class _LegacyStream(Stream):

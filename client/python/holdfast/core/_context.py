@@ -43,4 +43,4 @@ class Context:
         return hash(("context", self._device))
 
     def __repr__(self):
-        return f"<holdfast.core.Context of {self._device!r}>"
+        return f"<Context handle={self.handle:#x} device={self._device._ordinal}>"

@@ -195,5 +195,4 @@ class Event(_native.Event):
         self._close()
 
     def __repr__(self):
-        state = ", closed" if self._closed else f" {self._handle:#x}"
-        return f"<holdfast.core.Event{state}>"
+        return "<Event, closed>" if self._closed else f"<Event handle={self._handle:#x}>"

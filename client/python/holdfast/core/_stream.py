@@ -141,8 +141,9 @@ class Stream(_native.Stream):
         self._close()
 
     def __repr__(self):
-        state = "closed" if self._closed else f"{self._handle:#x} of {self._device!r}"
-        return f"<holdfast.core.Stream {state}>"
+        if self._closed:
+            return "<Stream, closed>"
+        return f"<Stream handle={self._handle:#x} context={self.context.handle:#x}>"
 
 
 def keep_recorded(stream, *used):
