@@ -57,6 +57,7 @@ class Session(_native.Session):
         self._thread = threading.local()
         self._resources = {}
         # By their handles.
+        self._kernels = weakref.WeakValueDictionary()
         self._streams = weakref.WeakValueDictionary()
         # Buffers whose addresses are known here, by the first byte's.
         self._addressed = weakref.WeakValueDictionary()

@@ -563,3 +563,31 @@ def test_work_goes_to_the_stream_that_an_object_stands_for(device, stream, add):
     x.fill(0, stream=stream)
     launch(Wrapper(), LaunchConfig(grid=1, block=4), add, x, 2)
     assert (x.copy_to(np.empty(4, np.int32), stream=Wrapper()) == 2).all()
+
+
+def test_a_kernel_is_found_by_its_handle(device, stream, add):
+    assert core.Kernel.from_handle(int(add.handle)) is add
+    found = core.Kernel.from_handle(add.handle, add._code)
+    x = device.allocate(16, stream)
+    x.fill(0, stream=stream)
+    launch(stream, LaunchConfig(grid=1, block=4), found, x, 6)
+    assert (x.copy_to(np.empty(4, np.int32), stream=stream) == 6).all()
+    other = Program(_ADD, "c++").compile("cubin")
+    with pytest.warns(UserWarning, match="does not match"):
+        core.Kernel.from_handle(add.handle, other)
+    for wrong in ("a kernel", 2.5, None):
+        with pytest.raises(TypeError):
+            core.Kernel.from_handle(wrong)
+    with pytest.raises(TypeError, match="an ObjectCode expected"):
+        core.Kernel.from_handle(add.handle, "code")
+
+
+def test_objects_are_shown_by_their_handles(device, stream, add):
+    assert repr(stream) == f"<Stream handle={stream.handle:#x} context=0x1>"
+    assert repr(device.context) == "<Context handle=0x1 device=0>"
+    event = stream.record()
+    assert repr(event) == f"<Event handle={event.handle:#x}>"
+    assert repr(add) == f"<Kernel handle={add.handle:#x}>"
+    code = add._code
+    assert repr(code) == f"<ObjectCode handle={code.handle:#x} code_type='cubin'>"
+    assert "handle=0x0 " in repr(Program(_ADD, "c++").compile("ltoir"))

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import operator
 import weakref
 from collections import namedtuple
 
@@ -113,7 +114,8 @@ class ObjectCode:
 
     @property
     def handle(self):
-        raise not_served("a CUlibrary", "get_kernel and get_global give what is in it")
+        """A number of this process for the code, which is loaded for it; not a CUlibrary."""
+        return id(self._load(working_device()._session))
 
     def _what_loads(self):
         """(format, bytes) of what can run: the PTX if there is one."""
@@ -175,7 +177,8 @@ class ObjectCode:
         return hash((self._code_type, self.code))
 
     def __repr__(self):
-        return f"<ObjectCode code_type={self._code_type!r} name={self._name!r}>"
+        loaded = (id(module) for module in self._modules.values())
+        return f"<ObjectCode handle={next(loaded, 0):#x} code_type={self._code_type!r}>"
 
 
 def _rebuild(code_type, code, name, symbols, ptx):
@@ -271,11 +274,24 @@ class Kernel(_native.Kernel):
         self._code = code
         self._device_id = device._ordinal
         self._descriptions = {}
+        device._session._kernels[self._handle] = self
         return self
 
     @classmethod
     def from_handle(cls, handle, mod=None):
-        raise not_served("a CUkernel of this process", "ObjectCode.from_cubin(...).get_kernel")
+        """The kernel of the current session that has this ``handle``. ``mod``: the ObjectCode that
+        it is of; a warning says if it is not."""
+        number = operator.index(handle)
+        if mod is not None and not isinstance(mod, ObjectCode):
+            raise TypeError(f"an ObjectCode expected, got {type(mod).__name__}")
+        kernel = working_device()._session._kernels.get(number)
+        if kernel is None:
+            raise not_served("a CUkernel of this process", "ObjectCode.from_cubin(...).get_kernel")
+        if mod is not None and mod is not kernel._code:
+            import warnings
+
+            warnings.warn(f"{mod!r} does not match the kernel's own, {kernel._code!r}", stacklevel=2)
+        return kernel
 
     def _description(self, device_id):
         if device_id not in self._descriptions:
@@ -310,4 +326,4 @@ class Kernel(_native.Kernel):
         return self._handle
 
     def __repr__(self):
-        return f"<holdfast.core.Kernel {self.name!r}>"
+        return f"<Kernel handle={self._handle:#x}>"
