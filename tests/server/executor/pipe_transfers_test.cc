@@ -103,6 +103,9 @@ class PipeTransfersTest : public ExecutorTest {
     }
   }
 
+  // The executor refuses an upload and closes the pipe at any moment, also
+  // before the last message: the end of the pipe says how the upload went, not
+  // a message that could not be written.
   absl::Status Upload(const std::string& bytes, size_t piece) {
     const Lease lease = Open();
     TransferPipe& pipe = lease->pipe();
@@ -115,11 +118,11 @@ class PipeTransfersTest : public ExecutorTest {
       const std::string part = bytes.substr(at, piece);
       const uint32_t slot = pipe.TakeSlot();
       std::memcpy(pipe.data(slot), part.data(), part.size());
-      EXPECT_OK(pipe.Write(FilledSlot(slot, part.size())));
+      (void)pipe.Write(FilledSlot(slot, part.size()));
     }
     Message last;
     last.set_no_more_slots(true);
-    EXPECT_OK(pipe.Write(last));
+    (void)pipe.Write(last);
     const absl::Status status = AwaitEnd(pipe);
     if (status.ok()) lease->NoteDone();
     return status;
