@@ -10,6 +10,7 @@ cd "$(dirname "$0")/../.."
 bazel build --noshow_progress //proto/... //tests/bench/software:kernels_text
 
 flags="-std=c++20 -I. -Ibazel-bin -Ibazel-bin/proto -isystem ${CUDA_HOME:-/usr/local/cuda}/include"
+flags="$flags -iquote tests/acceptance/checks -isystem client/c"
 flags="$flags -isystem /usr/include/llvm-19 -isystem /usr/include/llvm-c-19"
 python_headers=$(/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')
 flags="$flags -isystem $python_headers -DPy_LIMITED_API=0x030A0000 -Wthread-safety -Wfatal-errors"

@@ -7,8 +7,8 @@
 #   in_machine COMMAND...        as root
 #   machine_halt
 #
-# HOLDFAST_MACHINE=minimal takes a system with nothing but essential packages and systemd; that needs
-# mmdebstrap, a mirror, and a minute.
+# HOLDFAST_MACHINE=minimal takes a system with nothing but essential packages, systemd, and those that
+# HOLDFAST_MACHINE_PACKAGES names, with commas between; that needs mmdebstrap, a mirror, and a minute.
 
 machine_can_boot() {
   [ "$(id -u)" -eq 0 ] || { echo "a container can be booted by root only"; return 1; }
@@ -40,7 +40,8 @@ machine_make_root() {
   mkdir "$machine"/{below,changes,work,root}
   if [ "${HOLDFAST_MACHINE:-}" = minimal ]; then
     below=$machine/below
-    mmdebstrap --quiet --variant=apt --include=systemd,systemd-sysv bookworm "$below"
+    mmdebstrap --quiet --variant=apt \
+      --include="systemd,systemd-sysv${HOLDFAST_MACHINE_PACKAGES:+,$HOLDFAST_MACHINE_PACKAGES}" bookworm "$below"
   fi
   mount -t overlay overlay -o "lowerdir=$below,upperdir=$machine/changes,workdir=$machine/work" "$machine/root"
   # Container images forbid packages to start services.

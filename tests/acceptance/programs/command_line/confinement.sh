@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What compiles for clients is confined by mounts, not by Landlock alone: without mounts this whole run would prove less.
+# shellcheck source=tests/acceptance/checks/checks.sh
+. "$CHECKS/checks.sh"
+works "holdfast version" holdfast version
+cp out version
+works "compilers have a file system of their own" grep mounts version
+finish
