@@ -2,10 +2,12 @@
 """The names that programs for cuda.core have used since 0.3 mean what they meant."""
 
 import gc
+import os
 import pickle
 import sys
 import uuid
 
+import holdfast
 import numpy as np
 import pytest
 from holdfast import core
@@ -591,3 +593,65 @@ def test_objects_are_shown_by_their_handles(device, stream, add):
     code = add._code
     assert repr(code) == f"<ObjectCode handle={code.handle:#x} code_type='cubin'>"
     assert "handle=0x0 " in repr(Program(_ADD, "c++").compile("ltoir"))
+
+
+# ---------------------------------------------------------------- several devices
+
+
+@pytest.fixture
+def pair(monkeypatch):
+    """Two devices of a private daemon."""
+    if os.environ.get("HOLDFAST_TEST_DEVICE", "cpu") != "cpu":
+        pytest.skip("the machine may have one device")
+    monkeypatch.setenv("HOLDFAST_SOFTWARE_DEVICES", "2")
+    with holdfast.connect("embedded:device=cpu") as session:
+        session.device(0).set_current()
+        yield session.devices
+    holdfast._session.set_current_device(None)
+
+
+def test_kernels_of_a_peer_use_memory_that_is_accessible_by_it(pair):
+    owner, peer = pair
+    memory = owner.memory_resource
+    assert set(memory.peer_accessible_by) == set() and peer not in memory.peer_accessible_by
+    x = owner.allocate(16)
+    x.fill(0, stream=owner.default_stream)
+    owner.sync()
+    peer.set_current()
+    add = Program(_ADD, "c++").compile("cubin").get_kernel("add")
+    stream = peer.create_stream()
+    one = LaunchConfig(grid=1, block=4)
+
+    memory.peer_accessible_by = [peer]
+    assert memory.peer_accessible_by == {peer} and 1 in memory.peer_accessible_by
+    assert DeviceMemoryResource(owner).peer_accessible_by == {peer}
+    launch(stream, one, add, x, 3)
+    stream.sync()
+    assert (x.copy_to(np.empty(4, np.int32), stream=owner.default_stream) == 3).all()
+
+    memory.peer_accessible_by -= {peer}
+    assert not memory.peer_accessible_by and memory.peer_accessible_by & {peer} == set()
+    with pytest.raises(CUDAError):
+        launch(stream, one, add, x, 3)
+        stream.sync()
+
+
+def test_the_devices_that_have_access_are_a_set(pair):
+    owner, peer = pair
+    access = owner.memory_resource.peer_accessible_by
+    access.add(owner)  # always has it
+    assert len(access) == 0
+    access |= [1]
+    access.add(peer)
+    assert list(access) == [peer] and access | {owner} == {owner, peer}
+    access ^= {peer}
+    assert list(access) == []
+    access.symmetric_difference_update([peer])
+    access &= {owner}
+    assert list(access) == [] and "no device" not in access
+    access.discard(peer)
+    access.update([peer], [owner])
+    access.clear()
+    assert repr(access) == "PeerAccess({})"
+    with pytest.raises(ValueError, match="device_id=7"):
+        access.add(7)

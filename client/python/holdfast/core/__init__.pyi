@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from collections.abc import Iterable, MutableSet
 from typing import Any, NamedTuple, Protocol, Sequence
 from uuid import UUID
 
@@ -359,6 +360,10 @@ class DeviceMemoryResource(_Pool):
     @property
     def allocation_handle(self) -> IPCAllocationHandle: ...
     def get_allocation_handle(self) -> IPCAllocationHandle: ...
+    @property
+    def peer_accessible_by(self) -> MutableSet[Device]: ...
+    @peer_accessible_by.setter
+    def peer_accessible_by(self, devices: Iterable[int | Device]) -> None: ...
     @classmethod
     def from_allocation_handle(
         cls, device_id: int | Device, alloc_handle: IPCAllocationHandle

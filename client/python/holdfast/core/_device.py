@@ -206,6 +206,21 @@ class Device:
     def create_context(self, options):
         raise not_served("a green context", "the executor has one context a device")
 
+    @property
+    def resources(self):
+        raise not_served("a share of a device", "the executor has one context a device")
+
+    def create_opaque_array(self, options):
+        raise not_served("an array for textures", "read the Buffer, and interpolate in the kernel")
+
+    create_mipmapped_array = create_opaque_array
+
+    def create_texture_object(self, *, resource, options=None):
+        raise not_served("a texture", "read the Buffer, and interpolate in the kernel")
+
+    def create_surface_object(self, *, resource):
+        raise not_served("a surface", "write the Buffer")
+
     def to_system_device(self):
         """What ``holdfast.core.system`` says of the device."""
         from holdfast.core.system import Device as SystemDevice

@@ -748,6 +748,18 @@ class DeviceMemoryResource(Pool, MemoryResource):
         buffer._charge = charge
         return buffer
 
+    @property
+    def peer_accessible_by(self):
+        """The other devices whose kernels may use memory of this one: a set, which may be changed
+        or assigned. It is one for all resources of the device in the session."""
+        from holdfast.core._peers import PeerAccess
+
+        return PeerAccess(self._device)
+
+    @peer_accessible_by.setter
+    def peer_accessible_by(self, devices):
+        self.peer_accessible_by.replace(devices)
+
     device_id = property(lambda self: self._device._ordinal)
     is_device_accessible = property(lambda self: True)
     is_host_accessible = property(lambda self: False)
