@@ -655,3 +655,18 @@ def test_the_devices_that_have_access_are_a_set(pair):
     assert repr(access) == "PeerAccess({})"
     with pytest.raises(ValueError, match="device_id=7"):
         access.add(7)
+
+
+def test_a_part_of_pinned_memory_is_made_by_its_address(device, stream):
+    whole = PinnedMemoryResource().allocate(64, stream=stream)
+    array = np.frombuffer(whole.memory, np.uint8)
+    array[:] = np.arange(64)
+    part = Buffer.from_handle(array.ctypes.data + 16, 8)
+    assert part.copy_to(np.empty(8, np.uint8), stream=stream).tolist() == list(range(16, 24))
+    part.fill(0, stream=stream)
+    stream.sync()
+    assert array[15] == 15 and not array[16:24].any() and array[24] == 24
+    same = Buffer.from_handle(array.ctypes.data, 64)
+    assert same.is_device_accessible == whole.is_device_accessible
+    with pytest.raises(ValueError, match="100 bytes at 16 of a Buffer of 64 bytes"):
+        Buffer.from_handle(array.ctypes.data + 16, 100)

@@ -87,8 +87,13 @@ def _found(cls, device, ptr, size, mr, owner, stream, is_users):
 def _part(buffer, offset, size):
     if buffer._memory is None:
         return buffer.sub(offset, size)
+    if size < 0 or offset + size > buffer.size:
+        raise ValueError(f"{size} bytes at {offset} of a Buffer of {buffer.size} bytes")
     part = type(buffer)._empty(buffer._session, -1, size, None, buffer._stream)
+    # Kernels take the whole of a span, or `handle + offset`; a part is for copies.
     part._memory = buffer._memory
+    if offset > 0:
+        part._memory = memoryview(buffer._memory)[offset : offset + size]
     return part
 
 
