@@ -279,6 +279,7 @@ def test_experimental_is_the_same_package():
     from holdfast.core.experimental.graph import GraphBuilder
 
     assert experimental.Device is Device and old_utils is utils
+    assert experimental.__version__ == core.__version__ >= "1.2"
     assert GraphBuilder is core.graph.GraphBuilder is experimental.GraphBuilder
     assert set(core.__all__) <= set(dir(experimental))
 
@@ -421,7 +422,7 @@ def test_a_resource_closes_the_buffer_that_begins_at_an_address(device, stream):
     buffer = resource.allocate(64, stream=stream)
     with pytest.raises(ValueError, match="no open Buffer of 32 bytes"):
         resource.deallocate(buffer.handle, 32, stream=stream)
-    resource.deallocate(buffer.handle, 64, stream=stream)
+    resource.deallocate(buffer.handle, 64, stream)
     with pytest.raises(ValueError, match="closed"):
         buffer.fill(0, stream=stream)
 
@@ -670,3 +671,15 @@ def test_a_part_of_pinned_memory_is_made_by_its_address(device, stream):
     assert same.is_device_accessible == whole.is_device_accessible
     with pytest.raises(ValueError, match="100 bytes at 16 of a Buffer of 64 bytes"):
         Buffer.from_handle(array.ctypes.data + 16, 100)
+
+
+def test_buffers_of_the_same_bytes_are_equal(device, stream):
+    whole = device.allocate(64, stream)
+    same, part = Buffer.from_handle(whole.handle, 64), Buffer.from_handle(whole.handle + 16, 16)
+    assert same == whole and hash(same) == hash(whole) and {whole: 1}[same] == 1
+    assert part != whole and part.sub(4, 4) == whole.sub(20, 4)
+    assert whole != device.allocate(64, stream) and (whole == 7) is False
+    pinned = PinnedMemoryResource().allocate(64, stream=stream)
+    array = np.frombuffer(pinned.memory, np.uint8)
+    assert Buffer.from_handle(array.ctypes.data, 64) == pinned
+    assert Buffer.from_handle(array.ctypes.data + 1, 63) != pinned

@@ -74,6 +74,9 @@ __all__ = [
     "launch",
 ]
 
+# Of cuda.core, whose names these are: what programs ask before they use one.
+__version__ = "1.3.0"
+
 _OF_GRAPH = (
     "Graph", "GraphBuilder", "GraphCompleteOptions", "GraphDebugPrintOptions", "GraphDefinition",
 )  # fmt: skip

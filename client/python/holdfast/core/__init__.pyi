@@ -20,6 +20,8 @@ from holdfast.core.system import Device as SystemDevice
 class _Writer(Protocol):
     def write(self, text: str, /) -> object: ...
 
+__version__: str
+
 _Stream = Stream | GraphBuilder
 _Dim = int | tuple[int, ...] | list[int]
 

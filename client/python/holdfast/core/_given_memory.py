@@ -90,6 +90,7 @@ def _part(buffer, offset, size):
     if size < 0 or offset + size > buffer.size:
         raise ValueError(f"{size} bytes at {offset} of a Buffer of {buffer.size} bytes")
     part = type(buffer)._empty(buffer._session, -1, size, None, buffer._stream)
+    part._part_of = buffer, offset
     # Kernels take the whole of a span, or `handle + offset`; a part is for copies.
     part._memory = buffer._memory
     if offset > 0:

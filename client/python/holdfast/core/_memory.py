@@ -10,7 +10,12 @@ kernels use it in place.
 from holdfast import _native, _session, _sharing
 from holdfast._progress import Progress
 from holdfast.core._options import Options, as_options, not_served
-from holdfast.core._pool import GraphAccount, GraphMemoryResourceAttributes, Pool, device_of
+from holdfast.core._pool import (
+    GraphAccount,
+    GraphMemoryResourceAttributes,
+    Pool,
+    device_of,
+)
 from holdfast.core._stream import check_not_recorded, check_stream, keep_recorded
 
 
@@ -133,6 +138,8 @@ class Buffer(_native.Buffer):
         # Its bytes in the account of its pool; what frees memory that somebody else allocated.
         self._charge = None
         self._release = None
+        # (Buffer, offset), if it is a part of one.
+        self._part_of = None
         return self
 
     @classmethod
@@ -269,6 +276,10 @@ class Buffer(_native.Buffer):
         Raises:
             CUDAError: the token was redeemed as often as it may be, has expired or was revoked.
         """
+        if not isinstance(ipc_descriptor, _sharing.IPCBufferDescriptor):
+            raise TypeError(
+                f"Argument 'ipc_descriptor' has incorrect type: {type(ipc_descriptor).__name__}"
+            )
         if mr is None:
             device = _sharing.device_at(ipc_descriptor.address)
         else:
@@ -355,6 +366,8 @@ class Buffer(_native.Buffer):
     @property
     def ipc_descriptor(self):
         """A descriptor for any process, good for an hour, with which it may write, too."""
+        if self._memory is not None:
+            raise RuntimeError("Memory resource is not IPC-enabled")
         return _sharing.pickled(
             self, _sharing.IPCBufferDescriptor, self._session.address, self._length
         )
@@ -369,7 +382,7 @@ class Buffer(_native.Buffer):
     def sub(self, offset, size):
         """A part of this buffer, which ends with it."""
         part = Buffer._empty(self._session, self._device_id, size, self._resource, self._stream)
-        part._whole = self
+        part._part_of = self, offset
         part._sub(self, offset, size)
         return part
 
@@ -605,6 +618,20 @@ class Buffer(_native.Buffer):
         """Pinned memory as a memoryview of bytes."""
         return memoryview(self._host_memory())[: self._length]
 
+    def _bytes_of(self):
+        """Which bytes it is."""
+        whole, first = self, 0
+        while whole._part_of is not None:
+            whole, offset = whole._part_of
+            first += offset
+        return id(whole), first, self._length
+
+    def __eq__(self, other):
+        return isinstance(other, Buffer) and self._bytes_of() == other._bytes_of()
+
+    def __hash__(self):
+        return hash(self._bytes_of())
+
     def __repr__(self):
         if self._memory is None and self._closed:
             return "<holdfast.core.Buffer, closed>"
@@ -792,7 +819,7 @@ class GraphMemoryResource(MemoryResource):
         made._account = GraphAccount()
         return device._session._resources.setdefault((cls, device._ordinal), made)
 
-    def allocate(self, size, *, stream):
+    def allocate(self, size, stream):
         """A Buffer that a node of the graph allocates. ``stream``: a GraphBuilder that is
         building."""
         _check_bytes(size)

@@ -245,15 +245,19 @@ class Pool:
         _registry[handle.uuid] = self
         return self
 
-    def deallocate(self, ptr, size, *, stream):
-        """Closes the Buffer that begins at ``ptr``, in the order of ``stream``.
+    def deallocate(self, ptr, size, stream=None):
+        """Closes the Buffer that begins at ``ptr``, in the order of ``stream``; None: in that of
+        its allocation.
 
         Raises:
             ValueError: no open Buffer of this process does.
         """
         place = getattr(ptr, "_kernel_argument_", None)
-        if place is None and stream is not None:
-            place = stream.device._session._place(operator.index(ptr))
+        if place is None:
+            from holdfast.core._device import Device
+
+            device = Device() if stream is None else stream.device
+            place = device._session._place(operator.index(ptr))
         if place is None or place[1] != 0 or place[0].size != size:
             raise ValueError(f"no open Buffer of {size} bytes begins at {ptr!r}")
         place[0].close(stream)
