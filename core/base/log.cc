@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/log_descriptor.h"
 #include "core/base/log_limiter.h"
 #include "core/base/printable.h"
 
@@ -21,6 +22,7 @@ namespace {
 constexpr size_t kMaxLineBytes = 4096;
 
 std::atomic<LogLevel> g_level{LogLevel::kInfo};
+std::atomic<int> g_descriptor{STDERR_FILENO};
 
 std::string TextLine(absl::string_view time, absl::string_view severity,
                      absl::string_view process, int pid,
@@ -65,7 +67,7 @@ void WriteAll(const std::string& line) {
   size_t done = 0;
   while (done < line.size()) {
     const ssize_t n =
-        write(STDERR_FILENO, line.data() + done, line.size() - done);
+        write(g_descriptor, line.data() + done, line.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return;  // Nobody listens; there is nowhere to say so.
     done += static_cast<size_t>(n);
@@ -77,6 +79,8 @@ void WriteAll(const std::string& line) {
 // log_formatter.h declares it, for log_format alone: everything logs, and
 // nothing else need know that there are other formats.
 void SetLogFormatter(decltype(&TextLine) formatter) { g_formatter = formatter; }
+
+void SetLogDescriptor(int descriptor) { g_descriptor = descriptor; }
 
 void SetLogLevel(LogLevel level) { g_level = level; }
 LogLevel GetLogLevel() { return g_level.load(std::memory_order_relaxed); }

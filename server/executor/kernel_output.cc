@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/base/status_macros.h"
+
 namespace holdfast::executor {
 namespace {
 
@@ -32,17 +34,21 @@ absl::StatusOr<std::unique_ptr<KernelOutput>> KernelOutput::Capture() {
   if (dup2(write_end.get(), STDOUT_FILENO) < 0 || pipe_bytes < 0) {
     return absl::ErrnoToStatus(errno, "taking standard output");
   }
+  HOLDFAST_ASSIGN_OR_RETURN(auto assertions, AssertionCapture::Begin());
   return std::unique_ptr<KernelOutput>(
       new KernelOutput(std::move(read_end), std::move(stop), std::move(nothing),
-                       static_cast<size_t>(pipe_bytes)));
+                       static_cast<size_t>(pipe_bytes), std::move(assertions)));
 }
 
 KernelOutput::KernelOutput(UniqueFd pipe, UniqueFd stop, UniqueFd nothing,
-                           size_t pipe_bytes)
+                           size_t pipe_bytes,
+                           std::unique_ptr<AssertionCapture> assertions)
     : pipe_(std::move(pipe)),
       stop_(std::move(stop)),
       nothing_(std::move(nothing)),
       pipe_bytes_(pipe_bytes),
+      assertions_(std::move(assertions)),
+      assertion_descriptor_(assertions_->descriptor()),
       thread_([this] { Watch(); }) {}
 
 KernelOutput::~KernelOutput() {
@@ -82,8 +88,10 @@ std::optional<v1::KernelOutput> KernelOutput::Take() {
 
 void KernelOutput::Watch() {
   for (bool retry = false;;) {
-    pollfd ready[] = {{stop_.get(), POLLIN, 0}, {pipe_.get(), POLLIN, 0}};
-    poll(ready, 2, retry ? kRetryMs : -1);
+    pollfd ready[] = {{stop_.get(), POLLIN, 0},
+                      {pipe_.get(), POLLIN, 0},
+                      {assertion_descriptor_, POLLIN, 0}};
+    poll(ready, 3, retry ? kRetryMs : -1);
     if (ready[0].revents != 0) return;
     ReadAndSend();
     absl::MutexLock lock(&mutex_);
@@ -94,6 +102,7 @@ void KernelOutput::Watch() {
 void KernelOutput::ReadAndSend() {
   absl::MutexLock lock(&mutex_);
   Read();
+  Keep(assertions_->Read());
   Send();
 }
 

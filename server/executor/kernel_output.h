@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The output of kernels (printf). The driver writes it to the standard output
-// of its process: in an executor that is a pipe, whose bytes go to the
+// The output of kernels: of printf, and of assertions that failed. The driver
+// writes the first to the standard output of its process, the second to its
+// standard error: in an executor these are pipes, whose bytes go to the
 // session's client among its results, and nowhere else.
 //
 // Nothing here waits for the client: of what it does not take, kMaxKept are
@@ -21,6 +22,7 @@
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/commands.pb.h"
+#include "server/executor/assertion_capture.h"
 #include "server/executor/service/result_queue.h"
 
 namespace holdfast::executor {
@@ -37,7 +39,8 @@ class KernelOutput {
   static constexpr size_t kMaxUnsentBytes = size_t{1} << 20;
   static constexpr size_t kMaxUnsent = ResultQueue::kMaxWaiting / 2;
 
-  // Takes the process's standard output: once, before the driver is loaded.
+  // Takes the process's standard output and error: once, before the driver is
+  // loaded.
   // Fails if the process has no descriptors left.
   static absl::StatusOr<std::unique_ptr<KernelOutput>> Capture();
   // Drops the bytes that are written to standard output from now on.
@@ -59,7 +62,7 @@ class KernelOutput {
 
  private:
   KernelOutput(UniqueFd pipe, UniqueFd stop, UniqueFd nothing,
-               size_t pipe_bytes);
+               size_t pipe_bytes, std::unique_ptr<AssertionCapture> assertions);
   // Reads what comes when nobody calls Flush.
   void Watch();
   // Read and Send, under the lock.
@@ -76,6 +79,9 @@ class KernelOutput {
   const UniqueFd stop_;
   const UniqueFd nothing_;   // /dev/null, for what is written in the end
   const size_t pipe_bytes_;  // that it holds
+  const std::unique_ptr<AssertionCapture> assertions_
+      ABSL_PT_GUARDED_BY(mutex_);
+  const int assertion_descriptor_;
   absl::Mutex mutex_;
   v1::KernelOutput kept_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<ResultQueue> results_ ABSL_GUARDED_BY(mutex_);

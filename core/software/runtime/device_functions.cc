@@ -7,11 +7,15 @@
 #include <bit>
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <string>
 #include <utility>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/software/runtime/abi.h"
 #include "core/software/runtime/device_heap.h"
 #include "core/software/runtime/graph_condition.h"
@@ -76,6 +80,12 @@ std::string LineOf(LaneMemory* memory, uint64_t from) {
   return text;
 }
 
+// Short enough for a report, which has other texts beside it.
+std::string Cut(const std::string& text) {
+  constexpr size_t kMaxLength = 256;
+  return text.size() <= kMaxLength ? text : text.substr(0, kMaxLength) + "...";
+}
+
 // The arguments of one call, in the order and with the alignment of a struct.
 class Arguments {
  public:
@@ -90,7 +100,11 @@ class Arguments {
     address_ += sizeof(T);
     return value;
   }
-  std::string NextText() { return memory_->Text(Next<uint64_t>()); }
+  // As a GPU has it, a null pointer is "(null)".
+  std::string NextText() {
+    const auto from = Next<uint64_t>();
+    return from == 0 && !memory_->failed() ? "(null)" : memory_->Text(from);
+  }
 
  private:
   LaneMemory* memory_;
@@ -98,60 +112,62 @@ class Arguments {
 };
 
 // One conversion, "%-08.3llx": the flags, width and precision are kept, the
-// type is that of the device.
+// type is that of the device. As CUDA has it, the width may be an argument, and
+// the precision may not. What is no conversion is printed as it stands.
 class Conversion {
  public:
   // `at` points behind the percent sign, and is moved behind the conversion.
   Conversion(const std::string& format, size_t* at) {
     const size_t begin = *at;
-    auto take = [&](const char* set, size_t limit) {
-      size_t count = 0;
-      while (*at < format.size() && count < limit &&
-             std::strchr(set, format[*at]) != nullptr) {
+    const auto take = [&](absl::string_view set) {
+      const size_t first = *at;
+      while (*at < format.size() &&
+             set.find(format[*at]) != absl::string_view::npos) {
         ++*at;
-        ++count;
       }
+      return format.substr(first, *at - first);
     };
-    take("-+ #0", 5);
-    take("0123456789", 4);
+    flags_ = take("-+ #0");
+    width_argument_ = *at < format.size() && format[*at] == '*';
+    if (width_argument_) {
+      ++*at;
+    } else {
+      width_ = Number(take("0123456789"));
+    }
     if (*at < format.size() && format[*at] == '.') {
       ++*at;
-      take("0123456789", 4);
+      precision_ = absl::StrCat(".", Number(take("0123456789")));
     }
-    shape_ = "%" + format.substr(begin, *at - begin);
-    const size_t length = *at;
-    take("hlLzjtI", 3);
-    const std::string size = format.substr(length, *at - length);
-    wide_ = size == "l" || size == "ll" || size == "z" || size == "j" ||
-            size == "t";
+    length_ = take("hlLzjt");
     kind_ = *at < format.size() ? format[(*at)++] : '\0';
+    text_ = "%" + format.substr(begin, *at - begin);
   }
 
-  bool TakesArgument() const {
-    return kind_ != '\0' && std::strchr("diuoxXcpseEfFgGaA", kind_) != nullptr;
+  // How many of the arguments.
+  uint64_t Takes() const {
+    const bool known =
+        kind_ != '\0' && std::strchr("diuoxXcpseEfFgGaA", kind_) != nullptr;
+    return known ? 1 + (width_argument_ ? 1 : 0) : 0;
   }
 
   void Print(Arguments* arguments, std::string* out) const {
+    const std::string shape = Shape(arguments);
     switch (kind_) {
       case 'd':
       case 'i':
-        return Append(
-            out, shape_ + "lld",
-            wide_ ? arguments->Next<long long>() : arguments->Next<int>());
+        return Append(out, shape + "lld", Signed(arguments));
       case 'u':
       case 'o':
       case 'x':
       case 'X':
-        return Append(out, shape_ + "ll" + kind_,
-                      wide_ ? arguments->Next<unsigned long long>()
-                            : arguments->Next<unsigned>());
+        return Append(out, shape + "ll" + kind_, Unsigned(arguments));
       case 'c':
-        return Append(out, shape_ + "c", arguments->Next<int>());
+        return Append(out, shape + "c", arguments->Next<int>());
       case 'p':
-        return Append(out, shape_ + "p",
+        return Append(out, shape + "p",
                       reinterpret_cast<void*>(arguments->Next<uint64_t>()));
       case 's':
-        return Append(out, shape_ + "s", arguments->NextText().c_str());
+        return Append(out, shape + "s", arguments->NextText().c_str());
       case 'e':
       case 'E':
       case 'f':
@@ -160,17 +176,61 @@ class Conversion {
       case 'G':
       case 'a':
       case 'A':
-        return Append(out, shape_ + kind_, arguments->Next<double>());
+        return Append(out, shape + kind_, arguments->Next<double>());
       case '%':
         out->push_back('%');
         return;
       default:
-        out->append(shape_);
-        if (kind_ != '\0') out->push_back(kind_);
+        out->append(text_);
     }
   }
 
  private:
+  // Widths and precisions beyond this are cut: each makes so many characters.
+  static constexpr int kMaxNumber = 1 << 16;
+
+  static std::string Number(const std::string& digits) {
+    if (digits.empty()) return "";
+    int value = kMaxNumber;
+    return absl::SimpleAtoi(digits, &value)
+               ? absl::StrCat(std::min(value, kMaxNumber))
+               : absl::StrCat(kMaxNumber);
+  }
+
+  // What stands in front of the length. A width that is negative aligns to the
+  // left, as a flag does.
+  std::string Shape(Arguments* arguments) const {
+    if (Takes() == 0) return "";
+    std::string shape = "%" + flags_;
+    if (width_argument_) {
+      const int64_t width = arguments->Next<int>();
+      if (width < 0) shape += '-';
+      absl::StrAppend(&shape, std::min<int64_t>(std::abs(width), kMaxNumber));
+    } else {
+      shape += width_;
+    }
+    return shape + precision_;
+  }
+
+  bool IsWide() const {
+    return length_ == "l" || length_ == "ll" || length_ == "z" ||
+           length_ == "j" || length_ == "t";
+  }
+
+  long long Signed(Arguments* arguments) const {
+    if (IsWide()) return arguments->Next<long long>();
+    const int value = arguments->Next<int>();
+    if (length_ == "hh") return static_cast<signed char>(value);
+    return length_ == "h" ? static_cast<short>(value) : value;
+  }
+
+  unsigned long long Unsigned(Arguments* arguments) const {
+    if (IsWide()) return arguments->Next<unsigned long long>();
+    const auto value = arguments->Next<unsigned>();
+    if (length_ == "hh") return static_cast<unsigned char>(value);
+    return length_ == "h" ? static_cast<unsigned short>(value) : value;
+  }
+
   template <typename T>
   static void Append(std::string* out, const std::string& format, T value) {
     const int length = std::snprintf(nullptr, 0, format.c_str(), value);
@@ -182,8 +242,12 @@ class Conversion {
     out->pop_back();
   }
 
-  std::string shape_;
-  bool wide_ = false;
+  std::string text_;  // all of it, as it stands
+  std::string flags_;
+  std::string width_;
+  bool width_argument_ = false;
+  std::string precision_;  // with its point
+  std::string length_;
   char kind_ = '\0';
 };
 
@@ -200,11 +264,12 @@ std::string Format(const std::string& format, Arguments arguments,
     ++at;
     const Conversion conversion(format, &at);
     conversion.Print(&arguments, &out);
-    if (conversion.TakesArgument()) ++*count;
+    *count += conversion.Takes();
   }
   return out;
 }
 
+// As libcuda has it, on the standard error of the process.
 void PrintAssertion(const WorkerContext& worker, uint32_t lane,
                     const std::string& message, const std::string& file,
                     uint64_t line, const std::string& function) {
@@ -271,7 +336,10 @@ void holdfast_device___assertfail(WorkerContext* worker, uint32_t lanes,
       PrintAssertion(*worker, static_cast<uint32_t>(lane), message, file,
                      lines[lane], function);
       if (rest == lanes) {
-        message.copy(fault.assertion, sizeof fault.assertion - 1);
+        const std::string text = absl::StrCat(
+            "assertion `", Cut(message), "` failed at ", Cut(file), ":",
+            static_cast<uint32_t>(lines[lane]), ", in ", Cut(function));
+        text.copy(fault.assertion, sizeof fault.assertion - 1);
       }
     }
   }

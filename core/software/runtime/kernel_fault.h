@@ -37,9 +37,9 @@ struct KernelFault {
   Kind kind = Kind::kNone;
   // kAddress and kMisaligned: that was touched; 0: not known.
   uintptr_t address = 0;
-  uint32_t lanes = 0;        // of the warp, that caused it; 0: not known
-  jit::MachineState state;   // kAddress and kSignal
-  char assertion[128] = {};  // kAssert: what was asserted, cut
+  uint32_t lanes = 0;         // of the warp, that caused it; 0: not known
+  jit::MachineState state;    // kAddress and kSignal
+  char assertion[1024] = {};  // kAssert: expression, file, line, function
 };
 
 // Calls `code`, which runs generated code for `worker`. Returns the fault that

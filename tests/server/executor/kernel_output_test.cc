@@ -19,13 +19,18 @@ namespace {
 using executor::KernelOutput;
 
 // say(): each thread prints "line\n". say_and_trap(): and then fails.
+// assert_and_fail(): thread 2 prints, and then an assertion of it fails.
 constexpr char kPtx[] = R"(
 .version 8.0
 .target sm_75
 .address_size 64
 
 .extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 list);
+.extern .func __assertfail(.param .b64 text, .param .b64 file, .param .b32 number, .param .b64 function, .param .b64 size);
 .global .align 1 .b8 text[6] = {108, 105, 110, 101, 10, 0};
+.global .align 1 .b8 expression[6] = {110, 32, 62, 32, 48, 0};
+.global .align 1 .b8 file[5] = {97, 46, 99, 117, 0};
+.global .align 1 .b8 function[2] = {102, 0};
 
 .func print()
 {
@@ -45,6 +50,31 @@ constexpr char kPtx[] = R"(
     call print;
     ret;
 }
+.visible .entry assert_and_fail()
+{
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<2>;
+    .reg .pred %p;
+    .param .b64 text_of;
+    .param .b64 file_of;
+    .param .b32 number;
+    .param .b64 function_of;
+    .param .b64 size;
+    mov.u32 %r1, %tid.x;
+    setp.ne.u32 %p, %r1, 2;
+    @%p ret;
+    call print;
+    cvta.global.u64 %rd1, expression;
+    cvta.global.u64 %rd2, file;
+    cvta.global.u64 %rd3, function;
+    st.param.b64 [text_of], %rd1;
+    st.param.b64 [file_of], %rd2;
+    st.param.b32 [number], 4;
+    st.param.b64 [function_of], %rd3;
+    st.param.b64 [size], 1;
+    call __assertfail, (text_of, file_of, number, function_of, size);
+    ret;
+}
 .visible .entry say_and_trap()
 {
     call print;
@@ -57,7 +87,8 @@ class KernelOutputTest : public ExecutorTest {
  protected:
   using Stream = grpc::ClientReaderWriter<v1::CommandBatch, v1::ResultBatch>;
 
-  // Stream 0; "say" is kernel 0, "say_and_trap" kernel 1. The next number is 5.
+  // Stream 0; "say" is kernel 0, "say_and_trap" kernel 1, "assert_and_fail"
+  // kernel 2. The next number is 6.
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(ExecutorTest::SetUp());
     Batch batch;
@@ -65,6 +96,7 @@ class KernelOutputTest : public ExecutorTest {
     batch.LoadInline(ModuleName(0), kPtx);
     batch.GetKernel(KernelName(0), ModuleName(0), "say");
     batch.GetKernel(KernelName(1), ModuleName(0), "say_and_trap");
+    batch.GetKernel(KernelName(2), ModuleName(0), "assert_and_fail");
     const auto results = Run(batch);
     ASSERT_TRUE(results.empty()) << results.begin()->second.DebugString();
   }
@@ -104,7 +136,7 @@ class KernelOutputTest : public ExecutorTest {
 };
 
 TEST_F(KernelOutputTest, ComesAtTheEndOfARun) {
-  Batch batch(5);
+  Batch batch(6);
   AddLaunch(batch, KernelName(0), 2, 3);
   const uint64_t sync = batch.Synchronize(StreamName(0));
   const auto results = Run(batch);
@@ -117,7 +149,7 @@ TEST_F(KernelOutputTest, ComesAtTheEndOfARun) {
 TEST_F(KernelOutputTest, ComesBeforeTheResultOfTheWait) {
   const auto context = Context();
   const auto stream = commands().Execute(context.get());
-  uint64_t next = 5;
+  uint64_t next = 6;
   for (int round = 0; round < 20; ++round) {
     Batch batch(next);
     AddLaunch(batch, KernelName(0), 1, 4);
@@ -137,7 +169,7 @@ TEST_F(KernelOutputTest, ComesBeforeTheResultOfTheWait) {
 TEST_F(KernelOutputTest, ThatAFailedKernelPrintedComesBeforeTheEnd) {
   const auto context = Context();
   const auto stream = commands().Execute(context.get());
-  Batch batch(5);
+  Batch batch(6);
   AddLaunch(batch, KernelName(1), 1, 1);
   batch.Synchronize(StreamName(0));
   ASSERT_TRUE(stream->Write(batch.proto()));
@@ -149,11 +181,34 @@ TEST_F(KernelOutputTest, ThatAFailedKernelPrintedComesBeforeTheEnd) {
   EXPECT_EQ(WEXITSTATUS(AwaitExit()), 3);
 }
 
+// The driver writes it to standard error, as libcuda does.
+TEST_F(KernelOutputTest, AFailedAssertionComesWithFileLineAndThread) {
+  const auto context = Context();
+  const auto stream = commands().Execute(context.get());
+  Batch batch(6);
+  AddLaunch(batch, KernelName(2), 1, 4);
+  batch.Synchronize(StreamName(0));
+  ASSERT_TRUE(stream->Write(batch.proto()));
+  std::string text;
+  for (v1::ResultBatch results; stream->Read(&results);) {
+    for (const v1::Result& result : results.results()) {
+      text += result.output().text();
+    }
+  }
+  EXPECT_NE(text.find("line\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("a.cu:4: f: block: [0,0,0], thread: [2,0,0] Assertion "
+                      "`n > 0` failed.\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("CUDA_ERROR_ASSERT"), std::string::npos) << text;
+  EXPECT_EQ(WEXITSTATUS(AwaitExit()), 3);
+}
+
 TEST_F(KernelOutputTest, ThatNobodyTakesIsKeptToALimitAndThenCounted) {
   constexpr int kLaunches = 6, kThreads = 64 * 256;
   constexpr size_t kPrinted = size_t{kLaunches} * kThreads * 5;
   static_assert(kPrinted > KernelOutput::kMaxKept);
-  Batch batch(5);
+  Batch batch(6);
   for (int i = 0; i < kLaunches; ++i) {
     AddLaunch(batch, KernelName(0), 64, 256);
     batch.Synchronize(StreamName(0));

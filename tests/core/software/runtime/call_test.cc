@@ -3,7 +3,9 @@
 // Calls of device functions, by name, through registers and recursive; local
 // memory, printf, assert and malloc.
 #include <cmath>
+#include <cstdarg>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -295,6 +297,93 @@ extern "C" __global__ void k(int* out) {
   EXPECT_EQ(out[2], 1);
 }
 
+// What the host's printf makes of the same. `arguments` are C++.
+std::string HostText(const char* format, ...) {
+  char text[512];
+  va_list list;
+  va_start(list, format);
+  const int length = std::vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  return {text, static_cast<size_t>(length)};
+}
+
+std::string Printed(const std::string& call) {
+  KernelProgram program("extern \"C\" __global__ void k() { " + call + " }");
+  testing::internal::CaptureStdout();
+  ExpectSuccess(program.Run(Geometry(1, 1)));
+  return testing::internal::GetCapturedStdout();
+}
+
+std::string Call(const std::string& format, const std::string& arguments) {
+  return "printf(\"" + format + "|\", " + arguments + "); ";
+}
+
+TEST(PrintfTest, FlagsWidthsPrecisionsAndLengthsAreTheHosts) {
+  const std::vector<std::string> flags = {"",  "-", "+",  " ",
+                                          "#", "0", "-#", "+0"};
+  const std::vector<std::string> widths = {"", "1", "12"};
+  const std::vector<std::string> precisions = {"", ".", ".0", ".3"};
+  std::string calls, expected;
+  for (const std::string& flag : flags) {
+    for (const std::string& width : widths) {
+      for (const std::string& precision : precisions) {
+        const std::string shape = "%" + flag + width + precision;
+        for (const char* kind :
+             {"hhd", "hd", "d", "i", "hhu", "hx", "u", "o", "x", "X"}) {
+          calls += Call(shape + kind, "-77777");
+          expected += HostText((shape + kind + "|").c_str(), -77777);
+        }
+        for (const char* kind : {"lld", "llu", "lx", "zu", "jd", "td", "llo"}) {
+          calls += Call(shape + kind, "-5000000000ll");
+          expected += HostText((shape + kind + "|").c_str(), -5000000000ll);
+        }
+        for (const char* kind : {"e", "E", "f", "F", "g", "G", "a", "A"}) {
+          calls += Call(shape + kind, "1234.5625");
+          expected += HostText((shape + kind + "|").c_str(), 1234.5625);
+        }
+        calls += Call(shape + "s", "\"text\"") + Call(shape + "c", "'c'") +
+                 Call(shape + "p", "(void*)0x1234") + "\n";
+        expected +=
+            HostText((shape + "s|").c_str(), "text") +
+            HostText((shape + "c|").c_str(), 'c') +
+            HostText((shape + "p|").c_str(), reinterpret_cast<void*>(0x1234));
+      }
+    }
+  }
+  EXPECT_EQ(Printed(calls), expected);
+}
+
+TEST(PrintfTest, AWidthMayBeAnArgument) {
+  EXPECT_EQ(Printed(R"(
+    printf("%*d|%-*d|%*d|", 6, 42, 6, 42, -6, 42);
+    printf("%*s|%0*x|%+*.2f|%*lld|", 5, "ab", 4, 255, 8, 1.5, 12, 1ll << 32);
+    printf("%*d|", 0, 7);)"),
+            "    42|42    |42    |   ab|00ff|   +1.50|  4294967296|7|");
+}
+
+TEST(PrintfTest, WhatIsNoConversionIsPrintedAsItStands) {
+  EXPECT_EQ(Printed(R"(
+    printf("%.*f|%n|%k|%5y|%lln|%d|", 1.5, 7);
+    printf("100%"); printf("|%5"); printf("|%%|%5%|");)"),
+            "%.*f|%n|%k|%5y|%lln|0|100%|%5|%|%|");
+}
+
+TEST(PrintfTest, ANullStringIsNamedAndOthersAreNotTouched) {
+  EXPECT_EQ(Printed(R"(
+    printf("%s|%8s|%-8s|%s|", (const char*)0, (const char*)0, (const char*)0, "x");)"),
+            "(null)|  (null)|(null)  |x|");
+}
+
+TEST(PrintfTest, TheValueCountsWidths) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(int* out) { out[0] = printf("%*d %d %%\n", 3, 1, 2); })");
+  int out[1] = {};
+  testing::internal::CaptureStdout();
+  ExpectSuccess(program.Run(Geometry(1, 1), +out));
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "  1 2 %\n");
+  EXPECT_EQ(out[0], 3);
+}
+
 TEST(PrintfTest, OfMoreThanThereIsRoomForTheOldestIsLost) {
   KernelProgram program(R"(
 extern "C" __global__ void k(int n) { for (int i = 0; i < n; ++i) printf("line %3d\n", i); })");
@@ -320,7 +409,8 @@ extern "C" __global__ void k(int n) {
                       "Assertion `n > 3 &&` failed.\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(outcome.message.find(": assertion `n > 3 &&` failed"),
+  EXPECT_NE(outcome.message.find(
+                ": assertion `n > 3 &&` failed at kernel.cu:17, in k"),
             std::string::npos)
       << outcome.message;
 }

@@ -620,7 +620,10 @@ TEST_F(WallTest, TheRuntimeReadsNothingOutsideForAKernel) {
     }
     ExpectIllegal(Launch(arguments.get(), address, good()),
                   "arguments at " + name);
-    ExpectIllegal(Launch(string.get(), address, good()), "string at " + name);
+    // A null string has a text of its own, as on a GPU.
+    if (address != 0) {
+      ExpectIllegal(Launch(string.get(), address, good()), "string at " + name);
+    }
     EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
     if (address == 0 || GetKernelWindow().Contains(address, 1)) continue;
     ExpectIllegal(Launch(free.get(), address, good()), "free of " + name);
