@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/cuda/refusal.h"
 #include "core/cuda/result.h"
 
 namespace holdfast::cuda {
@@ -57,11 +58,16 @@ void* FindExtra(decltype(&::cuGetProcAddress) get, const char* name) {
   return result == CUDA_SUCCESS ? function : nullptr;
 }
 
-// The driver's own account of a fault: where there is none, codes must do.
-void FindFaultDescription(decltype(&::cuGetProcAddress) get) {
-  void* const describe = FindExtra(get, "holdfastSoftwareLastFault");
-  if (describe == nullptr) return;
-  SetFaultDescription(reinterpret_cast<const char* (*)()>(describe));
+// The driver's own account of faults and of refused calls: where there is none,
+// codes must do.
+void FindDescriptions(decltype(&::cuGetProcAddress) get) {
+  using Describe = const char* (*)();
+  if (void* const fault = FindExtra(get, "holdfastSoftwareLastFault")) {
+    SetFaultDescription(reinterpret_cast<Describe>(fault));
+  }
+  if (void* const refusal = FindExtra(get, "holdfastSoftwareLastRefusal")) {
+    SetRefusalDescription(reinterpret_cast<Describe>(refusal));
+  }
 }
 
 absl::StatusOr<std::unique_ptr<const Driver>> Open(const std::string& path,
@@ -76,7 +82,7 @@ absl::StatusOr<std::unique_ptr<const Driver>> Open(const std::string& path,
   auto driver = std::make_unique<Driver>();
   const auto get = reinterpret_cast<decltype(&::cuGetProcAddress)>(entry);
   HOLDFAST_ASSIGN_OR_RETURN(driver->api, DriverApi::Resolve(get));
-  FindFaultDescription(get);
+  FindDescriptions(get);
   driver->software = software;
   driver->set_code_store = reinterpret_cast<decltype(Driver::set_code_store)>(
       FindExtra(get, "holdfastSoftwareSetCodeStore"));

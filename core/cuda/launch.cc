@@ -51,14 +51,38 @@ absl::Status CheckThreads(const LaunchConfig& config, const Kernel& kernel) {
   return absl::OkStatus();
 }
 
+// A device may lack them whatever its compute capability: the software device
+// does.
+absl::Status NoClusters(const Device& device) {
+  const absl::StatusOr<DeviceDescription> description = device.Describe();
+  const bool old =
+      description.ok() && description->compute_capability_major < 9;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "device ", device.ordinal(),
+      description.ok() ? absl::StrCat(" (", description->name, ")") : "",
+      " has no thread block clusters",
+      old ? "; they need compute capability 9.0 or higher" : ""));
+}
+
+// The driver says only that a value is invalid where the kernel requires
+// another block (.reqntid, __block_size__).
+std::string DescribeLaunch(const LaunchConfig& config, const Kernel& kernel,
+                           CUresult result) {
+  const uint32_t most = kernel.max_threads_per_block();
+  std::string text = absl::StrCat("launch of kernel ", kernel.name());
+  if (result == CUDA_ERROR_INVALID_VALUE && Volume(config.block) != most) {
+    absl::StrAppend(&text, " with block ", ToString(config.block),
+                    " (if the kernel requires a block, by .reqntid, it has ",
+                    most, " threads)");
+  }
+  return text;
+}
+
 absl::Status CheckCluster(const LaunchConfig& config, const Kernel& kernel) {
   if (!config.cluster.has_value()) return absl::OkStatus();
   const Dim3& cluster = *config.cluster;
   if (!kernel.context().limits().cluster_launch) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("device ", kernel.context().device().ordinal(),
-                     " has no thread block clusters; they need compute "
-                     "capability 9.0 or higher"));
+    return NoClusters(kernel.context().device());
   }
   if (Volume(cluster) == 0 || config.grid.x % cluster.x != 0 ||
       config.grid.y % cluster.y != 0 || config.grid.z % cluster.z != 0) {
@@ -166,7 +190,7 @@ absl::Status Launch(const Stream& stream, const LaunchConfig& config,
       nullptr);
   if (result == CUDA_SUCCESS) [[likely]]
     return absl::OkStatus();
-  return WithPrefix(absl::StrCat("launch of kernel ", kernel.name()),
+  return WithPrefix(DescribeLaunch(config, kernel, result),
                     ToStatus(result, "cuLaunchKernelEx"));
 }
 

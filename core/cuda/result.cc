@@ -7,11 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
+#include "core/cuda/refusal.h"
 
 namespace holdfast::cuda {
 namespace {
 
 std::atomic<const char* (*)()> describe_fault{nullptr};
+std::atomic<const char* (*)()> describe_refusal{nullptr};
 std::atomic<void (*)(const absl::Status&)> on_sticky_error{nullptr};
 
 struct Meaning {
@@ -58,6 +60,10 @@ void SetFaultDescription(const char* (*describe)()) {
   describe_fault = describe;
 }
 
+void SetRefusalDescription(const char* (*describe)()) {
+  describe_refusal = describe;
+}
+
 void OnStickyError(void (*handle)(const absl::Status&)) {
   on_sticky_error = handle;
 }
@@ -70,7 +76,8 @@ absl::Status ToStatus(CUresult result, absl::string_view call) {
   detail.result = static_cast<int32_t>(result);
   detail.result_name = ResultName(result);
   detail.explanation = std::string(meaning.explanation);
-  const auto describe = IsSticky(result) ? describe_fault.load() : nullptr;
+  const auto describe =
+      (IsSticky(result) ? describe_fault : describe_refusal).load();
   if (const char* why = describe == nullptr ? nullptr : describe()) {
     absl::StrAppend(&detail.explanation, " ", why);
   }

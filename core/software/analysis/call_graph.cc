@@ -32,20 +32,24 @@ class Graph {
   Graph(const ptx::Module& module, const Function& kernel)
       : module_(module),
         calls_(module.functions.size() + 1),
+        added_(calls_.size(), false),
         indirect_(calls_.size(), false) {
-    std::vector<bool> added(calls_.size(), false);
     std::vector<size_t> open = {module.functions.size()};
-    added.back() = true;
+    added_.back() = true;
     while (!open.empty()) {
       const size_t node = open.back();
       open.pop_back();
       Add(node,
           node == module.functions.size() ? kernel : module.functions[node]);
       for (const int callee : calls_[node]) {
-        if (!added[callee]) open.push_back(static_cast<size_t>(callee));
-        added[callee] = true;
+        if (!added_[callee]) open.push_back(static_cast<size_t>(callee));
+        added_[callee] = true;
       }
     }
+  }
+
+  std::vector<bool> Reached() const {
+    return {added_.begin(), added_.end() - 1};
   }
 
   // A function that the kernel reaches is outlined if it is in a cycle; or if
@@ -137,6 +141,7 @@ class Graph {
   const ptx::Module& module_;
   std::vector<bool> addressed_;  // once something calls by a register
   std::vector<std::vector<int>> calls_;
+  std::vector<bool> added_;  // the nodes that have their calls
   std::vector<bool> indirect_;
 };
 
@@ -166,6 +171,11 @@ std::vector<bool> AddressedFunctions(const ptx::Module& module) {
 std::vector<bool> OutlinedFunctions(const ptx::Module& module,
                                     const Function& kernel) {
   return Graph(module, kernel).Outlined();
+}
+
+std::vector<bool> ReachedFunctions(const ptx::Module& module,
+                                   const Function& kernel) {
+  return Graph(module, kernel).Reached();
 }
 
 }  // namespace holdfast::software::analysis

@@ -22,6 +22,11 @@ inline uint64_t FunctionAddress(uint32_t index) {
 std::vector<bool> OutlinedFunctions(const ptx::Module& module,
                                     const ptx::Function& kernel);
 
+// The functions, by index, that may run when `kernel` does: those that it calls
+// itself or through others, also by a register.
+std::vector<bool> ReachedFunctions(const ptx::Module& module,
+                                   const ptx::Function& kernel);
+
 // Functions whose addresses the module takes.
 std::vector<bool> AddressedFunctions(const ptx::Module& module);
 

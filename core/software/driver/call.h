@@ -15,6 +15,7 @@
 
 #include "core/software/driver/driver.h"
 #include "core/software/driver/fault.h"
+#include "core/software/driver/refusal.h"
 #include "cuda.h"
 
 namespace holdfast::software {
@@ -23,6 +24,7 @@ namespace holdfast::software {
 // CUDA_ERROR_NOT_INITIALIZED or CUDA_ERROR_NOT_PERMITTED.
 template <typename Body>
 CUresult WithDriver(Body body) {
+  ForgetRefusal();
   Driver& driver = Driver::Get();
   if (!driver.initialized()) return CUDA_ERROR_NOT_INITIALIZED;
   if (HostFunctionScope::Active()) return CUDA_ERROR_NOT_PERMITTED;

@@ -3,13 +3,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/software/driver/context.h"
 #include "core/software/driver/device.h"
 #include "core/software/driver/fault.h"
+#include "core/software/driver/refusal.h"
 #include "core/software/driver/settings.h"
 #include "core/software/driver/watchdog.h"
 
@@ -61,28 +64,63 @@ CUresult ReadParameters(const KernelProperties& p, void** values, void** extra,
   return CUDA_SUCCESS;
 }
 
+std::string ToString(const uint32_t (&shape)[3]) {
+  return absl::StrCat("(", shape[0], ", ", shape[1], ", ", shape[2], ")");
+}
+
+CUresult RefuseGeometry(const KernelProperties& p, absl::string_view reason) {
+  return Refuse(CUDA_ERROR_INVALID_VALUE,
+                absl::StrCat("kernel ", p.name, reason));
+}
+
+// The block that .reqntid, __block_size__ or a compiler's directive fixes.
+CUresult CheckRequiredBlock(const KernelProperties& p,
+                            const LaunchGeometry& g) {
+  if (p.required_block[0] == 0 ||
+      std::equal(p.required_block, p.required_block + 3, g.block)) {
+    return CUDA_SUCCESS;
+  }
+  return RefuseGeometry(
+      p, absl::StrCat(" requires blocks of ", ToString(p.required_block),
+                      " threads (.reqntid); this one is ", ToString(g.block)));
+}
+
 }  // namespace
+
+CUresult RefuseUnsupported(const Kernel& kernel) {
+  const KernelProperties& p = kernel.properties();
+  return Refuse(CUDA_ERROR_NOT_SUPPORTED,
+                absl::StrCat("kernel ", p.name, " at ", p.unsupported));
+}
 
 CUresult CheckGeometry(const Kernel& kernel, const Device& device,
                        const LaunchGeometry& g) {
   using Limits = DeviceLimits;
   const KernelProperties& p = kernel.properties();
+  if (!p.unsupported.empty()) return RefuseUnsupported(kernel);
   if (!WithinLimits(g.grid, Limits::kGridDim) ||
       !WithinLimits(g.block, Limits::kBlockDim)) {
-    return CUDA_ERROR_INVALID_VALUE;
+    return RefuseGeometry(
+        p, absl::StrCat(" cannot have a grid ", ToString(g.grid), " of blocks ",
+                        ToString(g.block)));
   }
   const uint32_t threads = g.block[0] * g.block[1] * g.block[2];
   if (threads > static_cast<uint32_t>(p.max_threads_per_block)) {
-    return CUDA_ERROR_INVALID_VALUE;
+    return RefuseGeometry(
+        p, absl::StrCat(" has at most ", p.max_threads_per_block,
+                        " threads a block; this one has ", threads));
   }
-  for (int i = 0; i < 3; ++i) {
-    if (p.required_block[i] != 0 && p.required_block[i] != g.block[i]) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-  }
-  if (g.dynamic_shared_bytes >
-      static_cast<size_t>(kernel.max_dynamic_shared(device.ordinal()))) {
-    return CUDA_ERROR_INVALID_VALUE;
+  const CUresult required = CheckRequiredBlock(p, g);
+  if (required != CUDA_SUCCESS) return required;
+  const auto shared =
+      static_cast<size_t>(kernel.max_dynamic_shared(device.ordinal()));
+  if (g.dynamic_shared_bytes > shared) {
+    return RefuseGeometry(
+        p, absl::StrCat(" has at most ", shared,
+                        " bytes of dynamic shared memory a block "
+                        "(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES); "
+                        "the launch asks for ",
+                        g.dynamic_shared_bytes));
   }
   if (g.cooperative) {
     // All blocks must be resident at a time.
@@ -109,7 +147,9 @@ CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
       return value.clusterDim.x <= 1 && value.clusterDim.y <= 1 &&
                      value.clusterDim.z <= 1
                  ? CUDA_SUCCESS
-                 : CUDA_ERROR_NOT_SUPPORTED;
+                 : Refuse(CUDA_ERROR_NOT_SUPPORTED,
+                          "the software device has no clusters of several "
+                          "blocks");
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
       return CUDA_SUCCESS;
 #define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \

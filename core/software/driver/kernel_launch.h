@@ -32,7 +32,13 @@ struct KernelLaunch {
 CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
                         LaunchGeometry* geometry);
 
-// Whether a device can run the kernel with this geometry.
+// CUDA_ERROR_NOT_SUPPORTED with the reason, for a kernel whose
+// KernelProperties::unsupported is not empty.
+CUresult RefuseUnsupported(const Kernel& kernel);
+
+// Whether a device can run the kernel with this geometry; a refusal has a
+// reason (refusal.h). CUDA_ERROR_NOT_SUPPORTED: the kernel needs what this
+// device lacks;
 // CUDA_ERROR_INVALID_VALUE: a dimension, the threads or the shared memory are
 // over a limit, or not what the kernel requires;
 // CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: not all blocks fit at a time.

@@ -4,10 +4,12 @@
 #include <cstring>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/software/driver/api/graph_versions.h"
 #include "core/software/driver/driver.h"
 #include "core/software/driver/error.h"
 #include "core/software/driver/fault.h"
+#include "core/software/driver/refusal.h"
 #include "core/software/driver/settings.h"
 #include "core/software/driver/trace.h"
 #include "core/software/jit/code_store.h"
@@ -23,6 +25,11 @@ extern "C" CUresult cuCtxCreate_v2(CUcontext*, unsigned, CUdevice);
 // as everything else; no driver of a GPU has it.
 extern "C" const char* holdfastSoftwareLastFault() {
   return holdfast::software::LastFaultMessage();
+}
+
+// Beyond CUDA: why the calling thread's last call was refused, or null.
+extern "C" const char* holdfastSoftwareLastRefusal() {
+  return holdfast::software::LastRefusal();
 }
 
 // Beyond CUDA: has generated code kept by the program; core/software/jit/
@@ -65,7 +72,9 @@ void TraceCall(Index index, CUresult result) {
 template <Index kIndex>
 CUresult Unsupported() {
   TraceCall(kIndex, CUDA_ERROR_NOT_SUPPORTED);
-  return CUDA_ERROR_NOT_SUPPORTED;
+  return Refuse(
+      CUDA_ERROR_NOT_SUPPORTED,
+      absl::StrCat("the software device does not serve ", kSymbols[kIndex]));
 }
 
 // kFunction, named in the trace.
@@ -138,6 +147,9 @@ const std::vector<Entry>& Entries() {
       {"holdfastSoftwareLastFault", 0,
        reinterpret_cast<void*>(&holdfastSoftwareLastFault),
        reinterpret_cast<void*>(&holdfastSoftwareLastFault)},
+      {"holdfastSoftwareLastRefusal", 0,
+       reinterpret_cast<void*>(&holdfastSoftwareLastRefusal),
+       reinterpret_cast<void*>(&holdfastSoftwareLastRefusal)},
       {"holdfastSoftwareSetCodeStore", 0,
        reinterpret_cast<void*>(&holdfastSoftwareSetCodeStore),
        reinterpret_cast<void*>(&holdfastSoftwareSetCodeStore)},

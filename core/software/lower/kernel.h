@@ -56,6 +56,9 @@ struct Kernel {
   std::string fingerprint;
   uint64_t parameter_bytes = 0;
   uint64_t static_shared_bytes = 0;
+  // Offset in shared memory of what a launch adds to it.
+  uint64_t dynamic_shared_begin = 0;
+  bool uses_shared = false;  // some instruction names shared memory
   uint64_t local_bytes = 0;  // of each lane
   // Warps of a block have to run side by side: they wait for each other at
   // barriers or in loops.

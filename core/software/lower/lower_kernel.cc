@@ -14,6 +14,7 @@ namespace {
 
 using ptx::Instruction;
 using ptx::Opcode;
+using ptx::Operand;
 
 bool EndsBlock(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kBra ||
@@ -124,6 +125,28 @@ void LayOutVariables(Kernel* kernel, uint64_t module_shared_bytes) {
   kernel->local_bytes = AlignUp(kernel->local_bytes, 16);
 }
 
+bool NamesShared(const Kernel& kernel, const Operand& operand) {
+  if (operand.kind == Operand::Kind::kVariable ||
+      operand.kind == Operand::Kind::kLocalVariable) {
+    return kernel.VariableOf(operand).space == ptx::Space::kShared;
+  }
+  return std::any_of(
+      operand.elements.begin(), operand.elements.end(),
+      [&](const Operand& element) { return NamesShared(kernel, element); });
+}
+
+// Without one of these no address of shared memory can come about.
+bool UsesShared(const Kernel& kernel, const Instruction& instruction) {
+  const ptx::Modifiers& words = instruction.modifiers;
+  return words.Has(ptx::Modifier::kShared) ||
+         words.Has(ptx::Modifier::kSharedCta) ||
+         words.Has(ptx::Modifier::kSharedCluster) ||
+         std::any_of(instruction.operands.begin(), instruction.operands.end(),
+                     [&](const Operand& operand) {
+                       return NamesShared(kernel, operand);
+                     });
+}
+
 }  // namespace
 
 Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
@@ -142,6 +165,10 @@ Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
         ConvergencePointOf(end) == ConvergencePoint::kBlock;
   }
   LayOutVariables(&kernel, module_shared_bytes);
+  kernel.uses_shared = std::any_of(function.body.begin(), function.body.end(),
+                                   [&](const Instruction& instruction) {
+                                     return UsesShared(kernel, instruction);
+                                   });
   return kernel;
 }
 

@@ -135,6 +135,10 @@ struct Function {
   // .reqntid and .maxntid, in threads; 0: not given.
   uint32_t required_block[3] = {0, 0, 0};
   uint32_t max_block[3] = {0, 0, 0};
+  // Why it cannot run here, as "line:column: reason": it has an instruction of
+  // PTX that this device does not serve (missing.h). Empty: it can. Such
+  // instructions are not in the body.
+  std::string unserved;
   Location location;
 };
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
+#include "core/software/ptx/missing.h"
 #include "core/software/ptx/module_parser.h"
 
 namespace holdfast::software::ptx {
@@ -12,6 +13,25 @@ namespace {
 
 // Beyond this a kernel could not have come from a compiler.
 constexpr uint64_t kMaxRegisters = 1 << 20;
+
+// The one element that ld, ldu and st move may stand in braces, as Triton
+// writes it: "ld.global.b32 {%r1}, [%rd1]".
+void UnwrapSingleElement(Instruction* instruction) {
+  const Opcode opcode = instruction->opcode();
+  if (opcode != Opcode::kLd && opcode != Opcode::kLdu &&
+      opcode != Opcode::kSt) {
+    return;
+  }
+  if (instruction->modifiers.Elements() != 1) return;
+  for (Operand& operand : instruction->operands) {
+    if (operand.elements.size() != 1 ||
+        operand.elements[0].kind == Operand::Kind::kSink) {
+      continue;
+    }
+    Operand element = std::move(operand.elements[0]);
+    operand = std::move(element);
+  }
+}
 
 }  // namespace
 
@@ -224,18 +244,38 @@ bool ModuleParser::ParseInstruction() {
   }
   instruction.form = MatchForm(opcode, words, &instruction.modifiers);
   if (instruction.form == nullptr) {
+    return ParseUnserved(instruction, opcode, words);
+  }
+  const bool is_call = instruction.opcode() == Opcode::kCall;
+  if (!(is_call ? ParseCall(&instruction) : ParseOperands(&instruction)) ||
+      !tokens_.Expect(';')) {
+    return false;
+  }
+  UnwrapSingleElement(&instruction);
+  if (!CheckOperands(instruction)) return false;
+  function_->body.push_back(std::move(instruction));
+  return true;
+}
+
+bool ModuleParser::ParseUnserved(const Instruction& instruction,
+                                 absl::string_view opcode,
+                                 const std::vector<absl::string_view>& words) {
+  const std::string spelling =
+      absl::StrCat(opcode, words.empty() ? "" : ".", absl::StrJoin(words, "."));
+  const absl::string_view missing = MissingPart(opcode, words);
+  if (missing.empty()) {
     return tokens_.FailAt(
         instruction.location,
         absl::StrCat(
             IsOpcode(opcode) ? "unsupported form '" : "unknown instruction '",
-            opcode, words.empty() ? "" : ".", absl::StrJoin(words, "."), "'"));
+            spelling, "'"));
   }
-  const bool is_call = instruction.opcode() == Opcode::kCall;
-  if (!(is_call ? ParseCall(&instruction) : ParseOperands(&instruction)) ||
-      !tokens_.Expect(';') || !CheckOperands(instruction)) {
-    return false;
+  if (function_->unserved.empty()) {
+    function_->unserved = absl::StrCat(
+        instruction.location.line, ":", instruction.location.column, ": '",
+        spelling, "' is not served: the software device has no ", missing);
   }
-  function_->body.push_back(std::move(instruction));
+  tokens_.SkipStatement();
   return true;
 }
 

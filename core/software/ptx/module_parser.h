@@ -112,6 +112,10 @@ class ModuleParser {
   // One instruction with its guard. Fails if no form fits its words or
   // operands.
   bool ParseInstruction();
+  // No form has the instruction: an error, unless it is one of PTX's, with
+  // which the function can be loaded but not run.
+  bool ParseUnserved(const Instruction& instruction, absl::string_view opcode,
+                     const std::vector<absl::string_view>& words);
   // @%p or @!%p, in front of an instruction.
   bool ParseGuard(Operand* guard);
   // Operands in the order of the text; "d|p" gives two.

@@ -101,7 +101,7 @@ class TokenStream {
       if (token.Is('{')) ++open;
       if (token.Is(';') && open == 0) return;
       if (!token.Is('}') || --open > 0) continue;
-      if (!PeekIs(',') && !PeekIs(';')) return;
+      if (!PeekIs(',') && !PeekIs(';') && !PeekIs(']')) return;
     }
   }
 

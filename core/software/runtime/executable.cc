@@ -55,6 +55,7 @@ class KernelCode {
       alignment = std::max<uint64_t>(alignment, variable.alignment);
     }
     const uint64_t dynamic = AlignUp(kernel_.static_shared_bytes, alignment);
+    kernel_.dynamic_shared_begin = dynamic;
     for (size_t i = 0; i < addresses_.size(); ++i) {
       if (IsDynamicShared(module.variables[i])) addresses_[i] = dynamic;
     }
@@ -114,6 +115,7 @@ class KernelCode {
           static_cast<int>(std::min<uint64_t>(threads, 1024));
     }
     properties.ptx_version = module.target;
+    properties.unsupported = unsupported_;
     return properties;
   }
 

@@ -49,6 +49,9 @@ struct KernelProperties {
   int max_threads_per_block = 1024;
   uint32_t required_block[3] = {0, 0, 0};  // .reqntid; zeros: free
   int ptx_version = 0;                     // 10 * major + minor of .target sm
+  // Why it cannot be launched on this device, as "line:column: reason"; empty:
+  // it can.
+  std::string unsupported;
 };
 
 // A .global or .const variable with its address in this process. Its bytes lie

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "core/software/runtime/shared_memory.h"
 
 namespace holdfast::software {
 namespace {
@@ -111,6 +112,20 @@ bool IsOfTheStack(const KernelFault& fault) {
   return fault.state.pc != 0 && fault.address - below < 2 * kPageBytes;
 }
 
+// What lies behind a block's shared memory, up to where offsets may point.
+std::optional<std::string> BeyondShared(const FaultReport& report,
+                                        uint64_t address) {
+  const uint64_t offset =
+      address - reinterpret_cast<uint64_t>(report.worker.shared);
+  const uint64_t bytes = SharedBytes(report.kernel, report.geometry);
+  if (report.worker.shared == nullptr || offset < bytes ||
+      offset >= kSharedWindowBytes) {
+    return std::nullopt;
+  }
+  return absl::StrCat("access to byte ", offset,
+                      " of shared memory, of which the block has ", bytes);
+}
+
 // `bytes` are those that a lane accesses.
 Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes) {
   switch (report.fault.kind) {
@@ -118,6 +133,9 @@ Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes) {
       if (IsOfTheStack(report.fault)) {
         return {CUDA_ERROR_HARDWARE_STACK_ERROR,
                 "the kernel keeps more values than a warp's stack holds"};
+      }
+      if (const auto shared = BeyondShared(report, address)) {
+        return {CUDA_ERROR_ILLEGAL_ADDRESS, *shared};
       }
       return {CUDA_ERROR_ILLEGAL_ADDRESS,
               address == 0 && report.fault.state.pc != 0
@@ -140,8 +158,7 @@ Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes) {
               absl::StrCat("deadlock: warps ", report.waiting,
                            " wait at a barrier that no other will reach")};
     case KernelFault::Kind::kAssert:
-      return {CUDA_ERROR_ASSERT,
-              absl::StrCat("assertion `", report.fault.assertion, "` failed")};
+      return {CUDA_ERROR_ASSERT, report.fault.assertion};
     case KernelFault::Kind::kIllegalInstruction:
       return {CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction"};
     case KernelFault::Kind::kSignal:

@@ -14,6 +14,14 @@ namespace holdfast::software {
 
 // Where a kernel faulted, and why. `worker` was running it; `waiting` names the
 // warps of a deadlock.
+// Of each block: the kernel's own, and what the launch adds.
+inline uint64_t SharedBytes(const lower::Kernel& kernel,
+                            const LaunchGeometry& geometry) {
+  return geometry.dynamic_shared_bytes == 0
+             ? kernel.static_shared_bytes
+             : kernel.dynamic_shared_begin + geometry.dynamic_shared_bytes;
+}
+
 struct FaultReport {
   const lower::Kernel& kernel;
   const jit::CompiledKernel& code;

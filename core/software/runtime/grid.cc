@@ -65,6 +65,9 @@ class Grid {
     }
     launch_.dynamic_shared_bytes =
         static_cast<uint32_t>(geometry.dynamic_shared_bytes);
+    if (kernel.lowered->uses_shared || geometry.dynamic_shared_bytes > 0) {
+      shared_bytes_ = SharedBytes(*kernel.lowered, geometry);
+    }
     blocks_ = uint64_t{geometry.grid[0]} * geometry.grid[1] * geometry.grid[2];
     threads_ =
         uint64_t{geometry.block[0]} * geometry.block[1] * geometry.block[2];
@@ -128,7 +131,7 @@ class Grid {
 
   bool Equip(WorkerContext* worker) {
     worker->launch = &launch_;
-    worker->shared = ThreadSharedMemory();
+    worker->shared = ThreadSharedMemory(shared_bytes_);
     worker->local = ThreadLocalMemory(WarpLocalBytes());
     if (worker->shared != nullptr && worker->local != nullptr) return true;
     FailForMemory();
@@ -178,7 +181,7 @@ class Grid {
     static thread_local std::vector<uint8_t*> shared;
     shared.clear();
     for (uint64_t i = 0; i < places; ++i) {
-      shared.push_back(ThreadSharedMemory(i));
+      shared.push_back(ThreadSharedMemory(shared_bytes_, i));
       if (shared.back() == nullptr) return FailForMemory();
     }
     uint8_t* local =
@@ -221,6 +224,8 @@ class Grid {
   const LaunchMemory memory_;
   PrintBuffer printer_;
   LaunchContext launch_;
+  // Of a block; nullopt: the kernel names none.
+  std::optional<size_t> shared_bytes_;
   uint64_t blocks_ = 0;
   uint64_t threads_ = 0;  // of a block
   uint64_t chunk_ = 1;    // blocks

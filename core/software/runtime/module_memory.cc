@@ -10,8 +10,26 @@
 namespace holdfast::software {
 namespace {
 
-// Constant memory, and what makes sense for the rest.
+// What makes sense; a device has no such limit.
 constexpr uint64_t kMaxModuleBytes = uint64_t{1} << 36;
+
+// All .const variables of a module together, as every GPU has it.
+constexpr uint64_t kMaxConstantBytes = uint64_t{64} << 10;
+
+bool CheckConstants(const ptx::Module& module, std::string* error) {
+  uint64_t bytes = 0;
+  for (const ptx::Variable& variable : module.variables) {
+    if (variable.space != ptx::Space::kConst) continue;
+    bytes = AlignUp(bytes, variable.alignment) + variable.bytes;
+    if (bytes <= kMaxConstantBytes) continue;
+    *error = absl::StrCat(
+        variable.location.line, ":", variable.location.column, ": with ",
+        variable.name, " the module's constants have ", bytes,
+        " bytes; the limit of constant memory is ", kMaxConstantBytes);
+    return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -20,6 +38,7 @@ ModuleMemory::ModuleMemory(const ptx::Module& module) : module_(module) {}
 std::unique_ptr<ModuleMemory> ModuleMemory::Create(const ptx::Module& module,
                                                    std::string* error) {
   std::unique_ptr<ModuleMemory> memory(new ModuleMemory(module));
+  if (!CheckConstants(module, error)) return nullptr;
   if (!memory->LayOut(error) || !memory->Initialise(error)) return nullptr;
   return memory;
 }

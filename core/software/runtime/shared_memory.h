@@ -4,13 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace holdfast::software {
 
 // Returns the shared memory of the block that the calling thread runs, in the
-// window. A thread that runs several blocks side by side has an arena for each,
-// by `number`. Null if there is no memory.
-uint8_t* ThreadSharedMemory(size_t number = 0);
+// window. Accesses beyond the page that holds its last byte fault. nullopt: the
+// kernel names no shared memory, and its bytes do not matter. A thread that
+// runs several blocks side by side has an arena for each, by `number`. Null if
+// there is no memory.
+uint8_t* ThreadSharedMemory(std::optional<size_t> bytes, size_t number = 0);
 
 // Bytes of the arena; what a block may use at most.
 inline constexpr size_t kSharedMemoryBytes = size_t{228} << 10;

@@ -318,6 +318,35 @@ bool CallsThroughRegisters(const Function& function) {
                      });
 }
 
+// Why the kernel cannot run here, by what it or a function that it may call is
+// written with; empty: it can.
+std::string UnservedReason(const ptx::Module& module, const Function& kernel) {
+  if (!kernel.unserved.empty()) return kernel.unserved;
+  const bool any = std::any_of(
+      module.functions.begin(), module.functions.end(),
+      [](const Function& f) { return !f.kernel && !f.unserved.empty(); });
+  if (!any) return "";
+  const std::vector<bool> reached = analysis::ReachedFunctions(module, kernel);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (reached[i] && !module.functions[i].unserved.empty()) {
+      return absl::StrCat(module.functions[i].unserved, ", in function ",
+                          module.functions[i].name);
+    }
+  }
+  return "";
+}
+
+InlinedKernel Unsupported(const Function& kernel, std::string reason) {
+  InlinedKernel result;
+  result.function = kernel;
+  result.function->body.clear();
+  result.function->labels.clear();
+  result.function->branch_targets.clear();
+  result.error = std::move(reason);
+  result.unsupported = true;
+  return result;
+}
+
 }  // namespace
 
 bool IsRuntimeFunction(absl::string_view name) {
@@ -330,6 +359,9 @@ bool IsRuntimeFunction(absl::string_view name) {
 // parameters into registers, carries, constants.
 InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel,
                           uint64_t stack_bytes) {
+  if (std::string reason = UnservedReason(module, kernel); !reason.empty()) {
+    return Unsupported(kernel, std::move(reason));
+  }
   const std::vector<bool> is_outlined = OutlinedFunctions(module, kernel);
   InlinedKernel result = Inliner(module, is_outlined).Run(kernel);
   if (!result.function) return result;
@@ -346,14 +378,7 @@ InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel,
     Function joined = JoinOutlinedFunctions(module, *result.function, outlined,
                                             stack_bytes, &error);
     result.has_stack = true;
-    if (!error.empty()) {
-      result.error = error;
-      result.unsupported = true;
-      joined = kernel;
-      joined.body.clear();
-      joined.labels.clear();
-      joined.branch_targets.clear();
-    }
+    if (!error.empty()) return Unsupported(kernel, std::move(error));
     result.function = std::move(joined);
   }
   PromoteParameters(&*result.function);

@@ -157,6 +157,48 @@ TEST_F(LaunchTest, ACooperativeGridThatDoesNotFitNamesHowManyBlocksDo) {
       StatusIs(absl::StatusCode::kOutOfRange, "1073741824 blocks"));
 }
 
+TEST_F(LaunchTest, ABlockThatTheKernelDoesNotTakeNamesTheOneThatItTakes) {
+  ASSERT_OK_AND_ASSIGN(const auto module, Module::Load(context_, R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry fixed() .reqntid 8, 4 { ret; }
+)"));
+  ASSERT_OK_AND_ASSIGN(const auto fixed, Kernel::Find(module, "fixed"));
+  ASSERT_OK(Launch(*stream_, {.grid = {1}, .block = {8, 4}}, *fixed, {}));
+  for (const Dim3 block : {Dim3{8, 2}, Dim3{4, 8}, Dim3{32}}) {
+    const absl::Status status =
+        Launch(*stream_, {.grid = {1}, .block = block}, *fixed, {});
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,
+                                 "kernel fixed requires blocks of (8, 4, 1) "
+                                 "threads (.reqntid)"));
+  }
+}
+
+// A kernel that needs what the device lacks leaves the others alone.
+TEST_F(LaunchTest, OfAModuleTheKernelsThatTheDeviceServesRun) {
+  ASSERT_OK_AND_ASSIGN(const auto module, Module::Load(context_, R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.func multiply() {
+  .reg .f64 %d<3>;
+  mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d1, %d2}, {%d1}, {%d2}, {%d1, %d2};
+  ret;
+}
+.visible .entry product() { call multiply; ret; }
+.visible .entry other() { ret; }
+)"));
+  ASSERT_OK_AND_ASSIGN(const auto other, Kernel::Find(module, "other"));
+  ASSERT_OK(Launch(*stream_, {.grid = {1}, .block = {32}}, *other, {}));
+  ASSERT_OK(stream_->Synchronize());
+  EXPECT_THAT(Kernel::Find(module, "product"),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       "kernel product at 7:3: 'mma.sync.aligned.m8n8k4.row."
+                       "col.f64.f64.f64.f64' is not served: the software "
+                       "device has no tensor cores, in function multiply"));
+}
+
 TEST_F(LaunchTest, AClusterMustDivideTheGrid) {
   const absl::Status status =
       LaunchWith({.grid = {3}, .block = {32}, .cluster = Dim3{2}});
@@ -164,8 +206,12 @@ TEST_F(LaunchTest, AClusterMustDivideTheGrid) {
     EXPECT_THAT(status,
                 StatusIs(absl::StatusCode::kInvalidArgument, "(2, 1, 1)"));
   } else {
-    EXPECT_THAT(status,
-                StatusIs(absl::StatusCode::kFailedPrecondition, "cluster"));
+    // Its compute capability is 9.0, which is not the reason.
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                 ") has no thread block clusters"));
+    EXPECT_EQ(status.message().find("compute capability"),
+              absl::string_view::npos)
+        << status;
   }
 }
 

@@ -249,8 +249,12 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared,
     }
     const size_t each = Limits::kSharedPerMultiprocessor / blocks -
                         Limits::kSharedReservedPerBlock;
-    *shared = std::min<size_t>(each, Limits::kSharedPerBlockOptIn) -
-              kernel.properties().static_shared_bytes;
+    const size_t rest = std::min<size_t>(each, Limits::kSharedPerBlockOptIn) -
+                        kernel.properties().static_shared_bytes;
+    // No launch may have more than the kernel was allowed.
+    const int allowed =
+        kernel.max_dynamic_shared(Driver::Get().CurrentDevice().ordinal());
+    *shared = std::min(rest, static_cast<size_t>(allowed));
     return CUDA_SUCCESS;
   });
 }

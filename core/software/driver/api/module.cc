@@ -9,6 +9,7 @@
 
 #include "core/software/driver/call.h"
 #include "core/software/driver/image.h"
+#include "core/software/driver/kernel_launch.h"
 
 using namespace holdfast::software;
 
@@ -82,6 +83,9 @@ CUresult FindKernel(const Library& library, const char* name,
   if (AnyNull(kernel, name)) return CUDA_ERROR_INVALID_VALUE;
   const Library::Entry* entry = library.FindKernel(name);
   if (entry == nullptr) return CUDA_ERROR_NOT_FOUND;
+  if (!entry->kernel->properties().unsupported.empty()) {
+    return RefuseUnsupported(*entry->kernel);
+  }
   *kernel = entry->handle;
   return CUDA_SUCCESS;
 }

@@ -89,6 +89,7 @@ TEST_F(ExportsTest, WhatIsNotImplementedSaysSo) {
 TEST_F(ExportsTest, NothingButTheApiIsExported) {
   EXPECT_EQ(dlsym(library_, "_ZN8holdfast8software6Driver3GetEv"), nullptr);
   EXPECT_NE(dlsym(library_, "holdfastSoftwareLastFault"), nullptr);
+  EXPECT_NE(dlsym(library_, "holdfastSoftwareLastRefusal"), nullptr);
   EXPECT_NE(dlsym(library_, "holdfastSoftwareSetCodeStore"), nullptr);
 }
 

@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/software/ptx/parser.h"
@@ -104,8 +106,21 @@ TEST(ParserHazardTest, VectorsHaveAsManyElementsAsTheirInstructionSays) {
   const std::pair<const char*, const char*> kRefused[] = {
       {"ld.global.u32 {%r1, %r2, %r3, %r4}, [%a];",
        "8:1: operand 1 of 'ld' cannot be a vector"},
-      {"ld.global.u32 {%r1}, [%a];",
-       "8:1: operand 1 of 'ld' cannot be a vector"},
+      {"atom.global.add.u32 {%r1}, [%a], %r2;",
+       "8:1: operand 1 of 'atom' cannot be a vector"},
+      {"atom.global.add.u32 %r1, [%a], {%r2};",
+       "8:1: operand 3 of 'atom' cannot be a vector"},
+      {"red.global.add.u32 [%a], {%r1};",
+       "8:1: operand 2 of 'red' cannot be a vector"},
+      {"shfl.sync.idx.b32 {%r1}, %r2, 0, 31, -1;",
+       "8:1: operand 1 of 'shfl' cannot be a vector"},
+      {"add.u32 {%r1}, %r2, %r3;",
+       "8:1: operand 1 of 'add' cannot be a vector"},
+      {"cvt.u32.u16 %r1, {%h1};", "8:1: operand 2 of 'cvt' cannot be a vector"},
+      {"ld.global.v2.u32 {%r1}, [%a];",
+       "8:1: operand 1 of 'ld' must be a vector of 2 elements"},
+      {"st.global.v2.u32 [%a], {%r1};",
+       "8:1: operand 2 of 'st' must be a vector of 2 elements"},
       {"ld.global.v4.u32 {%r1, %r2, %r3}, [%a];",
        "8:1: operand 1 of 'ld' must be a vector of 4 elements"},
       {"ld.global.v2.u32 {%r1, %r2, %r3, %r4}, [%a];",
@@ -155,6 +170,97 @@ TEST(ParserHazardTest, VectorsHaveAsManyElementsAsTheirInstructionSays) {
     const ParseResult result = Parse(WithInstruction(instruction));
     ASSERT_EQ(result.errors.size(), 1u) << instruction;
     EXPECT_EQ(result.errors[0], error) << instruction;
+  }
+}
+
+// As ptxas has it: in braces, one element means the same as without.
+TEST(ParserHazardTest, OneElementOfALoadOrAStoreMayStandInBraces) {
+  constexpr size_t kStride = 31;  // there are some 50000
+  int tried = 0;
+  for (const Form& form : AllForms()) {
+    const bool store = form.opcode == Opcode::kSt;
+    if (!store && form.opcode != Opcode::kLd && form.opcode != Opcode::kLdu) {
+      continue;
+    }
+    const std::vector<std::string> spellings = Spellings(form);
+    for (size_t i = 0; i < spellings.size(); i += kStride) {
+      const std::string& spelling = spellings[i];
+      const std::string policy =
+          absl::StrContains(spelling, "cache_hint") ? ", %c" : "";
+      const auto with = [&](absl::string_view value) {
+        return Parse(WithInstruction(
+            store ? absl::StrCat(spelling, " [%a], ", value, policy, ";")
+                  : absl::StrCat(spelling, " ", value, ", [%a]", policy, ";")));
+      };
+      const ParseResult plain = with("%r1");
+      if (!plain.ok()) continue;  // one with several elements
+      const ParseResult braced = with("{ %r1 }");
+      ASSERT_TRUE(braced.ok()) << spelling << ": " << braced.errors[0];
+      const size_t value = store ? 1 : 0;
+      const auto& expected = plain.module.functions[1].body[0];
+      const auto& actual = braced.module.functions[1].body[0];
+      EXPECT_EQ(actual.operands[value].kind, Operand::Kind::kRegister);
+      EXPECT_EQ(actual.operands[value].index, expected.operands[value].index);
+      EXPECT_EQ(actual.form, expected.form) << spelling;
+      ++tried;
+    }
+  }
+  EXPECT_GT(tried, 300);
+}
+
+TEST(ParserHazardTest, OneElementInBracesMayBeAConstant) {
+  for (const char* instruction :
+       {"st.global.u32 [%a], {5};", "st.global.f32 [%a], {0f3F800000};",
+        "st.shared.u32 [%r1], {%tid.x};", "ld.param.u64 {%a}, [%a];"}) {
+    const ParseResult result = Parse(WithInstruction(instruction));
+    EXPECT_TRUE(result.ok()) << instruction << ": " << result.errors[0];
+  }
+}
+
+// PTX that is right, and that this device does not serve, is no error of the
+// text: only its function cannot run.
+TEST(ParserHazardTest, AnInstructionThatIsNotServedIsNotedInItsFunction) {
+  const std::pair<const char*, const char*> kMissing[] = {
+      {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, "
+       "%f4}, {%r1, %r2, %r3, %r4}, {%r1, %r2}, {%f1, %f2, %f3, %f4};",
+       "tensor cores"},
+      {"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2, %r3, %r4, "
+       "%r5, %r6, %r7, %r8}, [%a];",
+       "tensor cores"},
+      {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];",
+       "tensor cores"},
+      {"wgmma.fence.sync.aligned;", "tensor cores"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%a, {%r1}];", "textures"},
+      {"tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%a, {%f1, %f2}];", "textures"},
+      {"txq.width.b32 %r1, [%a];", "textures"},
+      {"sust.b.1d.v2.b32.clamp [%a, {%r1}], {%r1, %r2};", "surfaces"},
+      {"suld.b.2d.b32.trap {%r1}, [%a, {%r1, %r2}];", "surfaces"},
+      {"mapa.shared::cluster.u32 %r1, %r2, 0;", "clusters of several blocks"},
+      {"barrier.cluster.arrive.aligned;", "clusters of several blocks"},
+      {"cp.async.bulk.commit_group;", "bulk copies"},
+      {"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%a], "
+       "[%r1], 16;",
+       "bulk copies"},
+      {"tcgen05.wait::ld.sync.aligned;",
+       "instructions of compute capability 10 and above"},
+      {"add.rn.f32x2 %d1, %d1, %d2;",
+       "instructions of compute capability 10 and above"},
+      {"@%p1 mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d1, %d2}, {%d1},"
+       " {%d2}, {%d1, %d2};",
+       "tensor cores"},
+  };
+  for (const auto& [instruction, part] : kMissing) {
+    const ParseResult result = Parse(absl::StrCat(
+        WithInstruction(absl::StrCat(".reg .pred %p1; ", instruction)),
+        ".visible .entry other() { ret; }\n"));
+    ASSERT_TRUE(result.ok()) << instruction << ": " << result.errors[0];
+    ASSERT_EQ(result.module.functions.size(), 3u) << instruction;
+    const std::string& reason = result.module.functions[1].unserved;
+    EXPECT_TRUE(absl::StartsWith(reason, "8:")) << reason;
+    EXPECT_TRUE(absl::EndsWith(reason, absl::StrCat("has no ", part)))
+        << reason;
+    EXPECT_EQ(result.module.functions[1].body.size(), 1u) << instruction;
+    EXPECT_EQ(result.module.functions[2].unserved, "");
   }
 }
 

@@ -4,6 +4,7 @@
 // the rarer atomics.
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -31,6 +32,73 @@ void ExpectMisaligned(const LaunchOutcome& outcome, int thread, int bytes) {
   const std::string why = "is not a multiple of " + std::to_string(bytes);
   EXPECT_NE(outcome.message.find(where), std::string::npos) << outcome.message;
   EXPECT_NE(outcome.message.find(why), std::string::npos) << outcome.message;
+}
+
+constexpr char kSharedEnds[] = R"(
+extern __shared__ int dynamic[];
+extern "C" __global__ void k(int* out, int at) {
+  __shared__ int own[2];
+  own[threadIdx.x % 2] = 7;
+  dynamic[at] = 5;
+  out[0] = dynamic[at] + own[0];
+})";
+
+// An access beyond the block's own shared memory is a fault, as on a GPU, at
+// the latest behind the page with its last byte.
+TEST(SharedMemoryTest, ABlockReachesWhatItsLaunchGaveIt) {
+  KernelProgram program(kSharedEnds);
+  int out[1] = {};
+  LaunchGeometry geometry = Geometry(1, 1);
+  for (const size_t bytes : {65536, 16384, 232448 - 16, 4096 - 16}) {
+    geometry.dynamic_shared_bytes = bytes;
+    out[0] = 0;
+    ExpectSuccess(program.Run(geometry, +out, static_cast<int>(bytes / 4) - 1));
+    EXPECT_EQ(out[0], 12);
+    const LaunchOutcome outcome =
+        program.Run(geometry, +out, static_cast<int>(bytes / 4) + 1024);
+    EXPECT_EQ(outcome.result, CUDA_ERROR_ILLEGAL_ADDRESS) << outcome.message;
+    EXPECT_NE(outcome.message.find("shared memory, of which the block has " +
+                                   std::to_string(bytes + 16)),
+              std::string::npos)
+        << outcome.message;
+  }
+}
+
+TEST(SharedMemoryTest, OfALaunchThatAsksForNoneOnlyTheStaticPartIsThere) {
+  KernelProgram program(kSharedEnds);
+  int out[1] = {};
+  LaunchGeometry geometry = Geometry(1, 1);
+  geometry.dynamic_shared_bytes = 65536;
+  ExpectSuccess(program.Run(geometry, +out, 4096));
+  geometry.dynamic_shared_bytes = 0;
+  const LaunchOutcome outcome = program.Run(geometry, +out, 4096);
+  EXPECT_EQ(outcome.result, CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_NE(outcome.message.find("of which the block has 8"), std::string::npos)
+      << outcome.message;
+}
+
+// 64 KiB is what every GPU has, for all variables together.
+TEST(ConstantMemoryTest, AModuleHasAtMost64KiBOfIt) {
+  const auto load = [](const std::string& variables) {
+    std::unique_ptr<Executable> executable;
+    std::string log;
+    const CUresult result =
+        Executable::Load(".version 8.0\n.target sm_80\n.address_size 64\n" +
+                             variables + "\n.visible .entry k() { ret; }\n",
+                         &executable, &log);
+    return result == CUDA_SUCCESS ? std::string("loaded") : log;
+  };
+  EXPECT_EQ(load(".const .align 4 .b8 a[65536];"), "loaded");
+  EXPECT_EQ(
+      load(".const .align 4 .b8 a[65540];"),
+      "4:21: with a the module's constants have 65540 bytes; the limit of "
+      "constant memory is 65536");
+  EXPECT_EQ(load(".const .align 4 .b8 a[65532];\n.const .u32 b;"), "loaded");
+  EXPECT_EQ(
+      load(".const .align 4 .b8 a[65532];\n.const .align 8 .u32 b;"),
+      "5:22: with b the module's constants have 65540 bytes; the limit of "
+      "constant memory is 65536");
+  EXPECT_EQ(load(".global .align 4 .b8 a[65540];"), "loaded");
 }
 
 TEST(AlignmentTest, NeighboursThatAreAllMisaligned) {

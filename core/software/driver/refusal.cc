@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/driver/refusal.h"
+
+#include <utility>
+
+namespace holdfast::software {
+namespace {
+
+thread_local std::string last_refusal;
+
+}  // namespace
+
+CUresult Refuse(CUresult result, std::string reason) {
+  last_refusal = std::move(reason);
+  return result;
+}
+
+void ForgetRefusal() { last_refusal.clear(); }
+
+const char* LastRefusal() {
+  return last_refusal.empty() ? nullptr : last_refusal.c_str();
+}
+
+}  // namespace holdfast::software

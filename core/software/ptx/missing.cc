@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/software/ptx/missing.h"
+
+#include <algorithm>
+
+namespace holdfast::software::ptx {
+namespace {
+
+constexpr absl::string_view kTensorCores = "tensor cores";
+constexpr absl::string_view kTextures = "textures";
+constexpr absl::string_view kSurfaces = "surfaces";
+constexpr absl::string_view kClusters = "clusters of several blocks";
+constexpr absl::string_view kBulkCopies = "bulk copies";
+constexpr absl::string_view kStack = "stack that grows while code runs";
+constexpr absl::string_view kVideo = "scalar video instructions";
+constexpr absl::string_view kNewer =
+    "instructions of compute capability 10 and above";
+
+// An instruction with this opcode, and with this word among its modifiers. An
+// empty string stands for any.
+struct Missing {
+  absl::string_view opcode;
+  absl::string_view word;
+  absl::string_view part;
+};
+
+constexpr Missing kMissing[] = {
+    {"mma", "", kTensorCores},
+    {"wmma", "", kTensorCores},
+    {"ldmatrix", "", kTensorCores},
+    {"stmatrix", "", kTensorCores},
+    {"movmatrix", "", kTensorCores},
+    {"wgmma", "", kTensorCores},
+    {"setmaxnreg", "", kTensorCores},
+    {"tensormap", "", "tensor maps"},
+    {"prefetch", "tensormap", "tensor maps"},
+    {"fence", "tensormap::generic", "tensor maps"},
+    {"tcgen05", "", kNewer},
+    {"clusterlaunchcontrol", "", kNewer},
+    {"tex", "", kTextures},
+    {"tld4", "", kTextures},
+    {"txq", "", kTextures},
+    {"istypep", "", kTextures},
+    {"suld", "", kSurfaces},
+    {"sust", "", kSurfaces},
+    {"sured", "", kSurfaces},
+    {"suq", "", kSurfaces},
+    {"mapa", "", kClusters},
+    {"getctarank", "", kClusters},
+    {"barrier", "cluster", kClusters},
+    {"st", "async", kClusters},
+    {"red", "async", kClusters},
+    {"multimem", "", "multicast memory"},
+    {"alloca", "", kStack},
+    {"stacksave", "", kStack},
+    {"stackrestore", "", kStack},
+    {"vadd", "", kVideo},
+    {"vsub", "", kVideo},
+    {"vabsdiff", "", kVideo},
+    {"vmin", "", kVideo},
+    {"vmax", "", kVideo},
+    {"vshl", "", kVideo},
+    {"vshr", "", kVideo},
+    {"vmad", "", kVideo},
+    {"vset", "", kVideo},
+    {"fma", "oob", "fma.oob"},
+    {"cp", "bulk", kBulkCopies},
+    {"st", "bulk", kBulkCopies},
+    {"", "f32x2", kNewer},
+    {"", "e2m1x2", kNewer},
+    {"", "e2m3x2", kNewer},
+    {"", "e3m2x2", kNewer},
+    {"", "ue8m0x2", kNewer},
+};
+
+bool Fits(absl::string_view pattern, absl::string_view word) {
+  return pattern.empty() || pattern == word;
+}
+
+}  // namespace
+
+absl::string_view MissingPart(absl::string_view opcode,
+                              absl::Span<const absl::string_view> words) {
+  for (const Missing& missing : kMissing) {
+    if (!Fits(missing.opcode, opcode)) continue;
+    if (missing.word.empty() ||
+        std::find(words.begin(), words.end(), missing.word) != words.end()) {
+      return missing.part;
+    }
+  }
+  return "";
+}
+
+}  // namespace holdfast::software::ptx
