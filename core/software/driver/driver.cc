@@ -124,7 +124,6 @@ void Driver::ResetPrimary(Device& device) {
     MutexLock lock(&primary_mutex_);
     Primary& primary = PrimaryOf(device);
     ended.swap(primary.context);
-    primary.references = 0;
     if (ended != nullptr) contexts.Remove(primary.handle);
   }
   if (ended != nullptr) EndContext(*ended);

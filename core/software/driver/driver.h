@@ -81,7 +81,8 @@ class Driver {
   // Ends the context with the last reference. CUDA_ERROR_INVALID_CONTEXT: there
   // is none.
   CUresult ReleasePrimary(Device& device);
-  // Ends the context whatever its references: cuDevicePrimaryCtxReset.
+  // Ends the context whatever its references, which stay, each to be released:
+  // cuDevicePrimaryCtxReset. The next RetainPrimary makes a new one.
   void ResetPrimary(Device& device);
   bool PrimaryActive(Device& device);
   // They hold for the present context and the next. CUDA_ERROR_INVALID_VALUE:

@@ -4,16 +4,18 @@
 #include <cstring>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "core/software/driver/api/first_forms.h"
 #include "core/software/driver/api/graph_versions.h"
 #include "core/software/driver/driver.h"
 #include "core/software/driver/error.h"
 #include "core/software/driver/fault.h"
+#include "core/software/driver/not_served.h"
 #include "core/software/driver/refusal.h"
 #include "core/software/driver/settings.h"
 #include "core/software/driver/trace.h"
 #include "core/software/jit/code_store.h"
 #include "cuda.h"
+#include "cudaProfiler.h"
 
 // Deprecated is not gone.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -44,21 +46,25 @@ namespace {
 enum Index {
 #define HOLDFAST_ENTRY(symbol, name, version) k_##symbol,
 #define HOLDFAST_STREAM_ENTRY(symbol, name, version) k_##symbol,
-#define HOLDFAST_UNSUPPORTED(symbol, version) k_##symbol,
+#define HOLDFAST_UNSUPPORTED(symbol, version)
+#define HOLDFAST_UNSUPPORTED_SYMBOL(symbol)
 #include "core/software/driver/entry_points.inc"
 #undef HOLDFAST_ENTRY
 #undef HOLDFAST_STREAM_ENTRY
 #undef HOLDFAST_UNSUPPORTED
+#undef HOLDFAST_UNSUPPORTED_SYMBOL
 };
 
 constexpr const char* kSymbols[] = {
 #define HOLDFAST_ENTRY(symbol, name, version) #symbol,
 #define HOLDFAST_STREAM_ENTRY(symbol, name, version) #symbol,
-#define HOLDFAST_UNSUPPORTED(symbol, version) #symbol,
+#define HOLDFAST_UNSUPPORTED(symbol, version)
+#define HOLDFAST_UNSUPPORTED_SYMBOL(symbol)
 #include "core/software/driver/entry_points.inc"
 #undef HOLDFAST_ENTRY
 #undef HOLDFAST_STREAM_ENTRY
 #undef HOLDFAST_UNSUPPORTED
+#undef HOLDFAST_UNSUPPORTED_SYMBOL
 };
 
 void TraceCall(Index index, CUresult result) {
@@ -67,14 +73,6 @@ void TraceCall(Index index, CUresult result) {
   if (trace == Trace::kAll || (trace == Trace::kFailures && failed)) {
     Print(kSymbols[index], " -> ", ErrorName(result));
   }
-}
-
-template <Index kIndex>
-CUresult Unsupported() {
-  TraceCall(kIndex, CUDA_ERROR_NOT_SUPPORTED);
-  return Refuse(
-      CUDA_ERROR_NOT_SUPPORTED,
-      absl::StrCat("the software device does not serve ", kSymbols[kIndex]));
 }
 
 // kFunction, named in the trace.
@@ -126,24 +124,19 @@ Entry MakeStreamEntry(const char* name, int version) {
           Address<kIndex, &PerThread<kFunction>::Call>()};
 }
 
-template <Index kIndex>
-Entry MakeUnsupported(const char* name, int version) {
-  void* const address = reinterpret_cast<void*>(&Unsupported<kIndex>);
-  return {name, version, address, address};
-}
-
-const std::vector<Entry>& Entries() {
-  static const auto& entries = *new std::vector<Entry>{
+std::vector<Entry> MakeEntries() {
+  std::vector<Entry> entries = {
 #define HOLDFAST_ENTRY(symbol, name, version) \
   MakeEntry<k_##symbol, &symbol>(name, version),
 #define HOLDFAST_STREAM_ENTRY(symbol, name, version) \
   MakeStreamEntry<k_##symbol, &symbol>(name, version),
-#define HOLDFAST_UNSUPPORTED(symbol, version) \
-  MakeUnsupported<k_##symbol>(#symbol, version),
+#define HOLDFAST_UNSUPPORTED(symbol, version)
+#define HOLDFAST_UNSUPPORTED_SYMBOL(symbol)
 #include "core/software/driver/entry_points.inc"
 #undef HOLDFAST_ENTRY
 #undef HOLDFAST_STREAM_ENTRY
 #undef HOLDFAST_UNSUPPORTED
+#undef HOLDFAST_UNSUPPORTED_SYMBOL
       {"holdfastSoftwareLastFault", 0,
        reinterpret_cast<void*>(&holdfastSoftwareLastFault),
        reinterpret_cast<void*>(&holdfastSoftwareLastFault)},
@@ -154,6 +147,15 @@ const std::vector<Entry>& Entries() {
        reinterpret_cast<void*>(&holdfastSoftwareSetCodeStore),
        reinterpret_cast<void*>(&holdfastSoftwareSetCodeStore)},
   };
+  for (const NotServed& missing : FunctionsNotServed()) {
+    entries.push_back(
+        {missing.name, missing.version, missing.function, missing.function});
+  }
+  return entries;
+}
+
+const std::vector<Entry>& Entries() {
+  static const auto& entries = *new std::vector<Entry>(MakeEntries());
   return entries;
 }
 
@@ -179,6 +181,33 @@ CUdriverProcAddressQueryResult Find(const char* name, int version,
 }  // namespace
 }  // namespace holdfast::software
 
+// The forms of functions for per-thread default streams: what programs get that
+// were compiled with --default-stream per-thread. Each symbol is a jump, which
+// leaves all arguments where they are.
+#define HOLDFAST_ENTRY(symbol, name, version)
+#define HOLDFAST_UNSUPPORTED(symbol, version)
+#define HOLDFAST_UNSUPPORTED_SYMBOL(symbol)
+#define HOLDFAST_STREAM_ENTRY(symbol, name, version)                          \
+  extern "C" {                                                                \
+  extern void* const holdfast_per_thread_##symbol;                            \
+  __attribute__((                                                             \
+      used, visibility("hidden"))) void* const holdfast_per_thread_##symbol = \
+      reinterpret_cast<void*>(&holdfast::software::PerThread<&symbol>::Call); \
+  }                                                                           \
+  asm(".text\n"                                                               \
+      ".globl " #symbol "_ptds, " #symbol                                     \
+      "_ptsz\n"                                                               \
+      ".type " #symbol                                                        \
+      "_ptds, @function\n"                                                    \
+      ".type " #symbol "_ptsz, @function\n" #symbol "_ptds:\n" #symbol        \
+      "_ptsz:\n"                                                              \
+      "  jmp *holdfast_per_thread_" #symbol "(%rip)\n");
+#include "core/software/driver/entry_points.inc"
+#undef HOLDFAST_ENTRY
+#undef HOLDFAST_STREAM_ENTRY
+#undef HOLDFAST_UNSUPPORTED
+#undef HOLDFAST_UNSUPPORTED_SYMBOL
+
 extern "C" CUresult cuGetProcAddress_v2(
     const char* name, void** function, int version, cuuint64_t flags,
     CUdriverProcAddressQueryResult* status) {
@@ -198,4 +227,15 @@ extern "C" CUresult cuGetProcAddress_v2(
               : per_thread     ? entry->per_thread
                                : entry->function;
   return CUDA_SUCCESS;  // a missing name is an answer, not an error
+}
+
+// For programs compiled with --default-stream per-thread, which get forms of
+// their kind unless they ask for the others.
+extern "C" CUresult cuGetProcAddress_v2_ptsz(
+    const char* name, void** function, int version, cuuint64_t flags,
+    CUdriverProcAddressQueryResult* status) {
+  if (flags == CU_GET_PROC_ADDRESS_DEFAULT) {
+    flags = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  }
+  return cuGetProcAddress_v2(name, function, version, flags, status);
 }

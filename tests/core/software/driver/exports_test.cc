@@ -5,6 +5,11 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
 
 #include "cuda.h"
 #include "gtest/gtest.h"
@@ -25,20 +30,24 @@ constexpr EntryPoint kEntryPoints[] = {
 #define HOLDFAST_STREAM_ENTRY(symbol, name, version) \
   {#symbol, name, version, true},
 #define HOLDFAST_UNSUPPORTED(symbol, version)
+#define HOLDFAST_UNSUPPORTED_SYMBOL(symbol)
 #include "core/software/driver/entry_points.inc"
 #undef HOLDFAST_ENTRY
 #undef HOLDFAST_STREAM_ENTRY
 #undef HOLDFAST_UNSUPPORTED
+#undef HOLDFAST_UNSUPPORTED_SYMBOL
 };
 constexpr EntryPoint kUnsupported[] = {
 #define HOLDFAST_ENTRY(symbol, name, version)
 #define HOLDFAST_STREAM_ENTRY(symbol, name, version)
 #define HOLDFAST_UNSUPPORTED(symbol, version) \
-  {nullptr, #symbol, version, false},
+  {#symbol, #symbol, version, false},
+#define HOLDFAST_UNSUPPORTED_SYMBOL(symbol) {#symbol, "", 0, false},
 #include "core/software/driver/entry_points.inc"
 #undef HOLDFAST_ENTRY
 #undef HOLDFAST_STREAM_ENTRY
 #undef HOLDFAST_UNSUPPORTED
+#undef HOLDFAST_UNSUPPORTED_SYMBOL
 };
 
 class ExportsTest : public testing::Test {
@@ -74,8 +83,100 @@ TEST_F(ExportsTest, EveryEntryPointIsExportedAndFound) {
               exported);
   }
   for (const EntryPoint& entry : kUnsupported) {
-    EXPECT_NE(Find(entry.name, entry.version), nullptr) << entry.name;
+    void* const exported = dlsym(library_, entry.symbol);
+    EXPECT_NE(exported, nullptr) << entry.symbol;
+    if (*entry.name == 0) continue;
+    EXPECT_EQ(Find(entry.name, entry.version), exported) << entry.name;
   }
+}
+
+// Whatever cuda.h declares, or calls by another name, is a symbol.
+TEST_F(ExportsTest, EveryFormThatCudaDeclaresIsExported) {
+  std::ifstream file(getenv("HOLDFAST_CUDA_HEADER"));
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::regex declaration(R"(CUresult\s+CUDAAPI\s+(cu\w+)\s*\()");
+  const std::regex renamed(R"(#define\s+cu\w+\s+(cu\w+)\s*\n)");
+  const std::regex per_thread(R"(__CUDA_API_(PTDS|PTSZ)\((cu\w+)\))");
+  std::set<std::string> symbols;
+  const auto each = [&](const std::regex& what, auto add) {
+    for (std::sregex_iterator at(text.begin(), text.end(), what), end;
+         at != end; ++at) {
+      add(*at);
+    }
+  };
+  each(declaration, [&](const std::smatch& m) { symbols.insert(m[1]); });
+  each(renamed, [&](const std::smatch& m) { symbols.insert(m[1]); });
+  each(per_thread, [&](const std::smatch& m) {
+    symbols.insert(m[2]);
+    symbols.insert(m[2].str() + (m[1] == "PTDS" ? "_ptds" : "_ptsz"));
+  });
+  EXPECT_GT(symbols.size(), 600u);
+  for (const std::string& symbol : symbols) {
+    EXPECT_NE(dlsym(library_, symbol.c_str()), nullptr) << symbol;
+  }
+}
+
+// NVIDIA's own libraries ask for private tables, and go on without.
+TEST_F(ExportsTest, ThereIsNoExportTable) {
+  auto* get = reinterpret_cast<CUresult (*)(const void**, const CUuuid*)>(
+      dlsym(library_, "cuGetExportTable"));
+  ASSERT_NE(get, nullptr);
+  const CUuuid id{};
+  const void* table = &id;
+  EXPECT_EQ(get(&table, &id), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(table, nullptr);
+}
+
+TEST_F(ExportsTest, APerThreadFormIsTheFunction) {
+  ASSERT_EQ(reinterpret_cast<decltype(&cuInit)>(dlsym(library_, "cuInit"))(0),
+            CUDA_SUCCESS);
+  auto* retain = reinterpret_cast<decltype(&cuDevicePrimaryCtxRetain)>(
+      dlsym(library_, "cuDevicePrimaryCtxRetain"));
+  auto* set = reinterpret_cast<decltype(&cuCtxSetCurrent)>(
+      dlsym(library_, "cuCtxSetCurrent"));
+  CUcontext context = nullptr;
+  ASSERT_EQ(retain(&context, 0), CUDA_SUCCESS);
+  ASSERT_EQ(set(context), CUDA_SUCCESS);
+  using GetId = CUresult (*)(CUstream, unsigned long long*);
+  const auto id = [&](const char* symbol, CUstream stream) {
+    unsigned long long value = 0;
+    const auto get = reinterpret_cast<GetId>(dlsym(library_, symbol));
+    EXPECT_EQ(get(stream, &value), CUDA_SUCCESS);
+    return value;
+  };
+  EXPECT_EQ(id("cuStreamGetId_ptsz", nullptr),
+            id("cuStreamGetId", CU_STREAM_PER_THREAD));
+  EXPECT_NE(id("cuStreamGetId_ptsz", nullptr), id("cuStreamGetId", nullptr));
+}
+
+// A program that retained the context releases it, also after a reset.
+TEST_F(ExportsTest, AResetLeavesThePrimaryContextRetained) {
+  const auto find = [&](const char* symbol) {
+    return reinterpret_cast<CUresult (*)(CUdevice)>(dlsym(library_, symbol));
+  };
+  ASSERT_EQ(reinterpret_cast<decltype(&cuInit)>(dlsym(library_, "cuInit"))(0),
+            CUDA_SUCCESS);
+  auto* retain = reinterpret_cast<decltype(&cuDevicePrimaryCtxRetain)>(
+      dlsym(library_, "cuDevicePrimaryCtxRetain"));
+  auto* set = reinterpret_cast<decltype(&cuCtxSetCurrent)>(
+      dlsym(library_, "cuCtxSetCurrent"));
+  auto* allocate = reinterpret_cast<decltype(&cuMemAlloc_v2)>(
+      dlsym(library_, "cuMemAlloc_v2"));
+  const auto reset = find("cuDevicePrimaryCtxReset_v2");
+  const auto release = find("cuDevicePrimaryCtxRelease_v2");
+  while (release(0) == CUDA_SUCCESS) continue;  // other tests'
+  CUcontext first = nullptr, second = nullptr;
+  ASSERT_EQ(retain(&first, 0), CUDA_SUCCESS);
+  ASSERT_EQ(set(first), CUDA_SUCCESS);
+  EXPECT_EQ(reset(0), CUDA_SUCCESS);
+  ASSERT_EQ(retain(&second, 0), CUDA_SUCCESS);
+  EXPECT_EQ(second, first);
+  CUdeviceptr memory = 0;
+  EXPECT_EQ(allocate(&memory, 16), CUDA_SUCCESS);
+  EXPECT_EQ(release(0), CUDA_SUCCESS);
+  EXPECT_EQ(allocate(&memory, 16), CUDA_SUCCESS);
+  EXPECT_EQ(release(0), CUDA_SUCCESS);
+  EXPECT_EQ(release(0), CUDA_ERROR_INVALID_CONTEXT);
 }
 
 TEST_F(ExportsTest, WhatIsNotImplementedSaysSo) {
