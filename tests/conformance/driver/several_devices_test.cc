@@ -86,6 +86,10 @@ TEST_F(SeveralDevicesTest, PrimaryContextsAreApart) {
   EXPECT_OK(Cuda().cuDevicePrimaryCtxGetState(0, &flags, &active));
   EXPECT_EQ(active, 1);
   ASSERT_OK(Cuda().cuDevicePrimaryCtxRetain(&second_, 1));
+  // A reset leaves the references that there were.
+  EXPECT_OK(Cuda().cuDevicePrimaryCtxRelease_v2(1));
+  EXPECT_OK(Cuda().cuDevicePrimaryCtxGetState(1, &flags, &active));
+  EXPECT_EQ(active, 1);
 }
 
 TEST_F(SeveralDevicesTest, PointersTellTheirDevice) {
