@@ -195,6 +195,8 @@ def test_ptx_is_linked_by_either_name(device):
     ptx = Program(_ADD, "c++").compile("ptx").code.decode()
     program = Program(ptx, names.SourceCodeType.PTX)
     assert program.link(names.ObjectCodeFormatType.CUBIN).get_kernel("add").num_arguments == 2
+    assert program.backend is names.CompilerBackendType.NVJITLINK
+    assert Program(_ADD, "c++").backend is names.CompilerBackendType.NVRTC
 
 
 def test_a_linker_tells_its_backend(device):

@@ -139,7 +139,9 @@ class Linker:
     @classmethod
     def which_backend(cls):
         """"nvJitLink": the daemon links with nothing else."""
-        return "nvJitLink"
+        from holdfast.core.typing import CompilerBackendType
+
+        return CompilerBackendType.NVJITLINK
 
     @property
     def backend(self):

@@ -176,7 +176,10 @@ class Program:
     @property
     def backend(self):
         """What compiles it: "NVRTC", "NVVM" or "nvJitLink"."""
-        return {"c++": "NVRTC", "ptx": "nvJitLink", "nvvm": "NVVM"}[self._code_type]
+        from holdfast.core.typing import CompilerBackendType
+
+        backends = {"c++": "NVRTC", "ptx": "nvJitLink", "nvvm": "NVVM"}
+        return CompilerBackendType(backends[self._code_type])
 
     pch_status = property(lambda self: None)
 
