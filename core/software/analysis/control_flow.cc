@@ -226,9 +226,33 @@ std::vector<int> BranchRegion(const Kernel& kernel, size_t k, int join) {
   return region;
 }
 
-// Loads are not, but for parameters; nor is whatever depends on other lanes, or
-// on how often it runs.
+namespace {
+
+bool IsClock(const Operand& operand) {
+  if (operand.kind != Operand::Kind::kSpecial) return false;
+  switch (static_cast<ptx::Special>(operand.index)) {
+    case ptx::Special::kClock:
+    case ptx::Special::kClockHi:
+    case ptx::Special::kClock64:
+    case ptx::Special::kGlobaltimer:
+    case ptx::Special::kGlobaltimerLo:
+    case ptx::Special::kGlobaltimerHi:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+// Loads are not, but for those of parameters, which nothing writes while the
+// kernel runs; nor is an instruction whose result depends on other lanes, on
+// the time, or on how often it runs.
 bool IsPure(const Instruction& instruction) {
+  if (std::any_of(instruction.operands.begin(), instruction.operands.end(),
+                  IsClock)) {
+    return false;
+  }
   switch (instruction.opcode()) {
     case ptx::Opcode::kLd:
       return instruction.modifiers.Has(ptx::Modifier::kParam);

@@ -25,6 +25,42 @@ using ptx::Instruction;
 using ptx::Operand;
 using ptx::Special;
 
+// By block: masked code runs it once for each warp at most, for all lanes that
+// ever come there.
+//
+// Masked code runs the lowest block first that lanes are pending at. When it
+// comes to block k, no lane is left that could come there later, unless a path
+// to k leads through k itself, through a higher block, through a block at which
+// lanes are set aside, or through a loop that lets the blocks behind it run
+// first. `last` is the highest block on the paths to each block, or a number
+// above all for the latter two.
+std::vector<bool> BlocksThatRunOnce(const Kernel& kernel) {
+  const size_t count = kernel.blocks.size();
+  std::vector<size_t> last(count, 0), leaves(count);
+  for (size_t k = 0; k < count; ++k) {
+    const Block& block = kernel.blocks[k];
+    const bool apart = block.may_spin ||
+                       ConvergencePointOf(kernel.function->body[block.first]) !=
+                           ConvergencePoint::kNone;
+    leaves[k] = apart ? count : k + 1;
+    if (apart) last[k] = count;
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t k = 0; k < count; ++k) {
+      for (const int next : Successors(kernel, k)) {
+        const size_t through = std::max(last[k], leaves[k]);
+        if (next == kExit || last[next] >= through) continue;
+        last[next] = through;
+        changed = true;
+      }
+    }
+  }
+  std::vector<bool> once(count);
+  for (size_t k = 0; k < count; ++k) once[k] = last[k] <= k;
+  return once;
+}
+
 // A fixed point over the kernel's instructions: a register starts without a
 // shape, takes that of its first definition, and becomes varying where others
 // differ (Join).
@@ -189,8 +225,13 @@ class Analysis {
   // one pure definition, in no loop                   safe
   // anything else                                     forced, if lanes merge
   //
+  // Masked code may run a block several times that is in no loop, each time for
+  // other lanes (BlocksThatRunOnce). Another execution then gives the same only
+  // if nothing that the operands come from is impure, either.
+  //
   // `overwrite` is the same question for masked code: with one definition, and
-  // no round before, no lane can see what a masked write would have kept.
+  // no other execution of it, no lane can see what a masked write would have
+  // kept.
   void FindUnsafe(const std::vector<bool>& merged,
                   std::vector<bool>* overwrite) {
     const size_t count = shapes_.size();
@@ -220,13 +261,19 @@ class Analysis {
         }
       });
     }
+    const bool masked = overwrite != nullptr;
+    const std::vector<bool> once =
+        masked ? BlocksThatRunOnce(kernel_) : std::vector<bool>();
+    const std::vector<bool> data =
+        masked ? RegistersFromData(kernel_) : std::vector<bool>();
     for (size_t r = 0; r < count; ++r) {
       const bool cycle = home[r] >= 0 && kernel_.blocks[home[r]].in_cycle;
-      if (overwrite != nullptr) {
-        (*overwrite)[r] = definitions[r] <= 1 && (!outside[r] || !cycle);
+      const bool again = masked && home[r] >= 0 && !once[home[r]];
+      if (masked) {
+        (*overwrite)[r] = definitions[r] <= 1 && (!outside[r] || !again);
       }
-      forced_[r] = merged[r] &&
-                   (definitions[r] > 1 || (outside[r] && (cycle || !pure[r])));
+      const bool other = cycle || !pure[r] || (again && data[r]);
+      forced_[r] = merged[r] && (definitions[r] > 1 || (outside[r] && other));
     }
   }
 

@@ -362,7 +362,6 @@ LaneShape ResultShape(const Instruction& instruction, LaneShapes s, Mode mode,
   switch (instruction.opcode()) {
     case Opcode::kLd:
     case Opcode::kLdu:
-      if (instruction.modifiers.Has(Modifier::kParam)) return LaneShape{};
       return Opaque(s.subspan(1, 1));
     case Opcode::kLop3:
       if (DestinationCount(instruction) == 2) return LaneShape::Varying();

@@ -174,10 +174,7 @@ class Finder {
   }
 
   bool Gathers(const Instruction& instruction) const {
-    if (!IsPlainLoad(instruction) ||
-        instruction.modifiers.Has(Modifier::kParam)) {
-      return false;
-    }
+    if (!IsPlainLoad(instruction)) return false;
     const Operand& place = instruction.operands[1];
     return place.kind == Operand::Kind::kRegister &&
            shapes_[place.index].varying;

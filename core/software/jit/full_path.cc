@@ -129,6 +129,23 @@ void FullPath::Diverge(size_t k, llvm::Value* taken) {
   }
 }
 
+namespace {
+
+// Lanes may name different groups, which vote, match or reduce apart. A shuffle
+// takes a lane's value whatever group it is in.
+bool MayBeOfSeveralGroups(const EmitContext& context,
+                          const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kBar ||
+      instruction.opcode() == Opcode::kShfl) {
+    return false;
+  }
+  const ptx::Operand& members = instruction.operands.back();
+  return members.kind == ptx::Operand::Kind::kRegister &&
+         context.ShapeOf(members.index, analysis::Mode::kFull).varying;
+}
+
+}  // namespace
+
 // This warp arrives as a whole. At a barrier of the block, `arrive` does not
 // wait, and `red` has a value to bring along and to fetch.
 void FullPath::Converge(const Step& step) {
@@ -138,6 +155,9 @@ void FullPath::Converge(const Step& step) {
   auto* next = TargetOf(c_.kernel.blocks[step.block].next);
   const bool arrives = instruction.modifiers.Has(Modifier::kArrive);
   if (lower::ConvergencePointOf(instruction) == ConvergencePoint::kWarp) {
+    if (MayBeOfSeveralGroups(c_, instruction)) {
+      return exits_.LeaveInFrontOf(step.block);
+    }
     // All lanes run in one function, so they have met.
     if (instruction.opcode() != Opcode::kBar) e_.instructions.Emit(step);
   } else if (!arrives && !instruction.modifiers.Has(Modifier::kRed)) {

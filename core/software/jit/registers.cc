@@ -6,10 +6,31 @@
 // lane.
 #include "core/software/jit/registers.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace holdfast::software::jit {
 
 using analysis::LaneShape;
 using ptx::Type;
+
+namespace {
+
+// Whether a register of shape `holder` can hold a value of shape `value`.
+bool Fits(const LaneShape& value, const LaneShape& holder) {
+  return holder.varying || (!value.varying && value.stride == holder.stride &&
+                            (value.wide || !holder.wide));
+}
+
+// Analysis and emitter disagree about an instruction. The vector would reach
+// beyond the scalar's storage, so there must be no such code.
+void RefuseShape(const EmitContext& context, uint32_t index) {
+  if (context.error.has_value()) return;
+  context.error = absl::StrCat("internal error: the lanes of register ",
+                               context.kernel.function->registers[index].name,
+                               " were taken to be alike, and are not");
+}
+
+}  // namespace
 
 Registers::Registers(const EmitContext& context, BlockNotes* notes)
     : c_(context),
@@ -149,8 +170,10 @@ void Registers::Write(uint32_t index, const Value& value, Mode mode,
     return;
   }
   const LaneShape& shape = c_.ShapeOf(index, mode);
+  const Value typed = v_.As(value, type);
+  if (!Fits(typed.shape, shape)) return RefuseShape(c_, index);
   const auto storage = StorageOf(index, mode);
-  const Value stored = v_.Reshape(v_.As(value, type), shape);
+  const Value stored = v_.Reshape(typed, shape);
   if (shape.varying && type == Type::kPred) {
     return WritePredicate(index, value, stored, storage[0], mode, mask);
   }

@@ -28,11 +28,42 @@ using analysis::OutlinedFunctions;
 
 using ptx::Function;
 using ptx::Instruction;
+using ptx::Modifier;
 using ptx::Opcode;
 using ptx::Operand;
+using ptx::Space;
 
 constexpr size_t kMaxInstructions = size_t{1} << 20;
 constexpr size_t kMaxDepth = 256;
+
+bool IsFormal(const Function& function, uint32_t variable) {
+  const auto is_it = [&](const Operand& formal) {
+    return formal.kind == Operand::Kind::kLocalVariable &&
+           formal.index == variable;
+  };
+  return std::any_of(function.parameters.begin(), function.parameters.end(),
+                     is_it) ||
+         std::any_of(function.results.begin(), function.results.end(), is_it);
+}
+
+// In a device function, addresses of its parameters and results are local ones,
+// and a register that an access of .param goes through holds such an address.
+void ParametersToLocal(Instruction* instruction) {
+  const bool access = instruction->opcode() == Opcode::kLd ||
+                      instruction->opcode() == Opcode::kSt;
+  const auto through_register = [](const Operand& operand) {
+    return operand.kind == Operand::Kind::kRegister && operand.memory;
+  };
+  if (!access || std::none_of(instruction->operands.begin(),
+                              instruction->operands.end(), through_register)) {
+    return;
+  }
+  for (Modifier& word : instruction->modifiers.words) {
+    if (word == Modifier::kParam || word == Modifier::kParamFunc) {
+      word = Modifier::kLocal;
+    }
+  }
+}
 
 // Builds the result instruction by instruction: `Frame` has where the names of
 // the copy at hand begin, and Renamed() adds it to each operand. The address of
@@ -190,12 +221,31 @@ class Inliner {
       result_.body.back().guard = Renamed(instruction.guard, frame);
       return true;
     }
+    if (TakesAddressOfActual(instruction)) {
+      return Fail(instruction,
+                  "the address of a parameter of a call cannot be taken");
+    }
     AppendCopy(instruction, frame);
     return true;
   }
 
+  // Of a .param variable that the function declares to pass it to others.
+  bool TakesAddressOfActual(const Instruction& instruction) const {
+    if (instruction.opcode() == Opcode::kCall) return false;
+    const Function& function = *active_.back();
+    return std::any_of(instruction.operands.begin(), instruction.operands.end(),
+                       [&](const Operand& operand) {
+                         return operand.kind == Operand::Kind::kLocalVariable &&
+                                !operand.memory &&
+                                function.variables[operand.index].space ==
+                                    Space::kParam &&
+                                !IsFormal(function, operand.index);
+                       });
+  }
+
   void AppendCopy(const Instruction& instruction, const Frame& frame) {
     Instruction copy = instruction;
+    if (!active_.back()->kernel) ParametersToLocal(&copy);
     copy.guard = Renamed(copy.guard, frame);
     for (size_t i = 0; i < copy.operands.size(); ++i) {
       Operand& operand = copy.operands[i];
@@ -296,9 +346,8 @@ void PlaceCarry(Function* function) {
   uint32_t carry = ptx::kNoRegister;
   for (Instruction& instruction : function->body) {
     const Opcode opcode = instruction.opcode();
-    if (!instruction.modifiers.Has(ptx::Modifier::kCc) &&
-        opcode != Opcode::kAddc && opcode != Opcode::kSubc &&
-        opcode != Opcode::kMadc) {
+    if (!instruction.modifiers.Has(Modifier::kCc) && opcode != Opcode::kAddc &&
+        opcode != Opcode::kSubc && opcode != Opcode::kMadc) {
       continue;
     }
     if (carry == ptx::kNoRegister) {

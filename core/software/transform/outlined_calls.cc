@@ -322,26 +322,31 @@ class Joiner {
       }
       return;
     }
-    if (passed.bytes == 0) return;
-    const uint64_t piece =
-        std::min<uint64_t>({8, passed.alignment, passed.bytes});
-    const std::string type = BitsType(piece);
     const uint32_t index = copy.variables[actual.index];
-    for (uint64_t at = 0; at + piece <= passed.bytes; at += piece) {
-      const uint32_t value =
-          b_.NewRegister("passed", piece == 8   ? Type::kB64
-                                   : piece == 4 ? Type::kB32
-                                                : Type::kB16);
+    for (uint64_t at = 0; at < passed.bytes;) {
+      uint64_t piece =
+          std::clamp<uint64_t>(passed.alignment, 1, sizeof(uint64_t));
+      while (piece > passed.bytes - at) piece /= 2;
       const auto offset = static_cast<int64_t>(at);
-      const Operand variable = VariableOperand(index, offset);
-      const Operand place = MemoryOperand(frame_, base + offset);
-      if (load) {
-        b_.Add("ld.local." + type, {RegisterOperand(value), place});
-        b_.Add("st.param." + type, {variable, RegisterOperand(value)});
-      } else {
-        b_.Add("ld.param." + type, {RegisterOperand(value), variable});
-        b_.Add("st.local." + type, {place, RegisterOperand(value)});
-      }
+      MovePiece(piece, VariableOperand(index, offset),
+                MemoryOperand(frame_, base + offset), load);
+      at += piece;
+    }
+  }
+
+  // Between a .param variable and the frame of the callee.
+  void MovePiece(uint64_t bytes, const Operand& variable, const Operand& place,
+                 bool load) {
+    const std::string type = BitsType(bytes);
+    const uint32_t value = b_.NewRegister("passed", bytes == 8   ? Type::kB64
+                                                    : bytes == 4 ? Type::kB32
+                                                                 : Type::kB16);
+    if (load) {
+      b_.Add("ld.local." + type, {RegisterOperand(value), place});
+      b_.Add("st.param." + type, {variable, RegisterOperand(value)});
+    } else {
+      b_.Add("ld.param." + type, {RegisterOperand(value), variable});
+      b_.Add("st.local." + type, {place, RegisterOperand(value)});
     }
   }
 

@@ -245,6 +245,44 @@ extern "C" __global__ void k(double* x, int* y, const int* which) {
   }
 }
 
+// Threads come to the call one after the other, as their recursions end.
+TEST(PointerTest, BehindARecursionOfEachThreadsDepthToo) {
+  KernelProgram program(R"(
+typedef unsigned long long u64;
+__device__ __noinline__ u64 rec(int n, u64 a) {
+  if (n <= 0) return a ^ 5;
+  u64 l[3] = {a, a * 3, a + n};
+  return rec(n - 1, l[a % 3]) * 31 + rec(n - 2 - (int)(a & 1), l[(a + 1) % 3]);
+}
+__device__ u64 fa(u64 a, u64 b) { return a * b + 1; }
+__device__ u64 fb(u64 a, u64 b) { return (a ^ b) >> 3; }
+__device__ u64 fc(u64 a, u64 b) { return a > b ? a - b : b; }
+extern "C" __global__ void k(u64* out) {
+  u64 (*table[3])(u64, u64) = {fa, fb, fc};
+  u64 x = 12345 + threadIdx.x * 77;
+  u64 w = rec((int)(x % 5), x);
+  out[threadIdx.x] = w + table[x % 3](x, w);
+})");
+  struct Host {
+    static uint64_t Rec(int n, uint64_t a) {
+      if (n <= 0) return a ^ 5;
+      const uint64_t l[3] = {a, a * 3, a + static_cast<uint64_t>(n)};
+      return Rec(n - 1, l[a % 3]) * 31 +
+             Rec(n - 2 - static_cast<int>(a & 1), l[(a + 1) % 3]);
+    }
+  };
+  for (const uint32_t threads : {1u, 31u, 32u, 40u}) {
+    std::vector<uint64_t> out(threads, 0);
+    ExpectSuccess(program.Run(Geometry(1, threads), out.data()));
+    for (uint32_t t = 0; t < threads; ++t) {
+      const uint64_t x = 12345 + uint64_t{t} * 77;
+      const uint64_t w = Host::Rec(static_cast<int>(x % 5), x);
+      const uint64_t called[] = {x * w + 1, (x ^ w) >> 3, x > w ? x - w : w};
+      EXPECT_EQ(out[t], w + called[x % 3]) << t << " of " << threads;
+    }
+  }
+}
+
 TEST(PointerTest, ACallOfNoFunctionNamesTheThread) {
   KernelProgram program(R"(
 __device__ __noinline__ int one(int a) { return a + 1; }

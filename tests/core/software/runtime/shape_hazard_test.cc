@@ -232,5 +232,303 @@ TEST(MeetingTest, LanesThatMeetInDifferentRoundsOfALoopKeepTheirOwn) {
   }
 }
 
+std::unique_ptr<Executable> LoadPtx(const std::string& ptx) {
+  std::unique_ptr<Executable> executable;
+  std::string log;
+  EXPECT_EQ(Executable::Load(ptx, &executable, &log), CUDA_SUCCESS) << log;
+  return executable;
+}
+
+// Parameters are everybody's, but an address of one may be each lane's own.
+TEST(ParameterTest, EachLaneLoadsTheElementThatItAsksFor) {
+  struct Table {
+    int v[64];
+  };
+  KernelProgram program(R"(
+struct Table { int v[64]; };
+extern "C" __global__ void k(Table table, const int* which, int* out) {
+  int t = threadIdx.x;
+  int sum = 0;
+  for (int i = 0; i < which[t] % 5; ++i) sum += table.v[(which[t] + i) % 64];
+  out[3 * t] = table.v[t % 64];
+  out[3 * t + 1] = table.v[which[t]];
+  out[3 * t + 2] = sum;
+})");
+  Table table;
+  for (int i = 0; i < 64; ++i) table.v[i] = 1000 + i * i;
+  for (const uint32_t threads : {1u, 5u, 31u, 32u, 33u, 64u}) {
+    std::vector<int> which(threads), out(3 * threads, -1);
+    for (uint32_t t = 0; t < threads; ++t) which[t] = t * 7 % 64;
+    LaunchGeometry geometry;
+    geometry.block[0] = threads;
+    ExpectSuccess(program.Run(geometry, table, which.data(), out.data()));
+    for (uint32_t t = 0; t < threads; ++t) {
+      int sum = 0;
+      for (int i = 0; i < which[t] % 5; ++i) {
+        sum += table.v[(which[t] + i) % 64];
+      }
+      EXPECT_EQ(out[3 * t], table.v[t]) << t << " of " << threads;
+      EXPECT_EQ(out[3 * t + 1], table.v[which[t]]) << t << " of " << threads;
+      EXPECT_EQ(out[3 * t + 2], sum) << t << " of " << threads;
+    }
+  }
+}
+
+// By name and through a register. In a function .param means its own
+// parameters and results.
+constexpr char kFunctionsParameters[] = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.func (.param .align 4 .b8 r[16]) f(.param .align 4 .b8 p[64], .param .b32 i)
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %a<6>;
+  ld.param.u32 %r1, [i];
+  mov.b64 %a1, p;
+  mul.wide.u32 %a2, %r1, 4;
+  add.s64 %a3, %a1, %a2;
+  ld.param.u32 %r2, [%a3];
+  mov.b64 %a4, r;
+  and.b64 %a2, %a2, 12;
+  add.s64 %a5, %a4, %a2;
+  mov.u32 %r3, 0;
+  st.param.b32 [r], %r3;
+  st.param.b32 [r+4], %r3;
+  st.param.b32 [r+8], %r3;
+  st.param.b32 [r+12], %r3;
+  st.param.b32 [%a5], %r2;
+  ret;
+}
+.visible .entry k(.param .u64 out)
+{
+  .reg .b32 %r<8>, %i;
+  .reg .b64 %a<4>, %f;
+  .reg .pred %p<2>;
+  ld.param.u64 %a1, [out];
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %a2, %r0, 16;
+  add.s64 %a1, %a1, %a2;
+  and.b32 %r1, %r0, 15;
+  mov.b64 %f, f;
+  {
+    .param .align 4 .b8 q[64];
+    .param .b32 j;
+    .param .align 4 .b8 s[16];
+    mov.u32 %i, 100;
+    STORES
+    st.param.b32 [j], %r1;
+    CALL
+    ld.param.b32 %r4, [s];
+    ld.param.b32 %r5, [s+4];
+    ld.param.b32 %r6, [s+8];
+    ld.param.b32 %r7, [s+12];
+  }
+  st.global.b32 [%a1], %r4;
+  st.global.b32 [%a1+4], %r5;
+  st.global.b32 [%a1+8], %r6;
+  st.global.b32 [%a1+12], %r7;
+  ret;
+}
+)";
+
+TEST(ParameterTest, AFunctionFindsItsOwnThroughARegister) {
+  std::string stores;
+  for (int i = 0; i < 16; ++i) {
+    stores += "mad.lo.u32 %i, %r0, 100, " + std::to_string(i) +
+              "; st.param.b32 [q+" + std::to_string(4 * i) + "], %i;\n";
+  }
+  for (const std::string call :
+       {"call (s), f, (q, j);",
+        "prototype: .callprototype (.param .align 4 .b8 _[16]) _ (.param "
+        ".align 4 .b8 _[64], .param .b32 _);\ncall (s), %f, (q, j), "
+        "prototype;"}) {
+    std::string ptx = kFunctionsParameters;
+    ptx.replace(ptx.find("STORES"), 6, stores);
+    ptx.replace(ptx.find("CALL"), 4, call);
+    const auto executable = LoadPtx(ptx);
+    ASSERT_NE(executable, nullptr);
+    for (const uint32_t threads : {5u, 32u, 40u}) {
+      std::vector<uint32_t> out(4 * threads, 1);
+      LaunchGeometry geometry;
+      geometry.block[0] = threads;
+      const uint32_t* arguments[] = {out.data()};
+      ExpectSuccess(executable->Launch(0, geometry, arguments, nullptr));
+      for (uint32_t i = 0; i < 4 * threads; ++i) {
+        const uint32_t t = i / 4, element = t % 16;
+        EXPECT_EQ(out[i], i % 4 == element % 4 ? 100 * t + element : 0)
+            << call << ": " << i;
+      }
+    }
+  }
+}
+
+// Compilers align what they pass further than its size goes.
+TEST(ParameterTest, TheEndOfAnArgumentThatIsNoMultipleOfItsAlignmentArrives) {
+  const auto executable = LoadPtx(R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.func (.param .align 8 .b8 r[12]) f(.param .align 16 .b8 p[13])
+{
+  .reg .b32 %r<5>;
+  ld.param.u32 %r1, [p];
+  ld.param.u32 %r2, [p+4];
+  ld.param.u32 %r3, [p+8];
+  ld.param.u8 %r4, [p+12];
+  add.u32 %r1, %r1, %r4;
+  st.param.b32 [r], %r1;
+  st.param.b32 [r+4], %r2;
+  st.param.b32 [r+8], %r3;
+  ret;
+}
+.visible .entry k(.param .u64 out)
+{
+  .reg .b32 %r<8>;
+  .reg .b64 %a<4>, %f;
+  ld.param.u64 %a1, [out];
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %a2, %r0, 12;
+  add.s64 %a1, %a1, %a2;
+  mov.b64 %f, f;
+  {
+    .param .align 16 .b8 q[13];
+    .param .align 8 .b8 s[12];
+    st.param.b32 [q], %r0;
+    st.param.b32 [q+4], 20;
+    add.u32 %r1, %r0, 30;
+    st.param.b32 [q+8], %r1;
+    st.param.b8 [q+12], 100;
+    prototype: .callprototype (.param .align 8 .b8 _[12]) _ (.param .align 16 .b8 _[13]);
+    call (s), %f, (q), prototype;
+    ld.param.b32 %r4, [s];
+    ld.param.b32 %r5, [s+4];
+    ld.param.b32 %r6, [s+8];
+  }
+  st.global.b32 [%a1], %r4;
+  st.global.b32 [%a1+4], %r5;
+  st.global.b32 [%a1+8], %r6;
+  ret;
+}
+)");
+  ASSERT_NE(executable, nullptr);
+  std::vector<uint32_t> out(3 * 40, 1);
+  LaunchGeometry geometry;
+  geometry.block[0] = 40;
+  const uint32_t* arguments[] = {out.data()};
+  ExpectSuccess(executable->Launch(0, geometry, arguments, nullptr));
+  for (uint32_t t = 0; t < 40; ++t) {
+    EXPECT_EQ(out[3 * t], t + 100) << t;
+    EXPECT_EQ(out[3 * t + 1], 20u) << t;
+    EXPECT_EQ(out[3 * t + 2], t + 30) << t;
+  }
+}
+
+// Of a variable that passes an argument, as for ptxas.
+TEST(ParameterTest, TheAddressOfAnArgumentIsRefused) {
+  std::unique_ptr<Executable> executable;
+  std::string log;
+  const CUresult result = Executable::Load(R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.func f(.param .b32 p) { ret; }
+.visible .entry k()
+{
+  .reg .b64 %a<2>;
+  .param .b32 q;
+  st.param.b32 [q], 1;
+  mov.b64 %a1, q;
+  call f, (q);
+  ret;
+}
+)",
+                                           &executable, &log);
+  EXPECT_NE(result, CUDA_SUCCESS);
+  EXPECT_NE(log.find("address of a parameter of a call"), std::string::npos)
+      << log;
+}
+
+// The block OUT is in no loop, but lanes come to it one after the other, since
+// it lies in front of the loop that they leave. %r5 is written there alone, and
+// needed behind the loop.
+constexpr char kBlockInFront[] = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u64 data)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<8>;
+  .reg .b64 %d<6>;
+  ld.param.u64 %d1, [out];
+  ld.param.u64 %d2, [data];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %d3, %r1, 4;
+  add.s64 %d4, %d1, %d3;
+  add.s64 %d5, %d2, %d3;
+  ld.global.u32 %r2, [%d5];
+  mov.u32 %r3, 0;
+  bra LOOP;
+OUT:
+  mad.lo.u32 %r5, %r3, 1000, %r1;
+  bra END;
+LOOP:
+  add.u32 %r3, %r3, 1;
+  setp.ge.u32 %p1, %r3, %r2;
+  @%p1 bra OUT;
+  bra LOOP;
+END:
+  st.global.u32 [%d4], %r5;
+  ret;
+}
+)";
+
+TEST(MeetingTest, ABlockThatLanesReachOneAfterTheOtherKeepsEachOnesValues) {
+  const auto executable = LoadPtx(kBlockInFront);
+  ASSERT_NE(executable, nullptr);
+  for (const uint32_t threads : {5u, 32u}) {
+    std::vector<uint32_t> rounds(32), out(32, 0);
+    for (uint32_t t = 0; t < threads; ++t) rounds[t] = 1 + t * 7 % 4;
+    LaunchGeometry geometry;
+    geometry.block[0] = threads;
+    const uint32_t* arguments[] = {out.data(), rounds.data()};
+    ExpectSuccess(executable->Launch(0, geometry, arguments, nullptr));
+    for (uint32_t t = 0; t < threads; ++t) {
+      EXPECT_EQ(out[t], 1000 * rounds[t] + t)
+          << "lane " << t << " of " << threads;
+    }
+  }
+}
+
+// The second half goes on when the first one waits at the barrier.
+TEST(MeetingTest, HalvesOfAWarpThatMeetApartKeepTheirValues) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(int* out, const int* in) {
+  int t = threadIdx.x;
+  int lane = t % 32;
+  unsigned half = lane < 16 ? 0xFFFFu : 0xFFFF0000u;
+  int other = __shfl_xor_sync(half, in[t], 1);
+  int mine = other * 3 + in[t] + __popc(__ballot_sync(half, in[t] % 3));
+  __syncthreads();
+  out[t] = mine * 2 + other;
+})");
+  for (const uint32_t threads : {32u, 56u, 64u}) {
+    std::vector<int> in(threads), out(threads, 0);
+    std::vector<int> votes(4, 0);  // of each half
+    for (uint32_t t = 0; t < threads; ++t) {
+      in[t] = static_cast<int>(t * t + t / 16);
+      votes[t / 16] += in[t] % 3 != 0 ? 1 : 0;
+    }
+    LaunchGeometry geometry;
+    geometry.block[0] = threads;
+    ExpectSuccess(program.Run(geometry, out.data(), in.data()));
+    for (uint32_t t = 0; t < threads; ++t) {
+      const int mine = in[t ^ 1] * 3 + in[t] + votes[t / 16];
+      EXPECT_EQ(out[t], mine * 2 + in[t ^ 1]) << t << " of " << threads;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::software

@@ -44,6 +44,8 @@ const Access kAccesses[] = {
     {"ld.global.nc.f64 %f0, [%a];", 8},
     {"ld.const.u32 %r0, [%a];", 4},
     {"ld.local.u32 %r0, [%a];", 4},
+    {"ld.param.u32 %r0, [%a];", 4},
+    {"ld.param.v2.u64 {%d0, %d1}, [%a];", 16},
     {"ld.volatile.u32 %r0, [%a];", 4},
     {"ld.acquire.gpu.global.u32 %r0, [%a];", 4},
     {"ld.global.v2.u8 {%h0, %h1}, [%a];", 2},
@@ -135,7 +137,10 @@ std::string Step(uint64_t bytes) {
 }
 
 std::string Program(const Access& access, Way way) {
-  const std::string text = access.text;
+  // A register holds an offset in the space of parameters.
+  const bool parameter = strstr(access.text, ".param") != nullptr;
+  const std::string to_space = parameter ? "cvta.to.param.u64 %a, %a;\n" : "";
+  const std::string text = to_space + access.text;
   const auto bytes = static_cast<uint64_t>(access.bytes);
   std::string body;
   switch (way) {
@@ -155,7 +160,7 @@ std::string Program(const Access& access, Way way) {
       body = "selp.b64 %a, %bad, %good, %p1;\n" + text;
       break;
     case Way::kGuarded:
-      body = "mov.u64 %a, %bad;\n@%p1 " + text;
+      body = "mov.u64 %a, %bad;\n" + to_space + "@%p1 " + access.text;
       break;
     case Way::kParted:
       body =
