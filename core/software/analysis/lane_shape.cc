@@ -70,6 +70,16 @@ int64_t ValueOf(const Operand& constant, Type type) {
              : static_cast<int64_t>(static_cast<uint32_t>(constant.bits));
 }
 
+// Vectors that other threads must see as a whole: each lane loads its own, and
+// may see what another thread has stored in between.
+bool MovesLaneByLane(const Instruction& instruction) {
+  const ptx::Modifiers& words = instruction.modifiers;
+  return instruction.operands[0].kind == Operand::Kind::kVector &&
+         (words.Has(Modifier::kVolatile) || words.Has(Modifier::kRelaxed) ||
+          words.Has(Modifier::kAcquire) || words.Has(Modifier::kCg) ||
+          words.Has(Modifier::kCv));
+}
+
 // The algebra of affine values. With value(lane) = base + lane * stride:
 //
 //   a + b     strides add up
@@ -362,6 +372,7 @@ LaneShape ResultShape(const Instruction& instruction, LaneShapes s, Mode mode,
   switch (instruction.opcode()) {
     case Opcode::kLd:
     case Opcode::kLdu:
+      if (MovesLaneByLane(instruction)) return LaneShape::Varying();
       return Opaque(s.subspan(1, 1));
     case Opcode::kLop3:
       if (DestinationCount(instruction) == 2) return LaneShape::Varying();
