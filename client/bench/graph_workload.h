@@ -29,16 +29,16 @@ template <typename Launch, typename Synchronize>
 absl::StatusOr<Summary> CallTime(bool quick, Launch launch,
                                  Synchronize synchronize) {
   constexpr int kCalls = 16;
-  std::vector<double> samples;
-  for (int i = -2; i < (quick ? 20 : 100); ++i) {
+  Samples samples(/*warm_up=*/2, quick ? 20 : 100);
+  while (samples.Wanted()) {
     const Stopwatch watch;
     for (int call = 0; call < kCalls; ++call) {
       if (absl::Status status = launch(); !status.ok()) return status;
     }
-    if (i >= 0) samples.push_back(watch.Microseconds() / kCalls);
+    samples.Add(watch.Microseconds() / kCalls);
     if (absl::Status status = synchronize(); !status.ok()) return status;
   }
-  return Summary::Of(std::move(samples), Better::kLess);
+  return Summary::Of(samples.Take(), Better::kLess);
 }
 
 // Microseconds of a launch and of waiting for its end.
@@ -55,7 +55,13 @@ absl::StatusOr<Summary> ThroughTime(int nodes, bool quick, Launch launch,
 template <typename Launch, typename Synchronize>
 absl::StatusOr<Summary> GraphRate(int nodes, bool quick, Launch launch,
                                   Synchronize synchronize) {
-  const int count = GraphLaunches(nodes, quick);
+  // A round is not cut short: one launch says how many it can afford.
+  const Stopwatch one;
+  if (absl::Status status = launch(); !status.ok()) return status;
+  if (absl::Status status = synchronize(); !status.ok()) return status;
+  const double affordable = Samples::kPatience / one.Seconds();
+  const int count = std::max(1, static_cast<int>(std::min<double>(
+                                    GraphLaunches(nodes, quick), affordable)));
   return RateOf(kRounds, count, [&]() -> absl::Status {
     for (int i = 0; i < count; ++i) {
       if (absl::Status status = launch(); !status.ok()) return status;

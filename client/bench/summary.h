@@ -45,31 +45,62 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
+// One figure's samples: `warm_up` that do not count, and `count` that do, or
+// fewer where they take long. The counts are for a machine that is awake and
+// alone; on any other one a figure takes this long, and one sample more.
+class Samples {
+ public:
+  static constexpr double kPatience = 5;  // seconds
+
+  Samples(int warm_up, int count, double patience = kPatience)
+      : left_(count), warm_up_(warm_up), patience_(patience) {}
+
+  // Whether a further one is to be taken.
+  bool Wanted() const {
+    return left_ > 0 && (values_.empty() || watch_.Seconds() < patience_);
+  }
+  void Add(double value) {
+    if (warm_up_ > 0 && watch_.Seconds() < patience_) {
+      --warm_up_;
+      return;
+    }
+    values_.push_back(value);
+    --left_;
+  }
+  std::vector<double> Take() { return std::move(values_); }
+
+ private:
+  int left_;
+  int warm_up_;
+  const double patience_;  // seconds
+  const Stopwatch watch_;
+  std::vector<double> values_;
+};
+
 // Calls `action`, which returns a Status, `warm_up` + `count` times; summarises
 // the microseconds that the last `count` took, each.
 template <typename Action>
 absl::StatusOr<Summary> TimeEach(int warm_up, int count, Action action) {
-  std::vector<double> samples;
-  samples.reserve(static_cast<size_t>(count));
-  for (int i = -warm_up; i < count; ++i) {
+  Samples samples(warm_up, count);
+  while (samples.Wanted()) {
     const Stopwatch watch;
     if (absl::Status status = action(); !status.ok()) return status;
-    if (i >= 0) samples.push_back(watch.Microseconds());
+    samples.Add(watch.Microseconds());
   }
-  return Summary::Of(std::move(samples), Better::kLess);
+  return Summary::Of(samples.Take(), Better::kLess);
 }
 
 // Calls `action`, which returns a Status, once to warm up and then `rounds`
 // times; returns the seconds of each round.
 template <typename Action>
 absl::StatusOr<std::vector<double>> TimeRounds(int rounds, Action action) {
-  std::vector<double> samples;
-  for (int i = -1; i < rounds; ++i) {
+  Samples samples(/*warm_up=*/1, rounds);
+  while (samples.Wanted()) {
     const Stopwatch watch;
     if (absl::Status status = action(); !status.ok()) return status;
-    if (i >= 0) samples.push_back(watch.Seconds());
+    samples.Add(watch.Seconds());
   }
-  return samples;
+  return samples.Take();
 }
 
 // Measures rounds that do `work` units each: units a second.

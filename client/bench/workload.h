@@ -34,15 +34,13 @@ template <typename Copy>
 absl::StatusOr<Summary> CopyRate(uint64_t size, Copy copy) {
   const uint64_t affordable = (uint64_t{2} << 30) / size;
   const int count = static_cast<int>(std::clamp<uint64_t>(affordable, 5, 200));
-  std::vector<double> samples;
-  for (int i = -1; i < count; ++i) {
+  Samples samples(/*warm_up=*/1, count);
+  while (samples.Wanted()) {
     const Stopwatch watch;
     if (absl::Status status = copy(); !status.ok()) return status;
-    if (i >= 0) {
-      samples.push_back(1e-9 * static_cast<double>(size) / watch.Seconds());
-    }
+    samples.Add(1e-9 * static_cast<double>(size) / watch.Seconds());
   }
-  return Summary::Of(std::move(samples), Better::kMore);
+  return Summary::Of(samples.Take(), Better::kMore);
 }
 
 // SAXPY as nobody has compiled it before in this run.

@@ -9,11 +9,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 runs=${1:-3}
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}:${CUDA_HOME:-/usr/local/cuda}/lib64"
 failed=0
+# step TITLE COMMAND...: no command takes longer than STEP_SECONDS.
 step() {
   echo
   echo "== $1"
   shift
-  "$@" || { echo "FAILED ($?): $*"; failed=$((failed + 1)); }
+  timeout --foreground "${STEP_SECONDS:-240}" "$@" || { echo "FAILED ($?): $*"; failed=$((failed + 1)); }
 }
 
 directory=$(mktemp -d)

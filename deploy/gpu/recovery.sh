@@ -44,6 +44,17 @@ run() {
   [ "$rc" -eq 0 ] || failed=$((failed + 1))
 }
 
+# run_test NAME BINARY TEST: that test alone. GoogleTest takes a filter that matches nothing for a success.
+run_test() {
+  if ! "$2" --gtest_list_tests --gtest_filter="$3" 2>/dev/null | grep -q '^  '; then
+    echo "-- $1"
+    echo "   there is no test $3 in $2"
+    failed=$((failed + 1))
+    return
+  fi
+  run "$1" "$2" --gtest_brief=1 --gtest_filter="$3"
+}
+
 device_memory() {
   command -v nvidia-smi >/dev/null &&
     nvidia-smi --query-gpu=memory.used --format=csv,noheader | sed "s/^/   device memory in use $1: /"
@@ -75,15 +86,15 @@ show_2() {
 }
 
 show_3() {
-  HOLDFAST_UPGRADE_LAUNCHES=${LAUNCHES:-1000000} run "upgrades under launches of four clients" "$bin/upgrade_test" \
-    --gtest_brief=1 --gtest_filter='UpgradeTest.FourClientsThatLaunchAllTheTimeLoseNothing'
-  HOLDFAST_RESTART_MEGABYTES=${MEGABYTES:-8192} run "kill -9 under the keeper" "$bin/keeper_test" \
-    --gtest_brief=1 --gtest_filter='KeeperTest.EveryByteOfASessionAndACollectionOutlivesAKill'
+  HOLDFAST_UPGRADE_LAUNCHES=${LAUNCHES:-1000000} run_test "upgrades under launches of four clients" "$bin/upgrade_test" \
+    UpgradeTest.FourClientsThatLaunchAllTheTimeLoseNothing
+  HOLDFAST_RESTART_MEGABYTES=${MEGABYTES:-8192} run_test "kill -9 under the keeper" "$bin/keeper_test" \
+    KeeperTest.EveryByteOfASessionAndACollectionOutlivesAKill
 }
 
 show_4() {
-  HOLDFAST_CUT_SECONDS=${SECONDS_CUT:-60} run "connections cut every 50 to 200 ms" "$bin/attach_test" \
-    --gtest_brief=1 --gtest_filter='AttachTest.CutConnectionsLoseNoCommandAndRunNoneTwice'
+  HOLDFAST_CUT_SECONDS=${SECONDS_CUT:-60} run_test "connections cut every 50 to 200 ms" "$bin/attach_test" \
+    AttachTest.CutConnectionsLoseNoCommandAndRunNoneTwice
 }
 
 command -v nvidia-smi >/dev/null && nvidia-smi -L
