@@ -4,7 +4,24 @@
 #include <cstdio>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
 namespace holdfast::cli {
+namespace {
+
+// For lists of sessions: of a kernel's name, which may be of any length, the
+// beginning. A character is not cut in two.
+std::string Shown(std::string name) {
+  constexpr size_t kMaxBytes = 128;  // of OpenSessionRequest.name
+  constexpr absl::string_view kCut = "...";
+  if (name.size() <= kMaxBytes) return name;
+  size_t end = kMaxBytes - kCut.size();
+  while (end > 0 && (name[end] & 0xc0) == 0x80) --end;
+  return absl::StrCat(name.substr(0, end), kCut);
+}
+
+}  // namespace
 
 void AddDurationFlag(CLI::App* command, const std::string& flag,
                      absl::Duration* duration, const std::string& help) {
@@ -36,7 +53,7 @@ SessionOptions ToSessionOptions(const CommonOptions& options,
                                 const SessionFlags& flags, std::string name) {
   SessionOptions opening;
   opening.address = options.address;
-  opening.name = std::move(name);
+  opening.name = Shown(std::move(name));
   opening.kernel_time_limit = flags.kernel_time_limit;
   if (!flags.device.empty()) opening.device_choices = {flags.device};
   if (options.json) {

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -167,6 +168,20 @@ TEST_F(CliTest, RunsAnyKernelOnNumpyFiles) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->shape, (std::vector<uint64_t>{2, 1}));
   EXPECT_EQ(Values<double>(*result), (std::vector<double>{321, 654}));
+}
+
+// As of templates: the session's name is its beginning.
+TEST_F(CliTest, AKernelsNameMayHaveAnyLength) {
+  const std::string name(1000, 'k');
+  std::ofstream(Path("long.cu")) << "extern \"C\" __global__ void " << name
+                                 << "(int* out) { out[threadIdx.x] = 9; }";
+  const Outcome outcome =
+      Holdfast({"run", Path("long.cu"), "--kernel", name, "--grid", "1",
+                "--block", "4", "out:" + Path("nines.npy") + ":i32[4]"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto result = cli::ReadNpy(Path("nines.npy"));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Values<int>(*result), (std::vector<int>{9, 9, 9, 9}));
 }
 
 TEST_F(CliTest, AKernelThatRunsTooLongIsGivenUp) {
