@@ -234,8 +234,11 @@ ConnectionMonitor::Client& ConnectionMonitor::Forgive(
     const std::string& client) {
   const absl::Time now = absl::Now();
   Client& state = clients_[client];
-  const double forgiven = absl::ToDoubleSeconds(now - state.forgiven) *
-                          state.limits.failed_per_second;
+  // The clock may have been set back.
+  const absl::Duration passed =
+      std::max(now - state.forgiven, absl::ZeroDuration());
+  const double forgiven =
+      absl::ToDoubleSeconds(passed) * state.limits.failed_per_second;
   state.failed_streams = std::max(0.0, state.failed_streams - forgiven);
   state.forgiven = now;
   return state;
