@@ -2,6 +2,7 @@
 #include "server/sharing/event_page.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <string>
@@ -17,6 +18,10 @@ absl::StatusOr<std::shared_ptr<EventPage>> EventPage::Create() {
   HOLDFAST_ASSIGN_OR_RETURN(
       UniqueFd fd,
       CreateFixedMemfd("holdfast-shared-event", EventState::kPageBytes));
+  // An importer cannot open it anew for writing.
+  if (fchmod(fd.get(), S_IRUSR) != 0) {
+    return absl::ErrnoToStatus(errno, "the page of an event");
+  }
   HOLDFAST_ASSIGN_OR_RETURN(
       FileMapping mapping,
       FileMapping::Map(fd.get(), FileMapping::Access::kReadWrite));

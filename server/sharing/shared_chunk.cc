@@ -5,16 +5,28 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/log.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
 namespace {
 
 bool IsMemfd(int fd) { return fcntl(fd, F_GET_SEALS) >= 0; }
+
+// Who has a descriptor for reading could open the file anew for writing, through
+// /proc/self/fd, were that not refused: to all but its owner, the user of the
+// executors, and root.
+void KeepFromReopening(int fd) {
+  if (IsMemfd(fd) && fchmod(fd, S_IRUSR) != 0) {
+    LogWarning("readers of shared memory may open it for writing: ",
+               std::strerror(errno));
+  }
+}
 
 }  // namespace
 
@@ -31,6 +43,7 @@ SharedChunk::SharedChunk(Options options)
   footprint_->size = options.size;
   footprint_->owner_ended = std::move(options.owner_ended);
   footprint_->resident = options.saved == nullptr;
+  KeepFromReopening(place_.descriptor.get());
   if (options.saved != nullptr) place_ = InFile(std::move(options.saved));
 }
 
@@ -73,6 +86,7 @@ SharedChunk::Place SharedChunk::InFile(
 // pays for it no more and may have used the number for another chunk since.
 SharedChunk::Place SharedChunk::OnDevice(
     UniqueFd descriptor, supervisor::MemoryGrants::Detached charge) const {
+  KeepFromReopening(descriptor.get());
   Place place = Keep("owned", descriptor.get());
   place.descriptor = std::move(descriptor);
   place.charge = std::move(charge);

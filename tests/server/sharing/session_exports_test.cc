@@ -4,9 +4,12 @@
 // not, and a session exports only chunks of its own.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -35,6 +38,37 @@ TEST_F(SessionMemoryTest, AReadersDescriptorCannotBeMappedForWriting) {
   EXPECT_TRUE(map(reading, PROT_READ));
   EXPECT_FALSE(map(reading, PROT_READ | PROT_WRITE));
   EXPECT_TRUE(map(writing, PROT_READ | PROT_WRITE));
+}
+
+// Whether a process of another user, which gets the descriptor, opens its file
+// for writing. REQUIRES: this is root.
+bool AnotherUserReopens(int fd) {
+  constexpr uid_t kNobody = 65534;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setgid(kNobody) != 0 || setuid(kNobody) != 0) _exit(2);
+    // A process that has changed its user may not look at itself.
+    prctl(PR_SET_DUMPABLE, 1);
+    const std::string path = "/proc/self/fd/" + std::to_string(fd);
+    _exit(open(path.c_str(), O_RDWR) >= 0 ? 0 : errno == EACCES ? 1 : 2);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_NE(WEXITSTATUS(status), 2);
+  return WEXITSTATUS(status) == 0;
+}
+
+TEST_F(SessionMemoryTest, AReadersDescriptorCannotBeOpenedAnewForWriting) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const UniqueFd plain = Memory(kSize);
+  ASSERT_TRUE(AnotherUserReopens(plain.get()));
+  maker_->Make(1, Memory(kSize));
+  const auto token = maker_->Export(1);
+  ASSERT_OK(token);
+  const SessionMemory::Answer answer = reader_->Import(*token);
+  ASSERT_TRUE(answer.descriptor.valid());
+  EXPECT_FALSE(AnotherUserReopens(answer.descriptor.get()));
 }
 
 TEST_F(SessionMemoryTest, ASessionExportsOnlyWhatItHas) {
