@@ -89,6 +89,12 @@ class Protection {
     HOLDFAST_ASSIGN_OR_RETURN(const BufferResource* buffer,
                               resources_.buffers.Find(handle));
     if (buffer->read_only) return absl::OkStatus();
+    if (!buffer->allocation.has_value()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          DescribeHandle(handle),
+          " was imported with RIGHTS_READ_WRITE: the session that made it can "
+          "change it after the commit"));
+    }
     handles_.push_back(handle);
     return Set(handle, false);
   }

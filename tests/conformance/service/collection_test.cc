@@ -416,15 +416,26 @@ TEST_F(CollectionTest, ImportedMemoryIsNotCommitted) {
   ASSERT_OK_AND_ASSIGN(const Side other, Open());
   ASSERT_OK_AND_ASSIGN(const Buffer memory,
                        owner.session->device(0).AllocateShared(kCount));
-  ASSERT_OK_AND_ASSIGN(const std::string token, memory.Export());
-  ASSERT_OK_AND_ASSIGN(const Buffer imported,
-                       other.session->device(0).Import(token));
-  const auto result = imported.session()->queue.Call([&](v1::Command& command) {
-    command.mutable_commit_collection()->set_name(name_);
-    command.mutable_commit_collection()->add_buffers(imported.handle());
-  });
-  EXPECT_THAT(result.status(),
-              StatusIs(StatusCode::kFailedPrecondition, "imported"));
+  for (const Rights rights : {Rights::kRead, Rights::kReadWrite}) {
+    ASSERT_OK_AND_ASSIGN(const std::string token,
+                         memory.Export({.rights = rights}));
+    ASSERT_OK_AND_ASSIGN(const Buffer imported,
+                         other.session->device(0).Import(token));
+    const auto result =
+        imported.session()->queue.Call([&](v1::Command& command) {
+          command.mutable_commit_collection()->set_name(name_);
+          command.mutable_commit_collection()->add_buffers(imported.handle());
+        });
+    EXPECT_THAT(result.status(),
+                StatusIs(StatusCode::kFailedPrecondition, "imported"));
+  }
+  // Its executor has not ended of it.
+  EXPECT_OK(other.stream.Synchronize());
+  for (const v1::SessionInfo& session : *daemon().Sessions()) {
+    if (session.session_id() == other.session->id()) {
+      EXPECT_EQ(session.epoch(), 1u);
+    }
+  }
 }
 
 TEST_F(CollectionTest, TooLongDescriptionsAreRefusedBeforeArraysAreFilled) {
