@@ -10,11 +10,21 @@
 namespace holdfast {
 namespace {
 
-// A count beyond this, years of commands or exabytes, is made up.
-constexpr uint64_t kLargestCount = uint64_t{1} << 60;
+// No executor carries out more: a command takes 60 ns at least, and the fastest
+// memory of a device moves 8 KB in a nanosecond. What goes beyond is made up,
+// and would be in everybody's sums.
+constexpr double kCommandsPerNanosecond = 0.1;
+constexpr double kBytesPerNanosecond = 65536;
+// What was counted before the page was opened, and a command of many bytes.
+constexpr double kHeadStart = 1e9;  // nanoseconds
 
-void Raise(uint64_t* seen, uint64_t counted) {
-  if (counted > *seen && counted <= kLargestCount) *seen = counted;
+void Raise(uint64_t* seen, uint64_t counted, uint64_t most) {
+  if (counted > *seen && counted <= most) *seen = counted;
+}
+
+uint64_t Most(uint64_t nanoseconds, double rate) {
+  return static_cast<uint64_t>((static_cast<double>(nanoseconds) + kHeadStart) *
+                               rate);
 }
 
 }  // namespace
@@ -107,7 +117,7 @@ void ExecutionTotals::Page::ReadTime(size_t device) const {
   const uint64_t most = now - opened_;
   if (time > most) return;
   if (since != 0 && since <= now) time += now - std::max(since, opened_);
-  Raise(&seen_.gpu_times[device], std::min(time, most));
+  Raise(&seen_.gpu_times[device], std::min(time, most), most);
 }
 
 uint64_t ExecutionTotals::Page::GpuTime(uint32_t device) const {
@@ -128,18 +138,20 @@ ExecutionCounts ExecutionTotals::Page::Read() const {
   absl::MutexLock lock(&mutex_);
   if (ended_) return seen_;
   for (size_t i = 0; i < seen_.gpu_times.size(); ++i) ReadTime(i);
+  const uint64_t age = executor::DeviceTimes::Now() - opened_;
+  const uint64_t commands = Most(age, kCommandsPerNanosecond);
   for (size_t i = 0; i < seen_.commands.size(); ++i) {
     const CommandCounts::Count& count = page().commands.Of(i);
-    Raise(&seen_.commands[i].done, count.done);
-    Raise(&seen_.commands[i].failed, count.failed);
+    Raise(&seen_.commands[i].done, count.done, commands);
+    Raise(&seen_.commands[i].failed, count.failed, commands);
   }
   google::protobuf::RepeatedPtrField<v1::CopyStatistics> copies;
   page().copies.Report(&copies);
   for (const v1::CopyStatistics& path : copies) {
     ExecutionCounts::Copy& seen =
         seen_.copies[static_cast<size_t>(path.path())];
-    Raise(&seen.copies, path.copies());
-    Raise(&seen.bytes, path.bytes());
+    Raise(&seen.copies, path.copies(), commands);
+    Raise(&seen.bytes, path.bytes(), Most(age, kBytesPerNanosecond));
   }
   return seen_;
 }

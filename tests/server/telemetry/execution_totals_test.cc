@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -148,6 +150,22 @@ TEST(ExecutionTotalsTest, SumsNeverFallAndDoNotBelieveWhatCannotBe) {
   EXPECT_EQ(totals.Sum().launches(), 1u);
   EXPECT_EQ(totals.Sum().copies[v1::COPY_PATH_ARENA].bytes, 0u);
   EXPECT_EQ(totals.Sum().gpu_time(), 0u);
+}
+
+// Sums are everybody's: a count that no executor could have reached in the time
+// would stand in them for ever.
+TEST(ExecutionTotalsTest, NoExecutorCountsFasterThanAnyCan) {
+  ExecutionTotals totals;
+  const Executor executor(totals);
+  auto* const counts =
+      reinterpret_cast<uint64_t*>(&executor.counters->commands);
+  std::fill_n(counts, sizeof(CommandCounts) / sizeof(uint64_t),
+              uint64_t{1} << 59);
+  executor.counters->copies.Add(v1::COPY_PATH_ARENA, uint64_t{1} << 59);
+  EXPECT_EQ(totals.Sum().launches(), 0u);
+  EXPECT_EQ(totals.Sum().copies[v1::COPY_PATH_ARENA].bytes, 0u);
+  std::fill_n(counts, sizeof(CommandCounts) / sizeof(uint64_t), uint64_t{1000});
+  EXPECT_EQ(totals.Sum().launches(), 1000u);
 }
 
 TEST(ExecutionTotalsTest, TakesNoMemoryThatAnExecutorCouldTakeAway) {
