@@ -165,6 +165,8 @@ RpcServer::Options DaemonServers::RpcOptions(Inheritance* inheritance) {
                                config_.operator_sockets.end()},
           .tls = parts_.tls,
           .insecure = config_.insecure,
+          // Whom a policy refuses is to learn nothing but the health.
+          .reflection = config_.policy.empty(),
           .max_connections = config_.max_connections,
           .inherited = std::move(inheritance->sockets),
           .left = KeptSockets(std::move(inheritance->listeners)),

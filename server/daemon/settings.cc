@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/daemon/settings.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/log.h"
@@ -41,6 +48,24 @@ absl::Status LoadCertificates(const Config& config, DaemonParts& parts) {
   return absl::OkStatus();
 }
 
+// Files in it have the bytes of sessions' memory.
+absl::Status CheckSuspendDirectory(const std::string& path) {
+  struct stat info = {};
+  if (path.empty()) return absl::OkStatus();
+  if (stat(path.c_str(), &info) != 0) {
+    return absl::ErrnoToStatus(errno,
+                               absl::StrCat("--suspend-directory=", path));
+  }
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+      (info.st_uid == geteuid() || info.st_uid == 0)) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat("--suspend-directory=", path,
+                   ": others may write there, and could replace the memory of "
+                   "suspended sessions: chmod go-w"));
+}
+
 }  // namespace
 
 absl::Status LoadSettings(const Config& config, DaemonParts& parts) {
@@ -48,6 +73,7 @@ absl::Status LoadSettings(const Config& config, DaemonParts& parts) {
     LogWarning(
         "no --policy: everybody who can connect is served, without a quota");
   }
+  HOLDFAST_RETURN_IF_ERROR(CheckSuspendDirectory(config.suspend_directory));
   HOLDFAST_RETURN_IF_ERROR(LoadPolicy(config, parts));
   return LoadCertificates(config, parts);
 }

@@ -47,6 +47,9 @@ class RpcServer {
     // May be reloaded while the server runs.
     std::shared_ptr<TlsCertificates> tls;  // null: TCP is plain
     bool insecure = false;
+    // Whether whoever connects may ask for the protocol, and not those alone
+    // that a service then serves.
+    bool reflection = true;
     // Over TCP and Unix sockets together.
     size_t max_connections = 4096;
     // Served instead of sockets of our own at the same paths, and beside

@@ -106,7 +106,13 @@ absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::AdoptUnnamed(
 }
 
 SuspendedMemory::~SuspendedMemory() {
-  if (!path_.empty()) unlink(path_.c_str());
+  if (path_.empty()) return;
+  // Another file may have been put in its place.
+  struct stat own = {}, there = {};
+  if (fstat(fd_.get(), &own) == 0 && lstat(path_.c_str(), &there) == 0 &&
+      own.st_dev == there.st_dev && own.st_ino == there.st_ino) {
+    unlink(path_.c_str());
+  }
 }
 
 }  // namespace holdfast::supervisor

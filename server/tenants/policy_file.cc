@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -480,6 +481,12 @@ absl::StatusOr<Policy> ParsePolicy(absl::string_view text,
 absl::StatusOr<Policy> ReadPolicy(const std::string& file) {
   HOLDFAST_ASSIGN_OR_RETURN(const std::string text,
                             ReadFile(file, kMaxPolicyBytes));
+  if (absl::StripAsciiWhitespace(text).empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file,
+                     " is empty, as while an editor writes it; a policy that "
+                     "refuses everybody says unnamed = \"refuse\""));
+  }
   return ParsePolicy(text, file);
 }
 

@@ -5,6 +5,8 @@
 // device has 256 MiB; HOLDFAST_TEST_DEVICE names another one.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <algorithm>
@@ -442,6 +444,23 @@ TEST_F(CollectionSuspendTest, TheCommandLineSaysWhereItIs) {
             "model version 1 suspended, 4.0 MiB of device memory\n");
   EXPECT_NE(run({"suspend", kName}).exit_code, 0);
   EXPECT_NE(run({"suspend", kName, "--to=elsewhere"}).exit_code, 0);
+}
+
+// Others could read or replace what lies there.
+TEST(SuspendDirectoryTest, OneThatOthersMayWriteToIsRefused) {
+  char name[] = "/tmp/holdfast-suspend-XXXXXX";
+  const std::string directory = mkdtemp(name);
+  ASSERT_EQ(chmod(directory.c_str(), 0777), 0);
+  const Outcome outcome =
+      RunProgram({ProgramPath("HOLDFAST_DAEMON"), "--device=cpu",
+                  "--runtime-dir=" + directory + "/run",
+                  "--listen=unix:" + directory + "/run/holdfast.sock",
+                  "--cache-directory=" + directory + "/programs",
+                  "--suspend-directory=" + directory});
+  EXPECT_NE(outcome.exit_code, 0);
+  EXPECT_NE(outcome.err.find("others may write there"), std::string::npos)
+      << outcome.err;
+  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

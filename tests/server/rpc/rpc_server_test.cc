@@ -2,6 +2,7 @@
 #include "server/rpc/rpc_server.h"
 
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/client_unary_call.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -73,6 +74,42 @@ TEST(RpcServerTest, ACallWithoutAThreadIsNotTakenForAMalformedOne) {
   }
   EXPECT_GT(refused, 0);
   server->reset();
+  std::filesystem::remove_all(directory);
+}
+
+// Asks a server for the list of its services, field 7 of a request of
+// reflection's.
+grpc::Status AskForServices(const std::string& path) {
+  const auto channel =
+      grpc::CreateChannel("unix:" + path, grpc::InsecureChannelCredentials());
+  const grpc::internal::RpcMethod method(
+      "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+      grpc::internal::RpcMethod::NORMAL_RPC);
+  const grpc::Slice request("\x3a\x01*");
+  grpc::ByteBuffer response;
+  grpc::ClientContext context;
+  return grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>(
+      channel.get(), method, &context, grpc::ByteBuffer(&request, 1),
+      &response);
+}
+
+// Reflection asks no policy who is served.
+TEST(RpcServerTest, ReflectionCanBeLeftOut) {
+  char directory[] = "/tmp/holdfast-test-XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  PeerTable peers;
+  for (const bool reflection : {true, false}) {
+    Endpoint endpoint;
+    endpoint.path = std::string(directory) + "/socket";
+    SlowService service;
+    auto server = RpcServer::Start(
+        {.endpoints = {endpoint}, .reflection = reflection},
+        {{v1::AdminService::service_full_name(), &service}}, peers);
+    ASSERT_TRUE(server.ok()) << server.status();
+    EXPECT_EQ(
+        AskForServices(endpoint.path).error_code(),
+        reflection ? grpc::StatusCode::OK : grpc::StatusCode::UNIMPLEMENTED);
+  }
   std::filesystem::remove_all(directory);
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -364,6 +365,22 @@ TEST_F(TokenPolicyTest, MistakesInTokensAreToldWithTheirPlace) {
     EXPECT_TRUE(absl::StrContains(status.message(), error))
         << text << ": " << status;
   }
+}
+
+// Otherwise a reload, while an editor writes the file, would take every tenant
+// away.
+TEST(PolicyFileTest, AFileThatIsEmptyIsNoPolicy) {
+  const std::string file =
+      absl::StrCat(testing::TempDir(), "/policy-", getpid(), ".toml");
+  for (const char* text : {"", " \n\n"}) {
+    std::ofstream(file) << text;
+    const absl::Status status = ReadPolicy(file).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(absl::StrContains(status.message(), "is empty")) << status;
+  }
+  std::ofstream(file) << "unnamed = \"refuse\"\n";
+  EXPECT_TRUE(ReadPolicy(file).ok());
+  unlink(file.c_str());
 }
 
 TEST(PolicyFileTest, HugeOrDeepFilesAreRefused) {
