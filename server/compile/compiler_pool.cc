@@ -26,11 +26,10 @@ CompilerPool::~CompilerPool() {
 }
 
 absl::Status CompilerPool::Prestart() {
-  HOLDFAST_RETURN_IF_ERROR(queue_.Enter(CompileCaller()));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto turn, queue_.Enter(CompileCaller()));
   absl::StatusOr<Worker> worker = Acquire();
   const absl::Status status = worker.status();
   if (worker.ok()) Release(*std::move(worker));
-  queue_.Leave();
   return status;
 }
 
@@ -67,10 +66,16 @@ absl::StatusOr<CompilerWorker::Result> CompilerPool::Run(
   if (caller.budget != nullptr) {
     HOLDFAST_ASSIGN_OR_RETURN(place, caller.budget->Begin(absl::Now()));
   }
-  HOLDFAST_RETURN_IF_ERROR(queue_.Enter(caller));
-  absl::StatusOr<CompilerWorker::Result> result = RunNow(caller, job, parts);
-  queue_.Leave();
-  return result;
+  HOLDFAST_ASSIGN_OR_RETURN(auto turn, queue_.Enter(caller));
+  while (true) {
+    CompileCaller during = caller;
+    during.gone = [&] { return turn->recalled() || caller.gone(); };
+    absl::StatusOr<CompilerWorker::Result> result = RunNow(during, job, parts);
+    // It has made way for another client; from the start, then.
+    if (!absl::IsCancelled(result.status()) || !turn->recalled()) return result;
+    turn.reset();
+    HOLDFAST_ASSIGN_OR_RETURN(turn, queue_.EnterAgain(caller));
+  }
 }
 
 absl::StatusOr<CompilerWorker::Result> CompilerPool::RunNow(
@@ -88,7 +93,7 @@ absl::StatusOr<CompilerWorker::Result> CompilerPool::RunNow(
   const absl::Time ended = absl::Now();
   Count(result.status(), worker->lost(), ended - started);
   if (caller.budget != nullptr) caller.budget->AddTime(ended - started, ended);
-  if (worker->lost()) {
+  if (worker->lost() && !absl::IsCancelled(result.status())) {
     LogWarning("compiler worker lost: ", result.status().message());
   }
   Release(std::move(worker));

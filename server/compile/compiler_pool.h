@@ -73,8 +73,10 @@ class CompilerPool {
 
   // Waits for the caller's turn and has a worker do the job; `parts`, if any,
   // is called when it has come. The time of the worker is charged to the
-  // caller's budget. RESOURCE_EXHAUSTED: the queue is full, or the budget does
-  // not allow it; else see CompilerWorker::Run.
+  // caller's budget. A job that is ended for another client who would wait for
+  // this one's compilations alone begins again later. RESOURCE_EXHAUSTED: the
+  // queue is full, or the budget does not allow it; else see
+  // CompilerWorker::Run.
   absl::StatusOr<CompilerWorker::Result> Run(const CompileCaller& caller,
                                              const internal::ToCompiler& job,
                                              const Parts& parts = nullptr);
@@ -94,7 +96,7 @@ class CompilerPool {
  private:
   using Worker = std::unique_ptr<CompilerWorker>;
 
-  // REQUIRES: the queue was entered.
+  // REQUIRES: it is the caller's turn.
   absl::StatusOr<CompilerWorker::Result> RunNow(const CompileCaller& caller,
                                                 const internal::ToCompiler& job,
                                                 const Parts& parts);

@@ -446,6 +446,36 @@ TEST_P(CompilerStateTest, OptionsDoNotReachLaterPrograms) {
 INSTANTIATE_TEST_SUITE_P(Options, CompilerStateTest,
                          ::testing::Range(0, kParts));
 
+TEST_F(CompilerPoolTest, AStrangerGetsACompilerFromAClientThatHasAll) {
+  CompilerPool& pool = Pool({.workers = 2});
+  std::atomic<bool> over = false;
+  std::atomic<int> running = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&, i] {
+      CompileCaller greedy;
+      greedy.name = "greedy";
+      greedy.gone = [&over] { return over.load(); };
+      greedy.report = [&running, told = false](const CompileStage& at) mutable {
+        if (!told && at.queue_position == 0) ++running;
+        told = true;
+      };
+      // Not the same for both, though no cache is asked here.
+      const auto result = Compile(
+          pool, Request(absl::StrCat(kEndlessSource, "// ", i)), greedy);
+      EXPECT_EQ(result.status().code(), absl::StatusCode::kCancelled);
+    });
+  }
+  while (running < 2) std::this_thread::yield();
+  CompileCaller stranger;
+  stranger.name = "stranger";
+  EXPECT_TRUE(Compile(pool, Request(kSaxpy), stranger).ok());
+  // The other one's slot is still his.
+  EXPECT_TRUE(Compile(pool, Request(kSaxpy), stranger).ok());
+  over = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST_F(CompilerPoolTest, WorkerEndsAfterAnOptionThatStays) {
   CompilerPool& pool = Pool();
   v1::CompileRequest request = Request(kSaxpy);
