@@ -96,32 +96,46 @@ v1::LinkResponse ToLinkResponse(v1::CompileResponse made) {
 }  // namespace
 
 // A request that was compiled before need not be checked again.
-std::optional<v1::CompileResponse> ProgramCompiler::Find(
+ProgramCompiler::Lookup ProgramCompiler::Find(
     const v1::CompileRequest& request) {
-  if (request.ByteSizeLong() > kMaxFoundBytes) return std::nullopt;
+  if (request.ByteSizeLong() > kMaxFoundBytes) return {};
   const CompilerPool::Installed installed = pool_.KnownInstallation();
-  const std::string& identity = installed->identity();
-  if (identity.empty()) return std::nullopt;
-  CompileCache::Program program;
-  if (IsComplete(request)) {
-    program = cache_.Find(CompileKey(identity, request));
-  } else if (v1::CompileRequest complete = request;
-             FillIn(absl::InfinitePast(), *installed, &complete).ok()) {
-    program = cache_.Find(CompileKey(identity, complete));
+  if (installed->identity().empty()) return {};
+  if (IsComplete(request)) return FindComplete(installed->identity(), request);
+  v1::CompileRequest complete = request;
+  if (!FillIn(absl::InfinitePast(), *installed, &complete).ok()) return {};
+  return FindComplete(installed->identity(), complete);
+}
+
+ProgramCompiler::Lookup ProgramCompiler::FindComplete(
+    const std::string& identity, const v1::CompileRequest& request) {
+  Lookup lookup;
+  lookup.key = CompileKey(identity, request);
+  lookup.identity = identity;
+  lookup.target = request.target();
+  lookup.arch = request.arch();
+  CompileCache::Program program = cache_.Find(lookup.key);
+  if (program != nullptr) {
+    lookup.found =
+        ToResponse({std::move(program), CompileCache::Tier::kMemory});
   }
-  if (program == nullptr) return std::nullopt;
-  return ToResponse({std::move(program), CompileCache::Tier::kMemory});
+  return lookup;
 }
 
 absl::StatusOr<v1::CompileResponse> ProgramCompiler::Compile(
-    v1::CompileRequest request, const CompileCaller& caller) {
+    v1::CompileRequest request, const CompileCaller& caller,
+    const Lookup& lookup) {
   HOLDFAST_RETURN_IF_ERROR(CheckCompileRequest(request));
   HOLDFAST_ASSIGN_OR_RETURN(const CompilerPool::Installed installed,
                             pool_.Installation());
   HOLDFAST_RETURN_IF_ERROR(FillIn(caller.deadline, *installed, &request));
   Making making;
   making.identity = installed->identity();
-  making.key = CompileKey(making.identity, request);
+  // What was left to the device may be another thing by now.
+  const bool same = !lookup.key.empty() && lookup.identity == making.identity &&
+                    lookup.target == request.target() &&
+                    lookup.arch == request.arch();
+  making.key = same ? lookup.key : CompileKey(making.identity, request);
   *making.job.mutable_compile() = std::move(request);
   return Make(making, caller);
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -41,13 +42,29 @@ class ProgramCompiler {
         cache_(cache),
         defaults_(std::move(defaults)) {}
 
-  // Returns what Compile would answer from memory; never blocks. Nothing for a
-  // request that is so long that hashing it takes its time.
-  std::optional<v1::CompileResponse> Find(const v1::CompileRequest& request);
+  // A look into the memory for a request: the answer, if it was there, and the
+  // key, so that Compile need not hash the request again.
+  struct Lookup {
+    std::optional<v1::CompileResponse> found;
+    std::string key;  // empty: it was not looked up
+    std::string identity;
+    v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED;
+    std::string arch;
+  };
 
-  // As CompileService says.
+  // Looks for what Compile would answer from memory; never blocks. A request
+  // that is so long that hashing it takes its time is not looked up. REQUIRES:
+  // its caller may compile.
+  Lookup Find(const v1::CompileRequest& request);
+
+  // As CompileService says. `lookup` is what Find said of this request.
   absl::StatusOr<v1::CompileResponse> Compile(v1::CompileRequest request,
-                                              const CompileCaller& caller);
+                                              const CompileCaller& caller,
+                                              const Lookup& lookup);
+  absl::StatusOr<v1::CompileResponse> Compile(v1::CompileRequest request,
+                                              const CompileCaller& caller) {
+    return Compile(std::move(request), caller, Lookup());
+  }
   absl::StatusOr<v1::LinkResponse> Link(v1::LinkRequest request,
                                         const CompileCaller& caller);
 
@@ -58,6 +75,10 @@ class ProgramCompiler {
   absl::Status FillIn(absl::Time deadline,
                       const internal::Installation& installed,
                       Request* request);
+
+  // REQUIRES: target and architecture are set.
+  Lookup FindComplete(const std::string& identity,
+                      const v1::CompileRequest& request);
 
   // From the cache, else from a worker; either way it is in the store then.
   struct Making {

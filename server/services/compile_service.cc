@@ -29,6 +29,22 @@ absl::StatusOr<v1::CompileProgress> Done(
   return done;
 }
 
+grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context,
+                                 const absl::Status& status) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(status));
+  return reactor;
+}
+
+grpc::ServerWriteReactor<v1::CompileProgress>* FinishStream(
+    grpc::CallbackServerContext* context,
+    const absl::StatusOr<v1::CompileProgress>& done) {
+  auto* const stream =
+      new CompileProgressStream(TrailerBytesOf(*context));  // deletes itself
+  stream->Finish(done);
+  return stream;
+}
+
 }  // namespace
 
 CompileService::CompileService(ProgramCompiler& compiler,
@@ -51,14 +67,9 @@ absl::StatusOr<CompileCaller> CompileService::CallerOf(
 
 template <typename Response, typename Make>
 grpc::ServerUnaryReactor* CompileService::Answer(
-    grpc::CallbackServerContext* context, Response* response, Make make) {
+    grpc::CallbackServerContext* context, const CompileCaller& caller,
+    Response* response, Make make) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  const auto of = CallerOf(*context);
-  if (!of.ok()) {
-    reactor->Finish(ToGrpcStatus(of.status()));
-    return reactor;
-  }
-  const CompileCaller& caller = *of;
   const absl::Status running =
       threads_.Run(caller.name, [context, caller, response, reactor, make] {
         const LogScope scope(TraceOf(*context));
@@ -73,15 +84,9 @@ grpc::ServerUnaryReactor* CompileService::Answer(
 
 template <typename Make>
 CompileService::ProgressReactor* CompileService::AnswerWithProgress(
-    grpc::CallbackServerContext* context, Make make) {
+    grpc::CallbackServerContext* context, CompileCaller caller, Make make) {
   auto* const stream =
       new CompileProgressStream(TrailerBytesOf(*context));  // deletes itself
-  const auto of = CallerOf(*context);
-  if (!of.ok()) {
-    stream->Finish(of.status());
-    return stream;
-  }
-  CompileCaller caller = *of;
   caller.report = [stream](const CompileStage& stage) {
     stream->Report(stage);
   };
@@ -94,51 +99,58 @@ CompileService::ProgressReactor* CompileService::AnswerWithProgress(
   return stream;
 }
 
+// Who may not compile costs nothing: neither a hash nor a place among what was
+// used last.
 grpc::ServerUnaryReactor* CompileService::Compile(
     grpc::CallbackServerContext* context, const v1::CompileRequest* request,
     v1::CompileResponse* response) {
-  auto found = compiler_.Find(*request);
-  if (found.has_value() && callers_.Of(*context).ok()) {
-    *response = *std::move(found);
-    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-    reactor->Finish(grpc::Status::OK);
-    return reactor;
+  const auto caller = CallerOf(*context);
+  if (!caller.ok()) return Finish(context, caller.status());
+  auto lookup = compiler_.Find(*request);
+  if (lookup.found.has_value()) {
+    *response = *std::move(lookup.found);
+    return Finish(context, absl::OkStatus());
   }
-  return Answer(context, response,
-                [this, request](const CompileCaller& caller) {
-                  return compiler_.Compile(*request, caller);
-                });
+  return Answer(
+      context, *caller, response,
+      [this, request, lookup = std::move(lookup)](const CompileCaller& from) {
+        return compiler_.Compile(*request, from, lookup);
+      });
 }
 
 CompileService::ProgressReactor* CompileService::CompileWithProgress(
     grpc::CallbackServerContext* context, const v1::CompileRequest* request) {
-  auto found = compiler_.Find(*request);
-  if (found.has_value() && callers_.Of(*context).ok()) {
-    auto* const stream =
-        new CompileProgressStream(TrailerBytesOf(*context));  // deletes itself
-    stream->Finish(Done(*std::move(found)));
-    return stream;
+  const auto caller = CallerOf(*context);
+  if (!caller.ok()) return FinishStream(context, caller.status());
+  auto lookup = compiler_.Find(*request);
+  if (lookup.found.has_value()) {
+    return FinishStream(context, Done(*std::move(lookup.found)));
   }
-  return AnswerWithProgress(context,
-                            [this, request](const CompileCaller& caller) {
-                              return compiler_.Compile(*request, caller);
-                            });
+  return AnswerWithProgress(
+      context, *caller,
+      [this, request, lookup = std::move(lookup)](const CompileCaller& from) {
+        return compiler_.Compile(*request, from, lookup);
+      });
 }
 
 grpc::ServerUnaryReactor* CompileService::Link(
     grpc::CallbackServerContext* context, const v1::LinkRequest* request,
     v1::LinkResponse* response) {
-  return Answer(context, response,
-                [this, request](const CompileCaller& caller) {
-                  return compiler_.Link(*request, caller);
+  const auto caller = CallerOf(*context);
+  if (!caller.ok()) return Finish(context, caller.status());
+  return Answer(context, *caller, response,
+                [this, request](const CompileCaller& from) {
+                  return compiler_.Link(*request, from);
                 });
 }
 
 CompileService::ProgressReactor* CompileService::LinkWithProgress(
     grpc::CallbackServerContext* context, const v1::LinkRequest* request) {
-  return AnswerWithProgress(context,
-                            [this, request](const CompileCaller& caller) {
-                              return compiler_.Link(*request, caller);
+  const auto caller = CallerOf(*context);
+  if (!caller.ok()) return FinishStream(context, caller.status());
+  return AnswerWithProgress(context, *caller,
+                            [this, request](const CompileCaller& from) {
+                              return compiler_.Link(*request, from);
                             });
 }
 

@@ -40,10 +40,11 @@ class CompileService final : public v1::CompileService::CallbackService {
   // `make(caller)` runs in a thread that may wait, and has the answer.
   template <typename Response, typename Make>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
+                                   const CompileCaller& caller,
                                    Response* response, Make make);
   template <typename Make>
   ProgressReactor* AnswerWithProgress(grpc::CallbackServerContext* context,
-                                      Make make);
+                                      CompileCaller caller, Make make);
 
   // REQUIRES: the context outlives it.
   absl::StatusOr<CompileCaller> CallerOf(

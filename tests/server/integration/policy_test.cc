@@ -26,6 +26,7 @@
 #include "client/cpp/connection/bearer_token.h"
 #include "core/base/sanitizer.h"
 #include "holdfast/v1/admin.grpc.pb.h"
+#include "holdfast/v1/compile.grpc.pb.h"
 #include "proto/metadata.h"
 #include "server/tenants/policy_file.h"
 #include "tests/fuzz/engine/byte_mutator.h"
@@ -473,6 +474,40 @@ TEST_F(TokenTest, AWrongTokenIsNobodyEvenOnAnOperatorsConnection) {
             StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(ListWith(unix, std::string(20'000, '.')),
             StatusCode::UNAUTHENTICATED);
+}
+
+// A program that others have compiled neither: it is not even looked up.
+TEST_F(TokenTest, ARefusedCompilationIsNoHitOfTheCache) {
+  const ChannelPtr unix = daemon_->Unix();
+  const auto compile = [&](const std::string& token) {
+    grpc::ClientContext context;
+    if (!token.empty()) {
+      context.AddMetadata(kAuthorizationKey.name, "Bearer " + token);
+    }
+    v1::CompileRequest request;
+    request.set_source("__global__ void f() {}");
+    request.set_target(v1::OBJECT_FORMAT_PTX);
+    request.set_arch("90");
+    v1::CompileResponse response;
+    return v1::CompileService::NewStub(unix)
+        ->Compile(&context, request, &response)
+        .error_code();
+  };
+  const auto hits = [&] {
+    grpc::ClientContext context;
+    v1::GetCacheStatisticsResponse statistics;
+    EXPECT_TRUE(v1::AdminService::NewStub(unix)
+                    ->GetCacheStatistics(&context, {}, &statistics)
+                    .ok());
+    return statistics.hits();
+  };
+  ASSERT_EQ(compile(""), StatusCode::OK);
+  ASSERT_EQ(compile(""), StatusCode::OK);
+  const uint64_t before = hits();
+  EXPECT_EQ(compile(Token(TokenIssuer::Ed25519())),
+            StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(compile(Token(issuer_, "eve")), StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(hits(), before);
 }
 
 TEST_F(TokenTest, ANewKeyCountsFromSighupOnAndABrokenOneNever) {
