@@ -2,6 +2,10 @@
 #include "client/c/error.h"
 
 #include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/strip.h"
 
 namespace holdfast::c {
 namespace {
@@ -13,6 +17,15 @@ hf_error* OutOfMemory() {
   return error;
 }
 
+// A compiler's log has its own accessor.
+std::string MessageWithoutLog(absl::string_view message,
+                              absl::string_view log) {
+  if (!log.empty() && absl::ConsumeSuffix(&message, log)) {
+    message = absl::StripTrailingAsciiWhitespace(message);
+  }
+  return std::string(message);
+}
+
 // Made while there is memory.
 const hf_error* const out_of_memory = OutOfMemory();
 
@@ -21,8 +34,9 @@ const hf_error* const out_of_memory = OutOfMemory();
 hf_error* ToError(const absl::Status& status) {
   if (status.ok()) return nullptr;
   try {
-    return new hf_error{status, std::string(status.message()),
-                        GetErrorDetail(status).value_or(ErrorDetail{}),
+    ErrorDetail detail = GetErrorDetail(status).value_or(ErrorDetail{});
+    std::string message = MessageWithoutLog(status.message(), detail.log);
+    return new hf_error{status, std::move(message), std::move(detail),
                         Fault::Of(status)};
   } catch (const std::exception&) {
     return OutOfMemory();

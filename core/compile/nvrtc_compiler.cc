@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/compile/nvrtc_compiler.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "core/compile/compile_options.h"
@@ -15,8 +17,37 @@
 namespace holdfast::compile {
 namespace {
 
+// The word between `before` and the next quote; empty if it is not there.
+absl::string_view QuotedAfter(absl::string_view log, absl::string_view before) {
+  const size_t at = log.find(before);
+  if (at == absl::string_view::npos) return "";
+  log.remove_prefix(at + before.size());
+  return log.substr(0, log.find('"'));
+}
+
+// Explains a name expression that names no instance. The compiler reads the
+// expressions as a file of this name.
+std::string ExplainName(absl::string_view log) {
+  if (!absl::StartsWith(log, "__nv_name_map")) return "";
+  const absl::string_view name = QuotedAfter(
+      log, "cannot determine which instance of function template \"");
+  if (!name.empty()) {
+    return absl::StrCat("\"", name, "\" is a template: name an instance, ",
+                        name, "<float>.");
+  }
+  return "A name expression names nothing in the source; see the log.";
+}
+
 // Explains why a source does not compile.
 std::string Explain(absl::string_view log) {
+  if (std::string name = ExplainName(log); !name.empty()) return name;
+  if (absl::StrContains(log, "cannot open source file") &&
+      (absl::StrContains(log, "/cub/device/") ||
+       absl::StrContains(log, "/thrust/"))) {
+    return "<cub/cub.cuh>, <cub/device/...> and <thrust/...> are code of the "
+           "host, which is not compiled here; include <cub/block/...> and "
+           "<cub/warp/...>.";
+  }
   if (absl::StrContains(log, "cannot open source file")) {
     return "A header is not found; see the log. The CUDA toolkit's are, among "
            "them <cuda/std/...> and <cub/...>, but none of the host's C and "
@@ -63,6 +94,27 @@ absl::Status NvrtcStatus(const NvrtcApi& api, nvrtcResult result,
 #define NVRTC_RETURN_IF_ERROR(api, name, ...) \
   HOLDFAST_RETURN_IF_ERROR(NvrtcStatus(api, (api).name(__VA_ARGS__), #name))
 
+constexpr absl::string_view kSetConditional = "cudaGraphSetConditional";
+
+// The source with a declaration of the device runtime's function for graphs, if
+// it or a header calls that: NVRTC declares its type, and no header that
+// compiles here has the function.
+std::string WithDeclarations(const ProgramSource& source) {
+  const bool calls =
+      absl::StrContains(source.source, kSetConditional) ||
+      std::any_of(source.headers.begin(), source.headers.end(),
+                  [](const auto& header) {
+                    return absl::StrContains(header.second, kSetConditional);
+                  });
+  if (!calls) return source.source;
+  // In messages, the source's lines keep their numbers.
+  return absl::StrCat(
+      "extern \"C\" __device__ void ", kSetConditional,
+      "(cudaGraphConditionalHandle handle, unsigned int value);\n#line 1 \"",
+      absl::StrReplaceAll(source.name, {{"\\", "\\\\"}, {"\"", "\\\""}}),
+      "\"\n", source.source);
+}
+
 // One nvrtcProgram, from source to bytes.
 class Compilation {
  public:
@@ -81,7 +133,7 @@ class Compilation {
       texts.push_back(text.c_str());
     }
     NVRTC_RETURN_IF_ERROR(api_, nvrtcCreateProgram, &program_,
-                          source.source.c_str(), source.name.c_str(),
+                          WithDeclarations(source).c_str(), source.name.c_str(),
                           static_cast<int>(names.size()), texts.data(),
                           names.data());
     for (const std::string& expression : source.name_expressions) {

@@ -7,19 +7,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/image.h"
 #include "core/cuda/result.h"
 #include "core/cuda/scoped_context.h"
+#include "core/cuda/source_name.h"
 
 namespace holdfast::cuda {
 namespace {
 
 constexpr size_t kLogBytes = 64 * 1024;
-constexpr size_t kMaxNamesInMessage = 32;
 
 // The driver's JIT compiler writes into two buffers of ours.
 class JitLog {
@@ -51,18 +50,6 @@ absl::Status LoadStatus(CUresult result, const JitLog& log) {
   detail.log = log.errors();
   SetErrorDetail(detail, &status);
   return status;
-}
-
-std::string ListNames(absl::StatusOr<std::vector<std::string>> names) {
-  if (!names.ok()) return "";
-  if (names->empty()) return "; the module has no kernel";
-  const size_t shown = std::min(names->size(), kMaxNamesInMessage);
-  return absl::StrCat(
-      "; the module has ",
-      absl::StrJoin(names->begin(), names->begin() + shown, ", "),
-      shown < names->size()
-          ? absl::StrCat(" and ", names->size() - shown, " more")
-          : "");
 }
 
 }  // namespace
@@ -117,8 +104,10 @@ absl::StatusOr<CUkernel> Module::FindKernel(absl::string_view name) const {
   const CUresult result = context_->api().cuLibraryGetKernel(
       &kernel, handle_, std::string(name).c_str());
   if (result == CUDA_ERROR_NOT_FOUND) {
-    return absl::NotFoundError(absl::StrCat("no kernel is named \"", name, "\"",
-                                            ListNames(KernelNames())));
+    const absl::StatusOr<std::vector<std::string>> names = KernelNames();
+    return absl::NotFoundError(
+        absl::StrCat("no kernel is named \"", name, "\"",
+                     names.ok() ? DescribeKernels(name, *names) : ""));
   }
   HOLDFAST_RETURN_IF_ERROR(ToStatus(result, "cuLibraryGetKernel"));
   return kernel;

@@ -114,15 +114,17 @@ def _make_fault(message, values):
 def _make(code, message, call, result_name, result, explanation, log, lost, fault):
     if lost:
         kind = SessionLostError
-    elif log and code == 3:
+    elif log and code == 3 and not call.startswith("cu"):
         kind = NVRTCError
-        message = f"{message}\n\ncompilation log:\n{log}"
     elif code == 14:
         kind = DaemonUnavailableError
     else:
         kind = CUDAError
     if result_name and result_name not in message:
         message = f"{result_name}: {message}"
+    if log and log not in message:
+        title = "\n\ncompilation log:" if kind is NVRTCError else ""
+        message = f"{message}{title}\n{log}"
     error = kind(message) if fault is None else _make_fault(message, fault)
     error.code = _CODES[code] if 0 <= code < len(_CODES) else "UNKNOWN"
     error.call = call

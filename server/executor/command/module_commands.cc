@@ -80,24 +80,6 @@ const std::string& Lookup(const ModuleResource& module,
   return it == module.symbols.end() ? name : it->second;
 }
 
-// Adds the source-level names to the list that a failed look-up shows.
-absl::Status WithSourceNames(const absl::Status& status,
-                             const ModuleResource& module,
-                             const std::string& name) {
-  if (!absl::IsNotFound(status) || module.symbols.empty()) return status;
-  std::vector<std::string> names;
-  for (const auto& [source_name, symbol] : module.symbols) {
-    names.push_back(absl::StrCat("'", source_name, "'"));
-  }
-  absl::Status named = absl::NotFoundError(
-      absl::StrCat("no kernel '", name, "': the module knows ",
-                   absl::StrJoin(names, ", "), " (", status.message(), ")"));
-  if (const auto detail = GetErrorDetail(status); detail.has_value()) {
-    SetErrorDetail(*detail, &named);
-  }
-  return named;
-}
-
 // The module's handles that were freed are dropped now and then, so that
 // getting and freeing one again and again takes no more memory.
 void AddGlobal(Resources& resources, uint64_t buffer, ModuleResource& module) {
@@ -151,12 +133,10 @@ absl::Status Handle(const CommandContext& context,
       [&]() -> absl::StatusOr<KernelResource> {
         HOLDFAST_ASSIGN_OR_RETURN(ModuleResource * module,
                                   resources.modules.Find(command.module()));
-        auto kernel =
-            cuda::Kernel::Find(module->module, Lookup(*module, command.name()));
-        if (!kernel.ok()) {
-          return WithSourceNames(kernel.status(), *module, command.name());
-        }
-        return KernelResource{{*std::move(kernel)}};
+        HOLDFAST_ASSIGN_OR_RETURN(
+            auto kernel, cuda::Kernel::Find(module->module,
+                                            Lookup(*module, command.name())));
+        return KernelResource{{std::move(kernel)}};
       }));
   (*resources.modules.Find(command.module()))
       ->kernels.push_back(command.kernel());

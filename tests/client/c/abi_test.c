@@ -147,6 +147,7 @@ static void CompilesWithALog(void) {
 
   hf_error* error = hf_compile(g_daemon, "int x = y;", 10, NULL, &compilation);
   EXPECT(strstr(hf_error_log(error), "\"y\" is undefined") != NULL);
+  EXPECT(strstr(hf_error_message(error), "is undefined") == NULL);
   FAILS(error, HF_INVALID_ARGUMENT, "");
 }
 

@@ -130,6 +130,37 @@ TEST_F(NvrtcCompilerTest, ANameExpressionThatDoesNotExistIsNamed) {
   EXPECT_THAT(Compile(program), StatusIs(kInvalid, "thrice"));
 }
 
+TEST_F(NvrtcCompilerTest, ATemplateIsNoName) {
+  ProgramSource program = Source(kTemplate);
+  program.name_expressions = {"twice"};
+  EXPECT_THAT(Compile(program),
+              StatusIs(kInvalid,
+                       "\"twice\" is a template: name an instance, "
+                       "twice<float>"));
+}
+
+TEST_F(NvrtcCompilerTest, CodeOfTheHostInTheToolkitIsExplained) {
+  EXPECT_THAT(Compile(Source("#include <thrust/device_vector.h>\n")),
+              StatusIs(kInvalid, "include <cub/block/...>"));
+}
+
+// As the compiler of a file declares it.
+TEST_F(NvrtcCompilerTest, ConditionsOfGraphsCanBeSet) {
+  const std::string body =
+      "extern \"C\" __global__ void k(cudaGraphConditionalHandle h) {\n"
+      "  cudaGraphSetConditional(h, 1);\n"
+      "}\n";
+  ASSERT_OK_AND_ASSIGN(const ObjectCode object, Compile(Source(body)));
+  EXPECT_TRUE(absl::StrContains(object.bytes, "cudaGraphSetConditional"));
+  EXPECT_OK(Compile(
+      Source("extern \"C\" __device__ void cudaGraphSetConditional("
+             "cudaGraphConditionalHandle handle, unsigned int value);\n" +
+             body)));
+  ProgramSource program = Source(body + "nonsense\n");
+  program.name = "graph \"1\".cu";
+  EXPECT_THAT(Compile(program), StatusIs(kInvalid, "\"1\".cu(4)"));
+}
+
 TEST_F(NvrtcCompilerTest, KnowsItsVersion) {
   EXPECT_TRUE(absl::StartsWith(NvrtcCompiler(*api_).version(), "1"));
 }

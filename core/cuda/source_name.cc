@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cuda/source_name.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace holdfast::cuda {
+namespace {
+
+constexpr size_t kMaxNamesInMessage = 32;
+constexpr absl::string_view kAnonymous = "(anonymous namespace)";
+
+// Of "void a::scale<float>(float*)", where the parameters begin and the name
+// does: outside of template arguments.
+absl::string_view WithoutParameters(absl::string_view function) {
+  size_t depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < function.size(); ++i) {
+    if (absl::StartsWith(function.substr(i), kAnonymous)) {
+      i += kAnonymous.size() - 1;
+    } else if (function[i] == '<') {
+      ++depth;
+    } else if (function[i] == '>' && depth > 0) {
+      --depth;
+    } else if (depth == 0 && function[i] == ' ') {
+      begin = i + 1;
+    } else if (depth == 0 && function[i] == '(') {
+      return function.substr(begin, i - begin);
+    }
+  }
+  return function;
+}
+
+std::string Described(const std::string& symbol) {
+  const std::string source_name = SourceName(symbol);
+  return source_name.empty() ? symbol
+                             : absl::StrCat(symbol, " (", source_name, ")");
+}
+
+// How the kernel is reached that is called `name` in its source.
+std::string Hint(absl::string_view name, const std::string& symbol) {
+  const std::string source_name = SourceName(symbol);
+  if (source_name.empty()) return "";
+  if (source_name == name) {
+    return absl::StrCat("; declare ", name,
+                        " extern \"C\", or compile it with the name "
+                        "expression \"",
+                        name, "\"");
+  }
+  if (!absl::StartsWith(source_name, absl::StrCat(name, "<"))) return "";
+  return absl::StrCat("; ", name, " is a template: name an instance, ",
+                      source_name);
+}
+
+}  // namespace
+
+std::string SourceName(absl::string_view symbol) {
+  if (!absl::StartsWith(symbol, "_Z")) return "";
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr,
+                          &status),
+      &std::free);
+  return status == 0 ? std::string(WithoutParameters(name.get())) : "";
+}
+
+std::string DescribeKernels(absl::string_view name,
+                            const std::vector<std::string>& symbols) {
+  if (symbols.empty()) return "; the module has no kernel";
+  const size_t shown = std::min(symbols.size(), kMaxNamesInMessage);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < shown; ++i) names.push_back(Described(symbols[i]));
+  std::string text =
+      absl::StrCat("; the module has ", absl::StrJoin(names, ", "));
+  if (shown < symbols.size()) {
+    absl::StrAppend(&text, " and ", symbols.size() - shown, " more");
+  }
+  for (const std::string& symbol : symbols) {
+    const std::string hint = Hint(name, symbol);
+    if (!hint.empty()) return text + hint;
+  }
+  return text;
+}
+
+}  // namespace holdfast::cuda
