@@ -79,6 +79,11 @@ absl::StatusOr<ProgramOptions> ToOptions(const hf_compile_options& given) {
   HOLDFAST_ASSIGN_OR_RETURN(options.headers,
                             ByName(given.headers, given.header_count));
   HOLDFAST_ASSIGN_OR_RETURN(
+      options.include_path,
+      Words(given.include_path, given.include_path_count));
+  HOLDFAST_ASSIGN_OR_RETURN(options.pre_include,
+                            Words(given.pre_include, given.pre_include_count));
+  HOLDFAST_ASSIGN_OR_RETURN(
       options.extra_sources,
       ByName(given.extra_sources, given.extra_source_count));
   return options;

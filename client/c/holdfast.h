@@ -161,7 +161,7 @@ const char* hf_code_name(hf_code code);
 
 /* Accessors of an error; for a NULL error they say HF_OK, "", 0 and false. */
 hf_code hf_error_code(const hf_error* error);
-/* One or more sentences: the object, the value, the limit. */
+/* One or more sentences: the object, the value, the limit; without the log. */
 const char* hf_error_message(const hf_error* error);
 /* The call of the driver or compiler that failed, "cuMemCreate"; "" if Holdfast
  * refused by itself. */
@@ -670,11 +670,18 @@ typedef struct hf_compile_options {
   /* May be NULL. */
   hf_compile_progress_function progress;
   void* progress_user;
+  /* Folders of this machine, whose headers are read and sent as far as the
+   * source includes them. CUDA C++ only. */
+  const char* const* include_path;
+  size_t include_path_count;
+  /* Headers that are included before the source's first line. */
+  const char* const* pre_include;
+  size_t pre_include_count;
 } hf_compile_options;
 #define HF_COMPILE_OPTIONS_INIT                                               \
   {                                                                           \
     sizeof(hf_compile_options), HF_CUDA_CPP, HF_ANY_FORMAT, NULL, NULL, NULL, \
-        0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL                              \
+        0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, 0            \
   }
 
 /* Compiles in the daemon, or finds what was compiled before.

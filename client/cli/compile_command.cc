@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,36 +24,9 @@ struct CompileFlags : OutputFlags {
   std::string source;
   std::string language;
   std::vector<std::string> names;
-  std::vector<std::string> headers;
+  SourceFlags how;
   std::vector<std::string> extra_sources;
 };
-
-using Texts = std::map<std::string, std::string>;
-
-// "name=FILE" each; a file alone goes by its last part.
-absl::StatusOr<Texts> ReadTexts(const std::vector<std::string>& arguments) {
-  Texts texts;
-  for (const std::string& argument : arguments) {
-    const size_t equals = argument.find('=');
-    const std::string path =
-        equals == std::string::npos ? argument : argument.substr(equals + 1);
-    const std::string name =
-        equals == std::string::npos
-            ? std::filesystem::path(path).filename().string()
-            : argument.substr(0, equals);
-    HOLDFAST_ASSIGN_OR_RETURN(std::string text, ReadFile(path));
-    if (!texts.emplace(name, std::move(text)).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", name, "\" is given twice"));
-    }
-  }
-  return texts;
-}
-
-std::string SourceName(const std::string& path) {
-  return path == "-" ? "stdin"
-                     : std::filesystem::path(path).filename().string();
-}
 
 absl::StatusOr<Compilation> CompileShowingProgress(
     const Program& program, Daemon& daemon,
@@ -66,20 +37,32 @@ absl::StatusOr<Compilation> CompileShowingProgress(
       [&line](const v1::CompileProgress& progress) { line.Show(progress); });
 }
 
+// Source files beside each other include each other, but for PTX and NVVM IR.
+absl::StatusOr<ProgramOptions> ToProgramOptions(
+    const CompileFlags& flags,
+    const std::vector<std::string>& compiler_options) {
+  SourceFlags how = flags.how;
+  how.arch = flags.arch;
+  how.options = compiler_options;
+  HOLDFAST_ASSIGN_OR_RETURN(ProgramOptions options,
+                            ToProgramOptions(how, flags.source));
+  HOLDFAST_ASSIGN_OR_RETURN(options.language,
+                            ParseLanguage(flags.language, flags.source));
+  if (options.language > v1::SOURCE_LANGUAGE_CUDA_CPP) {
+    options.source_folder.clear();
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(options.extra_sources,
+                            ReadTexts(flags.extra_sources));
+  return options;
+}
+
 absl::Status Compile(const CommonOptions& options, const CompileFlags& flags,
                      const std::vector<std::string>& compiler_options) {
-  ProgramOptions program_options;
   HOLDFAST_ASSIGN_OR_RETURN(const v1::ObjectFormat target,
                             ParseTarget(flags.target, flags.output));
-  HOLDFAST_ASSIGN_OR_RETURN(program_options.language,
-                            ParseLanguage(flags.language, flags.source));
   HOLDFAST_RETURN_IF_ERROR(CheckCompilerOptions(compiler_options));
-  program_options.name = SourceName(flags.source);
-  program_options.arch = flags.arch;
-  program_options.options = compiler_options;
-  HOLDFAST_ASSIGN_OR_RETURN(program_options.headers, ReadTexts(flags.headers));
-  HOLDFAST_ASSIGN_OR_RETURN(program_options.extra_sources,
-                            ReadTexts(flags.extra_sources));
+  HOLDFAST_ASSIGN_OR_RETURN(ProgramOptions program_options,
+                            ToProgramOptions(flags, compiler_options));
   HOLDFAST_ASSIGN_OR_RETURN(std::string source, ReadFile(flags.source));
   HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
   const Program program(std::move(source), std::move(program_options));
@@ -87,14 +70,6 @@ absl::Status Compile(const CommonOptions& options, const CompileFlags& flags,
       const Compilation compilation,
       CompileShowingProgress(program, *daemon, flags.names, target));
   return WriteCompilation(*daemon, compilation, flags.output, options.json);
-}
-
-CLI::Option* AddList(CLI::App* command, const std::string& name,
-                     std::vector<std::string>* values,
-                     const std::string& description) {
-  return command->add_option(name, *values, description)
-      ->expected(1)
-      ->take_all();
 }
 
 void AddFlags(CLI::App* command, CompileFlags* flags) {
@@ -109,8 +84,7 @@ void AddFlags(CLI::App* command, CompileFlags* flags) {
   AddList(command, "--name", &flags->names,
           "An instantiation that is wanted, 'vector_add<float>'; may be given "
           "again");
-  AddList(command, "--header", &flags->headers,
-          "NAME=FILE: what #include \"NAME\" finds; may be given again");
+  AddSourceFlags(command, &flags->how);
   AddList(command, "--extra", &flags->extra_sources,
           "One more module of an NVVM program; may be given again");
 }

@@ -82,9 +82,10 @@ absl::Status LoadKernels(Session& session, const v1::GraphFile& file,
   for (const v1::FileKernel& kernel : file.kernels()) {
     HOLDFAST_ASSIGN_OR_RETURN(
         const Compilation compilation,
-        LoadSource(session.daemon(), (folder / kernel.source()).string(),
-                   kernel.name(), /*arch=*/"",
-                   {kernel.options().begin(), kernel.options().end()}));
+        LoadSource(
+            session.daemon(), (folder / kernel.source()).string(),
+            kernel.name(),
+            {.options = {kernel.options().begin(), kernel.options().end()}}));
     PrintNotes(compilation);
     HOLDFAST_ASSIGN_OR_RETURN(const Module module,
                               session.Load(compilation.object));

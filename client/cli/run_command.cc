@@ -30,7 +30,7 @@ struct RunFlags {
   std::string grid;
   std::string block;
   std::string cluster;
-  std::string arch;
+  SourceFlags how;
   uint32_t shared = 0;
   bool cooperative = false;
   uint32_t repeat = 1;
@@ -153,6 +153,8 @@ absl::Status Run(const CommonOptions& options, const RunFlags& flags,
   const absl::Time begin = absl::Now();
   HOLDFAST_ASSIGN_OR_RETURN(const LaunchConfig config, MakeConfig(flags));
   HOLDFAST_RETURN_IF_ERROR(CheckCompilerOptions(compiler_options));
+  SourceFlags how = flags.how;
+  how.options = compiler_options;
   HOLDFAST_ASSIGN_OR_RETURN(std::deque<RunArgument> arguments,
                             ReadArguments(flags.arguments));
 
@@ -164,8 +166,7 @@ absl::Status Run(const CommonOptions& options, const RunFlags& flags,
       session->devices().empty() ? 0 : session->devices().front();
   HOLDFAST_ASSIGN_OR_RETURN(
       const Compilation compilation,
-      LoadSource(session->daemon(), flags.source, flags.kernel, flags.arch,
-                 compiler_options));
+      LoadSource(session->daemon(), flags.source, flags.kernel, how));
   PrintNotes(compilation);
   HOLDFAST_ASSIGN_OR_RETURN(const Module module,
                             session->Load(compilation.object));
@@ -239,8 +240,9 @@ void AddFlags(CLI::App* command, RunFlags* flags) {
                   "--detached-session-limit), and `holdfast attach` fetches "
                   "the outputs");
   AddSessionFlags(command, &flags->session);
-  command->add_option("--arch", flags->arch,
+  command->add_option("--arch", flags->how.arch,
                       "sm_90, compute_90, ... (default: that of device 0)");
+  AddSourceFlags(command, &flags->how);
   command->add_option("ARG", flags->arguments, "See below");
   command->footer(kFooter);
 }

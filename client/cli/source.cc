@@ -31,20 +31,83 @@ absl::Status NameOrSource(Daemon& daemon, const Program& program,
   return status;
 }
 
-absl::StatusOr<Compilation> CompileFile(
-    Daemon& daemon, const std::string& path, const std::string& kernel,
-    const std::string& arch, const std::vector<std::string>& options) {
+absl::StatusOr<Compilation> CompileFile(Daemon& daemon, const std::string& path,
+                                        const std::string& kernel,
+                                        const SourceFlags& flags) {
   HOLDFAST_ASSIGN_OR_RETURN(std::string source, ReadFile(path));
-  const Program program(std::move(source),
-                        {.name = std::filesystem::path(path).filename(),
-                         .arch = arch,
-                         .options = options});
+  HOLDFAST_ASSIGN_OR_RETURN(ProgramOptions options,
+                            ToProgramOptions(flags, path));
+  const Program program(std::move(source), std::move(options));
   absl::StatusOr<Compilation> compilation = program.Compile(daemon, {kernel});
   if (compilation.ok()) return compilation;
   return NameOrSource(daemon, program, path, kernel, compilation.status());
 }
 
+// What would be of no use for a file that is not compiled.
+std::string FirstFlagOf(const SourceFlags& flags) {
+  if (!flags.options.empty()) return flags.options.front();
+  if (!flags.arch.empty()) return "--arch";
+  if (!flags.headers.empty()) return "--header";
+  if (!flags.include_path.empty()) return "-I";
+  return flags.pre_include.empty() ? "" : "--pre-include";
+}
+
 }  // namespace
+
+CLI::Option* AddList(CLI::App* command, const std::string& name,
+                     std::vector<std::string>* values,
+                     const std::string& description) {
+  return command->add_option(name, *values, description)
+      ->expected(1)
+      ->take_all();
+}
+
+void AddSourceFlags(CLI::App* command, SourceFlags* flags) {
+  AddList(command, "--header", &flags->headers,
+          "NAME=FILE: what #include \"NAME\" finds; may be given again");
+  AddList(command, "-I,--include-path", &flags->include_path,
+          "A folder of this machine with headers; what the source includes of "
+          "it is sent; may be given again");
+  AddList(command, "--pre-include", &flags->pre_include,
+          "A header before the source's first line; may be given again");
+}
+
+absl::StatusOr<std::map<std::string, std::string>> ReadTexts(
+    const std::vector<std::string>& arguments) {
+  std::map<std::string, std::string> texts;
+  for (const std::string& argument : arguments) {
+    const size_t equals = argument.find('=');
+    const std::string path =
+        equals == std::string::npos ? argument : argument.substr(equals + 1);
+    const std::string name =
+        equals == std::string::npos
+            ? std::filesystem::path(path).filename().string()
+            : argument.substr(0, equals);
+    HOLDFAST_ASSIGN_OR_RETURN(std::string text, ReadFile(path));
+    if (!texts.emplace(name, std::move(text)).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", name, "\" is given twice"));
+    }
+  }
+  return texts;
+}
+
+absl::StatusOr<ProgramOptions> ToProgramOptions(const SourceFlags& flags,
+                                                const std::string& path) {
+  ProgramOptions options;
+  const std::filesystem::path file = path;
+  options.name = path == "-" ? "stdin" : file.filename().string();
+  options.arch = flags.arch;
+  options.options = flags.options;
+  options.include_path = flags.include_path;
+  options.pre_include = flags.pre_include;
+  if (path != "-") {
+    options.source_folder =
+        file.has_parent_path() ? file.parent_path().string() : ".";
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(options.headers, ReadTexts(flags.headers));
+  return options;
+}
 
 absl::Status CheckCompilerOptions(const std::vector<std::string>& options) {
   for (const std::string& option : options) {
@@ -56,16 +119,15 @@ absl::Status CheckCompilerOptions(const std::vector<std::string>& options) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Compilation> LoadSource(
-    Daemon& daemon, const std::string& path, const std::string& kernel,
-    const std::string& arch, const std::vector<std::string>& options) {
+absl::StatusOr<Compilation> LoadSource(Daemon& daemon, const std::string& path,
+                                       const std::string& kernel,
+                                       const SourceFlags& flags) {
   if (absl::EndsWith(path, ".cu")) {
-    return CompileFile(daemon, path, kernel, arch, options);
+    return CompileFile(daemon, path, kernel, flags);
   }
-  if (!options.empty() || !arch.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, " is not compiled: ", options.empty() ? "--arch" : options[0],
-        " is of no use"));
+  if (const std::string flag = FirstFlagOf(flags); !flag.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " is not compiled: ", flag, " is of no use"));
   }
   Compilation compilation;
   HOLDFAST_ASSIGN_OR_RETURN(compilation.object, PutObjectFile(daemon, path));

@@ -31,11 +31,15 @@ struct Refused {
 };
 
 constexpr absl::string_view kNamesFile =
-    "names a file or directory of the server; send headers with the request";
+    "names a file or directory of the server; headers of the client's machine "
+    "go with the request: include_path, pre_include and headers of "
+    "ProgramOptions, -I, --pre-include and --header of the command line";
 constexpr absl::string_view kWritesFile = "writes a file on the server";
 constexpr absl::string_view kUseArch =
-    "is set by the field for the architecture";
-constexpr absl::string_view kUseTarget = "is set by the field for the target";
+    "is set by the field for the architecture: arch, --arch on the command "
+    "line";
+constexpr absl::string_view kUseTarget =
+    "is set by the field for the target: --target on the command line";
 
 // Known to a back end, and refused with a reason. Matched as a whole word or
 // before a '='.
@@ -268,7 +272,21 @@ absl::Status CannotHonour(const Option& option, Backend backend,
 // Compilers make LTO IR when that is the target, whatever the option says.
 bool IsImplied(const Option& option, Backend backend, ObjectFormat target) {
   return option.spec->name == "--dlink-time-opt" &&
-         (backend == Backend::kNvJitLink || target == ObjectFormat::kLtoir);
+         (backend == Backend::kNvJitLink || target == ObjectFormat::kLtoir ||
+          target == ObjectFormat::kPtx);
+}
+
+bool Has(absl::Span<const Option> options, absl::string_view name) {
+  return std::any_of(options.begin(), options.end(), [&](const Option& option) {
+    return option.spec->name == name;
+  });
+}
+
+// The option also says that the code is to be linked. NVRTC itself would give
+// LTO IR and an empty text for PTX.
+bool IsRelocatable(const Option& option, Backend backend, ObjectFormat target) {
+  return option.spec->name == "--dlink-time-opt" &&
+         backend == Backend::kNvrtc && target == ObjectFormat::kPtx;
 }
 
 absl::Status CheckHonoured(const Option& option, Backend backend,
@@ -283,7 +301,7 @@ absl::Status CheckHonoured(const Option& option, Backend backend,
     return absl::OkStatus();
   }
   if (option.spec->name == "--dlink-time-opt" &&
-      target != ObjectFormat::kLtoir) {
+      target != ObjectFormat::kLtoir && target != ObjectFormat::kPtx) {
     return CannotHonour(
         option, backend,
         absl::StrCat(" for the target ", ObjectFormatName(target)));
@@ -366,6 +384,10 @@ absl::StatusOr<std::vector<std::string>> RenderOptions(
   std::vector<std::string> flags;
   for (const Option& option : options) {
     HOLDFAST_RETURN_IF_ERROR(CheckHonoured(option, backend, target, lto));
+    if (IsRelocatable(option, backend, target) &&
+        !Has(options, "--relocatable-device-code")) {
+      flags.push_back("--relocatable-device-code=true");
+    }
     if (IsImplied(option, backend, target)) continue;
     for (std::string& word : Render(option, backend)) {
       flags.push_back(std::move(word));

@@ -265,6 +265,47 @@ TEST_F(CompileTest, StoredObjectsAreLinkedByTheirHash) {
   ExpectSays(Read("hashes.cubin"), ".text.caller");
 }
 
+TEST_F(CompileTest, HeadersOfTheClientsFoldersGoWithTheSource) {
+  ExpectOk(
+      Shell("mkdir -p tiles/more && "
+            "echo '#include \"size.h\"' >tiles/more/tile.h && "
+            "echo '#define SIZE 40' >tiles/more/size.h && "
+            "echo '#define BEFORE 200' >before.h"));
+  Write("tiled.cu", R"(
+#include "factor.h"
+#include <more/tile.h>
+extern "C" __global__ void tiled(int* x, unsigned n) {
+  if (threadIdx.x < n) x[threadIdx.x] = SIZE + FACTOR + BEFORE;
+}
+)");
+  const std::string flags = " -Itiles --pre-include before.h";
+  ExpectOk(Shell("holdfast compile tiled.cu -o tiled.ptx" + flags));
+  EXPECT_EQ(Run("tiled.ptx", "tiled", {1}), (std::vector<int>{243}));
+  ExpectOk(
+      Shell("holdfast run tiled.cu --kernel tiled --grid 1 --block 1 "
+            "inout:x.npy:y.npy u32:1 -I tiles --header before.h "
+            "--pre-include before.h"));
+  ExpectFailure(Shell("holdfast compile tiled.cu -o x.ptx"), "more/tile.h");
+  ExpectFailure(Shell("holdfast run tiled.ptx --kernel tiled --grid 1 --block 1"
+                      " -I tiles"),
+                "-I is of no use");
+  ExpectFailure(Shell("holdfast compile tiled.cu -arch=sm_80"), "--arch");
+}
+
+TEST_F(CompileTest, ACompilersLogIsShownOnce) {
+  Write("once.cu", "int f() { return nothing; }\n");
+  const Outcome outcome = Shell("holdfast compile once.cu -o once.ptx");
+  ExpectFailure(outcome, "\"nothing\" is undefined");
+  EXPECT_EQ(outcome.err.find("is undefined"), outcome.err.rfind("is undefined"))
+      << outcome.err;
+}
+
+TEST_F(CompileTest, NamesThatTheObjectDoesNotHaveAreExplained) {
+  const std::string run = "holdfast run scale.cu --grid 1 --block 1 --kernel ";
+  ExpectFailure(Shell(run + "scale"),
+                "\"scale\" is a template: name an instance, scale<float>");
+}
+
 TEST_F(CompileTest, FilesOfTheServerAreNotIncluded) {
   Write("steal.cu", "#include \"/etc/passwd\"\n");
   const Outcome outcome = Shell("holdfast compile steal.cu -o steal.ptx");

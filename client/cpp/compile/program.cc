@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "client/cpp/compile/header_search.h"
 #include "client/cpp/connection/daemon_stubs.h"
 #include "client/cpp/connection/request_text.h"
 #include "core/base/status_macros.h"
@@ -37,8 +38,8 @@ absl::StatusOr<v1::CompileResponse> CallWithProgress(
 absl::StatusOr<Compilation> Program::Compile(
     Daemon& daemon, std::vector<std::string> name_expressions,
     v1::ObjectFormat target, const CompileProgressCallback& on_progress) const {
-  const v1::CompileRequest request =
-      Request(std::move(name_expressions), target);
+  HOLDFAST_ASSIGN_OR_RETURN(const v1::CompileRequest request,
+                            Request(std::move(name_expressions), target));
   HOLDFAST_RETURN_IF_ERROR(CheckRequestText(request));
   HOLDFAST_ASSIGN_OR_RETURN(const v1::CompileResponse response,
                             on_progress
@@ -47,8 +48,8 @@ absl::StatusOr<Compilation> Program::Compile(
   return Compilation::FromResponse(response);
 }
 
-v1::CompileRequest Program::Request(std::vector<std::string> name_expressions,
-                                    v1::ObjectFormat target) const {
+absl::StatusOr<v1::CompileRequest> Program::Request(
+    std::vector<std::string> name_expressions, v1::ObjectFormat target) const {
   v1::CompileRequest request;
   request.set_source(source_);
   request.set_language(options_.language);
@@ -61,12 +62,33 @@ v1::CompileRequest Program::Request(std::vector<std::string> name_expressions,
                                           name_expressions.end());
   request.mutable_headers()->insert(options_.headers.begin(),
                                     options_.headers.end());
+  HOLDFAST_RETURN_IF_ERROR(AddHeaders(&request));
   for (const auto& [name, source] : options_.extra_sources) {
     v1::ExtraSource& extra = *request.add_extra_sources();
     extra.set_name(name);
     extra.set_source(source);
   }
   return request;
+}
+
+absl::Status Program::AddHeaders(v1::CompileRequest* request) const {
+  const HeaderSearch search = {options_.include_path, options_.pre_include,
+                               options_.source_folder, options_.name};
+  if (search.empty()) return absl::OkStatus();
+  if (options_.language > v1::SOURCE_LANGUAGE_CUDA_CPP) {
+    return absl::InvalidArgumentError(
+        "include_path and pre_include are for CUDA C++; PTX and NVVM IR "
+        "include "
+        "nothing");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(SourceWithHeaders whole,
+                            CollectHeaders(source_, options_.headers, search));
+  request->set_source(std::move(whole.source));
+  request->clear_headers();
+  for (auto& [name, text] : whole.headers) {
+    (*request->mutable_headers())[name] = std::move(text);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace holdfast

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cpp/compile/compilation.h"
 #include "client/cpp/compile/compile_progress.h"
@@ -25,6 +26,13 @@ struct ProgramOptions {
   std::vector<std::string> options;
   // Headers that the source may include: name in #include -> text.
   std::map<std::string, std::string> headers;
+  // Folders of this machine with headers, which are read and sent as far as the
+  // source includes them: see HeaderSearch. CUDA C++ only, as the next two.
+  std::vector<std::string> include_path;
+  // Headers that are included before the source's first line.
+  std::vector<std::string> pre_include;
+  // Where the source's own #include "..." is sought first; empty: nowhere.
+  std::string source_folder;
   v1::SourceLanguage language = v1::SOURCE_LANGUAGE_CUDA_CPP;
   // NVVM IR only: more modules of the program, name -> IR.
   std::map<std::string, std::string> extra_sources;
@@ -51,15 +59,17 @@ class Program {
   // INVALID_ARGUMENT: the source does not compile; GetErrorDetail(status)->log
   // is the whole log. Blocks, for seconds if the source is large. `on_progress`
   // is called meanwhile, by this thread. INVALID_ARGUMENT also for a text that
-  // is not UTF-8.
+  // is not UTF-8. Else as CollectHeaders says.
   absl::StatusOr<Compilation> Compile(
       Daemon& daemon, std::vector<std::string> name_expressions = {},
       v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED,
       const CompileProgressCallback& on_progress = nullptr) const;
 
  private:
-  v1::CompileRequest Request(std::vector<std::string> name_expressions,
-                             v1::ObjectFormat target) const;
+  absl::StatusOr<v1::CompileRequest> Request(
+      std::vector<std::string> name_expressions, v1::ObjectFormat target) const;
+  // What include_path and its like lead to.
+  absl::Status AddHeaders(v1::CompileRequest* request) const;
 
   std::string source_;
   ProgramOptions options_;

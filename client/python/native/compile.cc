@@ -147,6 +147,8 @@ struct Source {
   std::vector<std::string> expressions;
   NamedStrings headers;
   NamedStrings extra;
+  std::vector<std::string> include_path;
+  std::vector<std::string> pre_include;
   std::shared_ptr<Progress> progress = std::make_shared<Progress>();
 
   hf_error* Compile(hf_daemon* daemon, hf_compilation** made) const {
@@ -154,6 +156,8 @@ struct Source {
     const auto names = Pointers(expressions);
     const auto includes = Pointers(headers);
     const auto modules = Pointers(extra);
+    const auto folders = Pointers(include_path);
+    const auto before = Pointers(pre_include);
     hf_compile_options all = HF_COMPILE_OPTIONS_INIT;
     all.language = static_cast<hf_language>(language);
     all.target = static_cast<hf_format>(target);
@@ -169,13 +173,18 @@ struct Source {
     all.extra_source_count = modules.size();
     all.progress = Progress::Tell;
     all.progress_user = progress.get();
+    all.include_path = folders.data();
+    all.include_path_count = folders.size();
+    all.pre_include = before.data();
+    all.pre_include_count = before.size();
     return hf_compile(daemon, text.data(), text.size(), &all, made);
   }
 };
 
 // compile(daemon, source, language, target, name, arch, options, expressions,
-// headers, extra sources, progress) -> (Compilation, dict). progress: None, or
-// a function of queue position and length that is called while this waits.
+// headers, extra sources, include path, pre-includes, progress) ->
+// (Compilation, dict). progress: None, or a function of queue position and
+// length that is called while this waits.
 PyObject* Compile(PyObject*, PyObject* arguments) {
   PyObject* with = nullptr;
   const char* text = nullptr;
@@ -186,16 +195,21 @@ PyObject* Compile(PyObject*, PyObject* arguments) {
   PyObject* expressions = nullptr;
   PyObject* headers = nullptr;
   PyObject* extra = nullptr;
+  PyObject* include_path = nullptr;
+  PyObject* pre_include = nullptr;
   PyObject* progress = nullptr;
   Source source;
-  if (!PyArg_ParseTuple(arguments, "Oy#iissOOOOO", &with, &text, &size,
+  if (!PyArg_ParseTuple(arguments, "Oy#iissOOOOOOO", &with, &text, &size,
                         &source.language, &source.target, &name, &arch,
-                        &options, &expressions, &headers, &extra, &progress) ||
+                        &options, &expressions, &headers, &extra, &include_path,
+                        &pre_include, &progress) ||
       !CheckType(with, daemon_type, "a Daemon") ||
       !ToStrings(options, &source.options) ||
       !ToStrings(expressions, &source.expressions) ||
       !ToNamedStrings(headers, &source.headers) ||
-      !ToNamedStrings(extra, &source.extra)) {
+      !ToNamedStrings(extra, &source.extra) ||
+      !ToStrings(include_path, &source.include_path) ||
+      !ToStrings(pre_include, &source.pre_include)) {
     return nullptr;
   }
   source.text.assign(text, static_cast<size_t>(size));

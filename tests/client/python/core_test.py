@@ -21,6 +21,7 @@ from holdfast.core import (
     LaunchConfig,
     LegacyPinnedMemoryResource,
     Linker,
+    LinkerOptions,
     NVRTCError,
     ObjectCode,
     PinnedMemoryResource,
@@ -360,6 +361,15 @@ def test_compile_errors_have_the_log(device):
         Program(bad, "c++").compile("cubin")
     assert 'identifier "not_a_real_symbol" is undefined' in str(caught.value)
     assert "not_a_real_symbol" in caught.value.log
+    assert str(caught.value).count("is undefined") == 1
+
+
+def test_a_module_that_does_not_load_is_no_source(device):
+    broken = b".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { nonsense; }"
+    with pytest.raises(CUDAError) as caught:
+        ObjectCode.from_ptx(broken).get_kernel("k")
+    assert not isinstance(caught.value, NVRTCError)
+
 
 
 def test_program_options(device, stream):
@@ -381,12 +391,82 @@ def test_program_options(device, stream):
     ]
     with pytest.raises(TypeError, match="no_such"):
         ProgramOptions(no_such=1)
-    with pytest.raises(NotImplementedError, match="headers"):
-        Program(code, "c++", ProgramOptions(include_path="/usr/include"))
     with pytest.raises(RuntimeError, match="fortran"):
         Program("", "fortran")
     with pytest.raises(ValueError, match="object"):
         Program("", "c++").compile("object")
+
+
+def test_options_are_spelled_as_the_backend_wants_them():
+    options = ProgramOptions(arch="sm_80", ftz=True, fma=False, link_time_optimization=True)
+    assert options.as_bytes("NVVM") == [b"-arch=compute_80", b"-ftz=1", b"-fma=0", b"-gen-lto"]
+    assert options.as_bytes("nvjitlink") == [b"-arch=sm_80", b"-lto", b"-ftz=1", b"-fma=0"]
+    assert b"-gen-lto" in ProgramOptions().as_bytes("nvvm", "ltoir")
+    with pytest.raises(ValueError, match="nonsense"):
+        options.as_bytes("nonsense")
+    with pytest.raises(CUDAError, match="restrict"):
+        ProgramOptions(restrict=True).as_bytes("nvvm")
+    linking = LinkerOptions(arch="sm_80", ptx=True, optimization_level=3)
+    assert linking.as_bytes() == [b"-arch=sm_80", b"-ptx", b"-O3"]
+    with pytest.raises(ValueError, match="nonsense"):
+        linking.as_bytes("nonsense")
+
+
+def test_headers_of_this_machine_are_sent(device, stream, tmp_path):
+    for folder in "tiles", "more":
+        (tmp_path / folder).mkdir()
+    (tmp_path / "tiles" / "tile.h").write_text('#pragma once\n#include "size.h"\n')
+    (tmp_path / "tiles" / "size.h").write_text("#define SIZE 40\n")
+    (tmp_path / "more" / "size.h").write_text("#define MORE_SIZE 2\n")
+    (tmp_path / "first.h").write_text("#define FIRST 100\n")
+    code = """#include <tiles/tile.h>
+#include "more/size.h"
+#include <cuda_fp16.h>
+extern "C" __global__ void k(int* x) { *x = SIZE + MORE_SIZE + FIRST; }"""
+    out = device.allocate(4, stream=stream)
+    for path in tmp_path, [str(tmp_path), "/no/such/folder"]:
+        options = dict(include_path=path, pre_include=str(tmp_path / "first.h"))
+        launch(stream, LaunchConfig(grid=1, block=1), kernel_of(code, "k", **options), out)
+        assert out.copy_to(np.empty(1, np.int32), stream=stream)[0] == 142
+    # The lines of the source keep their numbers.
+    with pytest.raises(NVRTCError, match=r"default_program\(2\)"):
+        Program("int a;\n!", "c++", options).compile("ptx")
+
+
+def test_options_without_effect_are_taken(device, tmp_path):
+    options = ProgramOptions(
+        pch=True,
+        pch_dir=str(tmp_path),
+        no_source_include=True,
+        use_bundled_headers=True,
+        time=True,
+        fdevice_time_trace=str(tmp_path / "trace"),
+    )
+    program = Program(SCALE, "c++", options)
+    assert program.pch_status is None
+    assert b"scale" in program.compile("ptx").code
+    assert program.pch_status == "not_attempted"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_hints_of_ptx_and_of_links_are_taken(device, stream):
+    ptx = Program(SCALE, "c++", dict(relocatable_device_code=True)).compile("ptx")
+    assert b"\0" not in ptx.code
+    hints = dict(max_register_count=32, lineinfo=True, fma=True, ftz=False, split_compile=2)
+    program = Program(ptx.code.decode(), "ptx", ProgramOptions(**hints))
+    linking = LinkerOptions(optimization_level=3, verbose=True, time=True, no_cache=True, **hints)
+    for target in "cubin", "ptx":
+        for code in program.compile(target), Linker(ptx, options=linking).link(target):
+            assert code.get_kernel("scale").num_arguments == 3
+
+
+def test_link_time_optimization_is_for_linked_ptx_too(device):
+    options = ProgramOptions(link_time_optimization=True)
+    for target in "ptx", "ltoir":
+        assert len(Program(SCALE, "c++", options).compile(target).code) > 0
+    code = Program(SCALE, "c++", options).compile("ltoir")
+    linked = Linker(code, options=LinkerOptions(link_time_optimization=True, ptx=True)).link("ptx")
+    assert linked.code_type == "ptx" and b".entry scale" in linked.code
 
 
 def test_object_code_is_what_it_says(device, stream):

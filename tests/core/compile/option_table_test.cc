@@ -197,10 +197,16 @@ TEST(OptionTableTest, LinkerNeedsLtoForWhatItWouldIgnore) {
 }
 
 TEST(OptionTableTest, LinkTimeOptimizationFollowsTheTarget) {
-  EXPECT_THAT(Render("-dlto", Backend::kNvrtc, ObjectFormat::kPtx),
-              StatusIs(kInvalid, "for the target PTX"));
-  EXPECT_THAT(Render("-dlto", Backend::kNvvm, ObjectFormat::kPtx),
-              StatusIs(kInvalid, "for the target PTX"));
+  EXPECT_THAT(Render("-dlto", Backend::kNvrtc, ObjectFormat::kCubin),
+              StatusIs(kInvalid, "for the target cubin"));
+  // PTX is not LTO IR, but code to be linked: functions stay.
+  const auto kept =
+      Compile(Language::kCudaCpp, "__device__ int f() { return 4; }",
+              ObjectFormat::kPtx, {"-dlto"});
+  ASSERT_OK(kept);
+  EXPECT_TRUE(absl::StrContains(kept->bytes, "_Z1fv")) << kept->bytes;
+  const std::string ir = NvvmKernel("f", "fadd float %v, 1.0", "");
+  EXPECT_OK(Compile(Language::kNvvmIr, ir, ObjectFormat::kPtx, {"-dlto"}));
   EXPECT_OK(
       Compile(Language::kCudaCpp, kSource, ObjectFormat::kLtoir, {"-dlto"}));
   const std::string ptx = Cpp(kSource, ObjectFormat::kPtx);

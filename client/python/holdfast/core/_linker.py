@@ -45,13 +45,31 @@ _RENDERERS = {
 }
 
 
+# Of these nvJitLink takes note only where LTO IR is linked.
+_LTO_WORDS = (
+    "-lto",
+    "-ftz=",
+    "-prec-div=",
+    "-prec-sqrt=",
+    "-fma=",
+    "-optimize-unused-variables",
+    "-split-compile-extended=",
+)
+
+
 class LinkerOptions(Options):
     """Options of a link, by cuda.core's names; ``arch`` is by default the current device's."""
 
     _fields = {"name": "<default program>", "arch": None, **dict.fromkeys(_RENDERERS)}
 
-    def _words(self):
-        words = []
+    def _words(self, lto):
+        """The options as the daemon takes them: architecture and target are no options there.
+        `lto`: there is LTO IR to link."""
+        elsewhere = ("-arch=", "-ptx") + (() if lto else _LTO_WORDS)
+        return tuple(word for word in self._all_words() if not word.startswith(elsewhere))
+
+    def _all_words(self):
+        words = [f"-arch={self.arch}"] if self.arch else []
         for field, render in _RENDERERS.items():
             value = getattr(self, field)
             if value is not None:
@@ -59,8 +77,18 @@ class LinkerOptions(Options):
         return tuple(words)
 
     def as_bytes(self, backend="nvjitlink"):
-        arch = (f"-arch={self.arch}",) if self.arch else ()
-        return [word.encode() for word in arch + self._words()]
+        """The options as nvJitLink's words.
+
+        Raises:
+            RuntimeError: the driver's linker has no words.
+            ValueError: no such backend.
+        """
+        backend = str(backend).lower()
+        if backend == "driver":
+            raise RuntimeError("as_bytes() only supports the 'nvjitlink' backend")
+        if backend != "nvjitlink":
+            raise ValueError(f"Unknown backend {backend!r} (nvjitlink)")
+        return [word.encode() for word in self._all_words()]
 
 
 class Linker:
@@ -109,6 +137,8 @@ class Linker:
         )
 
     def _link(self, device, target_type):
+        """(the object, what the daemon tells). PTX that is joined as text has nothing to optimize,
+        and no code generator to time: a cubin is made of it with the options."""
         inputs = []
         for code in self._inputs:
             if device.is_software:
@@ -116,13 +146,16 @@ class Linker:
             else:
                 kind, data = FORMATS[code.code_type], code.code
             inputs.append((code.name, data, kind))
+        kinds = {kind for _, _, kind in inputs}
+        as_text = target_type == "ptx" and kinds == {FORMATS["ptx"]}
+        words = () if as_text else self._options._words(lto=FORMATS["ltoir"] in kinds)
         try:
             stored, result = _native.link(
                 device._session._daemon,
                 inputs,
                 FORMATS[target_type],
                 self._options.arch or f"sm_{device.arch}",
-                self._options._words(),
+                words,
             )
         except CUDAError as error:
             self._error_log = error.log or str(error)

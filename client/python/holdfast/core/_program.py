@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+import os
+
 from holdfast import _native
+from holdfast._errors import CUDAError
 from holdfast._progress import compile_line
 from holdfast.core._module import FORMATS, ObjectCode, working_device
 from holdfast.core._options import Options, as_options, not_served
@@ -83,35 +86,78 @@ _RENDERERS = {
     "fdevice_syntax_only": _flag("--fdevice-syntax-only"),
     "minimal": _flag("--minimal"),
     "no_cache": _flag("--no-cache"),
+    "no_source_include": _flag("--no-source-include"),
     "frandom_seed": _value("--frandom-seed"),
     "numba_debug": _flag("--numba-debug"),
     "use_libdevice": lambda on: (),
 }
 
-# Files of the machine that compiles, and what they would be for.
-_NOT_SERVED = {
-    "include_path": "give the headers' texts: ProgramOptions(headers={name: text})",
-    "pre_include": "give the headers' texts: ProgramOptions(headers={name: text})",
-    "no_source_include": "no folder is searched",
-    "time": "it writes a file of the daemon's machine",
-    "fdevice_time_trace": "it writes a file of the daemon's machine",
-    "pch": "the daemon keeps what it has compiled",
-    "create_pch": "the daemon keeps what it has compiled",
-    "use_pch": "the daemon keeps what it has compiled",
-    "pch_dir": "the daemon keeps what it has compiled",
-    "pch_verbose": "the daemon keeps what it has compiled",
-    "pch_messages": "the daemon keeps what it has compiled",
-    "instantiate_templates_in_pch": "the daemon keeps what it has compiled",
-    "use_bundled_headers": "the daemon finds CUDA's headers by itself",
+# What the compiler would keep or write in files of its machine, and what it finds without being
+# told: taken, without effect. The daemon keeps what it has compiled.
+_NO_EFFECT = (
+    "pch",
+    "create_pch",
+    "use_pch",
+    "pch_dir",
+    "pch_verbose",
+    "pch_messages",
+    "instantiate_templates_in_pch",
+    "use_bundled_headers",
+    "time",
+    "fdevice_time_trace",
+)
+
+# Folders and files of this machine: the source's headers are read here and sent.
+_FILES = ("include_path", "pre_include")
+
+
+def _paths(value):
+    """None, a path, or a list or tuple of paths, as a tuple of str."""
+    if value is None:
+        return ()
+    values = value if isinstance(value, (list, tuple)) else (value,)
+    return tuple(os.fsdecode(v) for v in values)
+
+
+# libNVVM's words for the fields that it honours.
+_NVVM_RENDERERS = {
+    "debug": _flag("-g"),
+    "lineinfo": _flag("-generate-line-info"),
+    "device_code_optimize": lambda on: (f"-opt={3 if on else 0}",),
+    "ftz": lambda on: (f"-ftz={int(bool(on))}",),
+    "prec_sqrt": lambda on: (f"-prec-sqrt={int(bool(on))}",),
+    "prec_div": lambda on: (f"-prec-div={int(bool(on))}",),
+    "fma": lambda on: (f"-fma={int(bool(on))}",),
+    "link_time_optimization": _flag("-gen-lto"),
+    "numba_debug": _flag("--numba-debug"),
+    "use_libdevice": lambda on: (),
 }
+
+# What nvJitLink heeds when it compiles PTX; LinkerOptions has fields of the same names.
+_LINKER_FIELDS = (
+    "max_register_count",
+    "link_time_optimization",
+    "debug",
+    "lineinfo",
+    "ftz",
+    "prec_div",
+    "prec_sqrt",
+    "fma",
+    "ptxas_options",
+    "split_compile",
+    "no_cache",
+    "numba_debug",
+)
 
 
 class ProgramOptions(Options):
     """Options of a compilation, by cuda.core's names; None: the compiler's default.
 
     ``arch`` ("sm_90") is by default that of the current device. ``headers``, which cuda.core does
-    not have, are the texts that the source may include: ``{"tile.h": "..."}``. Options that name
-    files of the machine that compiles are refused: FILES below.
+    not have, are the texts that the source may include: ``{"tile.h": "..."}``. The folders of
+    ``include_path`` and the files of ``pre_include`` are this machine's: what the source includes
+    of them is sent with it. ``pch`` and its like, ``time`` and ``fdevice_time_trace`` are taken
+    without effect, since the compiler writes no file.
     """
 
     _fields = {
@@ -120,25 +166,62 @@ class ProgramOptions(Options):
         **dict.fromkeys(_RENDERERS),
         "extra_sources": None,
         "headers": None,
-        **dict.fromkeys(_NOT_SERVED),
+        **dict.fromkeys(_FILES + _NO_EFFECT),
     }
 
     def _words(self):
         """The options as the daemon takes them."""
-        for field, instead in _NOT_SERVED.items():
-            if getattr(self, field):
-                raise not_served(f"ProgramOptions.{field}", instead)
+        return self._render(_RENDERERS)
+
+    def _render(self, renderers):
         words = []
-        for field, render in _RENDERERS.items():
+        for field, render in renderers.items():
             value = getattr(self, field)
             if value is not None:
                 words.extend(render(value))
         return tuple(words)
 
+    def _nvvm_words(self, target_type):
+        for field in _RENDERERS:
+            if getattr(self, field) and field not in _NVVM_RENDERERS:
+                raise CUDAError(f"ProgramOptions.{field} is not supported by the NVVM backend")
+        words = self._render(_NVVM_RENDERERS)
+        if target_type == "ltoir" and "-gen-lto" not in words:
+            words += ("-gen-lto",)
+        return words
+
     def as_bytes(self, backend="nvrtc", target_type=None):
-        """The options as the compiler's words."""
-        arch = (f"--gpu-architecture={self.arch}",) if self.arch else ()
-        return [word.encode() for word in arch + self._words()]
+        """The options as the words of a compiler.
+
+        Args:
+            backend: "nvrtc", "nvvm" or "nvjitlink" (also "linker").
+            target_type: "ltoir" adds what NVVM needs for it.
+
+        Raises:
+            CUDAError: NVVM has no such option.
+        """
+        backend = str(backend).lower()
+        arch = self.arch or ""
+        if backend == "nvrtc":
+            words = (f"--gpu-architecture={arch}",) if arch else ()
+            words += self._words()
+            for field, word in (("include_path", "include-path"), ("pre_include", "pre-include")):
+                words += tuple(f"--{word}={path}" for path in _paths(getattr(self, field)))
+        elif backend == "nvvm":
+            words = (f"-arch={arch.replace('sm_', 'compute_')}",) if arch else ()
+            words += self._nvvm_words(target_type)
+        elif backend in ("nvjitlink", "linker"):
+            words = self._linker_options()._all_words()
+        else:
+            raise ValueError(f"Unknown backend {backend!r} (nvrtc, nvvm, nvjitlink)")
+        return [word.encode() for word in words]
+
+    def _linker_options(self):
+        """The same for PTX, which nvJitLink compiles."""
+        from holdfast.core._linker import LinkerOptions
+
+        fields = {field: getattr(self, field) for field in _LINKER_FIELDS}
+        return LinkerOptions(name=self.name, arch=self.arch, **fields)
 
 
 def _named(entries):
@@ -170,8 +253,9 @@ class Program:
         self._options = as_options(ProgramOptions, options)
         if self._options.extra_sources is not None and self._code_type != "nvvm":
             raise ValueError("extra_sources is not supported by the NVRTC backend")
+        _paths(self._options.include_path)
         self._options._words()
-        self._closed = False
+        self._compiled = False
 
     @property
     def backend(self):
@@ -181,7 +265,12 @@ class Program:
         backends = {"c++": "NVRTC", "ptx": "nvJitLink", "nvvm": "NVVM"}
         return CompilerBackendType(backends[self._code_type])
 
-    pch_status = property(lambda self: None)
+    @property
+    def pch_status(self):
+        """None; after a compilation that was to use precompiled headers, "not_attempted"."""
+        options = self._options
+        asked = options.pch or options.create_pch or options.use_pch
+        return "not_attempted" if asked and self._compiled else None
 
     @property
     def handle(self):
@@ -216,6 +305,7 @@ class Program:
         # The software device runs PTX; the cubin is made if its bytes are asked for.
         keeps_ptx = target_type == "cubin" and device.is_software
         stored, result = self._compile(device, "ptx" if keeps_ptx else target_type, names, logs)
+        self._compiled = True
         code = _native.fetch(daemon, stored)
         return ObjectCode._make(
             target_type,
@@ -248,8 +338,15 @@ class Program:
             warnings.warn(result["warnings"], stacklevel=3)
         return stored, result
 
+    def _words(self, target_type):
+        if self._code_type != "ptx":
+            return self._options._words()
+        # PTX that stays as it is has nothing to optimize; the cubin is made with the options.
+        return () if target_type == "ptx" else self._options._linker_options()._words(lto=False)
+
     def _ask_daemon(self, device, target_type, names, line):
         options = self._options
+        is_cpp = self._code_type == "c++"
         return _native.compile(
             device._session._daemon,
             self._source,
@@ -257,10 +354,12 @@ class Program:
             FORMATS[target_type],
             options.name,
             options.arch or f"sm_{device.arch}",
-            options._words(),
+            self._words(target_type),
             names,
             _named((options.headers or {}).items()),
             _named(options.extra_sources or ()),
+            _paths(options.include_path) if is_cpp else (),
+            _paths(options.pre_include) if is_cpp else (),
             line,
         )
 
