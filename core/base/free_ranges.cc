@@ -35,6 +35,20 @@ std::optional<uint64_t> FreeRanges::Take(uint64_t size, uint64_t alignment) {
   return std::nullopt;
 }
 
+std::optional<uint64_t> FreeRanges::TakeHighest(uint64_t size,
+                                                uint64_t alignment) {
+  if (size == 0) return std::nullopt;
+  for (auto it = free_.rbegin(); it != free_.rend(); ++it) {
+    const auto [start, length] = *it;
+    if (length < size) continue;
+    const uint64_t place = (start + length - size) & ~(alignment - 1);
+    if (place < start) continue;
+    Cut(std::prev(it.base()), place, size);
+    return place;
+  }
+  return std::nullopt;
+}
+
 bool FreeRanges::TakeAt(uint64_t start, uint64_t size) {
   auto it = free_.upper_bound(start);
   if (size == 0 || it == free_.begin()) return false;

@@ -32,6 +32,9 @@ class FreeRanges {
   // alignment is a power of two.
   std::optional<uint64_t> Take(uint64_t size, uint64_t alignment = 1);
 
+  // The same with the highest.
+  std::optional<uint64_t> TakeHighest(uint64_t size, uint64_t alignment = 1);
+
   // Takes exactly [start, start + size). Returns false, and takes nothing, if
   // not all of it is free, or if `size` is 0.
   bool TakeAt(uint64_t start, uint64_t size);

@@ -86,6 +86,9 @@ absl::StatusOr<std::unique_ptr<const Driver>> Open(const std::string& path,
   driver->software = software;
   driver->set_code_store = reinterpret_cast<decltype(Driver::set_code_store)>(
       FindExtra(get, "holdfastSoftwareSetCodeStore"));
+  const auto has_arena_range = reinterpret_cast<bool (*)()>(
+      FindExtra(get, "holdfastSoftwareHasArenaRange"));
+  driver->has_arena_range = has_arena_range != nullptr && has_arena_range();
   driver->path = PathOf(entry, path);
   const DriverApi& api = driver->api;
   HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuInit(0));

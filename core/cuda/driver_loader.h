@@ -55,6 +55,9 @@ struct Driver {
   // Null unless it is the software driver: has the machine code that
   // it generates kept by this program.
   void (*set_code_store)(const CodeStore* store) = nullptr;
+  // It is the software driver, and has reserved the addresses of arenas
+  // (core/base/arena_range.h) for this program to map over.
+  bool has_arena_range = false;
 };
 
 // UNAVAILABLE: no driver, or none with a device; the message lists what was

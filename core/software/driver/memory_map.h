@@ -28,8 +28,8 @@ enum class MemoryKind {
   kGraph,       // cuGraphAddMemAllocNode
   kGlobal,      // a module's variable
   kHost,        // cuMemHostAlloc
-  kRegistered,  // cuMemHostRegister; outside the device window
-  kAlias,       // the same bytes in it, where kernels reach them
+  kRegistered,  // cuMemHostRegister
+  kAlias,       // the same bytes in the window, where kernels reach them
 };
 
 // True for memory that the host owns.
@@ -62,8 +62,8 @@ struct Region {
   uint64_t context_id = 0;  // whose end is the region's end; 0: none
   uint64_t buffer_id = 0;   // given by Insert, never used twice
   unsigned flags = 0;       // cuMemHostAlloc, cuMemHostRegister
-  // kRegistered: the address of its alias; kAlias: of what is registered. 0:
-  // there is no other.
+  // kRegistered: the address of its alias, or its own if it lies in the window;
+  // kAlias: of what is registered. 0: there is no other.
   uintptr_t other = 0;
   // Whose memory it is; for the host's, the device of its context.
   CUdevice device = 0;

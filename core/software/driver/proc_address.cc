@@ -40,6 +40,12 @@ extern "C" void holdfastSoftwareSetCodeStore(const holdfast::CodeStore* store) {
   holdfast::software::jit::SetCodeStore(*store);
 }
 
+// Beyond CUDA: may the program map memory in the arenas' range, so that
+// cuMemHostRegister makes it known to kernels at the address that it has there?
+extern "C" bool holdfastSoftwareHasArenaRange() {
+  return holdfast::software::HasArenaRange();
+}
+
 namespace holdfast::software {
 namespace {
 
@@ -146,6 +152,9 @@ std::vector<Entry> MakeEntries() {
       {"holdfastSoftwareSetCodeStore", 0,
        reinterpret_cast<void*>(&holdfastSoftwareSetCodeStore),
        reinterpret_cast<void*>(&holdfastSoftwareSetCodeStore)},
+      {"holdfastSoftwareHasArenaRange", 0,
+       reinterpret_cast<void*>(&holdfastSoftwareHasArenaRange),
+       reinterpret_cast<void*>(&holdfastSoftwareHasArenaRange)},
   };
   for (const NotServed& missing : FunctionsNotServed()) {
     entries.push_back(

@@ -15,13 +15,25 @@ AddressSpace::AddressSpace(uintptr_t base, size_t size)
 std::unique_ptr<AddressRange> AddressSpace::Reserve(size_t size,
                                                     size_t alignment,
                                                     uintptr_t hint) {
+  return Reserve(size, alignment, hint, &FreeRanges::Take);
+}
+
+std::unique_ptr<AddressRange> AddressSpace::ReserveHigh(size_t size,
+                                                        size_t alignment,
+                                                        uintptr_t hint) {
+  return Reserve(size, alignment, hint, &FreeRanges::TakeHighest);
+}
+
+std::unique_ptr<AddressRange> AddressSpace::Reserve(
+    size_t size, size_t alignment, uintptr_t hint,
+    std::optional<uint64_t> (FreeRanges::*otherwise)(uint64_t, uint64_t)) {
   MutexLock lock(&mutex_);
   const bool aligned = hint != 0 && (hint & (alignment - 1)) == 0;
   std::optional<uint64_t> address;
   if (aligned && free_.TakeAt(hint, size)) {
     address = hint;
   } else {
-    address = free_.Take(size, alignment);
+    address = (free_.*otherwise)(size, alignment);
   }
   if (!address) return nullptr;
   return std::unique_ptr<AddressRange>(new AddressRange(*this, *address, size));

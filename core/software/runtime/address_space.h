@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hands out addresses inside one half of the window; driver/backing.h and
+// Hands out addresses inside one part of the window; driver/backing.h and
 // window.h map memory there.
 //
 // The base addresses are multiples of pages; sizes that are handed out are
@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "core/base/free_ranges.h"
@@ -23,23 +24,34 @@ constexpr size_t kHugePageSize = size_t{2} << 20;
 
 class AddressRange;
 
-// Hands out ranges of a window, lowest free address first. Thread-safe. Knows
+// Hands out ranges of a part of the window. Thread-safe. Knows
 // addresses only, not the memory there.
 class AddressSpace {
  public:
   AddressSpace(uintptr_t base, size_t size);
 
   // `size` and `alignment` in bytes, multiples of the page size; alignment a
-  // power of two. `hint` is taken if it is not 0, aligned and free. Null when
-  // the window has no such range. The range must not outlive the space.
+  // power of two. `hint` is taken if it is not 0, aligned and free, else the
+  // lowest free addresses. Null when the space has no such range. The range
+  // must not outlive the space.
   std::unique_ptr<AddressRange> Reserve(size_t size, size_t alignment,
                                         uintptr_t hint);
+
+  // The same, but without the hint the highest free addresses: for what has to
+  // find its place free in another process, whatever else there was first.
+  std::unique_ptr<AddressRange> ReserveHigh(size_t size, size_t alignment,
+                                            uintptr_t hint);
 
   // Whether it lies in the space, handed out or not.
   bool Contains(uintptr_t address) const { return address - base_ < size_; }
 
  private:
   friend class AddressRange;
+
+  // Takes the hint, or what `otherwise` finds.
+  std::unique_ptr<AddressRange> Reserve(
+      size_t size, size_t alignment, uintptr_t hint,
+      std::optional<uint64_t> (FreeRanges::*otherwise)(uint64_t, uint64_t));
 
   // Called by the range's destructor.
   void Release(uintptr_t address, size_t size);

@@ -5,20 +5,26 @@
 
 #include <utility>
 
+#include "core/base/arena_range.h"
+
 namespace holdfast::software {
 namespace {
 
 // The same place in every process, if it is free, so that a successor can map
-// what an executor left behind at the addresses that it had. The second one is
-// for ThreadSanitizer, which leaves less room.
+// what an executor left behind at the addresses that it had. Linux puts nothing
+// at the first two, see arena_range.h; the second leaves arenas out, for a
+// program that has some already. The third is for ThreadSanitizer, which leaves
+// less room.
 struct Place {
   uintptr_t base;
   size_t size;
 };
 constexpr Place kPreferred[] = {
-    {0x7c00'0000'0000, size_t{1} << 41},
+    {kArenaRangeBase, 2 * kArenaRangeBytes},
+    {kArenaRangeBase + kArenaRangeBytes, kArenaRangeBytes},
     {0x7ec0'0000'0000, size_t{1} << 38},
 };
+static_assert(kArenaRangeBase % (2 * kArenaRangeBytes) == 0);
 
 // A process whose addresses are limited (ulimit -v) gets what there is.
 constexpr size_t kLargestBytes = size_t{1} << 41;
@@ -63,10 +69,20 @@ KernelWindow Reserve() {
   return {};
 }
 
+// All of the window but the arenas' range: one half is the device's, one the
+// runtime's.
+uintptr_t OwnBase() {
+  const KernelWindow& window = GetKernelWindow();
+  return window.base + (HasArenaRange() ? kArenaRangeBytes : 0);
+}
+size_t OwnBytes() {
+  const KernelWindow& window = GetKernelWindow();
+  return window.size - (OwnBase() - window.base);
+}
+
 AddressSpace& RuntimeSpace() {
   static AddressSpace& space =
-      *new AddressSpace(GetKernelWindow().base + GetKernelWindow().size / 2,
-                        GetKernelWindow().size / 2);
+      *new AddressSpace(OwnBase() + OwnBytes() / 2, OwnBytes() / 2);
   return space;
 }
 
@@ -81,9 +97,12 @@ const KernelWindow& GetKernelWindow() {
   return window;
 }
 
+bool HasArenaRange() {
+  return GetKernelWindow().Contains(kArenaRangeBase, kArenaRangeBytes);
+}
+
 const DeviceWindow& GetDeviceWindow() {
-  static const DeviceWindow window{GetKernelWindow().base,
-                                   GetKernelWindow().size / 2};
+  static const DeviceWindow window{OwnBase(), OwnBytes() / 2};
   return window;
 }
 

@@ -22,7 +22,7 @@ inline constexpr size_t kWindowGuardBytes = size_t{4} << 30;
 
 // `size` is a power of two, and `base` a multiple of it, so that a test of an
 // address needs no subtraction. A process without so many addresses has none:
-// `size` is 0, and no kernel runs. 2 TiB, or down to 32 GiB in a process whose
+// `size` is 0, and no kernel runs. 4 TiB, or down to 32 GiB in a process whose
 // addresses are limited.
 struct KernelWindow {
   uintptr_t base = 0;
@@ -38,7 +38,12 @@ struct KernelWindow {
 // mean memory of something else.
 const KernelWindow& GetKernelWindow();
 
-// The lower half of the window: the memory of the device, which the driver
+// Is the arenas' range (core/base/arena_range.h) a part of the window? It is
+// reserved, then, and the program's: it maps memory there that kernels reach at
+// the address that it has in the program.
+bool HasArenaRange();
+
+// Half of the rest of the window: the memory of the device, which the driver
 // maps at addresses that it chooses. The other half is the runtime's.
 struct DeviceWindow {
   uintptr_t base = 0;
@@ -49,7 +54,7 @@ const DeviceWindow& GetDeviceWindow();
 // Hands out the addresses of the device window.
 AddressSpace& GetAddressSpace();
 
-// Memory in the upper half of the window, which belongs to the runtime: shared
+// Memory in the end of the window, which belongs to the runtime: shared
 // and local memory, parameters, variables of modules, the heap of device code.
 // Starts as zeros. Thread-compatible.
 //

@@ -22,6 +22,20 @@ TEST(FreeRangesTest, TakesTheLowestThatIsLargeEnough) {
   EXPECT_EQ(free.Take(1), std::nullopt);
 }
 
+TEST(FreeRangesTest, TakeHighestTakesTheEndOfTheLastThatIsLargeEnough) {
+  FreeRanges free;
+  free.Add(0x1000, 0x1000);
+  free.Add(0x4080, 0xF00);
+  EXPECT_EQ(free.TakeHighest(0x100), 0x4E80u);
+  EXPECT_EQ(free.TakeHighest(0xD00, 0x100), 0x4100u);
+  EXPECT_EQ(free.TakeHighest(0x80, 0x100), 0x4E00u);
+  // What is left there begins at no such multiple.
+  EXPECT_EQ(free.TakeHighest(0x80, 0x100), 0x1F00u);
+  EXPECT_EQ(free.TakeHighest(0x1000), std::nullopt);
+  EXPECT_EQ(free.TakeHighest(0), std::nullopt);
+  EXPECT_EQ(free.largest(), 0xF00u);
+}
+
 TEST(FreeRangesTest, NeighboursBecomeOneInWhateverOrderTheyComeBack) {
   FreeRanges free;
   free.Add(20, 10);
@@ -97,11 +111,14 @@ TEST(FreeRangesTest, AgreesWithAModel) {
     }
     const uint64_t size = 1 + random() % 24;
     const uint64_t alignment = uint64_t{1} << random() % 5;
+    const bool highest = random() % 3 == 0;
     std::optional<uint64_t> expected;
-    for (uint64_t at = 0; at < kBytes && !expected; at += alignment) {
-      if (fits(at, size)) expected = at;
+    for (uint64_t at = 0; at < kBytes; at += alignment) {
+      if (fits(at, size) && (highest || !expected)) expected = at;
     }
-    const std::optional<uint64_t> at = free.Take(size, alignment);
+    const std::optional<uint64_t> at = highest
+                                           ? free.TakeHighest(size, alignment)
+                                           : free.Take(size, alignment);
     ASSERT_EQ(at, expected) << "round " << round;
     if (!at) continue;
     taken.emplace_back(*at, size);

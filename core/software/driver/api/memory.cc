@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/arena_range.h"
 #include "core/software/driver/api/capture_call.h"
 #include "core/software/driver/call.h"
 #include "core/software/driver/graph/allocation.h"
@@ -98,7 +99,12 @@ bool IsMapped(const void* pointer, size_t size) {
          errno == EPERM || errno == ENOSYS;
 }
 
-// Also makes an alias of memory that is shared.
+// Memory that the program has mapped in the window: kernels reach it as it is.
+bool IsInWindow(uintptr_t address, size_t size) {
+  return HasArenaRange() && holdfast::IsInArenaRange(address, size);
+}
+
+// Also makes an alias of memory that is shared, unless it lies in the window.
 CUresult Register(Driver& driver, Context& context, uintptr_t address,
                   size_t size, unsigned flags) {
   Region region;
@@ -109,8 +115,13 @@ CUresult Register(Driver& driver, Context& context, uintptr_t address,
   region.device = context.device().ordinal();
   region.flags = flags;
   Region alias = region;
-  std::unique_ptr<Alias> made = Alias::Create(address, size);
-  if (made != nullptr) region.other = made->address();
+  std::unique_ptr<Alias> made;
+  if (IsInWindow(address, size)) {
+    region.other = address;
+  } else {
+    made = Alias::Create(address, size);
+    if (made != nullptr) region.other = made->address();
+  }
   if (!driver.memory.Insert(std::move(region))) {
     return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
   }

@@ -106,7 +106,7 @@ CUresult cuMemAddressReserve(CUdeviceptr* address, size_t size,
         (alignment & (alignment - 1)) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    std::unique_ptr<AddressRange> range = GetAddressSpace().Reserve(
+    std::unique_ptr<AddressRange> range = GetAddressSpace().ReserveHigh(
         size, std::max(alignment, kGranularity), hint);
     if (range == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     *address = range->address();

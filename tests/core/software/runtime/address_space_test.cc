@@ -51,6 +51,20 @@ TEST(AddressSpaceTest, HintIsTakenOnlyIfFreeAndAligned) {
   EXPECT_TRUE(space.Contains(outside->address()));
 }
 
+TEST(AddressSpaceTest, ReservedHighItIsOutOfTheWayOfTheRest) {
+  AddressSpace space(kBase, kSize);
+  const auto high = space.ReserveHigh(kPage, 2 * kPage, 0);
+  const auto low = space.Reserve(4 * kPage, kPage, 0);
+  ASSERT_NE(high, nullptr);
+  ASSERT_NE(low, nullptr);
+  EXPECT_EQ(high->address(), kBase + kSize - 2 * kPage);
+  EXPECT_EQ(low->address(), kBase);
+  const auto hinted = space.ReserveHigh(kPage, kPage, kBase + 6 * kPage);
+  ASSERT_NE(hinted, nullptr);
+  EXPECT_EQ(hinted->address(), kBase + 6 * kPage);
+  EXPECT_EQ(space.ReserveHigh(kSize, kPage, 0), nullptr);
+}
+
 TEST(AddressSpaceTest, AlignmentMayExceedTheSize) {
   AddressSpace space(kBase + kPage, kSize);
   const auto range = space.Reserve(kPage, 8 * kPage, 0);
