@@ -19,22 +19,44 @@ absl::StatusOr<std::unique_ptr<AddressRange>> AddressRange::Reserve(
   HOLDFAST_CUDA_RETURN_IF_ERROR(context->api(),
                                 cuMemAddressReserve(&base, size, 0, hint, 0));
   return std::unique_ptr<AddressRange>(
-      new AddressRange(std::move(context), base, size));
+      new AddressRange(std::move(context), /*whole=*/nullptr, base, size));
+}
+
+absl::StatusOr<std::unique_ptr<AddressRange>> AddressRange::In(
+    std::shared_ptr<AddressRange> whole, uint64_t size, CUdeviceptr address) {
+  if (address == 0) {
+    HOLDFAST_ASSIGN_OR_RETURN(address, whole->Take(size));
+  } else {
+    HOLDFAST_RETURN_IF_ERROR(whole->TakeAt(address, size));
+  }
+  auto context = whole->context_;
+  return std::unique_ptr<AddressRange>(
+      new AddressRange(std::move(context), std::move(whole), address, size));
 }
 
 AddressRange::AddressRange(std::shared_ptr<const cuda::Context> context,
+                           std::shared_ptr<AddressRange> whole,
                            CUdeviceptr base, uint64_t size)
-    : context_(std::move(context)), base_(base), size_(size) {
+    : context_(std::move(context)),
+      whole_(std::move(whole)),
+      base_(base),
+      size_(size) {
+  absl::MutexLock lock(&mutex_);
   free_.AddSpan(0, size);
 }
 
 AddressRange::~AddressRange() {
+  if (whole_ != nullptr) {
+    whole_->GiveBack(base_, size_);
+    return;
+  }
   cuda::ScopedContext current(*context_);
   cuda::LogIfFailed(context_->api().cuMemAddressFree(base_, size_),
                     "cuMemAddressFree");
 }
 
 absl::StatusOr<CUdeviceptr> AddressRange::Take(uint64_t size) {
+  absl::MutexLock lock(&mutex_);
   const std::optional<Block> block = free_.Allocate(size);
   if (block.has_value()) return base_ + block->offset;
   return absl::ResourceExhaustedError(absl::StrCat(
@@ -43,6 +65,7 @@ absl::StatusOr<CUdeviceptr> AddressRange::Take(uint64_t size) {
 }
 
 absl::Status AddressRange::TakeAt(CUdeviceptr address, uint64_t size) {
+  absl::MutexLock lock(&mutex_);
   if (address >= base_ && free_.AllocateAt({0, address - base_, size})) {
     return absl::OkStatus();
   }
@@ -52,6 +75,7 @@ absl::Status AddressRange::TakeAt(CUdeviceptr address, uint64_t size) {
 }
 
 void AddressRange::GiveBack(CUdeviceptr address, uint64_t size) {
+  absl::MutexLock lock(&mutex_);
   free_.Free({0, address - base_, size});
 }
 

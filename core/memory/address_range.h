@@ -6,7 +6,9 @@
 #include <memory>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "core/cuda/context.h"
 #include "core/memory/block_index.h"
 #include "cuda.h"
@@ -16,12 +18,13 @@ namespace holdfast::memory {
 // A reserved range of device addresses (cuMemAddressReserve) in which a
 // session's chunks are mapped. Its base is asked for at a fixed place, so that
 // a successor process can map the same chunks at the same addresses. Reserving
-// costs no memory. Not thread-safe.
+// costs no memory. Thread-safe.
 //
-// Owned by a DeviceAllocator, or by an ImportedChunk for the addresses of one
-// chunk alone. Chunks hold a reference to it and give their addresses back when
-// they end, so that it must outlive them. Sizes and addresses handed to it are
-// multiples of the granularity of the device (Chunk::Granularity).
+// A device has one, owned by its DeviceAllocator; an ImportedChunk owns a part
+// of it, for the addresses of one chunk. Chunks hold a reference to their range
+// and give their addresses back when they end, so that it must outlive them.
+// Sizes and addresses handed to it are multiples of the granularity of the
+// device (Chunk::Granularity).
 class AddressRange {
  public:
   // `hint` may be 0: anywhere. A driver may answer with another base. Fails as
@@ -29,6 +32,10 @@ class AddressRange {
   static absl::StatusOr<std::unique_ptr<AddressRange>> Reserve(
       std::shared_ptr<const cuda::Context> context, uint64_t size,
       CUdeviceptr hint);
+  // A part of another range, which it keeps and gives its addresses back to: at
+  // `address`, or anywhere if that is 0. As Take or TakeAt.
+  static absl::StatusOr<std::unique_ptr<AddressRange>> In(
+      std::shared_ptr<AddressRange> whole, uint64_t size, CUdeviceptr address);
   // Nothing may be mapped in it any more.
   ~AddressRange();
   AddressRange(const AddressRange&) = delete;
@@ -50,14 +57,17 @@ class AddressRange {
   void GiveBack(CUdeviceptr address, uint64_t size);
 
  private:
-  AddressRange(std::shared_ptr<const cuda::Context> context, CUdeviceptr base,
+  AddressRange(std::shared_ptr<const cuda::Context> context,
+               std::shared_ptr<AddressRange> whole, CUdeviceptr base,
                uint64_t size);
 
   const std::shared_ptr<const cuda::Context> context_;
+  const std::shared_ptr<AddressRange> whole_;  // null: it is reserved itself
   const CUdeviceptr base_;
   const uint64_t size_;
+  absl::Mutex mutex_;
   // Offsets from base_ that are free; the range is span 0 of the index.
-  BlockIndex free_;
+  BlockIndex free_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::memory

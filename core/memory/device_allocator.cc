@@ -16,7 +16,7 @@ constexpr int kReapLimit = 16;
 constexpr size_t kReapFrom = 16;
 
 // Addresses per byte of device memory: room for fragmentation.
-constexpr uint64_t kAddressFactor = 2;
+constexpr uint64_t kAddressFactor = 3;
 
 // A shared chunk is at most this part of the others, and of the memory that the
 // device has left: the bound of what its unused rest can cost.
@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<DeviceAllocator>> DeviceAllocator::Create(
 
 DeviceAllocator::DeviceAllocator(std::shared_ptr<const cuda::Context> context,
                                  AllocatorOptions options,
-                                 std::unique_ptr<AddressRange> range,
+                                 std::shared_ptr<AddressRange> range,
                                  uint64_t granularity, uint64_t total)
     : context_(std::move(context)),
       options_(std::move(options)),

@@ -87,8 +87,9 @@ class DeviceAllocator {
   // Addresses and sizes of allocations in shared chunks are multiples of this.
   static constexpr uint64_t kAlignment = 512;  // bytes
 
-  // Reserves addresses for twice the device's memory, so that fragmentation of
-  // addresses is not a limit; takes no memory yet. Sizes of chunks in `options`
+  // Reserves addresses for three times the device's memory, so that neither
+  // fragmentation of addresses nor memory of others that is mapped there, too,
+  // is a limit; takes no memory yet. Sizes of chunks in `options`
   // are rounded up to Chunk::Granularity.
   static absl::StatusOr<std::unique_ptr<DeviceAllocator>> Create(
       std::shared_ptr<const cuda::Context> context, AllocatorOptions options);
@@ -145,6 +146,9 @@ class DeviceAllocator {
 
   // The first of the addresses that chunks are mapped at.
   CUdeviceptr base() const { return range_->base(); }
+  // The addresses that chunks are mapped at, and memory of others that the
+  // device's kernels use.
+  const std::shared_ptr<AddressRange>& addresses() const { return range_; }
 
   // Kernels of the device may no longer write to an allocation of
   // AllocateAlone, or may again. REQUIRES: none that uses it is running.
@@ -177,7 +181,7 @@ class DeviceAllocator {
   };
 
   DeviceAllocator(std::shared_ptr<const cuda::Context> context,
-                  AllocatorOptions options, std::unique_ptr<AddressRange> range,
+                  AllocatorOptions options, std::shared_ptr<AddressRange> range,
                   uint64_t granularity, uint64_t total);
 
   // Returns a block of a pending free of the stream, of a shared chunk, or of a
@@ -236,7 +240,7 @@ class DeviceAllocator {
 
   const std::shared_ptr<const cuda::Context> context_;
   const AllocatorOptions options_;
-  const std::unique_ptr<AddressRange> range_;
+  const std::shared_ptr<AddressRange> range_;
   const uint64_t granularity_;
   const uint64_t total_;  // bytes of the device
 

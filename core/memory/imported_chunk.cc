@@ -6,19 +6,19 @@
 namespace holdfast::memory {
 
 absl::StatusOr<std::unique_ptr<ImportedChunk>> ImportedChunk::Reserve(
-    std::shared_ptr<const cuda::Context> context, uint64_t size,
-    CUmemAccess_flags rights) {
-  HOLDFAST_ASSIGN_OR_RETURN(auto range,
-                            AddressRange::Reserve(context, size, /*hint=*/0));
+    std::shared_ptr<const cuda::Context> context,
+    std::unique_ptr<AddressRange> range, CUmemAccess_flags rights) {
   return std::unique_ptr<ImportedChunk>(
-      new ImportedChunk(std::move(context), std::move(range), size, rights));
+      new ImportedChunk(std::move(context), std::move(range), rights));
 }
 
 absl::StatusOr<std::unique_ptr<ImportedChunk>> ImportedChunk::Map(
     std::shared_ptr<const cuda::Context> context, UniqueFd descriptor,
     uint64_t size, CUmemAccess_flags rights) {
-  HOLDFAST_ASSIGN_OR_RETURN(auto imported,
-                            Reserve(std::move(context), size, rights));
+  HOLDFAST_ASSIGN_OR_RETURN(auto range,
+                            AddressRange::Reserve(context, size, /*hint=*/0));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      auto imported, Reserve(std::move(context), std::move(range), rights));
   HOLDFAST_RETURN_IF_ERROR(imported->Remap(std::move(descriptor)));
   return imported;
 }
@@ -26,7 +26,7 @@ absl::StatusOr<std::unique_ptr<ImportedChunk>> ImportedChunk::Map(
 absl::Status ImportedChunk::Remap(UniqueFd descriptor) {
   HOLDFAST_ASSIGN_OR_RETURN(
       chunk_, Chunk::Import(/*id=*/0, context_, *range_, std::move(descriptor),
-                            range_->base(), size_, rights_));
+                            range_->base(), range_->size(), rights_));
   return absl::OkStatus();
 }
 

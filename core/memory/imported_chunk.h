@@ -27,15 +27,15 @@ namespace holdfast::memory {
 // again.
 class ImportedChunk {
  public:
-  // Takes the addresses alone; see Remap. REQUIRES: `size` is a multiple of
-  // Chunk::Granularity, and that of the chunks to come.
+  // Takes the addresses alone, a part of `range`; see Remap. REQUIRES: `size`
+  // is a multiple of Chunk::Granularity, and that of the chunks to come.
   static absl::StatusOr<std::unique_ptr<ImportedChunk>> Reserve(
-      std::shared_ptr<const cuda::Context> context, uint64_t size,
-      CUmemAccess_flags rights);
+      std::shared_ptr<const cuda::Context> context,
+      std::unique_ptr<AddressRange> range, CUmemAccess_flags rights);
   // Kernels of the context's device get these rights, which the device
   // enforces: one that stores without the right to faults. The memory may be of
   // another device that this one can reach. `descriptor` may be anything.
-  // Reserve and Remap in one.
+  // Reserve and Remap in one, at any address.
   static absl::StatusOr<std::unique_ptr<ImportedChunk>> Map(
       std::shared_ptr<const cuda::Context> context, UniqueFd descriptor,
       uint64_t size, CUmemAccess_flags rights);
@@ -43,7 +43,7 @@ class ImportedChunk {
   // Never changes, mapped or not: a kernel's pointers stay right over Unmap and
   // Remap.
   CUdeviceptr address() const { return range_->base(); }
-  uint64_t size() const { return size_; }
+  uint64_t size() const { return range_->size(); }
   bool mapped() const { return chunk_ != nullptr; }
 
   // REQUIRES: no device uses the memory. Kernels that use the addresses before
@@ -55,16 +55,13 @@ class ImportedChunk {
 
  private:
   ImportedChunk(std::shared_ptr<const cuda::Context> context,
-                std::unique_ptr<AddressRange> range, uint64_t size,
-                CUmemAccess_flags rights)
+                std::unique_ptr<AddressRange> range, CUmemAccess_flags rights)
       : context_(std::move(context)),
         range_(std::move(range)),
-        size_(size),
         rights_(rights) {}
 
   const std::shared_ptr<const cuda::Context> context_;
   const std::unique_ptr<AddressRange> range_;
-  const uint64_t size_;
   const CUmemAccess_flags rights_;
   std::unique_ptr<Chunk> chunk_;  // ends before the range; null: not mapped
 };

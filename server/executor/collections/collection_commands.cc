@@ -166,8 +166,9 @@ absl::StatusOr<std::vector<BufferResource>> MapVersion(
     open.set_version(version->version());
     BufferResource buffer;
     HOLDFAST_ASSIGN_OR_RETURN(
-        buffer.imported, ImportedMemory::Map(device->context, std::move(answer),
-                                             resources.sharing().released));
+        buffer.imported,
+        ImportedMemory::Map(device->context, {device->allocator->addresses()},
+                            std::move(answer), resources.sharing().released));
     HOLDFAST_RETURN_IF_ERROR(CheckCount(command, *version));
     buffer.address = buffer.imported->address();
     buffer.size = buffer.imported->size();

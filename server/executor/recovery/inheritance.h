@@ -38,8 +38,19 @@ struct Inheritance {
   }
   // The supervisor's name of what it had imported; 0: nothing.
   uint64_t ImportOf(uint64_t handle) const {
-    for (int i = 0; i < step->creates_size() && i < step->imports_size(); ++i) {
-      if (step->creates(i) == handle) return step->imports(i);
+    return Of(handle, step->imports());
+  }
+  // Where that was mapped; 0: that is not known.
+  CUdeviceptr ImportAddressOf(uint64_t handle) const {
+    return Of(handle, step->import_addresses());
+  }
+
+ private:
+  // The number that belongs to the handle which the step makes; 0: none does.
+  uint64_t Of(uint64_t handle,
+              const google::protobuf::RepeatedField<uint64_t>& numbers) const {
+    for (int i = 0; i < step->creates_size() && i < numbers.size(); ++i) {
+      if (step->creates(i) == handle) return numbers[i];
     }
     return 0;
   }

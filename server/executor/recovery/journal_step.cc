@@ -37,6 +37,12 @@ void AddPlace(uint64_t handle, uint32_t device,
   placement.set_alone(alone);
 }
 
+// The name of what the step has imported, and where it is mapped.
+void AddImport(const ImportedMemory& imported, JournalRecord* record) {
+  record->add_imports(imported.import());
+  record->add_import_addresses(imported.mapped_address());
+}
+
 // Where the buffer's memory lies, or the name of what it has imported.
 void AddMemory(uint64_t handle, Resources& resources, JournalRecord* record) {
   const auto found = resources.buffers.Find(handle);
@@ -46,9 +52,7 @@ void AddMemory(uint64_t handle, Resources& resources, JournalRecord* record) {
     AddPlace(handle, buffer.device, *buffer.allocation,
              buffer.sharing == v1::SHARING_EXPORT, record);
   }
-  if (buffer.imported != nullptr) {
-    record->add_imports(buffer.imported->import());
-  }
+  if (buffer.imported != nullptr) AddImport(*buffer.imported, record);
 }
 
 void DescribeBuffer(const v1::AllocateBuffer& command, Resources& resources,
@@ -76,9 +80,7 @@ void DescribeSemaphore(uint64_t handle, Resources& resources,
     AddPlace(handle, (*found)->device, *(*found)->allocation, /*alone=*/true,
              record);
   }
-  if ((*found)->imported != nullptr) {
-    record->add_imports((*found)->imported->import());
-  }
+  if ((*found)->imported != nullptr) AddImport(*(*found)->imported, record);
 }
 
 void DescribeEvent(uint64_t handle, Resources& resources,
@@ -91,7 +93,7 @@ void DescribeEvent(uint64_t handle, Resources& resources,
              record);
   }
   if ((*found)->imported != nullptr) {
-    record->add_imports((*found)->imported->words().import());
+    AddImport((*found)->imported->words(), record);
   }
 }
 

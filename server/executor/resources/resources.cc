@@ -26,9 +26,10 @@ static_assert(kInlineBlockBytes * kMaxInlineBlocks +
                   Account::kImageBlockBytes <=
               Account::kMaxStagingBytes);
 
-// Each device's memory is asked for at a place of its own.
+// Each device's memory is asked for at a place of its own, 1 TiB after the
+// other.
 constexpr CUdeviceptr kAddressHint = 0x6000'0000'0000;
-constexpr CUdeviceptr kAddressStride = 0x80'0000'0000;
+constexpr CUdeviceptr kAddressStride = 0x100'0000'0000;
 
 template <typename T>
 HandleTable<T> Table(HandleKind kind, const ResourceOptions& options) {

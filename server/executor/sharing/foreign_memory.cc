@@ -91,7 +91,8 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
   imported.set_offset(memory.offset());
   imported.set_size(memory.size());
   imported.set_rights(v1::RIGHTS_READ_WRITE);
-  return ImportedMemory::Map(device->context, std::move(answer),
+  return ImportedMemory::Map(device->context, {device->allocator->addresses()},
+                             std::move(answer),
                              /*released=*/[](uint64_t) {});
 }
 

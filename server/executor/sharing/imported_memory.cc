@@ -33,16 +33,20 @@ ImportedMemory::ImportedMemory(const internal::ImportedResource& imported,
       released_(std::move(released)) {}
 
 absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportedMemory::Map(
-    std::shared_ptr<const cuda::Context> context, SharingAnswer answer,
-    std::function<void(uint64_t)> released) {
+    std::shared_ptr<const cuda::Context> context, Place place,
+    SharingAnswer answer, std::function<void(uint64_t)> released) {
   const internal::ImportedResource& imported = answer.reply.imported();
   // From here on an error releases the import.
   std::shared_ptr<ImportedMemory> memory(
       new ImportedMemory(imported, std::move(released)));
   HOLDFAST_RETURN_IF_ERROR(CheckReach(context->device(), imported.device()));
   HOLDFAST_ASSIGN_OR_RETURN(
+      auto range,
+      memory::AddressRange::In(std::move(place.addresses),
+                               imported.chunk_size(), place.address));
+  HOLDFAST_ASSIGN_OR_RETURN(
       memory->chunk_,
-      memory::ImportedChunk::Reserve(std::move(context), imported.chunk_size(),
+      memory::ImportedChunk::Reserve(std::move(context), std::move(range),
                                      memory->read_only_
                                          ? CU_MEM_ACCESS_FLAGS_PROT_READ
                                          : CU_MEM_ACCESS_FLAGS_PROT_READWRITE));

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/unique_fd.h"
 #include "core/cuda/context.h"
+#include "core/memory/address_range.h"
 #include "core/memory/imported_chunk.h"
 #include "cuda.h"
 #include "server/executor/sharing/sharing_link.h"
@@ -22,12 +23,19 @@ namespace holdfast::executor {
 // Belongs to the submission thread; may be destroyed by any thread.
 class ImportedMemory {
  public:
+  // Where it is to be mapped: at an address of the range; 0: at any.
+  struct Place {
+    std::shared_ptr<memory::AddressRange> addresses;
+    CUdeviceptr address = 0;
+  };
+
   // Redeems nothing: `answer` is what the supervisor said to the token. If it
   // sleeps, only addresses are taken. Fails with FAILED_PRECONDITION if the
-  // context's device cannot reach the memory's.
+  // context's device cannot reach the memory's, with ALREADY_EXISTS if the
+  // place is taken.
   static absl::StatusOr<std::shared_ptr<ImportedMemory>> Map(
-      std::shared_ptr<const cuda::Context> context, SharingAnswer answer,
-      std::function<void(uint64_t import)> released);
+      std::shared_ptr<const cuda::Context> context, Place place,
+      SharingAnswer answer, std::function<void(uint64_t import)> released);
   // `size` bytes at `offset` of what the handle opens, for reading and writing.
   // INVALID_ARGUMENT: they are not all in it.
   static absl::StatusOr<std::shared_ptr<ImportedMemory>> Open(
@@ -58,6 +66,7 @@ class ImportedMemory {
   // Where the range begins in the memory that is mapped, and how large that is.
   uint64_t offset() const { return offset_; }
   uint64_t mapped_size() const { return mapped_size_; }
+  CUdeviceptr mapped_address() const { return base_; }
   // The supervisor's name of it.
   uint64_t import() const { return import_; }
 

@@ -21,8 +21,10 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> Reopen(Resources& resources,
   request.set_reopen(import);
   HOLDFAST_ASSIGN_OR_RETURN(SharingAnswer answer,
                             resources.sharing().ask(request, -1));
-  return ImportedMemory::Map(device->context, std::move(answer),
-                             resources.sharing().released);
+  return ImportedMemory::Map(device->context,
+                             {device->allocator->addresses(),
+                              resources.inheritance().ImportAddressOf(handle)},
+                             std::move(answer), resources.sharing().released);
 }
 
 }  // namespace holdfast::executor

@@ -174,8 +174,8 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> Import(
   request.mutable_import_resource()->set_kind(KindOf(command.resource()));
   HOLDFAST_ASSIGN_OR_RETURN(SharingAnswer answer,
                             resources.sharing().ask(request, -1));
-  return ImportedMemory::Map(device->context, std::move(answer),
-                             resources.sharing().released);
+  return ImportedMemory::Map(device->context, {device->allocator->addresses()},
+                             std::move(answer), resources.sharing().released);
 }
 
 absl::StatusOr<BufferResource> ImportBuffer(Resources& resources,
