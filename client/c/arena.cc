@@ -42,6 +42,15 @@ void hf_span_free(hf_span* span) { delete span; }
 
 void* hf_span_data(const hf_span* span) { return span->span.data(); }
 
+hf_error* hf_span_address(const hf_span* span, uint64_t* address) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(span);
+    HF_REQUIRE(address);
+    HOLDFAST_ASSIGN_OR_RETURN(*address, span->span.address());
+    return absl::OkStatus();
+  });
+}
+
 uint64_t hf_span_size(const hf_span* span) { return span->span.size(); }
 
 hf_error* hf_span_to_buffer(const hf_span* span, uint64_t span_offset,

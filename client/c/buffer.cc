@@ -149,6 +149,15 @@ uint64_t hf_buffer_handle(const hf_buffer* buffer) {
   return buffer->buffer.handle();
 }
 
+hf_error* hf_buffer_address(const hf_buffer* buffer, uint64_t* address) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(buffer);
+    HF_REQUIRE(address);
+    HOLDFAST_ASSIGN_OR_RETURN(*address, buffer->buffer.address());
+    return absl::OkStatus();
+  });
+}
+
 hf_error* hf_buffer_status(const hf_buffer* buffer) {
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(buffer);

@@ -528,6 +528,12 @@ void hf_buffer_free_on(hf_buffer* buffer, const hf_stream* stream);
 uint64_t hf_buffer_size(const hf_buffer* buffer);
 /* The name of the buffer in the session's commands; not an address. */
 uint64_t hf_buffer_handle(const hf_buffer* buffer);
+/* The address of the first byte as kernels of the session have it: a number to
+ * put into structs, tables of pointers in device memory, or arguments of 64
+ * bits. The first call waits; the number is kept, and is the same over faults,
+ * upgrades and suspensions. A module's variable may lie elsewhere after a
+ * suspension: it is asked for each time. */
+hf_error* hf_buffer_address(const hf_buffer* buffer, uint64_t* address);
 hf_error* hf_buffer_status(const hf_buffer* buffer);
 
 /* Copies from ordinary memory, which may be used again at once. */
@@ -598,6 +604,13 @@ hf_error* hf_arena_allocate(hf_arena* arena, uint64_t size, hf_span** span);
 void hf_span_free(hf_span* span);
 void* hf_span_data(const hf_span* span);
 uint64_t hf_span_size(const hf_span* span);
+/* The address of the first byte as kernels of the session have it. It is that
+ * of hf_span_data, unless this process, or the executor, has something else
+ * there; it stays over faults, upgrades and suspensions. Launches take
+ * addresses of hf_span_data as numbers in any case: only pointers that kernels
+ * find in memory need this. HF_FAILED_PRECONDITION: there is none that lasts.
+ */
+hf_error* hf_span_address(const hf_span* span, uint64_t* address);
 
 /* Copies between a span and a buffer. Does not wait: leave the bytes alone
  * until the stream has done the copy. */

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/argument.h"
 
+#include <cstring>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/session_state.h"
 #include "client/cpp/submission/wire_writer.h"
+#include "client/cpp/transfer/arena_index.h"
+#include "core/base/status_macros.h"
 #include "holdfast/v1/launch.pb.h"
 
 namespace holdfast {
@@ -47,6 +54,44 @@ struct Encoder {
 };
 
 }  // namespace
+
+std::optional<uint64_t> Argument::AsAddress() const {
+  if (const auto* const number = std::get_if<uint64_t>(&value_)) {
+    return *number;
+  }
+  if (const auto* const number = std::get_if<int64_t>(&value_)) {
+    return static_cast<uint64_t>(*number);
+  }
+  const auto* const bytes = std::get_if<std::span<const std::byte>>(&value_);
+  uint64_t number = 0;
+  if (bytes == nullptr || bytes->size() != sizeof number) return std::nullopt;
+  std::memcpy(&number, bytes->data(), sizeof number);
+  return number;
+}
+
+absl::StatusOr<std::span<const Argument>> ResolveAddresses(
+    const SessionState& session, std::span<const Argument> arguments,
+    std::vector<Argument>& resolved) {
+  const ArenaIndex& index = ArenaIndex::Get();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::optional<uint64_t> address = arguments[i].AsAddress();
+    if (!address.has_value() || !index.MayContain(*address)) [[likely]] {
+      continue;
+    }
+    const std::shared_ptr<const Arena> arena = index.Find(*address);
+    if (arena == nullptr) continue;
+    if (arena->session().get() != &session) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("argument ", i, ", the number 0x", absl::Hex(*address),
+                       ", is an address in pinned memory of another session"));
+    }
+    HOLDFAST_RETURN_IF_ERROR(arena->Ready());
+    if (resolved.empty()) resolved.assign(arguments.begin(), arguments.end());
+    resolved[i] = BufferAddress{
+        arena->handle(), *address - reinterpret_cast<uintptr_t>(arena->data())};
+  }
+  return resolved.empty() ? arguments : std::span<const Argument>(resolved);
+}
 
 void Argument::Encode(WireWriter& writer) const {
   std::visit(Encoder{writer}, value_);

@@ -5,16 +5,20 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/graph/condition.h"
 #include "client/cpp/transfer/arena.h"
 
 namespace holdfast {
 
+struct SessionState;
 class WireWriter;
 
 // The bits of an IEEE half, and of a bfloat16; C++ has neither before C++23.
@@ -67,6 +71,9 @@ class Argument {
     return Argument(std::as_bytes(std::span<const T, 1>(&value, 1)));
   }
 
+  // The value as an address, if it is a number of 64 bits.
+  std::optional<uint64_t> AsAddress() const;
+
   // Writes the fields of a v1::Argument.
   void Encode(WireWriter& writer) const;
 
@@ -97,6 +104,14 @@ class Argument {
 
   Value value_;
 };
+
+// A number that is an address in an arena of the session becomes the place
+// there, as kernels have it; all others stay as they are. Returns `arguments`,
+// or what it has put into `resolved`. INVALID_ARGUMENT: the arena is of another
+// session. As Arena::Ready.
+absl::StatusOr<std::span<const Argument>> ResolveAddresses(
+    const SessionState& session, std::span<const Argument> arguments,
+    std::vector<Argument>& resolved);
 
 }  // namespace holdfast
 

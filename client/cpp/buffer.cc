@@ -274,7 +274,24 @@ absl::StatusOr<Buffer> Buffer::OfGlobal(const Resource& module,
       module.session()->queue.Call([&](v1::Command& command) {
         command.mutable_describe_buffer()->set_buffer(resource.handle());
       }));
-  return Buffer(std::move(resource), result.buffer().size(), std::move(owner));
+  Buffer variable(std::move(resource), result.buffer().size(),
+                  std::move(owner));
+  variable.is_variable_ = true;
+  return variable;
+}
+
+absl::StatusOr<uint64_t> Buffer::address() const {
+  const uint64_t known = address_.value.load(std::memory_order_relaxed);
+  if (known != 0) return known;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const v1::Result result, session()->queue.Call([&](v1::Command& command) {
+        command.mutable_describe_buffer()->set_buffer(handle());
+      }));
+  const uint64_t address = result.buffer().address();
+  if (!is_variable_) {
+    address_.value.store(address, std::memory_order_relaxed);
+  }
+  return address;
 }
 
 absl::StatusOr<Buffer> Buffer::Sub(uint64_t offset, uint64_t size) const {
@@ -292,7 +309,9 @@ absl::StatusOr<Buffer> Buffer::Sub(uint64_t offset, uint64_t size) const {
                                    });
                              },
                              WriteFree));
-  return Buffer(std::move(resource), size);
+  Buffer part(std::move(resource), size);
+  part.is_variable_ = is_variable_;
+  return part;
 }
 
 absl::Status Buffer::CopyFrom(const Buffer& source,

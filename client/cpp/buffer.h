@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_CLIENT_CPP_BUFFER_H_
 #define HOLDFAST_CLIENT_CPP_BUFFER_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -97,6 +98,15 @@ class Buffer : public Resource {
 
   // Bytes, as they were asked for.
   uint64_t size() const { return size_; }
+
+  // The first byte's address as kernels of the session have it: a number to put
+  // where CUDA programs put pointers, into structs, tables in device memory or
+  // 64-bit arguments. Whether it lies in a buffer is then the kernel's own
+  // affair. The first call waits for the daemon's answer; the number is kept,
+  // and is the same over faults, upgrades and suspensions. A module's variable
+  // may lie elsewhere after a suspension: it is asked for each time. NOT_FOUND:
+  // a graph will allocate the buffer, and was not created yet.
+  absl::StatusOr<uint64_t> address() const;
 
   // A token for other sessions; see ExportResource. FAILED_PRECONDITION: the
   // buffer is not of Device::AllocateShared. Importers may or may not see what
@@ -207,9 +217,23 @@ class Buffer : public Resource {
                          uint64_t offset, uint64_t size,
                          const Stream& stream) const;
 
+  // An address that is known, or 0. Moves with the buffer; any thread sets it.
+  struct KnownAddress {
+    KnownAddress() = default;
+    KnownAddress(KnownAddress&& other) noexcept : value(other.value.load()) {}
+    KnownAddress& operator=(KnownAddress&& other) noexcept {
+      value = other.value.load();
+      return *this;
+    }
+    std::atomic<uint64_t> value{0};
+  };
+
   uint64_t size_;
   // Keeps the module of a variable.
   std::shared_ptr<const void> owner_;
+  // It is a module's variable, or a part of one.
+  bool is_variable_ = false;
+  mutable KnownAddress address_;
 };
 
 }  // namespace holdfast

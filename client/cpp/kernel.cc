@@ -8,6 +8,10 @@
 
 namespace holdfast {
 
+const std::shared_ptr<SessionState>& Kernel::session() const {
+  return module_->session();
+}
+
 absl::Status Kernel::status() const {
   return module_->session()->queue.FailureOf(sequence_);
 }

@@ -15,6 +15,7 @@
 namespace holdfast {
 
 class LoadedModule;
+struct SessionState;
 
 // A kernel of a module, which lives as long as the kernel does. A value; made
 // by Module::GetKernel, launched by Launch (launch.h). Copies name the same
@@ -28,6 +29,8 @@ class Kernel {
 
   // The name of the kernel in commands; never 0.
   uint64_t handle() const { return handle_; }
+  // That of the module.
+  const std::shared_ptr<SessionState>& session() const;
   // Why there is no such kernel, if that is known by now; as
   // Resource::status().
   absl::Status status() const;

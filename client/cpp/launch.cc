@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/launch.h"
 
+#include <vector>
+
 #include "client/cpp/session_state.h"
+#include "core/base/status_macros.h"
 
 namespace holdfast {
 namespace {
@@ -39,6 +42,9 @@ void EncodeLaunch(uint64_t stream, const LaunchConfig& config,
 
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, std::span<const Argument> arguments) {
+  std::vector<Argument> resolved;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      arguments, ResolveAddresses(*stream.session(), arguments, resolved));
   return stream.Submit([&](WireWriter& writer) {
     writer.Message(v1::fields::Command::kLaunch, [&] {
       EncodeLaunch(stream.handle(), config, kernel, arguments, writer);

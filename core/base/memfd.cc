@@ -151,4 +151,17 @@ absl::StatusOr<FileMapping> FileMapping::Map(int fd, Access access,
   return FileMapping(place, size);
 }
 
+absl::StatusOr<FileMapping> FileMapping::MapAt(int fd, size_t size,
+                                               void* address) {
+  void* const got = mmap(address, size, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+  if (got == address) return FileMapping(got, size);
+  const int error = got == MAP_FAILED ? errno : EEXIST;
+  // A kernel that does not know the flag takes the address for a hint.
+  if (got != MAP_FAILED) munmap(got, size);
+  return absl::ErrnoToStatus(
+      error, absl::StrCat("map ", size, " bytes of shared memory at 0x",
+                          absl::Hex(reinterpret_cast<uintptr_t>(address))));
+}
+
 }  // namespace holdfast

@@ -54,6 +54,9 @@ class FileMapping {
   // where huge pages could, if it is as large as one.
   static absl::StatusOr<FileMapping> Map(int fd, Access access);
   static absl::StatusOr<FileMapping> Map(int fd, Access access, size_t size);
+  // The first `size` bytes, for reading and writing, at this address, which is
+  // that of a page. ALREADY_EXISTS: something else is mapped there.
+  static absl::StatusOr<FileMapping> MapAt(int fd, size_t size, void* address);
 
   // Null if it maps nothing. Valid as long as the object.
   void* data() const { return data_; }

@@ -40,6 +40,7 @@
 #include "server/executor/service/fd_receiver.h"
 #include "server/executor/session.h"
 #include "server/executor/supervisor_link.h"
+#include "server/executor/transfer/arena_places.h"
 #include "server/executor/transfer/transfer_service.h"
 #include "server/journal/journal_reader.h"
 #include "server/journal/journal_writer.h"
@@ -113,6 +114,7 @@ absl::Status DescribeContext(const cuda::Context& context,
 struct WarmDriver {
   std::unique_ptr<KernelOutput> output;
   std::unique_ptr<const cuda::Driver> driver;
+  std::shared_ptr<executor::ArenaPlaces> arena_places;
   std::shared_ptr<const cuda::Context> context;
   internal::Ready ready;
 };
@@ -122,6 +124,11 @@ absl::StatusOr<WarmDriver> WarmUp(const cuda::DriverOptions& options,
   WarmDriver warm;
   HOLDFAST_ASSIGN_OR_RETURN(warm.output, KernelOutput::Capture());
   HOLDFAST_ASSIGN_OR_RETURN(warm.driver, cuda::LoadDriver(options));
+  // A software driver that has not got the addresses has no use for them.
+  if (!warm.driver->software || warm.driver->has_arena_range) {
+    warm.arena_places =
+        executor::ArenaPlaces::Make(warm.driver->has_arena_range);
+  }
   const int count = warm.driver->device_count;
   if (devices.expected != 0 && devices.expected != static_cast<size_t>(count)) {
     return absl::NotFoundError(absl::StrCat(
@@ -242,9 +249,10 @@ void KeepForSuccessor(const std::shared_ptr<SessionJournal>& journal,
       journal->SetCompleted(sequence);
     };
     resources.host_memory_created =
-        [journal, &link](uint64_t handle, uint64_t size, int memory) {
-          link.SendHostMemoryCreated(handle, size, memory);
-          journal->ArenaRegistered(handle, size);
+        [journal, &link](const internal::HostMemoryCreated& created,
+                         int memory) {
+          link.SendHostMemoryCreated(created, memory);
+          journal->ArenaRegistered(created);
         };
     resources.host_memory_released = [&link](uint64_t handle) {
       link.SendHostMemoryReleased(handle);
@@ -365,15 +373,24 @@ absl::StatusOr<std::shared_ptr<SessionJournal>> OpenJournal(
                                           assigned.message.received_through());
 }
 
-absl::Status RestoreArena(executor::Resources& resources, uint64_t handle,
-                          uint64_t size, UniqueFd memory) {
+absl::Status RestoreArena(executor::Resources& resources,
+                          const internal::HostMemoryCreated& created,
+                          UniqueFd memory) {
+  const uint64_t handle = created.handle();
   HOLDFAST_RETURN_IF_ERROR(resources.arenas.CheckNew(handle));
   HOLDFAST_ASSIGN_OR_RETURN(auto* device, resources.FirstDevice());
   HOLDFAST_ASSIGN_OR_RETURN(Charge charge, resources.arenas.Reserve());
   HOLDFAST_ASSIGN_OR_RETURN(
       auto arena,
-      executor::Arena::Create(device->context, std::move(memory), size,
-                              *resources.account().arena_memory()));
+      executor::Arena::Create(
+          device->context, std::move(memory), created.size(),
+          *resources.account().arena_memory(),
+          resources.options().arena_places.get(), created.address()));
+  // Pointers to it may lie anywhere in the session's memory.
+  if (created.address() != 0 && arena->lasting_address() != created.address()) {
+    return absl::DataLossError(absl::StrCat(
+        "its address, 0x", absl::Hex(created.address()), ", is not free"));
+  }
   PutArena(resources, handle, std::move(arena), std::move(charge));
   return absl::OkStatus();
 }
@@ -441,9 +458,9 @@ void CarryOutRequests(SupervisorLink& link, Session& session) {
 }
 
 // Serves the session until the supervisor says stop; returns why it cannot.
-absl::Status Serve(SupervisorLink::Assigned assigned,
-                   const cuda::DriverApi& api, SupervisorLink& link,
-                   KernelOutput& output, absl::Duration stall_limit) {
+absl::Status Serve(SupervisorLink::Assigned assigned, const WarmDriver& warm,
+                   SupervisorLink& link, absl::Duration stall_limit) {
+  KernelOutput& output = *warm.output;
   const internal::Assign& assign = assigned.message;
   SetProcessLogFields({.session = assign.session_id(),
                        .tenant = assign.tenant(),
@@ -455,8 +472,9 @@ absl::Status Serve(SupervisorLink::Assigned assigned,
   HOLDFAST_ASSIGN_OR_RETURN(const auto counters,
                             MapCounterPage(counter_memory.get()));
   HOLDFAST_ASSIGN_OR_RETURN(auto tenant, MapTenantShare(assigned));
-  Session::Options options =
-      SessionOptions(assign, api, std::move(tenant), link, output, counters);
+  Session::Options options = SessionOptions(
+      assign, warm.driver->api, std::move(tenant), link, output, counters);
+  options.resources.arena_places = warm.arena_places;
   const auto waits = options.resources.waits;
   options.resources.sharing.claim = [&inbox](absl::string_view token) {
     return inbox->Claim(token);
@@ -587,8 +605,8 @@ int ExecutorMain(UniqueFd channel, const ExecutorOptions& options) {
   CarryOutCopies(link, warm->context);
   auto assigned = link.AwaitAssign();
   if (!assigned.ok()) return 0;
-  const absl::Status served = Serve(*std::move(assigned), warm->driver->api,
-                                    link, *warm->output, options.stall_limit);
+  const absl::Status served =
+      Serve(*std::move(assigned), *warm, link, options.stall_limit);
   if (served.ok()) return 0;
   link.SendServing(served);
   return 1;

@@ -140,11 +140,10 @@ void SupervisorLink::SendChunkReleased(uint64_t chunk) {
   Send(message);
 }
 
-void SupervisorLink::SendHostMemoryCreated(uint64_t handle, uint64_t size,
-                                           int memory) {
+void SupervisorLink::SendHostMemoryCreated(
+    const internal::HostMemoryCreated& created, int memory) {
   internal::FromExecutor message;
-  message.mutable_host_memory_created()->set_handle(handle);
-  message.mutable_host_memory_created()->set_size(size);
+  *message.mutable_host_memory_created() = created;
   Send(message, memory);
 }
 

@@ -59,7 +59,8 @@ class SupervisorLink {
   void SendChunkReleased(uint32_t device, const memory::Chunk& chunk);
   void SendChunkReleased(uint64_t chunk);
   // The same for memory of the host.
-  void SendHostMemoryCreated(uint64_t handle, uint64_t size, int memory);
+  void SendHostMemoryCreated(const internal::HostMemoryCreated& created,
+                             int memory);
   void SendHostMemoryReleased(uint64_t handle);
 
   // Everything that came before and with Assign. The receiver owns the

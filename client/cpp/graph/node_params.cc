@@ -2,6 +2,7 @@
 #include "client/cpp/graph/node_params.h"
 
 #include <cstring>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/submission/wire_writer.h"
@@ -119,11 +120,14 @@ NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
         absl::StrCat("a grid or block of ", size.x, " x ", size.y, " x ",
                      size.z, ": at least 1 each")));
   }
+  std::vector<Argument> resolved;
+  const auto values = ResolveAddresses(*kernel.session(), arguments, resolved);
+  if (!values.ok()) return NodeParams(values.status());
   // Graphs have many such nodes: its memory is used again.
   static thread_local WireWriter writer(256);
   writer.Truncate(0);
   writer.Message(v1::fields::GraphNode::kLaunch, [&] {
-    EncodeLaunch(/*stream=*/0, config, kernel, arguments, writer);
+    EncodeLaunch(/*stream=*/0, config, kernel, *values, writer);
   });
   return NodeParams::FromFields({writer.data(), writer.size()});
 }

@@ -6,12 +6,15 @@
 
 #include <cerrno>
 #include <optional>
+#include <random>
 #include <string>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/connection/rpc_status.h"
 #include "client/cpp/session_state.h"
+#include "client/cpp/transfer/arena_index.h"
+#include "core/base/arena_range.h"
 #include "core/base/descriptor_socket.h"
 #include "core/base/handle.h"
 #include "core/base/populate.h"
@@ -42,6 +45,29 @@ absl::StatusOr<UniqueFd> MakeMemory(uint64_t size) {
   return fd;
 }
 
+// A random place in the range, so that two processes do not want the same one.
+// An address that is taken, here or in the executor, is no error.
+void* RandomPlace(uint64_t size) {
+  static_assert(kArenaRangeBytes % kArenaAlignment == 0);
+  if (size > kArenaRangeBytes) return nullptr;
+  static thread_local std::mt19937_64 random{std::random_device()()};
+  const uint64_t last = (kArenaRangeBytes - size) / kArenaAlignment;
+  const uint64_t place =
+      std::uniform_int_distribution<uint64_t>(0, last)(random);
+  return reinterpret_cast<void*>(kArenaRangeBase + place * kArenaAlignment);
+}
+
+absl::StatusOr<FileMapping> MapMemory(int fd, uint64_t size) {
+  constexpr int kTries = 4;
+  for (int i = 0; i < kTries; ++i) {
+    void* const place = RandomPlace(size);
+    if (place == nullptr) break;
+    auto mapping = FileMapping::MapAt(fd, size, place);
+    if (mapping.ok()) return mapping;
+  }
+  return FileMapping::Map(fd, FileMapping::Access::kReadWrite);
+}
+
 // A call is not ordered after commands: that what had the handle's index before
 // was freed, has to be known first.
 absl::Status AwaitRelease(SessionState& session, uint64_t handle) {
@@ -65,13 +91,13 @@ absl::StatusOr<std::shared_ptr<Arena>> Arena::Create(
         "ordinary memory"));
   }
   HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd, MakeMemory(size));
-  HOLDFAST_ASSIGN_OR_RETURN(
-      FileMapping mapping,
-      FileMapping::Map(fd.get(), FileMapping::Access::kReadWrite));
+  HOLDFAST_ASSIGN_OR_RETURN(FileMapping mapping, MapMemory(fd.get(), size));
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t handle,
                             session->handles.Allocate(HandleKind::kArena));
   std::shared_ptr<Arena> arena(
       new Arena(std::move(session), handle, std::move(mapping)));
+  ArenaIndex::Get().Add(reinterpret_cast<uint64_t>(arena->data()),
+                        arena->size(), arena);
   if (options.in_background) {
     arena->background_ = std::thread(
         [self = arena.get(), fd = std::move(fd)] { self->Register(fd.get()); });
@@ -123,17 +149,32 @@ absl::Status Arena::TryRegister(int fd) {
   request.set_descriptor_token(*std::move(token));
   request.set_arena(handle_);
   request.set_size(size());
+  const auto place = reinterpret_cast<uintptr_t>(data());
+  if (IsInArenaRange(place, size())) request.set_address(place);
   grpc::ClientContext context;
   context.AddMetadata(kSessionTokenKey.name, session_->token);
   v1::RegisterArenaResponse response;
   const auto channel = session_->transfer_channels.Take();
   if (!channel.ok()) return session_->queue.Explain(channel.status(), faults);
   v1::TransferService::Stub transfers(*channel);
-  return session_->queue.Explain(
-      ToStatus(transfers.RegisterArena(&context, request, &response)), faults);
+  HOLDFAST_RETURN_IF_ERROR(session_->queue.Explain(
+      ToStatus(transfers.RegisterArena(&context, request, &response)), faults));
+  address_ = response.address();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> Arena::address() const {
+  HOLDFAST_RETURN_IF_ERROR(Ready());
+  if (address_ != 0) return address_;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "an arena of ", size(),
+      " bytes has no address that lasts: the session's "
+      "executor cannot have the addresses for arenas; give the span itself to "
+      "the launch"));
 }
 
 Arena::~Arena() {
+  ArenaIndex::Get().Remove(reinterpret_cast<uint64_t>(data()));
   if (background_.joinable()) background_.join();
   if (ready_.HasBeenNotified() && registered_.ok()) {
     session_->queue.SubmitDestruction(
@@ -170,6 +211,14 @@ ArenaSpan& ArenaSpan::operator=(ArenaSpan&& other) noexcept {
 
 ArenaSpan::~ArenaSpan() {
   if (arena_ != nullptr) arena_->free_.GiveBack(offset_, size_);
+}
+
+absl::StatusOr<uint64_t> ArenaSpan::address() const {
+  if (arena_ == nullptr) {
+    return absl::InvalidArgumentError("an empty span has no address");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t first, arena_->address());
+  return first + offset_;
 }
 
 void* ArenaSpan::data() const {

@@ -35,6 +35,10 @@ struct ArenaOptions {
   bool in_background = false;
 };
 
+// It has one address, here and for the session's kernels (core/base/
+// arena_range.h): a pointer to its bytes may be put wherever kernels look for
+// pointers. See ArenaSpan::address for where that is not so.
+//
 // Belongs to one session; needs one whose executor is on this machine, reached
 // by a Unix socket. Making one takes milliseconds, some forty a GiB, so make it
 // once and take spans of it. It lives until it and its spans are gone; in the
@@ -65,6 +69,10 @@ class Arena : public std::enable_shared_from_this<Arena> {
 
   // Bytes, in whole pages.
   uint64_t size() const { return mapping_.size(); }
+  // The address of the first byte as kernels have it, as ArenaSpan::address.
+  absl::StatusOr<uint64_t> address() const;
+  // The first byte here. Valid as long as the arena.
+  void* data() const { return mapping_.data(); }
   // The name of the arena in commands.
   uint64_t handle() const { return handle_; }
   // Kept alive by the arena.
@@ -85,7 +93,9 @@ class Arena : public std::enable_shared_from_this<Arena> {
   const uint64_t handle_;
   const FileMapping mapping_;
   FreeList free_;
-  absl::Status registered_;  // before ready_ is notified
+  // Before ready_ is notified; the address is 0 if it does not last.
+  absl::Status registered_;
+  uint64_t address_ = 0;
   absl::Notification ready_;
   std::thread background_;
 };
@@ -109,6 +119,14 @@ class ArenaSpan {
   // Null if it is empty. Valid as long as the span.
   void* data() const;
   uint64_t size() const { return size_; }
+
+  // The address of the first byte as kernels of the session have it. It is that
+  // of data(), unless this process, or the executor, has something else there;
+  // it stays over faults, upgrades and suspensions. A launch takes addresses of
+  // data() in any case, as 64-bit arguments, and passes the kernel's: only
+  // pointers that kernels find in memory need this. Waits as Arena::Ready does.
+  // FAILED_PRECONDITION: the arena has no address that lasts.
+  absl::StatusOr<uint64_t> address() const;
 
   // As many T as there is room for. The address is a multiple of 256, which
   // suits any T.

@@ -73,10 +73,10 @@ def empty_pinned(shape, dtype=float, *, session=None):
     dtype = numpy.dtype(dtype)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     size = math.prod(shape) * dtype.itemsize
-    span = session._take_span(size) if size > 0 else None
-    if span is None:
+    if size == 0:
         return numpy.empty(shape, dtype)
-    return numpy.frombuffer(span, dtype, math.prod(shape)).reshape(shape)
+    memory = session._take_pinned(size)
+    return numpy.frombuffer(memory, dtype, math.prod(shape)).reshape(shape)
 
 
 def __getattr__(name):

@@ -172,6 +172,10 @@ class Session(_native.Session):
                 return buffer, number - first
         return None
 
+    def _take_pinned(self, size):
+        """Memory that the executor shares; ordinary memory, if it is on another machine."""
+        return self._take_span(size) or _native.make_ordinary_memory(size)
+
     def _take_span(self, size):
         """Memory that the executor shares, or None: the executor is on another machine."""
         with self._guard:

@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/python/native/arguments.h"
 
+#include <cstring>
 #include <utility>
+
+#include "client/python/native/ordinary_memory.h"
 
 namespace holdfast::python {
 namespace {
+
+// Sets a ValueError, and returns false.
+bool RefuseOrdinary(size_t index) {
+  PyErr_Format(PyExc_ValueError,
+               "argument %zu is memory of this process, which a kernel cannot "
+               "reach, since the daemon is on another machine: copy it into a "
+               "Buffer of the device",
+               index);
+  return false;
+}
 
 void Release(Handle<hf_buffer>* handle) {
   if (--handle->users == 0 && handle->closed) {
@@ -76,12 +89,7 @@ bool Arguments::SetPinned(PyObject* buffer, size_t index, uint64_t offset) {
   Ref memory(PyObject_GetAttrString(buffer, "_memory"));
   if (!memory) return false;
   if (!PyObject_TypeCheck(memory.get(), span_type)) {
-    PyErr_Format(PyExc_ValueError,
-                 "argument %zu is memory of this process, which a kernel "
-                 "cannot reach, since the daemon is on another machine: copy "
-                 "it into a Buffer of the device",
-                 index);
-    return false;
+    return RefuseOrdinary(index);
   }
   all_[index] = hf_span_pointer_at(SpanOf(memory.get()), offset);
   kept_.push_back(std::move(memory));
@@ -109,6 +117,9 @@ bool Arguments::SetInt(PyObject* object, size_t index) {
                  "argument %zu, %R, does not fit into a parameter of %u bits",
                  index, object, bits);
     return false;
+  }
+  if (size == 8 && IsInOrdinaryMemory(static_cast<uint64_t>(value))) {
+    return RefuseOrdinary(index);
   }
   all_[index] = size == 8   ? hf_i64(value)
                 : size == 4 ? hf_i32(static_cast<int32_t>(value))
@@ -145,6 +156,12 @@ bool Arguments::SetBytes(PyObject* object, size_t index) {
                  "array of this process; copy it into a Buffer",
                  index, Py_TYPE(object));
     return false;
+  }
+  // A pointer: numpy.uint64(address), ctypes.c_void_p(address).
+  uint64_t number = 0;
+  if (view.len == sizeof number) {
+    std::memcpy(&number, view.buf, sizeof number);
+    if (IsInOrdinaryMemory(number)) return RefuseOrdinary(index);
   }
   all_[index] = hf_raw(view.buf, static_cast<uint64_t>(view.len));
   return CheckSize(index, static_cast<size_t>(view.len), "the argument");

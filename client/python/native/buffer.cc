@@ -131,6 +131,19 @@ PyObject* BufferHandle(PyObject* self, void*) {
                 : nullptr;
 }
 
+// Waits the first time.
+PyObject* BufferAddress(PyObject* self, PyObject*) {
+  const UseBuffer buffer(self);
+  if (!buffer) return nullptr;
+  uint64_t address = 0;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_buffer_address(buffer.get(), &address);
+  }
+  return error != nullptr ? Raise(error) : PyLong_FromUnsignedLongLong(address);
+}
+
 // The arguments of a copy between a buffer and this process: (bytes-like,
 // offset in the buffer, stream). False, with an exception.
 struct Transfer {
@@ -266,6 +279,7 @@ PyMethodDef methods[] = {
     {"_download", Download, METH_VARARGS, nullptr},
     {"_copy", Copy, METH_VARARGS, nullptr},
     {"_fill", Fill, METH_VARARGS, nullptr},
+    {"_address", BufferAddress, METH_NOARGS, nullptr},
     {"_close", CloseBuffer, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

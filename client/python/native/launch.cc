@@ -255,7 +255,8 @@ PyObject* Launch(PyObject*, PyObject* const* objects, Py_ssize_t count) {
         stream.get(), &reinterpret_cast<Config*>(objects[1])->config,
         kernel.get(), arguments.data(), static_cast<size_t>(count - 3));
   }
-  return NoneOrRaise(error);
+  if (error != nullptr) return RaiseOfLaunch(error);
+  Py_RETURN_NONE;
 }
 
 PyMethodDef kernel_methods[] = {

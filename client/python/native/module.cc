@@ -10,6 +10,7 @@
 #include "client/python/native/fault.h"
 #include "client/python/native/graph/graph.h"
 #include "client/python/native/native.h"
+#include "client/python/native/ordinary_memory.h"
 #include "client/python/native/sharing.h"
 
 namespace holdfast::python {
@@ -98,6 +99,15 @@ PyObject* NoneOrRaise(hf_error* error) {
   Py_RETURN_NONE;
 }
 
+PyObject* RaiseOfLaunch(hf_error* error) {
+  if (hf_error_code(error) != HF_INVALID_ARGUMENT) return Raise(error);
+  if (PyErr_Occurred() == nullptr) {
+    PyErr_SetString(PyExc_ValueError, hf_error_message(error));
+  }
+  hf_error_free(error);
+  return nullptr;
+}
+
 PyObject* TakeText(hf_text* text) {
   PyObject* const string = PyUnicode_FromStringAndSize(
       hf_text_data(text), static_cast<Py_ssize_t>(hf_text_size(text)));
@@ -153,11 +163,11 @@ PyMODINIT_FUNC PyInit__native() {
   Ref module(PyModule_Create(&definition));
   if (!module || !AddSession(module.get()) || !AddStream(module.get()) ||
       !AddBuffer(module.get()) || !AddHostMemory(module.get()) ||
-      !AddCompile(module.get()) || !AddLaunch(module.get()) ||
-      !AddNodes(module.get()) || !AddDefinitions(module.get()) ||
-      !AddCaptures(module.get()) || !AddGraphs(module.get()) ||
-      !AddDlpack(module.get()) || !AddSharing(module.get()) ||
-      !AddCollections(module.get()) ||
+      !AddOrdinaryMemory(module.get()) || !AddCompile(module.get()) ||
+      !AddLaunch(module.get()) || !AddNodes(module.get()) ||
+      !AddDefinitions(module.get()) || !AddCaptures(module.get()) ||
+      !AddGraphs(module.get()) || !AddDlpack(module.get()) ||
+      !AddSharing(module.get()) || !AddCollections(module.get()) ||
       PyModule_AddStringConstant(module.get(), "version", hf_version()) != 0) {
     return nullptr;
   }

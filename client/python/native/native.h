@@ -61,6 +61,10 @@ PyObject* Raise(hf_error* error);
 // None, or the exception of `error`.
 PyObject* NoneOrRaise(hf_error* error);
 
+// The same of a launch that was not submitted: arguments that the client
+// refuses are a ValueError.
+PyObject* RaiseOfLaunch(hf_error* error);
+
 // The text as a str; frees it.
 PyObject* TakeText(hf_text* text);
 

@@ -146,6 +146,7 @@ void Describe(const BufferResource& buffer,
   description->set_size(buffer.size);
   description->set_host(buffer.is_host);
   if (!buffer.is_host) description->set_device(buffer.device);
+  description->set_address(buffer.address);
 }
 
 template <typename T>

@@ -126,9 +126,9 @@ class Restorer {
     }
     UniqueFd memory = std::move(found->second);
     inheritance_.host.erase(found);
-    HOLDFAST_RETURN_IF_ERROR(options_.restore_arena(
-        resources_, arena.handle(), arena.size(), std::move(memory)));
-    options_.journal.ArenaRegistered(arena.handle(), arena.size());
+    HOLDFAST_RETURN_IF_ERROR(
+        options_.restore_arena(resources_, arena, std::move(memory)));
+    options_.journal.ArenaRegistered(arena);
     return absl::OkStatus();
   }
 

@@ -29,8 +29,8 @@ struct RestoreOptions {
   // Where the steps are written down again.
   SessionJournal& journal;
   // Makes an arena of a client's memory and puts it under its handle.
-  std::function<absl::Status(Resources&, uint64_t arena, uint64_t size,
-                             UniqueFd memory)>
+  std::function<absl::Status(
+      Resources&, const internal::HostMemoryCreated& arena, UniqueFd memory)>
       restore_arena;
   // Tells the supervisor that nothing lies in a chunk, or in memory of the
   // host, any more.

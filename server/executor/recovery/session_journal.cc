@@ -169,11 +169,10 @@ void SessionJournal::DeviceOpened(uint32_t device, CUdeviceptr base) {
   Append(record);
 }
 
-void SessionJournal::ArenaRegistered(uint64_t arena, uint64_t size) {
+void SessionJournal::ArenaRegistered(const internal::HostMemoryCreated& arena) {
   internal::JournalRecord record;
-  record.add_creates(arena);
-  record.mutable_arena()->set_handle(arena);
-  record.mutable_arena()->set_size(size);
+  record.add_creates(arena.handle());
+  *record.mutable_arena() = arena;
   Append(record);
 }
 

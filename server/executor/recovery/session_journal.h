@@ -51,7 +51,7 @@ class SessionJournal {
                 const absl::Status& reason);
 
   void DeviceOpened(uint32_t device, CUdeviceptr base);
-  void ArenaRegistered(uint64_t arena, uint64_t size);
+  void ArenaRegistered(const internal::HostMemoryCreated& arena);
 
  private:
   // `encoded`: as JournalWriter::Append.

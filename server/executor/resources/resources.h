@@ -135,8 +135,10 @@ struct ResourceOptions {
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_released;
   // The first of the addresses at which the device's chunks will lie.
   std::function<void(uint32_t device, CUdeviceptr base)> device_opened;
+  // Where arenas are mapped; null: anywhere.
+  std::shared_ptr<ArenaPlaces> arena_places;
   // Memory of the host that outlives this process; its descriptor is borrowed.
-  std::function<void(uint64_t handle, uint64_t size, int memory)>
+  std::function<void(const internal::HostMemoryCreated& created, int memory)>
       host_memory_created;
   std::function<void(uint64_t handle)> host_memory_released;
   // Every command with a number up to this has taken effect. Thread-safe.

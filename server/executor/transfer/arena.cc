@@ -62,19 +62,35 @@ absl::Status CheckSize(uint64_t size) {
 
 absl::StatusOr<std::unique_ptr<Arena>> Arena::Create(
     std::shared_ptr<const cuda::Context> context, UniqueFd memfd, uint64_t size,
-    Quota& quota) {
+    Quota& quota, ArenaPlaces* places, uint64_t wish) {
   HOLDFAST_RETURN_IF_ERROR(CheckSize(size));
   HOLDFAST_RETURN_IF_ERROR(CheckMemfd(memfd.get(), size));
   HOLDFAST_ASSIGN_OR_RETURN(Charge charge, quota.Take(size));
   std::unique_ptr<Arena> arena(new Arena(std::move(charge)));
+  HOLDFAST_ASSIGN_OR_RETURN(void* const data,
+                            arena->Map(memfd.get(), size, places, wish));
+  Populate(data, size);
   HOLDFAST_ASSIGN_OR_RETURN(
-      arena->mapping_,
-      FileMapping::Map(memfd.get(), FileMapping::Access::kReadWrite, size));
-  Populate(arena->mapping_.data(), size);
-  HOLDFAST_ASSIGN_OR_RETURN(
-      arena->memory_, cuda::HostMemory::Register(std::move(context),
-                                                 arena->mapping_.data(), size));
+      arena->memory_,
+      cuda::HostMemory::Register(std::move(context), data, size));
   return arena;
+}
+
+absl::StatusOr<void*> Arena::Map(int memfd, uint64_t size, ArenaPlaces* places,
+                                 uint64_t wish) {
+  if (places == nullptr) {
+    HOLDFAST_ASSIGN_OR_RETURN(
+        mapping_,
+        FileMapping::Map(memfd, FileMapping::Access::kReadWrite, size));
+    return mapping_.data();
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(placed_, places->Map(memfd, size, wish));
+  return placed_.data();
+}
+
+CUdeviceptr Arena::lasting_address() const {
+  const auto place = reinterpret_cast<CUdeviceptr>(placed_.data());
+  return place == device_address() ? place : 0;
 }
 
 }  // namespace holdfast::executor

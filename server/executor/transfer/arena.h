@@ -12,6 +12,7 @@
 #include "core/cuda/context.h"
 #include "core/cuda/host_memory.h"
 #include "server/executor/account/quota.h"
+#include "server/executor/transfer/arena_places.h"
 
 namespace holdfast::executor {
 
@@ -23,10 +24,11 @@ namespace holdfast::executor {
 class Arena {
  public:
   // As TransferService.RegisterArena says. Takes about 40 ms a GiB. The size is
-  // charged before any page is made.
+  // charged before any page is made. `places` may be null; `wish`: as
+  // ArenaPlaces::Map has it.
   static absl::StatusOr<std::unique_ptr<Arena>> Create(
       std::shared_ptr<const cuda::Context> context, UniqueFd memfd,
-      uint64_t size, Quota& quota);
+      uint64_t size, Quota& quota, ArenaPlaces* places, uint64_t wish);
 
   // REQUIRES: no device uses it any more.
   ~Arena() = default;
@@ -34,6 +36,9 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   CUdeviceptr device_address() const { return memory_->device_address(); }
+  // The same, if a successor of this process can have the arena there, too;
+  // else 0.
+  CUdeviceptr lasting_address() const;
   uint64_t size() const { return charge_.amount(); }
 
   // It goes as soon as a device has finished with it.
@@ -41,10 +46,14 @@ class Arena {
 
  private:
   explicit Arena(Charge charge) : charge_(std::move(charge)) {}
+  // Sets mapping_ or placed_, and returns its data.
+  absl::StatusOr<void*> Map(int memfd, uint64_t size, ArenaPlaces* places,
+                            uint64_t wish);
 
   // In the order in which they are made; they end in the other.
   Charge charge_;
-  FileMapping mapping_;
+  FileMapping mapping_;  // null: it is placed
+  PlacedMapping placed_;
   std::unique_ptr<cuda::HostMemory> memory_;
 };
 

@@ -37,9 +37,10 @@ absl::StatusOr<std::unique_ptr<TransferPipe>> ClaimPipe(
 // Page-locking takes long, so it does not happen on the submission thread.
 absl::Status MakeArena(Session& session, const std::stop_token& cancelled,
                        const v1::RegisterArenaRequest& request,
-                       UniqueFd descriptor) {
+                       UniqueFd descriptor, uint64_t* address) {
   std::shared_ptr<const cuda::Context> context;
   std::shared_ptr<Quota> quota;
+  std::shared_ptr<ArenaPlaces> places;
   absl::StatusOr<Charge> charge;
   absl::Status status = absl::UnavailableError("the session is being closed");
   (void)session.Run([&](Resources& resources) {
@@ -51,6 +52,7 @@ absl::Status MakeArena(Session& session, const std::stop_token& cancelled,
     if (!status.ok()) return;
     context = (*device)->context;
     quota = resources.account().arena_memory();
+    places = resources.options().arena_places;
   });
   HOLDFAST_RETURN_IF_ERROR(status);
   // There may be room only without arenas that were freed and that a device
@@ -61,15 +63,21 @@ absl::Status MakeArena(Session& session, const std::stop_token& cancelled,
   const int memory = descriptor.get();
   const UniqueFd kept(memory < 0 ? -1 : fcntl(memory, F_DUPFD_CLOEXEC, 0));
   HOLDFAST_ASSIGN_OR_RETURN(
-      auto arena, Arena::Create(std::move(context), std::move(descriptor),
-                                request.size(), *quota));
+      auto arena,
+      Arena::Create(std::move(context), std::move(descriptor), request.size(),
+                    *quota, places.get(), request.address()));
+  *address = arena->lasting_address();
   status = absl::UnavailableError("the session is being closed");
   (void)session.Run([&](Resources& resources) {
     // Another call may have taken the handle meanwhile.
     status = resources.arenas.CheckNew(request.arena());
     if (!status.ok()) return;
     const auto& created = resources.options().host_memory_created;
-    if (created) created(request.arena(), request.size(), kept.get());
+    internal::HostMemoryCreated memory;
+    memory.set_handle(request.arena());
+    memory.set_size(request.size());
+    memory.set_address(*address);
+    if (created) created(memory, kept.get());
     PutArena(resources, request.arena(), std::move(arena), *std::move(charge));
   });
   return status;
@@ -169,18 +177,23 @@ absl::Status TransferService::ServePipe(ServedStream& call) {
 
 grpc::ServerUnaryReactor* TransferService::RegisterArena(
     grpc::CallbackServerContext* context,
-    const v1::RegisterArenaRequest* request, v1::RegisterArenaResponse*) {
+    const v1::RegisterArenaRequest* request,
+    v1::RegisterArenaResponse* response) {
   auto admitted = Admit(*context);
   if (!admitted.ok()) return Answer(context, admitted.status());
   return AnswerInThread(
       context, threads_, /*client=*/"",
-      [this, request, count = *std::move(admitted)](
+      [this, request, response, count = *std::move(admitted)](
           const std::stop_token& cancelled) -> absl::Status {
         HOLDFAST_ASSIGN_OR_RETURN(const SessionGate::Pass pass,
                                   session_.gate().Enter(cancelled));
         HOLDFAST_ASSIGN_OR_RETURN(UniqueFd descriptor,
                                   inbox_.Claim(request->descriptor_token()));
-        return MakeArena(session_, cancelled, *request, std::move(descriptor));
+        uint64_t address = 0;
+        HOLDFAST_RETURN_IF_ERROR(MakeArena(session_, cancelled, *request,
+                                           std::move(descriptor), &address));
+        response->set_address(address);
+        return absl::OkStatus();
       });
 }
 

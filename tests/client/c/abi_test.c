@@ -347,6 +347,50 @@ static void CopiesThroughAnArena(void) {
   hf_span_free(span);
 }
 
+/* Addresses go where any number goes. */
+static void AddressesAreNumbers(void) {
+  hf_arena* arena;
+  hf_span* span;
+  hf_buffer* x;
+  hf_buffer* part;
+  uint64_t address = 0;
+  uint64_t of_part = 0;
+  OK(hf_arena_create(g_session, 1 << 16, &arena));
+  OK(hf_arena_allocate(arena, 64, &span));
+  OK(hf_buffer_allocate(g_session, 0, 4096, g_stream, &x));
+  OK(hf_buffer_sub(x, 1024, 64, &part));
+  OK(hf_buffer_address(x, &address));
+  OK(hf_buffer_address(part, &of_part));
+  EXPECT(address != 0 && of_part == address + 1024);
+  float* const values = (float*)hf_span_data(span);
+  values[0] = 5;
+  OK(hf_span_to_buffer(span, 0, part, 0, 4, g_stream));
+  hf_kernel* scale;
+  OK(hf_module_kernel(g_module, "scale", &scale));
+  hf_launch_config config = HF_LAUNCH_CONFIG_INIT;
+  config.block.x = 1;
+  hf_argument arguments[] = {hf_u64(of_part), hf_f32(3), hf_i32(1)};
+  OK(hf_launch(g_stream, &config, scale, arguments, 3));
+  OK(hf_span_from_buffer(span, 4, part, 0, 4, g_stream));
+  OK(hf_stream_synchronize(g_stream));
+  EXPECT(values[1] == 15);
+  arguments[0] = hf_u64((uint64_t)(uintptr_t)&values[1]);
+  OK(hf_launch(g_stream, &config, scale, arguments, 3));
+  OK(hf_stream_synchronize(g_stream));
+  EXPECT(values[1] == 45);
+#ifdef HOLDFAST_TSAN /* which has taken the addresses for arenas */
+  FAILS(hf_span_address(span, &address), HF_FAILED_PRECONDITION, "no address");
+#else
+  OK(hf_span_address(span, &address));
+  EXPECT(address == (uint64_t)(uintptr_t)values);
+#endif
+  hf_kernel_free(scale);
+  hf_buffer_free(part);
+  hf_buffer_free(x);
+  hf_span_free(span);
+  hf_arena_free(arena);
+}
+
 static void OrdersStreamsByEvents(void) {
   hf_stream* other;
   hf_event* start;
@@ -740,6 +784,7 @@ int main(void) {
   DescribesKernelsAndFindsGlobals();
   CopiesAndFills();
   CopiesThroughAnArena();
+  AddressesAreNumbers();
   OrdersStreamsByEvents();
   LinksObjects();
   AWaitCanBeInterrupted();

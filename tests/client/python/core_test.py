@@ -588,7 +588,6 @@ def test_a_compilation_says_how_long_it_takes(monkeypatch):
     [
         lambda d, s: Stream.from_handle(0x5555_5555_0000),
         lambda d, s: s.__cuda_stream__(),
-        lambda d, s: int(d.allocate(4, stream=s).handle),
         lambda d, s: Kernel.from_handle(0x5555_5555_0000),
     ],
 )

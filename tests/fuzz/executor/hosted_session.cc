@@ -103,7 +103,8 @@ absl::Status HostedSession::AddArena(uint64_t handle, uint64_t size) {
     if (!status.ok()) return;
     auto charge = resources.arenas.Reserve();
     auto arena = executor::Arena::Create((*device)->context, std::move(memfd),
-                                         size, *account_->arena_memory());
+                                         size, *account_->arena_memory(),
+                                         /*places=*/nullptr, /*wish=*/0);
     status = charge.ok() ? arena.status() : charge.status();
     if (!status.ok()) return;
     resources.arenas.Put(handle, {*std::move(arena)}, *std::move(charge));

@@ -15,7 +15,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/arena_range.h"
 #include "core/base/memfd.h"
+#include "core/base/sanitizer.h"
 #include "core/base/unique_fd.h"
 #include "tests/server/executor/executor_fixture.h"
 #include "tests/testing/status_matchers.h"
@@ -26,6 +28,12 @@ namespace {
 using grpc::StatusCode;
 
 constexpr uint64_t kSize = uint64_t{1} << 20;
+// ThreadSanitizer has taken the addresses for arenas.
+#ifdef HOLDFAST_TSAN
+constexpr bool kHasArenaRange = false;
+#else
+constexpr bool kHasArenaRange = true;
+#endif
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr char kTaken[] = {'\0'};
 
@@ -111,18 +119,28 @@ class ArenaTest : public ExecutorTest {
   }
 
   StatusCode Register(uint64_t arena, const std::string& descriptor_token,
-                      uint64_t size) {
+                      uint64_t size, uint64_t wish = 0) {
     v1::RegisterArenaRequest request;
     request.set_arena(arena);
     request.set_descriptor_token(descriptor_token);
     request.set_size(size);
+    request.set_address(wish);
     v1::RegisterArenaResponse response;
     const grpc::Status status =
         transfers().RegisterArena(Context().get(), request, &response);
     if (!status.ok()) {
       EXPECT_NE(status.error_message(), "");
     }
+    address_ = response.address();
     return status.error_code();
+  }
+
+  // The address of an arena of this memory that is to be at `wish`; 0: there is
+  // none.
+  uint64_t Place(uint64_t arena, int fd, uint64_t wish) {
+    EXPECT_TRUE(SendFd(Token('w'), fd));
+    EXPECT_EQ(Register(arena, Token('w'), kSize, wish), StatusCode::OK);
+    return address_;
   }
 
   StatusCode Make(uint64_t arena, int fd, uint64_t size = kSize) {
@@ -156,8 +174,28 @@ class ArenaTest : public ExecutorTest {
     return Outcome(batch);
   }
 
-  // Launches `put` on this place of an arena and waits; how it ended.
+  // Makes `put` kernel 0.
+  void LoadPut() {
+    Batch batch(next_sequence_);
+    batch.LoadInline(ModuleName(0), kPtx);
+    batch.GetKernel(KernelName(0), ModuleName(0), "put");
+    ASSERT_EQ(Outcome(batch), 0);
+  }
+
+  // Launches `put` on this place of an arena, or on this address, and waits;
+  // how it ended.
   int Put(uint64_t arena, uint64_t offset) {
+    v1::Argument to;
+    to.mutable_buffer()->set_buffer(arena);
+    to.mutable_buffer()->set_offset(offset);
+    return Put(to);
+  }
+  int Put(uint64_t address) {
+    v1::Argument to;
+    to.set_u64(address);
+    return Put(to);
+  }
+  int Put(const v1::Argument& to) {
     Batch batch(next_sequence_);
     v1::Launch& launch = *batch.Add().mutable_launch();
     launch.set_kernel(KernelName(0));
@@ -167,9 +205,7 @@ class ArenaTest : public ExecutorTest {
       dim->set_y(1);
       dim->set_z(1);
     }
-    v1::BufferArgument& to = *launch.add_arguments()->mutable_buffer();
-    to.set_buffer(arena);
-    to.set_offset(offset);
+    *launch.add_arguments() = to;
     return Outcome(batch);
   }
 
@@ -202,6 +238,7 @@ class ArenaTest : public ExecutorTest {
   }
 
   uint64_t next_sequence_ = 0;
+  uint64_t address_ = 0;  // of the arena that was registered last
 };
 
 constexpr int kNotFound = static_cast<int>(StatusCode::NOT_FOUND);
@@ -229,10 +266,7 @@ TEST_F(ArenaTest, KernelsUseItInPlace) {
   ASSERT_OK(mapping);
   const auto* const words = static_cast<const uint32_t*>(mapping->data());
   ASSERT_EQ(Make(ArenaName(0), fd.get()), StatusCode::OK);
-  Batch batch(next_sequence_);
-  batch.LoadInline(ModuleName(0), kPtx);
-  batch.GetKernel(KernelName(0), ModuleName(0), "put");
-  ASSERT_EQ(Outcome(batch), 0);
+  ASSERT_NO_FATAL_FAILURE(LoadPut());
   EXPECT_EQ(Put(ArenaName(0), 4096), 0);
   EXPECT_EQ(words[1024], 5u);
   EXPECT_EQ(words[1023] + words[1025], 0u);
@@ -242,6 +276,67 @@ TEST_F(ArenaTest, KernelsUseItInPlace) {
   free.Add().mutable_free_arena()->set_arena(ArenaName(0));
   EXPECT_EQ(Outcome(free), 0);
   EXPECT_EQ(Put(ArenaName(0), 0), kFailed);
+}
+
+TEST_F(ArenaTest, KernelsReachItAtTheAddressThatTheClientHas) {
+  if (!kHasArenaRange) GTEST_SKIP() << "there is no place for arenas";
+  ASSERT_NO_FATAL_FAILURE(LoadPut());
+  const UniqueFd memory = Memory(kSize);
+  auto mapping =
+      FileMapping::Map(memory.get(), FileMapping::Access::kReadWrite);
+  ASSERT_OK(mapping);
+  auto* const words = static_cast<unsigned*>(mapping->data());
+  const uint64_t wish = kArenaRangeBase + (uint64_t{5} << 30);
+  ASSERT_EQ(Place(ArenaName(0), memory.get(), wish), wish);
+  EXPECT_EQ(Put(wish + 8), 0);
+  EXPECT_EQ(words[2], 5u);
+}
+
+// Nothing of the executor's own is ever mapped over.
+TEST_F(ArenaTest, AnAddressThatCannotBeHadIsExchangedForAnother) {
+  if (!kHasArenaRange) GTEST_SKIP() << "there is no place for arenas";
+  ASSERT_NO_FATAL_FAILURE(LoadPut());
+  const UniqueFd first = Memory(kSize);
+  auto mapping = FileMapping::Map(first.get(), FileMapping::Access::kReadWrite);
+  ASSERT_OK(mapping);
+  auto* const words = static_cast<unsigned*>(mapping->data());
+  const uint64_t taken = kArenaRangeBase + (uint64_t{1} << 40);
+  ASSERT_EQ(Place(ArenaName(0), first.get(), taken), taken);
+  constexpr uint64_t kPage = 4096;
+  constexpr uint64_t kEnd = kArenaRangeBase + kArenaRangeBytes;
+  const auto own = reinterpret_cast<uint64_t>(&kPtx) / kPage * kPage;
+  uint32_t index = 1;
+  for (const uint64_t wish :
+       {uint64_t{1}, kPage, taken, taken + kPage, taken - kSize + kPage,
+        taken + kSize - kPage, taken + (1 << 30) + 1, kArenaRangeBase - kPage,
+        kArenaRangeBase - kSize, kEnd - kSize, kEnd - kPage, kEnd, kEnd + kPage,
+        kEnd + kArenaRangeBytes / 2, ~uint64_t{0}, ~uint64_t{0} - kPage + 1,
+        uint64_t{1} << 63, own}) {
+    const UniqueFd memory = Memory(kSize);
+    const uint64_t address = Place(ArenaName(index), memory.get(), wish);
+    EXPECT_NE(address, wish);
+    EXPECT_TRUE(IsInArenaRange(address, kSize)) << std::hex << address;
+    EXPECT_TRUE(address + kSize <= taken || address >= taken + kSize);
+    EXPECT_EQ(Put(ArenaName(index), 0), 0);
+    ++index;
+  }
+  EXPECT_EQ(words[0], 0u) << "none took the place of the first";
+  EXPECT_EQ(Put(taken), 0);
+  EXPECT_EQ(words[0], 5u);
+}
+
+TEST_F(ArenaTest, AnAddressIsFreeAgainAfterwards) {
+  if (!kHasArenaRange) GTEST_SKIP() << "there is no place for arenas";
+  const uint64_t wish = kArenaRangeBase + kArenaAlignment;
+  for (uint32_t i = 0; i < 3; ++i) {
+    const UniqueFd memory = Memory(kSize);
+    ASSERT_EQ(Place(ArenaName(i), memory.get(), wish), wish);
+    Batch batch(next_sequence_);
+    batch.Add().mutable_free_arena()->set_arena(ArenaName(i));
+    batch.Fence(/*all_streams=*/true);
+    next_sequence_ = batch.last_sequence() + 1;
+    Run(batch);
+  }
 }
 
 TEST_F(ArenaTest, ACopyTellsItsPathIfAsked) {

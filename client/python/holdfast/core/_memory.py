@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory: buffers of devices, and pinned memory of this process.
 
-A Buffer of a device lies in the daemon's executor; a kernel takes it by its handle, and no address
-of it exists here. Pinned memory lies here, in an arena that the executor has mapped too, so that
-NumPy sees it (``numpy.from_dlpack``, ``numpy.frombuffer``), the device copies from and to it, and
-kernels use it in place.
+A Buffer of a device lies in the daemon's executor; a kernel takes it by its handle, whose number
+is an address there and none of this process. Pinned memory lies here, in an arena that the executor
+has mapped too, so that NumPy sees it (``numpy.from_dlpack``, ``numpy.frombuffer``), the device copies
+from and to it, and kernels use it in place.
 """
+
+import operator
 
 from holdfast import _native, _session, _sharing
 from holdfast._progress import Progress
@@ -179,7 +181,7 @@ class Buffer(_native.Buffer):
     @classmethod
     def _pinned(cls, session, size, resource, stream):
         self = cls._empty(session, -1, size, resource, stream)
-        self._memory = session._take_span(max(size, 1)) or bytearray(max(size, 1))
+        self._memory = session._take_pinned(max(size, 1))
         session._addressed[_native.address_of(self._memory)] = self
         return self
 
@@ -297,6 +299,19 @@ class Buffer(_native.Buffer):
         if self._is_closed:
             raise ValueError("the Buffer is closed")
 
+    def _first_address(self):
+        """The number of the first byte's address, for kernels of the session; of pinned memory,
+        for this process."""
+        self._check_open()
+        if self._memory is not None:
+            number = getattr(self._memory, "_number", None)
+            return _native.address_of(self._memory) if number is None else number
+        address = self._address()
+        known = self._session._addressed.get(address)
+        if known is None or known._is_closed:
+            self._session._addressed[address] = self
+        return address
+
     @property
     def size(self):
         """Bytes."""
@@ -304,8 +319,9 @@ class Buffer(_native.Buffer):
 
     @property
     def handle(self):
-        """An address in the buffer, for kernels: ``launch(..., buffer.handle + 64)``."""
-        return Address(self, 0)
+        """The address, for kernels: ``launch(..., buffer.handle + 64)``, and as a number:
+        ``int(buffer.handle)``. 0: the Buffer is closed."""
+        return 0 if self._is_closed else Address(self, 0)
 
     @property
     def device_id(self):
@@ -314,7 +330,8 @@ class Buffer(_native.Buffer):
 
     @property
     def memory_resource(self):
-        return self._resource
+        """What allocated it; None: nothing that is known here, or the Buffer is closed."""
+        return None if self._is_closed else self._resource
 
     owner = property(lambda self: self._owner)
     is_managed = property(lambda self: False)
@@ -633,14 +650,19 @@ class Buffer(_native.Buffer):
         return hash(self._bytes_of())
 
     def __repr__(self):
-        if self._memory is None and self._closed:
+        if self._is_closed:
             return "<holdfast.core.Buffer, closed>"
         where = "pinned" if self._device_id < 0 else f"device {self._device_id}"
         return f"<holdfast.core.Buffer of {self._length} bytes, {where}>"
 
 
 class Address:
-    """A place in a Buffer, as kernels' arguments have it. Not a number of this process."""
+    """A place in a Buffer: an argument of kernels, which is checked, and a number.
+
+    ``int(address)`` is 64 bits in the session's own address space, the same over faults, upgrades
+    and suspensions: for structs, tables of pointers, NumPy and ctypes. The first one of a Buffer
+    waits for the daemon. A kernel's argument made of the number is not checked.
+    """
 
     __slots__ = ("_buffer", "_offset")
 
@@ -652,40 +674,74 @@ class Address:
     def _kernel_argument_(self):
         return (self._buffer, self._offset)
 
+    def __index__(self):
+        return self._buffer._first_address() + self._offset
+
+    __int__ = __index__
+
+    def __bool__(self):
+        return True
+
     def __add__(self, offset):
-        if not isinstance(offset, int):
+        try:
+            place = self._offset + operator.index(offset)
+        except TypeError:
             return NotImplemented
-        if not 0 <= self._offset + offset <= self._buffer._length:
-            raise IndexError(
-                f"offset {self._offset + offset} of a Buffer of {self._buffer._length} bytes"
-            )
-        return Address(self._buffer, self._offset + offset)
+        if not 0 <= place <= self._buffer._length:
+            raise IndexError(f"offset {place} of a Buffer of {self._buffer._length} bytes")
+        return Address(self._buffer, place)
 
     __radd__ = __add__
 
-    def __sub__(self, offset):
-        return self + -offset
+    def __sub__(self, other):
+        if isinstance(other, Address):
+            return int(self) - int(other)
+        try:
+            return self + -operator.index(other)
+        except TypeError:
+            return NotImplemented
 
     def __eq__(self, other):
-        return (
-            isinstance(other, Address)
-            and self._buffer is other._buffer
-            and self._offset == other._offset
-        )
+        if isinstance(other, Address):
+            if self._buffer is other._buffer:
+                return self._offset == other._offset
+            return self._key() == other._key()
+        try:
+            number = operator.index(other)
+        except TypeError:
+            return NotImplemented
+        return int(self) == number
 
     def __hash__(self):
-        return hash((id(self._buffer), self._offset))
+        return hash(self._key())
 
-    def __int__(self):
-        raise not_served(
-            "the number of a device's address",
-            "pass buffer.handle + offset, or the Buffer, as the kernel's argument",
-        )
+    def _key(self):
+        """The number; of memory that a graph has not made yet, the place."""
+        if self._buffer._is_of_graph:
+            return (id(self._buffer), self._offset)
+        return int(self)
 
-    __index__ = __int__
+    def __format__(self, spec):
+        return format(int(self), spec)
 
     def __repr__(self):
         return f"<{self._buffer!r} + {self._offset}>"
+
+
+def _as_int(operation):
+    def apply(self, other):
+        try:
+            number = operator.index(other)
+        except TypeError:
+            return NotImplemented
+        return operation(int(self), number)
+
+    return apply
+
+
+# What programs ask of a pointer: its alignment, and which of two comes first.
+for _name in ("lt", "le", "gt", "ge", "mod", "and", "or", "xor", "floordiv", "lshift", "rshift"):
+    setattr(Address, f"__{_name}__", _as_int(getattr(operator, f"__{_name}__")))
 
 
 class MemoryResource:

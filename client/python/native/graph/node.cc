@@ -39,6 +39,7 @@ PyObject* LaunchNode(PyObject*, PyObject* const* objects, Py_ssize_t count) {
   hf_error* const error =
       hf_node_launch(&reinterpret_cast<Config*>(objects[0])->config,
                      kernel.get(), arguments.data(), given, &node);
+  if (error != nullptr) return RaiseOfLaunch(error);
   return NodeOrRaise(error, node);
 }
 

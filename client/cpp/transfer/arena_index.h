@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_TRANSFER_ARENA_INDEX_H_
+#define HOLDFAST_CLIENT_CPP_TRANSFER_ARENA_INDEX_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace holdfast {
+
+class Arena;
+
+// The arenas of all sessions of this process, by their addresses here: so that
+// a launch knows a number that is an address in one. Thread-safe.
+class ArenaIndex {
+ public:
+  // The one of this process.
+  static ArenaIndex& Get();
+
+  // Arenas do not overlap. The caller takes the arena out before it unmaps the
+  // memory.
+  void Add(uint64_t address, uint64_t size, std::weak_ptr<const Arena> arena);
+  void Remove(uint64_t address);
+
+  // False: the address surely lies in no arena. Costs two comparisons, for
+  // every number of every launch.
+  bool MayContain(uint64_t address) const {
+    return address >= begin_.load(std::memory_order_relaxed) &&
+           address < end_.load(std::memory_order_relaxed);
+  }
+  // The arena that the address lies in, or null.
+  std::shared_ptr<const Arena> Find(uint64_t address) const;
+
+ private:
+  struct Entry {
+    uint64_t end = 0;
+    std::weak_ptr<const Arena> arena;
+  };
+
+  mutable absl::Mutex mutex_;
+  std::map<uint64_t, Entry> by_address_ ABSL_GUARDED_BY(mutex_);
+  // All arenas that there have been lie between the two.
+  std::atomic<uint64_t> begin_{UINT64_MAX};
+  std::atomic<uint64_t> end_{0};
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_TRANSFER_ARENA_INDEX_H_
