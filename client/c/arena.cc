@@ -77,4 +77,27 @@ hf_error* hf_span_from_buffer(const hf_span* span, uint64_t span_offset,
   });
 }
 
+hf_error* hf_place_copy(const hf_place* destination, const hf_place* source,
+                        uint64_t size, const hf_stream* stream) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(stream);
+    HOLDFAST_ASSIGN_OR_RETURN(const auto to, holdfast::c::ToPlace(destination));
+    HOLDFAST_ASSIGN_OR_RETURN(const auto from, holdfast::c::ToPlace(source));
+    return holdfast::Copy(to, from, size, stream->stream);
+  });
+}
+
+hf_error* hf_place_fill(const hf_place* destination, uint64_t width,
+                        uint64_t height, uint64_t pitch, const void* pattern,
+                        size_t pattern_size, const hf_stream* stream) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(pattern);
+    HF_REQUIRE(stream);
+    HOLDFAST_ASSIGN_OR_RETURN(const auto to, holdfast::c::ToPlace(destination));
+    return holdfast::Fill(to, {width, height, pitch},
+                          {static_cast<const char*>(pattern), pattern_size},
+                          stream->stream);
+  });
+}
+
 }  // extern "C"

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "client/c/holdfast.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/compile/object_code.h"
@@ -19,6 +20,7 @@
 #include "client/cpp/fence.h"
 #include "client/cpp/kernel.h"
 #include "client/cpp/module.h"
+#include "client/cpp/place.h"
 #include "client/cpp/session.h"
 #include "client/cpp/sharing/semaphore.h"
 #include "client/cpp/stream.h"
@@ -87,6 +89,18 @@ Options Complete(const Options* given, Options defaults) {
                                                            : sizeof(Options);
   std::memcpy(&defaults, given, size);
   return defaults;
+}
+
+// Refers to what `place` names. INVALID_ARGUMENT: it is null, or names no
+// memory or two.
+inline absl::StatusOr<Place> ToPlace(const hf_place* place) {
+  if (place == nullptr ||
+      (place->buffer == nullptr) == (place->span == nullptr)) {
+    return absl::InvalidArgumentError(
+        "an hf_place names a buffer or a span, and the other is NULL");
+  }
+  if (place->span != nullptr) return Place(place->span->span, place->offset);
+  return Place(place->buffer->buffer, place->offset);
 }
 
 // A string of the caller's; null is empty.

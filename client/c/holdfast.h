@@ -621,6 +621,24 @@ hf_error* hf_span_from_buffer(const hf_span* span, uint64_t span_offset,
                               const hf_buffer* buffer, uint64_t offset,
                               uint64_t size, const hf_stream* stream);
 
+/* Bytes of a buffer or of a span, the other of which is NULL, from an offset to
+ * its end. */
+typedef struct hf_place {
+  const hf_buffer* buffer;
+  const hf_span* span;
+  uint64_t offset;
+} hf_place;
+
+/* Copies and fills where either side may be memory of this process. Neither
+ * waits: leave the bytes of a span alone until the stream has done it. A fill
+ * repeats `pattern` of 1, 2 or 4 bytes over `height` rows of `width` bytes,
+ * with `pitch` bytes from one to the next; 0: without gaps. */
+hf_error* hf_place_copy(const hf_place* destination, const hf_place* source,
+                        uint64_t size, const hf_stream* stream);
+hf_error* hf_place_fill(const hf_place* destination, uint64_t width,
+                        uint64_t height, uint64_t pitch, const void* pattern,
+                        size_t pattern_size, const hf_stream* stream);
+
 /* --------------------------------------------------------------- compiling */
 
 typedef enum hf_language {
@@ -1050,6 +1068,14 @@ hf_error* hf_node_fill(const hf_buffer* buffer, uint64_t offset, uint64_t size,
 hf_error* hf_node_fill_rows(const hf_box_range* range, uint64_t width,
                             uint64_t height, const void* pattern,
                             size_t pattern_size, hf_node** node);
+/* As hf_place_copy and hf_place_fill. */
+hf_error* hf_node_place_copy(const hf_place* destination,
+                             const hf_place* source, uint64_t size,
+                             hf_node** node);
+hf_error* hf_node_place_fill(const hf_place* destination, uint64_t width,
+                             uint64_t height, uint64_t pitch,
+                             const void* pattern, size_t pattern_size,
+                             hf_node** node);
 /* Records an event, or waits for one, at each launch of the graph. */
 hf_error* hf_node_record(const hf_event* event, hf_node** node);
 hf_error* hf_node_wait(const hf_event* event, hf_node** node);

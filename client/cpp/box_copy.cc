@@ -2,6 +2,7 @@
 #include "client/cpp/box_copy.h"
 
 #include "client/cpp/session_state.h"
+#include "core/base/status_macros.h"
 
 namespace holdfast {
 namespace {
@@ -50,6 +51,12 @@ absl::Status FillRowBytes(const void* pattern, size_t pattern_size,
 }
 
 absl::Status CopyAll(std::span<const RangeCopy> copies, const Stream& stream) {
+  for (const RangeCopy& copy : copies) {
+    HOLDFAST_RETURN_IF_ERROR(
+        copy.destination.CheckRange(copy.destination_offset, copy.size));
+    HOLDFAST_RETURN_IF_ERROR(
+        copy.source.CheckRange(copy.source_offset, copy.size));
+  }
   return stream.Submit([&](v1::Command& command) {
     v1::CopyBatch& batch = *command.mutable_copy_batch();
     batch.set_stream(stream.handle());

@@ -39,17 +39,23 @@ void WriteFree(uint64_t handle, WireWriter& writer) {
   });
 }
 
+absl::Status RangeStatus(uint64_t offset, uint64_t size, const char* what,
+                         uint64_t limit) {
+  if (offset <= limit && size <= limit - offset) return absl::OkStatus();
+  return absl::OutOfRangeError(absl::StrCat(size, " bytes at offset ", offset,
+                                            " of ", what, " of ", limit,
+                                            " bytes"));
+}
+
 // One CopyIn or CopyOut; they have the same fields.
 template <typename Fields>
 absl::Status CopySpan(const Buffer& buffer, uint64_t offset,
                       const ArenaSpan& span, uint64_t span_offset,
                       uint64_t size, const Stream& stream,
                       wire::MessageField command) {
-  if (span_offset > span.size() || size > span.size() - span_offset) {
-    return absl::OutOfRangeError(absl::StrCat(size, " bytes at offset ",
-                                              span_offset, " of a span of ",
-                                              span.size(), " bytes"));
-  }
+  HOLDFAST_RETURN_IF_ERROR(
+      RangeStatus(span_offset, size, "a span", span.size()));
+  HOLDFAST_RETURN_IF_ERROR(buffer.CheckRange(offset, size));
   if (size == 0) return absl::OkStatus();
   if (span.arena().session() != buffer.session()) {
     return absl::InvalidArgumentError(
@@ -294,7 +300,12 @@ absl::StatusOr<uint64_t> Buffer::address() const {
   return address;
 }
 
+absl::Status Buffer::CheckRange(uint64_t offset, uint64_t size) const {
+  return RangeStatus(offset, size, "a buffer", size_);
+}
+
 absl::StatusOr<Buffer> Buffer::Sub(uint64_t offset, uint64_t size) const {
+  HOLDFAST_RETURN_IF_ERROR(CheckRange(offset, size));
   HOLDFAST_ASSIGN_OR_RETURN(
       Resource resource, Make(
                              session(), HandleKind::kBuffer,
@@ -326,6 +337,8 @@ absl::Status Buffer::CopyFrom(const Buffer& source,
 absl::Status Buffer::CopyFrom(const Buffer& source, uint64_t source_offset,
                               uint64_t offset, uint64_t size,
                               const Stream& stream) const {
+  HOLDFAST_RETURN_IF_ERROR(CheckRange(offset, size));
+  HOLDFAST_RETURN_IF_ERROR(source.CheckRange(source_offset, size));
   return stream.Submit([&](WireWriter& writer) {
     writer.Message(v1::fields::Command::kCopyBuffer, [&] {
       using Fields = v1::fields::CopyBuffer;
@@ -368,6 +381,7 @@ absl::Status Buffer::CopyTo(const ArenaSpan& target, uint64_t target_offset,
 absl::Status Buffer::FillBytes(const void* pattern, size_t pattern_size,
                                uint64_t offset, uint64_t size,
                                const Stream& stream) const {
+  HOLDFAST_RETURN_IF_ERROR(CheckRange(offset, size));
   uint32_t value = 0;
   std::memcpy(&value, pattern, pattern_size);
   return stream.Submit([&](WireWriter& writer) {
@@ -390,6 +404,7 @@ absl::Status Buffer::FillBytes(const void* pattern, size_t pattern_size,
 
 absl::Status Buffer::Upload(const void* data, uint64_t size,
                             const Stream& stream, uint64_t offset) const {
+  HOLDFAST_RETURN_IF_ERROR(CheckRange(offset, size));
   HOLDFAST_RETURN_IF_ERROR(stream.RefuseIfCapturing(
       "uploading ordinary memory (copy from an arena instead)"));
   return UploadBytes(*session(),
@@ -398,6 +413,7 @@ absl::Status Buffer::Upload(const void* data, uint64_t size,
 
 absl::Status Buffer::Download(void* data, uint64_t size, const Stream& stream,
                               uint64_t offset) const {
+  HOLDFAST_RETURN_IF_ERROR(CheckRange(offset, size));
   HOLDFAST_RETURN_IF_ERROR(stream.RefuseIfCapturing(
       "downloading to ordinary memory (copy to an arena instead)"));
   return DownloadBytes(*session(),

@@ -34,8 +34,8 @@ enum class Sharing {
 
 // Memory of a device, pinned memory of the daemon's host, or a part of either.
 // Made by Device::Allocate, Session::AllocateHost, Buffer::Sub and
-// Module::GetGlobal. Offsets and sizes are in bytes; whatever reaches beyond
-// the end is OUT_OF_RANGE.
+// Module::GetGlobal. Offsets and sizes are in bytes; a range that reaches
+// beyond the end is refused at once, with OUT_OF_RANGE.
 //
 // Every operation is work of a stream. Those that return before it is done
 // (all but Download and large Uploads) report failures as every command does:
@@ -98,6 +98,8 @@ class Buffer : public Resource {
 
   // Bytes, as they were asked for.
   uint64_t size() const { return size_; }
+  // OUT_OF_RANGE: the buffer does not have these bytes.
+  absl::Status CheckRange(uint64_t offset, uint64_t size) const;
 
   // The first byte's address as kernels of the session have it: a number to put
   // where CUDA programs put pointers, into structs, tables in device memory or
@@ -129,8 +131,7 @@ class Buffer : public Resource {
   // Device::AllocateIpc. Blocks until the handle is there.
   absl::StatusOr<IpcExport> IpcHandle() const;
 
-  // A part of this buffer. Does not own: it ends with this buffer. OUT_OF_RANGE
-  // comes from the next call that waits.
+  // A part of this buffer. Does not own: it ends with this buffer.
   absl::StatusOr<Buffer> Sub(uint64_t offset, uint64_t size) const;
 
   // Between buffers; of the same size unless a range is given. Within one

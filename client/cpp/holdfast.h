@@ -19,6 +19,7 @@
 #include "client/cpp/launch.h"
 #include "client/cpp/module.h"
 #include "client/cpp/occupancy.h"
+#include "client/cpp/place.h"
 #include "client/cpp/session.h"
 #include "client/cpp/stream.h"
 #include "client/cpp/transfer/arena.h"

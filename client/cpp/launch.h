@@ -32,12 +32,13 @@ struct LaunchConfig {
   LaunchAttributes attributes;
 };
 
-// Submits one launch; `arguments` are one for each parameter, in order. The
-// daemon checks everything before it launches: what is wrong is reported by the
-// next call that waits. Returns at once. While the stream captures, adds a node
-// to the graph. Numbers of 64 bits that are addresses in an arena of the
-// session become the arena's address for kernels; INVALID_ARGUMENT: the arena
-// is of another session.
+// Submits one launch; `arguments` are one for each parameter, in order. Numbers
+// that the device cannot take are refused at once, as launch_check.h says. The
+// daemon checks everything before it launches: what else is wrong is reported
+// by the next call that waits. Does not wait for the launch. While the stream
+// captures, adds a node to the graph. Numbers of 64 bits that are addresses in
+// an arena of the session become the arena's address for kernels;
+// INVALID_ARGUMENT: the arena is of another session.
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, std::span<const Argument> arguments);
 

@@ -56,6 +56,20 @@ constexpr absl::Duration kEndTime = absl::Milliseconds(50);
 // Results come in batches of a megabyte or so, unless a single one is larger.
 constexpr size_t kMaxResultBytes = size_t{64} << 20;
 
+// For LaunchLimits. What outlives the session does not keep the daemon.
+std::function<absl::StatusOr<v1::Device>(uint32_t)> DescribeBy(
+    const std::shared_ptr<Daemon>& daemon) {
+  return [weak = std::weak_ptr<Daemon>(daemon)](
+             uint32_t device) -> absl::StatusOr<v1::Device> {
+    const std::shared_ptr<Daemon> asked = weak.lock();
+    if (asked == nullptr) {
+      return absl::FailedPreconditionError("the session was closed");
+    }
+    HOLDFAST_ASSIGN_OR_RETURN(auto described, asked->DescribeDevice(device));
+    return std::move(*described.mutable_device());
+  };
+}
+
 // A daemon refuses more than 256 bytes.
 std::string DescribeProgram() {
   std::string name = ToValidUtf8(program_invocation_short_name);
@@ -462,6 +476,7 @@ std::unique_ptr<Session> Session::Start(std::shared_ptr<Daemon> daemon,
                                   : options.transfer_calls,
       std::move(route.descriptor_path));
   if (!response.devices().empty()) state->first_device = response.devices(0);
+  state->launch_limits.SetDescribe(DescribeBy(daemon));
   std::unique_ptr<Session> session(
       new Session(std::move(daemon), response.session_id(),
                   {response.devices().begin(), response.devices().end()},

@@ -16,6 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/graph/capture_registry.h"
+#include "client/cpp/launch_limits.h"
 #include "client/cpp/submission/command_queue.h"
 #include "client/cpp/submission/handle_pool.h"
 #include "client/cpp/transfer/transfer_channels.h"
@@ -60,6 +61,8 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
   HandlePool handles;
   // Streams that record for a graph now.
   CaptureRegistry captures;
+  // What is known of the session's devices, for launches.
+  LaunchLimits launch_limits;
   // At once, of one copy.
   const uint32_t transfer_calls;
   // Channels for calls of TransferService, each a connection of its own.

@@ -96,7 +96,23 @@ TEST_F(BadInputTest, AnUnknownKernelNameListsWhatExists) {
   const absl::Status status = missing.Describe().status();
   EXPECT_SAYS(status, kNotFound, "add_two");
   EXPECT_SAYS(status, kNotFound, "add_one");
-  EXPECT_TRUE(absl::IsNotFound(session_->Synchronize()));
+  // It was told, and is not told again.
+  EXPECT_TRUE(session_->Synchronize().ok());
+  EXPECT_TRUE(absl::IsNotFound(missing.status()));
+}
+
+TEST_F(BadInputTest, AFailureThatACallHasToldIsNotToldAgain) {
+  AddOne();
+  const Stream stream = NewStream();
+  EXPECT_FALSE(module_[0].GetGlobal("missing").ok());
+  EXPECT_TRUE(stream.Synchronize().ok());
+  const Buffer huge = *session_->device(0).Allocate(uint64_t{1} << 60, stream);
+  std::vector<char> bytes(1);
+  EXPECT_SAYS(huge.Download(bytes, stream), kResourceExhausted, "1152921504");
+  EXPECT_TRUE(stream.Synchronize().ok());
+  const Buffer another = *session_->device(0).Allocate(uint64_t{1} << 61);
+  while (another.status().ok()) std::this_thread::yield();
+  EXPECT_TRUE(stream.Synchronize().ok());
 }
 
 TEST_F(BadInputTest, ArgumentsMustMatchTheParameters) {
@@ -117,8 +133,9 @@ TEST_F(BadInputTest, DimensionsMustBeWithinTheDevicesLimits) {
   const Stream stream = NewStream();
   const Buffer buffer = *session_->device(0).Allocate(64, stream);
   const auto run = [&](const LaunchConfig& config) {
-    EXPECT_TRUE(Launch(stream, config, kernel, buffer, 16u).ok());
-    return stream.Synchronize();
+    const absl::Status refused = Launch(stream, config, kernel, buffer, 16u);
+    EXPECT_TRUE(stream.Synchronize().ok());
+    return refused;
   };
   EXPECT_SAYS(run({.grid = Dim3(0), .block = 1}), kInvalidArgument, "grid");
   EXPECT_SAYS(run({.grid = 1, .block = Dim3(1, 0)}), kInvalidArgument, "block");
@@ -126,6 +143,10 @@ TEST_F(BadInputTest, DimensionsMustBeWithinTheDevicesLimits) {
   EXPECT_SAYS(run({.grid = 1, .block = 2048}), kOutOfRange, "1024");
   EXPECT_SAYS(run({.grid = 1, .block = 1, .dynamic_shared_bytes = 100 << 20}),
               kOutOfRange, "shared");
+  EXPECT_SAYS(run({.grid = 1 << 20, .block = 128, .cooperative = true}),
+              kOutOfRange, "cooperative");
+  EXPECT_TRUE(
+      run({.grid = 1, .block = 1, .dynamic_shared_bytes = 64 << 10}).ok());
 }
 
 TEST_F(BadInputTest, CopiesMustFitTheBuffer) {
@@ -133,18 +154,18 @@ TEST_F(BadInputTest, CopiesMustFitTheBuffer) {
   const Buffer small = *session_->device(0).Allocate(64, stream);
   const Buffer large = *session_->device(0).Allocate(1 << 20, stream);
   std::vector<char> bytes(1 << 20);
-  ASSERT_TRUE(small.Upload(bytes.data(), 65, stream).ok());
-  EXPECT_SAYS(stream.Synchronize(), kOutOfRange, "64");
+  EXPECT_SAYS(small.Upload(bytes.data(), 65, stream), kOutOfRange, "64");
   EXPECT_SAYS(small.Upload(bytes, stream), kOutOfRange, "64");
   EXPECT_SAYS(small.Download(bytes.data(), 65, stream), kOutOfRange, "64");
   EXPECT_SAYS(small.Download(bytes, stream), kOutOfRange, "64");
-  ASSERT_TRUE(small.CopyFrom(large, 0, 0, 65, stream).ok());
-  EXPECT_SAYS(stream.Synchronize(), kOutOfRange, "64");
+  EXPECT_SAYS(small.CopyFrom(large, 0, 0, 65, stream), kOutOfRange, "64");
   // The sum of offset and size wraps.
-  ASSERT_TRUE(small.CopyFrom(large, 0, UINT64_MAX - 3, 8, stream).ok());
-  EXPECT_SAYS(stream.Synchronize(), kOutOfRange, "64");
-  ASSERT_TRUE(small.Sub(32, 33).ok());
-  EXPECT_SAYS(stream.Synchronize(), kOutOfRange, "64");
+  EXPECT_SAYS(small.CopyFrom(large, 0, UINT64_MAX - 3, 8, stream), kOutOfRange,
+              "64");
+  EXPECT_SAYS(small.Sub(32, 33).status(), kOutOfRange, "64");
+  EXPECT_SAYS(small.Fill(uint8_t{1}, 1, 64, stream), kOutOfRange, "64");
+  EXPECT_SAYS(CopyAll({{{small, 0, large, 0, 65}}}, stream), kOutOfRange, "64");
+  EXPECT_TRUE(stream.Synchronize().ok());
   EXPECT_SAYS(small.CopyFrom(large, stream), kInvalidArgument, "1048576");
 }
 

@@ -117,6 +117,32 @@ hf_error* hf_node_fill_rows(const hf_box_range* range, uint64_t width,
   });
 }
 
+hf_error* hf_node_place_copy(const hf_place* destination,
+                             const hf_place* source, uint64_t size,
+                             hf_node** node) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(node);
+    HOLDFAST_ASSIGN_OR_RETURN(const auto to, holdfast::c::ToPlace(destination));
+    HOLDFAST_ASSIGN_OR_RETURN(const auto from, holdfast::c::ToPlace(source));
+    return GiveNode(holdfast::CopyNode(to, from, size), node);
+  });
+}
+
+hf_error* hf_node_place_fill(const hf_place* destination, uint64_t width,
+                             uint64_t height, uint64_t pitch,
+                             const void* pattern, size_t pattern_size,
+                             hf_node** node) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(pattern);
+    HF_REQUIRE(node);
+    HOLDFAST_ASSIGN_OR_RETURN(const auto to, holdfast::c::ToPlace(destination));
+    return GiveNode(
+        holdfast::FillNode(to, {width, height, pitch},
+                           {static_cast<const char*>(pattern), pattern_size}),
+        node);
+  });
+}
+
 hf_error* hf_node_record(const hf_event* event, hf_node** node) {
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(event);

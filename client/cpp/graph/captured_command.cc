@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/graph/captured_command.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -45,6 +46,22 @@ Nodes Same(const Operation& operation,
   return {std::move(node)};
 }
 
+// On a stream a launch may be allowed to begin before the one ahead has ended
+// (programmatic_stream_serialization). In a graph that is for an edge to allow;
+// ours wait for the whole of the node ahead, which the launch has to bear with
+// on a stream, too.
+Nodes LaunchNodes(const v1::Launch& launch) {
+  Nodes nodes = Same(launch, &v1::GraphNode::mutable_launch);
+  auto& attributes = *nodes.front().mutable_launch()->mutable_attributes();
+  attributes.erase(
+      std::remove_if(attributes.begin(), attributes.end(),
+                     [](const v1::LaunchAttribute& attribute) {
+                       return attribute.has_programmatic_stream_serialization();
+                     }),
+      attributes.end());
+  return nodes;
+}
+
 absl::Status Refuse(const v1::Command& command) {
   const auto* field = command.GetReflection()->GetOneofFieldDescriptor(
       command, command.GetDescriptor()->oneof_decl(0));
@@ -58,7 +75,7 @@ absl::Status Refuse(const v1::Command& command) {
 absl::StatusOr<Nodes> ToNodes(const v1::Command& command) {
   switch (command.operation_case()) {
     case v1::Command::kLaunch:
-      return Same(command.launch(), &v1::GraphNode::mutable_launch);
+      return LaunchNodes(command.launch());
     case v1::Command::kCopyBuffer:
       return Same(command.copy_buffer(), &v1::GraphNode::mutable_copy);
     case v1::Command::kFillBuffer:

@@ -5,19 +5,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/launch_check.h"
 #include "client/cpp/submission/wire_writer.h"
 
 namespace holdfast {
 namespace {
-
-absl::Status CheckRange(const Buffer& buffer, uint64_t offset, uint64_t size) {
-  if (offset <= buffer.size() && size <= buffer.size() - offset) {
-    return absl::OkStatus();
-  }
-  return absl::OutOfRangeError(absl::StrCat(size, " bytes at offset ", offset,
-                                            " of a buffer of ", buffer.size(),
-                                            " bytes"));
-}
 
 absl::Status CheckPattern(size_t pattern_size) {
   if (pattern_size == 1 || pattern_size == 2 || pattern_size == 4) {
@@ -50,7 +42,7 @@ absl::Status CheckBox(const Box& box, const BoxRange& range) {
         absl::StrCat("a box of ", box.width, " bytes x ", box.height, " x ",
                      box.depth, ": at least 1 each"));
   }
-  return CheckRange(range.buffer, range.offset, Extent(box, range));
+  return range.buffer.CheckRange(range.offset, Extent(box, range));
 }
 
 void Describe(const BoxRange& range, v1::PitchedRange& message) {
@@ -114,12 +106,8 @@ NodeParams NodeParams::On(uint32_t device) && {
 
 NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
                       std::span<const Argument> arguments) {
-  for (const Dim3& size : {config.grid, config.block}) {
-    if (size.x != 0 && size.y != 0 && size.z != 0) continue;
-    return NodeParams(absl::InvalidArgumentError(
-        absl::StrCat("a grid or block of ", size.x, " x ", size.y, " x ",
-                     size.z, ": at least 1 each")));
-  }
+  absl::Status status = CheckGeometry(config);
+  if (!status.ok()) return NodeParams(std::move(status));
   std::vector<Argument> resolved;
   const auto values = ResolveAddresses(*kernel.session(), arguments, resolved);
   if (!values.ok()) return NodeParams(values.status());
@@ -143,8 +131,8 @@ NodeParams CopyNode(const Buffer& destination, const Buffer& source) {
 
 NodeParams CopyNode(const RangeCopy& copy) {
   absl::Status status =
-      CheckRange(copy.destination, copy.destination_offset, copy.size);
-  status.Update(CheckRange(copy.source, copy.source_offset, copy.size));
+      copy.destination.CheckRange(copy.destination_offset, copy.size);
+  status.Update(copy.source.CheckRange(copy.source_offset, copy.size));
   if (!status.ok()) return NodeParams(std::move(status));
   v1::GraphNode node;
   v1::CopyBuffer& message = *node.mutable_copy();
@@ -153,6 +141,15 @@ NodeParams CopyNode(const RangeCopy& copy) {
   message.set_source(copy.source.handle());
   message.set_source_offset(copy.source_offset);
   message.set_size(copy.size);
+  return NodeParams(std::move(node));
+}
+
+NodeParams CopyNode(const Place& destination, const Place& source,
+                    uint64_t size) {
+  auto copy = CopyMessage(destination, source, size);
+  if (!copy.ok()) return NodeParams(copy.status());
+  v1::GraphNode node;
+  *node.mutable_copy() = *std::move(copy);
   return NodeParams(std::move(node));
 }
 
@@ -175,7 +172,7 @@ NodeParams FillBytesNode(const Buffer& buffer, const void* pattern,
                          size_t pattern_size, uint64_t offset, uint64_t size) {
   absl::Status status = CheckPattern(pattern_size);
   if (!status.ok()) return NodeParams(std::move(status));
-  status.Update(CheckRange(buffer, offset, size));
+  status.Update(buffer.CheckRange(offset, size));
   status.Update(CheckMultiple("offset", offset, pattern_size));
   status.Update(CheckMultiple("size", size, pattern_size));
   if (!status.ok()) return NodeParams(std::move(status));
@@ -206,6 +203,15 @@ NodeParams FillRowBytesNode(const void* pattern, size_t pattern_size,
   fill.set_width(width);
   fill.set_height(height);
   SetPattern(pattern, pattern_size, fill);
+  return NodeParams(std::move(node));
+}
+
+NodeParams FillNode(const Place& destination, const Rows& rows,
+                    absl::string_view pattern) {
+  auto fill = FillMessage(destination, rows, pattern);
+  if (!fill.ok()) return NodeParams(fill.status());
+  v1::GraphNode node;
+  *node.mutable_fill_rect() = *std::move(fill);
   return NodeParams(std::move(node));
 }
 

@@ -27,6 +27,7 @@
 #include "client/cpp/buffer.h"
 #include "client/cpp/event.h"
 #include "client/cpp/launch.h"
+#include "client/cpp/place.h"
 #include "client/cpp/sharing/semaphore.h"
 #include "holdfast/v1/graph_commands.pb.h"
 
@@ -85,6 +86,11 @@ NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
 // differ.
 NodeParams CopyNode(const Buffer& destination, const Buffer& source);
 NodeParams CopyNode(const RangeCopy& copy);
+// Between memory of devices and of this process; see place.h.
+NodeParams CopyNode(const Place& destination, const Place& source,
+                    uint64_t size);
+NodeParams FillNode(const Place& destination, const Rows& rows,
+                    absl::string_view pattern);
 // INVALID_ARGUMENT: a box without bytes.
 NodeParams CopyBoxNode(const Box& box, const BoxRange& destination,
                        const BoxRange& source);

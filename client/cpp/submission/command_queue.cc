@@ -259,6 +259,7 @@ absl::Status CommandQueue::CallWithoutResult(Fill fill) {
   absl::MutexLock lock(&mutex_);
   const absl::Status failure = failures_.Of(sequence);
   failures_.Unwatch(sequence);
+  failures_.NoteTold(failure);
   return reached.ok() ? failure : reached;
 }
 
@@ -458,10 +459,12 @@ absl::Status CommandQueue::TakeFailure() {
   return failure.ok() ? lost_ : failure;
 }
 
-absl::Status CommandQueue::FailureOf(uint64_t sequence) const {
+absl::Status CommandQueue::FailureOf(uint64_t sequence) {
   absl::MutexLock lock(&mutex_);
   const absl::Status failure = failures_.Of(sequence);
-  return failure.ok() ? lost_ : failure;
+  if (failure.ok()) return lost_;
+  failures_.NoteTold(failure);
+  return failure;
 }
 
 void CommandQueue::Forget(uint64_t sequence) {

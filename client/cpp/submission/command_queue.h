@@ -161,7 +161,9 @@ class CommandQueue {
   // The first failure since the last call that nobody waited for, or why the
   // session is lost.
   absl::Status TakeFailure();
-  absl::Status FailureOf(uint64_t sequence) const;
+  // The failure of a creation; OK if none is known. TakeFailure does not tell
+  // it again.
+  absl::Status FailureOf(uint64_t sequence);
   void Forget(uint64_t sequence);
 
   // Counts the faults that the session has recovered from.
@@ -276,6 +278,8 @@ class CommandQueue {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_, mutex_);
   // A caller is told of the fault.
   absl::Status TakeFault() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A caller is told `status`: a fault, or the failure of a creation, that was
+  // untold until now.
   void NoteTold(const absl::Status& status);
 
   const Options options_;

@@ -250,16 +250,20 @@ absl::Status CommandQueue::TakeFault() {
 }
 
 void CommandQueue::NoteTold(const absl::Status& status) {
-  const uint64_t epoch = FaultEpochOf(status);
-  if (epoch == 0) [[likely]]
+  if (status.ok()) [[likely]]
     return;
+  const uint64_t epoch = FaultEpochOf(status);
   absl::MutexLock lock(&mutex_);
-  if (FaultEpochOf(fault_) == epoch) fault_untold_ = false;
+  if (epoch != 0 && FaultEpochOf(fault_) == epoch) fault_untold_ = false;
+  failures_.NoteTold(status);
 }
 
 absl::Status CommandQueue::Explain(const absl::Status& status,
                                    uint64_t faults) {
-  if (!absl::IsUnavailable(status) && FaultEpochOf(status) == 0) return status;
+  if (!absl::IsUnavailable(status) && FaultEpochOf(status) == 0) {
+    NoteTold(status);
+    return status;
+  }
   // Its outcome is that of the session.
   HOLDFAST_RETURN_IF_ERROR(
       Call([](v1::Command& command) { command.mutable_fence(); }).status());

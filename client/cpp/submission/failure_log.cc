@@ -9,15 +9,31 @@
 
 namespace holdfast {
 
+void FailureLog::Unwatch(uint64_t sequence) {
+  const auto found = watched_.find(sequence);
+  if (found == watched_.end()) return;
+  if (untold_.erase(sequence) > 0) AddForTake(sequence, found->second.outcome);
+  watched_.erase(found);
+}
+
 void FailureLog::Add(uint64_t sequence, const absl::Status& status) {
-  if (auto found = watched_.find(sequence); found != watched_.end()) {
-    found->second.outcome = status;
-    if (found->second.alone) return;
-  }
+  const auto found = watched_.find(sequence);
+  if (found == watched_.end()) return AddForTake(sequence, status);
+  found->second.outcome = status;
+  if (!found->second.alone) untold_.insert(sequence);
+}
+
+void FailureLog::AddForTake(uint64_t sequence, const absl::Status& status) {
   if (count_++ == 0 || sequence < first_sequence_) {
     first_sequence_ = sequence;
     first_ = status;
   }
+}
+
+void FailureLog::NoteTold(const absl::Status& status) {
+  absl::erase_if(untold_, [&](uint64_t sequence) {
+    return watched_.at(sequence).outcome == status;
+  });
 }
 
 void FailureLog::DropAfter(uint64_t sequence, const absl::Status& status) {
@@ -27,6 +43,10 @@ void FailureLog::DropAfter(uint64_t sequence, const absl::Status& status) {
 }
 
 absl::Status FailureLog::Take() {
+  for (const uint64_t sequence : untold_) {
+    AddForTake(sequence, watched_.at(sequence).outcome);
+  }
+  untold_.clear();
   if (count_ == 0) return absl::OkStatus();
   std::string prefix = absl::StrCat("command ", first_sequence_, " failed");
   if (count_ > 1) {

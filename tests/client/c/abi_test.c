@@ -261,7 +261,11 @@ static void DescribesKernelsAndFindsGlobals(void) {
   OK(hf_module_kernel(g_module, "no_such_kernel", &none));
   FAILS(hf_kernel_describe(none, 0, &info), HF_NOT_FOUND, "no_such_kernel");
   hf_kernel_free(none);
-  hf_error_free(hf_stream_synchronize(g_stream)); /* tells the same */
+  OK(hf_stream_synchronize(g_stream)); /* it was told */
+  hf_buffer* no_variable;
+  FAILS(hf_module_global(g_module, "no_such_variable", 0, &no_variable),
+        HF_NOT_FOUND, "no_such_variable");
+  OK(hf_stream_synchronize(g_stream));
 
   hf_text* names;
   OK(hf_module_kernel_names(g_module, &names));
@@ -301,6 +305,10 @@ static void CopiesAndFills(void) {
   OK(hf_buffer_copy_all(copies, 2, g_stream));
   FAILS(hf_buffer_download(a, 4000, got, 512, g_stream), HF_OUT_OF_RANGE,
         "4000");
+  hf_buffer* beyond;
+  FAILS(hf_buffer_sub(a, 4000, 97, &beyond), HF_OUT_OF_RANGE, "4096");
+  FAILS(hf_buffer_fill(a, 4096, 1, got, 1, g_stream), HF_OUT_OF_RANGE, "4096");
+  OK(hf_stream_synchronize(g_stream));
   hf_buffer_free(part);
   hf_buffer_free_on(b, g_stream);
   hf_buffer_free(a);
@@ -322,6 +330,28 @@ static void CopiesThroughAnArena(void) {
   FAILS(hf_span_to_buffer(span, 8000, x, 0, 400, g_stream), HF_OUT_OF_RANGE,
         "span of 8192");
 
+  /* Either side of a copy, and a fill, may be memory of this process. */
+  const hf_place first = {NULL, span, 0};
+  const hf_place second = {NULL, span, 4096};
+  const hf_place buffer = {x, NULL, 0};
+  const uint16_t pattern = 0x0706;
+  OK(hf_place_fill(&first, 4096, 1, 0, &pattern, 2, g_stream));
+  OK(hf_place_copy(&second, &first, 4096, g_stream));
+  OK(hf_place_copy(&buffer, &second, 4096, g_stream));
+  OK(hf_stream_synchronize(g_stream));
+  EXPECT(memcmp((char*)hf_span_data(span) + 8190, "\6\7", 2) == 0);
+  FAILS(hf_place_copy(&second, &first, 4097, g_stream), HF_OUT_OF_RANGE,
+        "span of 8192");
+  FAILS(hf_place_fill(&second, 0, 1, 0, &pattern, 2, g_stream),
+        HF_INVALID_ARGUMENT, "at least 1");
+  const hf_place two = {x, span, 0};
+  FAILS(hf_place_copy(&two, &first, 1, g_stream), HF_INVALID_ARGUMENT, "span");
+  hf_node* node;
+  OK(hf_node_place_copy(&first, &buffer, 4096, &node));
+  hf_node_free(node);
+  OK(hf_node_place_fill(&second, 8, 4, 16, &pattern, 2, &node));
+  hf_node_free(node);
+
   /* A kernel uses the memory in place. */
   float* const values = (float*)hf_span_data(span);
   for (int i = 0; i < 4; ++i) values[1024 + i] = (float)i;
@@ -334,6 +364,10 @@ static void CopiesThroughAnArena(void) {
   OK(hf_launch(g_stream, &config, scale, arguments, 3));
   OK(hf_stream_synchronize(g_stream));
   EXPECT(values[1023] != 0 && values[1024 + 3] == 9);
+  config.block.x = 2048;
+  FAILS(hf_launch(g_stream, &config, scale, arguments, 3), HF_OUT_OF_RANGE,
+        "block (2048, 1, 1)");
+  config.block.x = 32;
   arguments[0] = hf_span_pointer_at(span, 8193);
   FAILS(hf_launch(g_stream, &config, scale, arguments, 3), HF_OUT_OF_RANGE,
         "span of 8192");

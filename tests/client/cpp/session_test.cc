@@ -127,6 +127,56 @@ TEST_F(SessionTest, AFailureNobodyWaitedForComesWithItsNumber) {
   EXPECT_TRUE(stream.status().ok());
 }
 
+TEST_F(SessionTest, AFailedCreationThatACallHasToldIsNotToldAgain) {
+  const std::string cause = "no kernel is named 'fast'";
+  fake_.Fail(2, 5, cause);                  // GetKernel
+  fake_.Fail(4, 5, cause);                  // DescribeKernel
+  fake_.Fail(3, 8, "no memory: 64 bytes");  // another creation
+  const Module module = *session_->Load({.sha256 = std::string(32, 'h')});
+  const Kernel kernel = *module.GetKernel("fast");
+  const Buffer buffer = *session_->device(0).Allocate(64);
+  EXPECT_TRUE(absl::IsNotFound(kernel.Describe().status()));
+  EXPECT_TRUE(Says(session_->Synchronize(), "command 3 failed: no memory"));
+  EXPECT_TRUE(session_->Synchronize().ok());
+  EXPECT_TRUE(absl::IsNotFound(kernel.status()));
+}
+
+TEST_F(SessionTest, AFailureThatTheResourceHasToldIsNotToldAgain) {
+  fake_.Fail(1, 8, "no memory: 64 bytes");
+  const Buffer buffer = *session_->device(0).Allocate(64);
+  ASSERT_TRUE(session_->device(0).CreateStream()->IsDone().ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(buffer.status()));
+  EXPECT_TRUE(session_->Synchronize().ok());
+}
+
+TEST_F(SessionTest, AFailedCreationIsToldAlsoAfterItsResourceIsGone) {
+  fake_.Fail(1, 8, "no memory: 64 bytes");
+  session_->device(0).Allocate(64).IgnoreError();
+  EXPECT_TRUE(absl::IsResourceExhausted(session_->Synchronize()));
+}
+
+TEST_F(SessionTest, WhatNoDeviceTakesIsRefusedAndSentToNobody) {
+  const Stream stream = *session_->device(0).CreateStream();
+  const Module module = *session_->Load({.sha256 = std::string(32, 'h')});
+  const Kernel kernel = *module.GetKernel("saxpy");
+  const auto launch = [&](const LaunchConfig& config) {
+    return Launch(stream, config, kernel).code();
+  };
+  const auto out_of_range = absl::StatusCode::kOutOfRange;
+  EXPECT_EQ(launch({.grid = Dim3(1, 0), .block = 1}),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(launch({.grid = 1u << 31, .block = 1}), out_of_range);
+  EXPECT_EQ(launch({.grid = 1, .block = Dim3(1, 1, 65)}), out_of_range);
+  EXPECT_EQ(launch({.grid = 1, .block = Dim3(32, 33)}), out_of_range);
+  EXPECT_EQ(launch({.grid = 1, .block = Dim3(32, 32)}), absl::StatusCode::kOk);
+  const Buffer buffer = *session_->device(0).Allocate(64);
+  EXPECT_EQ(buffer.Sub(60, 8).status().code(), out_of_range);
+  EXPECT_EQ(buffer.Fill(uint8_t{1}, UINT64_MAX, 2, stream).code(),
+            out_of_range);
+  ASSERT_TRUE(stream.Synchronize().ok());
+  EXPECT_EQ(fake_.commands().size(), 6u);
+}
+
 TEST_F(SessionTest, AFailureOfACommandThatIsWaitedForIsItsOwn) {
   fake_.Fail(3, 9, "never recorded");
   const Event start = *session_->device(0).CreateEvent();

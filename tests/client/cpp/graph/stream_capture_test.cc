@@ -71,6 +71,28 @@ TEST_F(StreamCaptureTest, TheSameAsAnExplicitDefinition) {
   EXPECT_EQ(captured.proto().DebugString(), made.proto().DebugString());
 }
 
+// A node waits for the whole of the one ahead, and may not be told otherwise.
+TEST_F(StreamCaptureTest, ALaunchThatMayBeginEarlyIsAnOrdinaryNode) {
+  LaunchConfig config = kOneBlock;
+  config.attributes.programmatic_stream_serialization = true;
+  config.attributes.priority = -1;
+  ASSERT_OK_AND_ASSIGN(StreamCapture capture, StreamCapture::Begin(*main_));
+  ASSERT_OK(Launch(*main_, kOneBlock, *kernel_, *x_));
+  ASSERT_OK(Launch(*main_, config, *kernel_, *x_));
+  ASSERT_OK_AND_ASSIGN(const GraphDefinition graph, capture.End());
+  const v1::GraphNode node = graph.proto().nodes(1);
+  ASSERT_EQ(node.launch().attributes_size(), 1);
+  EXPECT_EQ(node.launch().attributes(0).priority(), -1);
+  EXPECT_EQ(node.after_size(), 1);
+}
+
+TEST_F(StreamCaptureTest, PlacesThatAreTooSmallOrNoWholePatternsAreRefused) {
+  const auto copy = CopyNode(Place(*x_), Place(*y_, 4), y_->size());
+  EXPECT_EQ(copy.status().code(), absl::StatusCode::kOutOfRange);
+  const auto fill = FillNode(Place(*x_), {.width = 3}, "ab");
+  EXPECT_EQ(fill.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(StreamCaptureTest, CallsThatNeedTheWorkDoneAreRefusedAtOnce) {
   std::vector<char> bytes(1024);
   const auto refused = [&](auto call, const std::string& words) {
