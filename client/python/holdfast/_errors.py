@@ -12,6 +12,10 @@ _CODES = (
 )  # fmt: skip
 
 
+# INVALID_ARGUMENT and OUT_OF_RANGE.
+_INVALID = (3, 11)
+
+
 class CUDAError(Exception):
     """A call of the driver failed, or the daemon refused a request.
 
@@ -38,6 +42,10 @@ class CUDAWarning(RuntimeWarning):
 
 class NVRTCError(CUDAError):
     """A source does not compile, or objects do not link; ``log`` says why."""
+
+
+class InvalidArgumentError(CUDAError, ValueError):
+    """A value that is wrong, or beyond the end or the limit of what it is for."""
 
 
 LostResource = namedtuple("LostResource", ("handle", "reason"))
@@ -116,6 +124,8 @@ def _make(code, message, call, result_name, result, explanation, log, lost, faul
         kind = SessionLostError
     elif log and code == 3 and not call.startswith("cu"):
         kind = NVRTCError
+    elif code in _INVALID and not result:
+        kind = InvalidArgumentError
     elif code == 14:
         kind = DaemonUnavailableError
     else:
@@ -135,8 +145,18 @@ def _make(code, message, call, result_name, result, explanation, log, lost, faul
     return error
 
 
+def invalid_argument(message):
+    """The exception for a wrong value that this process has seen itself."""
+    error = InvalidArgumentError(message)
+    error.code = "INVALID_ARGUMENT"
+    return error
+
+
 # The names under which the package has them, for tracebacks and pickles.
-for _class in (CUDAError, CUDAWarning, DaemonUnavailableError, Fault, LostResource, NVRTCError, SessionLostError):
+for _class in (
+    CUDAError, CUDAWarning, DaemonUnavailableError, Fault, InvalidArgumentError, LostResource,
+    NVRTCError, SessionLostError,
+):  # fmt: skip
     _class.__module__ = "holdfast"
 
 _native.set_exception_factory(_make)

@@ -244,15 +244,35 @@ def default_session():
         return _default
 
 
+def _own_address(address):
+    """The same daemon's address as this process would connect to by itself; else ValueError.
+
+    The address came with a descriptor, from another process. A session tells its daemon who this
+    process is ($HOLDFAST_TOKEN), so an address that came from elsewhere gets none: but for that of
+    $HOLDFAST_ADDRESS, and for a socket of this machine where there is no secret to tell.
+    """
+    own = os.environ.get("HOLDFAST_ADDRESS", "")
+    if address.split("?")[0] == own.split("?")[0]:
+        return own
+    secret = os.environ.get("HOLDFAST_TOKEN") or os.environ.get("HOLDFAST_TOKEN_FILE")
+    if address.startswith("unix:") and not secret:
+        return address
+    raise ValueError(
+        f"this comes from the daemon at {address}, with which this process has no session: "
+        "call holdfast.connect with its address first, if you trust it"
+    )
+
+
 def session_at(address):
-    """An open session with the daemon at this address; a new one, if there is none, which is the
+    """An open session with the daemon at this address, which came with a descriptor. A new one, if
+    there is none, with a daemon that this process may tell who it is (``_own_address``); it is the
     process's own if it has none yet."""
     global _default
     with _lock:
         for session in list(_sessions):
             if not session._closed and session.address == address:
                 return session
-        session = connect(address)
+        session = connect(_own_address(address))
         if _default is None or _default._closed:
             _default = session
         else:

@@ -84,7 +84,7 @@ def pickled(resource, cls, address, size=0):
 
 def device_at(address, device_id=0):
     """A device of this process's session with the daemon at ``address``: the current device's
-    session if it is there, else the first that is, else a new one."""
+    session if it is there, else the first that is, else what ``session_at`` opens."""
     current = _session.current_device()
     if current is not None and current._session.address == address:
         return current._session.device(device_id)

@@ -23,28 +23,52 @@ from collections.abc import Mapping as _Mapping
 from holdfast import _native
 from holdfast._errors import CUDAError
 
-# safetensors' names -> (NumPy's, bytes of an element); bfloat16 and float8 are of ml_dtypes.
+# safetensors' names -> (NumPy's, bits of an element), as core/base/array_layout.cc has them; those
+# that NumPy lacks are of ml_dtypes. Elements of 4 and 6 bits lie packed, for which it has no type.
 _DTYPES = {
-    "BOOL": ("bool", 1),
-    "U8": ("uint8", 1),
-    "I8": ("int8", 1),
-    "U16": ("uint16", 2),
-    "I16": ("int16", 2),
-    "F16": ("float16", 2),
-    "BF16": ("bfloat16", 2),
-    "F8_E4M3": ("float8_e4m3fn", 1),
-    "F8_E5M2": ("float8_e5m2", 1),
-    "U32": ("uint32", 4),
-    "I32": ("int32", 4),
-    "F32": ("float32", 4),
-    "U64": ("uint64", 8),
-    "I64": ("int64", 8),
-    "F64": ("float64", 8),
-    "C64": ("complex64", 8),
-    "C128": ("complex128", 16),
+    "BOOL": ("bool", 8),
+    "U8": ("uint8", 8),
+    "I8": ("int8", 8),
+    "U16": ("uint16", 16),
+    "I16": ("int16", 16),
+    "F16": ("float16", 16),
+    "BF16": ("bfloat16", 16),
+    "F8_E4M3": ("float8_e4m3fn", 8),
+    "F8_E5M2": ("float8_e5m2", 8),
+    "F8_E8M0": ("float8_e8m0fnu", 8),
+    "F6_E2M3": (None, 6),
+    "F6_E3M2": (None, 6),
+    "F4": (None, 4),
+    "U32": ("uint32", 32),
+    "I32": ("int32", 32),
+    "F32": ("float32", 32),
+    "U64": ("uint64", 64),
+    "I64": ("int64", 64),
+    "F64": ("float64", 64),
+    "C64": ("complex64", 64),
+    "C128": ("complex128", 128),
 }
-_OF_NUMPY = {numpy: name for name, (numpy, _) in _DTYPES.items()}
+_OF_NUMPY = {numpy: name for name, (numpy, _) in _DTYPES.items() if numpy is not None}
 _KINDS = {1: "present", 2: "committed", 3: "deleted", 4: "retired"}
+
+
+def _bytes_in(dtype, shape):
+    """Of an array. ValueError: its bits are no whole bytes."""
+    bits = _math.prod(shape) * _DTYPES[dtype][1]
+    if bits % 8:
+        raise ValueError(f"{bits} bits of {dtype} are not whole bytes")
+    return bits // 8
+
+
+def _spelling(name, library):
+    """The library's name of a type of elements."""
+    spelled = _DTYPES.get(name, (None,))[0]
+    if spelled is None:
+        raise TypeError(
+            f"{library} has no type for the elements of {name}, which lie packed: copy the bytes, "
+            "array.buffer.copy_to(numpy.empty(array.size, numpy.uint8), stream=stream)"
+        )
+    return spelled
 
 
 def _device(device):
@@ -56,9 +80,7 @@ def _device(device):
 def _numpy_dtype(name):
     import numpy
 
-    if name not in _DTYPES:
-        raise TypeError(f"NumPy has no type for arrays of {name}")
-    spelled = _DTYPES[name][0]
+    spelled = _spelling(name, "NumPy")
     try:
         return numpy.dtype(spelled)
     except TypeError:
@@ -66,6 +88,8 @@ def _numpy_dtype(name):
             import ml_dtypes
         except ImportError:
             raise TypeError(f"arrays of {name} need the package ml_dtypes") from None
+        if not hasattr(ml_dtypes, spelled):
+            raise TypeError(f"arrays of {name} need a newer ml_dtypes, with {spelled}") from None
         return numpy.dtype(getattr(ml_dtypes, spelled))
 
 
@@ -157,8 +181,14 @@ class MappedArray:
         """A tensor of PyTorch's on the device. PyTorch has no read-only tensors: do not write."""
         import torch
 
-        # DLPack cannot say that memory is read-only, so that the view itself refuses.
-        capsule = self._view._mapping.dlpack(self._view.device_id)
+        from holdfast.core._dlpack import make_capsule
+
+        # Without a word about that the memory is read-only, with which PyTorch refuses it.
+        view = self._view
+        capsule = make_capsule(
+            view._mapping, view.ptr, view.__dlpack_device__(), (view.size,),
+            max_version=None, dl_device=None, copy=None,
+        )  # fmt: skip
         raw = torch.utils.dlpack.from_dlpack(capsule)
         start = self._array._place[1]
         part = raw[start : start + self.size].view(_torch_dtype(self.dtype))
@@ -336,7 +366,10 @@ def _torch_dtype(name):
     """PyTorch names its types as NumPy and ml_dtypes do."""
     import torch
 
-    return getattr(torch, _DTYPES[name][0])
+    spelled = _spelling(name, "PyTorch")
+    if not hasattr(torch, spelled):
+        raise TypeError(f"arrays of {name} need a PyTorch with torch.{spelled}")
+    return getattr(torch, spelled)
 
 
 def _shaped(tensor, array):
@@ -349,7 +382,7 @@ def _shaped(tensor, array):
 def _to_torch(array, stream):
     import torch
 
-    if array.dtype not in ("BF16", "F8_E4M3", "F8_E5M2"):
+    if array.dtype not in ("BF16", "F8_E4M3", "F8_E5M2", "F8_E8M0"):
         return torch.from_numpy(array.numpy(stream=stream))
     raw = torch.empty(array.size, dtype=torch.uint8)
     if array.size > 0:
@@ -384,7 +417,7 @@ class Writer:
 
         if name not in self._buffers:
             index, (_, dtype, shape) = self._index[name]
-            size = _math.prod(shape) * _DTYPES[dtype][1]
+            size = _bytes_in(dtype, shape)
             buffer = Buffer._empty(self._device._session, self._device._ordinal, size, None, None)
             self._native.array(index, buffer)
             buffer._whole = self
@@ -439,7 +472,9 @@ def _spec(name, value):
         dtype, shape = _OF_NUMPY.get(str(value.dtype)), value.shape
     if dtype not in _DTYPES:
         raise TypeError(f"array {name!r}: a collection has no arrays of this type: {value!r}")
-    return name, dtype, tuple(int(extent) for extent in shape)
+    shape = tuple(_native.whole_number("shape", extent, 2**63 - 1) for extent in shape)
+    _bytes_in(dtype, shape)
+    return name, dtype, shape
 
 
 def create(arrays, *, device=None):
@@ -506,6 +541,7 @@ def load_safetensors(path, name, *, device=None, progress=None):
 _MAX_HEADER = 100_000_000
 _MAX_TENSORS = 1_000_000
 _MAX_DIMENSIONS = 32
+_FIELDS = {"dtype", "shape", "data_offsets"}
 
 
 def _whole(value):
@@ -526,7 +562,10 @@ def _bytes_of(entry):
     pair = isinstance(offsets, _builtins.list) and len(offsets) == 2
     if not pair or not all(map(_whole, offsets)):
         raise ValueError("its data_offsets are no two whole numbers below 2^63")
-    size = _math.prod(shape) * _DTYPES[dtype][1]
+    unknown = entry.keys() - _FIELDS
+    if unknown:
+        raise ValueError(f"it has an unknown field, {min(unknown)[:40]!r}")
+    size = _bytes_in(dtype, shape)
     if size >= 2**64:
         raise ValueError("its shape has more bytes than 64 bits count")
     first, last = offsets
@@ -554,7 +593,9 @@ def _read_header(data, refuse):
     if 8 + size > len(data):
         refuse(f"its header ends at byte {8 + size}, the file at {len(data)}")
     try:
-        header = _json.loads(data[8 : 8 + size], object_pairs_hook=_no_name_twice)
+        # Some writers fill the header up with zeros.
+        text = data[8 : 8 + size].rstrip(b"\0")
+        header = _json.loads(text, object_pairs_hook=_no_name_twice)
     except (ValueError, RecursionError) as error:
         refuse(f"its header: {error}")
     if not isinstance(header, dict):

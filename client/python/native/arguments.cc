@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "client/python/native/array_bytes.h"
+#include "client/python/native/number.h"
 #include "client/python/native/ordinary_memory.h"
 
 namespace holdfast::python {
@@ -98,6 +100,14 @@ bool Arguments::SetPinned(PyObject* buffer, size_t index, uint64_t offset) {
 
 // An int has the size of the parameter; it must fit, signed or unsigned.
 bool Arguments::SetInt(PyObject* object, size_t index) {
+  if (index < is_float_.size() && is_float_[index]) {
+    PyErr_Format(PyExc_TypeError,
+                 "argument %zu: %R is an int, the kernel's parameter is a "
+                 "floating-point number of %u bytes; a NumPy scalar such as "
+                 "numpy.float32(x) says which type is meant",
+                 index, object, static_cast<unsigned>(sizes_[index]));
+    return false;
+  }
   int overflow = 0;
   int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
   const uint32_t size = sizes_[index];
@@ -145,7 +155,7 @@ bool Arguments::SetComplex(PyObject* object, size_t index) {
 bool Arguments::SetBytes(PyObject* object, size_t index) {
   Py_buffer& view = views_[view_count_];
   if (PyObject_CheckBuffer(object) == 0 ||
-      PyObject_GetBuffer(object, &view, PyBUF_ND) != 0) {
+      PyObject_GetBuffer(object, &view, PyBUF_ND | PyBUF_FORMAT) != 0) {
     PyErr_Clear();
     return SetUnknown(object, index);
   }
@@ -157,6 +167,7 @@ bool Arguments::SetBytes(PyObject* object, size_t index) {
                  index, Py_TYPE(object));
     return false;
   }
+  if (!CheckElements(view)) return false;
   // A pointer: numpy.uint64(address), ctypes.c_void_p(address).
   uint64_t number = 0;
   if (view.len == sizeof number) {
@@ -175,8 +186,8 @@ int Arguments::SetAddress(PyObject* object, size_t index) {
     return 0;
   }
   PyObject* buffer = nullptr;
-  unsigned long long offset = 0;
-  if (!PyArg_ParseTuple(part.get(), "OK", &buffer, &offset) ||
+  Number<uint64_t> offset("offset");
+  if (!PyArg_ParseTuple(part.get(), "OO&", &buffer, ToNumber, &offset) ||
       !CheckType(buffer, buffer_type, "a Buffer")) {
     return -1;
   }
@@ -190,9 +201,9 @@ int Arguments::SetCondition(PyObject* object, size_t index) {
     PyErr_Clear();
     return 0;
   }
-  const unsigned long number = PyLong_AsUnsignedLong(id.get());
-  if (PyErr_Occurred() != nullptr) return -1;
-  all_[index] = hf_condition(static_cast<uint32_t>(number));
+  Number<uint32_t> number("condition");
+  if (!number.Take(id.get())) return -1;
+  all_[index] = hf_condition(number);
   return CheckSize(index, 8, "a condition") ? 1 : -1;
 }
 

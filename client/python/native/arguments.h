@@ -13,11 +13,17 @@
 
 namespace holdfast::python {
 
-// A kernel, and the sizes of its parameters, by which Python's int, which has
-// none, is passed.
+// What is known of a kernel's parameters: their sizes, by which Python's int,
+// which has none, is passed; and which are floating-point numbers, where the
+// kernel's PTX tells.
+struct Parameters {
+  std::vector<uint32_t> sizes;
+  std::vector<bool> is_float;  // may be shorter: the others are not known
+};
+
 struct Kernel {
   Handle<hf_kernel> handle;
-  std::vector<uint32_t>* sizes;
+  Parameters* parameters;
 };
 
 struct Config {
@@ -28,8 +34,9 @@ struct Config {
 // The arguments of one launch: what they refer to lives as long as it does.
 class Arguments {
  public:
-  // `sizes`: of the kernel's parameters, in bytes; outlives this object.
-  explicit Arguments(const std::vector<uint32_t>& sizes) : sizes_(sizes) {}
+  // `parameters`: of the kernel; outlives this object.
+  explicit Arguments(const Parameters& parameters)
+      : sizes_(parameters.sizes), is_float_(parameters.is_float) {}
   ~Arguments();
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
@@ -61,6 +68,7 @@ class Arguments {
   bool CheckSize(size_t index, size_t size, const char* what);
 
   const std::vector<uint32_t>& sizes_;
+  const std::vector<bool>& is_float_;
   std::array<hf_argument, kInline> few_;
   std::array<Py_buffer, kInline> few_views_;
   std::array<Handle<hf_buffer>*, kInline> few_used_;

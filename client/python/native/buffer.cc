@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Buffers of the daemon, and addresses in them.
+#include "client/python/native/array_bytes.h"
 #include "client/python/native/native.h"
+#include "client/python/native/number.h"
 #include "client/python/native/sharing.h"
 
 namespace holdfast::python {
@@ -14,34 +16,14 @@ namespace {
 // wait for the stream first, which can.
 constexpr Py_ssize_t kInline = 64 << 10;
 
-// The bytes of an object that has the buffer protocol, contiguous.
-class Bytes {
- public:
-  Bytes(PyObject* object, int flags) {
-    ok_ = PyObject_GetBuffer(object, &view_, flags) == 0;
-  }
-  ~Bytes() {
-    if (ok_) PyBuffer_Release(&view_);
-  }
-  Bytes(const Bytes&) = delete;
-  Bytes& operator=(const Bytes&) = delete;
-
-  explicit operator bool() const { return ok_; }
-  void* data() const { return view_.buf; }
-  Py_ssize_t size() const { return view_.len; }
-
- private:
-  Py_buffer view_{};
-  bool ok_;
-};
-
 // _allocate(session, device, size, stream or None); device -1: the host's.
 PyObject* Allocate(PyObject* self, PyObject* arguments) {
   PyObject* from = nullptr;
   PyObject* on = nullptr;
   int device = 0;
-  unsigned long long size = 0;
-  if (!PyArg_ParseTuple(arguments, "OiKO", &from, &device, &size, &on) ||
+  Number<uint64_t> size("size");
+  if (!PyArg_ParseTuple(arguments, "OiO&O", &from, &device, ToNumber, &size,
+                        &on) ||
       !CheckType(from, session_type, "a Session")) {
     return nullptr;
   }
@@ -68,8 +50,8 @@ PyObject* Allocate(PyObject* self, PyObject* arguments) {
 // _of_graph(session, size): memory that a node will allocate.
 PyObject* OfGraph(PyObject* self, PyObject* arguments) {
   PyObject* from = nullptr;
-  unsigned long long size = 0;
-  if (!PyArg_ParseTuple(arguments, "OK", &from, &size) ||
+  Number<uint64_t> size("size");
+  if (!PyArg_ParseTuple(arguments, "OO&", &from, ToNumber, &size) ||
       !CheckType(from, session_type, "a Session")) {
     return nullptr;
   }
@@ -84,9 +66,10 @@ PyObject* OfGraph(PyObject* self, PyObject* arguments) {
 // _sub(buffer, offset, size)
 PyObject* Sub(PyObject* self, PyObject* arguments) {
   PyObject* of = nullptr;
-  unsigned long long offset = 0;
-  unsigned long long size = 0;
-  if (!PyArg_ParseTuple(arguments, "OKK", &of, &offset, &size) ||
+  Number<uint64_t> offset("offset");
+  Number<uint64_t> size("size");
+  if (!PyArg_ParseTuple(arguments, "OO&O&", &of, ToNumber, &offset, ToNumber,
+                        &size) ||
       !CheckType(of, buffer_type, "a Buffer")) {
     return nullptr;
   }
@@ -102,8 +85,8 @@ PyObject* Sub(PyObject* self, PyObject* arguments) {
 PyObject* Global(PyObject* self, PyObject* arguments) {
   PyObject* in = nullptr;
   const char* name = nullptr;
-  unsigned device = 0;
-  if (!PyArg_ParseTuple(arguments, "OsI", &in, &name, &device) ||
+  Number<uint32_t> device("device");
+  if (!PyArg_ParseTuple(arguments, "OsO&", &in, &name, ToNumber, &device) ||
       !CheckType(in, module_type, "a module")) {
     return nullptr;
   }
@@ -148,11 +131,12 @@ PyObject* BufferAddress(PyObject* self, PyObject*) {
 // offset in the buffer, stream). False, with an exception.
 struct Transfer {
   PyObject* array = nullptr;
-  unsigned long long offset = 0;
+  Number<uint64_t> offset{"offset"};
   PyObject* on = nullptr;
 
   bool Parse(PyObject* arguments) {
-    return PyArg_ParseTuple(arguments, "OKO", &array, &offset, &on) != 0 &&
+    return PyArg_ParseTuple(arguments, "OO&O", &array, ToNumber, &offset,
+                            &on) != 0 &&
            CheckType(on, stream_type, "a Stream");
   }
 };
@@ -164,7 +148,7 @@ PyObject* Upload(PyObject* self, PyObject* arguments) {
   if (!buffer) return nullptr;
   const UseStream stream(transfer.on);
   if (!stream) return nullptr;
-  const Bytes bytes(transfer.array, PyBUF_SIMPLE);
+  const ArrayBytes bytes(transfer.array, ArrayBytes::Access::kRead);
   if (!bytes) return nullptr;
   hf_error* error = nullptr;
   {
@@ -182,7 +166,7 @@ PyObject* Download(PyObject* self, PyObject* arguments) {
   if (!buffer) return nullptr;
   const UseStream stream(transfer.on);
   if (!stream) return nullptr;
-  const Bytes bytes(transfer.array, PyBUF_WRITABLE);
+  const ArrayBytes bytes(transfer.array, ArrayBytes::Access::kWrite);
   if (!bytes) return nullptr;
   hf_error* error = nullptr;
   {
@@ -201,11 +185,11 @@ PyObject* Download(PyObject* self, PyObject* arguments) {
 PyObject* Copy(PyObject* self, PyObject* arguments) {
   PyObject* from = nullptr;
   PyObject* on = nullptr;
-  unsigned long long offset = 0;
-  unsigned long long source_offset = 0;
-  unsigned long long size = 0;
-  if (!PyArg_ParseTuple(arguments, "KOKKO", &offset, &from, &source_offset,
-                        &size, &on) ||
+  Number<uint64_t> offset("offset");
+  Number<uint64_t> source_offset("source offset");
+  Number<uint64_t> size("size");
+  if (!PyArg_ParseTuple(arguments, "O&OO&O&O", ToNumber, &offset, &from,
+                        ToNumber, &source_offset, ToNumber, &size, &on) ||
       !CheckType(from, buffer_type, "a Buffer") ||
       !CheckType(on, stream_type, "a Stream")) {
     return nullptr;
@@ -228,12 +212,12 @@ PyObject* Copy(PyObject* self, PyObject* arguments) {
 // _fill(offset, size, pattern, stream)
 PyObject* Fill(PyObject* self, PyObject* arguments) {
   PyObject* on = nullptr;
-  unsigned long long offset = 0;
-  unsigned long long size = 0;
+  Number<uint64_t> offset("offset");
+  Number<uint64_t> size("size");
   const char* pattern = nullptr;
   Py_ssize_t pattern_size = 0;
-  if (!PyArg_ParseTuple(arguments, "KKy#O", &offset, &size, &pattern,
-                        &pattern_size, &on) ||
+  if (!PyArg_ParseTuple(arguments, "O&O&y#O", ToNumber, &offset, ToNumber,
+                        &size, &pattern, &pattern_size, &on) ||
       !CheckType(on, stream_type, "a Stream")) {
     return nullptr;
   }

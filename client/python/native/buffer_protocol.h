@@ -36,7 +36,9 @@ void PyBuffer_Release(Py_buffer* view);
 
 #define PyBUF_SIMPLE 0
 #define PyBUF_WRITABLE 0x0001
+#define PyBUF_FORMAT 0x0004
 #define PyBUF_ND 0x0008
+#define PyBUF_STRIDES (0x0010 | PyBUF_ND)
 #define Py_bf_getbuffer 1
 #define Py_bf_releasebuffer 2
 

@@ -10,6 +10,7 @@
 
 #include "client/python/native/job.h"
 #include "client/python/native/native.h"
+#include "client/python/native/number.h"
 
 namespace holdfast::python {
 namespace {
@@ -26,10 +27,11 @@ using UseClaim = Use<hf_write_claim, hf_write_claim_free>;
 // open_collection(session, device, name, version) -> Collection
 PyObject* Open(PyObject*, PyObject* arguments) {
   PyObject* in = nullptr;
-  unsigned device = 0;
+  Number<uint32_t> device("device");
   const char* name = nullptr;
-  unsigned long long version = 0;
-  if (!PyArg_ParseTuple(arguments, "OIsK", &in, &device, &name, &version) ||
+  Number<uint64_t> version("version");
+  if (!PyArg_ParseTuple(arguments, "OO&sO&", &in, ToNumber, &device, &name,
+                        ToNumber, &version) ||
       !CheckType(in, session_type, "a Session")) {
     return nullptr;
   }
@@ -161,9 +163,9 @@ PyObject* Sleep(PyObject* self, PyObject*) {
 
 // wake(version or None) -> names of arrays that have moved; waits as sleep does
 PyObject* Wake(PyObject* self, PyObject* version) {
-  uint64_t wanted = HF_SAME_VERSION;
-  if (version != Py_None) wanted = PyLong_AsUnsignedLongLong(version);
-  if (PyErr_Occurred() != nullptr) return nullptr;
+  Number<uint64_t> given("version");
+  if (version != Py_None && !given.Take(version)) return nullptr;
+  const uint64_t wanted = version == Py_None ? HF_SAME_VERSION : given;
   const UseCollection collection(self);
   if (!collection) return nullptr;
   size_t moved = 0;
@@ -246,9 +248,11 @@ bool ToSpecs(PyObject* sequence, Specs* specs) {
     for (Py_ssize_t axis = 0; axis < rank; ++axis) {
       const Ref extent(PySequence_GetItem(shape, axis));
       if (!extent) return false;
-      extents.push_back(PyLong_AsUnsignedLongLong(extent.get()));
+      Number<uint64_t> number("shape");
+      if (!number.Take(extent.get())) return false;
+      extents.push_back(number);
     }
-    if (rank < 0 || PyErr_Occurred() != nullptr) return false;
+    if (rank < 0) return false;
   }
   return true;
 }
@@ -256,10 +260,10 @@ bool ToSpecs(PyObject* sequence, Specs* specs) {
 // write_collection(session, device, arrays) -> Writer
 PyObject* Write(PyObject*, PyObject* arguments) {
   PyObject* in = nullptr;
-  unsigned device = 0;
+  Number<uint32_t> device("device");
   PyObject* arrays = nullptr;
   Specs specs;
-  if (!PyArg_ParseTuple(arguments, "OIO", &in, &device, &arrays) ||
+  if (!PyArg_ParseTuple(arguments, "OO&O", &in, ToNumber, &device, &arrays) ||
       !CheckType(in, session_type, "a Session") || !ToSpecs(arrays, &specs)) {
     return nullptr;
   }
@@ -534,8 +538,9 @@ PyMethodDef functions[] = {
 // describe_collection(name, version) -> JSON
 PyObject* DescribeCollection(PyObject* self, PyObject* arguments) {
   const char* name = nullptr;
-  unsigned long long version = 0;
-  if (!PyArg_ParseTuple(arguments, "sK", &name, &version)) return nullptr;
+  Number<uint64_t> version("version");
+  if (!PyArg_ParseTuple(arguments, "sO&", &name, ToNumber, &version))
+    return nullptr;
   const UseDaemon daemon(self);
   if (!daemon) return nullptr;
   hf_text* json = nullptr;
@@ -550,8 +555,9 @@ PyObject* DescribeCollection(PyObject* self, PyObject* arguments) {
 // delete_collection(name, version) -> number of versions
 PyObject* DeleteCollection(PyObject* self, PyObject* arguments) {
   const char* name = nullptr;
-  unsigned long long version = 0;
-  if (!PyArg_ParseTuple(arguments, "sK", &name, &version)) return nullptr;
+  Number<uint64_t> version("version");
+  if (!PyArg_ParseTuple(arguments, "sO&", &name, ToNumber, &version))
+    return nullptr;
   const UseDaemon daemon(self);
   if (!daemon) return nullptr;
   uint32_t count = 0;

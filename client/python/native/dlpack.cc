@@ -4,10 +4,17 @@
 #include <memory>
 #include <vector>
 
+#include "client/python/native/array_bytes.h"
+#include "client/python/native/number.h"
+
 namespace holdfast::python {
 namespace {
 
-// The structs of DLPack 0.8, whose layout is its ABI.
+// The structs of DLPack, whose layout is its ABI.
+struct DlpackDevice {
+  int32_t type;
+  int32_t id;
+};
 struct DLDataType {
   uint8_t code;
   uint8_t bits;
@@ -27,43 +34,91 @@ struct DLManagedTensor {
   void* manager;
   void (*deleter)(DLManagedTensor* self);
 };
+// The struct since version 1.0: it says what else is so of the memory.
+struct DLPackVersion {
+  uint32_t major;
+  uint32_t minor;
+};
+struct DLManagedTensorVersioned {
+  DLPackVersion version;
+  void* manager;
+  void (*deleter)(DLManagedTensorVersioned* self);
+  uint64_t flags;
+  DLTensor tensor;
+};
 
-constexpr uint8_t kUnsigned = 1;
+constexpr DLPackVersion kVersion = {1, 0};
+constexpr uint64_t kReadOnly = 1;
 
-struct Tensor : DLManagedTensor {
+// The names of capsules, before and after somebody took what they hold.
+template <typename Managed>
+constexpr const char* kName = nullptr;
+template <>
+constexpr const char* kName<DLManagedTensor> = "dltensor";
+template <>
+constexpr const char* kName<DLManagedTensorVersioned> = "dltensor_versioned";
+template <typename Managed>
+constexpr const char* kUsedName = nullptr;
+template <>
+constexpr const char* kUsedName<DLManagedTensor> = "used_dltensor";
+template <>
+constexpr const char* kUsedName<DLManagedTensorVersioned> =
+    "used_dltensor_versioned";
+
+// What a capsule describes, until a struct of either kind is made of it.
+struct Description {
+  DLTensor tensor;
   std::vector<int64_t> shape;
   std::vector<int64_t> strides;  // empty: as C has them
 };
 
+template <typename Managed>
+struct Tensor : Managed {
+  Description description;
+};
+
 // Called by the library that took the memory, with or without the GIL.
-void Release(DLManagedTensor* managed) {
+template <typename Managed>
+void Release(Managed* managed) {
   const PyGILState_STATE state = PyGILState_Ensure();
   Py_DECREF(static_cast<PyObject*>(managed->manager));
   PyGILState_Release(state);
-  delete static_cast<Tensor*>(managed);
+  delete static_cast<Tensor<Managed>*>(managed);
 }
 
 // Destroys a capsule that was never consumed: a consumed one is renamed.
+template <typename Managed>
 void DestroyCapsule(PyObject* capsule) {
-  if (PyCapsule_IsValid(capsule, "dltensor") == 0) return;
+  const char* const name = kName<Managed>;
+  if (PyCapsule_IsValid(capsule, name) == 0) return;
   auto* const managed =
-      static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+      static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   managed->deleter(managed);
 }
 
-// Takes a Tensor with data, device, type and shape; `owner` keeps the memory.
-PyObject* ToCapsule(Tensor* tensor, PyObject* owner) {
-  DLTensor& described = tensor->tensor;
-  described.ndim = static_cast<int32_t>(tensor->shape.size());
-  described.shape = tensor->shape.data();
-  described.strides =
-      tensor->strides.empty() ? nullptr : tensor->strides.data();
-  tensor->manager = owner;
-  tensor->deleter = Release;
-  Py_INCREF(owner);
-  PyObject* const capsule = PyCapsule_New(static_cast<DLManagedTensor*>(tensor),
-                                          "dltensor", DestroyCapsule);
-  if (capsule == nullptr) Release(tensor);
+// `owner` keeps the memory. The caller sets what else the struct has.
+template <typename Managed>
+std::unique_ptr<Tensor<Managed>> MakeTensor(Description description,
+                                            PyObject* owner) {
+  auto made = std::make_unique<Tensor<Managed>>();
+  made->description = std::move(description);
+  Description& kept = made->description;
+  made->tensor = kept.tensor;
+  made->tensor.ndim = static_cast<int32_t>(kept.shape.size());
+  made->tensor.shape = kept.shape.data();
+  made->tensor.strides = kept.strides.empty() ? nullptr : kept.strides.data();
+  made->manager = owner;
+  made->deleter = Release<Managed>;
+  return made;
+}
+
+template <typename Managed>
+PyObject* ToCapsule(std::unique_ptr<Tensor<Managed>> tensor) {
+  Managed* const managed = tensor.release();
+  Py_INCREF(static_cast<PyObject*>(managed->manager));
+  PyObject* const capsule =
+      PyCapsule_New(managed, kName<Managed>, DestroyCapsule<Managed>);
+  if (capsule == nullptr) Release(managed);
   return capsule;
 }
 
@@ -91,67 +146,104 @@ PyObject* ToTuple(const int64_t* extents, int32_t count) {
 }
 
 // make_dlpack(owner, address, device type, device, type code, bits, shape,
-// strides or None)
+// strides or None, versioned, read-only)
 PyObject* MakeDlpack(PyObject*, PyObject* arguments) {
   PyObject* owner = nullptr;
   PyObject* shape = nullptr;
   PyObject* strides = nullptr;
-  unsigned long long address = 0;
+  Number<uint64_t> address("address");
   int device_type = 0;
   int device = 0;
   int code = 0;
   int bits = 0;
-  auto tensor = std::make_unique<Tensor>(Tensor{});
-  if (!PyArg_ParseTuple(arguments, "OKiiiiOO", &owner, &address, &device_type,
-                        &device, &code, &bits, &shape, &strides) ||
-      !ToExtents(shape, &tensor->shape) ||
-      !ToExtents(strides, &tensor->strides)) {
+  int is_versioned = 0;
+  int is_read_only = 0;
+  Description description{};
+  if (!PyArg_ParseTuple(arguments, "OO&iiiiOOpp", &owner, ToNumber, &address,
+                        &device_type, &device, &code, &bits, &shape, &strides,
+                        &is_versioned, &is_read_only) ||
+      !ToExtents(shape, &description.shape) ||
+      !ToExtents(strides, &description.strides)) {
     return nullptr;
   }
-  DLTensor& described = tensor->tensor;
-  described.data = reinterpret_cast<void*>(address);
-  described.device = {device_type, device};
-  described.dtype = {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
-  return ToCapsule(tensor.release(), owner);
+  DLTensor& tensor = description.tensor;
+  tensor.data = reinterpret_cast<void*>(uint64_t{address});
+  tensor.device = {device_type, device};
+  tensor.dtype = {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
+  if (is_versioned == 0) {
+    return ToCapsule(
+        MakeTensor<DLManagedTensor>(std::move(description), owner));
+  }
+  auto made =
+      MakeTensor<DLManagedTensorVersioned>(std::move(description), owner);
+  made->version = kVersion;
+  made->flags = is_read_only != 0 ? kReadOnly : 0;
+  return ToCapsule(std::move(made));
 }
 
-constexpr char kTaken[] = "used_dltensor";
-
 // The destructor of a capsule that keeps what was taken.
+template <typename Managed>
 void EndTaken(PyObject* capsule) {
   auto* const managed =
-      static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, kTaken));
+      static_cast<Managed*>(PyCapsule_GetPointer(capsule, kUsedName<Managed>));
   if (managed != nullptr && managed->deleter != nullptr) {
     managed->deleter(managed);
   }
 }
 
-// take_dlpack(capsule) -> (what keeps the memory, address, type code, bits,
-// lanes, shape, strides or None)
-PyObject* TakeDlpack(PyObject*, PyObject* capsule) {
-  auto* const managed =
-      static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
-  if (managed == nullptr) return nullptr;
-  Ref keeper(PyCapsule_New(managed, kTaken, nullptr));
-  if (!keeper || PyCapsule_SetName(capsule, kTaken) != 0) return nullptr;
-  PyCapsule_SetDestructor(keeper.get(), EndTaken);
-  const DLTensor& tensor = managed->tensor;
+// Takes what the capsule holds; returns a capsule that keeps it.
+template <typename Managed>
+PyObject* Take(PyObject* capsule, Managed* managed) {
+  Ref keeper(PyCapsule_New(managed, kUsedName<Managed>, nullptr));
+  if (!keeper || PyCapsule_SetName(capsule, kUsedName<Managed>) != 0) {
+    return nullptr;
+  }
+  PyCapsule_SetDestructor(keeper.get(), EndTaken<Managed>);
+  return keeper.release();
+}
+
+PyObject* ToResult(PyObject* keeper, const DLTensor& tensor, bool read_only) {
+  if (keeper == nullptr) return nullptr;
   return Py_BuildValue(
-      "(NKiiiNN)", keeper.release(),
+      "(NKiiiNNiiN)", keeper,
       static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(tensor.data) +
                                       tensor.byte_offset),
       static_cast<int>(tensor.dtype.code), static_cast<int>(tensor.dtype.bits),
       static_cast<int>(tensor.dtype.lanes), ToTuple(tensor.shape, tensor.ndim),
-      ToTuple(tensor.strides, tensor.ndim));
+      ToTuple(tensor.strides, tensor.ndim), tensor.device.type,
+      tensor.device.id, PyBool_FromLong(read_only));
+}
+
+PyObject* TakeVersioned(PyObject* capsule) {
+  auto* const managed = static_cast<DLManagedTensorVersioned*>(
+      PyCapsule_GetPointer(capsule, kName<DLManagedTensorVersioned>));
+  if (managed == nullptr) return nullptr;
+  if (managed->version.major != kVersion.major) {
+    PyErr_Format(PyExc_BufferError,
+                 "a tensor of version %u of DLPack, version %u is supported",
+                 managed->version.major, kVersion.major);
+    return nullptr;
+  }
+  return ToResult(Take(capsule, managed), managed->tensor,
+                  (managed->flags & kReadOnly) != 0);
+}
+
+// take_dlpack(capsule) -> (what keeps the memory, address, type code, bits,
+// lanes, shape, strides or None, device type, device, read-only)
+PyObject* TakeDlpack(PyObject*, PyObject* capsule) {
+  if (PyCapsule_IsValid(capsule, kName<DLManagedTensorVersioned>) != 0) {
+    return TakeVersioned(capsule);
+  }
+  auto* const managed = static_cast<DLManagedTensor*>(
+      PyCapsule_GetPointer(capsule, kName<DLManagedTensor>));
+  if (managed == nullptr) return nullptr;
+  return ToResult(Take(capsule, managed), managed->tensor, false);
 }
 
 // Where the bytes of an object with the buffer protocol lie.
 PyObject* AddressOf(PyObject*, PyObject* object) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0) return nullptr;
-  PyObject* const address = PyLong_FromVoidPtr(view.buf);
-  PyBuffer_Release(&view);
-  return address;
+  const ArrayBytes bytes(object, ArrayBytes::Access::kRead);
+  return bytes ? PyLong_FromVoidPtr(bytes.data()) : nullptr;
 }
 
 PyMethodDef functions[] = {
@@ -162,16 +254,6 @@ PyMethodDef functions[] = {
 };
 
 }  // namespace
-
-PyObject* ToDlpack(PyObject* owner, void* data, uint64_t size,
-                   DlpackDevice device) {
-  auto tensor = std::make_unique<Tensor>(Tensor{});
-  tensor->shape = {static_cast<int64_t>(size)};
-  tensor->tensor.data = data;
-  tensor->tensor.device = device;
-  tensor->tensor.dtype = {kUnsigned, 8, 1};
-  return ToCapsule(tensor.release(), owner);
-}
 
 bool AddDlpack(PyObject* module) {
   return PyModule_AddFunctions(module, functions) == 0;

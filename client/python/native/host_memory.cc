@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Arenas: memory of this process that the executor copies from and to. A Span
-// gives it to NumPy by the buffer protocol and by DLPack.
-#include "client/python/native/dlpack.h"
+// gives it to NumPy by the buffer protocol.
 #include "client/python/native/native.h"
+#include "client/python/native/number.h"
 
 namespace holdfast::python {
 
@@ -26,8 +26,8 @@ namespace {
 // Arena(session, size)
 PyObject* MakeArena(PyObject*, PyObject* arguments) {
   PyObject* from = nullptr;
-  unsigned long long size = 0;
-  if (!PyArg_ParseTuple(arguments, "OK", &from, &size) ||
+  Number<uint64_t> size("size");
+  if (!PyArg_ParseTuple(arguments, "OO&", &from, ToNumber, &size) ||
       !CheckType(from, session_type, "a Session")) {
     return nullptr;
   }
@@ -50,8 +50,8 @@ PyObject* MakeArena(PyObject*, PyObject* arguments) {
 }
 
 PyObject* AllocateSpan(PyObject* self, PyObject* size) {
-  const unsigned long long bytes = PyLong_AsUnsignedLongLong(size);
-  if (PyErr_Occurred() != nullptr) return nullptr;
+  Number<uint64_t> bytes("size");
+  if (!bytes.Take(size)) return nullptr;
   const UseArena arena(self);
   if (!arena) return nullptr;
   hf_span* span = nullptr;
@@ -95,11 +95,11 @@ template <CopySpan Copy>
 PyObject* CopyBytes(PyObject* self, PyObject* arguments) {
   PyObject* with = nullptr;
   PyObject* on = nullptr;
-  unsigned long long span_offset = 0;
-  unsigned long long offset = 0;
-  unsigned long long size = 0;
-  if (!PyArg_ParseTuple(arguments, "KOKKO", &span_offset, &with, &offset, &size,
-                        &on) ||
+  Number<uint64_t> span_offset("offset");
+  Number<uint64_t> offset("offset");
+  Number<uint64_t> size("size");
+  if (!PyArg_ParseTuple(arguments, "O&OO&O&O", ToNumber, &span_offset, &with,
+                        ToNumber, &offset, ToNumber, &size, &on) ||
       !CheckType(with, buffer_type, "a Buffer") ||
       !CheckType(on, stream_type, "a Stream")) {
     return nullptr;
@@ -115,10 +115,6 @@ PyObject* CopyBytes(PyObject* self, PyObject* arguments) {
                  stream.get());
   }
   return NoneOrRaise(error);
-}
-
-PyObject* SpanDlpack(PyObject* self, PyObject*) {
-  return ToDlpack(self, hf_span_data(SpanOf(self)), hf_span_size(SpanOf(self)));
 }
 
 PyMethodDef arena_methods[] = {
@@ -139,7 +135,6 @@ PyType_Spec arena_spec = {"holdfast._native.Arena", sizeof(Handle<hf_arena>), 0,
 PyMethodDef span_methods[] = {
     {"to_buffer", CopyBytes<hf_span_to_buffer>, METH_VARARGS, nullptr},
     {"from_buffer", CopyBytes<hf_span_from_buffer>, METH_VARARGS, nullptr},
-    {"dlpack", SpanDlpack, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels, launch configurations, and launching, which is to be fast.
+#include <memory>
+#include <vector>
+
 #include "client/python/native/arguments.h"
 #include "client/python/native/native.h"
+#include "client/python/native/number.h"
 
 namespace holdfast::python {
 
@@ -14,13 +18,30 @@ namespace {
 // CUDA's own limit is 4 KiB or 32 KiB of parameters.
 constexpr Py_ssize_t kMaxArguments = 1024;
 
-// _load(module, name, device): waits, and raises if there is no such kernel.
+// False, with an exception: no sequence of truth values.
+bool ToBools(PyObject* sequence, std::vector<bool>* bools) {
+  const Py_ssize_t count = PySequence_Size(sequence);
+  if (count < 0) return false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const Ref item(PySequence_GetItem(sequence, i));
+    if (!item) return false;
+    bools->push_back(PyObject_IsTrue(item.get()) == 1);
+  }
+  return true;
+}
+
+// _load(module, name, device, which parameters are floating-point numbers):
+// waits, and raises if there is no such kernel.
 PyObject* LoadKernel(PyObject* self, PyObject* arguments) {
   PyObject* from = nullptr;
   const char* name = nullptr;
-  unsigned device = 0;
-  if (!PyArg_ParseTuple(arguments, "OsI", &from, &name, &device) ||
-      !CheckType(from, module_type, "a module")) {
+  Number<uint32_t> device("device");
+  PyObject* is_float = nullptr;
+  auto parameters = std::make_unique<Parameters>();
+  if (!PyArg_ParseTuple(arguments, "OsO&O", &from, &name, ToNumber, &device,
+                        &is_float) ||
+      !CheckType(from, module_type, "a module") ||
+      !ToBools(is_float, &parameters->is_float)) {
     return nullptr;
   }
   const UseModule module(from);
@@ -37,25 +58,21 @@ PyObject* LoadKernel(PyObject* self, PyObject* arguments) {
     hf_kernel_free(kernel);
     return Raise(error);
   }
-  auto* const sizes = new std::vector<uint32_t>;
   for (size_t i = 0; i < hf_kernel_info_parameter_count(info); ++i) {
     uint64_t offset = 0;
     uint64_t size = 0;
     hf_kernel_info_parameter(info, i, &offset, &size);
-    sizes->push_back(static_cast<uint32_t>(size));
+    parameters->sizes.push_back(static_cast<uint32_t>(size));
   }
   hf_kernel_info_free(info);
   const Ref done(Adopt<hf_kernel, hf_kernel_free>(self, kernel));
-  if (!done) {
-    delete sizes;
-    return nullptr;
-  }
-  reinterpret_cast<Kernel*>(self)->sizes = sizes;
+  if (!done) return nullptr;
+  reinterpret_cast<Kernel*>(self)->parameters = parameters.release();
   Py_RETURN_NONE;
 }
 
 void DeallocKernel(PyObject* self) {
-  delete reinterpret_cast<Kernel*>(self)->sizes;
+  delete reinterpret_cast<Kernel*>(self)->parameters;
   Dealloc<hf_kernel, hf_kernel_free>(self);
 }
 
@@ -67,10 +84,10 @@ PyObject* KernelHandle(PyObject* self, void*) {
 
 // _describe(device, attribute names) -> (name, {name: value}, [(offset, size)])
 PyObject* Describe(PyObject* self, PyObject* arguments) {
-  unsigned device = 0;
+  Number<uint32_t> device("device");
   PyObject* wanted = nullptr;
   std::vector<std::string> names;
-  if (!PyArg_ParseTuple(arguments, "IO", &device, &wanted) ||
+  if (!PyArg_ParseTuple(arguments, "O&O", ToNumber, &device, &wanted) ||
       !ToStrings(wanted, &names)) {
     return nullptr;
   }
@@ -110,10 +127,11 @@ PyObject* Describe(PyObject* self, PyObject* arguments) {
 }
 
 PyObject* ActiveBlocks(PyObject* self, PyObject* arguments) {
-  unsigned device = 0;
-  unsigned threads = 0;
-  unsigned long long shared = 0;
-  if (!PyArg_ParseTuple(arguments, "IIK", &device, &threads, &shared)) {
+  Number<uint32_t> device("device");
+  Number<uint32_t> threads("block_size");
+  Number<uint64_t> shared("dynamic shared memory");
+  if (!PyArg_ParseTuple(arguments, "O&O&O&", ToNumber, &device, ToNumber,
+                        &threads, ToNumber, &shared)) {
     return nullptr;
   }
   const UseKernel kernel(self);
@@ -130,10 +148,11 @@ PyObject* ActiveBlocks(PyObject* self, PyObject* arguments) {
 
 // _block_size(device, dynamic shared, max threads) -> (min grid, threads)
 PyObject* BlockSize(PyObject* self, PyObject* arguments) {
-  unsigned device = 0;
-  unsigned limit = 0;
-  unsigned long long shared = 0;
-  if (!PyArg_ParseTuple(arguments, "IKI", &device, &shared, &limit)) {
+  Number<uint32_t> device("device");
+  Number<uint32_t> limit("block_size_limit");
+  Number<uint64_t> shared("dynamic shared memory");
+  if (!PyArg_ParseTuple(arguments, "O&O&O&", ToNumber, &device, ToNumber,
+                        &shared, ToNumber, &limit)) {
     return nullptr;
   }
   const UseKernel kernel(self);
@@ -150,10 +169,11 @@ PyObject* BlockSize(PyObject* self, PyObject* arguments) {
 }
 
 PyObject* DynamicShared(PyObject* self, PyObject* arguments) {
-  unsigned device = 0;
-  unsigned blocks = 0;
-  unsigned threads = 0;
-  if (!PyArg_ParseTuple(arguments, "III", &device, &blocks, &threads)) {
+  Number<uint32_t> device("device");
+  Number<uint32_t> blocks("num_blocks_per_multiprocessor");
+  Number<uint32_t> threads("block_size");
+  if (!PyArg_ParseTuple(arguments, "O&O&O&", ToNumber, &device, ToNumber,
+                        &blocks, ToNumber, &threads)) {
     return nullptr;
   }
   const UseKernel kernel(self);
@@ -174,9 +194,9 @@ using AskClusters = hf_error* (*)(const hf_kernel*, uint32_t,
 // (device, configuration)
 template <AskClusters Ask>
 PyObject* Clusters(PyObject* self, PyObject* arguments) {
-  unsigned device = 0;
+  Number<uint32_t> device("device");
   PyObject* config = nullptr;
-  if (!PyArg_ParseTuple(arguments, "IO", &device, &config) ||
+  if (!PyArg_ParseTuple(arguments, "O&O", ToNumber, &device, &config) ||
       !CheckType(config, config_type, "a LaunchConfig")) {
     return nullptr;
   }
@@ -192,25 +212,37 @@ PyObject* Clusters(PyObject* self, PyObject* arguments) {
   return error != nullptr ? Raise(error) : PyLong_FromUnsignedLongLong(value);
 }
 
+// A tuple of three; false, with an exception that names it.
+bool ToDim3(PyObject* tuple, const char* name, hf_dim3* dim) {
+  Number<uint32_t> x(name);
+  Number<uint32_t> y(name);
+  Number<uint32_t> z(name);
+  if (!PyArg_ParseTuple(tuple, "O&O&O&", ToNumber, &x, ToNumber, &y, ToNumber,
+                        &z)) {
+    return false;
+  }
+  *dim = {x, y, z};
+  return true;
+}
+
 // _set(grid, block, cluster or None, shared, cooperative, serialization)
 PyObject* SetConfig(PyObject* self, PyObject* arguments) {
   auto* const own = reinterpret_cast<Config*>(self);
   hf_launch_config config = HF_LAUNCH_CONFIG_INIT;
+  PyObject* grid = nullptr;
+  PyObject* block = nullptr;
   PyObject* cluster = nullptr;
+  Number<uint32_t> shared("shmem_size");
   int cooperative = 0;
   int serialization = 0;
-  if (!PyArg_ParseTuple(arguments, "(III)(III)OIpp", &config.grid.x,
-                        &config.grid.y, &config.grid.z, &config.block.x,
-                        &config.block.y, &config.block.z, &cluster,
-                        &config.dynamic_shared_bytes, &cooperative,
-                        &serialization)) {
+  if (!PyArg_ParseTuple(arguments, "OOOO&pp", &grid, &block, &cluster, ToNumber,
+                        &shared, &cooperative, &serialization) ||
+      !ToDim3(grid, "grid", &config.grid) ||
+      !ToDim3(block, "block", &config.block) ||
+      (cluster != Py_None && !ToDim3(cluster, "cluster", &config.cluster))) {
     return nullptr;
   }
-  if (cluster != Py_None &&
-      !PyArg_ParseTuple(cluster, "III", &config.cluster.x, &config.cluster.y,
-                        &config.cluster.z)) {
-    return nullptr;
-  }
+  config.dynamic_shared_bytes = shared;
   config.cooperative = cooperative != 0;
   if (serialization != 0) {
     own->attributes[0].kind = HF_PROGRAMMATIC_STREAM_SERIALIZATION;
@@ -244,7 +276,7 @@ PyObject* Launch(PyObject*, PyObject* const* objects, Py_ssize_t count) {
   if (!stream) return nullptr;
   const UseKernel kernel(objects[2]);
   if (!kernel) return nullptr;
-  Arguments arguments(*reinterpret_cast<Kernel*>(objects[2])->sizes);
+  Arguments arguments(*reinterpret_cast<Kernel*>(objects[2])->parameters);
   if (!arguments.Set(objects + 3, static_cast<size_t>(count - 3))) {
     return nullptr;
   }

@@ -5,12 +5,15 @@
 
 #include <atomic>
 
+#include "client/python/native/array_bytes.h"
 #include "client/python/native/collection.h"
 #include "client/python/native/dlpack.h"
 #include "client/python/native/fault.h"
 #include "client/python/native/graph/graph.h"
 #include "client/python/native/native.h"
+#include "client/python/native/number.h"
 #include "client/python/native/ordinary_memory.h"
+#include "client/python/native/place.h"
 #include "client/python/native/sharing.h"
 
 namespace holdfast::python {
@@ -168,6 +171,8 @@ PyMODINIT_FUNC PyInit__native() {
       !AddDefinitions(module.get()) || !AddCaptures(module.get()) ||
       !AddGraphs(module.get()) || !AddDlpack(module.get()) ||
       !AddSharing(module.get()) || !AddCollections(module.get()) ||
+      !AddNumbers(module.get()) || !AddPlaces(module.get()) ||
+      !AddArrayBytes(module.get()) ||
       PyModule_AddStringConstant(module.get(), "version", hf_version()) != 0) {
     return nullptr;
   }

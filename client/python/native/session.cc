@@ -8,6 +8,7 @@
 #include "client/python/native/collection.h"
 #include "client/python/native/job.h"
 #include "client/python/native/native.h"
+#include "client/python/native/number.h"
 #include "client/python/native/sharing.h"
 
 namespace holdfast::python {
@@ -93,8 +94,8 @@ PyObject* ToDict(const hf_device_info* info) {
 PyObject* Describe(PyObject* self, PyObject* ordinal) {
   const UseDaemon daemon(self);
   if (!daemon) return nullptr;
-  const auto device = static_cast<uint32_t>(PyLong_AsUnsignedLong(ordinal));
-  if (PyErr_Occurred() != nullptr) return nullptr;
+  Number<uint32_t> device("device");
+  if (!device.Take(ordinal)) return nullptr;
   hf_device_info* info = nullptr;
   hf_error* error = nullptr;
   {
@@ -144,15 +145,15 @@ PyObject* Open(PyObject* self, PyObject* arguments) {
   PyObject* session = nullptr;
   PyObject* devices = nullptr;
   const char* name = nullptr;
-  unsigned long long memory_limit = 0;
-  double grace = 0;
+  Number<uint64_t> memory_limit("memory_limit");
+  Seconds grace("reconnect_grace");
   int recover = 0;
-  double time_limit = 0;
-  double detached = 0;
+  Seconds time_limit("kernel_time_limit");
+  Seconds detached("detached_lifetime");
   std::vector<std::string> choices;
-  if (!PyArg_ParseTuple(arguments, "OsOKdidd", &session, &name, &devices,
-                        &memory_limit, &grace, &recover, &time_limit,
-                        &detached) ||
+  if (!PyArg_ParseTuple(arguments, "OsOO&O&iO&O&", &session, &name, &devices,
+                        ToNumber, &memory_limit, ToSeconds, &grace, &recover,
+                        ToSeconds, &time_limit, ToSeconds, &detached) ||
       !CheckType(session, session_type, "a Session") ||
       !ToStrings(devices, &choices)) {
     return nullptr;
@@ -251,9 +252,10 @@ PyObject* WithoutArguments(PyObject* self, PyObject*) {
 
 PyObject* CanAccessPeer(PyObject* self, PyObject* arguments) {
   const UseSession session(self);
-  unsigned device = 0;
-  unsigned peer = 0;
-  if (!session || !PyArg_ParseTuple(arguments, "II", &device, &peer)) {
+  Number<uint32_t> device("device");
+  Number<uint32_t> peer("peer");
+  if (!session || !PyArg_ParseTuple(arguments, "O&O&", ToNumber, &device,
+                                    ToNumber, &peer)) {
     return nullptr;
   }
   bool can = false;
@@ -268,9 +270,10 @@ PyObject* CanAccessPeer(PyObject* self, PyObject* arguments) {
 template <hf_error* (*Set)(hf_session*, uint32_t, uint32_t)>
 PyObject* SetPeerAccess(PyObject* self, PyObject* arguments) {
   const UseSession session(self);
-  unsigned device = 0;
-  unsigned peer = 0;
-  if (!session || !PyArg_ParseTuple(arguments, "II", &device, &peer)) {
+  Number<uint32_t> device("device");
+  Number<uint32_t> peer("peer");
+  if (!session || !PyArg_ParseTuple(arguments, "O&O&", ToNumber, &device,
+                                    ToNumber, &peer)) {
     return nullptr;
   }
   hf_error* error = nullptr;

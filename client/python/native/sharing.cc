@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "client/python/native/dlpack.h"
 #include "client/python/native/native.h"
+#include "client/python/native/number.h"
 
 namespace holdfast::python {
 namespace {
@@ -34,17 +34,19 @@ bool ToToken(const char* data, Py_ssize_t size, Token* token) {
 // imports[, tenant]). The options refer to them.
 bool ToExportOptions(PyObject* arguments, hf_export_options* options) {
   int writable = 0;
-  unsigned long long offset = 0;
-  unsigned long long size = 0;
-  unsigned imports = 0;
-  if (!PyArg_ParseTuple(arguments, "pKKsdI|s", &writable, &offset, &size,
-                        &options->session_id, &options->lifetime, &imports,
-                        &options->tenant)) {
+  Number<uint64_t> offset("offset");
+  Number<uint64_t> size("size");
+  Seconds lifetime("lifetime");
+  Number<uint32_t> imports("imports");
+  if (!PyArg_ParseTuple(arguments, "pO&O&sO&O&|s", &writable, ToNumber, &offset,
+                        ToNumber, &size, &options->session_id, ToSeconds,
+                        &lifetime, ToNumber, &imports, &options->tenant)) {
     return false;
   }
   options->writable = writable != 0;
   options->offset = offset;
   options->size = size;
+  options->lifetime = lifetime;
   options->max_imports = imports;
   return true;
 }
@@ -57,9 +59,10 @@ PyObject* ToBytes(const Token& token) {
 // _create(session, device, initial value)
 PyObject* Create(PyObject* self, PyObject* arguments) {
   PyObject* in = nullptr;
-  unsigned device = 0;
-  unsigned long long value = 0;
-  if (!PyArg_ParseTuple(arguments, "OIK", &in, &device, &value) ||
+  Number<uint32_t> device("device");
+  Number<uint64_t> value("value");
+  if (!PyArg_ParseTuple(arguments, "OO&O&", &in, ToNumber, &device, ToNumber,
+                        &value) ||
       !CheckType(in, session_type, "a Session")) {
     return nullptr;
   }
@@ -75,11 +78,12 @@ PyObject* Create(PyObject* self, PyObject* arguments) {
 // _import(session, device, token)
 PyObject* Import(PyObject* self, PyObject* arguments) {
   PyObject* in = nullptr;
-  unsigned device = 0;
+  Number<uint32_t> device("device");
   const char* data = nullptr;
   Py_ssize_t size = 0;
   Token token;
-  if (!PyArg_ParseTuple(arguments, "OIy#", &in, &device, &data, &size) ||
+  if (!PyArg_ParseTuple(arguments, "OO&y#", &in, ToNumber, &device, &data,
+                        &size) ||
       !CheckType(in, session_type, "a Session") ||
       !ToToken(data, size, &token)) {
     return nullptr;
@@ -113,9 +117,10 @@ PyObject* Export(PyObject* self, PyObject* arguments) {
 
 // _signal(value, stream or None)
 PyObject* Signal(PyObject* self, PyObject* arguments) {
-  unsigned long long value = 0;
+  Number<uint64_t> value("value");
   PyObject* on = nullptr;
-  if (!PyArg_ParseTuple(arguments, "KO", &value, &on)) return nullptr;
+  if (!PyArg_ParseTuple(arguments, "O&O", ToNumber, &value, &on))
+    return nullptr;
   const UseSemaphore semaphore(self);
   if (!semaphore) return nullptr;
   if (on == Py_None) {
@@ -129,9 +134,9 @@ PyObject* Signal(PyObject* self, PyObject* arguments) {
 
 // _wait(value, stream)
 PyObject* Wait(PyObject* self, PyObject* arguments) {
-  unsigned long long value = 0;
+  Number<uint64_t> value("value");
   PyObject* on = nullptr;
-  if (!PyArg_ParseTuple(arguments, "KO", &value, &on) ||
+  if (!PyArg_ParseTuple(arguments, "O&O", ToNumber, &value, &on) ||
       !CheckType(on, stream_type, "a Stream")) {
     return nullptr;
   }
@@ -283,21 +288,7 @@ PyObject* Pointer(PyObject* self, void*) {
              : nullptr;
 }
 
-// dlpack(device) -> capsule, which keeps the mapping
-PyObject* MappingDlpack(PyObject* self, PyObject* device) {
-  const long ordinal = PyLong_AsLong(device);
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  const UseMapping mapping(self);
-  if (!mapping) return nullptr;
-  const auto address =
-      static_cast<uintptr_t>(hf_mapping_pointer(mapping.get()));
-  return ToDlpack(self, reinterpret_cast<void*>(address),
-                  hf_mapping_size(mapping.get()),
-                  {kDlpackCuda, static_cast<int32_t>(ordinal)});
-}
-
 PyMethodDef mapping_methods[] = {
-    {"dlpack", MappingDlpack, METH_O, nullptr},
     {"sleep", MappingSleep, METH_NOARGS, nullptr},
     {"wake", MappingWake, METH_O, nullptr},
     {"close", Close<hf_mapping, hf_mapping_free>, METH_NOARGS, nullptr},
@@ -332,9 +323,10 @@ PyMethodDef functions[] = {
 
 PyObject* AllocateShared(PyObject* self, PyObject* arguments) {
   PyObject* in = nullptr;
-  unsigned device = 0;
-  unsigned long long size = 0;
-  if (!PyArg_ParseTuple(arguments, "OIK", &in, &device, &size) ||
+  Number<uint32_t> device("device");
+  Number<uint64_t> size("size");
+  if (!PyArg_ParseTuple(arguments, "OO&O&", &in, ToNumber, &device, ToNumber,
+                        &size) ||
       !CheckType(in, session_type, "a Session")) {
     return nullptr;
   }
@@ -349,9 +341,10 @@ PyObject* AllocateShared(PyObject* self, PyObject* arguments) {
 
 PyObject* AllocateIpc(PyObject* self, PyObject* arguments) {
   PyObject* in = nullptr;
-  unsigned device = 0;
-  unsigned long long size = 0;
-  if (!PyArg_ParseTuple(arguments, "OIK", &in, &device, &size) ||
+  Number<uint32_t> device("device");
+  Number<uint64_t> size("size");
+  if (!PyArg_ParseTuple(arguments, "OO&O&", &in, ToNumber, &device, ToNumber,
+                        &size) ||
       !CheckType(in, session_type, "a Session")) {
     return nullptr;
   }
@@ -381,13 +374,13 @@ PyObject* BufferIpcHandle(PyObject* self, PyObject*) {
 
 PyObject* ImportPool(PyObject* self, PyObject* arguments) {
   PyObject* in = nullptr;
-  unsigned device = 0;
+  Number<uint32_t> device("device");
   int fd = -1;
   const char* data = nullptr;
   Py_ssize_t data_size = 0;
-  unsigned long long size = 0;
-  if (!PyArg_ParseTuple(arguments, "OIiy#K", &in, &device, &fd, &data,
-                        &data_size, &size) ||
+  Number<uint64_t> size("size");
+  if (!PyArg_ParseTuple(arguments, "OO&iy#O&", &in, ToNumber, &device, &fd,
+                        &data, &data_size, ToNumber, &size) ||
       !CheckType(in, session_type, "a Session")) {
     return nullptr;
   }
@@ -414,11 +407,12 @@ PyObject* ImportPool(PyObject* self, PyObject* arguments) {
 
 PyObject* ImportBuffer(PyObject* self, PyObject* arguments) {
   PyObject* in = nullptr;
-  unsigned device = 0;
+  Number<uint32_t> device("device");
   const char* data = nullptr;
   Py_ssize_t size = 0;
   Token token;
-  if (!PyArg_ParseTuple(arguments, "OIy#", &in, &device, &data, &size) ||
+  if (!PyArg_ParseTuple(arguments, "OO&y#", &in, ToNumber, &device, &data,
+                        &size) ||
       !CheckType(in, session_type, "a Session") ||
       !ToToken(data, size, &token)) {
     return nullptr;
@@ -437,11 +431,13 @@ PyObject* ImportBuffer(PyObject* self, PyObject* arguments) {
 
 PyObject* ImportLocalBuffer(PyObject* self, PyObject* arguments) {
   PyObject* in = nullptr;
-  unsigned device = 0;
-  unsigned long long pointer = 0, size = 0;
+  Number<uint32_t> device("device");
+  Number<uint64_t> pointer("ptr");
+  Number<uint64_t> size("size");
   hf_mapping_options options = HF_MAPPING_OPTIONS_INIT;
-  if (!PyArg_ParseTuple(arguments, "OIKKzi", &in, &device, &pointer, &size,
-                        &options.driver, &options.device) ||
+  if (!PyArg_ParseTuple(arguments, "OO&O&O&zi", &in, ToNumber, &device,
+                        ToNumber, &pointer, ToNumber, &size, &options.driver,
+                        &options.device) ||
       !CheckType(in, session_type, "a Session")) {
     return nullptr;
   }

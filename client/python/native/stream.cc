@@ -4,6 +4,7 @@
 #include <array>
 
 #include "client/python/native/native.h"
+#include "client/python/native/number.h"
 
 namespace holdfast::python {
 
@@ -15,11 +16,11 @@ namespace {
 // _create(session, device, priority, blocking)
 PyObject* CreateStream(PyObject* self, PyObject* arguments) {
   PyObject* from = nullptr;
-  unsigned device = 0;
+  Number<uint32_t> device("device");
   hf_stream_options options = HF_STREAM_OPTIONS_INIT;
   int blocking = 0;
-  if (!PyArg_ParseTuple(arguments, "OIip", &from, &device, &options.priority,
-                        &blocking) ||
+  if (!PyArg_ParseTuple(arguments, "OO&ip", &from, ToNumber, &device,
+                        &options.priority, &blocking) ||
       !CheckType(from, session_type, "a Session")) {
     return nullptr;
   }
@@ -134,12 +135,12 @@ PyType_Spec stream_spec = {"holdfast._native.Stream", sizeof(Handle<hf_stream>),
 // _create(session, device, timing, blocking_sync, interprocess)
 PyObject* CreateEvent(PyObject* self, PyObject* arguments) {
   PyObject* from = nullptr;
-  unsigned device = 0;
+  Number<uint32_t> device("device");
   int timing = 0;
   int blocking = 0;
   int interprocess = 0;
-  if (!PyArg_ParseTuple(arguments, "OIppp", &from, &device, &timing, &blocking,
-                        &interprocess) ||
+  if (!PyArg_ParseTuple(arguments, "OO&ppp", &from, ToNumber, &device, &timing,
+                        &blocking, &interprocess) ||
       !CheckType(from, session_type, "a Session")) {
     return nullptr;
   }
@@ -159,10 +160,11 @@ PyObject* CreateEvent(PyObject* self, PyObject* arguments) {
 // _import(session, device, token, or an IPC handle)
 PyObject* ImportEvent(PyObject* self, PyObject* arguments) {
   PyObject* from = nullptr;
-  unsigned device = 0;
+  Number<uint32_t> device("device");
   const char* data = nullptr;
   Py_ssize_t size = 0;
-  if (!PyArg_ParseTuple(arguments, "OIy#", &from, &device, &data, &size) ||
+  if (!PyArg_ParseTuple(arguments, "OO&y#", &from, ToNumber, &device, &data,
+                        &size) ||
       !CheckType(from, session_type, "a Session")) {
     return nullptr;
   }
@@ -190,11 +192,13 @@ PyObject* ImportEvent(PyObject* self, PyObject* arguments) {
 // _export(session, lifetime, imports) -> token
 PyObject* ExportEvent(PyObject* self, PyObject* arguments) {
   hf_export_options options = HF_EXPORT_OPTIONS_INIT;
-  unsigned imports = 0;
-  if (!PyArg_ParseTuple(arguments, "sdI", &options.session_id,
-                        &options.lifetime, &imports)) {
+  Seconds lifetime("lifetime");
+  Number<uint32_t> imports("imports");
+  if (!PyArg_ParseTuple(arguments, "sO&O&", &options.session_id, ToSeconds,
+                        &lifetime, ToNumber, &imports)) {
     return nullptr;
   }
+  options.lifetime = lifetime;
   options.max_imports = imports;
   const UseEvent event(self);
   if (!event) return nullptr;

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 from collections import namedtuple
 
-from holdfast import _session
+from holdfast import _native, _session, _sharing
 from holdfast.core._context import Context
 from holdfast.core._event import Event, EventOptions
 from holdfast.core._memory import DeviceMemoryResource, GraphMemoryResource
 from holdfast.core._options import as_options, not_served
 from holdfast.core._borrowed_stream import borrowed, default_stream_of
 from holdfast.core._stream import Stream, StreamOptions, check_stream
+
+_MAX_ORDINAL = 2**32 - 1
 
 ComputeCapability = namedtuple("ComputeCapability", ("major", "minor"))
 
@@ -19,29 +21,27 @@ class DeviceProperties:
     An attribute that answers yes or no is a bool.
     """
 
+    # Beside those that end in "_supported".
     _BOOLS = frozenset((
         "gpu_overlap", "kernel_exec_timeout", "integrated", "can_map_host_memory",
-        "concurrent_kernels", "ecc_enabled", "tcc_driver", "unified_addressing",
-        "stream_priorities_supported", "global_l1_cache_supported", "local_l1_cache_supported",
-        "managed_memory", "multi_gpu_board", "host_native_atomic_supported",
-        "pageable_memory_access", "concurrent_managed_access", "compute_preemption_supported",
+        "concurrent_kernels", "ecc_enabled", "tcc_driver", "unified_addressing", "managed_memory",
+        "multi_gpu_board", "pageable_memory_access", "concurrent_managed_access",
         "can_use_host_pointer_for_registered_mem", "cooperative_launch", "can_flush_remote_writes",
-        "host_register_supported", "pageable_memory_access_uses_host_page_tables",
-        "direct_managed_mem_access_from_host", "virtual_memory_management_supported",
-        "handle_type_posix_file_descriptor_supported", "handle_type_win32_handle_supported",
-        "handle_type_win32_kmt_handle_supported", "generic_compression_supported",
-        "gpu_direct_rdma_with_cuda_vmm_supported", "sparse_cuda_array_supported",
-        "read_only_host_register_supported", "timeline_semaphore_interop_supported",
-        "memory_pools_supported", "gpu_direct_rdma_supported", "cluster_launch",
-        "deferred_mapping_cuda_array_supported", "can_use_64_bit_stream_mem_ops",
-        "can_use_stream_wait_value_nor", "dma_buf_supported", "ipc_event_supported",
-        "tensor_map_access_supported", "handle_type_fabric_supported", "unified_function_pointers",
-        "mps_enabled", "d3d12_cig_supported", "vulkan_cig_supported", "multicast_supported",
-        "can_tex2d_gather",
+        "pageable_memory_access_uses_host_page_tables", "direct_managed_mem_access_from_host",
+        "cluster_launch", "can_use_64_bit_stream_mem_ops", "can_use_stream_wait_value_nor",
+        "unified_function_pointers", "mps_enabled", "can_tex2d_gather",
     ))  # fmt: skip
 
-    def __init__(self, attributes):
+    def __init__(self, *args, **kwargs):
+        raise RuntimeError(
+            "DeviceProperties cannot be instantiated directly. Please use Device.properties."
+        )
+
+    @classmethod
+    def _of(cls, attributes):
+        self = object.__new__(cls)
         self._attributes = attributes
+        return self
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -52,7 +52,7 @@ class DeviceProperties:
             raise AttributeError(
                 f"the driver of this device has no attribute {name!r}; dir() lists those it has"
             ) from None
-        return bool(value) if name in self._BOOLS else value
+        return bool(value) if name in self._BOOLS or name.endswith("_supported") else value
 
     def __dir__(self):
         return sorted(self._attributes)
@@ -82,8 +82,7 @@ class Device:
         device = devices.get(device_id)
         if device is not None:
             return device
-        if not isinstance(device_id, int) or device_id < 0:
-            raise ValueError(f"device_id must be >= 0, got {device_id!r}")
+        device_id = _native.whole_number("device_id", device_id, _MAX_ORDINAL)
         if device_id not in session._ordinals:
             raise ValueError(
                 f"device_id={device_id}: the session's devices are {list(session._ordinals)}"
@@ -132,7 +131,7 @@ class Device:
     def properties(self):
         info = self._info()
         if "properties" not in info:
-            info["properties"] = DeviceProperties(info["attributes"])
+            info["properties"] = DeviceProperties._of(info["attributes"])
         return info["properties"]
 
     @property
@@ -243,7 +242,8 @@ class Device:
         return hash((id(self._session), self._ordinal))
 
     def __reduce__(self):
-        return Device, (self._ordinal,)
+        """The device of the same daemon: of the session that the other process has there."""
+        return _sharing.device_at, (self._session.address, self._ordinal)
 
     def __repr__(self):
         return f"<Device {self._ordinal} ({self.name})>"

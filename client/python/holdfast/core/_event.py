@@ -115,7 +115,7 @@ class Event(_native.Event):
         return self._ipc_handle()
 
     def __reduce__(self):
-        return Event.from_ipc_descriptor, (self.ipc_descriptor,)
+        return _unpickle, (self.ipc_descriptor, self.is_blocking_sync)
 
     def sync(self):
         """Waits until the last recording is reached, and raises what has failed before it."""
@@ -196,3 +196,9 @@ class Event(_native.Event):
 
     def __repr__(self):
         return "<Event, closed>" if self._closed else f"<Event handle={self._handle:#x}>"
+
+
+def _unpickle(descriptor, blocking_sync):
+    event = Event.from_ipc_descriptor(descriptor)
+    event._options.blocking_sync = blocking_sync
+    return event

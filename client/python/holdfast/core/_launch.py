@@ -6,16 +6,19 @@ from holdfast.core._stream import check_stream
 
 _launch = _native.launch
 
+# Of a dimension, and of bytes of shared memory.
+_MAX = 2**32 - 1
+
 
 def _to_dim3(name, value):
     """An int or a tuple of up to three, as three."""
-    values = (value,) if isinstance(value, int) else value
-    if not isinstance(values, (tuple, list)):
+    values = value if isinstance(value, (tuple, list)) else (value,)
+    if not hasattr(values[0] if values else 1, "__index__"):
         raise ValueError(f"{name} must be an int or a tuple of ints, got {value!r}")
     if not 1 <= len(values) <= 3:
         raise ValueError(f"{name} must have 1 to 3 dimensions, got {value!r}")
-    values = tuple(int(v) for v in values)
-    if any(v < 1 for v in values):
+    values = tuple(_native.whole_number(name, v, _MAX) for v in values)
+    if 0 in values:
         raise ValueError(f"{name} must be at least 1 in every dimension, got {value!r}")
     return values + (1,) * (3 - len(values))
 
@@ -46,7 +49,8 @@ class LaunchConfig(_native.LaunchConfig):
         self._grid = _to_dim3("grid", grid)
         self._block = _to_dim3("block", block)
         self._cluster = None if cluster is None else _to_dim3("cluster", cluster)
-        self._shmem_size = int(shmem_size or 0)
+        shmem_size = 0 if shmem_size is None else shmem_size
+        self._shmem_size = _native.whole_number("shmem_size", shmem_size, _MAX)
         self._is_cooperative = bool(is_cooperative or cooperative_launch)
         self._serialization = bool(programmatic_stream_serialization)
         blocks = self._grid
@@ -101,6 +105,8 @@ def launch(stream, config, kernel, *kernel_args):
 
     Raises:
         TypeError, ValueError, OverflowError: an argument does not fit its parameter.
+        InvalidArgumentError, a ValueError: the device has no such grid, block or shared memory, or
+            the blocks of a cooperative grid cannot all be resident.
     """
     try:
         _launch(stream, config, kernel, *kernel_args)

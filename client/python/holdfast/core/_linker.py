@@ -144,7 +144,7 @@ class Linker:
             if device.is_software:
                 kind, data = code._what_loads()
             else:
-                kind, data = FORMATS[code.code_type], code.code
+                kind, data = FORMATS[code.code_type], code._bytes
             inputs.append((code.name, data, kind))
         kinds = {kind for _, _, kind in inputs}
         as_text = target_type == "ptx" and kinds == {FORMATS["ptx"]}

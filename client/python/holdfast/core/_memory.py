@@ -11,6 +11,7 @@ import operator
 
 from holdfast import _native, _session, _sharing
 from holdfast._progress import Progress
+from holdfast.core._dlpack import CPU, CUDA, CUDA_HOST, make_capsule
 from holdfast.core._options import Options, as_options, not_served
 from holdfast.core._pool import (
     GraphAccount,
@@ -21,13 +22,12 @@ from holdfast.core._pool import (
 from holdfast.core._stream import check_not_recorded, check_stream, keep_recorded
 
 
-# DLPack's types of devices.
-_DLPACK_CPU = 1
-_DLPACK_CUDA = 2
-
 # Bytes: what takes long enough to be watched, and how much of it goes at once.
 _LARGE = 256 << 20
 _PIECE = 64 << 20
+
+# Of a Buffer, and of an offset.
+_MAX_SIZE = 2**64 - 1
 
 _NOT_HERE = (
     "the memory of a device is in the daemon: Buffer.copy_to(array, stream=stream) copies it here; "
@@ -35,14 +35,30 @@ _NOT_HERE = (
 )
 
 
-def _is_contiguous_bytes(obj):
+def array_bytes(array, is_written, expected):
+    """The bytes of an array with the buffer protocol, as a memoryview.
+
+    TypeError: it is no array (``expected`` says what is), or one of Python objects; ValueError: its
+    elements have the other byte order, or are not contiguous; BufferError: it is read-only.
+    """
     try:
-        view = memoryview(obj)
+        memoryview(array)
     except TypeError:
-        return False
-    if not view.c_contiguous:
-        raise ValueError("a C-contiguous array is needed")
-    return True
+        raise TypeError(f"{expected}, got {type(array).__name__}") from None
+    return _native.array_bytes(array, is_written)
+
+
+def fill_pattern(value):
+    """What a fill repeats: an int as one byte; 1, 2 or 4 bytes as they are."""
+    if isinstance(value, int):
+        if not 0 <= value <= 255:
+            raise OverflowError(f"value {value} is not in the range of a byte, [0, 255]")
+        return bytes((value,))
+    expected = "value must be an int or support the buffer protocol"
+    pattern = bytes(array_bytes(value, False, expected))
+    if len(pattern) not in (1, 2, 4):
+        raise ValueError(f"value must be 1, 2, or 4 bytes, got {len(pattern)}")
+    return pattern
 
 
 def _pinned_place(array):
@@ -55,8 +71,7 @@ def _pinned_place(array):
             owner = getattr(owner, "base", None)
     if owner is None:
         return None
-    address = array.__array_interface__["data"][0]
-    return owner, address - owner.address
+    return owner, _native.address_of(array) - owner.address
 
 
 class LocalView:
@@ -94,12 +109,13 @@ class LocalView:
         }
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        if self._read_only:
-            raise BufferError("DLPack cannot say that memory is read-only: map it writable")
-        return self._mapping.dlpack(self._device)
+        return make_capsule(
+            self._mapping, self.ptr, self.__dlpack_device__(), (self._size,),
+            max_version=max_version, dl_device=dl_device, copy=copy, read_only=self._read_only,
+        )  # fmt: skip
 
     def __dlpack_device__(self):
-        return (_DLPACK_CUDA, self._device)
+        return (CUDA, self._device)
 
     def close(self):
         """Unmaps the memory. No kernel may use it any more."""
@@ -131,6 +147,8 @@ class Buffer(_native.Buffer):
         self._stream = stream
         self._memory = None
         self._is_mapped = False
+        # The descriptor that memory of another process came with.
+        self._came_with = None
         # Whether this process can map it; the view that it got, if it did.
         self._can_be_mapped = False
         self._view = None
@@ -289,6 +307,7 @@ class Buffer(_native.Buffer):
         self = cls._empty(device._session, device._ordinal, ipc_descriptor.size, mr, stream)
         self._import(device._session, device._ordinal, ipc_descriptor.token)
         self._is_mapped = True
+        self._came_with = ipc_descriptor
         return self
 
     @property
@@ -382,9 +401,16 @@ class Buffer(_native.Buffer):
 
     @property
     def ipc_descriptor(self):
-        """A descriptor for any process, good for an hour, with which it may write, too."""
-        if self._memory is not None:
-            raise RuntimeError("Memory resource is not IPC-enabled")
+        """A descriptor for any process, good for an hour, with which it may write, too. Of memory
+        of another process, the one that it came with."""
+        self._check_open()
+        if self._came_with is not None:
+            return self._came_with
+        if not self._can_be_mapped:
+            raise RuntimeError(
+                "Buffer is not IPC-enabled: allocate it with a DeviceMemoryResource with "
+                "DeviceMemoryResourceOptions(ipc_enabled=True)"
+            )
         return _sharing.pickled(
             self, _sharing.IPCBufferDescriptor, self._session.address, self._length
         )
@@ -398,6 +424,12 @@ class Buffer(_native.Buffer):
 
     def sub(self, offset, size):
         """A part of this buffer, which ends with it."""
+        offset = _native.whole_number("offset", offset, _MAX_SIZE)
+        size = _native.whole_number("size", size, _MAX_SIZE)
+        if offset + size > self._length:
+            raise ValueError(f"{size} bytes at offset {offset} of a Buffer of {self._length} bytes")
+        if self._memory is not None:
+            raise not_served("a part of pinned memory", "buffer.handle + offset, for a kernel")
         part = Buffer._empty(self._session, self._device_id, size, self._resource, self._stream)
         part._part_of = self, offset
         part._sub(self, offset, size)
@@ -418,17 +450,17 @@ class Buffer(_native.Buffer):
         if isinstance(dst, Buffer):
             dst.copy_from(self, stream=stream)
             return dst
-        self._check_size(dst)
+        data = self._bytes_of(dst, True)
         self._check_open()
         place = _pinned_place(dst)
         if self._memory is not None:
             stream.sync()
-            memoryview(dst).cast("B")[:] = memoryview(self._memory)[: self._length]
+            data[:] = memoryview(self._memory)[: self._length]
         elif place is not None:
             span, offset = place
             span.from_buffer(offset, self, 0, self._length, stream)
         elif self._length > 0:
-            self._download(dst, 0, stream)
+            self._download(data, 0, stream)
         return dst
 
     def copy_from(self, src, *, stream, options=None):
@@ -447,90 +479,85 @@ class Buffer(_native.Buffer):
                     f"(sizes are: src={src._length}, dst={self._length})"
                 )
             self._copy_from_buffer(src, stream)
-            keep_recorded(stream, self, src)
+            keep_recorded(stream, self, src, self._memory, src._memory)
             return
-        self._check_size(src)
+        data = self._bytes_of(src, False)
         place = _pinned_place(src)
         if self._memory is not None:
             stream.sync()
-            memoryview(self._memory)[: self._length] = memoryview(src).cast("B")
+            memoryview(self._memory)[: self._length] = data
         elif place is not None:
             span, offset = place
             span.to_buffer(offset, self, 0, self._length, stream)
         elif self._length > 0:
-            self._upload_array(src, stream)
+            self._upload_bytes(data, stream)
 
-    def _upload_array(self, array, stream):
+    def _upload_bytes(self, data, stream):
         """In one piece; a large one in several where somebody watches."""
         shown = Progress("uploading", self._length)
         if self._length < _LARGE or not shown.is_shown:
-            self._upload(array, 0, stream)
+            self._upload(data, 0, stream)
             return
-        data = memoryview(array).cast("B")
         with shown:
             for offset in range(0, self._length, _PIECE):
                 part = data[offset : offset + _PIECE]
                 self._upload(part, offset, stream)
                 shown.advance(len(part))
 
-    def _check_size(self, array):
-        if not _is_contiguous_bytes(array):
-            raise TypeError(
-                f"a Buffer or an array with the buffer protocol expected, got "
-                f"{type(array).__name__}"
-            )
-        size = memoryview(array).nbytes
-        if size != self._length:
-            raise ValueError(f"the array has {size} bytes, the Buffer {self._length}")
+    def _bytes_of(self, array, is_written):
+        """The bytes of an array, as many as the Buffer has, as a memoryview."""
+        expected = "a Buffer or an array with the buffer protocol expected"
+        data = array_bytes(array, is_written, expected)
+        if len(data) != self._length:
+            raise ValueError(f"the array has {len(data)} bytes, the Buffer {self._length}")
+        return data
 
     def _copy_from_buffer(self, src, stream):
         size = self._length
         if size == 0:
             return
-        if self._memory is None and src._memory is None:
-            self._copy(0, src, 0, size, stream)
+        if not (self._is_ordinary or src._is_ordinary):
+            to, source = self._copied_memory(), src._copied_memory()
+            _native.place_copy(to, 0, source, 0, size, stream)
         elif self._memory is not None and src._memory is not None:
             stream.sync()
             memoryview(self._memory)[:size] = memoryview(src._memory)[:size]
-        elif self._memory is None:
-            if not isinstance(src._memory, _native.Span):
-                self._upload(memoryview(src._memory)[:size], 0, stream)
-            else:
-                src._memory.to_buffer(0, self, 0, size, stream)
-        elif not isinstance(self._memory, _native.Span):
-            src._download(memoryview(self._memory)[:size], 0, stream)
+        elif src._is_ordinary:
+            self._upload(memoryview(src._memory)[:size], 0, stream)
         else:
-            self._memory.from_buffer(0, src, 0, size, stream)
+            src._download(memoryview(self._memory)[:size], 0, stream)
+
+    @property
+    def _is_ordinary(self):
+        """Whether it is memory of this process that the executor has not mapped."""
+        return self._memory is not None and not isinstance(self._memory, _native.Span)
+
+    def _copied_memory(self):
+        """What copies and fills of streams and graphs name: the native buffer, or the span of
+        pinned memory."""
+        if self._is_ordinary:
+            raise not_served(
+                "ordinary memory of this process in a graph",
+                "copy to memory of a device, or to pinned memory of a daemon on this machine",
+            )
+        return self if self._memory is None else self._memory
 
     def fill(self, value, *, stream):
         """Repeats ``value``: an int of 0 to 255, or 1, 2 or 4 bytes, over the buffer."""
         stream = check_stream(stream)
         self._check_open()
-        if isinstance(value, int):
-            if not 0 <= value <= 255:
-                raise OverflowError(f"value {value} is not in the range of a byte, [0, 255]")
-            pattern = bytes((value,))
-        else:
-            try:
-                pattern = bytes(memoryview(value).cast("B"))
-            except TypeError:
-                raise TypeError(
-                    f"value must be an int or support the buffer protocol, got "
-                    f"{type(value).__name__}"
-                ) from None
-        if len(pattern) not in (1, 2, 4):
-            raise ValueError(f"value must be 1, 2, or 4 bytes, got {len(pattern)}")
+        pattern = fill_pattern(value)
         if self._length % len(pattern):
             raise ValueError(
                 f"buffer size ({self._length}) must be divisible by {len(pattern)}"
             )
-        if self._memory is not None:
+        if self._is_ordinary:
             stream.sync()
             view = memoryview(self._memory)[: self._length]
             view[:] = pattern * (self._length // len(pattern))
         elif self._length > 0:
-            self._fill(0, self._length, pattern, stream)
-            keep_recorded(stream, self)
+            _native.place_fill(self._copied_memory(), 0, self._length, pattern, stream)
+            keep_recorded(stream, self, self._memory)
 
     def set_deallocation_stream(self, stream):
         """Frees in the order of ``stream`` from now on."""
@@ -613,22 +640,22 @@ class Buffer(_native.Buffer):
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """Bytes: of pinned memory, for NumPy; of a device, for libraries with CUDA, where the
-        Buffer is of a resource with ``ipc_enabled``."""
+        Buffer is of a resource with ``ipc_enabled``. With ``max_version=(1, 0)`` or later NumPy can
+        write to it, too."""
         if self._can_be_mapped:
-            return self._local_view().__dlpack__()
-        memory = self._host_memory()
-        if not isinstance(memory, _native.Span):
-            raise BufferError(
-                "pinned memory of a daemon on another machine is ordinary memory: use "
-                "numpy.frombuffer(buffer.memory, numpy.uint8)"
+            return self._local_view().__dlpack__(
+                max_version=max_version, dl_device=dl_device, copy=copy
             )
-        return memory.dlpack()
+        memory = self._host_memory()
+        return make_capsule(
+            memory, _native.address_of(memory), self.__dlpack_device__(), (self._length,),
+            max_version=max_version, dl_device=dl_device, copy=copy,
+        )  # fmt: skip
 
     def __dlpack_device__(self):
         if self._can_be_mapped:
             return self._local_view().__dlpack_device__()
-        self._host_memory()
-        return (_DLPACK_CPU, 0)
+        return (CUDA_HOST if isinstance(self._host_memory(), _native.Span) else CPU, 0)
 
     @property
     def memory(self):
@@ -683,10 +710,9 @@ class Address:
         return True
 
     def __add__(self, offset):
-        try:
-            place = self._offset + operator.index(offset)
-        except TypeError:
+        if isinstance(offset, bool) or not hasattr(offset, "__index__"):
             return NotImplemented
+        place = self._offset + operator.index(offset)
         if not 0 <= place <= self._buffer._length:
             raise IndexError(f"offset {place} of a Buffer of {self._buffer._length} bytes")
         return Address(self._buffer, place)
@@ -696,10 +722,9 @@ class Address:
     def __sub__(self, other):
         if isinstance(other, Address):
             return int(self) - int(other)
-        try:
-            return self + -operator.index(other)
-        except TypeError:
+        if isinstance(other, bool) or not hasattr(other, "__index__"):
             return NotImplemented
+        return self + -operator.index(other)
 
     def __eq__(self, other):
         if isinstance(other, Address):
@@ -763,11 +788,8 @@ class MemoryResource:
     is_managed = property(lambda self: False)
 
 
-def _check_bytes(size):
-    if not isinstance(size, int):
-        raise TypeError(f"size must be an int, got {type(size).__name__}")
-    if size < 0:
-        raise ValueError(f"size must be >= 0, got {size}")
+def _to_size(size):
+    return _native.whole_number("size", size, _MAX_SIZE)
 
 
 class DeviceMemoryResourceOptions(Options):
@@ -821,7 +843,7 @@ class DeviceMemoryResource(Pool, MemoryResource):
     def allocate(self, size, stream=None):
         """A Buffer of ``size`` bytes with undefined content, in the order of ``stream``; None: of
         the device's default stream."""
-        _check_bytes(size)
+        size = _to_size(size)
         self._check_allocates()
         stream = self._device.default_stream if stream is None else check_stream(stream)
         check_not_recorded(stream, type(self).__name__)
@@ -878,7 +900,7 @@ class GraphMemoryResource(MemoryResource):
     def allocate(self, size, stream):
         """A Buffer that a node of the graph allocates. ``stream``: a GraphBuilder that is
         building."""
-        _check_bytes(size)
+        size = _to_size(size)
         stream = check_stream(stream)
         if stream._builder is None:
             raise RuntimeError(
@@ -946,7 +968,7 @@ class PinnedMemoryResource(Pool, MemoryResource):
     def allocate(self, size, stream=None):
         """A Buffer of ``size`` bytes, with what was there before. ``stream``: any of the session;
         None: the current device's session."""
-        _check_bytes(size)
+        size = _to_size(size)
         if stream is None:
             device = _session.current_device()
             session = _session.default_session() if device is None else device._session

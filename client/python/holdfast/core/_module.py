@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import operator
+import os
+import re
 import weakref
 from collections import namedtuple
 
@@ -29,6 +31,9 @@ _ATTRIBUTES = {
     "non_portable_cluster_size_allowed": "non_portable_cluster_size_allowed",
     "cluster_scheduling_policy_preference": "cluster_scheduling_policy_preference",
 }
+
+
+_FLAGS = ("cache_mode_ca", "cluster_size_must_be_set", "non_portable_cluster_size_allowed")
 
 
 def working_device():
@@ -65,17 +70,22 @@ class ObjectCode:
         self._daemon = daemon
         self._ptx = ptx
         self._build = build
+        self._path = None
         self._modules = weakref.WeakKeyDictionary()
         return self
 
     @classmethod
     def _from(cls, code_type, module, name, symbol_mapping):
-        if isinstance(module, str):
-            with open(module, "rb") as file:
+        path = None
+        if isinstance(module, (str, os.PathLike)):
+            path = os.fspath(module)
+            with open(path, "rb") as file:
                 module = file.read()
         elif not isinstance(module, (bytes, bytearray)):
             raise TypeError(f"bytes or a path expected, got {type(module).__name__}")
-        return cls._make(code_type, code=bytes(module), name=name, symbols=symbol_mapping)
+        self = cls._make(code_type, code=bytes(module), name=name, symbols=symbol_mapping)
+        self._path = path
+        return self
 
     @classmethod
     def from_cubin(cls, module, *, name="", symbol_mapping=None):
@@ -103,7 +113,11 @@ class ObjectCode:
 
     @property
     def code(self):
-        """The bytes."""
+        """The bytes; of code that was read from a file, the file's name."""
+        return self._bytes if self._path is None else self._path
+
+    @property
+    def _bytes(self):
         if self._code is None:
             self._code = self._build()
         return self._code
@@ -121,7 +135,21 @@ class ObjectCode:
         """(format, bytes) of what can run: the PTX if there is one."""
         if self._ptx is not None:
             return FORMATS["ptx"], self._ptx
-        return FORMATS[self._code_type], self.code
+        return FORMATS[self._code_type], self._bytes
+
+    def _float_parameters(self, name):
+        """Whether each parameter of a kernel is a floating-point number, as far as PTX tells."""
+        ptx = self._bytes if self._code_type == "ptx" else self._ptx
+        if not ptx:
+            return ()
+        # Neither `name` nor the PTX is known to be sound: this only finds or does not find.
+        entry = re.search(rb"\.entry\s+" + re.escape(name.encode()) + rb"\s*\(([^)]*)\)", ptx)
+        if entry is None:
+            return ()
+        return [
+            re.search(rb"\.param\s[^,\[]*\.f(16|32|64)\s[^\[]*$", parameter) is not None
+            for parameter in entry[1].split(b",")
+        ]
 
     def _load(self, session):
         module = self._modules.get(session)
@@ -164,17 +192,17 @@ class ObjectCode:
         return buffer
 
     def __reduce__(self):
-        return _rebuild, (self._code_type, self.code, self._name, self._symbols, self._ptx)
+        return _rebuild, (self._code_type, self._bytes, self._name, self._symbols, self._ptx)
 
     def __eq__(self, other):
         return (
             isinstance(other, ObjectCode)
             and self._code_type == other._code_type
-            and (self is other or self.code == other.code)
+            and (self is other or self._bytes == other._bytes)
         )
 
     def __hash__(self):
-        return hash((self._code_type, self.code))
+        return hash((self._code_type, self._bytes))
 
     def __repr__(self):
         loaded = (id(module) for module in self._modules.values())
@@ -199,12 +227,20 @@ class KernelAttributes:
     ``attributes[device]`` are those on another device.
     """
 
-    def __init__(self, kernel, device_id):
+    def __init__(self, *args, **kwargs):
+        raise RuntimeError(
+            "KernelAttributes cannot be instantiated directly. Please use Kernel APIs."
+        )
+
+    @classmethod
+    def _of(cls, kernel, device_id):
+        self = object.__new__(cls)
         self._kernel = kernel
         self._device_id = device_id
+        return self
 
     def __getitem__(self, device):
-        return KernelAttributes(self._kernel, int(device))
+        return KernelAttributes._of(self._kernel, int(device))
 
     def __getattr__(self, name):
         if name.startswith("_") or name not in _ATTRIBUTES:
@@ -212,7 +248,10 @@ class KernelAttributes:
         values = self._kernel._description(self._device_id)[1]
         if _ATTRIBUTES[name] not in values:
             raise AttributeError(f"the driver has no attribute {name!r} of kernels")
-        value = _Attribute(values[_ATTRIBUTES[name]])
+        value = values[_ATTRIBUTES[name]]
+        if name in _FLAGS:
+            return bool(value)
+        value = _Attribute(value)
         value._of = self, name
         return value
 
@@ -223,8 +262,16 @@ class KernelAttributes:
 class KernelOccupancy:
     """How much of a kernel fits onto the device."""
 
-    def __init__(self, kernel):
+    def __init__(self, *args, **kwargs):
+        raise RuntimeError(
+            "KernelOccupancy cannot be instantiated directly. Please use Kernel APIs."
+        )
+
+    @classmethod
+    def _of(cls, kernel):
+        self = object.__new__(cls)
         self._kernel = kernel
+        return self
 
     def max_active_blocks_per_multiprocessor(self, block_size, dynamic_shared_memory_size):
         kernel = self._kernel
@@ -232,7 +279,7 @@ class KernelOccupancy:
 
     def max_potential_block_size(self, dynamic_shared_memory_needed, block_size_limit):
         """(min_grid_size, max_block_size)."""
-        if not isinstance(dynamic_shared_memory_needed, int):
+        if callable(dynamic_shared_memory_needed):
             raise not_served("a function for the shared memory", "give a number of bytes")
         kernel = self._kernel
         found = kernel._block_size(
@@ -270,7 +317,7 @@ class Kernel(_native.Kernel):
     @classmethod
     def _make(cls, code, device, module, name):
         self = _native.Kernel.__new__(cls)
-        self._load(module, name, device._ordinal)
+        self._load(module, name, device._ordinal, code._float_parameters(name))
         self._code = code
         self._device_id = device._ordinal
         self._descriptions = {}
@@ -305,11 +352,11 @@ class Kernel(_native.Kernel):
 
     @property
     def attributes(self):
-        return KernelAttributes(self, self._device_id)
+        return KernelAttributes._of(self, self._device_id)
 
     @property
     def occupancy(self):
-        return KernelOccupancy(self)
+        return KernelOccupancy._of(self)
 
     @property
     def num_arguments(self):

@@ -7,6 +7,7 @@
 
 #include "client/python/native/graph/graph.h"
 #include "client/python/native/native.h"
+#include "client/python/native/number.h"
 
 namespace holdfast::python {
 
@@ -19,8 +20,9 @@ bool ToIds(PyObject* sequence, std::vector<uint32_t>* ids) {
   for (Py_ssize_t i = 0; i < count; ++i) {
     const Ref item(PySequence_GetItem(sequence, i));
     if (!item) return false;
-    ids->push_back(static_cast<uint32_t>(PyLong_AsUnsignedLong(item.get())));
-    if (PyErr_Occurred() != nullptr) return false;
+    Number<uint32_t> id("id");
+    if (!id.Take(item.get())) return false;
+    ids->push_back(id);
   }
   return true;
 }
@@ -28,13 +30,9 @@ bool ToIds(PyObject* sequence, std::vector<uint32_t>* ids) {
 bool ToDefault(PyObject* object, uint32_t* value, const uint32_t** given) {
   *given = nullptr;
   if (object == Py_None) return true;
-  const unsigned long number = PyLong_AsUnsignedLong(object);
-  if (PyErr_Occurred() != nullptr) return false;
-  if (number > UINT32_MAX) {
-    PyErr_SetString(PyExc_OverflowError, "a condition has 32 bits");
-    return false;
-  }
-  *value = static_cast<uint32_t>(number);
+  Number<uint32_t> number("default_value");
+  if (!number.Take(object)) return false;
+  *value = number;
   *given = value;
   return true;
 }
@@ -78,9 +76,9 @@ PyObject* Add(PyObject* self, PyObject* arguments) {
 
 // set(id, node)
 PyObject* Set(PyObject* self, PyObject* arguments) {
-  unsigned id = 0;
+  Number<uint32_t> id("id");
   PyObject* which = nullptr;
-  if (!PyArg_ParseTuple(arguments, "IO", &id, &which) ||
+  if (!PyArg_ParseTuple(arguments, "O&O", ToNumber, &id, &which) ||
       !CheckType(which, node_type, "a node")) {
     return nullptr;
   }
@@ -151,9 +149,10 @@ bool ToNames(PyObject* sequence, std::vector<std::string>* texts,
   texts->reserve(static_cast<size_t>(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
     const Ref item(PySequence_GetItem(sequence, i));
-    unsigned long long handle = 0;
+    Number<uint64_t> handle("handle");
     const char* name = nullptr;
-    if (!item || !PyArg_ParseTuple(item.get(), "Ks", &handle, &name)) {
+    if (!item ||
+        !PyArg_ParseTuple(item.get(), "O&s", ToNumber, &handle, &name)) {
       return false;
     }
     texts->emplace_back(name);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/python/native/native.h"
+#include "client/python/native/number.h"
 
 namespace holdfast::python {
 
@@ -85,9 +86,9 @@ PyObject* Update(PyObject* self, PyObject* from) {
 PyObject* SetNode(PyObject* self, PyObject* arguments) {
   PyObject* path = nullptr;
   PyObject* which = nullptr;
-  unsigned id = 0;
+  Number<uint32_t> id("id");
   std::vector<uint32_t> within;
-  if (!PyArg_ParseTuple(arguments, "OIO", &path, &id, &which) ||
+  if (!PyArg_ParseTuple(arguments, "OO&O", &path, ToNumber, &id, &which) ||
       !CheckType(which, node_type, "a node") || !ToIds(path, &within)) {
     return nullptr;
   }
@@ -102,10 +103,10 @@ PyObject* SetNode(PyObject* self, PyObject* arguments) {
 // _set_enabled(within, id, enabled)
 PyObject* SetEnabled(PyObject* self, PyObject* arguments) {
   PyObject* path = nullptr;
-  unsigned id = 0;
+  Number<uint32_t> id("id");
   int enabled = 0;
   std::vector<uint32_t> within;
-  if (!PyArg_ParseTuple(arguments, "OIp", &path, &id, &enabled) ||
+  if (!PyArg_ParseTuple(arguments, "OO&p", &path, ToNumber, &id, &enabled) ||
       !ToIds(path, &within)) {
     return nullptr;
   }

@@ -7,6 +7,8 @@
 #include "client/python/native/arguments.h"
 #include "client/python/native/graph/graph.h"
 #include "client/python/native/native.h"
+#include "client/python/native/number.h"
+#include "client/python/native/place.h"
 
 namespace holdfast::python {
 
@@ -32,7 +34,7 @@ PyObject* LaunchNode(PyObject*, PyObject* const* objects, Py_ssize_t count) {
   }
   const UseKernel kernel(objects[1]);
   if (!kernel) return nullptr;
-  Arguments arguments(*reinterpret_cast<Kernel*>(objects[1])->sizes);
+  Arguments arguments(*reinterpret_cast<Kernel*>(objects[1])->parameters);
   const auto given = static_cast<size_t>(count - 2);
   if (!arguments.Set(objects + 2, given)) return nullptr;
   hf_node* node = nullptr;
@@ -47,51 +49,43 @@ PyObject* LaunchNode(PyObject*, PyObject* const* objects, Py_ssize_t count) {
 PyObject* CopyNode(PyObject*, PyObject* arguments) {
   PyObject* to = nullptr;
   PyObject* from = nullptr;
-  unsigned long long to_offset = 0;
-  unsigned long long from_offset = 0;
-  unsigned long long size = 0;
-  if (!PyArg_ParseTuple(arguments, "OKOKK", &to, &to_offset, &from,
-                        &from_offset, &size) ||
-      !CheckType(to, buffer_type, "a Buffer") ||
-      !CheckType(from, buffer_type, "a Buffer")) {
+  Number<uint64_t> to_offset("offset of the destination");
+  Number<uint64_t> from_offset("offset of the source");
+  Number<uint64_t> size("size");
+  if (!PyArg_ParseTuple(arguments, "OO&OO&O&", &to, ToNumber, &to_offset, &from,
+                        ToNumber, &from_offset, ToNumber, &size)) {
     return nullptr;
   }
-  const UseBuffer destination(to);
+  const Place destination(to, to_offset);
   if (!destination) return nullptr;
-  const UseBuffer source(from);
+  const Place source(from, from_offset);
   if (!source) return nullptr;
-  const hf_range_copy copy = {destination.get(), to_offset, source.get(),
-                              from_offset, size};
   hf_node* node = nullptr;
-  hf_error* const error = hf_node_copy(&copy, &node);
+  hf_error* const error =
+      hf_node_place_copy(destination.get(), source.get(), size, &node);
   return NodeOrRaise(error, node);
 }
 
-// node_fill(buffer, offset, pattern, width, height, pitch), in bytes
+// node_fill(destination, offset, pattern, width, height, pitch), in bytes
 PyObject* FillNode(PyObject*, PyObject* arguments) {
   PyObject* to = nullptr;
-  unsigned long long offset = 0;
+  Number<uint64_t> offset("offset");
   const char* pattern = nullptr;
   Py_ssize_t pattern_size = 0;
-  unsigned long long width = 0;
-  unsigned long long height = 0;
-  unsigned long long pitch = 0;
-  if (!PyArg_ParseTuple(arguments, "OKy#KKK", &to, &offset, &pattern,
-                        &pattern_size, &width, &height, &pitch) ||
-      !CheckType(to, buffer_type, "a Buffer")) {
+  Number<uint64_t> width("width");
+  Number<uint64_t> height("height");
+  Number<uint64_t> pitch("pitch");
+  if (!PyArg_ParseTuple(arguments, "OO&y#O&O&O&", &to, ToNumber, &offset,
+                        &pattern, &pattern_size, ToNumber, &width, ToNumber,
+                        &height, ToNumber, &pitch)) {
     return nullptr;
   }
-  const UseBuffer buffer(to);
-  if (!buffer) return nullptr;
-  const auto bytes = static_cast<size_t>(pattern_size);
+  const Place destination(to, offset);
+  if (!destination) return nullptr;
   hf_node* node = nullptr;
-  hf_error* error = nullptr;
-  if (height == 1) {
-    error = hf_node_fill(buffer.get(), offset, width, pattern, bytes, &node);
-  } else {
-    const hf_box_range range = {buffer.get(), offset, pitch, 0};
-    error = hf_node_fill_rows(&range, width, height, pattern, bytes, &node);
-  }
+  hf_error* const error =
+      hf_node_place_fill(destination.get(), width, height, pitch, pattern,
+                         static_cast<size_t>(pattern_size), &node);
   return NodeOrRaise(error, node);
 }
 
@@ -115,9 +109,9 @@ PyObject* EmptyNode(PyObject*, PyObject*) {
 PyObject* AllocationNode(PyObject*, PyObject* arguments) {
   PyObject* of = nullptr;
   PyObject* peers = nullptr;
-  unsigned device = 0;
+  Number<uint32_t> device("device");
   std::vector<uint32_t> others;
-  if (!PyArg_ParseTuple(arguments, "OIO", &of, &device, &peers) ||
+  if (!PyArg_ParseTuple(arguments, "OO&O", &of, ToNumber, &device, &peers) ||
       !CheckType(of, buffer_type, "a Buffer") || !ToIds(peers, &others)) {
     return nullptr;
   }
@@ -166,10 +160,11 @@ bool ToDefinitions(PyObject* sequence,
 // node_conditional("if" | "while" | "switch", condition, branches)
 PyObject* ConditionalNode(PyObject*, PyObject* arguments) {
   const char* kind = nullptr;
-  unsigned condition = 0;
+  Number<uint32_t> condition("condition");
   PyObject* branches = nullptr;
   std::vector<const hf_definition*> bodies;
-  if (!PyArg_ParseTuple(arguments, "sIO", &kind, &condition, &branches) ||
+  if (!PyArg_ParseTuple(arguments, "sO&O", &kind, ToNumber, &condition,
+                        &branches) ||
       !ToDefinitions(branches, &bodies)) {
     return nullptr;
   }
@@ -190,11 +185,11 @@ PyObject* ConditionalNode(PyObject*, PyObject* arguments) {
 }
 
 PyObject* SetDevice(PyObject* self, PyObject* device) {
-  const unsigned long ordinal = PyLong_AsUnsignedLong(device);
-  if (PyErr_Occurred() != nullptr) return nullptr;
+  Number<uint32_t> ordinal("device");
+  if (!ordinal.Take(device)) return nullptr;
   const UseNode node(self);
   if (!node) return nullptr;
-  hf_node_set_device(node.get(), static_cast<uint32_t>(ordinal));
+  hf_node_set_device(node.get(), ordinal);
   Py_RETURN_NONE;
 }
 

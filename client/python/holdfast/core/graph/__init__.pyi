@@ -203,7 +203,13 @@ class KernelNode(GraphNode):
     def kernel(self) -> Kernel | None: ...
     @property
     def config(self) -> LaunchConfig: ...
-    def update(self, config: LaunchConfig, kernel: Kernel, *args: Any) -> None: ...
+    def update(
+        self,
+        config: LaunchConfig | None = None,
+        kernel: Kernel | None = None,
+        *arguments: Any,
+        args: tuple[Any, ...] | None = None,
+    ) -> None: ...
 
 class MemsetNode(GraphNode):
     @property

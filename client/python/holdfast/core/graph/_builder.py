@@ -179,6 +179,7 @@ class GraphBuilder:
     def split(self, count):
         """Forks: ``count`` builders, of which the first is this one. Work that the others are
         given runs beside it, until they are joined."""
+        count = _native.whole_number("count", count, 2**31)
         if count < 2:
             raise ValueError(f"Invalid split count: expecting >= 2, got {count}")
         if self._state != _BUILDING:
@@ -204,11 +205,14 @@ class GraphBuilder:
         ):
             raise ValueError("Must join with at least two graph builders")
         root = next((b for b in graph_builders if not b.is_join_required), graph_builders[0])
-        for builder in graph_builders:
-            if builder is root:
-                continue
-            root._stream._wait(builder._stream)
-            builder.close()
+        joined = [builder for builder in graph_builders if builder is not root]
+        try:
+            for builder in joined:
+                root._stream._wait(builder._captured_stream_)
+        finally:
+            # A join that fails has broken the recording: the forks record no more either way.
+            for builder in joined:
+                builder.close()
         return root
 
     def create_condition(self, default_value=None):
@@ -219,8 +223,7 @@ class GraphBuilder:
             raise RuntimeError(
                 "the branch's definition has conditions already: make this one there, too"
             )
-        default = None if default_value is None else int(default_value)
-        return GraphCondition(self._capture.create_condition(default))
+        return GraphCondition(self._capture.create_condition(default_value))
 
     def _add_nested(self, node):
         """Records an empty node, which `node` replaces at the end."""

@@ -2,6 +2,7 @@
 """Graphs that are written node by node."""
 
 from holdfast import _native
+from holdfast._errors import invalid_argument
 from holdfast.core._module import Kernel, working_device
 from holdfast.core._options import not_served
 from holdfast.core.graph import _nodes
@@ -85,14 +86,16 @@ class GraphDefinition(_nodes.NodeMaker):
 
     def create_condition(self, default_value=None):
         """A condition; with a default, it has that at each launch."""
-        default = None if default_value is None else int(default_value)
+        condition = self._base.create_condition(default_value)
         self._has_conditions = True
-        return GraphCondition(self._base.create_condition(default))
+        return GraphCondition(condition)
 
     def _add(self, node, after):
         for earlier in after:
+            if not isinstance(earlier, _nodes.GraphNode):
+                raise TypeError(f"a GraphNode expected, got {type(earlier).__name__}")
             if earlier._graph is not self:
-                raise ValueError(f"{earlier!r} is not a node of this definition")
+                raise invalid_argument(f"{earlier!r} is not a node of this definition")
         node._graph = self
         node._pred = dict.fromkeys(after)
         self._nodes.append(node)
@@ -127,7 +130,7 @@ class GraphDefinition(_nodes.NodeMaker):
                     stack.pop()
                     continue
                 if node in state:
-                    raise ValueError(f"{node!r} comes, by its edges, after itself")
+                    raise invalid_argument(f"{node!r} comes, by its edges, after itself")
                 state[node] = False
                 stack.extend(reversed(waiting))
         return order

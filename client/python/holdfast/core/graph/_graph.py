@@ -54,6 +54,8 @@ def instantiate(session, definition, options, *, ids=None, keep=()):
     session._check()
     graph._session = session
     graph._ids = ids or {}
+    # What nodes do in this graph, as their _merged and _build have it.
+    graph._values = {node: getattr(node, "_values", None) for node in graph._ids}
     graph._keep = tuple(keep)
     session._unmade.difference_update(_buffers(keep))
     graph._disabled = set()
@@ -126,6 +128,8 @@ class Graph(_native.Graph):
         self._session._unmade.difference_update(_buffers(keep))
         self._update(made)
         self._session._check()
+        nodes = set(getattr(source, "_nodes", ()))
+        self._values = {node: node._values for node in self._values if node in nodes}
         self._keep += keep
 
     def __getitem__(self, node):
@@ -161,11 +165,19 @@ class ExecutableNode:
     node = property(lambda self: self._node, doc="The node of the definition.")
 
     def update(self, *args, **kwargs):
-        """Takes what the node's own ``update`` takes."""
-        params, keep = self._node._changed(*args, **kwargs)
-        self._graph._set_node(self._within, self._id, params)
-        self._graph._session._check()
-        self._graph._keep += (keep,)
+        """Takes what the node's own ``update`` takes; what is left out stays as it is in this
+        graph."""
+        graph, node = self._graph, self._node
+        if not hasattr(node, "_merged"):
+            raise not_served(f"changing a {type(node).__name__}", "make another graph")
+        if node not in graph._values:
+            raise ValueError("the whole graph was updated: change this node by Graph.update, too")
+        values = node._merged(graph._values[node], *args, **kwargs)
+        params, keep = node._build(graph._session, values)
+        graph._set_node(self._within, self._id, params)
+        graph._session._check()
+        graph._values[node] = values
+        graph._keep += (keep,)
 
     def _enable(self, enabled):
         self._graph._set_enabled(self._within, self._id, enabled)

@@ -5,11 +5,16 @@ import json
 from collections.abc import MutableSet
 
 from holdfast import _native
+from holdfast._errors import invalid_argument
 from holdfast.core._device import Device
 from holdfast.core._event import Event
 from holdfast.core._launch import LaunchConfig
-from holdfast.core._memory import Address, Buffer
+from holdfast.core._memory import Address, Buffer, fill_pattern
 from holdfast.core._options import as_options, not_served
+
+
+# Of sizes, in bytes or elements.
+_MAX = 2**63 - 1
 
 
 def _place(what, value, session):
@@ -21,25 +26,9 @@ def _place(what, value, session):
             f"{type(value).__name__} as the {what} of a node", "give a Buffer or its handle"
         )
     buffer = value._buffer
-    if buffer._memory is not None:
-        raise not_served(
-            f"pinned memory as the {what} of a node", "record the copy with a GraphBuilder"
-        )
     if buffer._session is not session:
         raise ValueError(f"the {what} belongs to another session than the graph")
     return buffer, value._offset
-
-
-def _pattern(value):
-    """An int as one byte; 1, 2 or 4 bytes as they are."""
-    if isinstance(value, int):
-        if not 0 <= value <= 255:
-            raise OverflowError(f"value {value} is not in the range of a byte, [0, 255]")
-        return bytes((value,))
-    pattern = bytes(memoryview(value).cast("B"))
-    if len(pattern) not in (1, 2, 4):
-        raise ValueError(f"value must be 1, 2, or 4 bytes, got {len(pattern)}")
-    return pattern
 
 
 class NodeMaker:
@@ -51,20 +40,20 @@ class NodeMaker:
     def launch(self, config, kernel, *args):
         """A launch, as :func:`holdfast.core.launch` makes it."""
         node = KernelNode(None)
-        node._set(config, kernel, args)
+        node._take(self._graph._session, (config, kernel, args))
         return self._new(node)
 
     def memset(self, dst, value, width, height=1, pitch=0, *, dst_owner=None):
         """Fills ``height`` rows of ``width`` elements with ``value``: an int of 0 to 255, or 1, 2
         or 4 bytes, which say how long an element is. ``pitch``: bytes between rows."""
         node = MemsetNode(None)
-        node._set(self._graph._session, dst, value, width, height, pitch)
+        node._take(self._graph._session, (dst, value, width, height, pitch))
         return self._new(node)
 
     def memcpy(self, dst, src, size, *, dst_owner=None, src_owner=None):
         """Copies ``size`` bytes between Buffers, or places in them."""
         node = MemcpyNode(None)
-        node._set(self._graph._session, dst, src, size)
+        node._take(self._graph._session, (dst, src, size))
         return self._new(node)
 
     def empty(self):
@@ -74,13 +63,13 @@ class NodeMaker:
     def record(self, event):
         """Records the event at each launch of the graph."""
         node = EventRecordNode(None)
-        node._set(event)
+        node._take(self._graph._session, (event,))
         return self._new(node)
 
     def wait(self, event):
         """Waits for the event at each launch of the graph."""
         node = EventWaitNode(None)
-        node._set(event)
+        node._take(self._graph._session, (event,))
         return self._new(node)
 
     def allocate(self, size, *, device=None, memory_type="device", peer_access=None):
@@ -154,7 +143,8 @@ class _Neighbours(MutableSet):
     def _current(self):
         if self._before:
             return list(self._node._pred)
-        return [other for other in self._node._graph._nodes if self._node in other._pred]
+        graph = self._node._graph
+        return [other for other in graph._nodes if self._node in other._pred] if graph else []
 
     def __contains__(self, other):
         return other in self._current()
@@ -168,11 +158,18 @@ class _Neighbours(MutableSet):
     def _edge(self, other):
         return (other, self._node) if self._before else (self._node, other)
 
+    @classmethod
+    def _from_iterable(cls, nodes):
+        """What &, |, - and ^ of the set make: an ordinary set."""
+        return set(nodes)
+
     def add(self, other):
-        if not isinstance(other, GraphNode) or other._graph is not self._node._graph:
-            raise ValueError(f"{other!r} is not a node of the same definition")
+        if not isinstance(other, GraphNode):
+            raise TypeError(f"a GraphNode expected, got {type(other).__name__}")
+        if self._node._graph is None or other._graph is not self._node._graph:
+            raise invalid_argument(f"{other!r} is not a node of the same definition")
         if other is self._node:
-            raise ValueError("a node cannot come after itself")
+            raise invalid_argument("a node cannot come after itself")
         earlier, later = self._edge(other)
         later._pred[earlier] = None
 
@@ -283,38 +280,84 @@ class EmptyNode(GraphNode):
     _kind = "EMPTY"
 
 
+def _is_update(qualname):
+    """Makes a function of the values of a node, and of what ``update`` was given, which returns the
+    changed values. Its errors name the public function."""
+
+    def rename(function):
+        function.__qualname__ = qualname
+        return staticmethod(function)
+
+    return rename
+
+
 class _Changeable(GraphNode):
-    """A node whose parameters can be changed, here and in an instantiated graph."""
+    """A node whose parameters can be changed, here and in an instantiated graph.
+
+    ``_values`` has them; None: they were recorded. A subclass has ``_merged``, what ``update``
+    takes, and ``_build``, which makes what the daemon gets of values, and what they keep.
+    """
+
+    _values = None
+
+    def _take(self, session, values):
+        self._params, self._keep = self._build(session, values)
+        self._values = values
 
     def update(self, *args, **kwargs):
-        self._params, self._keep = self._changed(*args, **kwargs)
+        self._take(self._graph._session, self._merged(self._values, *args, **kwargs))
+
+
+def _is_whole(old, config, kernel):
+    """Whether no arguments mean a kernel that has none, and not those of before."""
+    if config is None or kernel is None:
+        return False
+    return old is None or kernel.num_arguments != len(old[2])
+
+
+def _given(old, new):
+    return tuple(o if n is None else n for o, n in zip(old, new))
 
 
 class KernelNode(_Changeable):
-    """A launch."""
+    """A launch.
+
+    ``update(config=None, kernel=None, *arguments, args=None)`` changes it: what is left out stays;
+    the arguments are given one by one, or as a tuple.
+    """
 
     _kind = "KERNEL"
-    _kernel = None
     _config = None
 
-    def _make(self, config, kernel, args):
-        config = as_options(LaunchConfig, config)
-        params = _native.node_launch(config, kernel, *args)
+    @_is_update("KernelNode.update")
+    def _merged(old, config=None, kernel=None, *arguments, args=None):
+        if arguments and args is not None:
+            raise TypeError("KernelNode.update() got the kernel's arguments twice")
+        if not (args is None or isinstance(args, (tuple, list))):
+            raise TypeError(f"args must be a tuple, got {type(args).__name__}")
+        if args is None and (arguments or _is_whole(old, config, kernel)):
+            args = arguments
+        new = (config, kernel, None if args is None else tuple(args))
+        if old is None and None in new:
+            raise not_served(
+                "changing a part of a launch that was recorded", "give config, kernel and args"
+            )
+        return new if old is None else _given(old, new)
+
+    @staticmethod
+    def _build(session, values):
+        config, kernel, args = values
+        params = _native.node_launch(as_options(LaunchConfig, config), kernel, *args)
         params.set_device(kernel._device_id)
-        return params
+        return params, (kernel, *args)
 
-    def _set(self, config, kernel, args):
-        self._params = self._make(config, kernel, args)
-        self._config = as_options(LaunchConfig, config)
-        self._kernel = kernel
-        self._keep = (kernel, *args)
+    def _take(self, session, values):
+        super()._take(session, values)
+        self._config = as_options(LaunchConfig, values[0])
 
-    def _changed(self, config, kernel, *args):
-        return self._make(config, kernel, args), (kernel, *args)
-
-    def update(self, config, kernel, *args):
-        """Launches this instead."""
-        self._set(config, kernel, args)
+    @property
+    def _kernel(self):
+        return None if self._values is None else self._values[1]
 
     @property
     def config(self):
@@ -353,40 +396,31 @@ def _dim3(message):
 
 
 class MemsetNode(_Changeable):
-    """A fill."""
+    """A fill. ``update(dst, value, width, height, pitch)`` changes it: what is left out stays."""
 
     _kind = "MEMSET"
-    _values = None
 
-    def _make(self, session, dst, value, width, height, pitch):
+    @_is_update("MemsetNode.update")
+    def _merged(old, dst=None, value=None, width=None, height=None, pitch=None, *, dst_owner=None):
+        if old is None:
+            raise not_served("changing a fill that was recorded", "record it again")
+        return _given(old, (dst, value, width, height, pitch))
+
+    @staticmethod
+    def _build(session, values):
+        dst, value, *extents = values
         buffer, offset = _place("destination", dst, session)
-        pattern = _pattern(value)
-        size = len(pattern)
+        memory = buffer._copied_memory()
+        pattern = fill_pattern(value)
+        width, height, pitch = (
+            _native.whole_number(name, extent, _MAX)
+            for name, extent in zip(("width", "height", "pitch"), extents)
+        )
         params = _native.node_fill(
-            buffer, offset, pattern, width * size, height, pitch if height > 1 else 0
+            memory, offset, pattern, width * len(pattern), height, pitch if height > 1 else 0
         )
         params.set_device(max(buffer._device_id, 0))
-        return params, buffer
-
-    def _set(self, session, *values):
-        self._params, buffer = self._make(session, *values)
-        self._values = values
-        self._keep = (buffer,)
-
-    def _merged(self, dst=None, value=None, width=None, height=None, pitch=None, *,
-                dst_owner=None):  # fmt: skip
-        if self._values is None:
-            raise not_served("changing a fill that was recorded", "record it again")
-        given = (dst, value, width, height, pitch)
-        return [old if new is None else new for old, new in zip(self._values, given)]
-
-    def _changed(self, *args, **kwargs):
-        params, buffer = self._make(self._graph._session, *self._merged(*args, **kwargs))
-        return params, (buffer,)
-
-    def update(self, *args, **kwargs):
-        """update(dst, value, width, height, pitch): fills this; what is left out stays."""
-        self._set(self._graph._session, *self._merged(*args, **kwargs))
+        return params, (buffer, memory)
 
     def _value(self, index):
         return None if self._values is None else self._values[index]
@@ -399,12 +433,12 @@ class MemsetNode(_Changeable):
     @property
     def value(self):
         value = self._value(1)
-        return value if value is None else int.from_bytes(_pattern(value), "little")
+        return value if value is None else int.from_bytes(fill_pattern(value), "little")
 
     @property
     def element_size(self):
         value = self._value(1)
-        return value if value is None else len(_pattern(value))
+        return value if value is None else len(fill_pattern(value))
 
     width = property(lambda self: self._value(2))
     height = property(lambda self: self._value(3))
@@ -412,33 +446,24 @@ class MemsetNode(_Changeable):
 
 
 class MemcpyNode(_Changeable):
-    """A copy."""
+    """A copy. ``update(dst, src, size)`` changes it: what is left out stays."""
 
     _kind = "MEMCPY"
-    _values = None
 
-    def _make(self, session, dst, src, size):
+    @_is_update("MemcpyNode.update")
+    def _merged(old, dst=None, src=None, size=None, *, dst_owner=None, src_owner=None):
+        if old is None:
+            raise not_served("changing a copy that was recorded", "record it again")
+        return _given(old, (dst, src, size))
+
+    @staticmethod
+    def _build(session, values):
+        dst, src, size = values
         to, to_offset = _place("destination", dst, session)
         source, source_offset = _place("source", src, session)
-        return _native.node_copy(to, to_offset, source, source_offset, size), (to, source)
-
-    def _set(self, session, *values):
-        self._params, self._keep = self._make(session, *values)
-        self._values = values
-
-    def _merged(self, dst=None, src=None, size=None, *, dst_owner=None, src_owner=None):
-        if self._values is None:
-            raise not_served("changing a copy that was recorded", "record it again")
-        return [
-            old if new is None else new for old, new in zip(self._values, (dst, src, size))
-        ]
-
-    def _changed(self, *args, **kwargs):
-        return self._make(self._graph._session, *self._merged(*args, **kwargs))
-
-    def update(self, *args, **kwargs):
-        """update(dst, src, size): copies this; what is left out stays."""
-        self._set(self._graph._session, *self._merged(*args, **kwargs))
+        memories = to._copied_memory(), source._copied_memory()
+        params = _native.node_copy(memories[0], to_offset, memories[1], source_offset, size)
+        return params, (to, source, *memories)
 
     def _operand(self, index):
         if self._values is None:
@@ -466,6 +491,7 @@ class AllocNode(GraphNode):
             raise ValueError(f"{memory_type!r} is not a valid GraphMemoryType")
         if memory_type != "device":
             raise not_served(f"{memory_type} memory of a graph", "copy from memory of a device")
+        size = _native.whole_number("size", size, _MAX)
         ordinal = _ordinal(device, session)
         peers = tuple(_ordinal(peer, session) for peer in peer_access or ())
         self._buffer = Buffer._of_definition(session, ordinal, size)
@@ -526,22 +552,20 @@ def _ordinal(device, session):
 
 
 class _EventNode(_Changeable):
-    _event = None
+    """``update(event)`` takes this event instead."""
 
-    def _changed(self, event):
+    @_is_update("EventNode.update")
+    def _merged(old, event):
+        return (event,)
+
+    @classmethod
+    def _build(cls, session, values):
+        (event,) = values
         if not isinstance(event, Event):
             raise TypeError(f"an Event expected, got {type(event).__name__}")
-        return type(self)._of_event(event), (event,)
+        return cls._of_event(event), (event,)
 
-    def _set(self, event):
-        self._params, self._keep = self._changed(event)
-        self._event = event
-
-    def update(self, event):
-        """Takes this event instead."""
-        self._set(event)
-
-    event = property(lambda self: self._event)
+    event = property(lambda self: None if self._values is None else self._values[0])
 
 
 class EventRecordNode(_EventNode):
@@ -599,6 +623,7 @@ class ConditionalNode(GraphNode):
 
         if not isinstance(condition, GraphCondition):
             raise TypeError(f"a GraphCondition expected, got {type(condition).__name__}")
+        count = _native.whole_number("count", count, _MAX)
         if count < 1:
             raise ValueError(f"count must be >= 1, got {count}")
         self = cls(None)

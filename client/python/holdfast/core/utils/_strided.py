@@ -5,16 +5,18 @@ import functools
 import math
 
 from holdfast import _native
+from holdfast.core._dlpack import CPU, CUDA, CUDA_HOST, make_capsule
 from holdfast.core._memory import Buffer
 from holdfast.core._options import not_served
 
-# DLPack's types of devices, and of elements by NumPy's kind.
-_CPU = 1
-_CUDA = 2
-_ON_DEVICE = (_CUDA, 3, 13)  # also pinned and managed memory, which kernels of CUDA reach
+_ON_DEVICE = (CUDA, CUDA_HOST, 13)  # also pinned and managed memory, which kernels of CUDA reach
+# DLPack's types of elements, by NumPy's kind.
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _KINDS = {code: kind for kind, code in _CODES.items()}
 _BFLOAT = 4
+
+# Of an extent: DLPack has 63 bits.
+_MAX = 2**63 - 1
 
 
 class StridedMemoryView:
@@ -75,12 +77,14 @@ class StridedMemoryView:
         if not isinstance(buffer, Buffer):
             raise TypeError(f"a Buffer expected, got {type(buffer).__name__}")
         dtype, itemsize = _element(itemsize, dtype)
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+        shape = tuple(_native.whole_number("shape", extent, _MAX) for extent in shape)
         strides = None if strides is None else tuple(strides)
         _check_fits(shape, strides, itemsize, buffer.size)
-        device, ptr = (_CUDA, buffer.device_id), buffer.handle
+        device, ptr = (CUDA, buffer.device_id), buffer.handle
         if buffer.is_host_accessible:
-            device, ptr = (_CPU, -1), _native.address_of(buffer.memory)
+            kind = CUDA_HOST if buffer.is_device_accessible else CPU
+            device, ptr = (kind, -1), _native.address_of(buffer.memory)
         return cls._make(
             buffer, ptr, shape, strides, dtype, itemsize, device, bool(is_readonly)
         )
@@ -89,17 +93,20 @@ class StridedMemoryView:
     def from_dlpack(cls, obj, stream_ptr=None):
         """The memory of an array with ``__dlpack__``. ``stream_ptr``: for an array of a CUDA
         device, the stream of this process that uses it; -1: that needs no order."""
-        kind, device_id = obj.__dlpack_device__()
-        if kind == _CPU:
-            capsule, device_id = obj.__dlpack__(), -1
+        kind, _ = obj.__dlpack_device__()
+        if kind in (CPU, CUDA_HOST):
+            capsule = _ask_dlpack(obj)
         elif stream_ptr is None:
             raise BufferError("stream_ptr is needed for an array of a device; -1: without order")
         else:
-            capsule = obj.__dlpack__(stream=int(stream_ptr))
-        keep, ptr, code, bits, lanes, shape, strides = _native.take_dlpack(capsule)
+            capsule = _ask_dlpack(obj, stream=int(stream_ptr))
+        keep, ptr, code, bits, lanes, shape, strides, kind, device_id, readonly = (
+            _native.take_dlpack(capsule)
+        )
         dtype = _dtype_of_dlpack(code, bits, lanes)
+        device = (kind, -1 if kind in (CPU, CUDA_HOST) else device_id)
         return cls._make(
-            obj, ptr, shape, strides, dtype, dtype.itemsize, (int(kind), device_id), False, keep
+            obj, ptr, shape, strides, dtype, dtype.itemsize, device, readonly, keep
         )
 
     @classmethod
@@ -111,12 +118,12 @@ class StridedMemoryView:
             raise BufferError("only version 3 of __cuda_array_interface__, or later, is supported")
         if interface.get("stream") not in (None, 0) and stream_ptr not in (None, -1):
             raise not_served("waiting for a stream of this process", "synchronise, and pass -1")
-        return cls._of_interface(obj, interface, (_CUDA, 0))
+        return cls._of_interface(obj, interface, (CUDA, 0))
 
     @classmethod
     def from_array_interface(cls, obj):
         """The memory of an array with NumPy's ``__array_interface__``."""
-        return cls._of_interface(obj, obj.__array_interface__, (_CPU, -1))
+        return cls._of_interface(obj, obj.__array_interface__, (CPU, -1))
 
     @classmethod
     def _of_interface(cls, obj, interface, device):
@@ -194,13 +201,12 @@ class StridedMemoryView:
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """The memory for another library of this process. A Buffer's of a device is mapped here,
         which needs a resource with ``ipc_enabled`` and a daemon on this machine."""
-        if self._readonly:
-            raise BufferError("DLPack cannot say that memory is read-only")
         code, bits = _dlpack_of_dtype(self._dtype, self._itemsize)
         keep, ptr, device = self._here()
-        return _native.make_dlpack(
-            keep, ptr, *device, code, bits, self._shape, self._strides
-        )
+        return make_capsule(
+            keep, ptr, device, self._shape, max_version=max_version, dl_device=dl_device, copy=copy,
+            code=code, bits=bits, strides=self._strides, read_only=self._readonly,
+        )  # fmt: skip
 
     def __dlpack_device__(self):
         return self._here()[2]
@@ -222,8 +228,8 @@ class StridedMemoryView:
 
 def _normal(shape, strides):
     """None for the strides of C; dimensions of one element do not count."""
-    if strides is None:
-        return None
+    if not strides:
+        return strides
     expected = 1
     for extent, stride in zip(reversed(shape), reversed(strides)):
         if extent != 1 and stride != expected:
@@ -248,8 +254,6 @@ def _element(itemsize, dtype):
 
 
 def _check_fits(shape, strides, itemsize, size):
-    if any(not isinstance(extent, int) or extent < 0 for extent in shape):
-        raise ValueError(f"shape must be of ints of 0 or more, got {shape}")
     if strides is None:
         end = math.prod(shape)
     else:
@@ -262,6 +266,14 @@ def _check_fits(shape, strides, itemsize, size):
             f"shape {shape}, strides {strides} of {itemsize} bytes reach to {end * itemsize} "
             f"of {size} bytes"
         )
+
+
+def _ask_dlpack(obj, **stream):
+    """A capsule of version 1, which tells what is read-only, where the array has it."""
+    try:
+        return obj.__dlpack__(max_version=(1, 0), **stream)
+    except TypeError:  # it does not know max_version
+        return obj.__dlpack__(**stream)
 
 
 def _dtype_of_dlpack(code, bits, lanes):

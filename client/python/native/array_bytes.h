@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bytes of arrays of this process, which a device is to have as they are.
+#ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_ARRAY_BYTES_H_
+#define HOLDFAST_CLIENT_PYTHON_NATIVE_ARRAY_BYTES_H_
+
+#include "client/python/native/native.h"
+
+namespace holdfast::python {
+
+// Whether the elements of a buffer mean the same on a device. False, with an
+// exception that names their type: TypeError, they are Python objects or
+// pointers of this process; ValueError, their bytes are in the other order.
+bool CheckElements(const Py_buffer& view);
+
+// The contiguous bytes of an object that has the buffer protocol.
+class ArrayBytes {
+ public:
+  enum class Access { kRead, kWrite };
+
+  // False afterwards, with an exception, if it has none, as CheckElements has
+  // it, or if it is not contiguous (ValueError) or read-only (BufferError).
+  ArrayBytes(PyObject* object, Access access);
+  ~ArrayBytes() {
+    if (is_held_) PyBuffer_Release(&view_);
+  }
+  ArrayBytes(const ArrayBytes&) = delete;
+  ArrayBytes& operator=(const ArrayBytes&) = delete;
+
+  explicit operator bool() const { return is_right_; }
+  void* data() const { return view_.buf; }
+  Py_ssize_t size() const { return view_.len; }
+  bool readonly() const { return view_.readonly != 0; }
+
+ private:
+  Py_buffer view_{};
+  bool is_held_;
+  bool is_right_;
+};
+
+// Adds array_bytes to the module; false, with an exception.
+bool AddArrayBytes(PyObject* module);
+
+}  // namespace holdfast::python
+
+#endif  // HOLDFAST_CLIENT_PYTHON_NATIVE_ARRAY_BYTES_H_
