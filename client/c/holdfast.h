@@ -1398,6 +1398,15 @@ hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
                                  const hf_mapping_options* options,
                                  hf_buffer** buffer);
 
+/* Pairs a stream with a CUstream of this process's own CUDA, CuPy's or
+ * PyTorch's, so that both act as one stream: each sees what the other was given
+ * before. `handle` has to outlive the stream; NULL: makes a CUstream, which
+ * ends with the stream. `paired` is the CUstream. `options->writable` is not
+ * looked at. HF_ALREADY_EXISTS: the stream has a pair. HF_FAILED_PRECONDITION:
+ * the daemon is on another machine. HF_UNAVAILABLE: no such driver. Waits. */
+hf_error* hf_stream_pair(const hf_stream* stream, const uint64_t* handle,
+                         const hf_mapping_options* options, uint64_t* paired);
+
 /* Memory for libraries that know CUDA's older IPC alone: `handle` is what
  * cuIpcOpenMemHandle takes, and the bytes begin at `offset` of the
  * `mapped_size` that it opens, for reading and writing. The memory ends with

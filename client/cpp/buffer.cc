@@ -407,8 +407,9 @@ absl::Status Buffer::Upload(const void* data, uint64_t size,
   HOLDFAST_RETURN_IF_ERROR(CheckRange(offset, size));
   HOLDFAST_RETURN_IF_ERROR(stream.RefuseIfCapturing(
       "uploading ordinary memory (copy from an arena instead)"));
-  return UploadBytes(*session(),
-                     {handle(), offset, size, stream.handle(), size_}, data);
+  HOLDFAST_RETURN_IF_ERROR(stream.Enter());
+  return stream.Leave(UploadBytes(
+      *session(), {handle(), offset, size, stream.handle(), size_}, data));
 }
 
 absl::Status Buffer::Download(void* data, uint64_t size, const Stream& stream,
@@ -416,12 +417,15 @@ absl::Status Buffer::Download(void* data, uint64_t size, const Stream& stream,
   HOLDFAST_RETURN_IF_ERROR(CheckRange(offset, size));
   HOLDFAST_RETURN_IF_ERROR(stream.RefuseIfCapturing(
       "downloading to ordinary memory (copy to an arena instead)"));
+  HOLDFAST_RETURN_IF_ERROR(stream.Enter());
   return DownloadBytes(*session(),
                        {handle(), offset, size, stream.handle(), size_}, data);
 }
 
 void Buffer::Free(const Stream& stream) {
   if (stream.IsCapturing()) return CaptureFree(*this, stream);
+  // A failure is told by the stream's next command.
+  stream.Enter().IgnoreError();
   const uint64_t buffer = handle();
   DestroyWith([&](WireWriter& writer) {
     writer.Message(v1::fields::Command::kFreeBuffer, [&] {

@@ -11,6 +11,7 @@ absl::StatusOr<Fence> Fence::Create(std::shared_ptr<SessionState> session,
                                     bool all_streams) {
   for (const Stream* stream : streams) {
     HOLDFAST_RETURN_IF_ERROR(stream->RefuseIfCapturing("a fence"));
+    HOLDFAST_RETURN_IF_ERROR(stream->Enter());
   }
   if (all_streams && session->captures.any()) {
     HOLDFAST_RETURN_IF_ERROR(

@@ -44,6 +44,7 @@ absl::Status Stream::Record(const Event& event) const {
     const auto recorded = captures.Record(handle(), event.handle());
     if (recorded.has_value()) return *recorded;
   }
+  HOLDFAST_RETURN_IF_ERROR(Enter());
   return session()
       ->queue
       .Submit([&](WireWriter& writer) {
@@ -63,15 +64,16 @@ absl::Status Stream::Wait(const Event& event) const {
       return *joined;
     }
   }
-  return session()
-      ->queue
-      .Submit([&](WireWriter& writer) {
-        writer.Message(v1::fields::Command::kWaitEvent, [&] {
-          writer.Write(v1::fields::WaitEvent::kStream, handle());
-          writer.Write(v1::fields::WaitEvent::kEvent, event.handle());
-        });
-      })
-      .status();
+  return Leave(session()
+                   ->queue
+                   .Submit([&](WireWriter& writer) {
+                     writer.Message(v1::fields::Command::kWaitEvent, [&] {
+                       using Fields = v1::fields::WaitEvent;
+                       writer.Write(Fields::kStream, handle());
+                       writer.Write(Fields::kEvent, event.handle());
+                     });
+                   })
+                   .status());
 }
 
 absl::Status Stream::Wait(const Stream& other) const {
@@ -81,7 +83,8 @@ absl::Status Stream::Wait(const Stream& other) const {
 
 absl::Status Stream::Synchronize() const {
   HOLDFAST_RETURN_IF_ERROR(RefuseIfCapturing("waiting for a stream"));
-  HOLDFAST_RETURN_IF_ERROR(
+  HOLDFAST_RETURN_IF_ERROR(Enter());
+  absl::Status status =
       session()
           ->queue
           .Call([&](WireWriter& writer) {
@@ -89,12 +92,15 @@ absl::Status Stream::Synchronize() const {
               writer.Write(v1::fields::SynchronizeStream::kStream, handle());
             });
           })
-          .status());
-  return session()->queue.TakeFailure();
+          .status();
+  if (status.ok()) status = session()->queue.TakeFailure();
+  if (!status.ok()) Abandon();
+  return status;
 }
 
 absl::StatusOr<bool> Stream::IsDone() const {
   HOLDFAST_RETURN_IF_ERROR(RefuseIfCapturing("asking a stream if it is done"));
+  HOLDFAST_RETURN_IF_ERROR(Enter());
   HOLDFAST_ASSIGN_OR_RETURN(
       const v1::Result result, session()->queue.Call([&](v1::Command& command) {
         command.mutable_query_stream()->set_stream(handle());
@@ -111,7 +117,11 @@ absl::Status Stream::Submit(absl::FunctionRef<void(WireWriter&)> encode) const {
     const std::optional<absl::Status> captured = Capture(encode);
     if (captured.has_value()) return *captured;
   }
-  return session()->queue.Submit(encode).status();
+  if (order_.get() == nullptr) [[likely]] {
+    return session()->queue.Submit(encode).status();
+  }
+  HOLDFAST_RETURN_IF_ERROR(Enter());
+  return Leave(session()->queue.Submit(encode).status());
 }
 
 absl::Status Stream::Submit(absl::FunctionRef<void(v1::Command&)> fill) const {
@@ -131,6 +141,29 @@ std::optional<absl::Status> Stream::Capture(
   const auto captured = session()->captures.Add(handle(), device_, command);
   if (!captured.has_value()) captures_.Set(false);
   return captured;
+}
+
+absl::Status Stream::OrderWith(std::unique_ptr<StreamOrder> order) const {
+  if (order_.Set(std::move(order))) return absl::OkStatus();
+  return absl::AlreadyExistsError(
+      "the stream is ordered with a stream of this process already");
+}
+
+absl::Status Stream::Enter() const {
+  StreamOrder* const order = order_.get();
+  return order == nullptr ? absl::OkStatus() : order->Enter();
+}
+
+absl::Status Stream::Leave(absl::Status outcome) const {
+  StreamOrder* const order = order_.get();
+  if (order == nullptr) return outcome;
+  if (outcome.ok()) return order->Leave();
+  order->Abandon();
+  return outcome;
+}
+
+void Stream::Abandon() const {
+  if (StreamOrder* const order = order_.get()) order->Abandon();
 }
 
 absl::Status Stream::RefuseIfCapturing(absl::string_view call) const {

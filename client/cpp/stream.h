@@ -13,6 +13,7 @@
 #include "client/cpp/event.h"
 #include "client/cpp/graph/capture_flag.h"
 #include "client/cpp/resource.h"
+#include "client/cpp/stream_order.h"
 
 namespace holdfast {
 
@@ -83,6 +84,14 @@ class Stream : public Resource {
   // recorded to have run. Breaks the capture.
   absl::Status RefuseIfCapturing(absl::string_view call) const;
 
+  // Orders the stream with work outside of the session from now on; see
+  // PairedStream. ALREADY_EXISTS: it is ordered already.
+  absl::Status OrderWith(std::unique_ptr<StreamOrder> order) const;
+  // Around a call that submits commands of this stream by other means than
+  // Submit. Both do nothing for a stream without an order.
+  absl::Status Enter() const;
+  absl::Status Leave(absl::Status outcome) const;
+
  private:
   friend class StreamCapture;
 
@@ -94,8 +103,11 @@ class Stream : public Resource {
   std::optional<absl::Status> Capture(
       absl::FunctionRef<void(WireWriter&)> encode) const;
 
+  void Abandon() const;
+
   uint32_t device_;
   mutable CaptureFlag captures_;
+  mutable StreamOrderSlot order_;
 };
 
 }  // namespace holdfast

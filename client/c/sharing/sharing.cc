@@ -3,6 +3,7 @@
 // Buffers of other sessions, and buffers in this process.
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "client/cpp/device.h"
 #include "client/cpp/local/local_mapping.h"
 #include "client/cpp/local/local_memory.h"
+#include "client/cpp/local/paired_stream.h"
 #include "core/base/status_macros.h"
 
 using holdfast::c::Complete;
@@ -147,6 +149,22 @@ hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
         holdfast::ImportLocal(session->session->device(device), pointer, size,
                               holdfast::c::ToMappingOptions(all)));
     Give(std::move(made), buffer);
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_stream_pair(const hf_stream* stream, const uint64_t* handle,
+                         const hf_mapping_options* options, uint64_t* paired) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(stream);
+    HF_REQUIRE(paired);
+    const auto all =
+        Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT);
+    const auto of_this_process =
+        handle == nullptr ? std::nullopt : std::make_optional(*handle);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        *paired, holdfast::PairStream(stream->stream, of_this_process,
+                                      holdfast::c::ToMappingOptions(all)));
     return absl::OkStatus();
   });
 }

@@ -11,9 +11,9 @@
 namespace holdfast {
 
 // The calls of this process's own CUDA driver that mapping and handing over
-// memory take. The library stays open until the process ends. This is all that
-// the client library ever asks of a driver; without a LocalMapping or
-// ImportLocal none is loaded.
+// memory and pairing streams take. The library stays open until the process
+// ends. This is all that the client library ever asks of a driver; without a
+// LocalMapping, ImportLocal or PairStream none is loaded.
 #define HOLDFAST_LOCAL_DRIVER_CALLS(X)                              \
   X(cuInit, cuInit)                                                 \
   X(cuGetErrorName, cuGetErrorName)                                 \
@@ -32,7 +32,13 @@ namespace holdfast {
   X(cuMemGetAddressRange, cuMemGetAddressRange_v2)                  \
   X(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle)       \
   X(cuMemExportToShareableHandle, cuMemExportToShareableHandle)     \
-  X(cuIpcGetMemHandle, cuIpcGetMemHandle)
+  X(cuIpcGetMemHandle, cuIpcGetMemHandle)                           \
+  X(cuPointerGetAttribute, cuPointerGetAttribute)                   \
+  X(cuStreamCreate, cuStreamCreate)                                 \
+  X(cuStreamDestroy, cuStreamDestroy_v2)                            \
+  X(cuStreamSynchronize, cuStreamSynchronize)                       \
+  X(cuStreamWaitValue64, cuStreamWaitValue64_v2)                    \
+  X(cuStreamWriteValue64, cuStreamWriteValue64_v2)
 
 // A value of pointers, none of them null after Load.
 struct LocalDriver {
@@ -41,9 +47,9 @@ struct LocalDriver {
   HOLDFAST_LOCAL_DRIVER_CALLS(HOLDFAST_LOCAL_DRIVER_MEMBER)
 #undef HOLDFAST_LOCAL_DRIVER_MEMBER
 
-  // Opens `library` and calls cuInit. UNAVAILABLE: why that does not work.
-  // `library` as dlopen takes it: "libcuda.so.1". UNAVAILABLE also if it lacks
-  // one of the calls.
+  // Opens `library` and calls cuInit. `library` as dlopen takes it; empty:
+  // libcuda.so.1. UNAVAILABLE: why that does not work, or which call the
+  // library lacks.
   static absl::StatusOr<LocalDriver> Load(const std::string& library);
 
   // OK, or an error that names the call and CUDA's name of the result. An error

@@ -155,10 +155,7 @@ absl::StatusOr<std::unique_ptr<LocalMapping>> LocalMapping::Map(
   auto state = std::make_unique<State>();
   state->memory = memory;
   state->options = options;
-  HOLDFAST_ASSIGN_OR_RETURN(
-      state->driver,
-      LocalDriver::Load(options.driver.empty() ? "libcuda.so.1"
-                                               : options.driver));
+  HOLDFAST_ASSIGN_OR_RETURN(state->driver, LocalDriver::Load(options.driver));
   HOLDFAST_RETURN_IF_ERROR(state->Acquire());
   return std::unique_ptr<LocalMapping>(new LocalMapping(std::move(state)));
 }

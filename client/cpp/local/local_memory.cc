@@ -84,10 +84,8 @@ absl::StatusOr<Exported> Export(const LocalDriver& driver, uint64_t pointer,
 absl::StatusOr<Buffer> ImportLocal(const Device& device, uint64_t pointer,
                                    uint64_t size,
                                    const LocalMappingOptions& options) {
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const LocalDriver driver,
-      LocalDriver::Load(options.driver.empty() ? "libcuda.so.1"
-                                               : options.driver));
+  HOLDFAST_ASSIGN_OR_RETURN(const LocalDriver driver,
+                            LocalDriver::Load(options.driver));
   HOLDFAST_ASSIGN_OR_RETURN(const LocalContext context,
                             LocalContext::Retain(driver, options.device));
   absl::StatusOr<Exported> exported;

@@ -54,6 +54,7 @@ absl::StatusOr<Semaphore> Semaphore::Import(
 }
 
 absl::Status Semaphore::Signal(uint64_t value, const Stream& stream) const {
+  HOLDFAST_RETURN_IF_ERROR(stream.Enter());
   return Signal(value, stream.handle());
 }
 
@@ -76,13 +77,17 @@ absl::Status Semaphore::Signal(uint64_t value, uint64_t stream) const {
 }
 
 absl::Status Semaphore::Wait(uint64_t value, const Stream& stream) const {
+  return stream.Leave(Wait(value, stream.handle()));
+}
+
+absl::Status Semaphore::Wait(uint64_t value, uint64_t stream) const {
   return session()
       ->queue
       .Submit([&](WireWriter& writer) {
         writer.Message(v1::fields::Command::kWaitSemaphore, [&] {
           using Fields = v1::fields::WaitSemaphore;
           writer.Write(Fields::kSemaphore, handle());
-          writer.Write(Fields::kStream, stream.handle());
+          writer.Write(Fields::kStream, stream);
           writer.Write(Fields::kValue, value);
         });
       })

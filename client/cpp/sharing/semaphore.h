@@ -38,6 +38,10 @@ class Semaphore : public Resource {
 
   // Sets the value when the stream has come to it.
   absl::Status Signal(uint64_t value, const Stream& stream) const;
+  // `stream` by its name in the session, of which the command alone is
+  // submitted: nothing of a StreamOrder.
+  absl::Status Signal(uint64_t value, uint64_t stream) const;
+  absl::Status Wait(uint64_t value, uint64_t stream) const;
   // Now, whatever streams do.
   absl::Status Signal(uint64_t value) const;
 
@@ -62,8 +66,6 @@ class Semaphore : public Resource {
 
  private:
   explicit Semaphore(Resource resource) : Resource(std::move(resource)) {}
-
-  absl::Status Signal(uint64_t value, uint64_t stream) const;
 };
 
 }  // namespace holdfast

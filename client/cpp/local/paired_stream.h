@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_LOCAL_PAIRED_STREAM_H_
+#define HOLDFAST_CLIENT_CPP_LOCAL_PAIRED_STREAM_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "client/cpp/local/local_mapping.h"
+#include "client/cpp/stream.h"
+
+namespace holdfast {
+
+// Pairs a stream of a session with a CUstream of this process's own CUDA, so
+// that both act as one stream: what either is given runs after all that both
+// were given before. `handle` is the CUstream of another library, which has to
+// outlive `stream`; nullopt: this call makes a CUstream, which lives as long as
+// `stream`. Returns the CUstream. Blocks until the pair is made.
+//
+// A semaphore that both processes have mapped orders them: no command of the
+// stream waits on the host, and each costs two operations of either driver more
+// (one pair before it, one behind it).
+//
+// If a command of the session fails, the next call that reports the failure
+// also ends the waits of the CUstream.
+//
+// Destroying `stream` waits for the CUstream.
+//
+// ALREADY_EXISTS: `stream` has a pair. FAILED_PRECONDITION: the daemon is on
+// another machine. UNAVAILABLE: no driver in this process.
+absl::StatusOr<uint64_t> PairStream(const Stream& stream,
+                                    std::optional<uint64_t> handle,
+                                    const LocalMappingOptions& options = {});
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_LOCAL_PAIRED_STREAM_H_
