@@ -11,6 +11,12 @@
 namespace holdfast::python {
 namespace {
 
+bool HasAttribute(PyObject* object, const char* name) {
+  const Ref attribute(PyObject_GetAttrString(object, name));
+  PyErr_Clear();
+  return static_cast<bool>(attribute);
+}
+
 // Sets a ValueError, and returns false.
 bool RefuseOrdinary(size_t index) {
   PyErr_Format(PyExc_ValueError,
@@ -214,8 +220,14 @@ bool Arguments::SetUnknown(PyObject* object, size_t index) {
   if (address != 0) return address > 0;
   const int condition = SetCondition(object, index);
   if (condition != 0) return condition > 0;
+  // An array of another library, which could give its bytes, too, is none.
   const Ref shape(PyObject_GetAttrString(object, "dtype"));
-  Ref bytes(shape ? PyObject_CallMethod(object, "tobytes", nullptr) : nullptr);
+  PyErr_Clear();
+  const bool is_scalar =
+      shape && !HasAttribute(object, "__cuda_array_interface__") &&
+      !HasAttribute(object, "data_ptr");
+  Ref bytes(is_scalar ? PyObject_CallMethod(object, "tobytes", nullptr)
+                      : nullptr);
   char* data = nullptr;
   Py_ssize_t size = 0;
   if (!bytes || PyBytes_AsStringAndSize(bytes.get(), &data, &size) != 0) {

@@ -103,7 +103,34 @@ PyObject* Wait(PyObject* self, PyObject* other) {
   return NoneOrRaise(error);
 }
 
+// _pair(handle or None, driver's path or None, device of this process) ->
+// CUstream
+PyObject* PairStream(PyObject* self, PyObject* arguments) {
+  PyObject* wanted = nullptr;
+  hf_mapping_options options = HF_MAPPING_OPTIONS_INIT;
+  if (!PyArg_ParseTuple(arguments, "Ozi", &wanted, &options.driver,
+                        &options.device)) {
+    return nullptr;
+  }
+  uint64_t handle = 0;
+  if (wanted != Py_None) {
+    handle = PyLong_AsUnsignedLongLong(wanted);
+    if (PyErr_Occurred() != nullptr) return nullptr;
+  }
+  const UseStream stream(self);
+  if (!stream) return nullptr;
+  uint64_t paired = 0;
+  hf_error* error = nullptr;
+  {
+    const WithoutGil released;
+    error = hf_stream_pair(stream.get(), wanted == Py_None ? nullptr : &handle,
+                           &options, &paired);
+  }
+  return error != nullptr ? Raise(error) : PyLong_FromUnsignedLongLong(paired);
+}
+
 PyMethodDef stream_methods[] = {
+    {"_pair", PairStream, METH_VARARGS, nullptr},
     {"_create", CreateStream, METH_VARARGS, nullptr},
     {"_sync", SynchronizeStream, METH_NOARGS, nullptr},
     {"_is_done", StreamIsDone, METH_NOARGS, nullptr},

@@ -5,6 +5,7 @@ import os
 import threading
 
 from holdfast import _native, _session
+from holdfast.core import _foreign
 from holdfast.core._options import not_served
 from holdfast.core._stream import _ARRAY, Stream, StreamOptions
 
@@ -142,17 +143,34 @@ def of_handle(handle, session=None):
         return LEGACY_DEFAULT_STREAM
     if number == _PER_THREAD:
         return PER_THREAD_DEFAULT_STREAM
-    session = _current()._session if session is None else session
-    stream = session._streams.get(number)
+    device = _current() if session is None else _device_of(session)
+    stream = device._session._streams.get(number)
     if stream is None or stream._closed:
-        raise not_served("a CUstream of this process", _ARRAY)
+        return _paired(device, number)
     return BorrowedStream._by(lambda: stream, number)
 
 
+def _device_of(session):
+    current = _current()
+    return current if current._session is session else session.device(session._ordinals[0])
+
+
+def _paired(device, handle):
+    """A stream of the session that acts as one with the CUstream ``handle`` of this process."""
+    if not _foreign.can_pair(device):
+        raise not_served("a CUstream, unless CUDA is loaded here and the daemon is here,", _ARRAY)
+    stream = Stream._make(device, StreamOptions())
+    stream._pair_with(handle)
+    return stream
+
+
 def handle_for_borrower(stream):
-    """(version, handle) for ``borrowed``. Another library would take the handle for a pointer."""
-    if not getattr(_borrowing, "now", False):
-        raise not_served("a CUstream for other libraries", "the stream is in the daemon's process")
+    """(version, handle) for ``borrowed`` and for other libraries, which take it for a CUstream."""
+    if not getattr(_borrowing, "now", False) and not stream._target()._has_cuda_handle():
+        raise not_served(
+            "a CUstream for other libraries",
+            "this process has loaded no CUDA, or the daemon is on another machine",
+        )
     return 0, stream.handle
 
 

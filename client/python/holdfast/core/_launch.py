@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from holdfast import _native
+from holdfast.core import _foreign
 from holdfast.core._module import Kernel
 from holdfast.core._options import as_options
 from holdfast.core._stream import check_stream
@@ -100,21 +101,27 @@ def launch(stream, config, kernel, *kernel_args):
     """Launches ``kernel`` on ``stream``.
 
     Arguments are Buffers, NumPy scalars and structs, ctypes objects, complex, bool, and Python's
-    int, which gets the size of the parameter, and float, which is a double. The launch is
-    submitted: what fails later is raised by the next call that waits.
+    int, which gets the size of the parameter, and float, which is a double; also arrays of CuPy,
+    PyTorch, JAX and Numba on the device, and pointers to their memory, which the daemon's kernels
+    use in place. The launch is submitted: what fails later is raised by the next call that waits.
 
     Raises:
         TypeError, ValueError, OverflowError: an argument does not fit its parameter.
         InvalidArgumentError, a ValueError: the device has no such grid, block or shared memory, or
             the blocks of a cooperative grid cannot all be resident.
     """
+    if _foreign.may_be_foreign(kernel_args):
+        kernel_args = _foreign.arguments(check_stream(stream)._device, kernel_args)
     try:
         _launch(stream, config, kernel, *kernel_args)
     except (TypeError, RuntimeError):
         # A dict is a configuration, too, and a GraphBuilder or a borrowed stream a stream.
         target = check_stream(stream)
         is_dict = isinstance(config, dict) and isinstance(kernel, Kernel)
-        if target is stream and not is_dict:
+        known = kernel_args
+        kernel_args = _foreign.arguments(target._device, kernel_args)
+        unchanged = all(one is other for one, other in zip(known, kernel_args))
+        if target is stream and not is_dict and unchanged:
             raise
         _launch(target, as_options(LaunchConfig, config), kernel, *kernel_args)
         if hasattr(stream, "_captured_stream_"):

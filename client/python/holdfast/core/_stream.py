@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from holdfast import _native
+from holdfast.core import _foreign
 from holdfast.core._event import Event, EventOptions
 from holdfast.core._options import Options, as_options, not_served
 
@@ -42,13 +43,29 @@ class Stream(_native.Stream):
         self._nonblocking = bool(options.nonblocking)
         self._priority = priority
         self._name = self._handle
+        # The CUstream of this process that acts as one with the stream; 0: there is none.
+        self._cuda_handle = 0
         device._session._streams[self._name] = self
         return self
+
+    def _pair_with(self, handle=None):
+        """Pairs the stream with a CUstream of this process; None: makes one."""
+        self._cuda_handle = _foreign.pair(self, handle)
+        self._device._session._streams[self._cuda_handle] = self
+
+    def _has_cuda_handle(self):
+        """Whether ``handle`` is a CUstream. It becomes one where this process has loaded CUDA and
+        the daemon is on this machine."""
+        if self._cuda_handle == 0 and not self._is_capturing and _foreign.can_pair(self._device):
+            self._pair_with()
+        return self._cuda_handle != 0
 
     @classmethod
     def from_handle(cls, handle):
         """One more object for the stream of the current session that has this ``handle``; 0, 1 and
-        2 are the default streams, as in CUDA."""
+        2 are the default streams, as in CUDA. Of any other CUstream of this process, CuPy's or
+        PyTorch's: a stream of the session that acts as one with it. The CUstream has to live as
+        long."""
         from holdfast.core._borrowed_stream import of_handle
 
         return of_handle(handle)
@@ -104,8 +121,9 @@ class Stream(_native.Stream):
 
     @property
     def handle(self):
-        """The stream's name in its session; not a CUstream."""
-        return self._handle
+        """Where this process has loaded CUDA (CuPy, PyTorch): a CUstream of this process, for other
+        libraries, that acts as one with this stream. Else the stream's name in its session."""
+        return self._cuda_handle if self._has_cuda_handle() else self._handle
 
     @property
     def is_nonblocking(self):

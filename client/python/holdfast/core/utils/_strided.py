@@ -5,6 +5,7 @@ import functools
 import math
 
 from holdfast import _native
+from holdfast.core import _foreign
 from holdfast.core._dlpack import CPU, CUDA, CUDA_HOST, make_capsule
 from holdfast.core._memory import Buffer
 from holdfast.core._options import not_served
@@ -111,13 +112,14 @@ class StridedMemoryView:
 
     @classmethod
     def from_cuda_array_interface(cls, obj, stream_ptr=None):
-        """The memory of an array with ``__cuda_array_interface__``, version 3. Nothing waits for
-        the stream that it names: ``stream_ptr`` is -1, or work is ordered by other means."""
+        """The memory of an array with ``__cuda_array_interface__``, version 3. Later work of the
+        CUstream ``stream_ptr`` waits for the stream that the array names; -1: nothing waits."""
         interface = obj.__cuda_array_interface__
         if interface["version"] < 3:
             raise BufferError("only version 3 of __cuda_array_interface__, or later, is supported")
-        if interface.get("stream") not in (None, 0) and stream_ptr not in (None, -1):
-            raise not_served("waiting for a stream of this process", "synchronise, and pass -1")
+        producer = interface.get("stream")
+        if producer not in (None, stream_ptr) and stream_ptr not in (None, -1):
+            _foreign.order(int(producer), int(stream_ptr))
         return cls._of_interface(obj, interface, (CUDA, 0))
 
     @classmethod
