@@ -8,11 +8,14 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "client/cli/usage_error.h"
 #include "core/base/error_detail.h"
+#include "core/base/printable.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {
@@ -43,23 +46,57 @@ absl::StatusOr<ArgumentSpec> ParseScratch(absl::string_view size) {
   return spec;
 }
 
-absl::StatusOr<ArgumentSpec> ParseIn(absl::string_view file) {
-  if (file.empty()) return Wanted("in:FILE.npy");
+// TYPE[N,...]; TYPE and TYPE[] are one element.
+absl::Status ParseArray(absl::string_view array, absl::string_view form,
+                        ArgumentSpec* spec) {
+  const size_t bracket = std::min(array.find('['), array.size());
+  HOLDFAST_ASSIGN_OR_RETURN(spec->type,
+                            ParseElementType(array.substr(0, bracket)));
+  absl::string_view extents = array.substr(bracket);
+  if (extents.empty() || extents == "[]") return absl::OkStatus();
+  if (!absl::ConsumePrefix(&extents, "[") ||
+      !absl::ConsumeSuffix(&extents, "]")) {
+    return Wanted(form);
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(spec->shape, ParseNumbers(extents, 64));
+  return absl::OkStatus();
+}
+
+// FILE.npy, or arange:TYPE[N,...] and its kin.
+absl::Status ParseInput(absl::string_view input, absl::string_view form,
+                        ArgumentSpec* spec) {
+  const size_t colon = input.find(':');
+  const auto elements = ParseElements(input.substr(0, colon));
+  if (colon != absl::string_view::npos && elements.has_value()) {
+    spec->elements = *elements;
+    return ParseArray(input.substr(colon + 1), form, spec);
+  }
+  if (input.empty()) return Wanted(form);
+  spec->input = std::string(input);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ArgumentSpec> ParseIn(absl::string_view input) {
   ArgumentSpec spec;
   spec.kind = ArgumentSpec::Kind::kBuffer;
-  spec.input = std::string(file);
+  HOLDFAST_RETURN_IF_ERROR(
+      ParseInput(input, "in:FILE.npy or in:arange:TYPE[N,...]", &spec));
   return spec;
 }
 
-absl::StatusOr<ArgumentSpec> ParseInOut(absl::string_view files) {
-  const std::vector<std::string> names = absl::StrSplit(files, ':');
-  if (names.size() != 2 || names[0].empty() || names[1].empty()) {
-    return Wanted("inout:FILE.npy:OUT.npy");
+absl::StatusOr<ArgumentSpec> ParseInOut(absl::string_view text) {
+  constexpr absl::string_view kForm =
+      "inout:FILE.npy:OUT.npy or inout:arange:TYPE[N,...]:OUT.npy";
+  const size_t colon = text.rfind(':');
+  if (colon == absl::string_view::npos || colon + 1 == text.size()) {
+    return Wanted(kForm);
   }
+  const absl::string_view input = text.substr(0, colon);
   ArgumentSpec spec;
   spec.kind = ArgumentSpec::Kind::kBuffer;
-  spec.input = names[0];
-  spec.output = names[1];
+  spec.output = std::string(text.substr(colon + 1));
+  HOLDFAST_RETURN_IF_ERROR(ParseInput(input, kForm, &spec));
+  if (absl::StrContains(spec.input, ':')) return Wanted(kForm);
   return spec;
 }
 
@@ -67,20 +104,10 @@ absl::StatusOr<ArgumentSpec> ParseOut(absl::string_view text) {
   constexpr absl::string_view kForm = "out:FILE.npy:TYPE[N,...]";
   const size_t colon = text.rfind(':');
   if (colon == absl::string_view::npos || colon == 0) return Wanted(kForm);
-  const absl::string_view array = text.substr(colon + 1);
-  const size_t bracket = std::min(array.find('['), array.size());
   ArgumentSpec spec;
   spec.kind = ArgumentSpec::Kind::kBuffer;
   spec.output = std::string(text.substr(0, colon));
-  HOLDFAST_ASSIGN_OR_RETURN(spec.type,
-                            ParseElementType(array.substr(0, bracket)));
-  absl::string_view extents = array.substr(bracket);
-  if (extents.empty()) return spec;  // one element
-  if (!absl::ConsumePrefix(&extents, "[") ||
-      !absl::ConsumeSuffix(&extents, "]")) {
-    return Wanted(kForm);
-  }
-  HOLDFAST_ASSIGN_OR_RETURN(spec.shape, ParseNumbers(extents, 64));
+  HOLDFAST_RETURN_IF_ERROR(ParseArray(text.substr(colon + 1), kForm, &spec));
   return spec;
 }
 
@@ -114,7 +141,8 @@ absl::StatusOr<ArgumentSpec> ArgumentSpec::Parse(absl::string_view text) {
           ? Wanted("TYPE:VALUE, in:, out:, inout:, scratch: or raw:")
           : ParseForm(form, text.substr(colon + 1));
   if (spec.ok()) return spec;
-  return WithPrefix(absl::StrCat("argument \"", text, "\""), spec.status());
+  return UsageError(WithPrefix(
+      absl::StrCat("argument \"", ToPrintable(text), "\""), spec.status()));
 }
 
 Argument ToArgument(const ArgumentSpec& spec) {

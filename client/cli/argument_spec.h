@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/cli/element_type.h"
+#include "client/cli/generated_array.h"
 #include "client/cpp/argument.h"
 
 namespace holdfast::cli {
@@ -18,8 +19,9 @@ namespace holdfast::cli {
 //   TYPE:VALUE               a scalar: f32:2, u64:50000, bool:true
 //   raw:HEX                  a struct's bytes: raw:0000803f01000000
 //   in:FILE.npy              a buffer with the array
+//   in:arange:TYPE[N,..]     a buffer with 0, 1, 2, ...; also zeros and ones
 //   out:FILE.npy:TYPE[N,..]  a buffer of zeros, written to the file afterwards
-//   inout:FILE.npy:OUT.npy   both
+//   inout:FILE.npy:OUT.npy   both; inout:arange:TYPE[N,..]:OUT.npy
 //   scratch:BYTES            a buffer of zeros
 struct ArgumentSpec {
   enum class Kind { kScalar, kRaw, kBuffer };
@@ -33,8 +35,10 @@ struct ArgumentSpec {
   std::string output;
   // kBuffer without input: elements of `type`.
   std::vector<uint64_t> shape;
+  Elements elements = Elements::kZeros;
 
-  // INVALID_ARGUMENT names the argument and the form that is wanted.
+  // INVALID_ARGUMENT names the argument and the form that is wanted; a
+  // UsageError.
   static absl::StatusOr<ArgumentSpec> Parse(absl::string_view text);
 };
 

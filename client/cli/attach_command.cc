@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cli/attach_command.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -10,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/argument_spec.h"
+#include "client/cli/file.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/npy.h"
 #include "client/cli/output_paths.h"
@@ -24,6 +28,7 @@ namespace {
 struct AttachFlags {
   std::string session_id;
   std::string output;  // a directory; empty: nothing is fetched
+  bool overwrite = false;
   bool no_wait = false;
   bool end = false;
 };
@@ -50,11 +55,23 @@ absl::StatusOr<Array> FormOf(const BufferInfo& info, std::string* file) {
   return Array{ElementType::kU8, {info.size}, std::string()};
 }
 
+// Nothing is written through a link, nor over a file unless that is wanted.
+absl::Status Write(const std::string& path, const Array& array,
+                   bool overwrite) {
+  if (overwrite && unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot replace ", path));
+  }
+  absl::Status status = WriteNewFile(path, SerializeNpy(array));
+  if (!absl::IsAlreadyExists(status)) return status;
+  return absl::AlreadyExistsError(
+      absl::StrCat(path, " is there already; --overwrite replaces it"));
+}
+
 absl::StatusOr<std::vector<Written>> Fetch(
     const Session& session, const std::vector<BufferInfo>& buffers,
-    const std::string& directory, std::vector<Buffer>* adopted) {
+    const AttachFlags& flags, std::vector<Buffer>* adopted) {
   std::vector<Written> written;
-  OutputPaths paths(directory);
+  OutputPaths paths(flags.output);
   for (const BufferInfo& info : buffers) {
     if (info.name.empty()) continue;
     std::string file;
@@ -68,7 +85,7 @@ absl::StatusOr<std::vector<Written>> Fetch(
     adopted->push_back(std::move(buffer));
     array.bytes.resize(info.size);
     HOLDFAST_RETURN_IF_ERROR(adopted->back().Download(array.bytes, stream));
-    HOLDFAST_RETURN_IF_ERROR(WriteNpy(path, array));
+    HOLDFAST_RETURN_IF_ERROR(Write(path, array, flags.overwrite));
     written.push_back({info.name, path});
   }
   return written;
@@ -120,8 +137,7 @@ absl::Status Work(const CommonOptions& options, const AttachFlags& flags,
                             session.Buffers());
   std::vector<Written> written;
   if (!flags.output.empty()) {
-    HOLDFAST_ASSIGN_OR_RETURN(written,
-                              Fetch(session, buffers, flags.output, adopted));
+    HOLDFAST_ASSIGN_OR_RETURN(written, Fetch(session, buffers, flags, adopted));
   }
   Print(options, flags, buffers, written);
   return absl::OkStatus();
@@ -167,6 +183,8 @@ void AddAttachCommand(CLI::App* app, CommonOptions* options,
                    "Write each buffer that has a name into this directory")
       ->type_name("DIRECTORY")
       ->check(CLI::ExistingDirectory);
+  command->add_flag("--overwrite", flags->overwrite,
+                    "Replace files that are in the directory already");
   command->add_flag("--no-wait", flags->no_wait,
                     "Do not wait until its work is done");
   command->add_flag("--end", flags->end,

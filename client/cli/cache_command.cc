@@ -63,7 +63,7 @@ void PrintText(const Statistics& statistics) {
   const v1::DiskCacheStatistics& disk = statistics.disk();
   if (statistics.has_disk()) {
     PrintTier("disk", disk);
-    std::printf("        in %s\n", disk.directory().c_str());
+    std::printf("        in %s\n", ToPrintable(disk.directory()).c_str());
   } else {
     std::puts("disk    not used");
   }
@@ -136,8 +136,8 @@ void PrintEntry(const v1::CacheEntry& entry) {
   std::printf(
       "%-12s %-24s %-6s %-11s %10s  %-6s %-4s %8s   %s\n",
       absl::BytesToHexString(entry.object().sha256()).substr(0, 12).c_str(),
-      entry.name().c_str(), FormatOf(entry).c_str(), entry.arch().c_str(),
-      HumanBytes(entry.object().size()).c_str(),
+      ToPrintable(entry.name()).c_str(), FormatOf(entry).c_str(),
+      entry.arch().c_str(), HumanBytes(entry.object().size()).c_str(),
       entry.in_memory() ? "memory" : "", entry.on_disk() ? "disk" : "",
       absl::FormatDuration(age).c_str(), ToPrintable(entry.owner()).c_str());
 }

@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "client/cli/json_writer.h"
+#include "client/cli/usage_error.h"
 #include "client/cpp/fault.h"
 #include "core/base/error_detail.h"
 #include "core/base/printable.h"
@@ -25,12 +27,42 @@ std::string Kind(const absl::Status& status) {
   return kind;
 }
 
-// Each line by itself, since line feeds are escaped.
-void PrintFault(const v1::FaultReport& fault) {
-  const std::string text = DescribeFault(fault);
+// To stderr; each line by itself, since line feeds are escaped.
+void PrintLines(absl::string_view text) {
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     std::fprintf(stderr, "%s\n", ToPrintable(line).c_str());
   }
+}
+
+void PrintDetail(const absl::Status& status, const ErrorDetail& detail) {
+  if (!detail.result_name.empty() &&
+      !absl::StrContains(status.message(), detail.result_name)) {
+    PrintLines(absl::StrCat(detail.call, ": ", detail.result_name, ": ",
+                            detail.explanation));
+  }
+  if (!absl::StrContains(status.message(), detail.log)) PrintLines(detail.log);
+}
+
+void PrintJson(const absl::Status& status) {
+  JsonWriter json;
+  json.BeginObject()
+      .BeginObject("error")
+      .Member("code", absl::StatusCodeToString(status.code()))
+      .Member("message", status.message());
+  if (const auto detail = GetErrorDetail(status)) {
+    json.Member("call", detail->call)
+        .Member("result_name", detail->result_name)
+        .Member("log", detail->log);
+  }
+  if (const auto fault = FaultOf(status)) {
+    json.Member("fault", DescribeFault(*fault));
+  }
+  std::puts(json.EndObject().EndObject().text().c_str());
+}
+
+int ExitCodeOf(const absl::Status& status) {
+  if (IsUsageError(status)) return kExitUsage;
+  return absl::IsUnavailable(status) ? kExitUnavailable : kExitFailed;
 }
 
 }  // namespace
@@ -53,22 +85,13 @@ CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
   return command;
 }
 
-int Report(const absl::Status& status) {
+int Report(const absl::Status& status, const CommonOptions& options) {
   if (status.ok()) return kExitOk;
-  std::fprintf(stderr, "holdfast: %s: %s\n", Kind(status).c_str(),
-               std::string(status.message()).c_str());
-  if (const auto fault = FaultOf(status)) PrintFault(*fault);
-  if (const auto detail = GetErrorDetail(status)) {
-    if (!detail->result_name.empty() &&
-        !absl::StrContains(status.message(), detail->result_name)) {
-      std::fprintf(stderr, "%s: %s: %s\n", detail->call.c_str(),
-                   detail->result_name.c_str(), detail->explanation.c_str());
-    }
-    if (!absl::StrContains(status.message(), detail->log)) {
-      std::fprintf(stderr, "%s\n", detail->log.c_str());
-    }
-  }
-  return absl::IsUnavailable(status) ? kExitUnavailable : kExitFailed;
+  PrintLines(absl::StrCat("holdfast: ", Kind(status), ": ", status.message()));
+  if (const auto fault = FaultOf(status)) PrintLines(DescribeFault(*fault));
+  if (const auto detail = GetErrorDetail(status)) PrintDetail(status, *detail);
+  if (options.json) PrintJson(status);
+  return ExitCodeOf(status);
 }
 
 std::string HumanBytes(uint64_t bytes) {

@@ -34,9 +34,10 @@ CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
                      const std::string& name, const std::string& summary,
                      std::function<absl::Status()> run, absl::Status* status);
 
-// One clear sentence on stderr, and the compiler's log where there is one.
-// Returns the exit code.
-int Report(const absl::Status& status);
+// One clear sentence on stderr, and the compiler's log where there is one; with
+// --json also {"error": {"code": .., "message": ..}} on stdout. What a daemon
+// or a file says cannot control the terminal. Returns the exit code.
+int Report(const absl::Status& status, const CommonOptions& options);
 
 // "1.5 GiB"
 std::string HumanBytes(uint64_t bytes);

@@ -87,27 +87,41 @@ uint16_t RoundTo16Bits(double value, int exponent_bits, int mantissa_bits) {
   return sign | (bits >= infinity ? infinity : static_cast<uint32_t>(bits));
 }
 
+// Does the text name a number other than 0, by a digit before the exponent?
+bool IsNonzeroNumber(absl::string_view text) {
+  return text.substr(0, text.find_first_of("eE")).find_first_of("123456789") !=
+         absl::string_view::npos;
+}
+
+// "inf", "-Infinity"; 1e400 is not.
+bool NamesInfinity(absl::string_view text) {
+  return text.find_first_of("iI") != absl::string_view::npos;
+}
+
+// Neither infinity nor 0 stands for a number that is too large or too small.
 absl::StatusOr<std::string> ParseFloat(ElementType type,
                                        absl::string_view text) {
   double value = 0;
   if (!absl::SimpleAtod(text, &value)) return NotOfType(type, text);
   std::string bytes;
-  bool overflow = false;
+  double rounded = value;
   if (type == ElementType::kF64) {
     bytes = BytesOf(value);
   } else if (type == ElementType::kF32) {
+    rounded = static_cast<float>(value);
     bytes = BytesOf(static_cast<float>(value));
-    overflow = std::isinf(static_cast<float>(value));
   } else {
     const bool half = type == ElementType::kF16;
     const uint16_t bits =
         half ? RoundTo16Bits(value, 5, 10) : RoundTo16Bits(value, 8, 7);
     bytes = BytesOf(bits);
-    overflow = (bits & 0x7fff) == (half ? 0x7c00 : 0x7f80);
+    const uint16_t size = bits & 0x7fff;
+    if (size == (half ? 0x7c00 : 0x7f80)) rounded = HUGE_VAL;
+    if (size == 0) rounded = 0;
   }
-  // Infinity is for those who ask for it.
-  if (overflow && !std::isinf(value)) return NotOfType(type, text);
-  return bytes;
+  const bool lost = (std::isinf(rounded) && !NamesInfinity(text)) ||
+                    (rounded == 0 && IsNonzeroNumber(text));
+  return lost ? NotOfType(type, text) : absl::StatusOr<std::string>(bytes);
 }
 
 absl::StatusOr<std::string> ParseBool(absl::string_view text) {

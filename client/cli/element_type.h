@@ -44,8 +44,8 @@ absl::StatusOr<ElementType> ParseNumpyDescription(absl::string_view text);
 
 // The little-endian bytes of a scalar: "2", "-1", "0xff", "1.5", "inf", "true".
 // Floats are rounded to nearest, ties to even. INVALID_ARGUMENT: not of the
-// type, or out of its range. Complex types have no scalars; whole numbers may
-// be hexadecimal.
+// type, or out of its range: a number that would become infinite, or 0 and is
+// not. Complex types have no scalars; whole numbers may be hexadecimal.
 absl::StatusOr<std::string> ParseScalar(ElementType type,
                                         absl::string_view text);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cli/file.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/unique_fd.h"
 
 namespace holdfast::cli {
 
@@ -52,6 +54,24 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
                                absl::StrCat("cannot read ", path));
   }
   return bytes;
+}
+
+absl::Status WriteNewFile(const std::string& path, absl::string_view bytes) {
+  const UniqueFd fd(open(path.c_str(),
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         0666));
+  if (!fd.valid()) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make ", path));
+  }
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+    }
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status WriteFile(const std::string& path, absl::string_view bytes) {

@@ -14,6 +14,8 @@ namespace holdfast::cli {
 // reason.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 absl::Status WriteFile(const std::string& path, absl::string_view bytes);
+// Makes a file where there is none, not even a link. ALREADY_EXISTS.
+absl::Status WriteNewFile(const std::string& path, absl::string_view bytes);
 
 }  // namespace holdfast::cli
 

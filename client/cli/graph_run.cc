@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "client/cli/compilation_report.h"
 #include "client/cli/file.h"
+#include "client/cli/graph_source.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/kernel_buffers.h"
 #include "client/cli/source.h"
@@ -80,11 +81,12 @@ absl::Status LoadKernels(Session& session, const v1::GraphFile& file,
                          const std::string& path, Resources* resources) {
   const auto folder = std::filesystem::path(path).parent_path();
   for (const v1::FileKernel& kernel : file.kernels()) {
+    HOLDFAST_ASSIGN_OR_RETURN(const std::string source,
+                              GraphSource(folder, kernel.source()));
     HOLDFAST_ASSIGN_OR_RETURN(
         const Compilation compilation,
         LoadSource(
-            session.daemon(), (folder / kernel.source()).string(),
-            kernel.name(),
+            session.daemon(), source, kernel.name(),
             {.options = {kernel.options().begin(), kernel.options().end()}}));
     PrintNotes(compilation);
     HOLDFAST_ASSIGN_OR_RETURN(const Module module,

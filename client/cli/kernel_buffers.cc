@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cli/generated_array.h"
+#include "client/cli/usage_error.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 
@@ -23,6 +25,16 @@ absl::StatusOr<RunArgument> ReadArgument(const std::string& text) {
   }
   argument.array.type = spec.type;
   argument.array.shape = spec.shape;
+  if (spec.elements == Elements::kZeros) return argument;
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t size,
+                            ByteSize(spec.type, spec.shape));
+  absl::StatusOr<std::string> bytes =
+      Generate(spec.elements, spec.type, size / Size(spec.type));
+  if (!bytes.ok()) {
+    return UsageError(
+        WithPrefix(absl::StrCat("argument \"", text, "\""), bytes.status()));
+  }
+  argument.array.bytes = *std::move(bytes);
   return argument;
 }
 
@@ -44,7 +56,7 @@ absl::StatusOr<Buffer> MakeBuffer(const Device& device, const Stream& stream,
       Buffer buffer,
       device.AllocateNamed(NameOf(argument, names), size, stream));
   if (size == 0) return buffer;
-  if (argument.spec.input.empty()) {
+  if (argument.array.bytes.empty()) {
     HOLDFAST_RETURN_IF_ERROR(buffer.Fill(uint8_t{0}, stream));
   } else {
     HOLDFAST_RETURN_IF_ERROR(buffer.Upload(argument.array.bytes, stream));

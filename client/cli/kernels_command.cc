@@ -2,15 +2,22 @@
 #include "client/cli/kernels_command.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "client/cli/compilation_report.h"
+#include "client/cli/file.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/object_file.h"
+#include "client/cpp/compile/program.h"
 #include "client/cpp/occupancy.h"
 #include "client/cpp/session.h"
+#include "core/base/printable.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {
@@ -21,10 +28,23 @@ struct KernelReport {
   Occupancy::BlockSize block;
 };
 
+// Sources are compiled; templates have no kernels without names.
+absl::StatusOr<ObjectCode> ObjectOf(Daemon& daemon, const std::string& file) {
+  if (!absl::EndsWith(file, ".cu")) return PutObjectFile(daemon, file);
+  HOLDFAST_ASSIGN_OR_RETURN(std::string source, ReadFile(file));
+  const Program program(
+      std::move(source),
+      {.name = std::filesystem::path(file).filename().string()});
+  HOLDFAST_ASSIGN_OR_RETURN(const Compilation compilation,
+                            program.Compile(daemon));
+  PrintNotes(compilation);
+  return compilation.object;
+}
+
 absl::StatusOr<std::vector<KernelReport>> Inspect(Session& session,
                                                   const std::string& file) {
   HOLDFAST_ASSIGN_OR_RETURN(const ObjectCode object,
-                            PutObjectFile(session.daemon(), file));
+                            ObjectOf(session.daemon(), file));
   HOLDFAST_ASSIGN_OR_RETURN(const Module module, session.Load(object));
   HOLDFAST_ASSIGN_OR_RETURN(const auto names, module.KernelNames());
   std::vector<KernelReport> reports;
@@ -46,7 +66,7 @@ std::map<std::string, int64_t> AttributesOf(const KernelReport& report) {
 }
 
 void PrintText(const KernelReport& report) {
-  std::printf("%s\n", report.description.name().c_str());
+  std::printf("%s\n", ToPrintable(report.description.name()).c_str());
   for (const v1::KernelParameter& parameter : report.description.parameters()) {
     std::printf("  parameter of %llu bytes at %llu\n",
                 static_cast<unsigned long long>(parameter.size()),
@@ -103,12 +123,13 @@ void AddKernelsCommand(CLI::App* app, CommonOptions* options,
   auto file = std::make_shared<std::string>();
   CLI::App* command = AddCommand(
       app, options, "kernels",
-      "List an object's kernels with their parameters and attributes",
+      "List the kernels of an object or a source with their parameters and "
+      "attributes",
       [options, file] { return ShowKernels(*options, *file); }, status);
   command
       ->add_option("OBJECT", *file,
-                   "FILE (.ptx .cubin .fatbin), FORMAT:FILE, or sha256:HEX of "
-                   "an object in the daemon's store")
+                   "FILE (.cu .ptx .cubin .fatbin), FORMAT:FILE, or sha256:HEX "
+                   "of an object in the daemon's store")
       ->required();
 }
 

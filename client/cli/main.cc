@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // holdfast: the command line of Holdfast.
+#include <algorithm>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
@@ -19,51 +22,102 @@
 #include "client/cli/link_command.h"
 #include "client/cli/run_command.h"
 #include "client/cli/sessions_command.h"
+#include "client/cli/suggestion.h"
 #include "client/cli/tenants_command.h"
 #include "client/cli/top/top_command.h"
+#include "client/cli/usage_error.h"
+#include "client/cli/version.h"
 #include "client/cli/version_command.h"
 
 namespace holdfast::cli {
 namespace {
 
-constexpr char kFooter[] = R"(`holdfast COMMAND --help` tells more.
+constexpr char kFooter[] =
+    R"(`holdfast COMMAND --help` and `holdfast help COMMAND` tell more.
 
 Exit status: 0 done; 1 failed, the reason is on stderr; 2 the command line is
-wrong; 3 no daemon at the address, or the session was lost.)";
+wrong; 3 no daemon at the address, or the session was lost. With --json, stdout
+has {"error": {"code": .., "message": ..}} after a failure.)";
+
+using Words = std::vector<std::string>;
+
+void AddCommands(CLI::App* app, CommonOptions* options, absl::Status* status) {
+  AddCommonOptions(app, options);
+  AddDevicesCommand(app, options, status);
+  AddSessionsCommand(app, options, status);
+  AddTenantsCommand(app, options, status);
+  AddTopCommand(app, options, status);
+  AddVersionCommand(app, options, status);
+  AddAdminCommand(app, options, status);
+  AddCacheCommand(app, options, status);
+  AddCompileCommand(app, options, status);
+  AddKernelsCommand(app, options, status);
+  AddLinkCommand(app, options, status);
+  AddCollectionCommand(app, options, status);
+  AddRunCommand(app, options, status);
+  AddAttachCommand(app, options, status);
+  AddGraphCommand(app, options, status);
+  AddCdiCommand(app, options, status);
+  AddBenchCommand(app, options, status);
+}
+
+// `holdfast help run` is `holdfast run --help`.
+Words Expand(Words words) {
+  if (words.empty() || words.front() != "help") return words;
+  words.erase(words.begin());
+  words.emplace_back("--help");
+  return words;
+}
+
+// The innermost command of the command line.
+const CLI::App& Innermost(const CLI::App& app) {
+  const auto commands = app.get_subcommands();
+  return commands.empty() ? app : Innermost(*commands.front());
+}
+
+// A group of commands without one of them: `holdfast`, `holdfast cache`.
+bool LacksCommand(const CLI::App& app) {
+  return !Innermost(app).get_subcommands({}).empty();
+}
+
+int ReportMistake(const CLI::App& app, const CLI::ParseError& error,
+                  const Words& words) {
+  if (error.get_exit_code() == 0) {
+    (void)app.exit(error);  // --help, --version
+    return kExitOk;
+  }
+  const std::string unknown = AboutUnknownWord(app, words);
+  if (unknown.empty() && LacksCommand(app)) {
+    std::fputs(Innermost(app).help().c_str(), stderr);
+    return kExitUsage;
+  }
+  const std::string text = unknown.empty() ? error.what() : unknown;
+  CommonOptions options;
+  options.json = std::find(words.begin(), words.end(), "--json") != words.end();
+  (void)Report(UsageError(absl::InvalidArgumentError(text)), options);
+  std::fputs("`--help` tells what there is.\n", stderr);
+  return kExitUsage;
+}
 
 int Main(int argc, char** argv) {
   CLI::App app("Runs kernels on a Holdfast daemon's devices.", "holdfast");
   app.require_subcommand(0, 1);
   app.footer(kFooter);
+  app.set_version_flag("--version", std::string("holdfast ") + kVersion);
   CommonOptions options;
   absl::Status status;
-  AddCommonOptions(&app, &options);
-  AddDevicesCommand(&app, &options, &status);
-  AddSessionsCommand(&app, &options, &status);
-  AddTenantsCommand(&app, &options, &status);
-  AddTopCommand(&app, &options, &status);
-  AddVersionCommand(&app, &options, &status);
-  AddAdminCommand(&app, &options, &status);
-  AddCacheCommand(&app, &options, &status);
-  AddCompileCommand(&app, &options, &status);
-  AddKernelsCommand(&app, &options, &status);
-  AddLinkCommand(&app, &options, &status);
-  AddCollectionCommand(&app, &options, &status);
-  AddRunCommand(&app, &options, &status);
-  AddAttachCommand(&app, &options, &status);
-  AddGraphCommand(&app, &options, &status);
-  AddCdiCommand(&app, &options, &status);
-  AddBenchCommand(&app, &options, &status);
+  AddCommands(&app, &options, &status);
+  const Words words = Expand(Words(argv + std::min(argc, 1), argv + argc));
   try {
-    app.parse(argc, argv);
+    app.parse(Words(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+    return ReportMistake(app, error, words);
   }
   if (app.get_subcommands().empty()) {
     std::fputs(app.help().c_str(), stderr);
     return kExitUsage;
   }
-  return Report(status);
+  return Report(status, options);
 }
 
 }  // namespace

@@ -10,15 +10,17 @@
 
 namespace holdfast::cli {
 
-// The files in one directory that outputs are written to. Buffers of different
-// directories may have one file name, and none overwrites another.
+// The files in one directory that outputs are written to. Their names are a
+// session's and may be hostile. Buffers of different directories may have one
+// file name, and none overwrites another.
 class OutputPaths {
  public:
   explicit OutputPaths(const std::string& directory) : directory_(directory) {}
 
   // The path for an output of this file name: in the directory and nowhere
-  // else, whatever a session calls its buffers; with a number, "x-2.npy", if it
-  // was given out before. INVALID_ARGUMENT: it names no file.
+  // else; with a number, "x-2.npy", if it was given out before. What a terminal
+  // or a shell would obey (control characters, a dot or a dash at the
+  // beginning) becomes "_". INVALID_ARGUMENT: it names no file.
   absl::StatusOr<std::string> Next(const std::string& file);
 
  private:

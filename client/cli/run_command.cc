@@ -11,11 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "client/cli/array_text.h"
 #include "client/cli/compilation_report.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/kernel_buffers.h"
 #include "client/cli/session_flags.h"
 #include "client/cli/source.h"
+#include "client/cli/usage_error.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/session.h"
 #include "core/base/error_detail.h"
@@ -34,6 +36,7 @@ struct RunFlags {
   uint32_t shared = 0;
   bool cooperative = false;
   uint32_t repeat = 1;
+  bool print = false;
   absl::Duration detach;  // 0: the session ends with the command
   SessionFlags session;
   std::vector<std::string> arguments;
@@ -46,12 +49,12 @@ struct Times {
 
 absl::StatusOr<Dim3> ParseDim3(const char* flag, const std::string& text) {
   absl::StatusOr<std::vector<uint64_t>> numbers = ParseNumbers(text, 3);
-  if (!numbers.ok()) return WithPrefix(flag, numbers.status());
+  if (!numbers.ok()) return UsageError(WithPrefix(flag, numbers.status()));
   numbers->resize(3, 1);
   for (const uint64_t number : *numbers) {
     if (number <= UINT32_MAX) continue;
-    return absl::OutOfRangeError(
-        absl::StrCat(flag, ": ", number, " is over ", UINT32_MAX));
+    return UsageError(absl::OutOfRangeError(
+        absl::StrCat(flag, ": ", number, " is over ", UINT32_MAX)));
   }
   return Dim3(static_cast<uint32_t>((*numbers)[0]),
               static_cast<uint32_t>((*numbers)[1]),
@@ -137,12 +140,14 @@ void PrintOutcome(const CommonOptions& options, const RunFlags& flags,
         Describe(argument.array.type, argument.array.shape);
     json.BeginObject()
         .Member("file", argument.spec.output)
-        .Member("array", form)
-        .EndObject();
-    if (!options.json) {
-      std::printf("wrote  %s: %s\n", argument.spec.output.c_str(),
-                  form.c_str());
-    }
+        .Member("array", form);
+    const std::string values =
+        flags.print ? ElementsText(argument.array) : std::string();
+    if (flags.print) json.Member("values", values);
+    json.EndObject();
+    if (options.json) continue;
+    std::printf("wrote  %s: %s%s%s\n", argument.spec.output.c_str(),
+                form.c_str(), flags.print ? " = " : "", values.c_str());
   }
   json.EndArray().EndObject();
   if (options.json) std::puts(json.text().c_str());
@@ -200,8 +205,10 @@ constexpr char kFooter[] =
                             types: bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16
                             f32 f64
   in:FILE.npy               a buffer with the array in the file
+  in:arange:TYPE[N,...]     a buffer with 0, 1, 2, ...; also in:zeros:, in:ones:
   out:FILE.npy:TYPE[N,...]  a buffer of zeros that is written to the file
-  inout:FILE.npy:OUT.npy    a buffer from one file, written to the other
+  inout:FILE.npy:OUT.npy    a buffer from one file, written to the other; also
+                            inout:arange:TYPE[N,...]:OUT.npy
   scratch:BYTES             a buffer of zeros
   raw:HEX                   a struct, byte for byte
 
@@ -234,6 +241,8 @@ void AddFlags(CLI::App* command, RunFlags* flags) {
   command->add_option("--repeat", flags->repeat, "Launches")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command->add_flag("--print", flags->print,
+                    "Print the outputs' elements, of many the first ones");
   AddDurationFlag(command, "--detach", &flags->detach,
                   "Leave once the kernel is launched; the session lives on for "
                   "so long without a client (30m, 8h; at most the daemon's "

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/file.h"
 #include "client/cli/object_file.h"
+#include "client/cli/usage_error.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 
@@ -112,8 +113,8 @@ absl::StatusOr<ProgramOptions> ToProgramOptions(const SourceFlags& flags,
 absl::Status CheckCompilerOptions(const std::vector<std::string>& options) {
   for (const std::string& option : options) {
     if (!absl::StartsWith(option, "-")) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("unexpected argument \"", option, "\""));
+      return UsageError(absl::InvalidArgumentError(
+          absl::StrCat("unexpected argument \"", option, "\"")));
     }
   }
   return absl::OkStatus();

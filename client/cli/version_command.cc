@@ -18,46 +18,45 @@ absl::StatusOr<ServerInfo> AskDaemon(const std::string& address) {
   return (*daemon)->Info();
 }
 
-void PrintJson(const absl::StatusOr<ServerInfo>& info) {
+void PrintJson(const ServerInfo& info) {
   JsonWriter json;
-  json.BeginObject().Member("client", kVersion);
-  if (info.ok()) {
-    json.BeginObject("daemon")
-        .Member("version", info->version())
-        .Member("pid", info->pid())
-        .Member("host", info->host())
-        .Member("compiler", info->compiler())
-        .Member("compiler_confinement", info->compiler_confinement())
-        .Member("sessions", info->sessions())
-        .Member("max_sessions", info->max_sessions())
-        .EndObject();
-  }
+  json.BeginObject()
+      .Member("client", kVersion)
+      .BeginObject("daemon")
+      .Member("version", info.version())
+      .Member("pid", info.pid())
+      .Member("host", info.host())
+      .Member("compiler", info.compiler())
+      .Member("compiler_confinement", info.compiler_confinement())
+      .Member("sessions", info.sessions())
+      .Member("max_sessions", info.max_sessions())
+      .EndObject();
   std::puts(json.EndObject().text().c_str());
 }
 
-void PrintText(const absl::StatusOr<ServerInfo>& info) {
-  std::printf("client %s\n", kVersion);
-  if (!info.ok()) {
-    std::printf("daemon %s\n", std::string(info.status().message()).c_str());
-    return;
-  }
+void PrintDaemon(const ServerInfo& info) {
   const std::string compiler =
-      info->compiler().empty() ? "no compiler yet" : info->compiler();
+      info.compiler().empty() ? "no compiler yet" : info.compiler();
   std::printf("daemon %s on %s, pid %lld, %s, %u of %u sessions\n",
-              info->version().c_str(), info->host().c_str(),
-              static_cast<long long>(info->pid()), compiler.c_str(),
-              info->sessions(), info->max_sessions());
-  if (info->compiler_confinement().empty()) return;
+              info.version().c_str(), info.host().c_str(),
+              static_cast<long long>(info.pid()), compiler.c_str(),
+              info.sessions(), info.max_sessions());
+  if (info.compiler_confinement().empty()) return;
   std::printf("compilers are confined: %s\n",
-              info->compiler_confinement().c_str());
+              info.compiler_confinement().c_str());
 }
 
-// Without a daemon there is still a client to tell about.
+// Without a daemon there is still a client to tell about, before the failure.
 absl::Status ShowVersion(const CommonOptions& options) {
   const absl::StatusOr<ServerInfo> info = AskDaemon(options.address);
-  if (!info.ok() && !absl::IsUnavailable(info.status())) return info.status();
-  options.json ? PrintJson(info) : PrintText(info);
-  return absl::OkStatus();
+  if (info.ok() && options.json) {
+    PrintJson(*info);
+  } else if (!options.json) {
+    std::printf("client %s\n", kVersion);
+    std::fflush(stdout);
+    if (info.ok()) PrintDaemon(*info);
+  }
+  return info.status();
 }
 
 }  // namespace

@@ -24,6 +24,13 @@ std::string Quoted(const std::string& name) {
   return absl::StrCat("array \"", ToPrintable(name), "\"");
 }
 
+// Collections hold a type more than the format has.
+absl::Status CheckType(const std::string& name, const std::string& dtype) {
+  if (dtype != "C128") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(Quoted(name), ": the safetensors format has no type C128"));
+}
+
 absl::StatusOr<StoredArray> CheckEntry(HeaderEntry entry, uint64_t data_size) {
   if (entry.data_offsets.size() != 2 ||
       entry.data_offsets[1] < entry.data_offsets[0]) {
@@ -118,6 +125,7 @@ absl::StatusOr<std::string> MakeSafetensorsHeader(
   if (!metadata.empty()) json["__metadata__"] = metadata;
   uint64_t offset = 0;
   for (StoredArray& array : arrays) {
+    HOLDFAST_RETURN_IF_ERROR(CheckType(array.name, array.dtype));
     HOLDFAST_ASSIGN_OR_RETURN(array.size, ArrayBytes(array.dtype, array.shape));
     array.offset = offset;
     offset += array.size;

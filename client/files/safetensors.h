@@ -57,7 +57,8 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(absl::string_view json,
 
 // The beginning of a file with these arrays: length and JSON, padded to 8
 // bytes. Sets the arrays' offsets, in their order. INVALID_ARGUMENT: text that
-// is not UTF-8, or a size unlike dtype and shape.
+// is not UTF-8, a type that the format does not have (C128), or a size unlike
+// dtype and shape.
 absl::StatusOr<std::string> MakeSafetensorsHeader(
     std::vector<StoredArray>& arrays,
     const std::map<std::string, std::string>& metadata);

@@ -12,6 +12,8 @@ cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/ci/machine.sh
 . deploy/ci/machine.sh
 
+tests/acceptance/run --promises | diff - <(sed -n '/^| what is promised/,/^$/{/^$/!p}' tests/acceptance/README.md) ||
+  { echo "tests/acceptance/README.md does not have the table of tests/acceptance/run --promises"; exit 1; }
 folder=$(mktemp -d)
 chmod 755 "$folder"
 trap 'rm -rf "$folder"' EXIT

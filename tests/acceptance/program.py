@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import os
 import pathlib
@@ -36,6 +37,21 @@ class Program:
     @property
     def title(self) -> str:
         return f"{self.folder}/{self.name}"
+
+    def promise(self, root: pathlib.Path) -> str:
+        """What is right if the program is: its first comment."""
+        text = (root / "programs" / self.folder / self.name).read_text(encoding="utf-8")
+        if self.name.endswith(".py"):
+            return " ".join((ast.get_docstring(ast.parse(text)) or "").split())
+        words: list[str] = []
+        for line in text.splitlines():
+            comment = re.match(r"(?:#|//|/\*| \*)(?!!)(?: (.*?))?(?: ?\*/)?$", line)
+            if comment is None or "shellcheck" in line:
+                if words:
+                    break
+            elif comment[1] and "SPDX" not in comment[1]:
+                words += comment[1].split()
+        return " ".join(words)
 
     def command(self, installation: Installation, root: pathlib.Path) -> list[str]:
         file = str(root / "programs" / self.folder / self.name)

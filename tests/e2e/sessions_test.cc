@@ -6,6 +6,7 @@
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
@@ -521,12 +522,22 @@ TEST_F(DetachTest, TheCommandLineRunsAKernelAndFetchesItsOutputLater) {
   const std::string id =
       (*(*Daemon::Connect(daemon_.address()))->Sessions()).at(0).session_id();
   EXPECT_TRUE(absl::StrContains(run.out, Quoted(id))) << run.out;
-  const Outcome attached = holdfast(
-      {"attach", id, "--output=" + daemon_.directory(), "--end", "--json"});
+  // A file that is there, or a link, is nothing that attach writes to.
+  const std::string victim = daemon_.directory() + "/victim";
+  const std::string ramp = daemon_.directory() + "/ramp.npy";
+  std::ofstream(victim) << "mine";
+  ASSERT_EQ(symlink("victim", ramp.c_str()), 0);
+  const Outcome refused =
+      holdfast({"attach", id, "--output=" + daemon_.directory()});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_TRUE(absl::StrContains(refused.err, "--overwrite")) << refused.err;
+  const Outcome attached =
+      holdfast({"attach", id, "--output=" + daemon_.directory(), "--overwrite",
+                "--end", "--json"});
   ASSERT_EQ(attached.exit_code, 0) << attached.err;
   EXPECT_TRUE(absl::StrContains(attached.out, "ramp.npy:i32[64]"))
       << attached.out;
-  std::ifstream npy(daemon_.directory() + "/ramp.npy", std::ios::binary);
+  std::ifstream npy(ramp, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(npy)), {});
   ASSERT_GT(bytes.size(), 64 * sizeof(int));
   std::vector<int> found(64), expected(64);
@@ -534,6 +545,9 @@ TEST_F(DetachTest, TheCommandLineRunsAKernelAndFetchesItsOutputLater) {
               64 * sizeof(int));
   std::iota(expected.begin(), expected.end(), 0);
   EXPECT_EQ(found, expected);
+  std::string kept;
+  std::ifstream(victim) >> kept;
+  EXPECT_EQ(kept, "mine");
   EXPECT_EQ(holdfast({"attach", id}).exit_code, 1);
 }
 

@@ -352,9 +352,11 @@ absl::StatusOr<std::map<std::string, std::string>> ArrayFiles::Compare(
 absl::Status SaveCollection(const Collection& collection, const Stream& stream,
                             const std::string& path,
                             const CopyProgress& progress) {
-  const std::string unfinished = absl::StrCat(path, ".part");
-  const UniqueFd fd(
-      open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  // A file of this process alone: others may have planted one, or a link.
+  const std::string unfinished = absl::StrCat(path, ".", getpid(), ".part");
+  const UniqueFd fd(open(unfinished.c_str(),
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         0666));
   if (!fd.valid()) return absl::ErrnoToStatus(errno, unfinished);
   absl::Status status = WriteArrays(collection, stream, fd.get(), progress);
   if (status.ok() && std::rename(unfinished.c_str(), path.c_str()) != 0) {

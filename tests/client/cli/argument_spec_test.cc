@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "absl/strings/match.h"
+#include "client/cli/usage_error.h"
 #include "client/cpp/submission/wire_writer.h"
 #include "holdfast/v1/launch.pb.h"
 
@@ -33,6 +35,7 @@ void ExpectRefused(const std::string& text, const std::string& why) {
   EXPECT_TRUE(absl::StrContains(spec.status().message(), text))
       << spec.status();
   EXPECT_TRUE(absl::StrContains(spec.status().message(), why)) << spec.status();
+  EXPECT_TRUE(IsUsageError(spec.status()));
 }
 
 TEST(ArgumentSpecTest, EveryScalarTypeKeepsItsTypeAndValue) {
@@ -63,12 +66,13 @@ TEST(ArgumentSpecTest, HalfIsRoundedToNearestEven) {
   EXPECT_EQ(bits("f16:inf"), 0x7c00u);
   EXPECT_EQ(bits("f16:nan"), 0x7e00u);
   EXPECT_EQ(bits("f16:5.960464477539063e-08"), 0x0001u);  // least subnormal
-  EXPECT_EQ(bits("f16:2.980232238769531e-08"), 0x0000u);  // half of it: even
   EXPECT_EQ(bits("f16:6.103515625e-05"), 0x0400u);        // least normal
   EXPECT_EQ(bits("f16:1.00048828125"), 0x3c00u);          // a tie, to even
   EXPECT_EQ(bits("f16:1.00146484375"), 0x3c02u);          // a tie, to even
   EXPECT_EQ(bits("f16:1.0004882812501"), 0x3c01u);        // just above a tie
   ExpectRefused("f16:65520", "not a value of f16");
+  // Half of the least subnormal would become 0.
+  ExpectRefused("f16:2.980232238769531e-08", "not a value of f16");
 }
 
 TEST(ArgumentSpecTest, BFloat16IsRoundedOnce) {
@@ -86,6 +90,14 @@ TEST(ArgumentSpecTest, ValuesOutOfRangeAreRefused) {
   ExpectRefused("u32:-1", "not a value of u32");
   ExpectRefused("u64:18446744073709551616", "not a value of u64");
   ExpectRefused("f32:1e39", "not a value of f32");
+  ExpectRefused("f32:1e400", "not a value of f32");
+  ExpectRefused("f64:-1e400", "not a value of f64");
+  ExpectRefused("f32:1e-300", "not a value of f32");
+  ExpectRefused("f64:1e-400", "not a value of f64");
+  ExpectRefused("bf16:1e-60", "not a value of bf16");
+  EXPECT_EQ(Encode("f32:0e-400").f32(), 0.0f);
+  EXPECT_EQ(Encode("f32:-inf").f32(), -HUGE_VALF);
+  EXPECT_EQ(Encode("f64:infinity").f64(), HUGE_VAL);
   ExpectRefused("bool:2", "not a value of bool");
   ExpectRefused("i32:1.5", "not a value of i32");
   ExpectRefused("i32:", "not a value of i32");
@@ -110,9 +122,44 @@ TEST(ArgumentSpecTest, BuffersNameTheirFilesAndForm) {
   EXPECT_EQ(both->input, "x.npy");
   EXPECT_EQ(both->output, "y.npy");
 
+  const auto single = ArgumentSpec::Parse("out:z.npy:f32[]");
+  ASSERT_TRUE(single.ok()) << single.status();
+  EXPECT_TRUE(single->shape.empty());
+
   const auto scratch = ArgumentSpec::Parse("scratch:4096");
   ASSERT_TRUE(scratch.ok());
   EXPECT_EQ(scratch->shape, (std::vector<uint64_t>{4096}));
+}
+
+TEST(ArgumentSpecTest, ArraysOfKnownElementsNeedNoFile) {
+  const auto in = ArgumentSpec::Parse("in:arange:i32[2,3]");
+  ASSERT_TRUE(in.ok()) << in.status();
+  EXPECT_EQ(in->input, "");
+  EXPECT_EQ(in->elements, Elements::kArange);
+  EXPECT_EQ(in->type, ElementType::kI32);
+  EXPECT_EQ(in->shape, (std::vector<uint64_t>{2, 3}));
+  const auto both = ArgumentSpec::Parse("inout:ones:f64[4]:y.npy");
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_EQ(both->elements, Elements::kOnes);
+  EXPECT_EQ(both->output, "y.npy");
+  // A file may have such a name.
+  EXPECT_EQ(ArgumentSpec::Parse("in:zeros")->input, "zeros");
+  ExpectRefused("in:arange:f33[4]", "unknown type");
+  ExpectRefused("inout:x:y:z.npy", "inout:FILE.npy:OUT.npy");
+}
+
+TEST(GeneratedArrayTest, ElementsAreOfTheirType) {
+  EXPECT_EQ(*Generate(Elements::kArange, ElementType::kU8, 3),
+            std::string("\x00\x01\x02", 3));
+  EXPECT_EQ(*Generate(Elements::kOnes, ElementType::kF16, 2),
+            std::string("\x00\x3c\x00\x3c", 4));
+  EXPECT_EQ(*Generate(Elements::kZeros, ElementType::kC128, 1),
+            std::string(16, '\0'));
+  // 128 is not an i8.
+  EXPECT_FALSE(Generate(Elements::kArange, ElementType::kI8, 129).ok());
+  EXPECT_TRUE(absl::IsOutOfRange(
+      Generate(Elements::kZeros, ElementType::kF64, uint64_t{1} << 60)
+          .status()));
 }
 
 TEST(ArgumentSpecTest, MalformedArgumentsSayWhatIsWanted) {

@@ -21,6 +21,14 @@ TEST(OutputPathsTest, ANameThatComesAgainGetsANumber) {
   EXPECT_EQ(*paths.Next("x.npy"), "out/x-4.npy");
 }
 
+TEST(OutputPathsTest, NamesAreVisibleAndNoOptions) {
+  OutputPaths paths("out");
+  EXPECT_EQ(*paths.Next(".bashrc"), "out/_bashrc");
+  EXPECT_EQ(*paths.Next("-rf.npy"), "out/_rf.npy");
+  EXPECT_EQ(*paths.Next("a\x1b[31m.npy"), "out/a_[31m.npy");
+  EXPECT_EQ(*paths.Next("\xc3\xbc.npy"), "out/\xc3\xbc.npy");
+}
+
 TEST(OutputPathsTest, NoFileIsRefused) {
   OutputPaths paths("out");
   for (const char* file : {"", ".", "..", "a/..", "a/"}) {

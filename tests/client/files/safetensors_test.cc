@@ -155,6 +155,14 @@ TEST(SafetensorsTest, NamesThatCannotBeWrittenAreRefused) {
   EXPECT_FALSE(MakeSafetensorsHeader(reserved, {}).ok());
 }
 
+TEST(SafetensorsTest, ATypeThatTheFormatDoesNotHaveIsNotWritten) {
+  std::vector<StoredArray> arrays = {{"wave", "C128", {2}}};
+  const auto header = MakeSafetensorsHeader(arrays, {});
+  EXPECT_TRUE(absl::StrContains(header.status().message(),
+                                "\"wave\": the safetensors format has no"))
+      << header.status();
+}
+
 TEST(SafetensorsTest, LengthsThatLieAreRefused) {
   for (const uint64_t length : {uint64_t{9}, uint64_t{1} << 40, ~uint64_t{0}}) {
     std::string bytes(16, '{');

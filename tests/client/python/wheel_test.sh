@@ -15,7 +15,7 @@ cp "$wheel" holdfast-0.1.0-cp310-abi3-linux_x86_64.whl
 environment/bin/pip install --quiet --no-index --no-deps holdfast-0.1.0-cp310-abi3-linux_x86_64.whl
 environment/bin/python "$example" | tee output
 grep -q "saxpy<double> is right" output
-environment/bin/python -m holdfast version | grep -q 0.1.0
+environment/bin/python -m holdfast --version | grep -q 0.1.0
 
 if ! unshare --map-root-user --mount true; then
   echo "not tested without CUDA: no namespaces are to be had here" >&2

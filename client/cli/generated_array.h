@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arrays that no file is needed for: in:arange:f32[1000].
+#ifndef HOLDFAST_CLIENT_CLI_GENERATED_ARRAY_H_
+#define HOLDFAST_CLIENT_CLI_GENERATED_ARRAY_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/cli/element_type.h"
+
+namespace holdfast::cli {
+
+// What the elements of an array are: 0, 1, or 0, 1, 2, ... in C order.
+enum class Elements { kZeros, kOnes, kArange };
+
+// "zeros", "ones", "arange"; nullopt: none of them.
+std::optional<Elements> ParseElements(absl::string_view name);
+
+inline constexpr uint64_t kMaxGeneratedBytes = uint64_t{16} << 30;
+
+// The bytes of the elements. INVALID_ARGUMENT: the type does not have the
+// value. OUT_OF_RANGE: more than kMaxGeneratedBytes.
+absl::StatusOr<std::string> Generate(Elements elements, ElementType type,
+                                     uint64_t count);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLIENT_CLI_GENERATED_ARRAY_H_

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cli/suggestion.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "core/base/printable.h"
+
+namespace holdfast::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+size_t Distance(absl::string_view a, absl::string_view b) {
+  // Rows of the table of distances between beginnings: the last three.
+  std::vector<size_t> before(b.size() + 1), last(b.size() + 1),
+      next(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    next[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      next[j] = std::min({last[j] + 1, next[j - 1] + 1,
+                          last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        next[j] = std::min(next[j], before[j - 2] + 1);
+      }
+    }
+    before.swap(last);
+    last.swap(next);
+  }
+  return last[b.size()];
+}
+
+Words CommandsOf(const CLI::App& app) {
+  Words names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+const CLI::App* Find(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == name) return command;
+  }
+  return nullptr;
+}
+
+Words OptionsOf(const CLI::App& app) {
+  Words names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back(absl::StrCat("--", name));
+    }
+  }
+  return names;
+}
+
+std::string About(absl::string_view kind, absl::string_view word,
+                  const Words& candidates) {
+  const std::string nearest = Nearest(word, candidates);
+  const std::string text =
+      absl::StrCat("there is no ", kind, " \"", ToPrintable(word), "\"");
+  return nearest.empty() ? text
+                         : absl::StrCat(text, "; did you mean ", nearest, "?");
+}
+
+}  // namespace
+
+std::string Nearest(absl::string_view word, const Words& candidates) {
+  std::string nearest;
+  // A third of its letters may be wrong.
+  const size_t letters = absl::StripPrefix(word, "--").size();
+  size_t least = std::max<size_t>(letters / 3, 1) + 1;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = Distance(word, candidate);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+std::string AboutUnknownWord(const CLI::App& app, const Words& words) {
+  const CLI::App* command = &app;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") break;
+    if (absl::StartsWith(word, "--")) {
+      const std::string name = word.substr(0, word.find('='));
+      const CLI::Option* option = command->get_option_no_throw(name);
+      const Words names = OptionsOf(*command);
+      if (option == nullptr && command->get_allow_extras() &&
+          Nearest(name, names).empty()) {
+        continue;  // one of the compiler's
+      }
+      if (option == nullptr) return About("option", name, names);
+      // Its value is no command.
+      if (name == word && option->get_expected_min() > 0) ++i;
+    } else if (!absl::StartsWith(word, "-")) {
+      const Words names = CommandsOf(*command);
+      if (names.empty()) continue;
+      const CLI::App* next = Find(*command, word);
+      if (next == nullptr) return About("command", word, names);
+      command = next;
+    }
+  }
+  return "";
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cli/suggestion.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::cli {
+namespace {
+
+class SuggestionTest : public ::testing::Test {
+ protected:
+  SuggestionTest() : app_("test", "test") {
+    app_.add_option("--address", address_);
+    app_.add_subcommand("devices");
+    CLI::App* cache = app_.add_subcommand("cache");
+    cache->add_subcommand("clear");
+    CLI::App* run = app_.add_subcommand("run");
+    run->allow_extras();
+    run->add_option("--grid", grid_);
+    run->add_option("FILE", file_);
+  }
+
+  std::string address_, grid_, file_;
+  CLI::App app_;
+};
+
+TEST_F(SuggestionTest, TheNearestCommandIsNamed) {
+  EXPECT_EQ(AboutUnknownWord(app_, {"device"}),
+            "there is no command \"device\"; did you mean devices?");
+  EXPECT_EQ(AboutUnknownWord(app_, {"--address", "devics", "devcies"}),
+            "there is no command \"devcies\"; did you mean devices?");
+  EXPECT_EQ(AboutUnknownWord(app_, {"cache", "claer"}),
+            "there is no command \"claer\"; did you mean clear?");
+  EXPECT_EQ(AboutUnknownWord(app_, {"frobnicate"}),
+            "there is no command \"frobnicate\"");
+}
+
+TEST_F(SuggestionTest, TheNearestOptionIsNamed) {
+  EXPECT_EQ(AboutUnknownWord(app_, {"run", "k.cu", "--gird=1"}),
+            "there is no option \"--gird\"; did you mean --grid?");
+  EXPECT_EQ(AboutUnknownWord(app_, {"--adress=x", "devices"}),
+            "there is no option \"--adress\"; did you mean --address?");
+}
+
+TEST_F(SuggestionTest, WordsThatAreKnownOrOfTheCompilerAreLeftAlone) {
+  EXPECT_EQ(AboutUnknownWord(app_, {"cache"}), "");
+  EXPECT_EQ(AboutUnknownWord(app_, {"run", "devics", "--grid", "1"}), "");
+  EXPECT_EQ(AboutUnknownWord(app_, {"run", "k.cu", "--fmad=false", "-DN"}), "");
+  EXPECT_EQ(AboutUnknownWord(app_, {"run", "--", "--gird"}), "");
+}
+
+TEST_F(SuggestionTest, WordsCannotControlTheTerminal) {
+  EXPECT_EQ(AboutUnknownWord(app_, {"\x1b[31m"}).find('\x1b'),
+            std::string::npos);
+}
+
+TEST_F(SuggestionTest, NothingNearIsNothing) {
+  EXPECT_EQ(Nearest("x", {"devices"}), "");
+  EXPECT_EQ(Nearest("", {}), "");
+  EXPECT_EQ(Nearest("ab", {"ba", "xy"}), "ba");
+}
+
+}  // namespace
+}  // namespace holdfast::cli
