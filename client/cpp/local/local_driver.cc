@@ -9,9 +9,9 @@
 namespace holdfast {
 
 absl::StatusOr<LocalDriver> LocalDriver::Load(const std::string& library) {
-  const char* const name = library.empty() ? "libcuda.so.1" : library.c_str();
+  const char* const file = library.empty() ? "libcuda.so.1" : library.c_str();
   // Never closed: drivers leave threads behind.
-  void* const opened = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  void* const opened = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (opened == nullptr) {
     return absl::UnavailableError(
         absl::StrCat("no CUDA driver in this process: ", dlerror()));
@@ -22,7 +22,7 @@ absl::StatusOr<LocalDriver> LocalDriver::Load(const std::string& library) {
       reinterpret_cast<decltype(driver.name)>(dlsym(opened, #symbol)); \
   if (driver.name == nullptr) {                                        \
     return absl::UnavailableError(                                     \
-        absl::StrCat(name, " does not have " #symbol));                \
+        absl::StrCat(file, " does not have " #symbol));                \
   }
   HOLDFAST_LOCAL_DRIVER_CALLS(HOLDFAST_LOCAL_DRIVER_FIND)
 #undef HOLDFAST_LOCAL_DRIVER_FIND

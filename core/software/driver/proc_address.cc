@@ -15,13 +15,15 @@
 #include "core/software/driver/trace.h"
 #include "core/software/jit/code_store.h"
 #include "cuda.h"
-#include "cudaProfiler.h"
 
 // Deprecated is not gone.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-// A function of CUDA 12 that cuda.h no longer declares.
+// A function of CUDA 12 that cuda.h no longer declares, and two that only
+// cudaProfiler.h does.
 extern "C" CUresult cuCtxCreate_v2(CUcontext*, unsigned, CUdevice);
+extern "C" CUresult cuProfilerStart();
+extern "C" CUresult cuProfilerStop();
 
 // Beyond CUDA: why the process has a sticky error, or null. Asked for by name
 // as everything else; no driver of a GPU has it.

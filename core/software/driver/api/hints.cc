@@ -3,7 +3,6 @@
 // Entry points: what a GPU can be told, and a CPU has nothing to do for. Each
 // checks what CUDA checks.
 #include "core/software/driver/call.h"
-#include "cudaProfiler.h"
 
 // Deprecated is not gone.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
