@@ -223,9 +223,9 @@ bool Arguments::SetUnknown(PyObject* object, size_t index) {
   // An array of another library, which could give its bytes, too, is none.
   const Ref shape(PyObject_GetAttrString(object, "dtype"));
   PyErr_Clear();
-  const bool is_scalar =
-      shape && !HasAttribute(object, "__cuda_array_interface__") &&
-      !HasAttribute(object, "data_ptr");
+  const bool is_scalar = shape &&
+                         !HasAttribute(object, "__cuda_array_interface__") &&
+                         !HasAttribute(object, "data_ptr");
   Ref bytes(is_scalar ? PyObject_CallMethod(object, "tobytes", nullptr)
                       : nullptr);
   char* data = nullptr;

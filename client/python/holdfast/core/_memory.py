@@ -662,7 +662,7 @@ class Buffer(_native.Buffer):
         """Pinned memory as a memoryview of bytes."""
         return memoryview(self._host_memory())[: self._length]
 
-    def _bytes_of(self):
+    def _place_of_bytes(self):
         """Which bytes it is."""
         whole, first = self, 0
         while whole._part_of is not None:
@@ -671,10 +671,10 @@ class Buffer(_native.Buffer):
         return id(whole), first, self._length
 
     def __eq__(self, other):
-        return isinstance(other, Buffer) and self._bytes_of() == other._bytes_of()
+        return isinstance(other, Buffer) and self._place_of_bytes() == other._place_of_bytes()
 
     def __hash__(self):
-        return hash(self._bytes_of())
+        return hash(self._place_of_bytes())
 
     def __repr__(self):
         if self._is_closed:
