@@ -1400,10 +1400,11 @@ hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
 
 /* Pairs a stream with a CUstream of this process's own CUDA, CuPy's or
  * PyTorch's, so that both act as one stream: each sees what the other was given
- * before. `handle` has to outlive the stream; NULL: makes a CUstream, which
- * ends with the stream. `paired` is the CUstream. `options->writable` is not
- * looked at. HF_ALREADY_EXISTS: the stream has a pair. HF_FAILED_PRECONDITION:
- * the daemon is on another machine. HF_UNAVAILABLE: no such driver. Waits. */
+ * before. `handle` has to live as long as the stream gets work; NULL: makes a
+ * CUstream, which ends with the stream. `paired` is the CUstream.
+ * `options->writable` is not looked at. HF_ALREADY_EXISTS: the stream has a
+ * pair. HF_FAILED_PRECONDITION: the daemon is on another machine.
+ * HF_UNAVAILABLE: no such driver. Waits. */
 hf_error* hf_stream_pair(const hf_stream* stream, const uint64_t* handle,
                          const hf_mapping_options* options, uint64_t* paired);
 

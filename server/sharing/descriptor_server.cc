@@ -142,11 +142,12 @@ absl::Status DescriptorServer::Hand(Connection& connection,
   }
   HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd fd,
                             resource.chunk->Open(resource.rights));
-  if (!SendDescriptor(connection.socket.get(), fd.get())) {
-    return absl::ErrnoToStatus(errno, "send a descriptor");
-  }
+  // The process is a reader before it has the memory, not a moment later.
   if (resource.version != nullptr) {
     connection.reader = resource.version->OpenFor(peer.process);
+  }
+  if (!SendDescriptor(connection.socket.get(), fd.get())) {
+    return absl::ErrnoToStatus(errno, "send a descriptor");
   }
   connection.held = std::move(resource.chunk);
   connection.share = std::move(share);

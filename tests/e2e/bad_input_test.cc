@@ -9,6 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "client/cpp/box_copy.h"
 #include "client/cpp/compile/program.h"
 #include "client/cpp/connection/daemon_stubs.h"
 #include "client/cpp/connection/rpc_status.h"

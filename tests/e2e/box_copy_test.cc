@@ -68,8 +68,8 @@ TEST_F(BoxCopyTest, ABatchIsMadeAsAWholeOrNotAtAll) {
   for (int i = 0; i < 10; ++i) expected[i] = expected[90 + i] = 3;
   EXPECT_EQ(BytesOf(to, stream), expected);
   const RangeCopy bad[] = {{to, 50, from, 0, 10}, {to, 91, from, 5, 10}};
-  ASSERT_TRUE(CopyAll(bad, stream).ok());
-  EXPECT_EQ(stream.Synchronize().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(CopyAll(bad, stream).code(), absl::StatusCode::kOutOfRange);
+  EXPECT_TRUE(stream.Synchronize().ok());
   EXPECT_EQ(BytesOf(to, stream), expected);
 }
 

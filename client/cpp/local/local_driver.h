@@ -33,7 +33,10 @@ namespace holdfast {
   X(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle)       \
   X(cuMemExportToShareableHandle, cuMemExportToShareableHandle)     \
   X(cuIpcGetMemHandle, cuIpcGetMemHandle)                           \
-  X(cuPointerGetAttribute, cuPointerGetAttribute)                   \
+  X(cuEventCreate, cuEventCreate)                                   \
+  X(cuEventDestroy, cuEventDestroy_v2)                              \
+  X(cuEventRecord, cuEventRecord)                                   \
+  X(cuEventSynchronize, cuEventSynchronize)                         \
   X(cuStreamCreate, cuStreamCreate)                                 \
   X(cuStreamDestroy, cuStreamDestroy_v2)                            \
   X(cuStreamSynchronize, cuStreamSynchronize)                       \

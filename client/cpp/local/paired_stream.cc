@@ -39,11 +39,13 @@ class LocalStreamOrder : public StreamOrder {
   ~LocalStreamOrder() override {
     Abandon();
     const ScopedLocalContext current(driver_, context_);
-    // The counter is unmapped next, so no operation on it may be left.
-    driver_.cuStreamSynchronize(stream_);
-    driver_.cuStreamSynchronize(rescue_);
+    // The counter is unmapped next, so no operation on it may be left. The
+    // CUstream itself may be gone by now, if it is another library's.
+    if (last_crossing_ != nullptr) driver_.cuEventSynchronize(last_crossing_);
+    if (rescue_ != nullptr) driver_.cuStreamSynchronize(rescue_);
     if (owned_) driver_.cuStreamDestroy(stream_);
     if (rescue_ != nullptr) driver_.cuStreamDestroy(rescue_);
+    if (last_crossing_ != nullptr) driver_.cuEventDestroy(last_crossing_);
   }
 
   // Takes the CUstream, or makes one. Called once, before all else.
@@ -53,6 +55,9 @@ class LocalStreamOrder : public StreamOrder {
     HOLDFAST_RETURN_IF_ERROR(
         driver_.Check(driver_.cuStreamCreate(&rescue_, CU_STREAM_NON_BLOCKING),
                       "cuStreamCreate"));
+    HOLDFAST_RETURN_IF_ERROR(driver_.Check(
+        driver_.cuEventCreate(&last_crossing_, CU_EVENT_DISABLE_TIMING),
+        "cuEventCreate"));
     if (handle.has_value()) {
       stream_ = reinterpret_cast<CUstream>(static_cast<uintptr_t>(*handle));
       return absl::OkStatus();
@@ -73,6 +78,7 @@ class LocalStreamOrder : public StreamOrder {
                                      CU_STREAM_WRITE_VALUE_DEFAULT),
         "cuStreamWriteValue64"));
     last_ = value;
+    HOLDFAST_RETURN_IF_ERROR(NoteCrossing());
     return semaphore_.Wait(value, session_stream_);
   }
 
@@ -82,10 +88,11 @@ class LocalStreamOrder : public StreamOrder {
     ++last_;
     const ScopedLocalContext current(driver_, context_);
     HOLDFAST_RETURN_IF_ERROR(current.status());
-    return driver_.Check(
+    HOLDFAST_RETURN_IF_ERROR(driver_.Check(
         driver_.cuStreamWaitValue64(stream_, counter_->pointer(), last_,
                                     CU_STREAM_WAIT_VALUE_GEQ),
-        "cuStreamWaitValue64");
+        "cuStreamWaitValue64"));
+    return NoteCrossing();
   }
 
   void Abandon() override ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -98,6 +105,11 @@ class LocalStreamOrder : public StreamOrder {
   uint64_t handle() const { return reinterpret_cast<uintptr_t>(stream_); }
 
  private:
+  absl::Status NoteCrossing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return driver_.Check(driver_.cuEventRecord(last_crossing_, stream_),
+                         "cuEventRecord");
+  }
+
   const LocalDriver driver_;
   const LocalContext context_;
   const Semaphore semaphore_;
@@ -108,6 +120,8 @@ class LocalStreamOrder : public StreamOrder {
   bool owned_ = false;
   // Writes the counter when the session's stream no longer will.
   CUstream rescue_ = nullptr;
+  // Behind the CUstream's last operation on the counter.
+  CUevent last_crossing_ = nullptr;
   absl::Mutex mutex_;
   // The value of the last crossing.
   uint64_t last_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -13,9 +13,9 @@ namespace holdfast {
 
 // Pairs a stream of a session with a CUstream of this process's own CUDA, so
 // that both act as one stream: what either is given runs after all that both
-// were given before. `handle` is the CUstream of another library, which has to
-// outlive `stream`; nullopt: this call makes a CUstream, which lives as long as
-// `stream`. Returns the CUstream. Blocks until the pair is made.
+// were given before. `handle` is the CUstream of another library; nullopt: this
+// call makes a CUstream, which lives as long as `stream`. Returns the CUstream.
+// Blocks until the pair is made.
 //
 // A semaphore that both processes have mapped orders them: no command of the
 // stream waits on the host, and each costs two operations of either driver more
@@ -24,7 +24,8 @@ namespace holdfast {
 // If a command of the session fails, the next call that reports the failure
 // also ends the waits of the CUstream.
 //
-// Destroying `stream` waits for the CUstream.
+// Destroying `stream` waits for the CUstream's last operation of the pair. The
+// CUstream may be destroyed before, if `stream` is given no more work.
 //
 // ALREADY_EXISTS: `stream` has a pair. FAILED_PRECONDITION: the daemon is on
 // another machine. UNAVAILABLE: no driver in this process.

@@ -431,7 +431,9 @@ TEST_F(CollectionTest, ImportedMemoryIsNotCommitted) {
   }
   // Its executor has not ended of it.
   EXPECT_OK(other.stream.Synchronize());
-  for (const v1::SessionInfo& session : *daemon().Sessions()) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<v1::SessionInfo> sessions,
+                       daemon().Sessions());
+  for (const v1::SessionInfo& session : sessions) {
     if (session.session_id() == other.session->id()) {
       EXPECT_EQ(session.epoch(), 1u);
     }
