@@ -18,9 +18,9 @@ namespace {
 
 bool IsMemfd(int fd) { return fcntl(fd, F_GET_SEALS) >= 0; }
 
-// Who has a descriptor for reading could open the file anew for writing, through
-// /proc/self/fd, were that not refused: to all but its owner, the user of the
-// executors, and root.
+// Who has a descriptor for reading could open the file anew for writing,
+// through /proc/self/fd, were that not refused: to all but its owner, the user
+// of the executors, and root.
 void KeepFromReopening(int fd) {
   if (IsMemfd(fd) && fchmod(fd, S_IRUSR) != 0) {
     LogWarning("readers of shared memory may open it for writing: ",

@@ -65,7 +65,7 @@ TEST_F(GraphDefinitionTest, WrongParametersAndDependenciesAreRefused) {
   EXPECT_THAT(definition.Add(FillNode(*x_, double{1})),
               StatusIs(kInvalid, "8 bytes"));
   EXPECT_THAT(definition.Add(KernelNode({.grid = 0, .block = 1}, *kernel_)),
-              StatusIs(kInvalid, "at least 1"));
+              StatusIs(kInvalid, "dimension that is 0"));
   EXPECT_THAT(definition.Add(CopyBoxNode({.width = 16, .height = 9},
                                          {*x_, 0, 128}, {*y_, 0, 64})),
               StatusIs(kRange, "1040 bytes"));

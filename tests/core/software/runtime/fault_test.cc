@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/software/runtime/window.h"
 #include "gtest/gtest.h"
@@ -39,6 +40,8 @@ class Ending {
   const std::unique_ptr<WindowMemory> memory_ = WindowMemory::Map(1 << 16);
 };
 
+constexpr CUresult kAddress = CUDA_ERROR_ILLEGAL_ADDRESS;
+
 // The number of the line of `ptx` that holds `text`.
 int LineOf(const std::string& ptx, const std::string& text) {
   const size_t at = ptx.find(text);
@@ -50,19 +53,38 @@ int LineOf(const std::string& ptx, const std::string& text) {
   return line;
 }
 
+std::string Expected(const KernelProgram& program, const std::string& where,
+                     const std::string& text) {
+  return "kernel k, " + where + ", PTX line " +
+         std::to_string(LineOf(program.ptx(), text));
+}
+
+// Where several threads fault, or a load and the store behind it are one
+// machine instruction, the processor decides which of them is met first.
+void ExpectOneFaultOf(const KernelProgram& program,
+                      const LaunchOutcome& outcome,
+                      const std::vector<std::string>& places,
+                      const std::vector<std::string>& texts) {
+  EXPECT_EQ(outcome.result, kAddress) << outcome.message;
+  for (const std::string& where : places) {
+    for (const std::string& text : texts) {
+      const std::string expected = Expected(program, where, text);
+      if (outcome.message.starts_with(expected + ":")) return;
+    }
+  }
+  ADD_FAILURE() << outcome.message << "\n" << program.ptx();
+}
+
 // `where` is "block (2,0,0), thread (44,0,0)"; `text` stands in the PTX line.
 void ExpectFault(const KernelProgram& program, const LaunchOutcome& outcome,
                  CUresult result, const std::string& where,
                  const std::string& text) {
   EXPECT_EQ(outcome.result, result) << outcome.message;
-  const std::string expected = "kernel k, " + where + ", PTX line " +
-                               std::to_string(LineOf(program.ptx(), text));
+  const std::string expected = Expected(program, where, text);
   EXPECT_EQ(outcome.message.substr(0, expected.size()), expected)
       << outcome.message << "\n"
       << program.ptx();
 }
-
-constexpr CUresult kAddress = CUDA_ERROR_ILLEGAL_ADDRESS;
 
 TEST(FaultTest, AStoreOfNeighboursNamesTheThreadOutside) {
   KernelProgram program(R"(
@@ -111,12 +133,12 @@ extern "C" __global__ void k(unsigned char* out) {
   for (const int at : {71, 75, 79, 95}) {
     const std::string where =
         "block (0,0,0), thread (" + std::to_string(at) + ",0,0)";
-    ExpectFault(doubles,
-                doubles.Run(Geometry(1, at + 1), memory.Of<double>(at)),
-                kAddress, where, "ld.global.f64");
-    ExpectFault(bytes,
-                bytes.Run(Geometry(1, at + 1), memory.Of<unsigned char>(at)),
-                kAddress, where, "ld.global.u8");
+    ExpectOneFaultOf(doubles,
+                     doubles.Run(Geometry(1, at + 1), memory.Of<double>(at)),
+                     {where}, {"ld.global.f64", "st.global.f64"});
+    ExpectOneFaultOf(
+        bytes, bytes.Run(Geometry(1, at + 1), memory.Of<unsigned char>(at)),
+        {where}, {"ld.global.u8", "st.global.u8"});
   }
 }
 
@@ -195,16 +217,19 @@ TEST(FaultTest, StridedLoadsNameTheirThread) {
     const Ending memory;
     float out[64] = {};
     for (const size_t at : {32, 41, 53, 63}) {
-      const std::string where =
-          "block (0,0,0), thread (" + std::to_string(at) + ",0,0)";
+      std::vector<std::string> places;
+      for (size_t thread = at; thread < 64; ++thread) {
+        places.push_back("block (0,0,0), thread (" + std::to_string(thread) +
+                         ",0,0)");
+      }
       const void* in = type == "int" ? memory.Of<int>(3 * at)
                        : type == "double"
                            ? static_cast<void*>(memory.Of<double>(3 * at))
                            : memory.Of<unsigned char>(3 * at);
-      ExpectFault(all, all.Run(Geometry(1, 64), in, +out), kAddress, where,
-                  "ld.global");
-      ExpectFault(some, some.Run(Geometry(1, 64), in, +out, 31), kAddress,
-                  where, "ld.global");
+      ExpectOneFaultOf(all, all.Run(Geometry(1, 64), in, +out), places,
+                       {"ld.global"});
+      ExpectOneFaultOf(some, some.Run(Geometry(1, 64), in, +out, 31), places,
+                       {"ld.global"});
     }
   }
 }
