@@ -294,7 +294,11 @@ stream.sync()
 
 def test_another_process_works_on_the_same_memory(device, stream, shared):
     ready, answered = holdfast.Semaphore(), holdfast.Semaphore()
-    child = subprocess.Popen([sys.executable, "-c", CHILD], stdin=subprocess.PIPE)
+    # A process connects by itself to the daemon that it is told of alone.
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD], stdin=subprocess.PIPE,
+        env={**os.environ, "HOLDFAST_ADDRESS": device.session.address},
+    )  # fmt: skip
     child.stdin.write(pickle.dumps((shared, ready, answered)))
     child.stdin.close()
     shared.copy_from(np.arange(10, 14, dtype=np.int32), stream=stream)

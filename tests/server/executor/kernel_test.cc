@@ -411,9 +411,8 @@ TEST_F(KernelTest, OccupancyIsThatOfTheDriver) {
   EXPECT_EQ(results.at(blocks).occupancy().value(), 2u);
   EXPECT_EQ(results.at(block).occupancy().value(), 256u);
   EXPECT_GT(results.at(block).occupancy().min_grid(), 0u);
-  // Two of them, with what the system keeps, are all that there is.
-  EXPECT_GT(results.at(bytes).occupancy().value(), 100u << 10);
-  EXPECT_LT(results.at(bytes).occupancy().value(), 114u << 10);
+  // What a kernel may have that has not asked for more.
+  EXPECT_EQ(results.at(bytes).occupancy().value(), 48u << 10);
   EXPECT_EQ(results.at(large).error().code(), StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(results.at(unset).error().code(), StatusCode::UNIMPLEMENTED);
   EXPECT_TRUE(results.at(cluster).has_error());

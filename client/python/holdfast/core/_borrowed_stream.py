@@ -158,7 +158,10 @@ def _device_of(session):
 def _paired(device, handle):
     """A stream of the session that acts as one with the CUstream ``handle`` of this process."""
     if not _foreign.can_pair(device):
-        raise not_served("a CUstream, unless CUDA is loaded here and the daemon is here,", _ARRAY)
+        raise not_served(
+            "a CUstream of this process, which has loaded no CUDA or has its daemon elsewhere,",
+            _ARRAY,
+        )
     stream = Stream._make(device, StreamOptions())
     stream._pair_with(handle)
     return stream

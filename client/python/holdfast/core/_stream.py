@@ -161,7 +161,7 @@ class Stream(_native.Stream):
     def __repr__(self):
         if self._closed:
             return "<Stream, closed>"
-        return f"<Stream handle={self._handle:#x} context={self.context.handle:#x}>"
+        return f"<Stream handle={self.handle:#x} context={self.context.handle:#x}>"
 
 
 def keep_recorded(stream, *used):
