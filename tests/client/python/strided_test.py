@@ -91,7 +91,7 @@ def test_arrays_of_numpy_go_in_and_out(make, dtype):
     view = make(array)
     assert view.ptr == array.ctypes.data and view.exporting_obj is array
     assert (view.shape, view.strides, view.dtype) == ((3, 3), (6, 2), array.dtype)
-    assert view.device_id == -1 and not view.is_device_accessible
+    assert view.device_id == -1 and view.is_device_accessible == buffer.is_device_accessible
     again = np.from_dlpack(view)
     assert np.shares_memory(again, array) and np.array_equal(again, array)
 
@@ -127,7 +127,7 @@ def test_pinned_memory_has_a_shape_too(stream):
     stream.sync()
     assert array.shape == (3, 4) and array.dtype == np.int32
     assert (array == 0x07070707).all()
-    assert view.device_id == -1 and not view.is_device_accessible
+    assert view.device_id == -1 and view.is_device_accessible == buffer.is_device_accessible
 
 
 def test_memory_of_the_daemon_is_not_given_away(device, stream):
