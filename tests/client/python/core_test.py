@@ -345,13 +345,12 @@ def test_launch_configurations_are_values():
     assert LaunchConfig(grid=1, cluster=2, block=1).cluster == (2, 1, 1)
 
 
-def test_a_launch_that_the_device_refuses_is_told_by_the_next_wait(device, stream):
+def test_a_launch_that_the_device_refuses_is_refused_at_once(device, stream):
     kernel = kernel_of(SCALE, "scale")
     buffer = device.allocate(4, stream=stream)
-    launch(stream, LaunchConfig(grid=1, block=4096), kernel, buffer, np.float32(1), 1)
     with pytest.raises(CUDAError, match="4096") as caught:
-        stream.sync()
-    assert caught.value.code == "OUT_OF_RANGE"
+        launch(stream, LaunchConfig(grid=1, block=4096), kernel, buffer, np.float32(1), 1)
+    assert caught.value.code == "OUT_OF_RANGE" and isinstance(caught.value, ValueError)
     stream.sync()
 
 

@@ -528,10 +528,13 @@ def test_code_of_a_file_has_the_files_name(device, tmp_path):
 
 def test_a_pickled_device_is_of_the_same_daemon(embedded):
     with holdfast.connect("embedded:device=cpu") as own, holdfast.connect(embedded) as other:
-        for session in (own, other):
-            assert pickle.loads(pickle.dumps(session.device(0))).session is session
-        own.device(0).set_current()
-        assert pickle.loads(pickle.dumps(other.device(0))).session is other
+        for current in (own, other):
+            current.device(0).set_current()
+            assert pickle.loads(pickle.dumps(current.device(0))) is current.device(0)
+            for session in (own, other):
+                again = pickle.loads(pickle.dumps(session.device(0)))
+                assert again.session.address == session.address
+        assert own.address != other.address
         _session.set_current_device(None)
 
 
