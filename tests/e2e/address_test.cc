@@ -63,7 +63,7 @@ struct Task {
   uint64_t out = 0;
 };
 
-constexpr LaunchConfig kOnce = {.grid = 1, .block = 1};
+const LaunchConfig kOnce = {.grid = 1, .block = 1};
 
 uint64_t Number(const void* pointer) {
   return reinterpret_cast<uintptr_t>(pointer);

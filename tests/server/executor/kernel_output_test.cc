@@ -229,7 +229,7 @@ TEST_F(KernelOutputTest, OfAnExecuteCallThatReadsNothingIsLostAndCounted) {
   constexpr int kLaunches = 200, kThreads = 64 * 256;
   const auto context = Context();
   const auto stream = commands().Execute(context.get());
-  Batch first(5);
+  Batch first(6);
   const uint64_t fence = first.Fence();
   ASSERT_TRUE(stream->Write(first.proto()));
   ResultsUntil(*stream, fence);

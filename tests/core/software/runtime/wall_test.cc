@@ -136,10 +136,15 @@ std::string Step(uint64_t bytes) {
          std::to_string(5 * bytes) + ";\n";
 }
 
-std::string Program(const Access& access, Way way) {
-  // A register holds an offset in the space of parameters.
+// The instruction that brings the address in %a to the access's state space:
+// in that of parameters a register holds an offset.
+std::string ToSpace(const Access& access) {
   const bool parameter = strstr(access.text, ".param") != nullptr;
-  const std::string to_space = parameter ? "cvta.to.param.u64 %a, %a;\n" : "";
+  return parameter ? "cvta.to.param.u64 %a, %a;\n" : "";
+}
+
+std::string Program(const Access& access, Way way) {
+  const std::string to_space = ToSpace(access);
   const std::string text = to_space + access.text;
   const auto bytes = static_cast<uint64_t>(access.bytes);
   std::string body;
@@ -371,8 +376,8 @@ TEST_F(WallTest, TheLaneWithTheBadAddressIsNamed) {
 TEST_F(WallTest, LanesThatStayAwayDoNotFault) {
   for (const Access& access : kAccesses) {
     std::string ptx = kBegin;
-    ptx += "selp.b64 %a, %bad, %good, %p1;\nnot.pred %p1, %p1;\n@%p1 ";
-    ptx += access.text;
+    ptx += "selp.b64 %a, %bad, %good, %p1;\nnot.pred %p1, %p1;\n" +
+           ToSpace(access) + "@%p1 " + access.text;
     auto program = Load(ptx + "\nret;\n}\n");
     ASSERT_NE(program, nullptr);
     for (const uint64_t bad : {uint64_t{0}, canary_.address(), ~uint64_t{0}}) {
