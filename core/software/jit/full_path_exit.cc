@@ -36,11 +36,13 @@ MaskedPlan PlanMaskedCode(const lower::Kernel& kernel, const KernelFacts& facts,
                           FullPathExit* divergence,
                           const FullPathExit& overflow) {
   // `meets` is decided before partial warps are added as a root: a block that
-  // only they reach never sees 32 lanes.
+  // only they reach never sees 32 lanes. A block that full code leaves in front
+  // of is no way back to it: the warp would go to and fro without an end.
   MaskedPlan plan;
   plan.meets = MaskedBlocksFrom(kernel, facts, divergence->roots);
   for (size_t k = 0; k < plan.meets.size(); ++k) {
-    plan.meets[k] = plan.meets[k] && facts.shapes[0].meetings[k];
+    plan.meets[k] = plan.meets[k] && facts.shapes[0].meetings[k] &&
+                    !divergence->masked_only.contains(static_cast<int>(k));
   }
   if (block.threads() % analysis::kWarpLanes != 0) divergence->roots.insert(0);
   plan.arrival = *divergence;

@@ -17,6 +17,7 @@ namespace holdfast::software::jit {
 struct FullPathExit {
   llvm::BasicBlock* block = nullptr;  // full code, which calls masked code
   std::set<int> roots;                // blocks where masked code may start
+  std::set<int> masked_only;  // blocks that full code leaves in front of
   // Where masked code is entered: at a block, by its number; or in front of an
   // instruction, by a larger number that stands for it.
   std::set<int> entries;

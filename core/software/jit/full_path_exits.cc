@@ -45,6 +45,7 @@ void FullPathExits::Leave(int entry, FullPathExit* exit) {
 // all.
 void FullPathExits::LeaveInFrontOf(size_t k) {
   divergence.roots.insert(static_cast<int>(k));
+  divergence.masked_only.insert(static_cast<int>(k));
   SaveLiveOuts(c_.facts.live_registers[k], &divergence);
   pending_.Add(static_cast<int>(k), b_.I32(kAllLanes));
   Leave(static_cast<int>(k), &divergence);

@@ -530,5 +530,52 @@ extern "C" __global__ void k(int* out, const int* in) {
   }
 }
 
+constexpr char kVotesAtTheMeeting[] = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<8>;
+  .reg .b64 %d<4>;
+  ld.param.u64 %d1, [out];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %d2, %r1, 4;
+  add.s64 %d3, %d1, %d2;
+  mov.u32 %r2, %laneid;
+  setp.lt.u32 %p1, %r2, 16;
+  selp.b32 %r3, 0xFFFF, 0xFFFF0000, %p1;
+  and.b32 %r4, %r1, 3;
+  setp.eq.u32 %p2, %r4, 0;
+AGAIN:
+  st.global.u32 [%d3], %r4;
+  sub.u32 %r4, %r4, 1;
+  setp.lt.s32 %p1, %r4, 0;
+  @!%p1 bra AGAIN;
+  vote.sync.ballot.b32 %r5, %p2, %r3;
+  st.global.u32 [%d3], %r5;
+  ret;
+}
+)";
+
+// Full code leaves a vote whose members are in a register to masked code, and
+// masked code must not hand the warp back there when all lanes have met.
+TEST(MeetingTest, AWarpThatMeetsInFrontOfAVoteOfHalvesGoesOn) {
+  const auto executable = LoadPtx(kVotesAtTheMeeting);
+  ASSERT_NE(executable, nullptr);
+  for (const uint32_t threads : {20u, 32u, 64u}) {
+    std::vector<uint32_t> out(threads, 0), votes(4, 0);
+    for (uint32_t t = 0; t < threads; t += 4) votes[t / 16] |= 1u << t % 32;
+    LaunchGeometry geometry;
+    geometry.block[0] = threads;
+    const uint32_t* arguments[] = {out.data()};
+    ExpectSuccess(executable->Launch(0, geometry, arguments, nullptr));
+    for (uint32_t t = 0; t < threads; ++t) {
+      EXPECT_EQ(out[t], votes[t / 16]) << "lane " << t << " of " << threads;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::software
