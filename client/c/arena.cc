@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/transfer/arena.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/c/error.h"
 #include "client/c/handles.h"
 #include "client/c/holdfast.h"
@@ -24,6 +28,25 @@ hf_error* hf_arena_create(hf_session* session, uint64_t size,
   });
 }
 
+hf_error* hf_arena_create_of(hf_session* session, int memory,
+                             hf_arena** arena) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(session);
+    HF_REQUIRE(arena);
+    struct stat info = {};
+    if (fstat(memory, &info) != 0) {
+      return absl::ErrnoToStatus(errno,
+                                 absl::StrCat("look at descriptor ", memory));
+    }
+    HOLDFAST_ASSIGN_OR_RETURN(
+        auto made,
+        session->session->CreateArena(static_cast<uint64_t>(info.st_size),
+                                      {.memory = memory}));
+    Give(std::move(made), arena);
+    return absl::OkStatus();
+  });
+}
+
 void hf_arena_free(hf_arena* arena) { delete arena; }
 
 uint64_t hf_arena_size(const hf_arena* arena) { return arena->arena->size(); }
@@ -34,6 +57,17 @@ hf_error* hf_arena_allocate(hf_arena* arena, uint64_t size, hf_span** span) {
     HF_REQUIRE(span);
     HOLDFAST_ASSIGN_OR_RETURN(auto taken, arena->arena->Allocate(size));
     Give(std::move(taken), span);
+    return absl::OkStatus();
+  });
+}
+
+hf_error* hf_arena_span_at(hf_arena* arena, uint64_t offset, uint64_t size,
+                           hf_span** span) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(arena);
+    HF_REQUIRE(span);
+    HOLDFAST_ASSIGN_OR_RETURN(auto found, arena->arena->SpanAt(offset, size));
+    Give(std::move(found), span);
     return absl::OkStatus();
   });
 }
@@ -52,6 +86,8 @@ hf_error* hf_span_address(const hf_span* span, uint64_t* address) {
 }
 
 uint64_t hf_span_size(const hf_span* span) { return span->span.size(); }
+
+uint64_t hf_span_offset(const hf_span* span) { return span->span.offset(); }
 
 hf_error* hf_span_to_buffer(const hf_span* span, uint64_t span_offset,
                             const hf_buffer* buffer, uint64_t offset,

@@ -593,6 +593,10 @@ hf_error* hf_buffer_copy_all(const hf_range_copy* copies, size_t count,
  * a socket. Some 40 ms a GiB: make it once, and take spans.
  * HF_FAILED_PRECONDITION: the executor is on another machine. Waits. */
 hf_error* hf_arena_create(hf_session* session, uint64_t size, hf_arena** arena);
+/* The same of a memfd that other processes may have too. It must keep its size:
+ * the seals F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_SEAL, and none for writing.
+ * The arena is all of it. The descriptor stays the caller's. */
+hf_error* hf_arena_create_of(hf_session* session, int memory, hf_arena** arena);
 /* The memory is unmapped when its spans are free too. */
 void hf_arena_free(hf_arena* arena);
 uint64_t hf_arena_size(const hf_arena* arena);
@@ -600,10 +604,16 @@ uint64_t hf_arena_size(const hf_arena* arena);
 /* Takes bytes that nothing else uses, aligned to 256. HF_RESOURCE_EXHAUSTED: no
  * free place is large enough. */
 hf_error* hf_arena_allocate(hf_arena* arena, uint64_t size, hf_span** span);
+/* Bytes that another process has allocated in the same memory. They do not
+ * count as taken in this arena. */
+hf_error* hf_arena_span_at(hf_arena* arena, uint64_t offset, uint64_t size,
+                           hf_span** span);
 /* Synchronize first with the copies that use the span. */
 void hf_span_free(hf_span* span);
 void* hf_span_data(const hf_span* span);
 uint64_t hf_span_size(const hf_span* span);
+/* Bytes from the start of its arena. */
+uint64_t hf_span_offset(const hf_span* span);
 /* The address of the first byte as kernels of the session have it. It is that
  * of hf_span_data, unless this process, or the executor, has something else
  * there; it stays over faults, upgrades and suspensions. Launches take

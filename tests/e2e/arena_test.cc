@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cpp/session.h"
+#include "core/base/memfd.h"
 #include "core/base/sanitizer.h"
 #include "tests/e2e/daemon_process.h"
 
@@ -170,6 +172,45 @@ TEST_F(ArenaTest, OneThatThereCannotBeIsToldOfWhereItIsUsed) {
   EXPECT_EQ(buffer.CopyFrom(span, stream).code(),
             absl::StatusCode::kResourceExhausted);
   EXPECT_EQ((*huge)->Ready().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(ArenaTest, SessionsHaveArenasOfTheSameMemory) {
+  const auto memory = CreateFixedMemfd("shared", kSize);
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  const ArenaOptions of_memory = {.memory = memory->get()};
+  const auto maker = Open(), reader = Open();
+  const auto made = maker->CreateArena(kSize, of_memory);
+  const auto seen = reader->CreateArena(kSize, of_memory);
+  ASSERT_TRUE(made.ok() && seen.ok()) << made.status() << seen.status();
+  const ArenaSpan first = *(*made)->Allocate(100);
+  const ArenaSpan span = *(*made)->Allocate(kSize / 2);
+  Produce(span.As<uint8_t>());
+  {
+    const auto there = (*seen)->SpanAt(span.offset(), span.size());
+    ASSERT_TRUE(there.ok()) << there.status();
+    EXPECT_EQ(std::memcmp(there->data(), span.data(), span.size()), 0);
+    const Stream stream = *reader->device(0).CreateStream();
+    const Buffer buffer = *reader->device(0).Allocate(span.size(), stream);
+    ASSERT_TRUE(buffer.Fill(uint8_t{9}, stream).ok());
+    ASSERT_TRUE(buffer.CopyTo(*there, stream).ok());
+    ASSERT_TRUE(stream.Synchronize().ok());
+  }
+  EXPECT_EQ(span.As<uint8_t>()[kSize / 2 - 1], 9);
+  // What another process has taken is not given back here.
+  EXPECT_TRUE((*seen)->Allocate(kSize).ok());
+  EXPECT_EQ((*seen)->SpanAt(kSize - 1, 2).status().code(),
+            absl::StatusCode::kOutOfRange);
+}
+
+TEST_F(ArenaTest, MemoryThatCouldShrinkIsRefused) {
+  const auto session = Open();
+  const auto unsealed = CreateMemfd("unsealed", kSize);
+  const auto other = CreateFixedMemfd("small", kSize / 2);
+  ASSERT_TRUE(unsealed.ok() && other.ok());
+  for (const int memory : {unsealed->get(), other->get(), STDIN_FILENO}) {
+    EXPECT_EQ(session->CreateArena(kSize, {.memory = memory}).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
 }
 
 TEST_F(ArenaTest, ATcpClientIsToldThatItSharesNoMemory) {

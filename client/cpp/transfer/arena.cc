@@ -36,12 +36,16 @@ absl::StatusOr<uint64_t> WholePages(uint64_t size) {
   return (size + page - 1) / page * page;
 }
 
-absl::StatusOr<UniqueFd> MakeMemory(uint64_t size) {
-  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd, CreateMemfd("holdfast-arena", size));
-  if (fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) !=
-      0) {
-    return absl::ErrnoToStatus(errno, "seal an arena");
+// A descriptor of the memory that was given, or of new memory.
+absl::StatusOr<UniqueFd> MemoryOf(uint64_t size, int given) {
+  if (given < 0) return CreateFixedMemfd("holdfast-arena", size);
+  if (!IsFixedMemfd(given, size)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("descriptor ", given, " is no memfd of ", size,
+                     " bytes that keeps its size"));
   }
+  UniqueFd fd(fcntl(given, F_DUPFD_CLOEXEC, 0));
+  if (!fd.valid()) return absl::ErrnoToStatus(errno, "duplicate a descriptor");
   return fd;
 }
 
@@ -90,7 +94,7 @@ absl::StatusOr<std::shared_ptr<Arena>> Arena::Create(
         "by a Unix socket of this machine and shares no memory with it; use "
         "ordinary memory"));
   }
-  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd, MakeMemory(size));
+  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd, MemoryOf(size, options.memory));
   HOLDFAST_ASSIGN_OR_RETURN(FileMapping mapping, MapMemory(fd.get(), size));
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t handle,
                             session->handles.Allocate(HandleKind::kArena));
@@ -198,7 +202,16 @@ absl::StatusOr<ArenaSpan> Arena::Allocate(uint64_t size) {
         "no ", size, " bytes are free in one piece in an arena of ",
         this->size(), " bytes; the largest free piece has ", free_.largest()));
   }
-  return ArenaSpan(shared_from_this(), *offset, size);
+  return ArenaSpan(shared_from_this(), *offset, size, /*is_taken=*/true);
+}
+
+absl::StatusOr<ArenaSpan> Arena::SpanAt(uint64_t offset, uint64_t size) {
+  if (offset > this->size() || size > this->size() - offset) {
+    return absl::OutOfRangeError(absl::StrCat(size, " bytes at ", offset,
+                                              " of an arena of ", this->size(),
+                                              " bytes"));
+  }
+  return ArenaSpan(shared_from_this(), offset, size, /*is_taken=*/false);
 }
 
 ArenaSpan& ArenaSpan::operator=(ArenaSpan&& other) noexcept {
@@ -206,11 +219,13 @@ ArenaSpan& ArenaSpan::operator=(ArenaSpan&& other) noexcept {
   std::swap(arena_, old.arena_);
   std::swap(offset_, old.offset_);
   std::swap(size_, old.size_);
+  std::swap(is_taken_, old.is_taken_);
   return *this;
 }
 
 ArenaSpan::~ArenaSpan() {
-  if (arena_ != nullptr) arena_->free_.GiveBack(offset_, size_);
+  if (arena_ == nullptr || !is_taken_) return;
+  arena_->free_.GiveBack(offset_, size_);
 }
 
 absl::StatusOr<uint64_t> ArenaSpan::address() const {

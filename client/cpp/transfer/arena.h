@@ -33,6 +33,10 @@ struct ArenaOptions {
   // Return at once: data can be made in the arena while the executor page-locks
   // it. The first copy waits for that, and tells if it failed; so does Ready.
   bool in_background = false;
+  // The descriptor of a memfd that keeps its size (core/base/memfd.h), which
+  // other processes may have too: the arena is its first `size` bytes. Not
+  // closed. Default: memory of the arena's own.
+  int memory = -1;
 };
 
 // It has one address, here and for the session's kernels (core/base/
@@ -60,6 +64,10 @@ class Arena : public std::enable_shared_from_this<Arena> {
   // RESOURCE_EXHAUSTED: no free place is large enough. INVALID_ARGUMENT: 0. The
   // message tells the largest free piece.
   absl::StatusOr<ArenaSpan> Allocate(uint64_t size);
+  // Bytes that another process has allocated in the same memory. They do not
+  // count as taken here: an arena either allocates or looks at another's spans.
+  // OUT_OF_RANGE: they are not in the arena.
+  absl::StatusOr<ArenaSpan> SpanAt(uint64_t offset, uint64_t size);
 
   // Waits until copies can use the arena; what Create returns where it waits.
   // Any thread. The error of the executor, if it could not map the memory.
@@ -111,7 +119,8 @@ class ArenaSpan {
   ArenaSpan(ArenaSpan&& other) noexcept
       : arena_(std::move(other.arena_)),
         offset_(other.offset_),
-        size_(std::exchange(other.size_, 0)) {}
+        size_(std::exchange(other.size_, 0)),
+        is_taken_(other.is_taken_) {}
   // Gives back what it had before.
   ArenaSpan& operator=(ArenaSpan&& other) noexcept;
   ~ArenaSpan();
@@ -142,12 +151,18 @@ class ArenaSpan {
 
  private:
   friend class Arena;
-  ArenaSpan(std::shared_ptr<Arena> arena, uint64_t offset, uint64_t size)
-      : arena_(std::move(arena)), offset_(offset), size_(size) {}
+  ArenaSpan(std::shared_ptr<Arena> arena, uint64_t offset, uint64_t size,
+            bool is_taken)
+      : arena_(std::move(arena)),
+        offset_(offset),
+        size_(size),
+        is_taken_(is_taken) {}
 
   std::shared_ptr<Arena> arena_;
   uint64_t offset_ = 0;
   uint64_t size_ = 0;
+  // Whether the bytes are given back to the arena.
+  bool is_taken_ = false;
 };
 
 }  // namespace holdfast

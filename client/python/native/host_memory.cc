@@ -23,11 +23,13 @@ hf_span* SpanOf(PyObject* span) { return reinterpret_cast<Span*>(span)->span; }
 
 namespace {
 
-// Arena(session, size)
+// Arena(session, size, descriptor of its memory or -1): of memory that is
+// given, all is taken.
 PyObject* MakeArena(PyObject*, PyObject* arguments) {
   PyObject* from = nullptr;
   Number<uint64_t> size("size");
-  if (!PyArg_ParseTuple(arguments, "OO&", &from, ToNumber, &size) ||
+  int memory = -1;
+  if (!PyArg_ParseTuple(arguments, "OO&|i", &from, ToNumber, &size, &memory) ||
       !CheckType(from, session_type, "a Session")) {
     return nullptr;
   }
@@ -37,7 +39,8 @@ PyObject* MakeArena(PyObject*, PyObject* arguments) {
   hf_error* error = nullptr;
   {
     const WithoutGil released;
-    error = hf_arena_create(session.get(), size, &arena);
+    error = memory < 0 ? hf_arena_create(session.get(), size, &arena)
+                       : hf_arena_create_of(session.get(), memory, &arena);
   }
   if (error != nullptr) return Raise(error);
   PyObject* const self = NewObject(arena_type);
@@ -49,13 +52,8 @@ PyObject* MakeArena(PyObject*, PyObject* arguments) {
   return self;
 }
 
-PyObject* AllocateSpan(PyObject* self, PyObject* size) {
-  Number<uint64_t> bytes("size");
-  if (!bytes.Take(size)) return nullptr;
-  const UseArena arena(self);
-  if (!arena) return nullptr;
-  hf_span* span = nullptr;
-  hf_error* const error = hf_arena_allocate(arena.get(), bytes, &span);
+// Takes the span, unless there is an error, which is raised.
+PyObject* SpanOrRaise(hf_span* span, hf_error* error) {
   if (error != nullptr) return Raise(error);
   PyObject* const made = NewObject(span_type);
   if (made == nullptr) {
@@ -64,6 +62,31 @@ PyObject* AllocateSpan(PyObject* self, PyObject* size) {
   }
   reinterpret_cast<Span*>(made)->span = span;
   return made;
+}
+
+PyObject* AllocateSpan(PyObject* self, PyObject* size) {
+  Number<uint64_t> bytes("size");
+  if (!bytes.Take(size)) return nullptr;
+  const UseArena arena(self);
+  if (!arena) return nullptr;
+  hf_span* span = nullptr;
+  hf_error* const error = hf_arena_allocate(arena.get(), bytes, &span);
+  return SpanOrRaise(span, error);
+}
+
+// (offset, size): bytes that another process has allocated.
+PyObject* SpanAt(PyObject* self, PyObject* arguments) {
+  Number<uint64_t> offset("offset");
+  Number<uint64_t> bytes("size");
+  if (!PyArg_ParseTuple(arguments, "O&O&", ToNumber, &offset, ToNumber,
+                        &bytes)) {
+    return nullptr;
+  }
+  const UseArena arena(self);
+  if (!arena) return nullptr;
+  hf_span* span = nullptr;
+  hf_error* const error = hf_arena_span_at(arena.get(), offset, bytes, &span);
+  return SpanOrRaise(span, error);
 }
 
 void DeallocSpan(PyObject* self) {
@@ -81,6 +104,10 @@ int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
 
 PyObject* SpanSize(PyObject* self, void*) {
   return PyLong_FromUnsignedLongLong(hf_span_size(SpanOf(self)));
+}
+
+PyObject* SpanOffset(PyObject* self, void*) {
+  return PyLong_FromUnsignedLongLong(hf_span_offset(SpanOf(self)));
 }
 
 PyObject* SpanAddress(PyObject* self, void*) {
@@ -119,6 +146,7 @@ PyObject* CopyBytes(PyObject* self, PyObject* arguments) {
 
 PyMethodDef arena_methods[] = {
     {"allocate", AllocateSpan, METH_O, nullptr},
+    {"span_at", SpanAt, METH_VARARGS, nullptr},
     {"close", Close<hf_arena, hf_arena_free>, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -140,6 +168,7 @@ PyMethodDef span_methods[] = {
 
 PyGetSetDef span_properties[] = {
     {"size", SpanSize, nullptr, nullptr, nullptr},
+    {"offset", SpanOffset, nullptr, nullptr, nullptr},
     {"address", SpanAddress, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

@@ -375,6 +375,14 @@ static void CopiesThroughAnArena(void) {
 
   hf_span* none;
   FAILS(hf_arena_allocate(arena, 2 << 20, &none), HF_RESOURCE_EXHAUSTED, "");
+  hf_span* same;
+  OK(hf_arena_span_at(arena, hf_span_offset(span), 8192, &same));
+  EXPECT(hf_span_data(same) == hf_span_data(span));
+  hf_span_free(same);
+  FAILS(hf_arena_span_at(arena, 1 << 20, 1, &none), HF_OUT_OF_RANGE, "");
+  hf_arena* other;
+  FAILS(hf_arena_create_of(g_session, -1, &other), HF_FAILED_PRECONDITION,
+        "descriptor");
   hf_buffer_free(x);
   hf_arena_free(arena); /* the span keeps the memory */
   memset(hf_span_data(span), 6, 8192);
