@@ -292,10 +292,12 @@ def set_current_device(device):
 
 @atexit.register
 def _close_all():
-    """Closes what is open, so that no thread of gRPC runs while the process ends."""
+    """Closes what is open, so that no thread of gRPC runs while the process ends. What was
+    submitted has reached the executor by then, which finishes it."""
     for session in list(_sessions):
         if not session._closed:
-            try:
-                session.close()
-            except Exception:
-                pass
+            for step in (session._check, session.close):
+                try:
+                    step()
+                except Exception:
+                    pass

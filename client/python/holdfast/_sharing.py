@@ -39,9 +39,34 @@ class Descriptor:
 
 
 class IPCBufferDescriptor(Descriptor):
-    """A buffer of another process, for ``Buffer.from_ipc_descriptor``."""
+    """A buffer of another process, for ``Buffer.from_ipc_descriptor``. ``pool``: the uuid of its
+    memory resource; None: it is not told."""
 
-    __slots__ = ()
+    __slots__ = ("pool",)
+
+    def __init__(self, address, token, size=0, pool=None):
+        super().__init__(address, token, size)
+        self.pool = pool
+
+    def __reduce__(self):
+        return type(self), (self.address, self.token, self.size, self.pool)
+
+
+class IPCPinnedDescriptor(IPCBufferDescriptor):
+    """A Buffer of pinned memory, by its place in the memory of its resource, which the process that
+    imports it has got by the resource's ``allocation_handle``."""
+
+    __slots__ = ("offset",)
+
+    def __init__(self, offset, size, pool):
+        super().__init__(None, (pool, offset, size), size, pool)
+        self.offset = offset
+
+    def __reduce__(self):
+        return type(self), (self.offset, self.size, self.pool)
+
+    def __repr__(self):
+        return f"<IPCPinnedDescriptor of {self.size} bytes at {self.offset} of {self.pool}>"
 
 
 class IPCEventDescriptor(Descriptor):
@@ -72,12 +97,12 @@ def kept(resource, make):
     return descriptor
 
 
-def pickled(resource, cls, address, size=0):
-    """``kept`` of a buffer or a semaphore."""
+def pickled(resource, cls, address, *details):
+    """``kept`` of a buffer or a semaphore, whose descriptor has ``details`` behind its token."""
     return kept(
         resource,
         lambda lifetime, imports: cls(
-            address, resource._export(True, 0, 0, "", lifetime, imports), size
+            address, resource._export(True, 0, 0, "", lifetime, imports), *details
         ),
     )
 

@@ -24,6 +24,7 @@ from holdfast.core.graph import (
     GraphCompleteOptions,
     GraphDebugPrintOptions,
     GraphDefinition,
+    GraphNodeType,
     KernelNode,
     MemcpyNode,
     MemsetNode,
@@ -282,7 +283,8 @@ def test_a_recorded_graph_may_be_extended_as_a_definition(device, add, x):
     builder.end_building()
     definition = builder.graph_definition
     (node,) = definition.nodes()
-    assert isinstance(node, KernelNode) and node.grid == (1, 1, 1) and node.type == "KERNEL"
+    assert isinstance(node, KernelNode) and node.grid == (1, 1, 1)
+    assert node.type is GraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL
     node.launch(ONE, add, x[1], 1)
     assert run(builder.complete(), x) == [1, 1, 0]
     assert run(definition.instantiate(), x) == [2, 2, 0]
@@ -416,8 +418,10 @@ def test_a_wrong_node_is_told_when_the_graph_is_made(device, stream, add, x):
         definition.memcpy(x.buffer, x.buffer.sub(0, 4), 12)
     with pytest.raises(TypeError, match="argument 1"):
         definition.launch(ONE, add, x.buffer, 1.5)
-    with pytest.raises(NotImplementedError, match="not served"):
+    with pytest.raises(CUDAError, match="destination 0x3039 lies in no open Buffer"):
         definition.memset(12345, 0, 4)
+    with pytest.raises(TypeError, match="destination"):
+        definition.memset("x", 0, 4)
     with pytest.raises(NotImplementedError, match="not served"):
         definition.instantiate(GraphCompleteOptions(device_launch=True))
     stream.sync()
@@ -471,11 +475,12 @@ def test_a_definition_allocates_for_its_nodes(device, stream, add, x):
     definition = GraphDefinition()
     memory = definition.allocate(12)
     assert (memory.bytesize, memory.device_id) == (12, device.device_id)
-    assert (memory.memory_type, memory.peer_access, memory.type) == ("device", (), "MEM_ALLOC")
+    assert (memory.memory_type, memory.peer_access) == ("device", ())
+    assert memory.type.name == "CU_GRAPH_NODE_TYPE_MEM_ALLOC"
     last = memory.memset(memory.dptr, b"\x05\0\0\0", 3).launch(ONE, add, memory.dptr + 4, 2)
     last = last.memcpy(x.buffer, memory.dptr, 12)
     freed = last.deallocate(memory.dptr)
-    assert freed.dptr == memory.dptr and freed.type == "MEM_FREE"
+    assert freed.dptr == memory.dptr and freed.type.name == "CU_GRAPH_NODE_TYPE_MEM_FREE"
     graph = definition.instantiate()
     assert run(graph, x) == [5, 7, 5] == run(graph, x)
     buffer = memory.buffer
@@ -563,3 +568,31 @@ def test_a_definition_with_memory_is_instantiated_once(stream):
         definition.instantiate()
     graph.launch(stream)
     stream.sync()
+
+
+def test_nodes_take_addresses_as_numbers_and_keep_their_owners(device, stream):
+    source, target = (device.allocate(16, stream=stream) for _ in range(2))
+    definition = GraphDefinition()
+    node = definition.memset(int(source.handle) + 4, 7, 8, dst_owner=source)
+    node.memcpy(int(target.handle), int(source.handle), 16, src_owner=source)
+    graph = definition.instantiate()
+    source.fill(0, stream=stream)
+    graph.launch(stream)
+    got = target.copy_to(bytearray(16), stream=stream)
+    assert got == bytes(4) + b"\7" * 8 + bytes(4)
+    with pytest.raises(ValueError, match="dst_owner cannot be used when dst is a Buffer"):
+        definition.memset(target, 0, 4, dst_owner=source)
+    with pytest.raises(ValueError, match="src_owner cannot be used when src is a Buffer"):
+        definition.memcpy(int(target.handle), source, 4, src_owner=source)
+
+
+def test_nodes_and_definitions_have_numbers_and_show_what_they_do(device, stream, add, x):
+    definition = GraphDefinition()
+    assert definition.handle and f"{definition.handle:#x}" in repr(definition)
+    launched = definition.launch(ONE, add, x.buffer, 1)
+    filled = launched.memset(x.buffer, 3, 4)
+    assert launched.handle != filled.handle
+    assert repr(launched) == f"<KernelNode handle={launched.handle:#x} kernel={add.handle:#x}>"
+    assert f"dptr={int(x.buffer.handle):#x} value=3>" in repr(filled)
+    filled.destroy()
+    assert filled.handle is None and "destroyed" in repr(filled)

@@ -11,6 +11,7 @@ import holdfast
 import numpy as np
 import pytest
 from holdfast import core
+from holdfast._sharing import IPCPinnedDescriptor
 from holdfast.core import (
     LEGACY_DEFAULT_STREAM,
     PER_THREAD_DEFAULT_STREAM,
@@ -415,8 +416,49 @@ def test_a_resource_is_known_to_other_processes_by_its_handle(device, stream):
     assert (taken.copy_to(np.empty(64, np.uint8), stream=stream) == 3).all()
     with pytest.raises(RuntimeError, match="was not found"):
         DeviceMemoryResource.from_registry(uuid.uuid4())
-    with pytest.raises(NotImplementedError, match="a descriptor of a pool"):
-        DeviceMemoryResource.from_allocation_handle(device, 7)
+    other = DeviceMemoryResource(device, {"ipc_enabled": True})
+    with pytest.raises(CUDAError, match="CUDA_ERROR_INVALID_VALUE.*memory resource"):
+        Buffer.from_ipc_descriptor(other, buffer.ipc_descriptor, stream)
+
+
+def test_a_resource_passes_by_the_descriptor_of_its_handle(device, stream):
+    resource = DeviceMemoryResource(device, {"ipc_enabled": True})
+    handle = resource.allocation_handle
+    mapped = DeviceMemoryResource.from_allocation_handle(device, os.dup(int(handle)))
+    assert mapped.uuid == resource.uuid and mapped.handle == resource.handle
+    handle.close()
+    with open("/dev/null") as file:
+        with pytest.raises(CUDAError, match="is not that of an IPCAllocationHandle"):
+            DeviceMemoryResource.from_allocation_handle(device, file.fileno())
+    with pytest.raises(TypeError, match="a descriptor expected, got str"):
+        DeviceMemoryResource.from_allocation_handle(device, "7")
+
+
+def test_pinned_memory_is_had_by_other_processes(device, stream):
+    resource = PinnedMemoryResource({"ipc_enabled": True, "max_size": 1 << 20})
+    assert resource.is_ipc_enabled and not resource.is_mapped
+    if device.session.address.startswith("tcp:"):
+        with pytest.raises(CUDAError, match="shares no memory with it"):
+            resource.allocate(64, stream=stream)
+        return
+    first, buffer = (resource.allocate(64, stream=stream) for _ in range(2))
+    buffer.copy_from(np.arange(64, dtype=np.uint8), stream=stream)
+    stream.sync()
+    mapped = PinnedMemoryResource.from_allocation_handle(int(resource.allocation_handle))
+    taken = Buffer.from_ipc_descriptor(mapped, buffer.ipc_descriptor, stream)
+    assert taken.is_mapped and taken.memory_resource is mapped
+    assert taken.copy_to(bytearray(64), stream=stream) == bytes(range(64))
+    taken.fill(9, stream=stream)
+    stream.sync()
+    assert buffer.copy_to(bytearray(64), stream=stream) == b"\x09" * 64
+    with pytest.raises(TypeError, match="mapped IPC-enabled"):
+        mapped.allocate(4, stream=stream)
+    with pytest.raises(CUDAError, match="CUDA_ERROR_INVALID_VALUE"):
+        PinnedMemoryResource({"ipc_enabled": True})._import(first.ipc_descriptor, stream)
+    with pytest.raises(CUDAError, match="bytes at"):
+        Buffer.from_ipc_descriptor(mapped, IPCPinnedDescriptor(1 << 20, 64, None), stream)
+    with pytest.raises(TypeError, match="not that of pinned memory"):
+        PinnedMemoryResource.from_allocation_handle(0)
 
 
 def test_a_resource_closes_the_buffer_that_begins_at_an_address(device, stream):
@@ -685,3 +727,24 @@ def test_buffers_of_the_same_bytes_are_equal(device, stream):
     array = np.frombuffer(pinned.memory, np.uint8)
     assert Buffer.from_handle(array.ctypes.data, 64) == pinned
     assert Buffer.from_handle(array.ctypes.data + 1, 63) != pinned
+
+
+def test_an_event_of_another_process_is_passed_on(device, stream):
+    event = stream.record(options={"ipc_enabled": True})
+    there = pickle.loads(pickle.dumps(event))
+    assert there.ipc_descriptor == event.ipc_descriptor
+    assert (there.device, there.context) == (None, None) != (event.device, event.context)
+    stream.wait(pickle.loads(pickle.dumps(there)))
+    stream.sync()
+
+
+@pytest.mark.parametrize("modules, error, message", [
+    (42, TypeError, "must be a sequence of 2-tuples"),
+    (["one"], TypeError, "Each extra module must be a 2-tuple"),
+    ([(42, b"x")], TypeError, "Module name at index 0 must be a string"),
+    ([("a", b"x"), ("b", 42)], TypeError, "Module source at index 1 must be str"),
+    ([("a", b"")], ValueError, "Module source for 'a'.*cannot be empty"),
+])  # fmt: skip
+def test_modules_of_nvvm_are_checked_where_they_come_in(modules, error, message):
+    with pytest.raises(error, match=message):
+        core.ProgramOptions(extra_sources=modules)

@@ -22,12 +22,14 @@ from holdfast.core._memory import (
     DeviceMemoryResource,
     DeviceMemoryResourceOptions,
     GraphMemoryResource,
-    LegacyPinnedMemoryResource,
     MemoryResource,
+)
+from holdfast.core._module import Kernel, ObjectCode
+from holdfast.core._pinned import (
+    LegacyPinnedMemoryResource,
     PinnedMemoryResource,
     PinnedMemoryResourceOptions,
 )
-from holdfast.core._module import Kernel, ObjectCode
 from holdfast.core._pool import IPCAllocationHandle, MemoryPoolAttributes
 from holdfast.core._program import Program, ProgramOptions
 from holdfast.core._stream import Stream, StreamOptions

@@ -23,7 +23,10 @@ def _device_for(device, wanted):
         return device
     if device[0] == CUDA_HOST and tuple(wanted) == (CPU, 0):
         return (CPU, 0)
-    raise BufferError(f"the memory is of DLPack's device {device}, not of dl_device={wanted!r}")
+    raise BufferError(
+        f"the memory is of DLPack's device {device}: dl_device other than None and that is not "
+        f"supported, got {wanted!r}"
+    )
 
 
 def make_capsule(owner, ptr, device, shape, *, max_version, dl_device, copy, code=1, bits=8,

@@ -55,6 +55,7 @@ class Event(_native.Event):
         self._options = options
         self._recorded = False
         self._is_imported = False
+        self._came_with = None
         return self
 
     @classmethod
@@ -82,6 +83,7 @@ class Event(_native.Event):
         self = cls._empty(device, EventOptions(ipc_enabled=True))
         self._import(device._session, device._ordinal, token)
         self._is_imported = True
+        self._came_with = ipc_descriptor
         return self
 
     def export(self, *, lifetime=60.0, imports=1, session_id=""):
@@ -97,7 +99,10 @@ class Event(_native.Event):
 
     @property
     def ipc_descriptor(self):
-        """What ``from_ipc_descriptor`` takes in any other process, for an hour."""
+        """What ``from_ipc_descriptor`` takes in any other process, for an hour; of an event of
+        another process, what it came with."""
+        if self._came_with is not None:
+            return self._came_with
         if not self.is_ipc_enabled:
             raise RuntimeError("Event is not IPC-enabled")
         return _sharing.kept(
@@ -179,11 +184,12 @@ class Event(_native.Event):
 
     @property
     def device(self):
-        return self._device
+        """None: the event is another process's."""
+        return None if self._is_imported else self._device
 
     @property
     def context(self):
-        return self._device.context
+        return None if self._is_imported else self._device.context
 
     @property
     def handle(self):

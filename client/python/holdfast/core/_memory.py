@@ -10,12 +10,14 @@ from and to it, and kernels use it in place.
 import operator
 
 from holdfast import _native, _session, _sharing
+from holdfast._errors import CUDAError
 from holdfast._progress import Progress
 from holdfast.core._dlpack import CPU, CUDA, CUDA_HOST, make_capsule
 from holdfast.core._options import Options, as_options, not_served
 from holdfast.core._pool import (
     GraphAccount,
     GraphMemoryResourceAttributes,
+    IPCAllocationHandle,
     Pool,
     device_of,
 )
@@ -197,10 +199,11 @@ class Buffer(_native.Buffer):
         return self
 
     @classmethod
-    def _pinned(cls, session, size, resource, stream):
+    def _pinned(cls, session, size, resource, stream, memory):
+        """``memory``: a span of an arena, or ordinary memory."""
         self = cls._empty(session, -1, size, resource, stream)
-        self._memory = session._take_pinned(max(size, 1))
-        session._addressed[_native.address_of(self._memory)] = self
+        self._memory = memory
+        session._addressed[_native.address_of(memory)] = self
         return self
 
     @classmethod
@@ -300,6 +303,15 @@ class Buffer(_native.Buffer):
             raise TypeError(
                 f"Argument 'ipc_descriptor' has incorrect type: {type(ipc_descriptor).__name__}"
             )
+        pool = ipc_descriptor.pool
+        if isinstance(ipc_descriptor, _sharing.IPCPinnedDescriptor):
+            resource = Pool.from_registry(pool) if mr is None else mr
+            return resource._import(ipc_descriptor, stream)
+        if pool is not None and getattr(mr, "uuid", None) not in (None, pool):
+            raise CUDAError(
+                f"CUDA_ERROR_INVALID_VALUE: the Buffer is of the memory resource {pool}, "
+                f"not of {mr.uuid}"
+            )
         if mr is None:
             device = _sharing.device_at(ipc_descriptor.address)
         else:
@@ -322,10 +334,11 @@ class Buffer(_native.Buffer):
         """The number of the first byte's address, for kernels of the session; of pinned memory,
         for this process."""
         self._check_open()
-        if self._memory is not None:
+        if self._memory is None:
+            address = self._address()
+        else:
             number = getattr(self._memory, "_number", None)
-            return _native.address_of(self._memory) if number is None else number
-        address = self._address()
+            address = _native.address_of(self._memory) if number is None else number
         known = self._session._addressed.get(address)
         if known is None or known._is_closed:
             self._session._addressed[address] = self
@@ -406,13 +419,16 @@ class Buffer(_native.Buffer):
         self._check_open()
         if self._came_with is not None:
             return self._came_with
+        if self._memory is not None and getattr(self._resource, "is_ipc_enabled", False):
+            return self._resource._descriptor_of(self._memory, self._length)
         if not self._can_be_mapped:
             raise RuntimeError(
-                "Buffer is not IPC-enabled: allocate it with a DeviceMemoryResource with "
-                "DeviceMemoryResourceOptions(ipc_enabled=True)"
+                "Memory resource is not IPC-enabled: allocate the Buffer with a "
+                "DeviceMemoryResource with DeviceMemoryResourceOptions(ipc_enabled=True)"
             )
+        pool = getattr(self._resource, "uuid", None)
         return _sharing.pickled(
-            self, _sharing.IPCBufferDescriptor, self._session.address, self._length
+            self, _sharing.IPCBufferDescriptor, self._session.address, self._length, pool
         )
 
     def get_ipc_descriptor(self):
@@ -420,7 +436,10 @@ class Buffer(_native.Buffer):
         return self.ipc_descriptor
 
     def __reduce__(self):
-        return Buffer.from_ipc_descriptor, (None, self.ipc_descriptor)
+        # A queue pickles later, and its Buffer may be closed by then: what came is passed on.
+        descriptor = self.ipc_descriptor if self._came_with is None else self._came_with
+        pool = self._resource if getattr(self._resource, "is_ipc_enabled", False) else None
+        return _unpickled, (pool, descriptor)
 
     def sub(self, offset, size):
         """A part of this buffer, which ends with it."""
@@ -678,9 +697,22 @@ class Buffer(_native.Buffer):
 
     def __repr__(self):
         if self._is_closed:
-            return "<holdfast.core.Buffer, closed>"
-        where = "pinned" if self._device_id < 0 else f"device {self._device_id}"
-        return f"<holdfast.core.Buffer of {self._length} bytes, {where}>"
+            return "<Buffer, closed>"
+        try:
+            ptr = f"{id(self) if self._is_of_graph else self._first_address():#x}"
+        except (RuntimeError, ValueError):  # CUDAErrors, too: no address, after a failure
+            ptr = "unknown"
+        return f"<Buffer ptr={ptr} size={self._length}>"
+
+
+def _unpickled(pool, descriptor):
+    """The Buffer of another process, in the current device's session if that can have it. ``pool``:
+    its resource as this process has it, or None."""
+    if isinstance(descriptor, _sharing.IPCPinnedDescriptor):
+        return pool._import(descriptor, None)
+    buffer = Buffer.from_ipc_descriptor(None, descriptor)
+    buffer._resource = pool
+    return buffer
 
 
 class Address:
@@ -788,7 +820,7 @@ class MemoryResource:
     is_managed = property(lambda self: False)
 
 
-def _to_size(size):
+def to_size(size):
     return _native.whole_number("size", size, _MAX_SIZE)
 
 
@@ -825,12 +857,21 @@ class DeviceMemoryResource(Pool, MemoryResource):
 
     @classmethod
     def from_allocation_handle(cls, device_id, alloc_handle):
-        """The resource of another process, by its ``allocation_handle``: for
-        ``Buffer.from_ipc_descriptor``. It allocates nothing."""
+        """The resource of another process, by its ``allocation_handle`` or the descriptor that it
+        has sent: for ``Buffer.from_ipc_descriptor``. It allocates nothing. That of pinned memory
+        becomes a PinnedMemoryResource."""
+        from holdfast.core._pinned import PinnedMemoryResource, is_pinned
+
+        known = cls._known(alloc_handle)
+        if known is not None:
+            return known
+        if is_pinned(alloc_handle):
+            return PinnedMemoryResource.from_allocation_handle(alloc_handle)
+        alloc_handle = IPCAllocationHandle._of(alloc_handle)
         self = cls.__new__(cls)
         self._device = device_of(alloc_handle, device_id)
         self._start(0, True, False)
-        return self._become_mapped(alloc_handle)
+        return self._become_mapped(alloc_handle.uuid)
 
     def __reduce__(self):
         if not self._is_ipc_enabled:
@@ -843,7 +884,7 @@ class DeviceMemoryResource(Pool, MemoryResource):
     def allocate(self, size, stream=None):
         """A Buffer of ``size`` bytes with undefined content, in the order of ``stream``; None: of
         the device's default stream."""
-        size = _to_size(size)
+        size = to_size(size)
         self._check_allocates()
         stream = self._device.default_stream if stream is None else check_stream(stream)
         check_not_recorded(stream, type(self).__name__)
@@ -900,7 +941,7 @@ class GraphMemoryResource(MemoryResource):
     def allocate(self, size, stream):
         """A Buffer that a node of the graph allocates. ``stream``: a GraphBuilder that is
         building."""
-        size = _to_size(size)
+        size = to_size(size)
         stream = check_stream(stream)
         if stream._builder is None:
             raise RuntimeError(
@@ -932,65 +973,3 @@ class GraphMemoryResource(MemoryResource):
 
     def __repr__(self):
         return f"<holdfast.core.GraphMemoryResource of {self._device!r}>"
-
-
-class PinnedMemoryResourceOptions(Options):
-    """Options of pinned memory.
-
-    Fields:
-        ipc_enabled (False): not served.
-        max_size (0): bytes that Buffers of the resource have together, at most; 0: no limit but
-            the session's.
-        numa_id (None): the memory's node, where it is to be told; the executor's kernel places it.
-    """
-
-    _fields = {"ipc_enabled": False, "max_size": 0, "numa_id": None}
-
-
-class PinnedMemoryResource(Pool, MemoryResource):
-    """Memory of this process that the session's executor has page-locked: copied directly, and
-    used by kernels in place. ``sync`` before this process reads what a kernel wrote.
-
-    If the daemon is on another machine, it is ordinary memory: copies wait, and kernels cannot use
-    it.
-    """
-
-    def __init__(self, options=None):
-        is_own = options is not None
-        options = as_options(PinnedMemoryResourceOptions, options)
-        if options.ipc_enabled:
-            raise not_served("pinned memory for several processes", "memory of a device has it")
-        self._numa_id = -1 if options.numa_id is None else options.numa_id
-        if options.numa_id is not None and options.numa_id < 0:
-            raise ValueError(f"numa_id must be >= 0, got {options.numa_id}")
-        self._start(options.max_size, False, is_own)
-
-    def allocate(self, size, stream=None):
-        """A Buffer of ``size`` bytes, with what was there before. ``stream``: any of the session;
-        None: the current device's session."""
-        size = _to_size(size)
-        if stream is None:
-            device = _session.current_device()
-            session = _session.default_session() if device is None else device._session
-        else:
-            stream = check_stream(stream)
-            session = stream.device._session
-        charge = self._account.charge(size)
-        buffer = Buffer._pinned(session, size, self, stream)
-        buffer._charge = charge
-        return buffer
-
-    device_id = property(lambda self: -1)
-    numa_id = property(lambda self: self._numa_id)
-    is_device_accessible = property(lambda self: True)
-    is_host_accessible = property(lambda self: True)
-
-    def __repr__(self):
-        return f"<holdfast.core.{type(self).__name__}>"
-
-
-class LegacyPinnedMemoryResource(PinnedMemoryResource):
-    """The same memory."""
-
-    def __init__(self):
-        super().__init__()

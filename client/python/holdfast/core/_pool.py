@@ -2,14 +2,15 @@
 """What memory resources that are pools in CUDA count, limit and share. The memory is the session's
 all the same: a pool is a bound on a part of it."""
 
+import json
 import operator
+import os
 import threading
 import uuid
 import weakref
 
 from holdfast import _sharing
-from holdfast._errors import CUDAError
-from holdfast.core._options import not_served
+from holdfast._errors import CUDAError, invalid_argument
 
 _registry = weakref.WeakValueDictionary()
 
@@ -17,8 +18,12 @@ _registry = weakref.WeakValueDictionary()
 class IPCAllocationHandle:
     """A memory resource of another process, for ``from_allocation_handle``; can be pickled.
 
-    It has no memory: each Buffer's descriptor has its own rights.
+    It has no memory: each Buffer's descriptor has its own rights. ``handle`` is a descriptor of
+    this process, for ``multiprocessing.reduction.send_handle``: of a file in memory that names the
+    resource.
     """
+
+    _descriptor = None
 
     def __init__(self, *args, **kwargs):
         raise RuntimeError(
@@ -35,15 +40,41 @@ class IPCAllocationHandle:
 
     uuid = property(lambda self: self._uuid, doc="The resource's.")
 
+    @classmethod
+    def _of(cls, handle):
+        """The handle, or that of a descriptor that another process has sent."""
+        if isinstance(handle, cls):
+            return handle
+        if not hasattr(handle, "__index__"):
+            raise TypeError(
+                f"an IPCAllocationHandle or a descriptor expected, got {type(handle).__name__}"
+            )
+        try:
+            named = json.loads(os.pread(operator.index(handle), 4096, 0))
+            return cls._make(str(named["address"]), uuid.UUID(named["uuid"]))
+        except (OSError, OverflowError, ValueError, TypeError, KeyError):
+            raise invalid_argument(
+                f"descriptor {operator.index(handle)} is not that of an IPCAllocationHandle"
+            ) from None
+
     @property
     def handle(self):
-        raise not_served("a descriptor of a pool", "pass the handle itself")
+        if self._descriptor is None:
+            self._descriptor = os.memfd_create("holdfast-pool")
+            named = {"address": self._address, "uuid": str(self._uuid)}
+            os.write(self._descriptor, json.dumps(named).encode())
+        return self._descriptor
 
     def __int__(self):
         return self.handle
 
     def close(self):
-        """Nothing: there is no descriptor to close."""
+        """Closes the descriptor, if there is one."""
+        if self._descriptor is not None:
+            descriptor, self._descriptor = self._descriptor, None
+            os.close(descriptor)
+
+    __del__ = close
 
     def __eq__(self, other):
         return isinstance(other, IPCAllocationHandle) and self._uuid == other._uuid
@@ -207,7 +238,8 @@ class Pool:
 
     @property
     def handle(self):
-        raise not_served("a handle of a pool", "the memory is the session's")
+        """A number of the resource, the same in each process that has it; not a CUmemoryPool."""
+        return id(self) if self._uuid is None else self._uuid.int & (1 << 63) - 1
 
     @property
     def allocation_handle(self):
@@ -227,6 +259,18 @@ class Pool:
             self._uuid = uuid
         return registered
 
+    @classmethod
+    def _known(cls, handle):
+        """The resource that this process has imported for the handle already, or None.
+
+        Raises:
+            TypeError: it is of another class.
+        """
+        known = _registry.get(getattr(handle, "uuid", None))
+        if known is not None and not isinstance(known, cls):
+            raise TypeError(f"{handle!r} is that of a {type(known).__name__}, not {cls.__name__}")
+        return known if known is not None and known._is_mapped else None
+
     @staticmethod
     def from_registry(uuid):
         """The resource that this process has for the uuid.
@@ -239,10 +283,13 @@ class Pool:
         except KeyError:
             raise RuntimeError(f"Memory resource {uuid} was not found") from None
 
-    def _become_mapped(self, handle):
-        self._uuid = handle.uuid
+    def _become_mapped(self, uuid):
+        """``uuid`` None: another process has sent the descriptor alone."""
+        _registry.pop(self._uuid, None)
+        self._uuid = uuid
         self._is_mapped = True
-        _registry[handle.uuid] = self
+        if uuid is not None:
+            _registry.setdefault(uuid, self)
         return self
 
     def deallocate(self, ptr, size, stream=None):
@@ -268,10 +315,6 @@ class Pool:
 
 def device_of(handle, device_id):
     """The device, in a session with the daemon of the handle."""
-    if not isinstance(handle, IPCAllocationHandle):
-        raise not_served(
-            "a descriptor of a pool of this process", "Buffer.from_pool takes its allocations"
-        )
     session = getattr(device_id, "_session", None)
     if session is not None and session.address == handle._address:
         return device_id

@@ -43,9 +43,9 @@ def _macros(value):
         return (f"--define-macro={value}",)
     if isinstance(value, tuple):
         if len(value) != 2 or not all(isinstance(part, str) for part in value):
-            raise RuntimeError(f"define_macro: a name or a pair of strings, got {value!r}")
+            raise RuntimeError(f"Expected define_macro tuple of two strings, (name, value), got {value!r}")
         return (f"--define-macro={value[0]}={value[1]}",)
-    raise RuntimeError(f"define_macro: a string, a pair or a list of these, got {value!r}")
+    raise RuntimeError(f"Expected define_macro as a string, a pair or a list of these, got {value!r}")
 
 
 # The compiler option of each field that is not None.
@@ -169,6 +169,10 @@ class ProgramOptions(Options):
         **dict.fromkeys(_FILES + _NO_EFFECT),
     }
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        _check_extra_sources(self.extra_sources)
+
     def _words(self):
         """The options as the daemon takes them."""
         return self._render(_RENDERERS)
@@ -224,6 +228,34 @@ class ProgramOptions(Options):
         return LinkerOptions(name=self.name, arch=self.arch, **fields)
 
 
+_SPOKEN = {"c++": "C++", "ptx": "PTX", "nvvm": "NVVM IR"}
+
+
+def _check_extra_sources(modules):
+    """More modules of NVVM IR: pairs of a name, and text or bitcode."""
+    if modules is None:
+        return
+    if not isinstance(modules, (list, tuple)):
+        raise TypeError(
+            f"extra_sources must be a sequence of 2-tuples, got {type(modules).__name__}"
+        )
+    for index, module in enumerate(modules):
+        if not isinstance(module, tuple) or len(module) != 2:
+            raise TypeError(f"Each extra module must be a 2-tuple, (name, source), got {module!r}")
+        name, source = module
+        if not isinstance(name, str):
+            raise TypeError(
+                f"Module name at index {index} must be a string, got {type(name).__name__}"
+            )
+        if not isinstance(source, (str, bytes, bytearray)):
+            raise TypeError(
+                f"Module source at index {index} must be str, bytes or bytearray, "
+                f"got {type(source).__name__}"
+            )
+        if not source:
+            raise ValueError(f"Module source for {name!r} (index {index}) cannot be empty")
+
+
 def _named(entries):
     return [
         (name, text.encode() if isinstance(text, str) else bytes(text)) for name, text in entries
@@ -243,16 +275,22 @@ class Program:
         self._code_type = str(code_type).lower()
         if self._code_type not in _LANGUAGES:
             raise RuntimeError(
-                f"Unsupported code_type={code_type!r} (supported: {', '.join(_LANGUAGES)})"
+                f"Unsupported code_type={self._code_type!r} "
+                f"(supported_code_types={tuple(_LANGUAGES)})"
             )
         if isinstance(code, str):
             code = code.encode()
         elif self._code_type != "nvvm" or not isinstance(code, (bytes, bytearray)):
-            raise TypeError(f"the code is a str, got {type(code).__name__}")
+            accepted = "str, bytes, or bytearray" if self._code_type == "nvvm" else "str"
+            raise TypeError(
+                f"{_SPOKEN[self._code_type]} code must be provided as {accepted}, "
+                f"got {type(code).__name__}"
+            )
         self._source = bytes(code)
         self._options = as_options(ProgramOptions, options)
         if self._options.extra_sources is not None and self._code_type != "nvvm":
-            raise ValueError("extra_sources is not supported by the NVRTC backend")
+            backend = "PTX" if self._code_type == "ptx" else "NVRTC"
+            raise ValueError(f"extra_sources is not supported by the {backend} backend")
         _paths(self._options.include_path)
         self._options._words()
         self._compiled = False
@@ -367,4 +405,4 @@ class Program:
         """Nothing: a program holds nothing in the daemon."""
 
     def __repr__(self):
-        return f"<Program {self._options.name!r}, {self._code_type}>"
+        return f"<Program backend='{self.backend}'>"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from collections.abc import Iterable, MutableSet
-from typing import Any
+from enum import IntEnum
+from typing import Any, SupportsIndex
 
 from holdfast.core import Address, Buffer, Device, Event, Kernel, LaunchConfig, Stream
 
@@ -104,7 +105,7 @@ class _NodeMaker:
     def launch(self, config: LaunchConfig, kernel: Kernel, *args: Any) -> KernelNode: ...
     def memset(
         self,
-        dst: Buffer | Address,
+        dst: Buffer | SupportsIndex,
         value: _Value,
         width: int,
         height: int = 1,
@@ -114,8 +115,8 @@ class _NodeMaker:
     ) -> MemsetNode: ...
     def memcpy(
         self,
-        dst: Buffer | Address,
-        src: Buffer | Address,
+        dst: Buffer | SupportsIndex,
+        src: Buffer | SupportsIndex,
         size: int,
         *,
         dst_owner: object = None,
@@ -155,6 +156,8 @@ class _NodeMaker:
 class GraphDefinition(_NodeMaker):
     def __init__(self) -> None: ...
     @property
+    def handle(self) -> int: ...
+    @property
     def is_valid(self) -> bool: ...
     def create_condition(self, default_value: int | None = None) -> GraphCondition: ...
     def instantiate(
@@ -173,9 +176,24 @@ class GraphDefinition(_NodeMaker):
 
 GraphDef = GraphDefinition
 
+class GraphNodeType(IntEnum):
+    CU_GRAPH_NODE_TYPE_KERNEL = 0
+    CU_GRAPH_NODE_TYPE_MEMCPY = 1
+    CU_GRAPH_NODE_TYPE_MEMSET = 2
+    CU_GRAPH_NODE_TYPE_HOST = 3
+    CU_GRAPH_NODE_TYPE_GRAPH = 4
+    CU_GRAPH_NODE_TYPE_EMPTY = 5
+    CU_GRAPH_NODE_TYPE_WAIT_EVENT = 6
+    CU_GRAPH_NODE_TYPE_EVENT_RECORD = 7
+    CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10
+    CU_GRAPH_NODE_TYPE_MEM_FREE = 11
+    CU_GRAPH_NODE_TYPE_CONDITIONAL = 13
+
 class GraphNode(_NodeMaker):
     @property
-    def type(self) -> str | None: ...
+    def type(self) -> GraphNodeType | None: ...
+    @property
+    def handle(self) -> int | None: ...
     @property
     def graph(self) -> GraphDefinition | None: ...
     @property

@@ -155,10 +155,12 @@ class GraphBuilder:
         if self._primary is not None:
             raise RuntimeError("a forked builder has no definition: ask the one that was split")
         if self._state == _BUILDING:
-            raise RuntimeError("Graph has not finished building.")
+            raise RuntimeError("no graph_definition while a capture is in progress: end_building()")
         if self._body is not None:
             return self._body
         if self._definition is None:
+            if self._state == _NOT_STARTED:
+                raise RuntimeError("there is no graph_definition before begin_building()")
             self._check_ended()
             definition = GraphDefinition._of(self._session)
             definition._absorb(self._recorded, self._nested, self._used)

@@ -4,7 +4,6 @@
 from holdfast import _native
 from holdfast._errors import invalid_argument
 from holdfast.core._module import Kernel, working_device
-from holdfast.core._options import not_served
 from holdfast.core.graph import _nodes
 from holdfast.core.graph._graph import drawing, instantiate, write_drawing
 
@@ -30,7 +29,7 @@ class GraphCondition:
         return hash(self._condition_)
 
     def __repr__(self):
-        return f"<GraphCondition {self._condition_}>"
+        return f"<GraphCondition handle={self._condition_:#x}>"
 
 
 class GraphDefinition(_nodes.NodeMaker):
@@ -93,7 +92,7 @@ class GraphDefinition(_nodes.NodeMaker):
     def _add(self, node, after):
         for earlier in after:
             if not isinstance(earlier, _nodes.GraphNode):
-                raise TypeError(f"a GraphNode expected, got {type(earlier).__name__}")
+                raise TypeError(f"expected a GraphNode, got {type(earlier).__name__}")
             if earlier._graph is not self:
                 raise invalid_argument(f"{earlier!r} is not a node of this definition")
         node._graph = self
@@ -154,6 +153,7 @@ class GraphDefinition(_nodes.NodeMaker):
         yield from self._used
         for node in self._nodes:
             yield from node._keep
+            yield from node._owners
 
     def instantiate(self, options=None):
         """Has the daemon check the graph and make it ready to run. Waits for its answer.
@@ -188,7 +188,12 @@ class GraphDefinition(_nodes.NodeMaker):
 
     @property
     def handle(self):
-        raise not_served("a CUgraph", "the definition is a value of this process")
+        """The definition's number in this process; not a CUgraph."""
+        return id(self)
+
+    @property
+    def _entry(self):
+        return _nodes.EntryNode(self)
 
     def __str__(self):
         return self._lower().text(sorted(set(self._names())))
@@ -199,4 +204,4 @@ class GraphDefinition(_nodes.NodeMaker):
                 yield used._handle, used.name
 
     def __repr__(self):
-        return f"<GraphDefinition of {len(self._nodes)} nodes>"
+        return f"<GraphDefinition handle={self.handle:#x}>"

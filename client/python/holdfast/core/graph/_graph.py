@@ -70,6 +70,11 @@ def _buffers(used):
 
 def drawing(definition, names, options):
     """The drawing of a native definition. ``names``: (handle, name) of kernels."""
+    if not (options is None or isinstance(options, (dict, GraphDebugPrintOptions))):
+        raise TypeError(
+            "options must be a GraphDebugPrintOptions, a dict or None, "
+            f"got {type(options).__name__}"
+        )
     as_options(GraphDebugPrintOptions, options)
     return definition.dot(sorted(set(names)), "graph")
 

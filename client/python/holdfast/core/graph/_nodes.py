@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes of graphs: what each does, and what it comes after."""
 
+import enum
 import json
 from collections.abc import MutableSet
 
@@ -11,24 +12,48 @@ from holdfast.core._event import Event
 from holdfast.core._launch import LaunchConfig
 from holdfast.core._memory import Address, Buffer, fill_pattern
 from holdfast.core._options import as_options, not_served
+from holdfast.core.typing import GraphConditionalType
 
 
 # Of sizes, in bytes or elements.
 _MAX = 2**63 - 1
 
 
+class GraphNodeType(enum.IntEnum):
+    """What a node does, by CUDA's names and numbers (CUgraphNodeType of cuda.h)."""
+
+    CU_GRAPH_NODE_TYPE_KERNEL = 0
+    CU_GRAPH_NODE_TYPE_MEMCPY = 1
+    CU_GRAPH_NODE_TYPE_MEMSET = 2
+    CU_GRAPH_NODE_TYPE_HOST = 3
+    CU_GRAPH_NODE_TYPE_GRAPH = 4
+    CU_GRAPH_NODE_TYPE_EMPTY = 5
+    CU_GRAPH_NODE_TYPE_WAIT_EVENT = 6
+    CU_GRAPH_NODE_TYPE_EVENT_RECORD = 7
+    CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10
+    CU_GRAPH_NODE_TYPE_MEM_FREE = 11
+    CU_GRAPH_NODE_TYPE_CONDITIONAL = 13
+
+
 def _place(what, value, session):
-    """(Buffer, offset) of an operand."""
+    """(Buffer, offset) of an operand: a Buffer, its handle, or a number of an address."""
     if isinstance(value, Buffer):
         value = value.handle
     if not isinstance(value, Address):
-        raise not_served(
-            f"{type(value).__name__} as the {what} of a node", "give a Buffer or its handle"
-        )
+        number = _native.whole_number(what, value, 2**64 - 1)
+        place = session._place(number)
+        if place is None:
+            raise invalid_argument(f"the {what} {number:#x} lies in no open Buffer of the session")
+        return place
     buffer = value._buffer
     if buffer._session is not session:
         raise ValueError(f"the {what} belongs to another session than the graph")
     return buffer, value._offset
+
+
+def _check_owner(name, place, owner):
+    if owner is not None and isinstance(place, Buffer):
+        raise ValueError(f"{name}_owner cannot be used when {name} is a Buffer: the node keeps it")
 
 
 class NodeMaker:
@@ -45,15 +70,22 @@ class NodeMaker:
 
     def memset(self, dst, value, width, height=1, pitch=0, *, dst_owner=None):
         """Fills ``height`` rows of ``width`` elements with ``value``: an int of 0 to 255, or 1, 2
-        or 4 bytes, which say how long an element is. ``pitch``: bytes between rows."""
+        or 4 bytes, which say how long an element is. ``pitch``: bytes between rows.
+        ``dst_owner``: what the node keeps alive, if ``dst`` is a number."""
+        _check_owner("dst", dst, dst_owner)
         node = MemsetNode(None)
         node._take(self._graph._session, (dst, value, width, height, pitch))
+        node._owners = (dst_owner,)
         return self._new(node)
 
     def memcpy(self, dst, src, size, *, dst_owner=None, src_owner=None):
-        """Copies ``size`` bytes between Buffers, or places in them."""
+        """Copies ``size`` bytes between Buffers, or places in them. ``dst_owner``, ``src_owner``:
+        what the node keeps alive, if the place is a number."""
+        _check_owner("dst", dst, dst_owner)
+        _check_owner("src", src, src_owner)
         node = MemcpyNode(None)
         node._take(self._graph._session, (dst, src, size))
+        node._owners = (dst_owner, src_owner)
         return self._new(node)
 
     def empty(self):
@@ -165,7 +197,7 @@ class _Neighbours(MutableSet):
 
     def add(self, other):
         if not isinstance(other, GraphNode):
-            raise TypeError(f"a GraphNode expected, got {type(other).__name__}")
+            raise TypeError(f"expected a GraphNode, got {type(other).__name__}")
         if self._node._graph is None or other._graph is not self._node._graph:
             raise invalid_argument(f"{other!r} is not a node of the same definition")
         if other is self._node:
@@ -186,6 +218,8 @@ class GraphNode(NodeMaker):
     """A node of a GraphDefinition, whose methods add nodes that come after it."""
 
     _kind = None
+    # What nodes keep for memory that is named by a number.
+    _owners = ()
 
     def __init__(self, params):
         self._params = params
@@ -203,8 +237,8 @@ class GraphNode(NodeMaker):
 
     @property
     def type(self):
-        """What kind of node it is, as CUgraphNodeType names it: ``"KERNEL"``."""
-        return self._kind
+        """What the node does, a GraphNodeType; None for the entry of a definition."""
+        return None if self._kind is None else GraphNodeType["CU_GRAPH_NODE_TYPE_" + self._kind]
 
     @property
     def graph(self):
@@ -212,7 +246,8 @@ class GraphNode(NodeMaker):
 
     @property
     def handle(self):
-        raise not_served("a CUgraphNode", "the node is a value of this process")
+        """The node's number in this process, not a CUgraphNode; None: it was destroyed."""
+        return id(self) if self.is_valid else None
 
     @property
     def is_valid(self):
@@ -270,8 +305,43 @@ class GraphNode(NodeMaker):
         """The node as the message GraphNode of graph_commands.proto, a dict."""
         return json.loads(self._params.describe())
 
+    def _details(self):
+        """What the repr says of the node beside its handle."""
+        return ""
+
     def __repr__(self):
-        return f"<{type(self).__name__}>"
+        handle = "destroyed" if self.handle is None else f"handle={self.handle:#x}"
+        return f"<{type(self).__name__} {handle}{self._details()}>"
+
+
+class EntryNode(GraphNode):
+    """The beginning of a definition: nodes that come after it come after nothing."""
+
+    _after = ()
+
+    def __init__(self, graph):
+        super().__init__(None)
+        self._graph = graph
+
+    pred = property(lambda self: set())
+    succ = property(lambda self: set())
+
+    def destroy(self):
+        raise invalid_argument("the entry of a definition cannot be destroyed")
+
+    def __eq__(self, other):
+        return isinstance(other, EntryNode) and self._graph is other._graph
+
+    def __hash__(self):
+        return hash((EntryNode, id(self._graph)))
+
+    def __repr__(self):
+        return "<GraphNode entry>"
+
+
+def _shown(place):
+    """A place in memory, as the repr of a node shows it."""
+    return "0x0" if place is None else f"{int(place):#x}"
 
 
 class EmptyNode(GraphNode):
@@ -306,6 +376,7 @@ class _Changeable(GraphNode):
 
     def update(self, *args, **kwargs):
         self._take(self._graph._session, self._merged(self._values, *args, **kwargs))
+        self._owners += (kwargs.get("dst_owner"), kwargs.get("src_owner"))
 
 
 def _is_whole(old, config, kernel):
@@ -384,9 +455,8 @@ class KernelNode(_Changeable):
         lambda self: self._kernel, doc="The Kernel; None for a launch that was recorded."
     )
 
-    def __repr__(self):
-        name = "" if self._kernel is None else f" {self._kernel.name}"
-        return f"<KernelNode{name}, grid {self.grid}, block {self.block}>"
+    def _details(self):
+        return " kernel=0x0" if self._kernel is None else f" kernel={self._kernel.handle:#x}"
 
 
 def _dim3(message):
@@ -440,6 +510,9 @@ class MemsetNode(_Changeable):
         value = self._value(1)
         return value if value is None else len(fill_pattern(value))
 
+    def _details(self):
+        return f" dptr={_shown(self.dptr)} value={self.value}"
+
     width = property(lambda self: self._value(2))
     height = property(lambda self: self._value(3))
     pitch = property(lambda self: self._value(4))
@@ -471,6 +544,16 @@ class MemcpyNode(_Changeable):
         value = self._values[index]
         return value.handle if isinstance(value, Buffer) else value
 
+    def _side(self, index):
+        if self._values is None:
+            return "0x0(D)"
+        place = self._operand(index)
+        buffer, _ = _place("place", place, self._graph._session)
+        return f"{_shown(place)}({'H' if buffer.is_host_accessible else 'D'})"
+
+    def _details(self):
+        return f" dst={self._side(0)} src={self._side(1)} size={self.size}"
+
     dst = property(lambda self: self._operand(0))
     src = property(lambda self: self._operand(1))
     size = property(lambda self: None if self._values is None else self._values[2])
@@ -488,7 +571,9 @@ class AllocNode(GraphNode):
 
     def _set(self, session, size, device, memory_type, peer_access):
         if memory_type not in _MEMORY_TYPES:
-            raise ValueError(f"{memory_type!r} is not a valid GraphMemoryType")
+            raise ValueError(
+                f"{memory_type!r} is not a valid GraphMemoryType. Must be one of {_MEMORY_TYPES}"
+            )
         if memory_type != "device":
             raise not_served(f"{memory_type} memory of a graph", "copy from memory of a device")
         size = _native.whole_number("size", size, _MAX)
@@ -511,7 +596,8 @@ class AllocNode(GraphNode):
 
     @property
     def dptr(self):
-        """The address, for kernels; None for an allocation that was recorded."""
+        """The address, for kernels: a number after the first launch. None for an allocation that
+        was recorded."""
         return None if self._buffer is None else self._buffer.handle
 
     buffer = property(
@@ -522,12 +608,23 @@ class AllocNode(GraphNode):
     peer_access = property(lambda self: self._value(2))
     memory_type = property(lambda self: "device")
 
+    def _details(self):
+        return f" dptr={_key_of(self._buffer):#x} size={self.bytesize}"
+
+
+def _key_of(buffer):
+    """A number that the reprs of a graph's memory have in common, also before it is made."""
+    return 0 if buffer is None else id(buffer)
+
 
 class FreeNode(GraphNode):
     """Ends what an AllocNode began."""
 
     _kind = "MEM_FREE"
     _buffer = None
+
+    def _details(self):
+        return f" dptr={_key_of(self._buffer):#x}"
 
     def _set(self, session, dptr):
         buffer, offset = _place("memory to free", dptr, session)
@@ -567,6 +664,9 @@ class _EventNode(_Changeable):
 
     event = property(lambda self: None if self._values is None else self._values[0])
 
+    def _details(self):
+        return f" event={0 if self.event is None else self.event.handle:#x}"
+
 
 class EventRecordNode(_EventNode):
     """Records an event at each launch."""
@@ -595,6 +695,9 @@ class ChildGraphNode(GraphNode):
 
     def _lower(self, ids):
         return _native.node_child(self._child._lower(ids))
+
+    def _details(self):
+        return f" child={self._child.handle:#x}"
 
     @property
     def child_graph(self):
@@ -625,7 +728,7 @@ class ConditionalNode(GraphNode):
             raise TypeError(f"a GraphCondition expected, got {type(condition).__name__}")
         count = _native.whole_number("count", count, _MAX)
         if count < 1:
-            raise ValueError(f"count must be >= 1, got {count}")
+            raise invalid_argument(f"count must be >= 1, got {count}")
         self = cls(None)
         self._condition = condition
         self._branches = tuple(GraphDefinition._of(session) for _ in range(count))
@@ -641,8 +744,11 @@ class ConditionalNode(GraphNode):
             params.set_device(self._device)
         return params
 
+    def _details(self):
+        return f" condition={self._condition.handle:#x}"
+
     condition = property(lambda self: self._condition)
-    cond_type = property(lambda self: self._type)
+    cond_type = property(lambda self: GraphConditionalType(self._type))
     branches = property(lambda self: self._branches)
 
     @property

@@ -39,6 +39,10 @@ def copy_batch(
 
 class StridedMemoryView:
     def __init__(self, obj: Any = None, stream_ptr: int | None = None) -> None: ...
+    def copy_from(self, other: Any, stream: Any, allocator: Any = None, blocking: Any = None
+    ) -> None: ...
+    def copy_to(self, other: Any, stream: Any, allocator: Any = None, blocking: Any = None
+    ) -> None: ...
     @classmethod
     def from_buffer(
         cls,

@@ -3,8 +3,10 @@
 
 import functools
 import math
+import warnings
 
 from holdfast import _native
+from holdfast._session import current_device
 from holdfast.core import _foreign
 from holdfast.core._dlpack import CPU, CUDA, CUDA_HOST, make_capsule
 from holdfast.core._memory import Buffer
@@ -41,6 +43,12 @@ class StridedMemoryView:
 
     def __init__(self, obj=None, stream_ptr=None):
         """``from_any_interface``, as cuda.core had it before 0.5."""
+        warnings.warn(
+            "making a StridedMemoryView by its constructor is deprecated: use from_any_interface, "
+            "from_buffer and their kin",
+            DeprecationWarning,
+            stacklevel=2,
+        )
         if obj is None:
             raise TypeError(
                 "a StridedMemoryView needs an object: see from_any_interface, from_buffer and their kin"
@@ -99,8 +107,8 @@ class StridedMemoryView:
             capsule = _ask_dlpack(obj)
         elif stream_ptr is None:
             raise BufferError("stream_ptr is needed for an array of a device; -1: without order")
-        else:
-            capsule = _ask_dlpack(obj, stream=int(stream_ptr))
+        else:  # DLPack's None is CUDA's legacy default stream, for which it refuses 0
+            capsule = _ask_dlpack(obj, stream=int(stream_ptr) or None)
         keep, ptr, code, bits, lanes, shape, strides, kind, device_id, readonly = (
             _native.take_dlpack(capsule)
         )
@@ -124,8 +132,11 @@ class StridedMemoryView:
 
     @classmethod
     def from_array_interface(cls, obj):
-        """The memory of an array with NumPy's ``__array_interface__``."""
-        return cls._of_interface(obj, obj.__array_interface__, (CPU, -1))
+        """The memory of an array with NumPy's ``__array_interface__``. Its ``device_id`` is that of
+        the current device, if there is one, as cuda.core has it."""
+        current = current_device()
+        device_id = -1 if current is None else current.device_id
+        return cls._of_interface(obj, obj.__array_interface__, (CPU, device_id))
 
     @classmethod
     def _of_interface(cls, obj, interface, device):
@@ -137,13 +148,17 @@ class StridedMemoryView:
         strides = interface.get("strides")
         if strides is not None:
             if any(stride % dtype.itemsize for stride in strides):
-                raise BufferError(f"strides {strides} are no multiples of {dtype.itemsize} bytes")
+                raise ValueError(
+                    f"strides must be divisible by itemsize: {strides} by {dtype.itemsize}"
+                )
             strides = tuple(stride // dtype.itemsize for stride in strides)
         ptr, readonly = interface["data"]
-        return cls._make(
-            obj, ptr, tuple(interface["shape"]), strides, dtype, dtype.itemsize, device,
+        view = cls._make(
+            obj, ptr, tuple(interface["shape"]), None, dtype, dtype.itemsize, device,
             bool(readonly),
         )  # fmt: skip
+        view._strides = strides  # as the array says them, though they may be C's
+        return view
 
     @classmethod
     def from_any_interface(cls, obj, stream_ptr=None):
@@ -162,9 +177,9 @@ class StridedMemoryView:
             return cls.from_cuda_array_interface(obj, stream_ptr)
         if hasattr(obj, "__array_interface__"):
             return cls.from_array_interface(obj)
-        raise TypeError(
-            f"{type(obj).__name__} has neither __dlpack__ nor __cuda_array_interface__ nor "
-            "__array_interface__"
+        raise BufferError(
+            f"{type(obj).__name__} does not support any data exchange protocol: it has neither "
+            "__dlpack__ nor __cuda_array_interface__ nor __array_interface__"
         )
 
     ptr = property(lambda self: self._ptr)
@@ -182,6 +197,8 @@ class StridedMemoryView:
         the strides are C's and the last dimension can be divided."""
         if layout is not None:
             raise not_served("a layout of cuda.core", "StridedMemoryView.from_buffer(strides=...)")
+        if dtype is None or dtype == self._dtype:
+            return self
         shape, itemsize = self._shape, self._itemsize
         dtype = self._dtype if dtype is None else dtype
         if dtype is not None:
@@ -200,6 +217,12 @@ class StridedMemoryView:
             self._keep,
         )  # fmt: skip
 
+    def copy_from(self, other, stream, allocator=None, blocking=None):
+        raise NotImplementedError("copy_from is not there: copy Buffers, or arrays by their library")
+
+    def copy_to(self, other, stream, allocator=None, blocking=None):
+        raise NotImplementedError("copy_to is not there: copy Buffers, or arrays by their library")
+
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """The memory for another library of this process. A Buffer's of a device is mapped here,
         which needs a resource with ``ipc_enabled`` and a daemon on this machine."""
@@ -215,17 +238,21 @@ class StridedMemoryView:
 
     def _here(self):
         """(what keeps the memory, its address in this process, DLPack's device)."""
-        if isinstance(self._obj, Buffer) and self._device_id >= 0:
+        if isinstance(self._obj, Buffer) and self._dlpack_type == CUDA:
             kind, device_id = self._obj.__dlpack_device__()
             local = self._obj._local_view()
             return local._mapping, local.ptr, (kind, device_id)
-        return self, self._ptr, (self._dlpack_type, max(self._device_id, 0))
+        number = 0 if self._dlpack_type in (CPU, CUDA_HOST) else self._device_id
+        return self, self._ptr, (self._dlpack_type, number)
 
     def __repr__(self):
-        where = "host" if self._device_id < 0 else f"device {self._device_id}"
-        kind = f"{self._itemsize} bytes" if self._dtype is None else self._dtype
-        strides = "" if self._strides is None else f", strides {list(self._strides)}"
-        return f"<StridedMemoryView of {kind}, {list(self._shape)}{strides}, {where}>"
+        return (
+            f"StridedMemoryView(ptr={int(self._ptr):#x}, shape={self._shape}, "
+            f"strides={self._strides}, itemsize={self._itemsize}, "
+            f"dtype={'NoneType' if self._dtype is None else self._dtype}, "
+            f"device_id={self._device_id}, is_device_accessible={self.is_device_accessible}, "
+            f"readonly={self._readonly})"
+        )
 
 
 def _normal(shape, strides):
@@ -292,13 +319,19 @@ def _dtype_of_dlpack(code, bits, lanes):
     return numpy.dtype(f"{_KINDS[code]}{bits // 8}")
 
 
+def _fault_of(dtype):
+    if dtype.names is not None:
+        return "Structured dtypes have no number"
+    return "it has none" if dtype.isnative else "Non-native-endian"
+
+
 def _dlpack_of_dtype(dtype, itemsize):
     if dtype is None:
         return _CODES["u"], 8 * itemsize
     if str(dtype) == "bfloat16":
         return _BFLOAT, 16
     if dtype.kind not in _CODES or not dtype.isnative:
-        raise BufferError(f"DLPack has no type for {dtype}")
+        raise BufferError(f"Unsupported dtype for DLPack export, {_fault_of(dtype)}: {dtype}")
     return _CODES[dtype.kind], 8 * dtype.itemsize
 
 
