@@ -78,9 +78,16 @@ void SessionMemory::Release(uint64_t chunk) {
     NoteReturned(it->second);
   } else {
     services_.grants.Forgive(PlaceOf(it->second.device), it->second.size);
+    LeaveToOthers(it->second);
   }
   if (it->second.event != nullptr) it->second.event->Abandon();
   chunks_.erase(it);
+}
+
+// If there is neither a token nor an import of it, the charge ends with the
+// chunk, at once.
+void SessionMemory::LeaveToOthers(const Chunk& chunk) const {
+  if (tenant_ != nullptr) chunk.shared->ChargeMaker(*tenant_->device_bytes());
 }
 
 void SessionMemory::NoteReturned(const Chunk& chunk) {
@@ -437,7 +444,11 @@ void SessionMemory::Close() {
   session_.clear();
   *ended_ = true;
   for (const auto& [id, chunk] : chunks_) {
-    if (chunk.shared == nullptr) NoteReturned(chunk);
+    if (chunk.shared == nullptr) {
+      NoteReturned(chunk);
+    } else {
+      LeaveToOthers(chunk);
+    }
     if (chunk.event != nullptr) chunk.event->Abandon();
   }
   chunks_.clear();

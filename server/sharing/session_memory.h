@@ -155,6 +155,9 @@ class SessionMemory {
 
   // The device has the memory of a chunk that is not shared back.
   void NoteReturned(const Chunk& chunk);
+  // Charges the session's tenant for a chunk that others may still hold.
+  // REQUIRES: it is shared.
+  void LeaveToOthers(const Chunk& chunk) const;
   // Lets go of the memory of a chunk whose bytes are in a file.
   void DropMemory(Chunk* chunk);
   absl::Status Carry(const internal::SharingRequest& request, int descriptor,

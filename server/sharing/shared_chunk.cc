@@ -145,6 +145,12 @@ void SharedChunk::Unseal() {
   sealed_ = false;
 }
 
+void SharedChunk::ChargeMaker(Quota& quota) {
+  absl::MutexLock lock(&mutex_);
+  if (charge_.lock() != nullptr || makers_charge_.amount() > 0) return;
+  makers_charge_ = quota.TakeBeyondLimit(size());
+}
+
 absl::StatusOr<std::shared_ptr<const Charge>> SharedChunk::ChargeOnce(
     Quota& quota) {
   absl::MutexLock lock(&mutex_);

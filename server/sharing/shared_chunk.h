@@ -24,8 +24,9 @@ namespace holdfast {
 // A chunk of device memory that several sessions may use. Its owner, each
 // export that can still be redeemed and each session that has imported it hold
 // it by shared_ptr; the last one frees the memory and returns what it was
-// charged. Until then it is charged to its owner's session, and in the sum of
-// its device also when that session has ended.
+// charged. Until then it is charged to its owner's session, and, when that
+// session has let go of it, to the session's tenant and in the sum of its
+// device.
 //
 // A chunk that only suspended versions of collections hold may leave its
 // device: its bytes are in a file, and nothing of the device is held or charged
@@ -125,6 +126,12 @@ class SharedChunk {
   // RESOURCE_EXHAUSTED: as Quota::Take.
   absl::StatusOr<std::shared_ptr<const Charge>> ChargeOnce(Quota& quota);
 
+  // The session that made it lets go of it: from now on its bytes count in
+  // `quota`, that of the session's tenant, until the last holder lets go. So a
+  // tenant cannot have more than its quota by sessions that end. Not if the
+  // chunk is charged for a collection.
+  void ChargeMaker(Quota& quota);
+
  private:
   // With the descriptor in the store under a name of this kind.
   Place Keep(const char* kind, int fd) const;
@@ -137,6 +144,8 @@ class SharedChunk {
   bool writable_elsewhere_ ABSL_GUARDED_BY(mutex_) = false;
   bool sealed_ ABSL_GUARDED_BY(mutex_) = false;
   std::weak_ptr<const Charge> charge_ ABSL_GUARDED_BY(mutex_);
+  // Of its maker's tenant, when its maker has let go of it.
+  Charge makers_charge_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Is `fd` something that a driver may make of device memory of this size? A

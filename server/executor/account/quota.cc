@@ -63,6 +63,12 @@ absl::StatusOr<Charge> Quota::Take(uint64_t amount) {
   return Confirm(amount);
 }
 
+Charge Quota::TakeBeyondLimit(uint64_t amount) {
+  absl::MutexLock lock(&mutex_);
+  Add(amount);
+  return Charge(shared_from_this(), amount);
+}
+
 absl::StatusOr<Charge> Quota::Await(uint64_t amount) {
   {
     absl::MutexLock lock(&mutex_);

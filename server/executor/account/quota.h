@@ -85,6 +85,10 @@ class Quota : public std::enable_shared_from_this<Quota> {
   // in use and the amount asked for, also as a QuotaExceeded.
   absl::StatusOr<Charge> Take(uint64_t amount);
 
+  // Counts the amount even if it does not fit: of memory that is there already.
+  // REQUIRES: no other process has to agree.
+  Charge TakeBeyondLimit(uint64_t amount);
+
   // Blocks until the amount fits. RESOURCE_EXHAUSTED: it never will;
   // UNAVAILABLE: Close was called.
   absl::StatusOr<Charge> Await(uint64_t amount);

@@ -165,5 +165,53 @@ TEST_F(SessionMemoryTest, ASuccessorIsShownEachChunkAndWhetherItMayWrite) {
   EXPECT_EQ(count, 2u);
 }
 
+// Else a tenant had any amount of memory by sessions that export it and end.
+TEST_F(SessionMemoryTest, MemoryThatItsMakerLetsGoOfCountsForTheTenant) {
+  for (const bool ends : {true, false}) {
+    const auto maker = Open("s-1"), reader = Open("s-2");
+    const auto payer = maker->payer;  // outlives the session
+    Quota& quota = *payer->device_bytes();
+    maker->Make(1, Memory(kSize));
+    maker->Make(2, Memory(kSize));
+    ASSERT_FALSE(reader->Import(*maker->Export(1)).reply.has_error());
+    EXPECT_EQ(quota.used(), 0u);  // The executor has it charge for buffers.
+    if (ends) {
+      maker->End();
+    } else {
+      maker->Free(1);
+      maker->Free(2);
+    }
+    EXPECT_EQ(quota.used(), kSize);
+    quota.SetLimit(kSize + 1);
+    EXPECT_EQ(quota.Take(2).status().code(),
+              absl::StatusCode::kResourceExhausted);
+    reader->End();
+    EXPECT_EQ(quota.used(), 0u);
+    EXPECT_OK(quota.Take(2).status());
+    if (!ends) maker->End();
+  }
+}
+
+TEST_F(SessionMemoryTest, ATokenHoldsMemoryForTheTenantUntilItIsGone) {
+  const auto maker = Open("s-1");
+  const auto payer = maker->payer;
+  maker->Make(1, Memory(kSize));
+  ASSERT_OK(maker->Export(1).status());
+  maker->Free(1);
+  EXPECT_EQ(payer->device_bytes()->used(), kSize);
+  maker->End();
+  EXPECT_EQ(payer->device_bytes()->used(), 0u);
+}
+
+TEST_F(SessionMemoryTest, ACollectionIsChargedAsACollectionAlone) {
+  const auto maker = Open("s-1");
+  const auto tenant = maker->payer;
+  maker->Make(1, Memory(kSize));
+  ASSERT_OK(maker->Commit(1, "weights"));
+  maker->End();
+  EXPECT_EQ(tenant->device_bytes()->used(), 0u);
+  EXPECT_GT(tenant->collection_bytes()->used(), 0u);
+}
+
 }  // namespace
 }  // namespace holdfast::testing
