@@ -155,8 +155,8 @@ def test_builders_refuse_calls_in_the_wrong_order(device, stream, add, x):
         GraphBuilder.join(builder)
     with pytest.raises(TypeError):
         builder.embed(object())
-    with pytest.raises(NotImplementedError, match="not served"):
-        builder.callback(print)
+    with pytest.raises(ValueError, match="^user_data is only supported with functions of ctypes"):
+        builder.callback(print, user_data=b"x")
     builder.end_building()
     with pytest.raises(RuntimeError, match="^Cannot resume building after building has ended."):
         builder.begin_building()

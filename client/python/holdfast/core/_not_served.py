@@ -9,7 +9,6 @@ _GROWING = "allocate what is needed at most, or a second Buffer"
 _TEXTURE = "read the Buffer, and interpolate in the kernel"
 _TENSOR_MAP = "address the Buffer's tiles in the kernel"
 _CONTEXT = "an executor has one context a device"
-_CALLBACK = "record an event there, and wait for it in a thread"
 _OPENGL = "OpenGL is in this process: copy the Buffer here"
 
 # By name: what it is for, and what to do instead.
@@ -36,7 +35,6 @@ REASONS = {
     "SMResourceOptions": ("a share of a device", _CONTEXT),
     "WorkqueueResource": ("a share of a device", _CONTEXT),
     "WorkqueueResourceOptions": ("a share of a device", _CONTEXT),
-    "HostCallbackNode": ("a function of this process in a graph", _CALLBACK),
     "GraphicsResource": ("a resource of OpenGL", _OPENGL),
 }
 

@@ -17,6 +17,7 @@ are::
 from holdfast.core.graph._builder import GraphBuilder
 from holdfast.core.graph._definition import GraphCondition, GraphDefinition
 from holdfast.core.graph._graph import Graph, GraphCompleteOptions, GraphDebugPrintOptions
+from holdfast.core.graph._host import HostCallbackNode
 from holdfast.core.graph._nodes import (
     AllocNode,
     ChildGraphNode,
@@ -35,14 +36,6 @@ from holdfast.core.graph._nodes import (
     SwitchNode,
     WhileNode,
 )
-
-def __getattr__(name):
-    if name == "HostCallbackNode":
-        from holdfast.core import _not_served
-
-        return _not_served.HostCallbackNode
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
 
 # As cuda.core had them before 1.0.
 GraphDef = GraphDefinition
@@ -65,6 +58,7 @@ __all__ = [
     "GraphDefinition",
     "GraphNode",
     "GraphNodeType",
+    "HostCallbackNode",
     "IfElseNode",
     "IfNode",
     "KernelNode",

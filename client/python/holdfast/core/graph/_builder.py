@@ -8,6 +8,7 @@ from holdfast.core._options import not_served
 from holdfast.core.graph import _nodes
 from holdfast.core.graph._definition import GraphCondition, GraphDefinition
 from holdfast.core.graph._graph import instantiate
+from holdfast.core.graph._host import HostCallbackNode, has_functions
 
 _NOT_STARTED, _BUILDING, _ENDED, _CLOSED = range(4)
 
@@ -138,11 +139,12 @@ class GraphBuilder:
         """
         if self._body is not None:
             raise RuntimeError("a branch is completed with the graph that it is a part of")
+        if self._definition is None and has_functions(self._nested.values()):
+            self._check_ended()
+            self.graph_definition  # the recording alone has nothing of the functions
         if self._definition is not None:
             self._check_not_closed()
-            ids = {}
-            lowered = self._definition._lower(ids)
-            return instantiate(self._session, lowered, options, ids=ids, keep=self._kept())
+            return self._definition._instantiate(options, tuple(self._kept()))
         self._check_ended()
         return instantiate(self._session, self._lower(), options, keep=self._kept())
 
@@ -276,10 +278,8 @@ class GraphBuilder:
         self._keep(*child._used)
 
     def callback(self, fn, *, user_data=None):
-        raise not_served(
-            "a function of this process in a graph",
-            "record an event there, and wait for it in a thread",
-        )
+        """Records a call of a function of this process, or of ctypes, which gets ``user_data``."""
+        self._add_nested(HostCallbackNode(fn, user_data))
 
     # As cuda.core had them before 1.0.
     add_child = embed

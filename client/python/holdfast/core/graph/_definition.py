@@ -6,6 +6,7 @@ from holdfast._errors import invalid_argument
 from holdfast.core._module import Kernel, working_device
 from holdfast.core.graph import _nodes
 from holdfast.core.graph._graph import drawing, instantiate, write_drawing
+from holdfast.core.graph._host import has_functions, instantiate_with_functions
 
 
 class GraphCondition:
@@ -58,6 +59,7 @@ class GraphDefinition(_nodes.NodeMaker):
         self._has_conditions = False
         # Keeps alive what recorded nodes use.
         self._used = []
+        self._is_valid = True
 
     @classmethod
     def _of(cls, session):
@@ -161,9 +163,19 @@ class GraphDefinition(_nodes.NodeMaker):
         Raises:
             CUDAError: a node is wrong; the message names it by its number in the definition.
         """
+        return self._instantiate(options, self._kept())
+
+    def _instantiate(self, options, keep):
+        if has_functions(self._nodes):
+            return instantiate_with_functions(self, options, keep)
         ids = {}
-        definition = self._lower(ids)
-        return instantiate(self._session, definition, options, ids=ids, keep=self._kept())
+        return instantiate(self._session, self._lower(ids), options, ids=ids, keep=keep)
+
+    def _end(self):
+        """Ends the definition with the node that it is a part of."""
+        self._is_valid = False
+        for node in list(self._nodes):
+            node.destroy()
 
     def debug_dot_print(self, path, options=None):
         """Writes the graph, for ``dot -Tsvg``: every node with its parameters."""
@@ -184,12 +196,12 @@ class GraphDefinition(_nodes.NodeMaker):
         """Pairs of nodes, of which the second comes after the first; a set."""
         return {(earlier, node) for node in self._nodes for earlier in node._pred}
 
-    is_valid = property(lambda self: True)
+    is_valid = property(lambda self: self._is_valid)
 
     @property
     def handle(self):
-        """The definition's number in this process; not a CUgraph."""
-        return id(self)
+        """The definition's number in this process, not a CUgraph; 0: its node was destroyed."""
+        return id(self) if self._is_valid else 0
 
     @property
     def _entry(self):

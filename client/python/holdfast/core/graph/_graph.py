@@ -2,6 +2,7 @@
 """Graphs that are ready to run."""
 
 from holdfast import _native
+from holdfast._errors import CUDAError
 from holdfast.core._memory import Buffer
 from holdfast.core._options import Options, as_options, not_served
 from holdfast.core._stream import check_stream
@@ -40,12 +41,12 @@ class GraphDebugPrintOptions(Options):
     )  # fmt: skip
 
 
-def instantiate(session, definition, options, *, ids=None, keep=()):
+def instantiate(session, definition, options, *, ids=None, keep=(), cls=None):
     """Has the daemon make a Graph of a native definition. Waits for its answer."""
     options = as_options(GraphCompleteOptions, options)
     if options.device_launch:
         raise not_served("launching a graph from a kernel", "launch it on a stream")
-    graph = _native.Graph.__new__(Graph)
+    graph = _native.Graph.__new__(cls or Graph)
     graph._create(
         _native.make_graph(session, definition),
         options.auto_free_on_launch,
@@ -62,6 +63,21 @@ def instantiate(session, definition, options, *, ids=None, keep=()):
     if options.upload_stream is not None:
         graph.upload(options.upload_stream)
     return graph
+
+
+def _has_functions(source):
+    from holdfast.core.graph._host import has_functions
+
+    nodes = getattr(source, "_nodes", None)
+    if nodes is None:  # of a builder
+        nodes = [*source._nested.values(), *getattr(source._definition, "_nodes", ())]
+    return has_functions(nodes)
+
+
+def topology_changed():
+    return CUDAError(
+        "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE: Graph update failed: the topology is another one"
+    )
 
 
 def _buffers(used):
@@ -114,6 +130,20 @@ class Graph(_native.Graph):
             CUDAError: the topology is another one, or the driver cannot change this in place;
                 nothing has changed.
         """
+        definition = self._lowered(source)
+        if _has_functions(source):
+            raise topology_changed()
+        made = _native.make_graph(self._session, definition)
+        self._session._check()
+        keep = tuple(source._kept())
+        self._session._unmade.difference_update(_buffers(keep))
+        self._update(made)
+        self._session._check()
+        nodes = set(getattr(source, "_nodes", ()))
+        self._values = {node: node._values for node in self._values if node in nodes}
+        self._keep += keep
+
+    def _lowered(self, source):
         from holdfast.core.graph._builder import GraphBuilder
         from holdfast.core.graph._definition import GraphDefinition
 
@@ -127,15 +157,7 @@ class Graph(_native.Graph):
             )
         if source._session is not self._session:
             raise ValueError("the graphs belong to different sessions")
-        made = _native.make_graph(self._session, definition)
-        self._session._check()
-        keep = tuple(source._kept())
-        self._session._unmade.difference_update(_buffers(keep))
-        self._update(made)
-        self._session._check()
-        nodes = set(getattr(source, "_nodes", ()))
-        self._values = {node: node._values for node in self._values if node in nodes}
-        self._keep += keep
+        return definition
 
     def __getitem__(self, node):
         if node not in self._ids:

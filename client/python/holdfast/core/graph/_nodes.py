@@ -133,10 +133,11 @@ class NodeMaker:
         return self._new(ChildGraphNode._of(child))
 
     def callback(self, fn, *, user_data=None):
-        raise not_served(
-            "a function of this process in a graph",
-            "record an event there, and wait for it in a thread",
-        )
+        """Calls a function of this process, or of ctypes, which gets ``user_data``: bytes, of which
+        the node has a copy, or an int."""
+        from holdfast.core.graph._host import HostCallbackNode
+
+        return self._new(HostCallbackNode(fn, user_data))
 
     def _conditional(self, cls, condition, count):
         return self._new(cls._of(self._graph._session, condition, count))
@@ -220,6 +221,8 @@ class GraphNode(NodeMaker):
     _kind = None
     # What nodes keep for memory that is named by a number.
     _owners = ()
+    # The definitions that are parts of the node.
+    _definitions = ()
 
     def __init__(self, params):
         self._params = params
@@ -263,6 +266,8 @@ class GraphNode(NodeMaker):
             other._pred.pop(self, None)
         self._graph = None
         self._pred = {}
+        for definition in self._definitions:
+            definition._end()
 
     @property
     def pred(self):
@@ -693,6 +698,8 @@ class ChildGraphNode(GraphNode):
         self._child = child._copy()
         return self
 
+    _definitions = property(lambda self: (self._child,))
+
     def _lower(self, ids):
         return _native.node_child(self._child._lower(ids))
 
@@ -747,6 +754,7 @@ class ConditionalNode(GraphNode):
     def _details(self):
         return f" condition={self._condition.handle:#x}"
 
+    _definitions = property(lambda self: self._branches)
     condition = property(lambda self: self._condition)
     cond_type = property(lambda self: GraphConditionalType(self._type))
     branches = property(lambda self: self._branches)
