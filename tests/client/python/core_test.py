@@ -183,6 +183,16 @@ def test_pinned_memory_stages_copies(device, stream, kind):
     assert np.array_equal(np.frombuffer(other.memory, np.float32), np.arange(1024))
 
 
+def test_pinned_memory_is_of_no_device():
+    assert PinnedMemoryResource().device_id == -1
+    with pytest.raises(RuntimeError, match="not bound to any GPU"):
+        LegacyPinnedMemoryResource().device_id
+
+
+def test_a_device_can_access_itself(device):
+    assert device.can_access_peer(device) and device.can_access_peer(device.device_id)
+
+
 @pytest.mark.parametrize("kind", [PinnedMemoryResource, LegacyPinnedMemoryResource])
 def test_kernels_use_pinned_memory_in_place_where_the_daemon_is_here(address, stream, kind):
     host = kind().allocate(4096, stream=stream)

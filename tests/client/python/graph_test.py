@@ -584,6 +584,22 @@ def test_nodes_take_addresses_as_numbers_and_keep_their_owners(device, stream):
         definition.memset(target, 0, 4, dst_owner=source)
     with pytest.raises(ValueError, match="src_owner cannot be used when src is a Buffer"):
         definition.memcpy(int(target.handle), source, 4, src_owner=source)
+    place = int(target.handle)
+    source.close()
+    for memset, message in (
+        (lambda: definition.memset(source, 0, 4), "dst Buffer has no active allocation"),
+        (lambda: definition.memset(place, 0, 4, dst_owner=source), "dst_owner Buffer has no"),
+        (lambda: definition.memcpy(place, source, 4), "src Buffer has no active allocation"),
+        (lambda: definition.memcpy(place, place, 4, src_owner=source), "src_owner Buffer has no"),
+        (lambda: node.update(dst=source), "dst Buffer has no active allocation"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            memset()
+
+
+def test_memory_that_is_not_made_yet_is_not_at_0(device):
+    memory = GraphDefinition().allocate(8)
+    assert memory.dptr != 0 and not memory.dptr == 0
 
 
 def test_nodes_and_definitions_have_numbers_and_show_what_they_do(device, stream, add, x):

@@ -145,8 +145,9 @@ class Device:
         return self._info()["is_software"]
 
     def can_access_peer(self, peer):
-        """Whether kernels of this device can be given access to the peer's memory."""
-        return self._session._can_access_peer(self._ordinal, Device(peer)._ordinal)
+        """Whether kernels of this device can be given access to the peer's memory; its own is."""
+        ordinal = Device(peer)._ordinal
+        return ordinal == self._ordinal or self._session._can_access_peer(self._ordinal, ordinal)
 
     def set_current(self, ctx=None):
         """Makes this the device of ``Device()``, Program and the memory resources of this thread."""

@@ -44,7 +44,9 @@ def make_capsule(owner, ptr, device, shape, *, max_version, dl_device, copy, cod
     is_versioned = _is_versioned(max_version)
     device = _device_for(device, dl_device)
     if copy:
-        raise BufferError("the memory itself is given, and no copy: copy it before, or after")
+        raise BufferError(
+            "copy=True is not supported: the memory itself is given; copy it before, or after"
+        )
     if read_only and not is_versioned:
         raise BufferError(
             "the memory is read-only, which DLPack can say since version 1.0: ask with "

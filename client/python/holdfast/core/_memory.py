@@ -767,7 +767,8 @@ class Address:
             number = operator.index(other)
         except TypeError:
             return NotImplemented
-        return int(self) == number
+        # No memory is at 0, also that which a graph has not made yet.
+        return number != 0 and int(self) == number
 
     def __hash__(self):
         return hash(self._key())

@@ -54,6 +54,9 @@ def _place(what, value, session):
 def _check_owner(name, place, owner):
     if owner is not None and isinstance(place, Buffer):
         raise ValueError(f"{name}_owner cannot be used when {name} is a Buffer: the node keeps it")
+    for what, buffer in ((name, place), (f"{name}_owner", owner)):
+        if isinstance(buffer, Buffer) and buffer._is_closed:
+            raise ValueError(f"{what} Buffer has no active allocation: it is closed")
 
 
 class NodeMaker:
@@ -380,6 +383,8 @@ class _Changeable(GraphNode):
         self._values = values
 
     def update(self, *args, **kwargs):
+        for name in ("dst", "src"):
+            _check_owner(name, kwargs.get(name), kwargs.get(name + "_owner"))
         self._take(self._graph._session, self._merged(self._values, *args, **kwargs))
         self._owners += (kwargs.get("dst_owner"), kwargs.get("src_owner"))
 
