@@ -3,9 +3,9 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast {
 
@@ -64,7 +64,7 @@ absl::StatusOr<CompilerWorker::Result> CompilerPool::Run(
     const Parts& parts) {
   Charge place;
   if (caller.budget != nullptr) {
-    HOLDFAST_ASSIGN_OR_RETURN(place, caller.budget->Begin(absl::Now()));
+    HOLDFAST_ASSIGN_OR_RETURN(place, caller.budget->Begin(SteadyNow()));
   }
   HOLDFAST_ASSIGN_OR_RETURN(auto turn, queue_.Enter(caller));
   while (true) {
@@ -87,10 +87,10 @@ absl::StatusOr<CompilerWorker::Result> CompilerPool::RunNow(
     HOLDFAST_ASSIGN_OR_RETURN(fd, parts());
   }
   HOLDFAST_ASSIGN_OR_RETURN(Worker worker, Acquire());
-  const absl::Time started = absl::Now();
+  const absl::Time started = SteadyNow();
   absl::StatusOr<CompilerWorker::Result> result =
       worker->Run(job, fd.get(), options_.time_limit, caller);
-  const absl::Time ended = absl::Now();
+  const absl::Time ended = SteadyNow();
   Count(result.status(), worker->lost(), ended - started);
   if (caller.budget != nullptr) caller.budget->AddTime(ended - started, ended);
   if (worker->lost() && !absl::IsCancelled(result.status())) {

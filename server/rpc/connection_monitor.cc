@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "core/base/log.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast {
 namespace {
@@ -84,7 +84,7 @@ bool ConnectionMonitor::Admit(int fd, const std::string& peer,
   clients_[client].limits = streams;
   Forgive(client).failed_streams += kConnectionCost;
   BanIfOver(client);
-  if (absl::Now() < clients_[client].banned_until) return false;
+  if (SteadyNow() < clients_[client].banned_until) return false;
   if (!MakeRoom(client)) {
     LogFor(LoggedAs(client), LogLevel::kWarning, "refused a connection of ",
            client, ": ", connections_.size(), " are open, ",
@@ -98,8 +98,8 @@ bool ConnectionMonitor::Admit(int fd, const std::string& peer,
   connections_[id] = {.fd = std::move(duplicate),
                       .peer = peer,
                       .client = client,
-                      .last_active = absl::Now(),
-                      .search_until = absl::Now() + kSearch};
+                      .last_active = SteadyNow(),
+                      .search_until = SteadyNow() + kSearch};
   ++clients_[client].connections;
   Watch(id, watched, EPOLL_CTL_ADD);
   return true;
@@ -165,7 +165,7 @@ void ConnectionMonitor::Run() {
                                   int(events.size()), Patience(), nullptr);
     {
       absl::MutexLock lock(&mutex_);
-      const absl::Time now = absl::Now();
+      const absl::Time now = SteadyNow();
       Discover(now);
       for (int i = 0; i < count; ++i) {
         const uint64_t id = events[i].data.u64;
@@ -218,12 +218,12 @@ void ConnectionMonitor::Look(Connection& connection) {
   client.open_streams += read->open() - before.open();
   client.failed_streams += static_cast<double>(read->failed - before.failed);
   if (read->open() > 0 || read->started > before.started) {
-    connection.last_active = absl::Now();
+    connection.last_active = SteadyNow();
   }
 }
 
 void ConnectionMonitor::LookAtAll() {
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   if (now < last_look_at_all_ + kInterval) return;
   last_look_at_all_ = now;
   Discover(now);
@@ -232,7 +232,7 @@ void ConnectionMonitor::LookAtAll() {
 
 ConnectionMonitor::Client& ConnectionMonitor::Forgive(
     const std::string& client) {
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   Client& state = clients_[client];
   // The clock may have been set back.
   const absl::Duration passed =
@@ -251,7 +251,7 @@ void ConnectionMonitor::BanIfOver(const std::string& client) {
       state.open_streams <= limits.open) {
     return;
   }
-  if (state.connections > 0 || state.banned_until < absl::Now()) {
+  if (state.connections > 0 || state.banned_until < SteadyNow()) {
     LogFor(LoggedAs(client), LogLevel::kWarning, "closed ", state.connections,
            " connections of ", client, " and refuse it for ",
            absl::FormatDuration(limits.ban_time), ": ", state.open_streams,
@@ -260,7 +260,7 @@ void ConnectionMonitor::BanIfOver(const std::string& client) {
            static_cast<uint64_t>(limits.failed), ", and ",
            static_cast<uint64_t>(limits.failed_per_second), " a second)");
   }
-  state.banned_until = absl::Now() + limits.ban_time;
+  state.banned_until = SteadyNow() + limits.ban_time;
   state.failed_streams = 0;
   for (auto it = connections_.begin(); it != connections_.end();) {
     const auto next = std::next(it);
@@ -277,7 +277,7 @@ bool ConnectionMonitor::MakeRoom(const std::string& client) {
                       std::min(options_.max_connections, connections_.size());
   if (own < free) return true;
   LookAtAll();
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   auto victim = connections_.end();
   for (auto it = connections_.begin(); it != connections_.end(); ++it) {
     const Connection& candidate = it->second;
@@ -313,11 +313,11 @@ void ConnectionMonitor::Drop(Connections::iterator connection) {
   --client.connections;
   client.open_streams -= dropped.counts.open();
   connections_.erase(connection);
-  trim_due_ = std::min(trim_due_, absl::Now() + kTrimDelay);
+  trim_due_ = std::min(trim_due_, SteadyNow() + kTrimDelay);
 }
 
 void ConnectionMonitor::ForgetClients() {
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   for (auto it = clients_.begin(); it != clients_.end();) {
     const Client& client = it->second;
     const bool forget = client.connections == 0 && client.failed_streams <= 0 &&
@@ -329,7 +329,7 @@ void ConnectionMonitor::ForgetClients() {
 }
 
 void ConnectionMonitor::TrimMemory() {
-  if (absl::Now() < trim_due_) return;
+  if (SteadyNow() < trim_due_) return;
   trim_due_ = absl::InfiniteFuture();
   if (mallinfo2().fordblks > kMaxFreeBytes) malloc_trim(0);
 }
@@ -344,7 +344,7 @@ bool ConnectionMonitor::IsSearching(absl::Time now) const {
 
 int ConnectionMonitor::Patience() const {
   absl::MutexLock lock(&mutex_);
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   const absl::Time due =
       IsSearching(now) ? now + ChannelzSockets::kSettle : trim_due_;
   if (due == absl::InfiniteFuture()) return -1;

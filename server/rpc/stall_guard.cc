@@ -3,7 +3,7 @@
 
 #include <iterator>
 
-#include "absl/time/clock.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast {
 
@@ -27,7 +27,7 @@ StallGuard::Watch::Watch(StallGuard& guard, grpc::ServerContextBase& context)
          std::prev(place)->deadline == absl::InfiniteFuture()) {
     --place;
   }
-  entry_ = watched.insert(place, {&context, absl::Now() + guard_.limit_});
+  entry_ = watched.insert(place, {&context, SteadyNow() + guard_.limit_});
 }
 
 StallGuard::Watch::~Watch() {
@@ -40,7 +40,7 @@ void StallGuard::Run() {
   const absl::Duration interval = limit_ / 4;
   const absl::MutexLock lock(&mutex_);
   while (!mutex_.AwaitWithTimeout(absl::Condition(&stopping_), interval)) {
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     while (!watched_.empty() && watched_.front().deadline <= now) {
       watched_.front().context->TryCancel();
       watched_.front().deadline = absl::InfiniteFuture();

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast {
 namespace {
@@ -110,7 +110,7 @@ absl::StatusOr<std::string> ExportRegistry::Export(
   if (count >= kMaxOfSession) return TooMany(count, "this session");
   ++count;
   const bool foreign = terms.foreign() == v1::FOREIGN_HANDLE_POSIX_DESCRIPTOR;
-  const absl::Time end = absl::Now() + lifetime;
+  const absl::Time end = SteadyNow() + lifetime;
   entries_[ToBytes(Sha256(token))] = {session,
                                       std::move(resource),
                                       terms.session_id(),
@@ -125,7 +125,7 @@ absl::StatusOr<std::string> ExportRegistry::Export(
 absl::StatusOr<ExportRegistry::Entries::iterator> ExportRegistry::Find(
     absl::string_view token) {
   const auto found = entries_.find(ToBytes(Sha256(token)));
-  if (found != entries_.end() && absl::Now() < found->second.end) return found;
+  if (found != entries_.end() && SteadyNow() < found->second.end) return found;
   return absl::NotFoundError(
       "no export has this token: it has expired, was revoked or redeemed as "
       "often as it may be, or its session has ended");
@@ -236,9 +236,12 @@ void ExportRegistry::RemoveExpired() {
     const auto changed = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return stopping_ || next_end_ < until;
     };
-    if (mutex_.AwaitWithDeadline(absl::Condition(&changed), until)) continue;
+    if (mutex_.AwaitWithTimeout(absl::Condition(&changed),
+                                until - SteadyNow())) {
+      continue;
+    }
     next_end_ = absl::InfiniteFuture();
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     for (auto it = entries_.begin(); it != entries_.end();) {
       const auto entry = it++;
       if (entry->second.end <= now) {

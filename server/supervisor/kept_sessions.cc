@@ -86,6 +86,7 @@ Session::Options SessionRegistry::OptionsOf(
           .find_places = options_.find_places,
           .totals = options_.totals}),
       .now = options_.now,
+      .lease_time = options_.lease_time,
       .on_deadline_change = [this] {
         absl::MutexLock lock(&mutex_);
         ++deadline_changes_;

@@ -30,9 +30,9 @@ Session::Session(Options options, Left left)
   if (left.detached) {
     KeepDetached();
   } else {
-    returning_until_ = options_.now() + kFirstKeepAlive;
+    returning_until_ = options_.lease_time() + kFirstKeepAlive;
   }
-  deadline_ = options_.now() + std::max(options_.grace, kFirstKeepAlive);
+  deadline_ = options_.lease_time() + std::max(options_.grace, kFirstKeepAlive);
   const auto progress = journal::ReadProgress(holdings_->journal());
   last_fault_ = MakeFaultReport(
       {.epoch = epoch_,

@@ -98,7 +98,7 @@ Session::Session(absl::Time opened, Options options,
           .session_token = absl::BytesToHexString(options_.token)})),
       executor_(std::move(executor)),
       faults_(options_.fault_limits),
-      deadline_(options_.now() + kFirstKeepAlive) {}
+      deadline_(options_.lease_time() + kFirstKeepAlive) {}
 
 std::shared_ptr<Executor> Session::executor() const {
   absl::MutexLock lock(&mutex_);
@@ -130,7 +130,8 @@ v1::SessionInfo Session::Info() const {
     info.set_moved_from(options_.devices.front());
   }
   if (open_keepers_ == 0 && deadline_ < absl::InfiniteFuture()) {
-    *info.mutable_ends() = ToTimestamp(deadline_);
+    *info.mutable_ends() =
+        ToTimestamp(options_.now() + (deadline_ - options_.lease_time()));
   }
   info.set_faults(faults_.count());
   if (faults_.count() > 0) *info.mutable_last_fault() = last_fault_;
@@ -145,7 +146,7 @@ v1::SessionInfo Session::Info() const {
 void Session::NoteAttach() {
   absl::MutexLock lock(&mutex_);
   if (open_keepers_ > 0) return;
-  deadline_ = std::max(deadline_, options_.now() + kFirstKeepAlive);
+  deadline_ = std::max(deadline_, options_.lease_time() + kFirstKeepAlive);
 }
 
 absl::StatusOr<Session::TakenUp> Session::TakeUp() {
@@ -160,7 +161,7 @@ absl::StatusOr<Session::TakenUp> Session::TakeUp() {
     };
     mutex_.AwaitWithTimeout(absl::Condition(&left), kLeaveTime);
     HOLDFAST_RETURN_IF_ERROR(CheckTakeUp());
-    taken_until_ = options_.now() + kFirstKeepAlive;
+    taken_until_ = options_.lease_time() + kFirstKeepAlive;
     kept_detached_ = DescriptorStore::Kept();  // It has a client, or will.
     deadline_ = std::max(deadline_, taken_until_);
     taken.epoch = epoch_;
@@ -195,12 +196,12 @@ absl::Status Session::CheckTakeUp() const {
   }
   // It is set when the last KeepAlive stream ends.
   if (!detached_) return refusal("it has a client");
-  if (options_.now() < returning_until_) {
+  if (options_.lease_time() < returning_until_) {
     return refusal(
         "it has a client, which may come back yet after the daemon's restart");
   }
   // Two would send commands with the same numbers.
-  if (options_.now() < taken_until_) {
+  if (options_.lease_time() < taken_until_) {
     return refusal("another client is taking it up");
   }
   return absl::OkStatus();
@@ -227,7 +228,7 @@ absl::StatusOr<std::shared_ptr<void>> Session::TakeExecuteCall() {
 void Session::SetLost(const absl::Status& reason) {
   lost_ = LostStatus(id(), reason);
   state_ = State::STATE_LOST;
-  if (open_keepers_ == 0) deadline_ = options_.now() + kLostKept;
+  if (open_keepers_ == 0) deadline_ = options_.lease_time() + kLostKept;
 }
 
 absl::Status Session::Serving() const {
@@ -294,7 +295,7 @@ bool Session::Detach() {
   detached_ = true;
   KeepDetached();
   const bool lost = state_ == State::STATE_LOST;
-  deadline_ = options_.now() +
+  deadline_ = options_.lease_time() +
               (lost ? std::max(options_.grace, kLostKept) : options_.grace);
   if (state_ == State::STATE_ACTIVE) {
     state_ = State::STATE_DETACHED;

@@ -101,12 +101,13 @@ class Session {
     FaultLimits fault_limits;
     // Gives it another executor; null: nobody can.
     std::unique_ptr<SessionRecovery> recovery;
-    std::function<absl::Time()> now;
+    std::function<absl::Time()> now;           // what clients are shown
+    std::function<absl::Time()> lease_time;    // what leases are measured by
     std::function<void()> on_deadline_change;  // not called under a lock
   };
 
-  // `executor` has served with these options. REQUIRES: options.now and
-  // options.on_deadline_change.
+  // `executor` has served with these options. REQUIRES: options.now,
+  // options.lease_time and options.on_deadline_change.
   Session(Options options, std::shared_ptr<Executor> executor);
   // A session that an earlier daemon has left. It recovers by itself, as after
   // a fault, or after a suspension if nothing of it ran; one that an operator

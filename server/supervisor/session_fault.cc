@@ -102,7 +102,7 @@ absl::Status Session::NoteFault(const absl::Status& reason) {
                                  .reason = reason,
                                  .fault = fault,
                                  .progress = progress});
-  const absl::Status too_many = faults_.Note(options_.now());
+  const absl::Status too_many = faults_.Note(options_.lease_time());
   absl::Status why = reason;
   if (fault.has_value()) {
     why = absl::UnavailableError(last_fault_.cause().message());

@@ -503,7 +503,7 @@ void SessionRegistry::NotifyIfEmpty() {
 }
 
 void SessionRegistry::CloseExpired() {
-  const absl::Time now = options_.now();
+  const absl::Time now = options_.lease_time();
   for (const auto& session : List()) {
     if (session->deadline() <= now) Close(*session, "no client keeps it alive");
   }
@@ -519,11 +519,12 @@ bool SessionRegistry::AwaitExpiry() {
     }
     absl::MutexLock lock(&mutex_);
     if (stopped_) return false;
-    if (earliest <= options_.now()) return true;
+    const absl::Time now = options_.lease_time();
+    if (earliest <= now) return true;
     const auto changed = [this, seen]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return stopped_ || deadline_changes_ != seen;
     };
-    mutex_.AwaitWithDeadline(absl::Condition(&changed), earliest);
+    mutex_.AwaitWithTimeout(absl::Condition(&changed), earliest - now);
   }
 }
 

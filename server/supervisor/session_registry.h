@@ -18,6 +18,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/steady_time.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/restart.pb.h"
 #include "holdfast/v1/sessions.pb.h"
@@ -98,7 +99,9 @@ class SessionRegistry {
     std::function<absl::StatusOr<std::vector<uint32_t>>(
         const Tenant&, const PlaceRequest&, absl::Time)>
         find_places;
-    std::function<absl::Time()> now = absl::Now;  // for tests
+    // For tests: what clients are shown, and what leases are measured by.
+    std::function<absl::Time()> now = absl::Now;
+    std::function<absl::Time()> lease_time = SteadyNow;
   };
 
   // A session, with the secret that only its client is told.

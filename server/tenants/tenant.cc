@@ -2,9 +2,9 @@
 #include "server/tenants/tenant.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "core/base/quota_exceeded.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast {
 namespace {
@@ -176,7 +176,7 @@ v1::TenantInfo Tenant::Info() const {
   info.set_peak_device_bytes(device_bytes_->peak());
   const ExecutionCounts execution = execution_->Sum();
   *info.mutable_gpu_time() = ToDuration(execution.gpu_time());
-  const absl::Duration compiled = compile_budget_->TimeOfLastHour(absl::Now());
+  const absl::Duration compiled = compile_budget_->TimeOfLastHour(SteadyNow());
   *info.mutable_compile_time() =
       ToDuration(static_cast<uint64_t>(absl::ToInt64Nanoseconds(compiled)));
   info.set_launches(execution.all_launches());

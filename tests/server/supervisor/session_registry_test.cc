@@ -105,7 +105,8 @@ class SessionRegistryTest : public testing::Test {
           }
           return std::make_unique<FakeExecutor>(std::move(control));
         },
-        .now = [this] { return now_; }};
+        .now = [this] { return now_; },
+        .lease_time = [this] { return now_; }};
     registry_ = std::make_unique<SessionRegistry>(registry_options_);
   }
   ~SessionRegistryTest() override {
