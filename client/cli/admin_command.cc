@@ -32,19 +32,22 @@ absl::StatusOr<absl::Duration> TimeoutOf(const DrainOptions& drain) {
       "--timeout=", drain.timeout, " is no time: give one as 30s or 5m"));
 }
 
+absl::Status RunStop(const CommonOptions& options, Daemon& daemon) {
+  HOLDFAST_RETURN_IF_ERROR(StopDrain(daemon));
+  if (options.json) std::puts("{\"draining\": false}");
+  return absl::OkStatus();
+}
+
 absl::Status RunDrain(const CommonOptions& options, const DrainOptions& drain) {
   HOLDFAST_ASSIGN_OR_RETURN(const absl::Duration timeout, TimeoutOf(drain));
   HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
-  if (drain.stop) return StopDrain(*daemon);
+  if (drain.stop) return RunStop(options, *daemon);
   HOLDFAST_ASSIGN_OR_RETURN(const uint32_t left, Drain(*daemon, timeout));
-  if (options.json) {
-    JsonWriter json;
-    json.BeginObject().Member("sessions_left", left).EndObject();
-    std::puts(json.text().c_str());
-  } else if (left == 0) {
-    std::puts("drained: no session is left, and none is opened");
+  if (left == 0) {
+    std::puts(options.json ? "{\"sessions_left\": 0}"
+                           : "drained: no session is left, and none is opened");
+    return absl::OkStatus();
   }
-  if (left == 0) return absl::OkStatus();
   return absl::DeadlineExceededError(
       absl::StrCat(left, left == 1 ? " session is" : " sessions are",
                    " still open after ", absl::FormatDuration(timeout),

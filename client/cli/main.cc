@@ -8,6 +8,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "client/cli/admin_command.h"
 #include "client/cli/attach_command.h"
 #include "client/cli/bench_command.h"
@@ -80,6 +81,22 @@ bool LacksCommand(const CLI::App& app) {
   return !Innermost(app).get_subcommands({}).empty();
 }
 
+bool WantsJson(const Words& words) {
+  return std::find(words.begin(), words.end(), "--json") != words.end();
+}
+
+// People read the group's help, programs an error.
+int ReportMissingCommand(const CLI::App& app, const Words& words) {
+  const CLI::App& group = Innermost(app);
+  if (WantsJson(words)) {
+    return Report(UsageError(absl::InvalidArgumentError(absl::StrCat(
+                      group.get_name(), " is given without a command of it"))),
+                  {.address = "", .json = true});
+  }
+  std::fputs(group.help().c_str(), stderr);
+  return kExitUsage;
+}
+
 int ReportMistake(const CLI::App& app, const CLI::ParseError& error,
                   const Words& words) {
   if (error.get_exit_code() == 0) {
@@ -88,12 +105,11 @@ int ReportMistake(const CLI::App& app, const CLI::ParseError& error,
   }
   const std::string unknown = AboutUnknownWord(app, words);
   if (unknown.empty() && LacksCommand(app)) {
-    std::fputs(Innermost(app).help().c_str(), stderr);
-    return kExitUsage;
+    return ReportMissingCommand(app, words);
   }
   const std::string text = unknown.empty() ? error.what() : unknown;
   CommonOptions options;
-  options.json = std::find(words.begin(), words.end(), "--json") != words.end();
+  options.json = WantsJson(words);
   (void)Report(UsageError(absl::InvalidArgumentError(text)), options);
   std::fputs("`--help` tells what there is.\n", stderr);
   return kExitUsage;
@@ -113,10 +129,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return ReportMistake(app, error, words);
   }
-  if (app.get_subcommands().empty()) {
-    std::fputs(app.help().c_str(), stderr);
-    return kExitUsage;
-  }
+  if (app.get_subcommands().empty()) return ReportMissingCommand(app, words);
   return Report(status, options);
 }
 

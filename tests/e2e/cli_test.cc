@@ -7,10 +7,14 @@
 
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "client/cli/file.h"
 #include "client/cli/npy.h"
 #include "tests/e2e/daemon_process.h"
@@ -418,6 +422,77 @@ TEST_F(CliTest, ErrorsAreJsonWhereJsonIsWanted) {
   EXPECT_EQ(failed.exit_code, 2);
   EXPECT_TRUE(absl::StrContains(failed.out, "did you mean devices?"))
       << failed.out;
+}
+
+// The words of the commands below `path` that have none below themselves, and
+// of all groups, as --help lists them.
+void Walk(const std::vector<std::string>& path,
+          const std::function<void(const std::vector<std::string>&)>& visit) {
+  std::vector<std::string> line = path;
+  line.insert(line.begin(), ProgramPath("HOLDFAST_CLI"));
+  line.emplace_back("--help");
+  const std::string help = RunProgram(line).out;
+  visit(path);
+  const size_t commands = help.find("\nSubcommands:\n");
+  if (commands == std::string::npos) return;
+  for (const absl::string_view entry :
+       absl::StrSplit(help.substr(commands + 14), '\n', absl::SkipEmpty())) {
+    if (!absl::StartsWith(entry, "  ")) break;
+    if (entry[2] == ' ') continue;
+    std::vector<std::string> inner = path;
+    inner.emplace_back(entry.substr(2, entry.find(' ', 2) - 2));
+    Walk(inner, visit);
+  }
+}
+
+TEST_F(CliTest, EveryCommandTellsItsMistakesAsJson) {
+  int visited = 0;
+  Walk({}, [&](std::vector<std::string> line) {
+    // --device is no option, or lacks its value: no daemon is asked.
+    const std::string name = absl::StrJoin(line, " ");
+    line.insert(line.end(), {"--json", "--device"});
+    const Outcome failed = Holdfast(line);
+    EXPECT_EQ(failed.exit_code, 2) << name;
+    EXPECT_TRUE(absl::StartsWith(
+        failed.out, "{\"error\": {\"code\": \"INVALID_ARGUMENT\""))
+        << name << ": " << failed.out;
+    EXPECT_EQ(absl::c_count(failed.out, '\n'), 1) << failed.out;
+    ++visited;
+  });
+  EXPECT_GT(visited, 40);
+}
+
+TEST_F(CliTest, AGroupWithoutACommandIsAMistakeForPrograms) {
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"--json"}, {"cache", "--json"}}) {
+    const Outcome failed = Holdfast(line);
+    EXPECT_EQ(failed.exit_code, 2);
+    EXPECT_TRUE(absl::StartsWith(failed.out, "{\"error\"")) << failed.out;
+  }
+}
+
+TEST_F(CliTest, CommandsWithoutADaemonSaySoAsJson) {
+  for (std::vector<std::string> line :
+       {std::vector<std::string>{"devices"},
+        {"sessions"},
+        {"sessions", "end", "s-1"},
+        {"tenants", "ls"},
+        {"top", "--once"},
+        {"version"},
+        {"admin", "drain", "--stop"},
+        {"cache", "stats"},
+        {"collection", "ls"},
+        {"attach", "s-1"},
+        {"kernels", Path("kernels.cu")},
+        {"run", Path("kernels.cu"), "--kernel", "greet", "--grid", "1",
+         "--block", "1", "f64:1"}}) {
+    line.insert(line.end(), {"--json", "--address=unix:/nowhere/at-all.sock"});
+    const Outcome failed = Holdfast(line);
+    EXPECT_EQ(failed.exit_code, 3) << line[0] << failed.err;
+    EXPECT_TRUE(absl::StartsWith(failed.out,
+                                 "{\"error\": {\"code\": \"UNAVAILABLE\""))
+        << line[0] << failed.out;
+  }
 }
 
 TEST_F(CliTest, AKernelRunsWithoutFilesAndShowsItsOutput) {
