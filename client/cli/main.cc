@@ -17,6 +17,7 @@
 #include "client/cli/collection/collection_command.h"
 #include "client/cli/command.h"
 #include "client/cli/compile_command.h"
+#include "client/cli/completion/completion_command.h"
 #include "client/cli/devices_command.h"
 #include "client/cli/graph_command.h"
 #include "client/cli/kernels_command.h"
@@ -60,6 +61,7 @@ void AddCommands(CLI::App* app, CommonOptions* options, absl::Status* status) {
   AddGraphCommand(app, options, status);
   AddCdiCommand(app, options, status);
   AddBenchCommand(app, options, status);
+  AddCompletionCommand(app, options, status);
 }
 
 // `holdfast help run` is `holdfast run --help`.
@@ -124,6 +126,10 @@ int Main(int argc, char** argv) {
   absl::Status status;
   AddCommands(&app, &options, &status);
   const Words words = Expand(Words(argv + std::min(argc, 1), argv + argc));
+  if (IsCompletion(words)) {
+    PrintCandidates(app, Words(words.begin() + 1, words.end()));
+    return kExitOk;
+  }
   try {
     app.parse(Words(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {

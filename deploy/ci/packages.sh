@@ -154,6 +154,8 @@ test_machine() {
   in_machine systemd-analyze security --no-pager holdfastd.service | tail -n 1
   check "completion of a command" completes "holdfast sess" sessions
   check "completion of an option" completes "holdfast sessions --us" --usage
+  check "completion for zsh" in_machine test -s /usr/share/zsh/vendor-completions/_holdfast
+  check "completion for fish" in_machine test -s /usr/share/fish/vendor_completions.d/holdfast.fish
   check "a daemon that is killed is started again" is_started_again_after kill_daemon SIGKILL
   check "and serves" as alice holdfast devices
   check "a collection is loaded" load_collection

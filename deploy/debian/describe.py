@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a manual page or a completion for bash of what a program's --help says, of each subcommand too.
+"""Makes a manual page of what a program's --help says, of each subcommand too.
 
     describe.py manual --section=N PROGRAM     > PROGRAM.N
-    describe.py completion PROGRAM             > PROGRAM
 """
 
 import argparse
@@ -27,11 +26,6 @@ class Entry:
     def flags(self):
         """The option's spellings: ["-h", "--help"]; none for positionals and subcommands."""
         return re.findall(r"(?:^|,)(--?[A-Za-z][\w-]*)", self.term.split(" ")[0])
-
-    @property
-    def choices(self):
-        found = re.search(r"\{([^}]*)\}", self.term)
-        return found.group(1).split(",") if found else []
 
     @property
     def takes_value(self):
@@ -174,81 +168,13 @@ def manual(command, section, version):
     yield from _manual_notes(command.notes)
 
 
-# ---- Completion.
-
-_COMPLETION = """\
-# Completion of {name} for bash, made from its --help.
-_{name}() {{
-  local path={name} word previous=${{COMP_WORDS[COMP_CWORD-1]}} current=${{COMP_WORDS[COMP_CWORD]}}
-  local commands= options= values=
-  # bash splits --device=cpu into three words.
-  if [[ $current == "=" ]]; then
-    current=
-  elif [[ $previous == "=" ]]; then
-    previous=${{COMP_WORDS[COMP_CWORD-2]}}
-  fi
-  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    case "$path $word" in
-      {paths}) path="$path $word" ;;
-    esac
-  done
-  case $path in
-{cases}
-  esac
-  case "$path:$previous" in
-{value_cases}
-  esac
-  if [[ -n $values ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
-  elif [[ $current == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
-  elif [[ -n $commands ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$current")
-  else
-    mapfile -t COMPREPLY < <(compgen -f -- "$current")
-  fi
-}}
-complete -o filenames -F _{name} {name}
-"""
-
-
-def _quoted(path):
-    return "'" + path + "'"
-
-
-def _value_cases(command):
-    for option in command.options:
-        if option.choices:
-            for flag in option.flags:
-                pattern = _quoted(f"{' '.join(command.path)}:{flag}")
-                yield f"    {pattern}) values='{' '.join(option.choices)}' ;;"
-
-
-def completion(command):
-    commands = list(all_commands(command))
-    cases = []
-    for one in commands:
-        options = " ".join(flag for option in one.options for flag in option.flags)
-        names = " ".join(inner.path[-1] for inner in one.commands)
-        cases.append(f"    {_quoted(' '.join(one.path))}) options='{options}' commands='{names}' ;;")
-    return _COMPLETION.format(
-        name=command.path[0],
-        paths=" | ".join(_quoted(" ".join(one.path)) for one in commands[1:]) or "''",
-        cases="\n".join(cases),
-        value_cases="\n".join(line for one in commands for line in _value_cases(one)),
-    )
-
-
 def _main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("form", choices=["manual", "completion"])
+    parser.add_argument("form", choices=["manual"])
     parser.add_argument("--section", default="1", help="of the manual")
     parser.add_argument("program")
     arguments = parser.parse_args()
     program = describe(arguments.program)
-    if arguments.form == "completion":
-        print(completion(program), end="")
-        return
     version = subprocess.run(
         [arguments.program, "--version"], capture_output=True, text=True, check=False
     ).stdout.strip()

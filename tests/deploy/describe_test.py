@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import unittest
 
 import describe
@@ -39,17 +38,6 @@ def _flags_in(text):
     return re.findall(r"^  (?:-\w,)?(--[a-z][\w-]*)", text, re.MULTILINE)
 
 
-def _complete(script, line):
-    """What bash offers for the last word of the line."""
-    commands = """
-      source "$1"; read -ra COMP_WORDS <<<"$2"; [[ $2 != *" " ]] || COMP_WORDS+=("")
-      COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); "_${COMP_WORDS[0]}"; printf '%s\\n' "${COMPREPLY[@]}" """
-    done = subprocess.run(
-        ["bash", "-c", commands, "-", script, line], capture_output=True, text=True, check=True
-    )
-    return done.stdout.split()
-
-
 class ParseTest(unittest.TestCase):
     def setUp(self):
         self.command = describe.parse(["tool"], _HELP)
@@ -66,7 +54,6 @@ class ParseTest(unittest.TestCase):
                 ("--flag", ""),
             ],
         )
-        self.assertEqual(self.command.options[2].choices, ["fast", "slow"])
 
     def test_texts_of_the_author_are_no_lists(self):
         self.assertEqual([heading for heading, _ in self.command.sections], ["Options", "Subcommands"])
@@ -81,21 +68,18 @@ class ParseTest(unittest.TestCase):
 
 
 class ProgramsTest(unittest.TestCase):
-    def test_every_option_is_in_manual_and_completion(self):
+    def test_every_option_is_in_the_manual(self):
         for program in _programs():
             command = describe.describe(program)
             page = "\n".join(describe.manual(command, "1", "1")).replace("\\-", "-")
-            completion = describe.completion(command)
             for one in describe.all_commands(command):
                 text = subprocess.run(
                     [program, *one.path[1:], "--help"], capture_output=True, text=True, check=True
                 ).stdout
                 flags = _flags_in(text)
                 self.assertIn("--help", flags)
-                case = re.search(f"'{' '.join(one.path)}'\\) options='([^']*)'", completion)
                 for flag in flags:
                     self.assertIn(flag, page)
-                    self.assertIn(flag, case.group(1).split())
 
     @unittest.skipUnless(shutil.which("groff"), "groff is missing")
     def test_pages_are_correct_roff(self):
@@ -106,17 +90,6 @@ class ProgramsTest(unittest.TestCase):
                 input=page, capture_output=True, text=True, check=True,
             )  # fmt: skip
             self.assertEqual(done.stderr, "")
-
-    def test_bash_completes_commands_options_and_choices(self):
-        with tempfile.NamedTemporaryFile("w", suffix=".bash") as script:
-            for program in _programs():
-                script.write(describe.completion(describe.describe(program)))
-            script.flush()
-            self.assertEqual(_complete(script.name, "holdfast collection ver"), ["verify"])
-            self.assertIn("--usage", _complete(script.name, "holdfast sessions --"))
-            self.assertNotIn("--kernel", _complete(script.name, "holdfast sessions --"))
-            self.assertIn("run", _complete(script.name, "holdfast "))
-            self.assertEqual(_complete(script.name, "holdfastd --device c"), ["cpu", "cuda"])
 
 
 if __name__ == "__main__":

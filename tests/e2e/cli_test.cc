@@ -453,8 +453,8 @@ TEST_F(CliTest, EveryCommandTellsItsMistakesAsJson) {
     line.insert(line.end(), {"--json", "--device"});
     const Outcome failed = Holdfast(line);
     EXPECT_EQ(failed.exit_code, 2) << name;
-    EXPECT_TRUE(absl::StartsWith(
-        failed.out, "{\"error\": {\"code\": \"INVALID_ARGUMENT\""))
+    EXPECT_TRUE(absl::StartsWith(failed.out,
+                                 "{\"error\": {\"code\": \"INVALID_ARGUMENT\""))
         << name << ": " << failed.out;
     EXPECT_EQ(absl::c_count(failed.out, '\n'), 1) << failed.out;
     ++visited;
@@ -489,8 +489,8 @@ TEST_F(CliTest, CommandsWithoutADaemonSaySoAsJson) {
     line.insert(line.end(), {"--json", "--address=unix:/nowhere/at-all.sock"});
     const Outcome failed = Holdfast(line);
     EXPECT_EQ(failed.exit_code, 3) << line[0] << failed.err;
-    EXPECT_TRUE(absl::StartsWith(failed.out,
-                                 "{\"error\": {\"code\": \"UNAVAILABLE\""))
+    EXPECT_TRUE(
+        absl::StartsWith(failed.out, "{\"error\": {\"code\": \"UNAVAILABLE\""))
         << line[0] << failed.out;
   }
 }

@@ -25,6 +25,9 @@ works "holdfast cache shows its help" sh -c 'holdfast cache 2>&1 | grep -q clear
 refused "no daemon" 3 'no Holdfast daemon' holdfast --address=unix:/nowhere/at-all.sock devices
 holdfast run k.cu --kernel none --grid 1 --block 1 scratch:4 f32:1 --json >error.json 2>/dev/null
 same "an error as JSON" "$("$PYTHON" -c 'import json; e = json.load(open("error.json"))["error"]; print(e["code"], "none" in e["message"])' 2>&1)" "NOT_FOUND True"
+holdfast completion bash >completion.bash
+# shellcheck disable=SC2016
+same "bash completes a command" "$(bash -c '. ./completion.bash; COMP_WORDS=(holdfast sess); COMP_CWORD=1; _holdfast; echo "${COMPREPLY[@]}"' 2>&1)" sessions
 works "kernels of a source" sh -c 'holdfast kernels k.cu | grep -q set'
 works "values on the terminal" sh -c "holdfast run k.cu --kernel set --grid 1 --block 4 --print 'out:o.npy:f32[4]' f32:2.5 | grep -q '2.5, 2.5, 2.5, 2.5'"
 echo 'extern "C" __global__ void add(const float* x, float* y) { y[threadIdx.x] += x[threadIdx.x]; }' >a.cu
