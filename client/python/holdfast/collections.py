@@ -228,7 +228,7 @@ class Collection(_Mapping):
         return sum(array.size for array in self._arrays.values())
 
     def _part(self, name, size):
-        from holdfast.core._memory import Buffer
+        from holdfast.core._buffer import Buffer
 
         buffer = Buffer._empty(self._device._session, self._device._ordinal, size, None, None)
         self._native.array(name, buffer)
@@ -236,7 +236,7 @@ class Collection(_Mapping):
         return buffer
 
     def _whole_buffer(self, index):
-        from holdfast.core._memory import Buffer
+        from holdfast.core._buffer import Buffer
 
         ends = (a._place[1] + a._size for a in self._arrays.values() if a._place[0] == index)
         session, ordinal = self._device._session, self._device._ordinal
@@ -413,7 +413,7 @@ class Writer:
 
     def __getitem__(self, name):
         """The memory of one array, to be filled by copies and kernels."""
-        from holdfast.core._memory import Buffer
+        from holdfast.core._buffer import Buffer
 
         if name not in self._buffers:
             index, (_, dtype, shape) = self._index[name]

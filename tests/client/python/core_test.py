@@ -29,7 +29,7 @@ from holdfast.core import (
     ProgramOptions,
     Stream,
     StreamOptions,
-    _memory,
+    _buffer,
     launch,
 )
 
@@ -569,8 +569,8 @@ class Terminal(io.StringIO):
 def test_progress_is_shown_on_terminals_alone(device, stream, monkeypatch):
     monkeypatch.setattr(_progress, "_DELAY", 0)
     monkeypatch.setattr(_progress, "_INTERVAL", 0)
-    monkeypatch.setattr(_memory, "_LARGE", 1000)
-    monkeypatch.setattr(_memory, "_PIECE", 400)
+    monkeypatch.setattr(_buffer, "_LARGE", 1000)
+    monkeypatch.setattr(_buffer, "_PIECE", 400)
     data = np.arange(1000, dtype=np.uint8)
     buffer = device.allocate(1000, stream=stream)
     for file in io.StringIO(), Terminal():

@@ -12,13 +12,13 @@ from holdfast.core._borrowed_stream import (
     PER_THREAD_DEFAULT_STREAM,
     default_stream,
 )
+from holdfast.core._buffer import Buffer
 from holdfast.core._context import Context
 from holdfast.core._device import ComputeCapability, Device, DeviceProperties
 from holdfast.core._event import Event, EventOptions
 from holdfast.core._launch import LaunchConfig, launch
 from holdfast.core._linker import Linker, LinkerOptions
 from holdfast.core._memory import (
-    Buffer,
     DeviceMemoryResource,
     DeviceMemoryResourceOptions,
     GraphMemoryResource,

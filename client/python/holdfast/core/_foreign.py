@@ -109,7 +109,7 @@ class ForeignMemory:
         return buffer, pointer - base
 
     def _import(self, driver, pointer):
-        from holdfast.core._memory import Buffer
+        from holdfast.core._buffer import Buffer
 
         if driver.is_host(pointer):
             raise ValueError(
@@ -201,7 +201,8 @@ def argument(device, obj):
         TypeError: an array whose memory is not memory of this process's CUDA.
         ValueError: the daemon cannot use the memory.
     """
-    from holdfast.core._memory import Address, Buffer
+    from holdfast.core._address import Address
+    from holdfast.core._buffer import Buffer
 
     if isinstance(obj, Buffer) or isinstance(obj, Address):
         return obj

@@ -6,7 +6,8 @@ import operator
 
 from holdfast._errors import CUDAError
 from holdfast.core._device import Device
-from holdfast.core._memory import Address, MemoryResource
+from holdfast.core._address import Address
+from holdfast.core._memory import MemoryResource
 from holdfast.core._pool import Pool
 
 

@@ -183,7 +183,7 @@ class ObjectCode:
 
     def get_global(self, name, device=None):
         """A __device__ or __constant__ variable of a device, as a Buffer."""
-        from holdfast.core._memory import Buffer
+        from holdfast.core._buffer import Buffer
 
         device = working_device() if device is None else device
         buffer = Buffer._empty(device._session, device._ordinal, 0, None, None)

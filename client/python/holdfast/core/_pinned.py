@@ -9,7 +9,8 @@ import weakref
 
 from holdfast import _native, _session, _sharing
 from holdfast._errors import CUDAError
-from holdfast.core._memory import Buffer, MemoryResource, to_size
+from holdfast.core._buffer import Buffer
+from holdfast.core._memory import MemoryResource, to_size
 from holdfast.core._options import Options, as_options
 from holdfast.core._pool import IPCAllocationHandle, Pool
 from holdfast.core._stream import check_stream

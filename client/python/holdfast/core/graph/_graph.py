@@ -3,7 +3,7 @@
 
 from holdfast import _native
 from holdfast._errors import CUDAError
-from holdfast.core._memory import Buffer
+from holdfast.core._buffer import Buffer
 from holdfast.core._options import Options, as_options, not_served
 from holdfast.core._stream import check_stream
 

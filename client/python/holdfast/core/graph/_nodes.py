@@ -7,10 +7,12 @@ from collections.abc import MutableSet
 
 from holdfast import _native
 from holdfast._errors import invalid_argument
+from holdfast.core._address import Address
+from holdfast.core._buffer import Buffer
+from holdfast.core._bytes import fill_pattern
 from holdfast.core._device import Device
 from holdfast.core._event import Event
 from holdfast.core._launch import LaunchConfig
-from holdfast.core._memory import Address, Buffer, fill_pattern
 from holdfast.core._options import as_options, not_served
 from holdfast.core.typing import GraphConditionalType
 

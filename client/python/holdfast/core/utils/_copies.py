@@ -2,7 +2,7 @@
 """Copies of many Buffers by one call."""
 
 from holdfast.core._borrowed_stream import LEGACY_DEFAULT_STREAM
-from holdfast.core._memory import Buffer
+from holdfast.core._buffer import Buffer
 from holdfast.core._options import Options
 from holdfast.core._stream import check_stream
 from holdfast.core.typing import _names

@@ -9,7 +9,7 @@ from holdfast import _native
 from holdfast._session import current_device
 from holdfast.core import _foreign
 from holdfast.core._dlpack import CPU, CUDA, CUDA_HOST, make_capsule
-from holdfast.core._memory import Buffer
+from holdfast.core._buffer import Buffer
 from holdfast.core._options import not_served
 
 _ON_DEVICE = (CUDA, CUDA_HOST, 13)  # also pinned and managed memory, which kernels of CUDA reach
