@@ -611,4 +611,23 @@ def test_nodes_and_definitions_have_numbers_and_show_what_they_do(device, stream
     assert repr(launched) == f"<KernelNode handle={launched.handle:#x} kernel={add.handle:#x}>"
     assert f"dptr={int(x.buffer.handle):#x} value=3>" in repr(filled)
     filled.destroy()
-    assert filled.handle is None and "destroyed" in repr(filled)
+    assert filled.handle is None and "destroyed" in repr(filled) and filled.type is None
+
+
+def test_the_repr_of_a_node_shows_memory_that_is_not_made_yet(device):
+    memory = GraphDefinition().allocate(8)
+    shown = repr(memory).split("dptr=")[1].split()[0]
+    assert f"dptr={shown} " in repr(memory.memset(memory.dptr, 1, 8))
+    assert f"dst={shown}(D) " in repr(memory.memcpy(memory.dptr, memory.dptr, 8))
+
+
+@pytest.mark.parametrize("default, runs", [(True, True), (False, False), (1, True)])
+def test_the_default_of_a_condition_may_be_a_bool(stream, add, x, default, runs):
+    definition = GraphDefinition()
+    definition.if_then(definition.create_condition(default)).then.launch(ONE, add, x.buffer, 1)
+    assert run(definition.instantiate(), x)[0] == runs
+    builder = stream.create_graph_builder().begin_building()
+    body = builder.if_then(builder.create_condition(default)).begin_building()
+    launch(body, ONE, add, x.buffer, 1)
+    body.end_building()
+    assert run(builder.end_building().complete(), x)[0] == 2 * runs

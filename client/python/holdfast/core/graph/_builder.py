@@ -6,7 +6,7 @@ import weakref
 from holdfast import _native
 from holdfast.core._options import not_served
 from holdfast.core.graph import _nodes
-from holdfast.core.graph._definition import GraphCondition, GraphDefinition
+from holdfast.core.graph._definition import GraphCondition, GraphDefinition, plain
 from holdfast.core.graph._graph import instantiate
 from holdfast.core.graph._host import HostCallbackNode, has_functions
 
@@ -227,7 +227,7 @@ class GraphBuilder:
             raise RuntimeError(
                 "the branch's definition has conditions already: make this one there, too"
             )
-        return GraphCondition(self._capture.create_condition(default_value))
+        return GraphCondition(self._capture.create_condition(plain(default_value)))
 
     def _add_nested(self, node):
         """Records an empty node, which `node` replaces at the end."""

@@ -9,6 +9,11 @@ from holdfast.core.graph._graph import drawing, instantiate, write_drawing
 from holdfast.core.graph._host import has_functions, instantiate_with_functions
 
 
+def plain(default_value):
+    """The default of a condition: True and False are 1 and 0."""
+    return int(default_value) if isinstance(default_value, bool) else default_value
+
+
 class GraphCondition:
     """A value of a graph that kernels set (``cudaGraphSetConditional``) and one conditional node
     tests. It is the argument for a parameter of type ``cudaGraphConditionalHandle``."""
@@ -87,7 +92,7 @@ class GraphDefinition(_nodes.NodeMaker):
 
     def create_condition(self, default_value=None):
         """A condition; with a default, it has that at each launch."""
-        condition = self._base.create_condition(default_value)
+        condition = self._base.create_condition(plain(default_value))
         self._has_conditions = True
         return GraphCondition(condition)
 

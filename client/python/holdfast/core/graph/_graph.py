@@ -76,7 +76,8 @@ def _has_functions(source):
 
 def topology_changed():
     return CUDAError(
-        "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE: Graph update failed: the topology is another one"
+        "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE: Graph update failed: the topology is another one "
+        "(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED)"
     )
 
 

@@ -245,8 +245,11 @@ class GraphNode(NodeMaker):
 
     @property
     def type(self):
-        """What the node does, a GraphNodeType; None for the entry of a definition."""
-        return None if self._kind is None else GraphNodeType["CU_GRAPH_NODE_TYPE_" + self._kind]
+        """What the node does, a GraphNodeType; None for the entry of a definition, and for a node
+        that was destroyed."""
+        if self._kind is None or not self.is_valid:
+            return None
+        return GraphNodeType["CU_GRAPH_NODE_TYPE_" + self._kind]
 
     @property
     def graph(self):
@@ -350,7 +353,10 @@ class EntryNode(GraphNode):
 
 
 def _shown(place):
-    """A place in memory, as the repr of a node shows it."""
+    """A place in memory, as the repr of a node shows it; in a graph's, which may not be made yet, a
+    number that all reprs have in common."""
+    if isinstance(place, Address) and place._buffer._is_of_graph:
+        return f"{_key_of(place._buffer) + place._offset:#x}"
     return "0x0" if place is None else f"{int(place):#x}"
 
 
