@@ -95,6 +95,9 @@ class Wheel(Installation):
         )
         self.python = str(self.root / "bin" / "python")
         site = next(self.root.glob("lib/python*/site-packages"))
+        # What that Python has, also if it is a virtual environment itself.
+        has = subprocess.check_output([python, "-c", "import numpy; print(numpy.__path__[0])"], text=True)
+        (site / "beside.pth").write_text(str(pathlib.Path(has.strip()).parent) + "\n")
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(site)
             for info in archive.infolist():
