@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cli/top/snapshot.h"
 
+#include <algorithm>
+
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
 
@@ -17,7 +19,34 @@ BytesByPath BytesOf(const v1::SessionInfo& session) {
   return bytes;
 }
 
+// By session.
+std::map<std::string, double> GpuShares(const TopSnapshot& before,
+                                        const TopSnapshot& after) {
+  std::map<std::string, double> earlier;
+  for (const v1::SessionInfo& session : before.sessions.sessions()) {
+    earlier[session.session_id()] = GpuSeconds(session.usage());
+  }
+  const double seconds = absl::ToDoubleSeconds(after.time - before.time);
+  std::map<std::string, double> shares;
+  for (const v1::SessionInfo& session : after.sessions.sessions()) {
+    const auto found = earlier.find(session.session_id());
+    if (found == earlier.end()) continue;
+    const double spent = GpuSeconds(session.usage()) - found->second;
+    shares[session.session_id()] = std::max(0.0, spent) / seconds;
+  }
+  return shares;
+}
+
 }  // namespace
+
+double GpuSeconds(const v1::SessionUsage& usage) {
+  double seconds = 0;
+  for (const v1::DeviceTime& time : usage.gpu_time()) {
+    seconds +=
+        static_cast<double>(time.time().seconds()) + time.time().nanos() * 1e-9;
+  }
+  return seconds;
+}
 
 absl::StatusOr<TopSnapshot> TakeSnapshot(Daemon& daemon) {
   TopSnapshot snapshot;
@@ -33,6 +62,7 @@ CopyRates RatesBetween(const TopSnapshot& before, const TopSnapshot& after) {
   CopyRates rates;
   const double seconds = absl::ToDoubleSeconds(after.time - before.time);
   if (seconds <= 0) return rates;
+  rates.gpu_share = GpuShares(before, after);
   std::map<std::string, BytesByPath> earlier;
   for (const v1::SessionInfo& session : before.sessions.sessions()) {
     earlier[session.session_id()] = BytesOf(session);

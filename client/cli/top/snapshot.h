@@ -26,12 +26,16 @@ struct TopSnapshot {
 
 absl::StatusOr<TopSnapshot> TakeSnapshot(Daemon& daemon);
 
-// Bytes a second that sessions copied between two snapshots.
+// What sessions copied and computed a second between two snapshots.
 struct CopyRates {
   std::map<std::string, double> by_session;  // by id
   std::map<v1::CopyPath, double> by_path;
   double all = 0;
+  // Seconds of GPU time a second, by session; above 1 on several devices.
+  std::map<std::string, double> gpu_share;
 };
+
+double GpuSeconds(const v1::SessionUsage& usage);
 
 // A session that is in one of the snapshots only has no rate: how long it took
 // for its bytes is not known.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -12,16 +13,13 @@
 #include "absl/strings/strip.h"
 #include "client/cli/command.h"
 #include "client/cli/json_writer.h"
+#include "client/cli/top/columns.h"
 #include "core/base/printable.h"
 
 namespace holdfast::cli {
 namespace {
 
 constexpr size_t kBarCells = 20;
-
-bool BeginsCharacter(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
-}
 
 std::string Lower(absl::string_view name, absl::string_view prefix) {
   absl::ConsumePrefix(&name, prefix);
@@ -83,74 +81,121 @@ uint64_t HostBytes(const v1::SessionUsage& usage) {
          usage.staging_bytes().used();
 }
 
-double GpuSeconds(const v1::SessionUsage& usage) {
-  double seconds = 0;
-  for (const v1::DeviceTime& time : usage.gpu_time()) {
-    seconds +=
-        static_cast<double>(time.time().seconds()) + time.time().nanos() * 1e-9;
+// Side by side, without those that do not fit; the first always stands.
+std::string Joined(const std::vector<std::string>& parts, size_t room) {
+  std::string line;
+  for (const std::string& part : parts) {
+    if (line.empty()) {
+      line = part;
+    } else if (room == 0 || line.size() + 3 + part.size() <= room) {
+      absl::StrAppend(&line, "   ", part);
+    }
   }
-  return seconds;
+  return line;
 }
 
-std::string Heading(const TopSnapshot& snapshot, const CopyRates* rates) {
+std::string Heading(const TopSnapshot& snapshot, const CopyRates* rates,
+                    size_t room) {
   uint64_t faults = 0;
   for (const auto& session : snapshot.sessions.sessions()) {
     faults += session.faults();
   }
   const v1::QuotaUsage& host = snapshot.sessions.totals().host_bytes();
-  return absl::StrCat("sessions ", snapshot.info.sessions(), " of ",
-                      snapshot.info.max_sessions(), ", ",
-                      snapshot.sessions.sessions_size(), " shown   copies ",
-                      rates == nullptr ? "-" : Rate(rates->all),
-                      "   host memory ", HumanBytes(host.used()), " of ",
-                      host.limit() == 0 ? "any" : HumanBytes(host.limit()),
-                      "   faults ", faults);
+  return Joined(
+      {absl::StrCat("sessions ", snapshot.info.sessions(), " of ",
+                    snapshot.info.max_sessions(), ", ",
+                    snapshot.sessions.sessions_size(), " shown"),
+       absl::StrCat("copies ", rates == nullptr ? "-" : Rate(rates->all)),
+       absl::StrCat("host memory ", HumanBytes(host.used()), " of ",
+                    host.limit() == 0 ? "any" : HumanBytes(host.limit())),
+       absl::StrCat("faults ", faults)},
+      room);
 }
 
-std::string Telemetry(const v1::Device& device) {
-  const v1::DeviceTelemetry& telemetry = device.telemetry();
-  const auto field = [](bool has, auto value, const char* unit) {
-    return has ? absl::StrCat(value, unit) : std::string("-");
+using Cells = std::vector<std::string>;
+
+const std::vector<Column>& DeviceColumns() {
+  static const auto* const columns = new std::vector<Column>{
+      {"DEV", 3, true},       {"NAME", 24, false, 1}, {"MEMORY", 22, false, 6},
+      {"USED", 10, true},     {"TOTAL", 10, true, 3}, {"SESSIONS", 10, true, 4},
+      {" HEALTH", 12, false}, {"GPU", 5, true, 2},    {"TEMP", 5, true, 7},
+      {"POWER", 6, true, 8},
   };
-  return absl::StrFormat(
-      "%5s %5s %6s",
-      field(telemetry.has_gpu_utilization(), telemetry.gpu_utilization(), "%"),
-      field(telemetry.has_temperature(), telemetry.temperature(), "C"),
-      field(telemetry.has_power(), telemetry.power() / 1000, "W"));
+  return *columns;
 }
 
-std::string DeviceLine(const v1::Device& device, uint64_t reserved) {
+const std::vector<Column>& SessionColumns() {
+  static const auto* const columns = new std::vector<Column>{
+      {"SESSION", 7},           {"STATE", 10, false, 3},
+      {"TENANT", 10, false, 8}, {"DEVICE", 10, true},
+      {"HOST", 10, true, 7},    {"COPIES", 12, true, 4},
+      {"GPU", 5, true, 1},      {"GPU TIME", 10, true, 9},
+      {"LAUNCHES", 9, true, 6}, {"QUEUED", 6, true, 10},
+      {"FAULTS", 6, true, 5},   {"AGE", 8, true, 2},
+      {" CLIENT", 15},
+  };
+  return *columns;
+}
+
+template <typename Value>
+std::string Known(bool has, Value value, const char* unit) {
+  return has ? absl::StrCat(value, unit) : std::string("-");
+}
+
+Cells DeviceCells(const v1::Device& device, uint64_t reserved) {
   const uint64_t free =
       device.has_free_memory() ? device.free_memory() : device.total_memory();
   const uint64_t used =
       device.total_memory() - std::min(device.total_memory(), free);
-  return absl::StrFormat(
-      "%3d %s %s %10s %10s %10s  %-11s %s", device.ordinal(),
-      Fit(ToPrintable(device.name()), 24), Bar(used, device.total_memory()),
-      HumanBytes(used), HumanBytes(device.total_memory()), HumanBytes(reserved),
-      HealthName(device), Telemetry(device));
+  const v1::DeviceTelemetry& telemetry = device.telemetry();
+  return {
+      absl::StrCat(device.ordinal()),
+      ToPrintable(device.name()),
+      Bar(used, device.total_memory()),
+      HumanBytes(used),
+      HumanBytes(device.total_memory()),
+      HumanBytes(reserved),
+      absl::StrCat(" ", HealthName(device)),
+      Known(telemetry.has_gpu_utilization(), telemetry.gpu_utilization(), "%"),
+      Known(telemetry.has_temperature(), telemetry.temperature(), "C"),
+      Known(telemetry.has_power(), telemetry.power() / 1000, "W")};
 }
 
-std::string SessionLine(const TopSnapshot& snapshot, const CopyRates* rates,
-                        const v1::SessionInfo& session) {
-  std::string rate = "-";
-  if (rates != nullptr) {
-    const auto found = rates->by_session.find(session.session_id());
-    if (found != rates->by_session.end()) rate = Rate(found->second);
-  }
+// The session's value, or null where it has none yet.
+const double* Find(const std::map<std::string, double>& values,
+                   const v1::SessionInfo& session) {
+  const auto found = values.find(session.session_id());
+  return found == values.end() ? nullptr : &found->second;
+}
+
+std::string ClientText(const v1::SessionInfo& session) {
   const std::string client = ToPrintable(
       absl::StrCat(session.client().program(), " ", session.client().pid()));
-  return absl::StrFormat(
-      "%s %s %s %10s %10s %12s %9.1fs %9d %6d %6d %8s  %s",
-      Fit(ToPrintable(session.session_id()), 7), Fit(StateName(session), 10),
-      Fit(ToPrintable(session.tenant()), 10),
-      HumanBytes(session.usage().device_bytes().used()),
-      HumanBytes(HostBytes(session.usage())), rate, GpuSeconds(session.usage()),
-      session.usage().launches(), session.usage().outstanding_commands().used(),
-      session.faults(), Age(snapshot.time - ToTime(session.opened())),
-      session.name().empty()
-          ? client
-          : absl::StrCat(ToPrintable(session.name()), " (", client, ")"));
+  return session.name().empty()
+             ? client
+             : absl::StrCat(ToPrintable(session.name()), " (", client, ")");
+}
+
+Cells SessionCells(const TopSnapshot& snapshot, const CopyRates* rates,
+                   const v1::SessionInfo& session) {
+  const v1::SessionUsage& usage = session.usage();
+  const double* const copies =
+      rates == nullptr ? nullptr : Find(rates->by_session, session);
+  const double* const gpu =
+      rates == nullptr ? nullptr : Find(rates->gpu_share, session);
+  return {ToPrintable(session.session_id()),
+          StateName(session),
+          ToPrintable(session.tenant()),
+          HumanBytes(usage.device_bytes().used()),
+          HumanBytes(HostBytes(usage)),
+          copies == nullptr ? "-" : Rate(*copies),
+          gpu == nullptr ? "-" : absl::StrFormat("%.0f%%", *gpu * 100),
+          absl::StrFormat("%.1fs", GpuSeconds(usage)),
+          absl::StrCat(usage.launches()),
+          absl::StrCat(usage.outstanding_commands().used()),
+          absl::StrCat(session.faults()),
+          Age(snapshot.time - ToTime(session.opened())),
+          absl::StrCat(" ", ClientText(session))};
 }
 
 // Those that hold most device memory first, then the oldest.
@@ -167,30 +212,40 @@ std::vector<const v1::SessionInfo*> Sorted(const TopSnapshot& snapshot) {
   return sessions;
 }
 
+// The client, which comes last, has the rest of the line.
+std::string SessionLine(const std::vector<bool>& shown, Cells cells) {
+  const std::string client = std::move(cells.back());
+  cells.back().clear();
+  std::string line = Row(SessionColumns(), shown, cells);
+  line.resize(line.size() - SessionColumns().back().width);
+  return absl::StrCat(line, client);
+}
+
 std::vector<std::string> AllLines(const TopSnapshot& snapshot,
-                                  const CopyRates* rates) {
+                                  const CopyRates* rates, size_t room) {
   std::vector<std::string> lines;
-  lines.push_back(absl::StrCat(
-      "holdfast ", snapshot.info.version(), "   ",
-      ToPrintable(snapshot.address), "   ",
-      absl::FormatTime("%H:%M:%S", snapshot.time, absl::LocalTimeZone()),
-      "   up ", Age(snapshot.time - ToTime(snapshot.info.started()))));
-  lines.push_back(Heading(snapshot, rates));
+  lines.push_back(Joined(
+      {absl::StrCat("holdfast ", snapshot.info.version()),
+       ToPrintable(snapshot.address),
+       absl::FormatTime("%H:%M:%S", snapshot.time, absl::LocalTimeZone()),
+       absl::StrCat("up ",
+                    Age(snapshot.time - ToTime(snapshot.info.started())))},
+      room));
+  lines.push_back(Heading(snapshot, rates, room));
   lines.emplace_back();
-  lines.push_back(absl::StrFormat(
-      "%3s %-24s %-22s %10s %10s %10s  %-11s %5s %5s %6s", "DEV", "NAME",
-      "MEMORY", "USED", "TOTAL", "SESSIONS", "HEALTH", "GPU", "TEMP", "POWER"));
+  const std::vector<bool> of_devices = Shown(DeviceColumns(), room);
+  lines.push_back(TitleRow(DeviceColumns(), of_devices));
   std::map<uint32_t, uint64_t> reserved = Reserved(snapshot);
   for (const v1::Device& device : snapshot.devices.devices()) {
-    lines.push_back(DeviceLine(device, reserved[device.ordinal()]));
+    lines.push_back(Row(DeviceColumns(), of_devices,
+                        DeviceCells(device, reserved[device.ordinal()])));
   }
   lines.emplace_back();
-  lines.push_back(absl::StrFormat(
-      "%-7s %-10s %-10s %10s %10s %12s %10s %9s %6s %6s %8s  %s", "SESSION",
-      "STATE", "TENANT", "DEVICE", "HOST", "COPIES", "GPU TIME", "LAUNCHES",
-      "QUEUED", "FAULTS", "AGE", "CLIENT"));
+  const std::vector<bool> of_sessions = Shown(SessionColumns(), room);
+  lines.push_back(TitleRow(SessionColumns(), of_sessions));
   for (const v1::SessionInfo* session : Sorted(snapshot)) {
-    lines.push_back(SessionLine(snapshot, rates, *session));
+    lines.push_back(
+        SessionLine(of_sessions, SessionCells(snapshot, rates, *session)));
   }
   return lines;
 }
@@ -236,9 +291,11 @@ void WriteSession(const v1::SessionInfo& session, const CopyRates* rates,
       .Member("launches", usage.launches())
       .Member("faults", session.faults());
   if (rates != nullptr) {
-    const auto found = rates->by_session.find(session.session_id());
-    if (found != rates->by_session.end()) {
-      json->Member("copied_bytes_per_second", found->second);
+    if (const double* copies = Find(rates->by_session, session)) {
+      json->Member("copied_bytes_per_second", *copies);
+    }
+    if (const double* share = Find(rates->gpu_share, session)) {
+      json->Member("gpu_share", *share);
     }
   }
   json->EndObject();
@@ -246,21 +303,9 @@ void WriteSession(const v1::SessionInfo& session, const CopyRates* rates,
 
 }  // namespace
 
-std::string Fit(absl::string_view text, size_t columns) {
-  size_t characters = 0;
-  size_t end = 0;
-  for (; end < text.size(); ++end) {
-    if (!BeginsCharacter(text[end])) continue;
-    if (characters == columns) break;
-    ++characters;
-  }
-  return absl::StrCat(text.substr(0, end),
-                      std::string(columns - characters, ' '));
-}
-
 std::vector<std::string> TopView(const TopSnapshot& snapshot,
                                  const CopyRates* rates, ViewSize size) {
-  std::vector<std::string> lines = AllLines(snapshot, rates);
+  std::vector<std::string> lines = AllLines(snapshot, rates, size.columns);
   if (size.rows > 0 && lines.size() > size.rows) {
     const size_t hidden = lines.size() - size.rows + 1;
     lines.resize(size.rows - 1);

@@ -18,17 +18,13 @@ struct ViewSize {
 };
 
 // Lines of text, without control characters, that fit: the daemon, its devices,
-// its sessions with those that hold most memory first. `rates` is null in the
-// first view.
+// its sessions with those that hold most memory first. Columns that people miss
+// least are left out where there is no room. `rates` is null in the first view.
 std::vector<std::string> TopView(const TopSnapshot& snapshot,
                                  const CopyRates* rates, ViewSize size);
 
 // The same as one JSON object on one line.
 std::string TopJson(const TopSnapshot& snapshot, const CopyRates* rates);
-
-// Cut after so many characters, or padded with spaces. Characters are code
-// points: none is cut in two.
-std::string Fit(absl::string_view text, size_t columns);
 
 }  // namespace holdfast::cli
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/top/columns.h"
 #include "nlohmann/json.hpp"
 
 namespace holdfast::cli {
@@ -67,6 +68,35 @@ TEST(TopViewTest, FitsIntoAnyTerminal) {
   }
   const auto lines = TopView(Example(), nullptr, {80, 6});
   EXPECT_EQ(lines.back(), "... 4 more");
+}
+
+TEST(TopViewTest, NarrowTerminalsHaveFewerColumnsAndNoneThatIsCut) {
+  const std::string wide = Text(TopView(Example(), nullptr, {300, 24}));
+  for (const char* title : {"TENANT", "LAUNCHES", "CLIENT", "POWER"}) {
+    EXPECT_TRUE(absl::StrContains(wide, title)) << wide;
+  }
+  for (const size_t columns : {size_t{80}, size_t{50}}) {
+    const std::string text = Text(TopView(Example(), nullptr, {columns, 24}));
+    for (const char* title : {"SESSION", "DEVICE", "CLIENT", "HEALTH"}) {
+      EXPECT_TRUE(absl::StrContains(text, title)) << text;
+    }
+    EXPECT_FALSE(absl::StrContains(text, "POWER")) << text;
+    EXPECT_TRUE(absl::StrContains(text, "name of s-2")) << text;
+  }
+}
+
+TEST(TopViewTest, ShareOfTheGpuIsOfTheTimeBetweenTwoSnapshots) {
+  const TopSnapshot before = Example();
+  TopSnapshot after = Example(before.time + absl::Seconds(2));
+  after.sessions.mutable_sessions(1)
+      ->mutable_usage()
+      ->add_gpu_time()
+      ->mutable_time()
+      ->set_seconds(1);
+  const CopyRates rates = RatesBetween(before, after);
+  EXPECT_DOUBLE_EQ(rates.gpu_share.at("s-2"), 0.5);
+  EXPECT_DOUBLE_EQ(rates.gpu_share.at("s-1"), 0);
+  EXPECT_TRUE(absl::StrContains(Text(TopView(after, &rates, {80, 24})), "50%"));
 }
 
 TEST(TopViewTest, ClientsCannotWriteToTheTerminal) {
