@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cli/collection/collection_command.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -12,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/collection/array_files.h"
 #include "client/cli/collection/collection_report.h"
+#include "client/cli/collection/copy_line.h"
 #include "client/cpp/collection/collections.h"
 #include "core/base/status_macros.h"
 
@@ -44,24 +43,6 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(
   return Session::Open(
       {.address = options.address, .name = "holdfast collection"});
 }
-
-// Shows "1.5 GiB of 4.0 GiB" on a terminal, written over and gone in the end.
-class CopyLine {
- public:
-  ~CopyLine() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-  void Show(uint64_t done, uint64_t all) {
-    if (!terminal_) return;
-    shown_ = true;
-    std::fprintf(stderr, "\r\033[K%s of %s", HumanBytes(done).c_str(),
-                 HumanBytes(all).c_str());
-  }
-
- private:
-  const bool terminal_ = isatty(STDERR_FILENO) == 1;
-  bool shown_ = false;
-};
 
 absl::Status Load(const CommonOptions& options, const Arguments& arguments) {
   HOLDFAST_ASSIGN_OR_RETURN(const ArrayFiles files,
