@@ -12,35 +12,35 @@ namespace {
 // Enough for the record of any command but a large one (a graph, a module).
 constexpr size_t kBlockBytes = size_t{16} << 10;
 
-// The journal header's description of a command, for reports of faults.
-struct Summary {
-  uint64_t stream = 0;
-  absl::string_view name;
-};
-
-Summary SummaryOf(const v1::Command& command, Resources& resources) {
-  switch (command.operation_case()) {
-    case v1::Command::kLaunch: {
-      Summary summary{.stream = command.launch().stream()};
-      const auto kernel = resources.kernels.Find(command.launch().kernel());
-      if (kernel.ok()) summary.name = (*kernel)->by_device.front()->name();
-      return summary;
-    }
-    case v1::Command::kLaunchGraph:
-      return {.stream = command.launch_graph().stream()};
-    case v1::Command::kCopyBuffer:
-      return {.stream = command.copy_buffer().stream()};
-    case v1::Command::kFillBuffer:
-      return {.stream = command.fill_buffer().stream()};
-    case v1::Command::kCopyIn:
-      return {.stream = command.copy_in().stream()};
-    case v1::Command::kCopyOut:
-      return {.stream = command.copy_out().stream()};
-    case v1::Command::kSynchronizeStream:
-      return {.stream = command.synchronize_stream().stream()};
-    default:
-      return {};
+// The stream that a command names; 0: its message has no such field.
+template <typename Message>
+uint64_t StreamIn(const Message& message) {
+  if constexpr (requires { message.stream(); }) {
+    return message.stream();
+  } else {
+    return 0;
   }
+}
+
+// The same for any command, so that a report of a fault can say it. A row in
+// the table of commands is enough.
+uint64_t StreamOf(const v1::Command& command) {
+  switch (command.operation_case()) {
+#define HOLDFAST_COMMAND(field, Message, outcome, length) \
+  case v1::Command::k##Message:                           \
+    return StreamIn(command.field());
+#include "proto/commands.inc"
+    default:
+      return 0;
+  }
+}
+
+// The name of the kernel that the command launches; else empty.
+absl::string_view KernelOf(const v1::Command& command, Resources& resources) {
+  if (!command.has_launch()) return {};
+  const auto kernel = resources.kernels.Find(command.launch().kernel());
+  if (!kernel.ok()) return {};
+  return (*kernel)->by_device.front()->name();
 }
 
 // Does the command end a resource whose memory may go back to the supervisor?
@@ -85,9 +85,8 @@ void SessionJournal::SetCompleted(uint64_t sequence) {
 
 void SessionJournal::Begin(uint64_t sequence, const v1::Command& command,
                            Resources& resources) {
-  const Summary summary = SummaryOf(command, resources);
-  writer_->Begin(sequence, command.operation_case(), summary.stream,
-                 summary.name);
+  writer_->Begin(sequence, command.operation_case(), StreamOf(command),
+                 KernelOf(command, resources));
   // The supervisor lets go of the memory while the command is carried out. If
   // this process dies after that, its successor must not look for it; so the
   // end is noted first. Memory that was not given back yet then goes when the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/recovery/session_journal.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -11,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/handle.h"
 #include "core/base/memfd.h"
+#include "google/protobuf/message.h"
 #include "server/executor/account/account.h"
 #include "server/executor/command/encoded_commands.h"
 #include "server/executor/recovery/update_sets.h"
@@ -132,6 +134,30 @@ TEST_F(SessionJournalTest, AResourceThatIsLostAndThenEndedLeavesNothing) {
   end.mutable_destroy_graph_exec()->set_graph_exec(exec);
   Note(end);
   EXPECT_EQ(Count(/*live=*/true), 0u);
+}
+
+// A report of a fault says it, whichever command it was.
+TEST_F(SessionJournalTest, LastCommandsNameTheirStream) {
+  const uint64_t stream = NameOf(HandleKind::kStream);
+  const google::protobuf::Descriptor& all = *v1::Command::descriptor();
+  uint64_t sequence = 0;
+  for (int i = 0; i < all.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *all.field(i);
+    if (field.real_containing_oneof() == nullptr) continue;
+    const auto* named = field.message_type()->FindFieldByName("stream");
+    if (named == nullptr) continue;
+    v1::Command command;
+    google::protobuf::Message& operation =
+        *command.GetReflection()->MutableMessage(&command, &field);
+    operation.GetReflection()->SetUInt64(&operation, named, stream);
+    journal_.Begin(++sequence, command, resources_);
+    const auto progress = journal::ReadProgress(memory_.get()).value();
+    ASSERT_FALSE(progress.last_commands.empty());
+    EXPECT_THAT(progress.last_commands.back(),
+                ::testing::HasSubstr("on stream"))
+        << field.name();
+  }
+  EXPECT_GT(sequence, 10u);
 }
 
 }  // namespace
