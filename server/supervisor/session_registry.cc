@@ -504,9 +504,14 @@ void SessionRegistry::NotifyIfEmpty() {
 
 void SessionRegistry::CloseExpired() {
   const absl::Time now = options_.lease_time();
+  std::vector<std::thread> closing;
   for (const auto& session : List()) {
-    if (session->deadline() <= now) Close(*session, "no client keeps it alive");
+    if (session->deadline() > now) continue;
+    // Each may take as long as its executor needs to stop.
+    closing.emplace_back(
+        [this, session] { Close(*session, "no client keeps it alive"); });
   }
+  for (std::thread& thread : closing) thread.join();
 }
 
 bool SessionRegistry::AwaitExpiry() {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -15,7 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
+#include "absl/synchronization/mutex.h"
 #include "core/base/error_detail.h"
 #include "core/base/quota_exceeded.h"
 #include "server/journal/journal_writer.h"
@@ -25,10 +28,30 @@
 namespace holdfast::supervisor {
 namespace {
 
+// Where executors that are being stopped wait for each other.
+class Meeting {
+ public:
+  // False: fewer than `wanted` come in ten seconds.
+  bool Join(int wanted) {
+    absl::MutexLock lock(&mutex_);
+    ++here_;
+    const auto complete = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return here_ >= wanted;
+    };
+    return mutex_.AwaitWithTimeout(absl::Condition(&complete),
+                                   absl::Seconds(10));
+  }
+
+ private:
+  absl::Mutex mutex_;
+  int here_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
 // The test's handle on an executor.
 struct ExecutorControl {
   std::function<void(absl::Status)> on_end;
   int stops = 0;
+  std::function<void()> on_stop;
   absl::Status serve;  // what it answers to its session
   bool destroyed = false;
   internal::AccountLimits limits;
@@ -73,7 +96,10 @@ class FakeExecutor final : public Executor {
   void OnEnd(std::function<void(absl::Status)> callback) override {
     control_->on_end = std::move(callback);
   }
-  void Stop(absl::Time) override { ++control_->stops; }
+  void Stop(absl::Time) override {
+    ++control_->stops;
+    if (control_->on_stop) control_->on_stop();
+  }
 
  private:
   const std::shared_ptr<ExecutorControl> control_;
@@ -402,6 +428,19 @@ TEST_F(SessionRegistryTest, ATenantThatEndsKeepsNoSessionAndOpensNone) {
   ASSERT_EQ(registry_->List().size(), 1u);
   EXPECT_EQ(registry_->List()[0], other.session);
   EXPECT_EQ(Open().status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(SessionRegistryTest, SessionsThatExpireAreClosedSideBySide) {
+  constexpr int kSessions = 2;
+  Meeting meeting;
+  std::atomic<int> met = 0;
+  for (int i = 0; i < kSessions; ++i) {
+    ASSERT_TRUE(Open().ok());
+    executor_->on_stop = [&] { met += meeting.Join(kSessions) ? 1 : 0; };
+  }
+  Pass(absl::Hours(1));
+  EXPECT_EQ(met, kSessions);
+  EXPECT_TRUE(registry_->List().empty());
 }
 
 TEST_F(SessionRegistryTest, ListIsOldestFirst) {
