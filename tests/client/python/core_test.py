@@ -502,6 +502,9 @@ def test_kernels_tell_about_themselves(device, stream):
     assert kernel.attributes[device].num_regs == kernel.attributes.num_regs
     assert kernel.occupancy.max_active_blocks_per_multiprocessor(128, 0) > 0
     size = kernel.occupancy.max_potential_block_size(0, 0)
+    by_function = kernel.occupancy.max_potential_block_size(lambda threads: 16 * threads, 300)
+    assert by_function.min_grid_size > 0 and 0 < by_function.max_block_size <= 300
+    assert kernel.occupancy.max_potential_block_size(lambda threads: 1 << 30, 0) == (0, 0)
     assert size.max_block_size > 0 and size.min_grid_size > 0
     assert kernel.occupancy.available_dynamic_shared_memory_per_block(1, 128) > 0
 

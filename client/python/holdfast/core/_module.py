@@ -278,13 +278,34 @@ class KernelOccupancy:
         return kernel._active_blocks(kernel._device_id, block_size, dynamic_shared_memory_size)
 
     def max_potential_block_size(self, dynamic_shared_memory_needed, block_size_limit):
-        """(min_grid_size, max_block_size)."""
-        if callable(dynamic_shared_memory_needed):
-            raise not_served("a function for the shared memory", "give a number of bytes")
+        """(min_grid_size, max_block_size), for the largest number of resident threads.
+
+        Args:
+            dynamic_shared_memory_needed: bytes of a block; or a function of a block's number of
+                threads, Python's, ctypes' or a CUoccupancyB2DSize.
+        """
+        size_of = _function_of(dynamic_shared_memory_needed)
+        if size_of is not None:
+            return self._largest_block(size_of, block_size_limit)
         kernel = self._kernel
         found = kernel._block_size(
             kernel._device_id, dynamic_shared_memory_needed, block_size_limit
         )
+        return MaxPotentialBlockSizeOccupancyResult(*found)
+
+    def _largest_block(self, size_of, limit):
+        from holdfast.core._device import Device
+
+        properties = Device(self._kernel._device_id).properties
+        most = self._kernel.attributes.max_threads_per_block
+        if limit > 0:
+            most = min(most, limit)
+        best, found = 0, (0, 0)
+        # Whole warps, and the limit itself, from the largest down.
+        for size in sorted({most, *range(properties.warp_size, most, properties.warp_size)})[::-1]:
+            blocks = self.max_active_blocks_per_multiprocessor(size, int(size_of(size)))
+            if blocks * size > best:
+                best, found = blocks * size, (blocks * properties.multiprocessor_count, size)
         return MaxPotentialBlockSizeOccupancyResult(*found)
 
     def available_dynamic_shared_memory_per_block(self, num_blocks_per_multiprocessor, block_size):
@@ -303,6 +324,17 @@ class KernelOccupancy:
 MaxPotentialBlockSizeOccupancyResult = namedtuple(
     "MaxPotentialBlockSizeOccupancyResult", ("min_grid_size", "max_block_size")
 )
+
+
+def _function_of(size):
+    """The function of a block's threads that the number of bytes is to come from, or None."""
+    if callable(size):
+        return size
+    if type(size).__name__ == "CUoccupancyB2DSize":
+        import ctypes
+
+        return ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int)(int(size))
+    return None
 
 
 class Kernel(_native.Kernel):

@@ -125,7 +125,8 @@ class PinnedMemoryResource(Pool, MemoryResource):
     def __init__(self, options=None):
         is_own = options is not None
         options = as_options(PinnedMemoryResourceOptions, options)
-        self._numa_id = -1 if options.numa_id is None else options.numa_id
+        unknown = 0 if options.ipc_enabled else -1
+        self._numa_id = unknown if options.numa_id is None else options.numa_id
         if options.numa_id is not None and options.numa_id < 0:
             raise ValueError(f"numa_id must be >= 0, got {options.numa_id}")
         self._start(options.max_size, options.ipc_enabled, is_own)

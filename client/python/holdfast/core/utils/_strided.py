@@ -123,7 +123,9 @@ class StridedMemoryView:
         """The memory of an array with ``__cuda_array_interface__``, version 3. Later work of the
         CUstream ``stream_ptr`` waits for the stream that the array names; -1: nothing waits."""
         interface = obj.__cuda_array_interface__
-        if interface["version"] < 3:
+        # PyTorch says version 2, which names no stream: its tensors are ready on their device's.
+        is_torch = type(obj).__module__.partition(".")[0] == "torch"
+        if interface["version"] < 3 and not is_torch:
             raise BufferError("only version 3 of __cuda_array_interface__, or later, is supported")
         producer = interface.get("stream")
         if producer not in (None, stream_ptr) and stream_ptr not in (None, -1):
