@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -20,21 +19,7 @@ std::string PathIn(const char* variable) {
   return value != nullptr && value[0] == '/' ? value : "";
 }
 
-uint64_t ReadMachineMemory() {
-  const uint64_t machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                           static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  // In a container, its own; "max" if there is no limit.
-  uint64_t group = 0;
-  std::ifstream file("/sys/fs/cgroup/memory.max");
-  return file >> group && group > 0 ? std::min(machine, group) : machine;
-}
-
 }  // namespace
-
-uint64_t MachineMemory() {
-  static const uint64_t bytes = ReadMachineMemory();
-  return bytes;
-}
 
 size_t DefaultCompilerWorkers() {
   return std::clamp<size_t>(std::thread::hardware_concurrency(), 2, 16);

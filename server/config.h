@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "core/base/log.h"
 #include "core/base/log_format.h"
+#include "core/base/machine_memory.h"
 #include "proto/protocol_limits.h"
 #include "server/process/sandbox/sandbox.h"
 #include "server/rpc/endpoint.h"
@@ -23,10 +24,6 @@ namespace holdfast::server {
 
 // One a core, at least 2 and at most 16: each takes some 100 MB.
 size_t DefaultCompilerWorkers();
-
-// Bytes of memory that this machine has, or that the control group at the root
-// of our view of it may use, if that is less.
-uint64_t MachineMemory();
 
 // A quarter of the descriptors that the process may open, at least 16 and at
 // most 4096; each connection takes two.

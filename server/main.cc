@@ -19,6 +19,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/base/log.h"
 #include "core/base/log_format.h"
+#include "core/base/machine_memory.h"
 #include "core/base/unique_fd.h"
 #include "core/cuda/driver_loader.h"
 #include "server/channel/channel.h"
@@ -83,6 +84,13 @@ void ShowDevices(const Config& config) {
   set("HOLDFAST_SOFTWARE_VISIBLE_DEVICES", list);
   set("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
   set("CUDA_VISIBLE_DEVICES", list);
+}
+
+// Tells the software driver of executors, which see no control groups, how much
+// memory there is. REQUIRES: the process has one thread.
+void ShowMachineMemory() {
+  setenv("HOLDFAST_SOFTWARE_MACHINE_MEMORY",
+         absl::StrCat(MachineMemory()).c_str(), /*overwrite=*/1);
 }
 
 int RunExecutor(const Config& config) {
@@ -173,6 +181,7 @@ int KeepDaemon(const Config& config, int argc, char** argv) {
 
 int RunSupervisor(const Config& config) {
   if (config.check_config) return CheckConfig(config);
+  ShowMachineMemory();
   // Signals are blocked before any thread exists, the spawner is forked before
   // any but its own does.
   auto successor = Successor::Find();

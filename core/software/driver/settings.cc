@@ -2,7 +2,6 @@
 #include "core/software/driver/settings.h"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "core/base/machine_memory.h"
 #include "core/software/driver/trace.h"
 
 namespace holdfast::software {
@@ -21,11 +21,9 @@ namespace {
 constexpr size_t kAlignment = 2 << 20;
 constexpr int kMaxThreads = 1024;
 
-// A device's share of half of the machine's memory.
-size_t ShareOfMemory(int devices) {
-  const size_t pages = sysconf(_SC_PHYS_PAGES);
-  const size_t half = pages * sysconf(_SC_PAGESIZE) / 2;
-  return std::max(half / devices & ~(kAlignment - 1), kAlignment);
+// A device's share of half of the memory.
+size_t ShareOfMemory(size_t memory, int devices) {
+  return std::max(memory / 2 / devices & ~(kAlignment - 1), kAlignment);
 }
 
 bool ParseInt(absl::string_view text, int low, int high, int* value) {
@@ -78,7 +76,11 @@ Settings ReadEnvironment() {
     s.visible_devices = value;
     return true;
   });
-  s.memory_bytes = {ShareOfMemory(s.devices)};
+  size_t machine = 0;
+  Read("HOLDFAST_SOFTWARE_MACHINE_MEMORY",
+       [&](const char* value) { return ParseSize(value, &machine); });
+  if (machine == 0) machine = MachineMemory();
+  s.memory_bytes = {ShareOfMemory(machine, s.devices)};
   Read("HOLDFAST_SOFTWARE_MEMORY",
        [&](const char* value) { return ParseSizes(value, &s.memory_bytes); });
   s.memory_bytes.resize(static_cast<size_t>(s.devices), s.memory_bytes.back());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/driver/settings.h"
 
+#include <stdlib.h>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -15,6 +17,14 @@ TEST(SettingsTest, SizesHaveBinaryUnits) {
   EXPECT_EQ(bytes, 3u << 10);
   EXPECT_TRUE(ParseSize("2G", &bytes));
   EXPECT_EQ(bytes, size_t{2} << 30);
+}
+
+TEST(SettingsTest, DevicesShareHalfOfTheMachineMemoryThatTheyAreTold) {
+  setenv("HOLDFAST_SOFTWARE_MACHINE_MEMORY", "500M", /*overwrite=*/1);
+  setenv("HOLDFAST_SOFTWARE_DEVICES", "2", /*overwrite=*/1);
+  unsetenv("HOLDFAST_SOFTWARE_MEMORY");
+  constexpr size_t kShare = size_t{124} << 20;  // 125 MiB, in units of 2 MiB
+  EXPECT_EQ(GetSettings().memory_bytes, (std::vector<size_t>{kShare, kShare}));
 }
 
 TEST(SettingsTest, NonsenseIsNoSizeAndLeavesTheValueAlone) {
