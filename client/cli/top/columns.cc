@@ -73,6 +73,7 @@ std::string Row(const std::vector<Column>& columns,
 std::string TitleRow(const std::vector<Column>& columns,
                      const std::vector<bool>& shown) {
   std::vector<std::string> titles;
+  titles.reserve(columns.size());
   for (const Column& column : columns) titles.emplace_back(column.title);
   return Row(columns, shown, titles);
 }
