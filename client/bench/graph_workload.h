@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How launches of graphs are timed: the same for Holdfast and for the driver.
+// Times launches of graphs, the same way for Holdfast and for the driver.
 #ifndef HOLDFAST_CLIENT_BENCH_GRAPH_WORKLOAD_H_
 #define HOLDFAST_CLIENT_BENCH_GRAPH_WORKLOAD_H_
 
@@ -18,13 +18,13 @@ inline constexpr int kGraphNodes[] = {1, 20, 100, 1000};
 
 inline int Definitions(bool quick) { return quick ? 10 : 50; }
 
-// Launches of a graph of so many nodes that take a reasonable time.
+// The number of launches of a graph of this size that takes a reasonable time.
 inline int GraphLaunches(int nodes, bool quick) {
   return std::clamp((quick ? 4'000 : 40'000) / nodes, 20, 2'000);
 }
 
-// Microseconds of the call alone: 16 launches, whose end is waited for outside
-// the time that counts.
+// Measures the launch call alone, in microseconds. Launches 16 times per
+// sample, and waits for their end outside of the measured time.
 template <typename Launch, typename Synchronize>
 absl::StatusOr<Summary> CallTime(bool quick, Launch launch,
                                  Synchronize synchronize) {
@@ -41,7 +41,7 @@ absl::StatusOr<Summary> CallTime(bool quick, Launch launch,
   return Summary::Of(samples.Take(), Better::kLess);
 }
 
-// Microseconds of a launch and of waiting for its end.
+// Measures a launch and the wait for its end, in microseconds.
 template <typename Launch, typename Synchronize>
 absl::StatusOr<Summary> ThroughTime(int nodes, bool quick, Launch launch,
                                     Synchronize synchronize) {
@@ -51,11 +51,11 @@ absl::StatusOr<Summary> ThroughTime(int nodes, bool quick, Launch launch,
   });
 }
 
-// Launches a second, one behind the other.
+// Measures back-to-back launches, per second.
 template <typename Launch, typename Synchronize>
 absl::StatusOr<Summary> GraphRate(int nodes, bool quick, Launch launch,
                                   Synchronize synchronize) {
-  // A round is not cut short: one launch says how many it can afford.
+  // A round cannot be cut short, so one launch tells how many are affordable.
   const Stopwatch one;
   if (absl::Status status = launch(); !status.ok()) return status;
   if (absl::Status status = synchronize(); !status.ok()) return status;

@@ -17,9 +17,9 @@ enum class Better { kLess, kMore };
 // The summary of a row of samples, in the samples' unit.
 struct Summary {
   double p50 = 0;
-  // The worse end: of times the 99th percentile, of rates the first.
+  // The worse end: the 99th percentile of times, the first of rates.
   double p99 = 0;
-  // 10th and 90th percentile: between them lies the spread.
+  // 10th and 90th percentiles, which bound the spread.
   double p10 = 0;
   double p90 = 0;
   size_t count = 0;
@@ -31,7 +31,7 @@ struct Summary {
   static Summary Of(std::vector<double> samples, Better better);
 };
 
-// Time since it was made, by the steady clock.
+// Measures the time since its construction, by the steady clock.
 class Stopwatch {
  public:
   double Seconds() const {
@@ -45,9 +45,9 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-// One figure's samples: `warm_up` that do not count, and `count` that do, or
-// fewer where they take long. The counts are for a machine that is awake and
-// alone; on any other one a figure takes this long, and one sample more.
+// Collects the samples of one measurement: `warm_up` that are dropped, then
+// `count` that are kept, or fewer if they take longer than `patience`. The
+// counts suit an idle machine; the time limit suits any other.
 class Samples {
  public:
   static constexpr double kPatience = 5;  // seconds
@@ -55,7 +55,7 @@ class Samples {
   Samples(int warm_up, int count, double patience = kPatience)
       : left_(count), warm_up_(warm_up), patience_(patience) {}
 
-  // Whether a further one is to be taken.
+  // Returns true if another sample is needed.
   bool Wanted() const {
     return left_ > 0 && (values_.empty() || watch_.Seconds() < patience_);
   }
@@ -77,8 +77,8 @@ class Samples {
   std::vector<double> values_;
 };
 
-// Calls `action`, which returns a Status, `warm_up` + `count` times; summarises
-// the microseconds that the last `count` took, each.
+// Calls `action`, which returns a Status, `warm_up` + `count` times. Summarises
+// the time of each of the last `count` calls, in microseconds.
 template <typename Action>
 absl::StatusOr<Summary> TimeEach(int warm_up, int count, Action action) {
   Samples samples(warm_up, count);
@@ -103,7 +103,7 @@ absl::StatusOr<std::vector<double>> TimeRounds(int rounds, Action action) {
   return samples.Take();
 }
 
-// Measures rounds that do `work` units each: units a second.
+// Measures rounds of `work` units each, in units per second.
 template <typename Action>
 absl::StatusOr<Summary> RateOf(int rounds, double work, Action action) {
   auto samples = TimeRounds(rounds, action);
@@ -112,7 +112,7 @@ absl::StatusOr<Summary> RateOf(int rounds, double work, Action action) {
   return Summary::Of(*std::move(samples), Better::kMore);
 }
 
-// Measures rounds that do `work` units each: microseconds a unit.
+// Measures rounds of `work` units each, in microseconds per unit.
 template <typename Action>
 absl::StatusOr<Summary> TimePerUnit(int rounds, double work, Action action) {
   auto samples = TimeRounds(rounds, action);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much is measured: the same for Holdfast and for its baselines.
+// The sizes of the measurements, the same for Holdfast and for its baselines.
 #ifndef HOLDFAST_CLIENT_BENCH_WORKLOAD_H_
 #define HOLDFAST_CLIENT_BENCH_WORKLOAD_H_
 
@@ -25,11 +25,12 @@ inline int LatencySamples(bool quick) { return quick ? 200 : 2'000; }
 
 inline int Compilations(bool quick) { return quick ? 8 : 24; }
 
-// Bytes, ascending.
+// Sizes in bytes, ascending.
 std::vector<uint64_t> CopySizes(bool quick);
 std::vector<uint64_t> NetworkSizes(bool quick);
 
-// Calls `copy`, which returns a Status, often enough for `size`; GB/s.
+// Measures `copy`, which returns a Status, in GB/s. Larger copies are repeated
+// less often.
 template <typename Copy>
 absl::StatusOr<Summary> CopyRate(uint64_t size, Copy copy) {
   const uint64_t affordable = (uint64_t{2} << 30) / size;
@@ -43,7 +44,7 @@ absl::StatusOr<Summary> CopyRate(uint64_t size, Copy copy) {
   return Summary::Of(samples.Take(), Better::kMore);
 }
 
-// SAXPY as nobody has compiled it before in this run.
+// Returns SAXPY source that was not compiled before in this run.
 std::string NewSource(int number);
 
 // The arrays of the SAXPY application, kSaxpyN long. The numbers are small

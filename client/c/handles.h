@@ -68,7 +68,7 @@ struct hf_object {
 
 struct hf_module {
   holdfast::Module module;
-  // For calls that need more than the module.
+  // The session, for calls that the module alone cannot make.
   std::shared_ptr<holdfast::SessionState> session;
 };
 
@@ -79,9 +79,9 @@ struct hf_kernel {
 
 namespace holdfast::c {
 
-// An options struct of the caller's, which may be of an older or a newer
-// version: members that it does not have keep their value in `defaults`.
-// `struct_size` is the first member, and no more is read than it says.
+// Returns the caller's options struct, which may be of an older or a newer
+// version: members that it lacks have the value in `defaults`. Reads no more
+// bytes than `struct_size`, its first member.
 template <typename Options>
 Options Complete(const Options* given, Options defaults) {
   if (given == nullptr) return defaults;
@@ -91,8 +91,8 @@ Options Complete(const Options* given, Options defaults) {
   return defaults;
 }
 
-// Refers to what `place` names. INVALID_ARGUMENT: it is null, or names no
-// memory or two.
+// Returns the memory that `place` names; refers to it. INVALID_ARGUMENT: null,
+// or not exactly one of buffer and span.
 inline absl::StatusOr<Place> ToPlace(const hf_place* place) {
   if (place == nullptr ||
       (place->buffer == nullptr) == (place->span == nullptr)) {
@@ -103,12 +103,12 @@ inline absl::StatusOr<Place> ToPlace(const hf_place* place) {
   return Place(place->buffer->buffer, place->offset);
 }
 
-// A string of the caller's; null is empty.
+// Returns the caller's string; empty for null.
 inline std::string Text(const char* text) {
   return text == nullptr ? "" : text;
 }
 
-// Hands `value` to the caller as a new Handle. *out is the caller's to free.
+// Moves `value` into a new Handle, which the caller frees.
 template <typename Handle, typename Value>
 void Give(Value value, Handle** out) {
   *out = new Handle{std::move(value)};

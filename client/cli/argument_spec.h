@@ -30,19 +30,19 @@ struct ArgumentSpec {
   ElementType type = ElementType::kU8;
   // kScalar, kRaw: the value.
   std::string bytes;
-  // kBuffer: what it is filled from and written to, if not empty.
+  // kBuffer: where its first values come from, and the file that its last
+  // values go to; empty: none.
   std::string input;
   std::string output;
   // kBuffer without input: elements of `type`.
   std::vector<uint64_t> shape;
   Elements elements = Elements::kZeros;
 
-  // INVALID_ARGUMENT names the argument and the form that is wanted; a
-  // UsageError.
+  // INVALID_ARGUMENT names the argument and the expected form. A UsageError.
   static absl::StatusOr<ArgumentSpec> Parse(absl::string_view text);
 };
 
-// A scalar or raw argument for a launch; refers to `spec`.
+// Returns a scalar or raw argument for a launch. It refers to `spec`.
 Argument ToArgument(const ArgumentSpec& spec);
 
 // "196", "196,2", "1,2,3": 1 to `limit` numbers.

@@ -34,9 +34,9 @@ CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
                      const std::string& name, const std::string& summary,
                      std::function<absl::Status()> run, absl::Status* status);
 
-// One clear sentence on stderr, and the compiler's log where there is one; with
-// --json also {"error": {"code": .., "message": ..}} on stdout. What a daemon
-// or a file says cannot control the terminal. Returns the exit code.
+// Prints one sentence about an error to stderr, and the compiler's log if there
+// is one; with --json also {"error": {"code": .., "message": ..}} to stdout.
+// Control characters in the text are escaped. Returns the exit code.
 int Report(const absl::Status& status, const CommonOptions& options);
 
 // "1.5 GiB"

@@ -10,7 +10,7 @@
 
 namespace holdfast::cli {
 
-// The types of scalars and array elements that the command line knows.
+// The element types of scalars and arrays on the command line.
 enum class ElementType {
   kBool,
   kI8,
@@ -29,23 +29,24 @@ enum class ElementType {
   kC128,
 };
 
-// "f32": the names that ParseElementType takes.
+// The name that ParseElementType takes: "f32".
 absl::string_view Name(ElementType type);
 // Bytes.
 size_t Size(ElementType type);
-// As NumPy writes it: "<f4". NumPy has no bfloat16: two opaque bytes, "|V2".
+// NumPy's name: "<f4". NumPy has no bfloat16: two opaque bytes, "|V2".
 absl::string_view NumpyDescription(ElementType type);
 
 // INVALID_ARGUMENT lists the names.
 absl::StatusOr<ElementType> ParseElementType(absl::string_view name);
-// INVALID_ARGUMENT says what is not supported: big-endian, objects, strings.
-// One byte has no order, so any is taken there.
+// INVALID_ARGUMENT names what is unsupported: big-endian, objects, strings.
+// Types of one byte may have any byte order.
 absl::StatusOr<ElementType> ParseNumpyDescription(absl::string_view text);
 
-// The little-endian bytes of a scalar: "2", "-1", "0xff", "1.5", "inf", "true".
-// Floats are rounded to nearest, ties to even. INVALID_ARGUMENT: not of the
-// type, or out of its range: a number that would become infinite, or 0 and is
-// not. Complex types have no scalars; whole numbers may be hexadecimal.
+// Returns the little-endian bytes of a scalar: "2", "-1", "0xff", "1.5", "inf",
+// "true". Integers may be hexadecimal; floats are rounded to nearest, ties to
+// even. INVALID_ARGUMENT: not a value of the type, out of its range (also a
+// finite float that rounds to infinity, or a nonzero one to 0), or a complex
+// type.
 absl::StatusOr<std::string> ParseScalar(ElementType type,
                                         absl::string_view text);
 

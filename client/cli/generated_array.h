@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays that no file is needed for: in:arange:f32[1000].
+// Arrays that are generated instead of read from a file: in:arange:f32[1000].
 #ifndef HOLDFAST_CLIENT_CLI_GENERATED_ARRAY_H_
 #define HOLDFAST_CLIENT_CLI_GENERATED_ARRAY_H_
 
@@ -14,16 +14,16 @@
 
 namespace holdfast::cli {
 
-// What the elements of an array are: 0, 1, or 0, 1, 2, ... in C order.
+// The values of the elements: 0, 1, or 0, 1, 2, ... in C order.
 enum class Elements { kZeros, kOnes, kArange };
 
-// "zeros", "ones", "arange"; nullopt: none of them.
+// Parses "zeros", "ones" or "arange". Returns nullopt for any other name.
 std::optional<Elements> ParseElements(absl::string_view name);
 
 inline constexpr uint64_t kMaxGeneratedBytes = uint64_t{16} << 30;
 
-// The bytes of the elements. INVALID_ARGUMENT: the type does not have the
-// value. OUT_OF_RANGE: more than kMaxGeneratedBytes.
+// Returns the bytes of the elements. INVALID_ARGUMENT: a value is out of the
+// type's range. OUT_OF_RANGE: more than kMaxGeneratedBytes.
 absl::StatusOr<std::string> Generate(Elements elements, ElementType type,
                                      uint64_t count);
 

@@ -9,10 +9,10 @@
 
 namespace holdfast::cli {
 
-// The path of a source that a graph's file names. The file may be a stranger's,
-// and what it names is sent to the daemon: so `source` has to lie below
-// `folder`, the graph's, also by where links lead. INVALID_ARGUMENT: it does
-// not. NOT_FOUND: there is none.
+// Returns the path of a source that a graph's file names. The file is untrusted
+// and its sources are sent to the daemon, so `source` must lie below `folder`,
+// the graph's folder, even after links are followed. INVALID_ARGUMENT: it lies
+// elsewhere. NOT_FOUND: there is no such file.
 absl::StatusOr<std::string> GraphSource(const std::filesystem::path& folder,
                                         const std::string& source);
 

@@ -10,17 +10,17 @@
 
 namespace holdfast::cli {
 
-// The files in one directory that outputs are written to. Their names are a
-// session's and may be hostile. Buffers of different directories may have one
-// file name, and none overwrites another.
+// Chooses paths in one directory for output files. The file names come from a
+// session and may be hostile. Outputs with equal file names get different
+// paths.
 class OutputPaths {
  public:
   explicit OutputPaths(const std::string& directory) : directory_(directory) {}
 
-  // The path for an output of this file name: in the directory and nowhere
-  // else; with a number, "x-2.npy", if it was given out before. What a terminal
-  // or a shell would obey (control characters, a dot or a dash at the
-  // beginning) becomes "_". INVALID_ARGUMENT: it names no file.
+  // Returns the path for an output with this file name, always in the
+  // directory; with a number, "x-2.npy", if the name was used before.
+  // Characters that a terminal or shell interprets (control characters, a
+  // leading dot or dash) become "_". INVALID_ARGUMENT: `file` names no file.
   absl::StatusOr<std::string> Next(const std::string& file);
 
  private:

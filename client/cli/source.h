@@ -16,7 +16,7 @@
 
 namespace holdfast::cli {
 
-// How a source is compiled, and where its headers are.
+// Options of the compiler, and places to look for headers.
 struct SourceFlags {
   std::string arch;
   std::vector<std::string> options;  // one word each

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A command line that is wrong, told from a command that has failed.
+// Marks errors of the command line, as opposed to errors of a command that ran.
 #ifndef HOLDFAST_CLIENT_CLI_USAGE_ERROR_H_
 #define HOLDFAST_CLIENT_CLI_USAGE_ERROR_H_
 
@@ -8,8 +8,8 @@
 
 namespace holdfast::cli {
 
-// The same status, marked: `holdfast` then exits with kExitUsage. No effect on
-// an OK status.
+// Returns the status with a mark that makes `holdfast` exit with kExitUsage.
+// Returns an OK status unchanged.
 absl::Status UsageError(absl::Status status);
 bool IsUsageError(const absl::Status& status);
 

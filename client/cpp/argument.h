@@ -29,17 +29,17 @@ struct BFloat16 {
   uint16_t bits = 0;
 };
 
-// An address in a buffer, `{buffer.handle(), offset}`, or in an arena. Nothing
-// is checked here: the daemon refuses what does not lie in the buffer.
+// An address in a buffer, `{buffer.handle(), offset}`, or in an arena. Not
+// checked here: the daemon refuses an offset outside of the buffer.
 struct BufferAddress {
   uint64_t buffer = 0;
   uint64_t offset = 0;
 };
 
-// One kernel argument. It has the type of the C++ value that it is made of, so
-// write uint64_t{n} for a size_t parameter, 2.0f for a float; the daemon checks
-// the size against the kernel's parameter. Refers to raw bytes, does not own. A
-// value of a few words: make it where it is used.
+// One kernel argument, of the type of the C++ value that it is made from: write
+// uint64_t{n} for a size_t parameter, 2.0f for a float. The daemon checks the
+// size against the kernel's parameter. Raw bytes are borrowed. A small value,
+// usually made in the call of Launch.
 class Argument {
  public:
   // NOLINTBEGIN(google-explicit-constructor)
@@ -51,16 +51,15 @@ class Argument {
   // The address of the buffer's first byte.
   Argument(const Buffer& buffer) : value_(BufferAddress{buffer.handle(), 0}) {}
   Argument(BufferAddress address) : value_(address) {}
-  // The address of the span's first byte: the kernel uses this process's own
-  // memory. Synchronize before the host reads it, or gives the span back.
+  // The address of the span's first byte: the kernel accesses memory of this
+  // process. Synchronize before the host reads the span or returns it.
   Argument(const ArenaSpan& span)
       : value_(BufferAddress{span.arena().handle(), span.offset()}) {}
   // A null pointer.
   Argument(std::nullptr_t) : value_(BufferAddress{}) {}
   // The handle of a condition, in a launch that is part of a graph.
   Argument(GraphCondition condition) : value_(condition) {}
-  // A struct's bytes as they stand in memory. They must live until the launch
-  // is submitted.
+  // The bytes of a struct. They must live until the launch is submitted.
   Argument(std::span<const std::byte> bytes) : value_(bytes) {}
   // NOLINTEND(google-explicit-constructor)
 
@@ -71,7 +70,7 @@ class Argument {
     return Argument(std::as_bytes(std::span<const T, 1>(&value, 1)));
   }
 
-  // The value as an address, if it is a number of 64 bits.
+  // The value as an address; nullopt if it is no 64-bit number.
   std::optional<uint64_t> AsAddress() const;
 
   // Writes the fields of a v1::Argument.
@@ -105,10 +104,10 @@ class Argument {
   Value value_;
 };
 
-// A number that is an address in an arena of the session becomes the place
-// there, as kernels have it; all others stay as they are. Returns `arguments`,
-// or what it has put into `resolved`. INVALID_ARGUMENT: the arena is of another
-// session. As Arena::Ready.
+// Replaces numbers that are addresses in an arena of the session by
+// BufferAddress values, which name the arena. Returns `arguments` if nothing
+// had to be replaced, else the list in `resolved`. INVALID_ARGUMENT: the arena
+// belongs to another session. Fails as Arena::Ready.
 absl::StatusOr<std::span<const Argument>> ResolveAddresses(
     const SessionState& session, std::span<const Argument> arguments,
     std::vector<Argument>& resolved);

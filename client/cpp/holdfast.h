@@ -2,8 +2,8 @@
 #ifndef HOLDFAST_CLIENT_CPP_HOLDFAST_H_
 #define HOLDFAST_CLIENT_CPP_HOLDFAST_H_
 
-// All of Holdfast's C++ library; a program that minds its time to compile
-// includes the headers of the nouns that it uses. README.md has the tour.
+// All of Holdfast's C++ library. A program can include only the headers of the
+// classes that it uses, to compile faster. README.md has the tour.
 //
 //   auto session = holdfast::Session::Open({.address = "embedded:"});
 

@@ -17,9 +17,9 @@ namespace holdfast {
 class LoadedModule;
 struct SessionState;
 
-// A kernel of a module, which lives as long as the kernel does. A value; made
-// by Module::GetKernel, launched by Launch (launch.h). Copies name the same
-// kernel. Thread-safe.
+// A kernel of a module. Keeps the module loaded. Made by Module::GetKernel,
+// launched by Launch (launch.h). A value: copies name the same kernel.
+// Thread-safe.
 class Kernel {
  public:
   // For Module::GetKernel alone.
@@ -27,35 +27,34 @@ class Kernel {
          uint64_t sequence)
       : module_(std::move(module)), handle_(handle), sequence_(sequence) {}
 
-  // The name of the kernel in commands; never 0.
+  // The handle that commands name the kernel by; never 0.
   uint64_t handle() const { return handle_; }
-  // That of the module.
+  // The session of the module.
   const std::shared_ptr<SessionState>& session() const;
-  // Why there is no such kernel, if that is known by now; as
-  // Resource::status().
+  // The error if the kernel is known not to exist; as Resource::status().
   absl::Status status() const;
 
-  // Name in the object, attributes on this device, parameters. Waits. Here and
-  // below, without a device: the first of the session's. NOT_FOUND: there is no
-  // such kernel.
+  // Returns the kernel's name in the object, its attributes on this device and
+  // its parameters. Waits. Here and below, the default device is the session's
+  // first. NOT_FOUND: there is no such kernel.
   absl::StatusOr<v1::KernelDescription> Describe(
       std::optional<uint32_t> device = std::nullopt) const;
 
-  // As in KernelDescription.attributes:
-  // "preferred_shared_memory_carveout". Does not wait. Holds for launches after
-  // it, on that device.
+  // Sets an attribute of KernelDescription.attributes, such as
+  // "preferred_shared_memory_carveout", for later launches on that device. Does
+  // not wait.
   absl::Status SetAttribute(
       const std::string& attribute, int64_t value,
       std::optional<uint32_t> device = std::nullopt) const;
 
-  // `query` without its kernel and device; occupancy.h is more convenient.
-  // Waits.
+  // Answers `query`, whose kernel and device are filled in here. Waits.
+  // occupancy.h is more convenient.
   absl::StatusOr<v1::Occupancy> Query(
       v1::QueryOccupancy query,
       std::optional<uint32_t> device = std::nullopt) const;
 
  private:
-  // The ordinal, or that of the session's first device.
+  // Returns the ordinal, or that of the session's first device.
   uint32_t OrFirst(std::optional<uint32_t> device) const;
 
   std::shared_ptr<LoadedModule> module_;

@@ -32,13 +32,13 @@ struct LaunchConfig {
   LaunchAttributes attributes;
 };
 
-// Submits one launch; `arguments` are one for each parameter, in order. Numbers
-// that the device cannot take are refused at once, as launch_check.h says. The
-// daemon checks everything before it launches: what else is wrong is reported
-// by the next call that waits. Does not wait for the launch. While the stream
-// captures, adds a node to the graph. Numbers of 64 bits that are addresses in
-// an arena of the session become the arena's address for kernels;
-// INVALID_ARGUMENT: the arena is of another session.
+// Submits one launch. `arguments` has one entry for each parameter, in order.
+// Configurations that the device cannot run are refused at once
+// (launch_check.h); the daemon checks everything else before it launches, and
+// the next call that waits reports the error. Does not wait for the launch.
+// Adds a node to the graph while the stream captures. A 64-bit number that is
+// an address in an arena of the session is passed as the arena's address in
+// kernels. INVALID_ARGUMENT: the arena belongs to another session.
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, std::span<const Argument> arguments);
 

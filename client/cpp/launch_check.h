@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a client knows of a launch before the daemon does: numbers that no
-// device takes, and those that this device does not. The daemon checks
+// Checks of a launch in the client, before the daemon's: against the limits of
+// CUDA on every device, and against those of this device. The daemon checks
 // everything again.
 #ifndef HOLDFAST_CLIENT_CPP_LAUNCH_CHECK_H_
 #define HOLDFAST_CLIENT_CPP_LAUNCH_CHECK_H_
@@ -13,14 +13,14 @@
 
 namespace holdfast {
 
-// INVALID_ARGUMENT: a dimension is 0. OUT_OF_RANGE: a dimension is beyond what
-// CUDA has on every device. Does not wait.
+// INVALID_ARGUMENT: a dimension is 0. OUT_OF_RANGE: a dimension exceeds CUDA's
+// limit for every device. Does not wait.
 absl::Status CheckGeometry(const LaunchConfig& config);
 
-// CheckGeometry, and OUT_OF_RANGE: the device has not so much shared memory for
-// a block, or the blocks of a cooperative grid cannot all be resident. Waits
-// where that has to be asked for: once a device for more than 48 KiB of dynamic
-// shared memory, once a kernel and block for cooperative launches.
+// As CheckGeometry; also OUT_OF_RANGE: too much dynamic shared memory for a
+// block of this device, or not all blocks of a cooperative grid fit on it at
+// once. Waits for the daemon once a device for more than 48 KiB of dynamic
+// shared memory, and once a kernel and block for a cooperative launch.
 absl::Status CheckLaunch(const LaunchConfig& config, const Kernel& kernel,
                          uint32_t device);
 

@@ -15,28 +15,29 @@
 
 namespace holdfast {
 
-// What the daemon tells of a session's devices and kernels that limits
-// launches. It does not change, so it is asked for once, when a launch first
-// needs it. Thread-safe.
+// Limits of launches on the session's devices. They never change, so the daemon
+// is asked once, when a launch first needs one. Thread-safe.
 class LaunchLimits {
  public:
   struct OfDevice {
     uint64_t shared_bytes = 0;  // of one block, at most
     uint64_t multiprocessors = 0;
   };
-  // A cooperative launch whose blocks have so many threads and dynamic bytes.
+  // A cooperative launch; threads and dynamic shared bytes are of one block.
   using Cooperative = std::tuple<uint64_t /*kernel*/, uint32_t /*device*/,
                                  uint32_t /*threads*/, uint32_t /*bytes*/>;
 
-  // `describe` asks the daemon about a device. Before the first use.
+  // Sets the function that asks the daemon about a device. REQUIRES: called
+  // before the first Of().
   void SetDescribe(
       std::function<absl::StatusOr<v1::Device>(uint32_t)> describe) {
     describe_ = std::move(describe);
   }
 
-  // Waits, the first time. FAILED_PRECONDITION: there is nobody to ask.
+  // Waits for the daemon, the first time. FAILED_PRECONDITION: no SetDescribe.
   absl::StatusOr<OfDevice> Of(uint32_t device);
-  // The blocks that can be resident at once; the first time, as `ask` tells.
+  // Returns the number of blocks that can be resident at once. Calls `ask` for
+  // it the first time.
   absl::StatusOr<uint64_t> MaxBlocks(
       const Cooperative& launch,
       absl::FunctionRef<absl::StatusOr<uint64_t>()> ask);

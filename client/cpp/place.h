@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies and fills where either side may be memory of a device or page-locked
-// memory of this process. All are work of a stream, or nodes of a graph
-// (graph/node_params.h); none waits.
+// Copies and fills of device memory and of page-locked memory of this process.
+// Each is work of a stream, or a node of a graph (graph/node_params.h); none
+// waits.
 #ifndef HOLDFAST_CLIENT_CPP_PLACE_H_
 #define HOLDFAST_CLIENT_CPP_PLACE_H_
 
@@ -19,8 +19,8 @@
 
 namespace holdfast {
 
-// Bytes of a buffer, or of a span of an arena, from an offset to its end.
-// Refers to it: it must outlive the call.
+// The bytes of a buffer, or of a span of an arena, from an offset to the end.
+// Refers to the buffer or span, which must outlive the call.
 class Place {
  public:
   // NOLINTNEXTLINE(google-explicit-constructor): a buffer is a place.
@@ -30,12 +30,12 @@ class Place {
   Place(const ArenaSpan& span, uint64_t offset = 0)
       : span_(&span), offset_(offset) {}
 
-  // The name in commands of what it is a part of, and bytes from that's start.
+  // The handle of the buffer or the arena, and the offset in it, in bytes.
   uint64_t handle() const;
   uint64_t offset() const;
   const std::shared_ptr<SessionState>& session() const;
-  // OUT_OF_RANGE: it does not have so many bytes. Waits until an arena is
-  // ready, and tells if it is not.
+  // OUT_OF_RANGE: fewer than `size` bytes. Waits until an arena is ready; fails
+  // as Arena::Ready.
   absl::Status Check(uint64_t size) const;
 
  private:
@@ -44,25 +44,25 @@ class Place {
   uint64_t offset_;
 };
 
-// Rows of bytes that a pattern of 1, 2 or 4 bytes is repeated over.
+// Rows of bytes that a fill repeats a pattern of 1, 2 or 4 bytes over.
 struct Rows {
   uint64_t width = 0;
   uint64_t height = 1;
-  // Bytes from one row to the next; 0: without gaps.
+  // Bytes from one row to the next; 0: there are no gaps.
   uint64_t pitch = 0;
 };
 
-// What a copy and a fill say in commands and in nodes, but for the stream.
-// OUT_OF_RANGE: not all bytes are there. INVALID_ARGUMENT: a pattern of another
-// size, or what is no whole number of patterns.
+// Return the message of a copy or a fill, without its stream. OUT_OF_RANGE: a
+// place has too few bytes. INVALID_ARGUMENT: the pattern is not 1, 2 or 4
+// bytes, or the width or pitch is not a multiple of it.
 absl::StatusOr<v1::CopyBuffer> CopyMessage(const Place& destination,
                                            const Place& source, uint64_t size);
 absl::StatusOr<v1::FillRect> FillMessage(const Place& destination,
                                          const Rows& rows,
                                          absl::string_view pattern);
 
-// Within one buffer or arena the ranges must not overlap. INVALID_ARGUMENT: of
-// different sessions.
+// Submit a copy or a fill. Ranges in one buffer or arena must not overlap.
+// INVALID_ARGUMENT: memory and stream belong to different sessions.
 absl::Status Copy(const Place& destination, const Place& source, uint64_t size,
                   const Stream& stream);
 absl::Status Fill(const Place& destination, const Rows& rows,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state that the resources of one session share. A resource holds it by
-// shared_ptr, so that it may outlive the Session; it is then of no more use,
-// but harmless.
+// The state that the resources of one session share. Each resource holds it by
+// shared_ptr, so that a resource which outlives the Session is useless but
+// safe.
 #ifndef HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
 #define HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
 
@@ -28,8 +28,8 @@ class StagingRing;
 
 // Thread-safe.
 //
-// Session makes it when it opens and takes it down in its destructor;
-// everything of the session finds its queue and its handles here.
+// Made by Session::Open and shut down by the destructor of Session. Owns the
+// session's queue and its handles.
 struct SessionState : public std::enable_shared_from_this<SessionState> {
   // `stream` leads to the executor; `connect` makes channels for calls of
   // TransferService.
@@ -46,34 +46,32 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
         transfer_channels(std::move(connect)),
         queue(std::move(channel), std::move(stream), std::move(options)) {}
 
-  // As the daemon has told them when the session was opened; they do not
-  // change.
+  // The daemon's limits for the session, from when it was opened. Never change.
   const v1::SessionLimits limits;
   // 32 hexadecimal digits.
   const std::string token;
-  // The socket that takes descriptors; empty: the executor is not reached
-  // directly, by a socket of this machine.
+  // The socket for sending descriptors to the executor; empty if the client
+  // does not reach the executor by a Unix socket.
   const std::string descriptor_path;
-  // One of the session's, for what is asked without a device. Set before the
-  // session is used.
+  // The default device of calls without one. Set before the session is used.
   uint32_t first_device = 0;
   // Handles of all kinds that this client uses.
   HandlePool handles;
-  // Streams that record for a graph now.
+  // Streams that are being captured.
   CaptureRegistry captures;
-  // What is known of the session's devices, for launches.
+  // Limits of the session's devices, for launches.
   LaunchLimits launch_limits;
-  // At once, of one copy.
+  // The most calls that one copy makes in parallel.
   const uint32_t transfer_calls;
   // Channels for calls of TransferService, each a connection of its own.
   TransferChannels transfer_channels;
-  // Commands of all threads, in the order in which they enter.
+  // The commands of all threads, in the order of submission.
   CommandQueue queue;
 
-  // Bytes of ordinary memory that have been copied.
+  // The bytes of ordinary memory that were copied so far.
   std::atomic<uint64_t> copied{0};
-  // Made when ordinary memory is first copied through it; null: there can be
-  // none. It has this state: the session takes it out in the end.
+  // Made on the first copy of ordinary memory; null: none can be made. It
+  // refers to this state, so the session removes it in the end.
   absl::Mutex staging_mutex;
   std::optional<std::shared_ptr<StagingRing>> staging
       ABSL_GUARDED_BY(staging_mutex);

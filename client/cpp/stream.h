@@ -30,18 +30,17 @@ struct StreamOptions {
 };
 
 // An ordered queue of work on one device; there is no default stream. Made by
-// Device::CreateStream. Destroying it does not wait: what it was given is still
-// carried out.
+// Device::CreateStream. The destructor does not wait: all work that the stream
+// was given is still carried out.
 //
-// Any thread may use it; work of several threads enters in some order.
+// Thread-safe; the commands of several threads enter in some order.
 //
 //   HOLDFAST_RETURN_IF_ERROR(x.Upload(values, stream));
 //   HOLDFAST_RETURN_IF_ERROR(
 //       Launch(stream, {.grid = 196, .block = 256}, kernel, x, n));
 //   HOLDFAST_RETURN_IF_ERROR(x.Download(values, stream));  // waits
 //
-// Nothing but Synchronize, IsDone and the calls that say so waits for the
-// daemon.
+// Only Synchronize, IsDone and calls documented to wait do wait for the daemon.
 class Stream : public Resource {
  public:
   // Used by Device::CreateStream. RESOURCE_EXHAUSTED: no handle is free.
@@ -49,46 +48,45 @@ class Stream : public Resource {
                                        uint32_t device,
                                        const StreamOptions& options);
 
-  // The ordinal of its device in the session.
+  // The ordinal of the stream's device in the session.
   uint32_t device() const { return device_; }
 
-  // Marks this place of the stream, with a new event or one that there is. A
-  // new event has no timing unless the options ask for it.
+  // Records an event at this point of the stream: a new event or an existing
+  // one. A new event has no timing unless the options ask for it.
   absl::StatusOr<Event> Record(const EventOptions& options = {}) const;
   absl::Status Record(const Event& event) const;
 
-  // Work that the stream is given from now on waits for the event, or for what
+  // Makes later work of this stream wait for the event, or for the work that
   // the other stream was given so far. Waiting for an event that was recorded
-  // in a capture takes the stream into the capture (graph/stream_capture.h).
+  // in a capture makes the stream join the capture (graph/stream_capture.h).
   absl::Status Wait(const Event& event) const;
   absl::Status Wait(const Stream& other) const;
 
-  // Waits until all that the stream was given is finished. Reports the first
-  // failure of the session's commands that nobody was told of yet, with its
-  // sequence number; the commands after it were carried out.
-  // FAILED_PRECONDITION: the stream captures. Any thread may wait; others go
-  // on.
+  // Waits until all work of the stream is finished. Returns the first failure
+  // of the session's commands that was not reported yet, with its sequence
+  // number; the commands after it were carried out. Other threads can use the
+  // session meanwhile. FAILED_PRECONDITION: the stream captures.
   absl::Status Synchronize() const;
-  // Is all that the stream was given finished? Asks the daemon.
+  // Returns true if all work of the stream is finished. Asks the daemon.
   // FAILED_PRECONDITION: the stream captures.
   absl::StatusOr<bool> IsDone() const;
 
-  // Is what the stream is given recorded for a graph, rather than carried out?
+  // Returns true if the stream's commands are recorded for a graph, not run.
   bool IsCapturing() const;
 
-  // Submits a command of this stream or, while the stream captures, adds it to
-  // the capture. `encode` and `fill` as CommandQueue has them.
+  // Submits a command of this stream, or adds it to the capture while the
+  // stream captures. `encode` and `fill`: see CommandQueue.
   absl::Status Submit(absl::FunctionRef<void(WireWriter&)> encode) const;
   absl::Status Submit(absl::FunctionRef<void(v1::Command&)> fill) const;
-  // FAILED_PRECONDITION while the stream captures: `call` needs what is only
-  // recorded to have run. Breaks the capture.
+  // FAILED_PRECONDITION, and breaks the capture, if the stream captures: `call`
+  // needs commands that were only recorded to have run.
   absl::Status RefuseIfCapturing(absl::string_view call) const;
 
-  // Orders the stream with work outside of the session from now on; see
-  // PairedStream. ALREADY_EXISTS: it is ordered already.
+  // Orders the stream with outside work from now on; see PairStream.
+  // ALREADY_EXISTS: the stream has an order.
   absl::Status OrderWith(std::unique_ptr<StreamOrder> order) const;
-  // Around a call that submits commands of this stream by other means than
-  // Submit. Both do nothing for a stream without an order.
+  // Called before and after a call that submits commands of this stream without
+  // Submit. Do nothing for a stream without an order.
   absl::Status Enter() const;
   absl::Status Leave(absl::Status outcome) const;
 
@@ -98,8 +96,8 @@ class Stream : public Resource {
   Stream(Resource resource, uint32_t device)
       : Resource(std::move(resource)), device_(device) {}
 
-  // Adds what `encode` writes to the capture; nullopt: there is none. The
-  // command is checked and kept as a message.
+  // Adds the command that `encode` writes to the capture, as a message, after
+  // checking it. Returns nullopt if the stream does not capture.
   std::optional<absl::Status> Capture(
       absl::FunctionRef<void(WireWriter&)> encode) const;
 

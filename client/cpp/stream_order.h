@@ -11,23 +11,23 @@
 namespace holdfast {
 
 // Orders a stream of a session with work outside of the session, such as a
-// CUstream of another library in this process. The stream calls it around every
-// command that it submits. Thread-safe.
+// CUstream of another library in this process. The stream calls Enter() before
+// and Leave() after each command that it submits. Thread-safe.
 class StreamOrder {
  public:
   virtual ~StreamOrder() = default;
 
-  // Later commands of the session's stream wait for the work outside.
+  // Makes later commands of the stream wait for the outside work so far.
   virtual absl::Status Enter() = 0;
-  // Later work outside waits for the commands that the session's stream has.
+  // Makes later outside work wait for the commands of the stream so far.
   virtual absl::Status Leave() = 0;
-  // A command of the session failed, so a signal that Leave() promised may
-  // never be given: ends the waits of the work outside.
+  // Ends the waits of the outside work: a command of the session failed, so the
+  // signal that they wait for may never come.
   virtual void Abandon() = 0;
 };
 
-// The place of a stream's order, usually empty: reading it costs one load.
-// Thread-safe but for moving. Set at most once.
+// Owns the StreamOrder of a stream; usually empty. Reading it costs one load.
+// Set at most once. Thread-safe, except for moves.
 class StreamOrderSlot {
  public:
   StreamOrderSlot() = default;
@@ -39,7 +39,7 @@ class StreamOrderSlot {
   }
   ~StreamOrderSlot() { delete order_.load(); }
 
-  // Null: the stream is ordered with its session alone.
+  // Null: the stream is not ordered with outside work.
   StreamOrder* get() const { return order_.load(std::memory_order_acquire); }
 
   // Returns false if there is an order already.

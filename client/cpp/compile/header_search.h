@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The headers of this machine that a source includes. The daemon's compiler
-// reads no file of the client's: it gets each header as a text under a name.
+// Collects the headers on this machine that a source includes. The daemon's
+// compiler reads no files of the client, so each header is sent as a text with
+// a name.
 //
 //   HeaderSearch search;
 //   search.folders = {"/home/me/include"};
@@ -19,23 +20,24 @@
 
 namespace holdfast {
 
-// The daemon takes no more.
+// The limits of the daemon: number of headers, and bytes of all together.
 inline constexpr size_t kMaxCollectedHeaders = 8192;
 inline constexpr size_t kMaxCollectedBytes = size_t{32} << 20;
 
 struct HeaderSearch {
-  // Searched in this order. A folder of a CUDA toolkit is passed over, since
-  // the daemon's own toolkit belongs to its compiler; so is a missing one.
+  // Searched in this order. Folders that do not exist are skipped, and so are
+  // folders of a CUDA toolkit, because the daemon's compiler has its own.
   std::vector<std::string> folders;
-  // Included before the first line of the source, in this order: files, or
-  // names that are sought as the source's are.
+  // Headers included before the first line of the source, in this order: paths
+  // of files, or names to search for like those in the source.
   std::vector<std::string> pre_includes;
-  // Where #include "..." of the source itself is sought first; empty: nowhere.
+  // The first folder to search for #include "..." of the source itself; empty:
+  // none.
   std::string source_folder;
-  // The source's name in messages; lines are counted for it.
+  // The name of the source in the compiler's messages.
   std::string source_name;
 
-  // True if nothing is to be read.
+  // True if no header has to be read.
   bool empty() const {
     return folders.empty() && pre_includes.empty() && source_folder.empty();
   }
@@ -46,13 +48,13 @@ struct SourceWithHeaders {
   std::map<std::string, std::string> headers;
 };
 
-// Reads every header that the source names, and the headers that these name. A
-// header that is not found is left to the daemon, which has the toolkit's.
-// Lines of #include and __has_include count whether they are compiled or not;
-// names that macros make and absolute paths do not. The compiler knows headers
-// by one name each: where a file says another name, its text is changed to that
-// name. `given` come first, as they are. RESOURCE_EXHAUSTED: the headers are
-// over one of the limits above.
+// Reads every header that the source includes, and the headers that these
+// include. A header that is not found is left to the daemon, whose toolkit may
+// have it. Every #include and __has_include counts, compiled or not, except
+// absolute paths and names made by macros. The compiler knows each header by
+// one name; an #include that spells it differently is rewritten. `given`
+// headers take precedence and stay unchanged. RESOURCE_EXHAUSTED: the headers
+// exceed a limit above.
 absl::StatusOr<SourceWithHeaders> CollectHeaders(
     std::string source, std::map<std::string, std::string> given,
     const HeaderSearch& search);

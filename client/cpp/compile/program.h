@@ -16,29 +16,30 @@
 
 namespace holdfast {
 
-// A result is found in the daemon's cache only if all of them are the same.
+// The daemon's cache has a result only for a source with equal options.
 struct ProgramOptions {
   // The name of the source in the compiler's messages.
   std::string name = "source.cu";
-  // "sm_90", "compute_90", "90" ...; empty: what device 0 is.
+  // "sm_90", "compute_90", "90" ...; empty: the architecture of device 0.
   std::string arch;
   // As NVRTC spells them, one word each: "--fmad=false".
   std::vector<std::string> options;
   // Headers that the source may include: name in #include -> text.
   std::map<std::string, std::string> headers;
-  // Folders of this machine with headers, which are read and sent as far as the
-  // source includes them: see HeaderSearch. CUDA C++ only, as the next two.
+  // Folders on this machine to search for headers; only headers that the source
+  // includes are sent (HeaderSearch). CUDA C++ only, like the next two.
   std::vector<std::string> include_path;
   // Headers that are included before the source's first line.
   std::vector<std::string> pre_include;
-  // Where the source's own #include "..." is sought first; empty: nowhere.
+  // The first folder to search for #include "..." of the source itself; empty:
+  // none.
   std::string source_folder;
   v1::SourceLanguage language = v1::SOURCE_LANGUAGE_CUDA_CPP;
   // NVVM IR only: more modules of the program, name -> IR.
   std::map<std::string, std::string> extra_sources;
 };
 
-// A source: CUDA C++, or what its options say. Immutable.
+// Source code: CUDA C++, or the language in its options. Immutable.
 //
 // Compiling needs a daemon and no session:
 //
@@ -53,13 +54,12 @@ class Program {
   explicit Program(std::string source, ProgramOptions options = {})
       : source_(std::move(source)), options_(std::move(options)) {}
 
-  // Compiles in the daemon, or finds what was compiled before.
-  // `name_expressions`: the instantiations that are wanted,
-  // "vector_add<float>". `target`: default is what device 0 runs best.
-  // INVALID_ARGUMENT: the source does not compile; GetErrorDetail(status)->log
-  // is the whole log. Blocks, for seconds if the source is large. `on_progress`
-  // is called meanwhile, by this thread. INVALID_ARGUMENT also for a text that
-  // is not UTF-8. Else as CollectHeaders says.
+  // Compiles in the daemon, or returns the cached result of an equal program.
+  // `name_expressions` are the required instantiations, "vector_add<float>".
+  // `target` defaults to the best format for device 0. Blocks, for seconds if
+  // the source is large; this thread calls `on_progress` meanwhile.
+  // INVALID_ARGUMENT: the source does not compile (GetErrorDetail(status)->log
+  // is the whole log), or a text is not UTF-8. Also fails as CollectHeaders.
   absl::StatusOr<Compilation> Compile(
       Daemon& daemon, std::vector<std::string> name_expressions = {},
       v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED,
@@ -68,7 +68,7 @@ class Program {
  private:
   absl::StatusOr<v1::CompileRequest> Request(
       std::vector<std::string> name_expressions, v1::ObjectFormat target) const;
-  // What include_path and its like lead to.
+  // Adds the headers that include_path, pre_include and source_folder lead to.
   absl::Status AddHeaders(v1::CompileRequest* request) const;
 
   std::string source_;

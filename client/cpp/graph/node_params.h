@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parameters of one node: what it does, apart from when. They are made by a
-// function for each kind of node, and used three times: to add a node to a
+// The parameters of one node: its work, without its dependencies. Each kind of
+// node has a function that makes them. They are used to add a node to a
 // GraphDefinition, to change one there, and to change one of a GraphExec.
 //
 //   definition.Add(KernelNode({.grid = 64, .block = 256}, scale, x, 2.0f));
 //   exec.Update(node, KernelNode({.grid = 64, .block = 256}, scale, y, 3.0f));
 //
-// Kernels, buffers and events are named by their handles: they must live until
+// Kernels, buffers and events are named by their handles. They must live until
 // the graph was created (Graph::Create), which keeps them from then on.
 #ifndef HOLDFAST_CLIENT_CPP_GRAPH_NODE_PARAMS_H_
 #define HOLDFAST_CLIENT_CPP_GRAPH_NODE_PARAMS_H_
@@ -33,30 +33,30 @@
 
 namespace holdfast {
 
-// A value, kept as the bytes that are sent, so that a definition of many nodes
-// is sent without a message object for each. An error found by a function below
-// is kept and reported by the call that uses the parameters.
+// A value, kept encoded, so that sending a definition of many nodes needs no
+// message object for each. The functions below never fail: an error is kept
+// here and reported by the call that uses the parameters.
 class NodeParams {
  public:
-  // Id and dependencies are left out.
+  // Ignores the node's id and dependencies.
   explicit NodeParams(v1::GraphNode node);
   explicit NodeParams(absl::Status error) : status_(std::move(error)) {}
-  // `fields`: those of a GraphNode, as protobuf encodes them, without id,
-  // dependencies, child graph and branches.
+  // `fields` are the encoded fields of a GraphNode, without id, dependencies,
+  // child graph and branches.
   static NodeParams FromFields(absl::string_view fields);
 
   // The first error that was found; OK if there is none.
   const absl::Status& status() const { return status_; }
-  // The parameters as a message, without id and dependencies. For nodes that
-  // hold graphs, with these.
+  // Returns the parameters as a message, without id and dependencies; with
+  // nested graphs.
   v1::GraphNode proto() const;
-  // The fields of that message, as they are sent.
+  // The encoded fields of that message.
   absl::string_view fields() const { return fields_; }
   // Returns true for nodes with a child graph or branches.
   bool holds_graphs() const { return nested_ != nullptr; }
 
-  // The device whose context runs the node; default: the session's first. Used
-  // as KernelNode(...).On(1). The last call counts.
+  // Sets the device whose context runs the node; the default is the session's
+  // first. Used as KernelNode(...).On(1). The last call counts.
   NodeParams On(uint32_t device) &&;
 
  private:
@@ -69,8 +69,8 @@ class NodeParams {
   std::shared_ptr<const v1::GraphNode> nested_;
 };
 
-// A launch, as Launch has it. INVALID_ARGUMENT: a dimension of grid or block is
-// 0. Everything else is checked when the graph is created.
+// A launch; see Launch. INVALID_ARGUMENT: a dimension of grid or block is 0.
+// Everything else is checked when the graph is created.
 NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
                       std::span<const Argument> arguments);
 template <typename... Arguments>
@@ -81,12 +81,12 @@ NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
   return KernelNode(config, kernel, std::span<const Argument>(list));
 }
 
-// Copies between buffers: all of one to another of the same size, a range, a
-// box. OUT_OF_RANGE: beyond the end of a buffer. INVALID_ARGUMENT: the sizes
-// differ.
+// Copies between buffers: a whole buffer to another of the same size, a range,
+// or a box. OUT_OF_RANGE: beyond the end of a buffer. INVALID_ARGUMENT: the
+// sizes differ.
 NodeParams CopyNode(const Buffer& destination, const Buffer& source);
 NodeParams CopyNode(const RangeCopy& copy);
-// Between memory of devices and of this process; see place.h.
+// Copies and fills memory of devices and of this process; see place.h.
 NodeParams CopyNode(const Place& destination, const Place& source,
                     uint64_t size);
 NodeParams FillNode(const Place& destination, const Rows& rows,
@@ -95,9 +95,9 @@ NodeParams FillNode(const Place& destination, const Rows& rows,
 NodeParams CopyBoxNode(const Box& box, const BoxRange& destination,
                        const BoxRange& source);
 
-// Fills with a repeated pattern of 1, 2 or 4 bytes: a buffer or a range of it,
-// whose offset and size are multiples of the pattern's size; rows with a pitch.
-// INVALID_ARGUMENT: another width of the pattern, or what is no multiple of it.
+// Fill with a repeated pattern of 1, 2 or 4 bytes: a buffer, a range whose
+// offset and size are multiples of the pattern's size, or rows with a pitch.
+// INVALID_ARGUMENT: another size of the pattern, or not a multiple of it.
 NodeParams FillBytesNode(const Buffer& buffer, const void* pattern,
                          size_t pattern_size, uint64_t offset, uint64_t size);
 NodeParams FillRowBytesNode(const void* pattern, size_t pattern_size,
@@ -119,22 +119,22 @@ NodeParams FillRowsNode(T pattern, const BoxRange& range, uint64_t width,
   return FillRowBytesNode(&pattern, sizeof pattern, range, width, height);
 }
 
-// Records an event, or waits for one, at each launch: edges to work outside the
-// graph.
+// Records an event, or waits for one, at each launch. They connect the graph
+// with work outside of it.
 NodeParams RecordNode(const Event& event);
 NodeParams WaitNode(const Event& event);
 
-// Sets a semaphore, or waits until its value is at least this one, at each
-// launch. The node is to run on the semaphore's device: On(device), if that is
-// not the session's first.
+// Sets a semaphore, or waits until its value is at least `value`, at each
+// launch. The node must run on the semaphore's device: use On(device) if that
+// is not the session's first.
 NodeParams SignalNode(const Semaphore& semaphore, uint64_t value);
 NodeParams WaitNode(const Semaphore& semaphore, uint64_t value);
 
-// Does nothing: joins.
+// Does nothing; joins its dependencies.
 NodeParams EmptyNode();
 
-// Allocates `memory`, made by Buffer::OfGraph, on `device`; kernels of the
-// devices `accessible_from` can use it, too. FreeNode ends what it began.
+// Allocates `memory`, made by Buffer::OfGraph, on `device`. Kernels of the
+// devices in `accessible_from` can use it, too. FreeNode frees it.
 // INVALID_ARGUMENT: memory of 0 bytes.
 NodeParams AllocationNode(const Buffer& memory, uint32_t device,
                           const std::vector<uint32_t>& accessible_from = {});

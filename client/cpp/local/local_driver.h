@@ -10,10 +10,10 @@
 
 namespace holdfast {
 
-// The calls of this process's own CUDA driver that mapping and handing over
-// memory and pairing streams take. The library stays open until the process
-// ends. This is all that the client library ever asks of a driver; without a
-// LocalMapping, ImportLocal or PairStream none is loaded.
+// The driver calls that mapping memory, handing over memory and pairing streams
+// need, from this process's own CUDA driver. The library stays open until the
+// process ends. The client library makes no other driver calls, and loads no
+// driver without a LocalMapping, ImportLocal or PairStream.
 #define HOLDFAST_LOCAL_DRIVER_CALLS(X)                              \
   X(cuInit, cuInit)                                                 \
   X(cuGetErrorName, cuGetErrorName)                                 \
@@ -43,20 +43,18 @@ namespace holdfast {
   X(cuStreamWaitValue64, cuStreamWaitValue64_v2)                    \
   X(cuStreamWriteValue64, cuStreamWriteValue64_v2)
 
-// A value of pointers, none of them null after Load.
+// Function pointers, none of them null after Load. A value.
 struct LocalDriver {
 #define HOLDFAST_LOCAL_DRIVER_MEMBER(name, symbol) \
   decltype(&::symbol) name = nullptr;
   HOLDFAST_LOCAL_DRIVER_CALLS(HOLDFAST_LOCAL_DRIVER_MEMBER)
 #undef HOLDFAST_LOCAL_DRIVER_MEMBER
 
-  // Opens `library` and calls cuInit. `library` as dlopen takes it; empty:
-  // libcuda.so.1. UNAVAILABLE: why that does not work, or which call the
-  // library lacks.
+  // Opens `library`, a name for dlopen, and calls cuInit; empty: libcuda.so.1.
+  // UNAVAILABLE says why that fails, or which call the library lacks.
   static absl::StatusOr<LocalDriver> Load(const std::string& library);
 
-  // OK, or an error that names the call and CUDA's name of the result. An error
-  // is UNAVAILABLE.
+  // Returns OK, or UNAVAILABLE with the call and CUDA's name of the result.
   absl::Status Check(CUresult result, const char* call) const;
 };
 

@@ -11,15 +11,15 @@
 
 namespace holdfast {
 
-// Pairs a stream of a session with a CUstream of this process's own CUDA, so
-// that both act as one stream: what either is given runs after all that both
-// were given before. `handle` is the CUstream of another library; nullopt: this
-// call makes a CUstream, which lives as long as `stream`. Returns the CUstream.
-// Blocks until the pair is made.
+// Pairs a stream of a session with a CUstream of this process, so that both act
+// as one stream: each operation runs after all that either stream was given
+// before. `handle` is a CUstream of another library; nullopt: this call makes a
+// CUstream, which lives as long as `stream`. Returns the CUstream. Blocks until
+// the pair is made.
 //
-// A semaphore that both processes have mapped orders them: no command of the
-// stream waits on the host, and each costs two operations of either driver more
-// (one pair before it, one behind it).
+// A semaphore that both processes have mapped orders the streams; the host
+// never waits. Each command costs four more operations: one in either driver
+// before it, and one in either behind it.
 //
 // If a command of the session fails, the next call that reports the failure
 // also ends the waits of the CUstream.

@@ -16,15 +16,15 @@
 
 namespace holdfast {
 
-// A counter of 64 bits in device memory, which streams of several sessions
-// signal and wait for; nothing passes through the host. Made by
-// Device::CreateSemaphore and Device::ImportSemaphore.
+// A 64-bit counter in device memory, which streams of several sessions signal
+// and wait for without the host. Made by Device::CreateSemaphore and
+// Device::ImportSemaphore.
 //
 //   producer:  kernel(stream); semaphore.Signal(1, stream);
 //   consumer:  semaphore.Wait(1, stream); kernel(stream);
 //
-// The consumer's stream sees, behind the wait, all that the producer's did
-// before the signal. Values only rise. A wait that nobody ends holds up its
+// After the wait, the consumer's stream sees all that the producer's stream did
+// before the signal. Values only rise. A wait without a signal blocks its
 // stream until its session ends; `holdfast sessions --usage` names it.
 class Semaphore : public Resource {
  public:
@@ -36,29 +36,29 @@ class Semaphore : public Resource {
                                           uint32_t device,
                                           absl::string_view token);
 
-  // Sets the value when the stream has come to it.
+  // Sets the value when the stream reaches the command.
   absl::Status Signal(uint64_t value, const Stream& stream) const;
-  // `stream` by its name in the session, of which the command alone is
-  // submitted: nothing of a StreamOrder.
+  // `stream` is a handle in the session. Submits the command alone, without the
+  // stream's StreamOrder.
   absl::Status Signal(uint64_t value, uint64_t stream) const;
   absl::Status Wait(uint64_t value, uint64_t stream) const;
-  // Now, whatever streams do.
+  // Sets the value now, without any stream.
   absl::Status Signal(uint64_t value) const;
 
-  // Holds the stream until the value is at least this one.
+  // Blocks the stream until the value is at least `value`.
   absl::Status Wait(uint64_t value, const Stream& stream) const;
 
-  // The value at this moment. Waits for it, not for streams.
+  // Returns the present value. Waits for the daemon, not for streams.
   absl::StatusOr<uint64_t> Value() const;
 
-  // A token for other sessions; see ExportResource. With Rights::kRead an
-  // importer may wait and read, with kReadWrite it may signal, too.
+  // Returns a token for other sessions; see ExportResource. Importers may wait
+  // and read with Rights::kRead, and also signal with kReadWrite.
   absl::StatusOr<std::string> Export(const ExportOptions& options = {}) const {
     return ExportResource(*this, options);
   }
-  // For a process of the daemon's machine that has a CUDA context of its own:
-  // LocalMapping maps the 64 bits, which cuStreamWaitValue64 and, with
-  // Rights::kReadWrite, cuStreamWriteValue64 of that process take.
+  // For a process on the daemon's machine with a CUDA context of its own:
+  // LocalMapping maps the 64 bits, for cuStreamWaitValue64 and, with
+  // Rights::kReadWrite, cuStreamWriteValue64 in that process.
   absl::StatusOr<LocalExport> ExportLocally(
       const ExportOptions& options = {}) const {
     return holdfast::ExportLocally(*this, options);

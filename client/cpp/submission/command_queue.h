@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way of a session's commands to its executor, and of their results back.
+// Sends a session's commands to its executor, and receives their results.
 //
-// A command is encoded straight into the bytes of the batch that is being
-// filled, which execute_stream.h sends as they are. The batch goes out when a
-// result is wanted, when it is large enough, or a moment after its first
-// command; Submit waits only when the executor does not keep up. Results are
-// matched by sequence number; failures of commands that nobody waits for are
-// kept (failure_log.h) until TakeFailure.
+// A command is encoded straight into the batch that is being filled, whose
+// bytes execute_stream.h sends as they are. The batch is sent when a result is
+// needed, when it is large enough, or a moment after its first command. Submit
+// waits only if the executor does not keep up. Results are matched by sequence
+// number. Failures of commands without a waiting caller are kept
+// (failure_log.h) until TakeFailure.
 #ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_COMMAND_QUEUE_H_
 #define HOLDFAST_CLIENT_CPP_SUBMISSION_COMMAND_QUEUE_H_
 
@@ -42,16 +42,16 @@ namespace holdfast {
 
 class CommandQueue;
 
-// A result that is on its way. Copies wait for the same one.
+// A result that has not arrived yet. Copies wait for the same result.
 class PendingResult {
  public:
-  // The command's own failure, or UNAVAILABLE when the session is lost. Looks
-  // for a moment before it sleeps, and reads what has come itself. The queue
-  // must live.
+  // Blocks until the result is there. Fails with the command's own error, or
+  // UNAVAILABLE if the session is lost. Spins for a moment before it sleeps,
+  // and reads arriving results itself. REQUIRES: the queue is alive.
   absl::StatusOr<v1::Result> Wait() const&;
-  // The same for the last who waits: takes the result, instead of a copy.
+  // The same for the last waiter: moves the result instead of copying it.
   absl::StatusOr<v1::Result> Wait() &&;
-  // Has it come, or will it never?
+  // Returns true if Wait() would not block.
   bool IsDone() const { return state_->done.HasBeenNotified(); }
   uint64_t sequence() const { return state_->sequence; }
 
@@ -73,57 +73,57 @@ class PendingResult {
 // Thread-safe; the commands of one thread keep their order.
 class CommandQueue {
  public:
-  // How a session goes on after a fault, or after it was suspended.
+  // How a session continues after a fault or a suspension.
   struct Recovery {
-    // The status that the user gets, once; from FaultStatus.
+    // The status to report to the user, once; from FaultStatus.
     absl::Status fault;
-    // Commands after this one have not run.
+    // The last command that has run.
     uint64_t submitted_through = 0;
-    // It was only suspended: commands after that one are sent again, and the
-    // user gets no status. `unsent`: batches of them that the queue has not, in
-    // order.
+    // The session was only suspended: commands after submitted_through are sent
+    // again, and no status is reported. `unsent`: batches of such commands that
+    // the queue does not hold, in order.
     bool suspended = false;
     std::vector<std::string> unsent;
-    // Where the new Execute stream goes, and its options.
+    // The channel of the new Execute stream, and its options.
     std::shared_ptr<grpc::ChannelInterface> channel;
     ExecuteStream::Options stream;
   };
 
   struct Options {
-    // A batch of this many commands or bytes goes out at once.
+    // A batch of this many commands or bytes is sent at once.
     uint32_t batch_commands = 1024;
     size_t batch_bytes = 64 << 10;
-    // No command may be larger; INVALID_ARGUMENT.
+    // The limit of one command; INVALID_ARGUMENT beyond it.
     size_t max_command_bytes = 3 << 20;
-    // How long a command that is not followed by others may wait.
+    // The longest that a command waits for others to join its batch.
     absl::Duration flush_delay = absl::Microseconds(100);
-    // Commands up to this number were another client's of the session. A
-    // failure of theirs comes with a fence, and TakeFailure tells it.
+    // Commands up to this number were submitted by an earlier client of the
+    // session. A fence reports their failure, which TakeFailure returns.
     uint64_t received_through = 0;
-    // Finds out whether the stream's end is a fault that the user is to decide
-    // about (AwaitConsent); OK: it is not. May be null. May block.
+    // Returns OK, or the fault that the user must accept before recovery
+    // (AwaitConsent). May be null. May block.
     std::function<absl::Status(const absl::Status& ended)> ask;
-    // Takes what kernels print. Called with a lock held, by whichever thread
-    // reads results: must not call the queue.
+    // Receives the output of kernels. Called with a lock held, by the thread
+    // that reads results: must not call the queue.
     std::function<void(const v1::KernelOutput&)> take_output;
-    // Takes when the steps of each command's way were taken, if the stream asks
-    // for that. Called as `take_output`, before the command's result.
+    // Receives the step times of each command, if the stream asks for them.
+    // Called like `take_output`, before the command's result.
     std::function<void(const v1::StepTimes&)> take_times;
-    // Finds out why the stream has ended, and how to go on; an error is what
-    // the user is told of the session's loss. May block. Before it has a
-    // suspended session resumed, it calls `await_work`, which blocks until
-    // there is a command to send; false: there will be none.
+    // Returns how to continue after the end of the stream, or the error that is
+    // reported for the loss of the session. May block. Before it resumes a
+    // suspended session, it calls `await_work`, which blocks until there is a
+    // command to send; false: there will be none.
     std::function<absl::StatusOr<Recovery>(
         const absl::Status&, absl::FunctionRef<bool()> await_work)>
         recover;
   };
-  // Writes the fields of one v1::Command: those of the message object, or
-  // directly, for the commands of which there are many. Called with a lock
-  // held: must not call the queue.
+  // Both write the fields of one v1::Command: Encode as bytes, for frequent
+  // commands, Fill in a message. Called with a lock held: must not call the
+  // queue.
   using Encode = absl::FunctionRef<void(WireWriter&)>;
   using Fill = absl::FunctionRef<void(v1::Command&)>;
 
-  // As ExecuteStream's.
+  // `channel` and `stream`: see ExecuteStream.
   CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
                ExecuteStream::Options stream, Options options);
   ~CommandQueue();
@@ -132,67 +132,68 @@ class CommandQueue {
   absl::StatusOr<uint64_t> Submit(Encode encode);
   absl::StatusOr<uint64_t> Submit(Fill fill);
 
-  // Submits a command that makes a resource: FailureOf tells its failure until
-  // the one that destroys it, or Forget.
+  // Submits a command that makes a resource. FailureOf returns its failure
+  // until the command that destroys the resource, or Forget.
   absl::StatusOr<uint64_t> SubmitCreation(Encode encode);
-  // `send`: as Flush does, so that an end that takes the executor long begins
-  // now and not with the next batch.
+  // `send`: also flushes, so that a destruction that takes the executor long
+  // begins now instead of with the next batch.
   void SubmitDestruction(Encode encode, uint64_t creation, bool send = false);
 
   // For commands that have a result. SubmitForResult does not flush.
   absl::StatusOr<PendingResult> SubmitForResult(Encode encode);
   absl::StatusOr<PendingResult> SubmitForResult(Fill fill);
-  // For one whose result only says that it is done: as if it had none, its
-  // failure is what TakeFailure tells.
+  // Submits a command whose result only says that it is done. TakeFailure
+  // returns its failure, as if it had no result.
   absl::StatusOr<PendingResult> SubmitUntilDone(Encode encode);
-  // Takes a result that was submitted for, once it has come. Waits with the
-  // thread's hook (wait_hook.h): CANCELLED if that gave up, and the result may
-  // still come. REQUIRES: nobody else waits for it.
+  // Blocks until the result is there, and moves it out. Waits with the thread's
+  // hook (wait_hook.h); CANCELLED: the hook gave up, and the result may still
+  // come. REQUIRES: no other thread waits for it.
   absl::StatusOr<v1::Result> Await(PendingResult& result);
   absl::StatusOr<v1::Result> Call(Encode encode);
   absl::StatusOr<v1::Result> Call(Fill fill);
-  // For a command that has none: waits until it was carried out, and returns
-  // its own failure, which TakeFailure then does not tell.
+  // For a command without a result: blocks until it was carried out and returns
+  // its own failure, which TakeFailure then does not return.
   absl::Status CallWithoutResult(Fill fill);
 
-  // Sends what was submitted so far; returns the last number.
+  // Sends all submitted commands; returns the last command's number.
   uint64_t Flush();
 
-  // The first failure since the last call that nobody waited for, or why the
-  // session is lost.
+  // Returns the first failure without a waiting caller since the last call, or
+  // the reason for the session's loss.
   absl::Status TakeFailure();
-  // The failure of a creation; OK if none is known. TakeFailure does not tell
-  // it again.
+  // Returns the failure of a creation; OK if none is known. TakeFailure does
+  // not return it again.
   absl::Status FailureOf(uint64_t sequence);
   void Forget(uint64_t sequence);
 
-  // Counts the faults that the session has recovered from.
+  // The number of faults that the session has recovered from.
   uint64_t faults() const;
-  // The same of suspensions.
+  // The number of suspensions that it has come back from.
   uint64_t suspensions() const;
-  // The status for the user of another call of the session that failed with
-  // `status`: the loss or the fault, if that was the cause and began after
-  // `faults` faults.
+  // Returns the status to report for another call of the session that failed
+  // with `status`: the session's loss or fault if that is the cause and began
+  // after `faults` faults, else `status`.
   absl::Status Explain(const absl::Status& status, uint64_t faults);
 
-  // The next command fails with this fault, of another client's commands.
+  // Makes the next command fail with this fault of an earlier client's
+  // commands.
   void SetFault(const absl::Status& fault);
 
-  // With Options.ask: the session is to go on after the fault that calls have
-  // failed with. Blocks until it does; returns why it does not.
-  // FAILED_PRECONDITION: there is no such fault.
+  // Accepts the fault that Options.ask returned. Blocks until the session has
+  // recovered; returns the error if it does not. FAILED_PRECONDITION: there is
+  // no such fault.
   absl::Status Consent();
 
-  // Has the session resumed if it is suspended, and blocks until it is: for
-  // what goes to its executor by another way than commands.
+  // Resumes the session if it is suspended, and blocks until it is: for calls
+  // that reach the executor by other means than commands.
   void AwaitServing();
 
-  // Fails everything that waits or comes from now on with `reason`. The first
-  // reason stays.
+  // Makes all present and later calls fail with `reason`. The first reason
+  // counts.
   void Fail(const absl::Status& reason);
 
-  // Ends the stream; what has not been sent is dropped, and everything that
-  // waits or comes from now on is CANCELLED.
+  // Ends the stream and drops unsent commands. All present and later calls fail
+  // with CANCELLED.
   void Close();
 
  private:
@@ -200,25 +201,25 @@ class CommandQueue {
 
   absl::StatusOr<PendingResult> SubmitPending(
       Encode encode, std::shared_ptr<PendingResult::State> state);
-  // Appends one command. `*full`: the batch should go out.
+  // Appends one command. `*full`: the batch should be sent.
   absl::StatusOr<uint64_t> Append(Encode encode, bool* full)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Adds what `write` writes, which is one command as it stands in a batch.
+  // Appends one command as `write` encodes it for a batch.
   template <typename Write>
   absl::StatusOr<uint64_t> AppendFrame(const Write& write, bool* full)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // As AppendFrame, for a command that ends something: it is sent again if a
-  // fault drops it.
+  // As AppendFrame, for a command that destroys a resource: it is sent again if
+  // a fault drops it.
   template <typename Write>
   void AppendEnd(const Write& write, bool* full)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Adds an end again, as it stood in a batch, under a new number.
+  // Appends a destruction again, by its bytes in a batch, with a new number.
   void RepeatEnd(absl::string_view bytes, bool* full)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Asks for a result, so that it becomes known which ends were carried out.
+  // Asks for a result, which tells that the destructions before it ran.
   void AppendFence(bool* full) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Writes a batch to a stream that is `ready`. Keeps it if that is not, or has
-  // ended: see unsent_.
+  // Writes a batch to the stream if that is `ready`; keeps the batch in unsent_
+  // if it is not, or has ended.
   void WriteOrKeep(bool ready, ExecuteStream& stream,
                    std::unique_ptr<CommandBatch> batch)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
@@ -229,74 +230,73 @@ class CommandQueue {
   // Reads and delivers one batch of results.
   ExecuteStream::ReadResult ReadBatch()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(read_mutex_);
-  // The same, if results have come and nobody is reading; does not wait.
+  // The same, if there are results and no other thread reads; does not wait.
   void PollResults();
-  // Reads what comes until `done`, while that is soon; it may not be afterwards
+  // Reads results until `done`, but gives up when that takes too long
   // (SpinThenSleep).
   void LookFor(const absl::Notification& done);
-  // For the reading thread, which would only compete with callers that look:
-  // naps while some do, and a while longer. Returns when there are results that
-  // nobody looks for or reads, when the stream has ended, or when all has been
-  // quiet.
+  // For the reading thread, which would only compete with callers that read
+  // results themselves (LookFor). Sleeps while there are such callers, and a
+  // while longer. Returns when there are results without a reader, when the
+  // stream has ended, or when there was no traffic for a while.
   void LeaveToCallers(const ExecuteStream& stream);
   void Deliver(v1::Result result);
-  // Keeps what a fence tells of another client's commands: it tells it once.
+  // Keeps the failure of an earlier client's commands, which a fence reports
+  // once.
   void NoteEarlierFailure(const v1::FenceResult& fence)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Hands on when this process's own steps were taken.
+  // Passes this process's own step times to Options.take_times.
   void TakeOwnTimes();
   // The late flusher: a thread.
   void FlushLate();
-  // Is there anything that the late flusher should send?
+  // True if the late flusher has something to send.
   bool HasUnflushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !filling_->empty() || (!unsent_.empty() && !suspended_);
   }
 
   // Recovery: command_queue_recovery.cc.
 
-  // Goes on after a stream that has ended so, with another one. False: the
-  // session is lost. Blocks.
+  // Continues with another stream after one that ended with `ended`. Blocks.
+  // Returns false if the session is lost.
   bool Recover(const absl::Status& ended);
-  // The session is suspended: blocks until it is needed. False: it is lost.
+  // Blocks until the suspended session is needed. Returns false if it is lost.
   bool AwaitWork();
-  // The session waits for the user's word on this fault: every call fails with
-  // it until Consent. False: the session is lost.
+  // Blocks until the user accepts the fault (Consent); meanwhile every call
+  // fails with it. Returns false if the session is lost.
   bool AwaitConsent(const absl::Status& fault);
-  // Sends what was on its way again, and goes on.
+  // Sends the commands that a suspension interrupted again, and continues.
   void GoOnSuspended(Recovery recovery);
-  // Can that be done without a loss?
+  // Returns true if no command was lost, so that this is possible.
   bool IsWhole(const Recovery& recovery);
-  // Writes those of unsent_. Returns false if the stream has ended.
+  // Writes the batches of unsent_. Returns false if the stream has ended.
   bool SendUnsent(ExecuteStream& stream)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
-  // Drops what was on its way, and goes on with another stream.
+  // Drops all unfinished commands, and continues with another stream.
   void GoOn(Recovery recovery);
-  // Those of ends_ that the executor may not have carried out, which had begun
-  // the commands up to `begun`. Nothing that uses their handles again may come
-  // first.
+  // Sends the commands of ends_ that the executor may not have carried out; it
+  // has begun the commands up to `begun`. REQUIRES: no command that reuses
+  // their handles was sent to `stream`.
   void SendEndsAgain(uint64_t begun, ExecuteStream& stream)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_, mutex_);
-  // A caller is told of the fault.
+  // Returns the fault, which is then reported.
   absl::Status TakeFault() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A caller is told `status`: a fault, or the failure of a creation, that was
-  // untold until now.
+  // Notes that `status`, a fault or the failure of a creation, was reported.
   void NoteTold(const absl::Status& status);
 
   const Options options_;
   const std::shared_ptr<CommandBatchPool> pool_;
   StepClock<2> clock_;
-  // Another one after a fault. Written with the locks below held.
+  // Replaced after a fault, with the locks below held.
   std::atomic<std::shared_ptr<ExecuteStream>> stream_;
 
-  // Held while a batch is written, so that batches keep their order. Before
-  // mutex_.
+  // Held while a batch is written, so that batches keep their order.
   absl::Mutex write_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
 
-  // Held while results are read, by whoever expects some.
+  // Held while results are read, by any thread that expects some.
   absl::Mutex read_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
-  // The last that were read: their memory takes the next.
+  // The last results, whose memory is reused for the next.
   v1::ResultBatch results_ ABSL_GUARDED_BY(read_mutex_);
-  // Callers in LookFor, and how many there have been.
+  // Callers in LookFor now, and calls of LookFor so far.
   std::atomic<uint32_t> looking_{0};
   std::atomic<uint32_t> looks_{0};
   std::atomic<uint32_t> reads_{0};  // of results, by any thread
@@ -307,15 +307,15 @@ class CommandQueue {
   absl::flat_hash_map<uint64_t, std::shared_ptr<PendingResult::State>> pending_
       ABSL_GUARDED_BY(mutex_);
   FailureLog failures_ ABSL_GUARDED_BY(mutex_);
-  // The last fault, and whether a caller has yet to be told.
+  // The last fault, and whether it still has to be reported.
   absl::Status fault_ ABSL_GUARDED_BY(mutex_);
   bool fault_untold_ ABSL_GUARDED_BY(mutex_) = false;
-  // The session waits for Consent, and has it.
+  // The session waits for Consent; Consent was called.
   bool asking_ ABSL_GUARDED_BY(mutex_) = false;
   bool consented_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t faults_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Commands that end something and may not have been carried out, as they
-  // stand in a batch: sent again if a fault drops them.
+  // Destructions that may not have been carried out, by their bytes in a batch.
+  // Sent again if a fault drops them.
   struct End {
     uint64_t sequence = 0;
     std::string bytes;
@@ -323,16 +323,15 @@ class CommandQueue {
   std::deque<End> ends_ ABSL_GUARDED_BY(mutex_);
   // The last command that was written to a stream.
   uint64_t written_through_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Batches that found their stream ended or the session suspended: sent if it
-  // was suspended, dropped otherwise.
+  // Batches whose stream had ended, or whose session was suspended: sent after
+  // a suspension, dropped after a fault.
   std::vector<std::string> unsent_ ABSL_GUARDED_BY(mutex_);
   bool suspended_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t suspensions_ ABSL_GUARDED_BY(mutex_) = 0;
   bool wanted_ ABSL_GUARDED_BY(mutex_) = false;  // by AwaitServing
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
-  // The late flusher sleeps until it is signalled; otherwise it looks by
-  // itself every now and then.
+  // True: the late flusher sleeps until it is signalled. False: it polls.
   bool flusher_sleeps_ ABSL_GUARDED_BY(mutex_) = false;
   absl::CondVar flush_late_;
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Failures of commands that nobody waits for. They are kept until the next call
-// that waits for the device reports them; those that made a resource, for as
-// long as the resource lives, so that it can tell its cause.
+// Failures of commands without a waiting caller. The next call that waits for
+// the device reports them. The failure of a command that made a resource is
+// also kept as long as the resource lives, so that the resource can report its
+// cause.
 //
-// A handle whose creation failed repeats the creation's failure to every
-// command that uses it. So a call that was answered with that failure has told
-// it: the next call that waits has nothing to report of it.
+// A handle whose creation failed repeats that failure to every command that
+// uses it. A call that got the failure in this way has reported it, so the next
+// call that waits does not report it again.
 #ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_FAILURE_LOG_H_
 #define HOLDFAST_CLIENT_CPP_SUBMISSION_FAILURE_LOG_H_
 
@@ -21,31 +22,32 @@ namespace holdfast {
 // Not thread-safe. Bounded: one failure, and one for each live resource.
 class FailureLog {
  public:
-  // Command `sequence` makes a resource.
+  // Keeps the failure of command `sequence`, which makes a resource.
   void Watch(uint64_t sequence) { watched_.emplace(sequence, Watched()); }
-  // A caller waits for command `sequence` and asks Of for its failure, which
-  // Take does not tell.
+  // Keeps the failure of command `sequence` for a caller that waits and calls
+  // Of; Take does not return it.
   void WatchAlone(uint64_t sequence) {
     watched_.emplace(sequence, Watched{absl::OkStatus(), /*alone=*/true});
   }
-  // That resource is no more, or that caller knows.
+  // Drops the failure: the resource was destroyed, or the caller has it.
   void Unwatch(uint64_t sequence);
 
   void Add(uint64_t sequence, const absl::Status& status);
 
-  // A call failed with `status`. Take does not tell it of the creations that
-  // failed with the same.
+  // Notes that a call reported `status`: Take leaves out creations that failed
+  // with an equal status.
   void NoteTold(const absl::Status& status);
 
-  // The watched commands after `sequence` were dropped: their resources do not
-  // exist. Take does not tell that.
+  // Marks the watched commands after `sequence` as failed with `status`: they
+  // were dropped, so their resources do not exist. Take does not return this.
   void DropAfter(uint64_t sequence, const absl::Status& status);
 
-  // The failure of the lowest sequence number since the last Take, "command 17
-  // failed: ...", with the number of those that followed. OK: there was none.
+  // Returns the failure with the lowest sequence number since the last Take,
+  // "command 17 failed: ...", with the number of further failures; OK if there
+  // was none.
   absl::Status Take();
 
-  // The status of a watched command; OK if no failure is known yet.
+  // Returns the failure of a watched command; OK if none is known yet.
   absl::Status Of(uint64_t sequence) const;
 
  private:
@@ -57,9 +59,9 @@ class FailureLog {
   void AddForTake(uint64_t sequence, const absl::Status& status);
 
   absl::flat_hash_map<uint64_t, Watched> watched_;
-  // Of watched_: failed, and Take has yet to tell it.
+  // Failed commands of watched_ that Take has not returned yet.
   absl::btree_set<uint64_t> untold_;
-  // Of the others.
+  // The failures of all other commands.
   uint64_t first_sequence_ = 0;
   absl::Status first_;
   uint64_t count_ = 0;

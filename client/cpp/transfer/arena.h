@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory of this process that the session's executor has mapped and page-locked
-// too. A copy between it and a buffer is one command: no byte passes through a
-// socket, or through the daemon's processors.
+// Memory of this process that the session's executor has also mapped and
+// page-locked. A copy between an arena and a buffer is one command: no byte
+// passes through a socket or through the daemon.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(auto arena, session->CreateArena(64 << 20));
 //   HOLDFAST_ASSIGN_OR_RETURN(ArenaSpan x, arena->Allocate(n * sizeof(float)));
@@ -30,28 +30,28 @@ class ArenaSpan;
 
 // For Arena::Create and Session::CreateArena.
 struct ArenaOptions {
-  // Return at once: data can be made in the arena while the executor page-locks
-  // it. The first copy waits for that, and tells if it failed; so does Ready.
+  // Return at once: the arena can be written while the executor page-locks it.
+  // The first copy waits for that and reports a failure; so does Ready.
   bool in_background = false;
-  // The descriptor of a memfd that keeps its size (core/base/memfd.h), which
-  // other processes may have too: the arena is its first `size` bytes. Not
-  // closed. Default: memory of the arena's own.
+  // A memfd of fixed size (core/base/memfd.h), which other processes may share:
+  // the arena is its first `size` bytes. Borrowed. Default: the arena makes
+  // memory of its own.
   int memory = -1;
 };
 
-// It has one address, here and for the session's kernels (core/base/
-// arena_range.h): a pointer to its bytes may be put wherever kernels look for
-// pointers. See ArenaSpan::address for where that is not so.
+// An arena has one address, in this process and in the session's kernels
+// (core/base/arena_range.h), so pointers to its bytes can be stored wherever
+// kernels read pointers. ArenaSpan::address tells the exceptions.
 //
-// Belongs to one session; needs one whose executor is on this machine, reached
-// by a Unix socket. Making one takes milliseconds, some forty a GiB, so make it
-// once and take spans of it. It lives until it and its spans are gone; in the
-// executor, until the copies that were submitted are done, too. Thread-safe;
-// the bytes themselves are not synchronised with anything.
+// Belongs to one session, whose executor must be on this machine and reached by
+// a Unix socket. Creation takes some 40 ms a GiB: make one arena and allocate
+// spans from it. It lives until it and its spans are destroyed, and in the
+// executor until submitted copies are done. Thread-safe, except for the bytes
+// themselves.
 class Arena : public std::enable_shared_from_this<Arena> {
  public:
-  // `size` in bytes, not 0; rounded up to whole pages. Zeros at first.
-  // FAILED_PRECONDITION: no memory can be shared with the executor.
+  // `size` in bytes, not 0; rounded up to whole pages. The memory starts as
+  // zeros. FAILED_PRECONDITION: no memory can be shared with the executor.
   // RESOURCE_EXHAUSTED: over the session's number or bytes of arenas.
   static absl::StatusOr<std::shared_ptr<Arena>> Create(
       std::shared_ptr<SessionState> session, uint64_t size,
@@ -60,28 +60,28 @@ class Arena : public std::enable_shared_from_this<Arena> {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Bytes that nobody else uses, aligned to 256; with what was there before.
-  // RESOURCE_EXHAUSTED: no free place is large enough. INVALID_ARGUMENT: 0. The
-  // message tells the largest free piece.
+  // Returns unused bytes, aligned to 256; they are not cleared.
+  // RESOURCE_EXHAUSTED: no free range is large enough; the message tells the
+  // largest. INVALID_ARGUMENT: `size` is 0.
   absl::StatusOr<ArenaSpan> Allocate(uint64_t size);
-  // Bytes that another process has allocated in the same memory. They do not
-  // count as taken here: an arena either allocates or looks at another's spans.
-  // OUT_OF_RANGE: they are not in the arena.
+  // Returns bytes that another process has allocated in the same memory. They
+  // do not count as allocated here, so one arena should use either Allocate or
+  // SpanAt. OUT_OF_RANGE: they are not in the arena.
   absl::StatusOr<ArenaSpan> SpanAt(uint64_t offset, uint64_t size);
 
-  // Waits until copies can use the arena; what Create returns where it waits.
-  // Any thread. The error of the executor, if it could not map the memory.
+  // Blocks until copies can use the arena. Returns the executor's error if it
+  // could not map the memory. Create returns the same if it waits.
   absl::Status Ready() const;
-  // Would Ready not wait? Any thread.
+  // Returns true if Ready would not wait.
   bool IsDecided() const { return ready_.HasBeenNotified(); }
 
   // Bytes, in whole pages.
   uint64_t size() const { return mapping_.size(); }
-  // The address of the first byte as kernels have it, as ArenaSpan::address.
+  // The address of the first byte in kernels; as ArenaSpan::address.
   absl::StatusOr<uint64_t> address() const;
-  // The first byte here. Valid as long as the arena.
+  // The first byte in this process. Valid as long as the arena.
   void* data() const { return mapping_.data(); }
-  // The name of the arena in commands.
+  // The handle that commands name the arena by.
   uint64_t handle() const { return handle_; }
   // Kept alive by the arena.
   const std::shared_ptr<SessionState>& session() const { return session_; }
@@ -93,7 +93,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
 
   // Sets ready_. Called once, by Create or by the background thread.
   void Register(int fd);
-  // Tries again if a suspension of the session has ended the call.
+  // Calls the executor; repeats the call if a suspension has ended it.
   absl::Status CallRegister(int fd);
   absl::Status TryRegister(int fd);
 
@@ -101,19 +101,17 @@ class Arena : public std::enable_shared_from_this<Arena> {
   const uint64_t handle_;
   const FileMapping mapping_;
   FreeList free_;
-  // Before ready_ is notified; the address is 0 if it does not last.
+  // Set before ready_ is notified; the address is 0 if it is not stable.
   absl::Status registered_;
   uint64_t address_ = 0;
   absl::Notification ready_;
   std::thread background_;
 };
 
-// Bytes of an arena, given back when it ends. They may then be given out again
-// even if a copy still uses them: synchronize first. Move-only; a moved-from
-// span is empty.
+// Bytes of an arena, which the destructor frees for reuse, even if a copy still
+// uses them: synchronize first. Move-only; a moved-from span is empty.
 //
-// Keeps its arena. Thread-safe but for moving; the bytes are the owner's
-// matter.
+// Keeps its arena alive. Thread-safe, except for moves and the bytes.
 class ArenaSpan {
  public:
   ArenaSpan(ArenaSpan&& other) noexcept
@@ -121,30 +119,29 @@ class ArenaSpan {
         offset_(other.offset_),
         size_(std::exchange(other.size_, 0)),
         is_taken_(other.is_taken_) {}
-  // Gives back what it had before.
+  // Frees the bytes that it had before.
   ArenaSpan& operator=(ArenaSpan&& other) noexcept;
   ~ArenaSpan();
 
-  // Null if it is empty. Valid as long as the span.
+  // Null if the span is empty. Valid as long as the span.
   void* data() const;
   uint64_t size() const { return size_; }
 
-  // The address of the first byte as kernels of the session have it. It is that
-  // of data(), unless this process, or the executor, has something else there;
-  // it stays over faults, upgrades and suspensions. A launch takes addresses of
-  // data() in any case, as 64-bit arguments, and passes the kernel's: only
-  // pointers that kernels find in memory need this. Waits as Arena::Ready does.
-  // FAILED_PRECONDITION: the arena has no address that lasts.
+  // Returns the address of the first byte in kernels of the session. It equals
+  // data() unless the address is taken in this process or in the executor, and
+  // stays the same over faults, upgrades and suspensions. Only pointers that
+  // kernels read from memory need it: a launch translates 64-bit arguments that
+  // are addresses of data(). Waits as Arena::Ready does. FAILED_PRECONDITION:
+  // the arena has no stable address.
   absl::StatusOr<uint64_t> address() const;
 
-  // As many T as there is room for. The address is a multiple of 256, which
-  // suits any T.
+  // The span as elements of T, as many as fit. Aligned to 256.
   template <typename T>
   std::span<T> As() const {
     return {static_cast<T*>(data()), size_ / sizeof(T)};
   }
 
-  // REQUIRES: it is not empty.
+  // REQUIRES: the span is not empty.
   const Arena& arena() const { return *arena_; }
   // Bytes from the arena's start.
   uint64_t offset() const { return offset_; }
@@ -161,7 +158,7 @@ class ArenaSpan {
   std::shared_ptr<Arena> arena_;
   uint64_t offset_ = 0;
   uint64_t size_ = 0;
-  // Whether the bytes are given back to the arena.
+  // The destructor frees the bytes in the arena.
   bool is_taken_ = false;
 };
 

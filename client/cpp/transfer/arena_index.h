@@ -14,25 +14,25 @@ namespace holdfast {
 
 class Arena;
 
-// The arenas of all sessions of this process, by their addresses here: so that
-// a launch knows a number that is an address in one. Thread-safe.
+// The arenas of all sessions of this process, by their addresses here. A launch
+// looks up its 64-bit arguments in it. Thread-safe.
 class ArenaIndex {
  public:
-  // The one of this process.
+  // The process's index.
   static ArenaIndex& Get();
 
-  // Arenas do not overlap. The caller takes the arena out before it unmaps the
-  // memory.
+  // REQUIRES: arenas do not overlap, and Remove is called before the memory is
+  // unmapped.
   void Add(uint64_t address, uint64_t size, std::weak_ptr<const Arena> arena);
   void Remove(uint64_t address);
 
-  // False: the address surely lies in no arena. Costs two comparisons, for
-  // every number of every launch.
+  // Returns false only if the address lies in no arena. Costs two comparisons,
+  // since it runs for every 64-bit argument of every launch.
   bool MayContain(uint64_t address) const {
     return address >= begin_.load(std::memory_order_relaxed) &&
            address < end_.load(std::memory_order_relaxed);
   }
-  // The arena that the address lies in, or null.
+  // Returns the arena that contains the address, or null.
   std::shared_ptr<const Arena> Find(uint64_t address) const;
 
  private:
@@ -43,7 +43,7 @@ class ArenaIndex {
 
   mutable absl::Mutex mutex_;
   std::map<uint64_t, Entry> by_address_ ABSL_GUARDED_BY(mutex_);
-  // All arenas that there have been lie between the two.
+  // Bounds of all arenas so far.
   std::atomic<uint64_t> begin_{UINT64_MAX};
   std::atomic<uint64_t> end_{0};
 };
