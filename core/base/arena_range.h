@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The addresses that arenas have: in the client, in the session's executor and
-// on its devices, so that one number means the same memory everywhere.
+// The range of addresses for arenas: in the client, in the session's executor
+// and on its devices, so that one number means the same memory everywhere.
 //
-// The range lies where nothing else does by default. Linux places programs, at
-// most 16 TiB of random addresses up, below 0x655555554000, and maps memory
-// from the stack down, which it begins at most 16 TiB below 0x800000000000; the
-// memory of devices begins at 0x600000000000 (server/executor/resources). The
-// software driver has the range in its window (core/software/runtime/window.h).
+// By default nothing else lies in the range. Linux places programs below
+// 0x655555554000, at a random address up to 16 TiB further down, and maps
+// memory downwards from the stack, which starts at most 16 TiB below
+// 0x800000000000. Device memory begins at 0x600000000000
+// (server/executor/resources). In the software driver, the range lies in its
+// window (core/software/runtime/window.h).
 #ifndef HOLDFAST_CORE_BASE_ARENA_RANGE_H_
 #define HOLDFAST_CORE_BASE_ARENA_RANGE_H_
 
@@ -18,10 +19,10 @@ namespace holdfast {
 
 inline constexpr uintptr_t kArenaRangeBase = 0x6800'0000'0000;
 inline constexpr size_t kArenaRangeBytes = size_t{1} << 41;
-// Arenas begin at multiples of this, where huge pages can.
+// The alignment of arenas, which allows huge pages.
 inline constexpr size_t kArenaAlignment = size_t{2} << 20;
 
-// Do all of the bytes lie in the range? None do not.
+// Returns true if all bytes lie in the range; false for no bytes.
 inline constexpr bool IsInArenaRange(uintptr_t address, size_t size) {
   return size > 0 && size <= kArenaRangeBytes &&
          address - kArenaRangeBase <= kArenaRangeBytes - size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keeps account of which parts of a range of numbers are free: addresses,
-// offsets into a file or an arena. Pure bookkeeping, knows no memory.
+// Keeps track of the free parts of a range of numbers: addresses, or offsets in
+// a file or an arena. Never touches the memory.
 //
 //   FreeRanges free;
 //   free.Add(base, size);
@@ -9,7 +9,7 @@
 //   if (place) free.Add(*place, 4096);
 //
 // First fit: allocations stay low, and a search takes time in proportion to the
-// number of free ranges. memory::BlockIndex is for many ranges: best fit, over
+// number of free ranges. For many ranges use memory::BlockIndex: best fit, over
 // several spans, in logarithmic time.
 #ifndef HOLDFAST_CORE_BASE_FREE_RANGES_H_
 #define HOLDFAST_CORE_BASE_FREE_RANGES_H_

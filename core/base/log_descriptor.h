@@ -4,8 +4,8 @@
 
 namespace holdfast {
 
-// Where the lines of log.h go: at first standard error. For a process that
-// takes its standard error for something else. The descriptor stays open.
+// Sets the descriptor that log.h writes to, instead of standard error, for a
+// process that uses standard error otherwise. The descriptor must stay open.
 void SetLogDescriptor(int descriptor);
 
 }  // namespace holdfast

@@ -13,20 +13,19 @@
 
 namespace holdfast {
 
-// A memfd of `size` zero bytes, close-on-exec and sealable. `name` is for
-// /proc only. Fails with the system's error, as do the others.
+// Returns a memfd of `size` zero bytes, close-on-exec and sealable. `name` only
+// appears in /proc. Fails with the system's error, as do the others.
 absl::StatusOr<UniqueFd> CreateMemfd(absl::string_view name, size_t size);
 
-// The same, sealed so that it keeps its size while it is written to: whoever
-// maps it does not lose the pages. Both sides may write; neither can change the
-// size.
+// The same, sealed against changes of its size, so that a process which maps it
+// cannot lose pages. Both sides may write.
 absl::StatusOr<UniqueFd> CreateFixedMemfd(absl::string_view name, size_t size);
 
-// Is it one like those of CreateFixedMemfd, of this size?
+// Returns true if `fd` is sealed like a memfd of CreateFixedMemfd and has this
+// size.
 bool IsFixedMemfd(int fd, size_t size);
 
-// A memfd with these bytes that nobody can change any more. Its size is that of
-// the bytes.
+// Returns a memfd with exactly these bytes, sealed against every change.
 absl::StatusOr<UniqueFd> CreateSealedMemfd(absl::string_view name,
                                            absl::string_view bytes);
 
@@ -34,12 +33,11 @@ absl::StatusOr<UniqueFd> CreateSealedMemfd(absl::string_view name,
 // exists.
 absl::Status SealMemfd(int fd);
 
-// True if nobody can write to or resize the memfd: its bytes can be checked
-// once and used afterwards. False for anything that is not a memfd.
+// Returns true if no process can write to or resize the memfd, so that its
+// bytes can be checked once and used afterwards. False if it is not a memfd.
 bool IsSealed(int fd);
 
-// Owns one mapping of a descriptor. Move-only. The descriptor may be closed
-// while the mapping lives.
+// Owns one mapping of a descriptor, which may be closed meanwhile. Move-only.
 class FileMapping {
  public:
   enum class Access { kReadOnly, kReadWrite };
@@ -50,18 +48,18 @@ class FileMapping {
   FileMapping& operator=(FileMapping&& other) noexcept;
   ~FileMapping();
 
-  // The whole length; or the first `size` bytes, which must be there. Starts
-  // where huge pages could, if it is as large as one.
+  // Maps the whole file, or its first `size` bytes, which must exist. The start
+  // is aligned for huge pages if the mapping is as large as one.
   static absl::StatusOr<FileMapping> Map(int fd, Access access);
   static absl::StatusOr<FileMapping> Map(int fd, Access access, size_t size);
-  // The first `size` bytes, for reading and writing, at this address, which is
-  // that of a page. ALREADY_EXISTS: something else is mapped there.
+  // Maps the first `size` bytes for reading and writing at this page-aligned
+  // address. ALREADY_EXISTS: something else is mapped there.
   static absl::StatusOr<FileMapping> MapAt(int fd, size_t size, void* address);
 
-  // Null if it maps nothing. Valid as long as the object.
+  // Null if nothing is mapped. Valid as long as the object.
   void* data() const { return data_; }
   size_t size() const { return size_; }
-  // Others may change them meanwhile, unless the memfd is sealed.
+  // Other processes may change the bytes, unless the memfd is sealed.
   absl::string_view bytes() const {
     return {static_cast<const char*>(data_), size_};
   }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages from one process to another of the same machine, through memory that
-// both have mapped: a ring of bytes, into which one end writes a message's
-// length (32 bits, in the machine's order) and then the message, and out of
-// which the other takes both. A message may be larger than the ring.
+// Passes messages between two processes of one machine, through a ring of bytes
+// in shared memory. The writer writes a message's length (32 bits, in the
+// machine's byte order) and then the message; the reader takes both. A message
+// may be larger than the ring.
 //
-// The other end is not trusted. Each end keeps its own count for itself and
-// takes what it reads in the other's for a claim; a message is copied before
-// anybody looks at it; whoever sleeps looks by itself from time to time, though
-// nobody wakes it.
+// The ends do not trust each other. Each keeps its own counter privately and
+// validates the other's; a message is copied before it is parsed; a sleeping
+// end also wakes by a timer, in case the other end never wakes it.
 #ifndef HOLDFAST_CORE_BASE_MESSAGE_RING_H_
 #define HOLDFAST_CORE_BASE_MESSAGE_RING_H_
 
@@ -28,19 +27,19 @@
 
 namespace holdfast {
 
-// The counters through which the ends synchronise, in the shared memory.
+// The counters that the ends synchronise by, in shared memory.
 struct RingCounts {
   alignas(64) std::atomic<uint64_t> written;  // bytes since the beginning
   alignas(64) std::atomic<uint64_t> read;
-  // 1: sleeps on this word, a futex; who wakes it makes it 0.
+  // 1: the end sleeps on this word, a futex. The waker sets it to 0.
   alignas(64) std::atomic<uint32_t> reader_sleeps;
   alignas(64) std::atomic<uint32_t> writer_sleeps;
 };
 static_assert(sizeof(RingCounts) == 256);
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// A ring's memory, which the ends' owner keeps mapped. `capacity` is a power of
-// two.
+// The memory of a ring; the owner of the ends keeps it mapped. `capacity` is a
+// power of two.
 struct RingMemory {
   RingCounts* counts = nullptr;
   char* bytes = nullptr;
@@ -52,9 +51,9 @@ class RingWriter {
  public:
   explicit RingWriter(RingMemory memory) : memory_(memory) {}
 
-  // Waits while the reader does not keep up. One thread at a time.
-  // CANCELLED: closed; nothing can be written any more.
-  // DATA_LOSS: the reader claims to have read what was not written.
+  // Blocks while the reader does not keep up. One thread at a time. CANCELLED:
+  // the ring is closed. DATA_LOSS: the reader claims to have read bytes that
+  // were not written.
   absl::Status Write(absl::string_view message) { return Write({&message, 1}); }
   // The same for a message in parts.
   absl::Status Write(absl::Span<const absl::string_view> parts);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Is this build one that looks for errors while it runs (--config=asan and
-// --config=tsan)? HOLDFAST_TSAN comes from BUILD.bazel, for headers of others
-// must not see that the compiler says __SANITIZE_THREAD__.
+// kSanitized is true in builds with ASan or TSan (--config=asan,
+// --config=tsan). HOLDFAST_TSAN comes from BUILD.bazel: .bazelrc undefines
+// __SANITIZE_THREAD__, because third-party headers must not see it.
 #ifndef HOLDFAST_CORE_BASE_SANITIZER_H_
 #define HOLDFAST_CORE_BASE_SANITIZER_H_
 
@@ -12,7 +12,7 @@
 
 namespace holdfast {
 
-// Then a process has many terabytes of address space, most of it never touched,
+// A sanitized process has many terabytes of address space, mostly untouched,
 // and threads that it did not start.
 #if defined(HOLDFAST_ASAN) || defined(HOLDFAST_TSAN)
 inline constexpr bool kSanitized = true;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options come from clients, the files that they could name are the server's.
-// So only options that are known, and known to touch no file, are passed on;
-// each is spelled one way for all back ends and rendered for the one that runs.
+// Compiler options. They come from clients, but files that they name would be
+// the server's, so only options that are known to touch no file are passed on.
+// Each has one spelling for all back ends, and is rendered for the one that
+// runs.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(auto options, ParseOptions(words));
 //   HOLDFAST_ASSIGN_OR_RETURN(auto flags,
@@ -43,8 +44,8 @@ enum class Value {
 
 inline constexpr int kMaxThreads = 16;
 
-// One option, and the flag that it is for each back end; empty: the back end
-// cannot honour it.
+// One option, and its flag for each back end; empty: the back end does not
+// support it.
 struct OptionSpec {
   absl::string_view name;     // "--fmad"
   absl::string_view aliases;  // "-fmad -fma"
@@ -53,41 +54,41 @@ struct OptionSpec {
   absl::string_view nvvm;       // "-fma"
   absl::string_view nvjitlink;  // "-fma"
   bool lto_only = false;  // nvJitLink honours it only when it links LTO IR
-  // The compiler keeps it: later programs of the same process may be compiled
-  // with it, too.
+  // The compiler's process may keep the option, and compile later programs with
+  // it, too.
   bool leaves_state = false;
 
   absl::string_view flag(Backend backend) const;
 };
 
-// Every option that is passed on, sorted by name.
+// All options that are passed on, sorted by name.
 absl::Span<const OptionSpec> OptionTable();
 
-// An option of a client; `value` as it was written.
+// An option of a client. `value` is as the client wrote it.
 struct Option {
   const OptionSpec* spec = nullptr;
   std::string value;
   std::string text;  // as it was written, for messages
 };
 
-// INVALID_ARGUMENT names the first option that is refused, and why: it names a
-// file or directory, belongs elsewhere (the architecture), is malformed, or is
-// not known. Options that take a value may have it in the same word
-// ("--maxrregcount=32", "-DN=4") or in the next ("-D", "N=4").
+// Parses options. A value may be in the same word ("--maxrregcount=32",
+// "-DN=4") or in the next ("-D", "N=4"). INVALID_ARGUMENT names the first
+// refused option and the reason: it names a file or directory, belongs
+// elsewhere (the architecture), is malformed, or is unknown.
 absl::StatusOr<std::vector<Option>> ParseOptions(
     absl::Span<const std::string> words);
 
-// True if a process that has compiled with these options must compile nothing
-// after it.
+// Returns true if a process must not compile anything after these options.
 bool LeavesState(absl::Span<const Option> options);
 
-// The flags of one back end. INVALID_ARGUMENT names an option that it cannot
-// honour, at all or for this target. `lto`: nvJitLink links LTO IR.
+// Returns the flags for one back end. `lto`: nvJitLink links LTO IR.
+// INVALID_ARGUMENT names an option that the back end does not support, at all
+// or for this target.
 absl::StatusOr<std::vector<std::string>> RenderOptions(
     absl::Span<const Option> options, Backend backend, ObjectFormat target,
     bool lto = false);
 
-// The name for a back end's arch flag, for `arch` in any of its spellings: a
+// Returns the value of a back end's arch flag for `arch` in any spelling: a
 // real architecture for cubins, a virtual one for PTX and LTO IR.
 // INVALID_ARGUMENT: not an architecture.
 absl::StatusOr<std::string> ArchitectureName(absl::string_view arch,

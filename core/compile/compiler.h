@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All compilers and linkers of this machine behind one door: what is to be made
-// of what decides which of them run.
+// Facade over NVRTC, libNVVM and nvJitLink. Selects a back end by the source
+// language and the target format.
 //
 //   const auto compiler = Compiler::Load({});
 //   HOLDFAST_ASSIGN_OR_RETURN(ObjectCode object, compiler->Compile(program));

@@ -26,8 +26,8 @@ struct ExtraSource {
   std::string source;
 };
 
-// A compilation: one source text and everything that its result depends on
-// beside the compilers themselves.
+// One compilation: its source text, and everything else that its result depends
+// on, except for the compilers.
 struct ProgramSource {
   std::string name = "source.cu";  // for messages; no file is read
   std::string source;
@@ -46,7 +46,7 @@ struct LinkInput {
   absl::string_view bytes;  // borrowed
 };
 
-// A link. The bytes of the inputs have to live until it is done.
+// One link. REQUIRES: the bytes of the inputs live until it is done.
 struct LinkSource {
   std::vector<LinkInput> inputs;
   std::vector<std::string> options;
@@ -54,7 +54,7 @@ struct LinkSource {
   std::string arch;
 };
 
-// The result of either.
+// The result of a compilation or a link.
 struct ObjectCode {
   std::string bytes;
   ObjectFormat format = ObjectFormat::kPtx;
@@ -65,7 +65,7 @@ struct ObjectCode {
   std::string backend_version;                 // "13.0"
 };
 
-// Takes off the zero byte with which libraries end PTX, as they end every text.
+// Removes the terminating zero byte that libraries add to PTX.
 std::string WithoutTerminator(std::string text);
 
 }  // namespace holdfast::compile

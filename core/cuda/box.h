@@ -30,18 +30,18 @@ struct Pitches {
   uint64_t slice = 0;
 };
 
-// With what 0 stands for. INVALID_ARGUMENT: a box without bytes; rows or slices
-// that overlap; a slice that is not a whole number of rows.
+// Replaces pitches of 0 by their values. INVALID_ARGUMENT: a box without bytes;
+// rows or slices that overlap; a slice that is not a whole number of rows.
 absl::StatusOr<Pitches> CompletePitches(const Box& box, Pitches pitches);
 
 // The functions below need complete pitches.
 
-// Bytes from the first to the end of the last; OUT_OF_RANGE: more than there
-// are addresses.
+// Returns the number of bytes from the first byte to the last. OUT_OF_RANGE:
+// more than there are addresses.
 absl::StatusOr<uint64_t> BoxExtent(const Box& box, const Pitches& pitches);
 
-// INVALID_ARGUMENT if a byte is in both of two boxes of the same measures, or
-// if their extents overlap and their pitches differ: then it is not found out.
+// INVALID_ARGUMENT if two boxes of the same size share a byte, or if their
+// extents overlap and their pitches differ: that case is refused unchecked.
 absl::Status CheckApart(const Box& box, CUdeviceptr a, const Pitches& a_pitches,
                         CUdeviceptr b, const Pitches& b_pitches);
 

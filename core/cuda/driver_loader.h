@@ -25,7 +25,7 @@ enum class DriverChoice {
 absl::StatusOr<DriverChoice> ParseDriverChoice(absl::string_view text);
 
 struct DriverOptions {
-  // The driver to look for. An explicit choice never falls back to the other.
+  // The driver to load. An explicit choice never falls back to the other.
   DriverChoice choice = DriverChoice::kAuto;
 
   // The software driver's file. Empty: $HOLDFAST_SOFTWARE_DRIVER, else
@@ -33,12 +33,12 @@ struct DriverOptions {
   // ../core/software.
   std::string software_driver_path;
 
-  // For tests: the name under which libcuda is opened.
+  // The name to open libcuda by; tests change it.
   std::string cuda_library = "libcuda.so.1";
 };
 
-// The software driver's file that LoadDriver would open, without links; empty
-// if there is none.
+// Returns the software driver's file that LoadDriver would open, with links
+// resolved; empty if there is none.
 std::string FindSoftwareDriver(const DriverOptions& options);
 
 // An opened driver on which cuInit has succeeded. The library stays open until
@@ -46,25 +46,25 @@ std::string FindSoftwareDriver(const DriverOptions& options);
 struct Driver {
   // Every driver function in use; optional ones may be null.
   DriverApi api;
-  // It is Holdfast's, and its devices are the CPU.
+  // True for Holdfast's software driver, whose devices are the CPU.
   bool software = false;
   // The library's file, as the loader found it.
   std::string path;
   // At least 1.
   int device_count = 0;
-  // Null unless it is the software driver: has the machine code that
-  // it generates kept by this program.
+  // Sets the store for machine code that the software driver generates. Null
+  // for any other driver.
   void (*set_code_store)(const CodeStore* store) = nullptr;
-  // It is the software driver, and has reserved the addresses of arenas
-  // (core/base/arena_range.h) for this program to map over.
+  // True if the software driver has reserved the range of arenas
+  // (core/base/arena_range.h), for this program to map over.
   bool has_arena_range = false;
 };
 
-// UNAVAILABLE: no driver, or none with a device; the message lists what was
-// tried and why each failed. The result's address is stable: references to
-// `api` are handed to every object made with it, and it must outlive them.
-// Tries libcuda first, unless the software driver was chosen. Expensive:
-// initializes the driver. Call it once in a process.
+// Loads and initializes a driver: libcuda first, unless the software driver was
+// chosen. Expensive; call it once in a process. The result's address is stable:
+// objects made with `api` refer to it, and it must outlive them. UNAVAILABLE:
+// no driver, or none with a device; the message lists each attempt with its
+// error.
 absl::StatusOr<std::unique_ptr<const Driver>> LoadDriver(
     const DriverOptions& options);
 

@@ -4,10 +4,10 @@
 
 namespace holdfast::cuda {
 
-// Some drivers can say why they refused a call: `describe` returns that text,
-// or null, for the last call of the calling thread. It ends up in what ToStatus
-// (result.h) makes of errors that are not sticky. Set once, before the driver
-// is used.
+// Sets a function that describes a driver's refusals, for drivers that can:
+// `describe` returns the reason, or null, for the last call of the calling
+// thread. ToStatus (result.h) adds it to errors that are not sticky. Called
+// once, before the driver is used.
 void SetRefusalDescription(const char* (*describe)());
 
 }  // namespace holdfast::cuda

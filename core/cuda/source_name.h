@@ -9,14 +9,14 @@
 
 namespace holdfast::cuda {
 
-// The name of a function in its C++ source, without parameters:
-// "a::scale<float>" of "_ZN1a5scaleIfEEvPT_". Empty for a symbol that is not
+// Returns the name of a function in its C++ source, without parameters:
+// "a::scale<float>" for "_ZN1a5scaleIfEEvPT_". Empty if the symbol is not
 // mangled.
 std::string SourceName(absl::string_view symbol);
 
-// Ends the message that no kernel is called `name`, in a module with kernels of
-// these symbols: "; the module has add, _Z5scaleIfEvPT_ (scale<float>)", and
-// how a kernel is found whose source has that name.
+// Returns the end of an error message about a missing kernel `name`: the
+// module's kernels, "; the module has add, _Z5scaleIfEvPT_ (scale<float>)", and
+// how to name a kernel by its source name.
 std::string DescribeKernels(absl::string_view name,
                             const std::vector<std::string>& symbols);
 

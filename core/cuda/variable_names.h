@@ -10,12 +10,11 @@
 
 namespace holdfast::cuda {
 
-// The .global and .const variables that an image of device code defines, by
-// their names in the image; the driver finds a variable by name and cannot list
-// them. Some of them, of internal linkage, it may not find. The image may be
-// anything: no byte of it is believed, and those of a cubin are each there
-// once, and have together no more bytes than the image.
-// UNIMPLEMENTED: it is neither PTX nor a cubin.
+// Returns the names, in the image, of the .global and .const variables that an
+// image of device code defines, because the driver can find a variable by name
+// but cannot list them. The driver may not find variables of internal linkage.
+// The image is untrusted; the names of a cubin are unique, and no longer
+// together than the image. UNIMPLEMENTED: neither PTX nor a cubin.
 absl::StatusOr<std::vector<std::string>> VariableNames(absl::string_view image);
 
 }  // namespace holdfast::cuda

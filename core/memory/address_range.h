@@ -16,27 +16,26 @@
 namespace holdfast::memory {
 
 // A reserved range of device addresses (cuMemAddressReserve) in which a
-// session's chunks are mapped. Its base is asked for at a fixed place, so that
-// a successor process can map the same chunks at the same addresses. Reserving
+// session's chunks are mapped. Its base is requested explicitly, so that a
+// successor process can map the same chunks at the same addresses. Reserving
 // costs no memory. Thread-safe.
 //
-// A device has one, owned by its DeviceAllocator; an ImportedChunk owns a part
-// of it, for the addresses of one chunk. Chunks hold a reference to their range
-// and give their addresses back when they end, so that it must outlive them.
-// Sizes and addresses handed to it are multiples of the granularity of the
-// device (Chunk::Granularity).
+// Each device has one, owned by its DeviceAllocator. An ImportedChunk owns a
+// part of it for one chunk. Chunks refer to their range and return their
+// addresses to it, so it must outlive them. Sizes and addresses passed to it
+// are multiples of the device's granularity (Chunk::Granularity).
 class AddressRange {
  public:
-  // `hint` may be 0: anywhere. A driver may answer with another base. Fails as
-  // cuMemAddressReserve does; the result is never empty.
+  // Reserves addresses at `hint`, or anywhere if that is 0; the driver may
+  // choose another base. Fails as cuMemAddressReserve does; never empty.
   static absl::StatusOr<std::unique_ptr<AddressRange>> Reserve(
       std::shared_ptr<const cuda::Context> context, uint64_t size,
       CUdeviceptr hint);
-  // A part of another range, which it keeps and gives its addresses back to: at
-  // `address`, or anywhere if that is 0. As Take or TakeAt.
+  // Takes a part of another range, at `address`, or anywhere if that is 0.
+  // Keeps `whole`, and returns the addresses to it. Fails as Take or TakeAt.
   static absl::StatusOr<std::unique_ptr<AddressRange>> In(
       std::shared_ptr<AddressRange> whole, uint64_t size, CUdeviceptr address);
-  // Nothing may be mapped in it any more.
+  // REQUIRES: nothing is mapped in the range.
   ~AddressRange();
   AddressRange(const AddressRange&) = delete;
   AddressRange& operator=(const AddressRange&) = delete;
@@ -46,14 +45,14 @@ class AddressRange {
   CUdeviceptr base() const { return base_; }
   uint64_t size() const { return size_; }
 
-  // RESOURCE_EXHAUSTED: no room for `size` bytes. Takes the smallest gap that
-  // is large enough. The message names the largest gap there is.
+  // Takes `size` bytes from the smallest gap that is large enough.
+  // RESOURCE_EXHAUSTED: there is none; the message names the largest gap.
   absl::StatusOr<CUdeviceptr> Take(uint64_t size);
-  // ALREADY_EXISTS: some of it is taken, or outside. Takes exactly these
-  // addresses, which a predecessor process used.
+  // Takes exactly these addresses, which a predecessor process used.
+  // ALREADY_EXISTS: some of them are taken, or outside of the range.
   absl::Status TakeAt(CUdeviceptr address, uint64_t size);
-  // REQUIRES: [address, address + size) was taken, whole, and nothing is mapped
-  // there any more.
+  // Returns addresses. REQUIRES: they were taken in one call, and nothing is
+  // mapped there.
   void GiveBack(CUdeviceptr address, uint64_t size);
 
  private:
@@ -62,11 +61,11 @@ class AddressRange {
                uint64_t size);
 
   const std::shared_ptr<const cuda::Context> context_;
-  const std::shared_ptr<AddressRange> whole_;  // null: it is reserved itself
+  const std::shared_ptr<AddressRange> whole_;  // null: reserved by this
   const CUdeviceptr base_;
   const uint64_t size_;
   absl::Mutex mutex_;
-  // Offsets from base_ that are free; the range is span 0 of the index.
+  // Free offsets from base_; the range is span 0 of the index.
   BlockIndex free_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -24,59 +24,59 @@
 
 namespace holdfast::memory {
 
-// Where an allocation lies. Enough to make it again in a successor process:
+// The place of an allocation, with which a successor process can make it again:
 // chunk ids are unique in an allocator's life.
 struct Allocation {
   CUdeviceptr address = 0;
-  uint64_t size = 0;  // as asked for; 0 is allowed and has an address
+  uint64_t size = 0;  // as requested; 0 is allowed and has an address
   Block block;        // block.span is the chunk's id
 };
 
-// Bytes, but for `chunks`.
+// Bytes, except for `chunks`.
 struct MemoryStatistics {
   uint64_t used = 0;       // in live allocations, rounded
-  uint64_t peak_used = 0;  // the most that `used` has been
+  uint64_t peak_used = 0;  // maximum of `used`
   uint64_t pending = 0;    // freed, perhaps still in use by the device
   uint64_t reserved = 0;   // in chunks
   uint64_t chunks = 0;
 };
 
 struct AllocatorOptions {
-  // Small allocations share chunks of at least this size; those over half of
-  // it have a chunk of their own.
+  // The minimum size of a shared chunk. Allocations over half of it get a chunk
+  // of their own.
   uint64_t chunk_bytes = uint64_t{32} << 20;
-  // Shared chunks grow with what the session holds in them, up to this size, so
-  // that there are few to map again after a fault.
+  // The maximum size of a shared chunk. Shared chunks grow with the session's
+  // memory in them, so that few chunks have to be mapped again after a fault.
   uint64_t max_chunk_bytes = uint64_t{1} << 30;
 
-  // Device addresses to ask for; see AddressRange.
+  // The device address to request; see AddressRange.
   CUdeviceptr address_hint = 0;
 
-  // The least id of a chunk that is made. A successor's is larger than those of
-  // processes before it, since others may still hold a chunk that they made and
-  // that the successor has not adopted.
+  // The lowest id for new chunks. A successor's is above all ids of earlier
+  // processes, whose chunks other sessions may still hold without the successor
+  // having adopted them.
   uint32_t first_chunk = 1;
 
-  // Called when a chunk exists, and before one is released: the moment to hand
-  // a copy of its descriptor to whoever keeps the bytes alive.
+  // Called after a chunk was made and before one is released, so that a copy of
+  // its descriptor can keep the bytes alive in another process.
   std::function<void(const Chunk&)> chunk_created;
   std::function<void(const Chunk&)> chunk_released;
 
-  // Asked before a chunk of so many bytes is made; an error refuses it. The
-  // bytes are released when the chunk is gone, or could not be made. This is
-  // where a limit is known, if there is one; none is known here.
+  // `reserve` is called before a chunk of this size is made; its error refuses
+  // the chunk. `release` is called when the chunk is gone or could not be made.
+  // They enforce limits, which the allocator does not know.
   std::function<absl::Status(uint64_t bytes)> reserve;
   std::function<void(uint64_t bytes)> release;
 };
 
 // A session's memory on one device, cut from chunks. Frees are ordered by
-// streams: a freed block is reusable at once by later work of the same stream,
-// and by other streams when the freeing stream got there.
+// streams: later work of the same stream can reuse a freed block at once, other
+// streams when the freeing stream has reached the free.
 //
 // Not thread-safe: belongs to the thread that gives the device its work.
 //
-// A session's executor has one for each device. It restores a predecessor's
-// memory like this, with what the predecessor reported by `chunk_created`:
+// A session's executor has one for each device. A successor restores the memory
+// from its predecessor's `chunk_created` reports:
 //
 //   allocator->BeginAdoption();
 //   allocator->Adopt(chunk, std::move(fd), address, size, shared);
@@ -87,88 +87,84 @@ class DeviceAllocator {
   // Addresses and sizes of allocations in shared chunks are multiples of this.
   static constexpr uint64_t kAlignment = 512;  // bytes
 
-  // Reserves addresses for three times the device's memory, so that neither
-  // fragmentation of addresses nor memory of others that is mapped there, too,
-  // is a limit; takes no memory yet. Sizes of chunks in `options`
-  // are rounded up to Chunk::Granularity.
+  // Reserves addresses for three times the device's memory, for fragmentation
+  // and for imported memory; takes no memory yet. Chunk sizes in `options` are
+  // rounded up to Chunk::Granularity.
   static absl::StatusOr<std::unique_ptr<DeviceAllocator>> Create(
       std::shared_ptr<const cuda::Context> context, AllocatorOptions options);
 
-  // The device must have finished with every allocation.
+  // REQUIRES: the device has finished with every allocation.
   ~DeviceAllocator();
   DeviceAllocator(const DeviceAllocator&) = delete;
   DeviceAllocator& operator=(const DeviceAllocator&) = delete;
 
-  // `stream` is the one that will use the memory first; without one only
-  // blocks that no stream uses any more qualify. The bytes are not cleared.
-  // Where there is no memory for another chunk, room in any shared one will do.
-  // RESOURCE_EXHAUSTED: `reserve` refused a chunk, or the device has no more;
-  // the latter names size, free and total bytes. Waits for pending frees only
-  // where memory has run out.
+  // Allocates memory for first use by `stream`; without a stream, only blocks
+  // that no stream uses any more qualify. The bytes are not cleared. If there
+  // is no memory for another chunk, uses room in any shared chunk; only then
+  // waits for pending frees. RESOURCE_EXHAUSTED: `reserve` refused a chunk, or
+  // the device has no more memory; then the message has size, free and total
+  // bytes.
   absl::StatusOr<Allocation> Allocate(uint64_t size,
                                       const cuda::Stream* stream);
 
-  // The same, but in a chunk that nothing else lies in, now or later, so that
-  // it can be shown to others. Its size is rounded up to Chunk::Granularity.
+  // The same in a chunk that never holds anything else, so that it can be
+  // shared with others. The size is rounded up to Chunk::Granularity.
   absl::StatusOr<Allocation> AllocateAlone(uint64_t size);
 
-  // For the successor of a process whose allocator made `chunk`: maps its
-  // memory again under the same id and at the same address, which the address
-  // range has to contain. `shared`: allocations share it. The chunk is not
-  // reported as created. As `reserve`; or the driver's refusal. ALREADY_EXISTS:
-  // the id or the addresses are taken; INVALID_ARGUMENT: `size` is 0 or no
-  // multiple of Chunk::Granularity.
+  // Maps a predecessor's chunk again, with the same id and address; the address
+  // range must contain it. `shared`: allocations share it. Not reported as
+  // created. Fails as `reserve` or the driver. ALREADY_EXISTS: the id or the
+  // addresses are taken. INVALID_ARGUMENT: `size` is 0 or not a multiple of
+  // Chunk::Granularity.
   absl::Status Adopt(uint32_t chunk, UniqueFd descriptor, CUdeviceptr address,
                      uint64_t size, bool shared);
-  // The same for a chunk whose memory is gone: makes it anew, with undefined
+  // The same for a chunk whose memory is gone: makes a new one with undefined
   // bytes, and reports it as created.
   absl::Status AdoptAnew(uint32_t chunk, CUdeviceptr address, uint64_t size,
                          bool shared);
-  // From BeginAdoption to EndAdoption chunks are adopted, and one that nothing
-  // lies in is kept: an allocation may still come back to it.
+  // Between BeginAdoption and EndAdoption, empty chunks are kept, because
+  // AllocateAt may still place an allocation in them.
   void BeginAdoption() { adopting_ = true; }
-  // Releases every chunk in which AllocateAt has placed nothing, or all was
-  // freed.
+  // Releases every chunk without allocations.
   void EndAdoption();
   bool HasChunk(uint32_t chunk) const { return chunks_.contains(chunk); }
-  // Null: there is none of this id. Stays valid until the chunk's last
-  // allocation is freed.
+  // Returns the chunk, or null. Valid until the chunk's last allocation is
+  // freed.
   const Chunk* FindChunk(uint32_t chunk) const {
     const auto found = chunks_.find(chunk);
     return found == chunks_.end() ? nullptr : found->second.get();
   }
 
-  // The allocation that lay at `block` of an adopted chunk. ALREADY_EXISTS:
-  // another one lies there; NOT_FOUND: there is no such place. `alone`: as of
-  // AllocateAlone, so that no other allocation gets the place.
+  // Allocates exactly `block` of an adopted chunk. `alone`: it was made by
+  // AllocateAlone, so no other allocation gets the chunk. ALREADY_EXISTS: the
+  // block is taken. NOT_FOUND: there is no such block.
   absl::StatusOr<Allocation> AllocateAt(const Block& block, uint64_t size,
                                         bool alone);
 
-  // The first of the addresses that chunks are mapped at.
+  // The lowest address for chunks.
   CUdeviceptr base() const { return range_->base(); }
-  // The addresses that chunks are mapped at, and memory of others that the
-  // device's kernels use.
+  // The addresses for chunks and for imported memory of the device's kernels.
   const std::shared_ptr<AddressRange>& addresses() const { return range_; }
 
-  // Kernels of the device may no longer write to an allocation of
-  // AllocateAlone, or may again. REQUIRES: none that uses it is running.
+  // Denies or allows writes of the device's kernels to an allocation of
+  // AllocateAlone. REQUIRES: no kernel that uses it is running.
   absl::Status SetWritable(const Allocation& allocation, bool writable);
 
-  // After what `stream` has been given so far; without a stream at once, which
-  // REQUIRES that nothing uses the memory. REQUIRES: allocated, not yet freed.
-  // With a stream it does not wait: the block is pending until a later call
-  // finds that the stream got there.
+  // Frees an allocation after the work that `stream` has so far. Does not wait:
+  // the block is pending until a later call finds that the stream got there.
+  // Without a stream frees at once, which REQUIRES that the memory is not in
+  // use. REQUIRES: allocated, and not freed yet.
   absl::Status Free(const Allocation& allocation, const cuda::Stream* stream);
 
-  // Kernels of another device may use all that is and will be allocated here,
-  // or may not any more, which REQUIRES that none that does is running. Both
-  // change all chunks at once. AllowAccess stops at the first error,
-  // RevokeAccess goes on and returns the first.
+  // Lets kernels of another device use all present and future allocations here,
+  // or no longer; the latter REQUIRES that none of them is running. All chunks
+  // change at once. AllowAccess stops at the first error; RevokeAccess goes on
+  // and returns the first.
   absl::Status AllowAccess(CUdevice peer);
   absl::Status RevokeAccess(CUdevice peer);
 
-  // Up to date as of the last call; a pending free that is done counts as
-  // pending until a call looks for it.
+  // As of the last call: a pending free that is done counts as pending until a
+  // call notices it.
   const MemoryStatistics& statistics() const { return statistics_; }
 
  private:
@@ -187,25 +183,24 @@ class DeviceAllocator {
   // Returns a block of a pending free of the stream, of a shared chunk, or of a
   // new one, in this order. REQUIRES: `size` is a multiple of kAlignment.
   absl::StatusOr<Block> Find(uint64_t size, const cuda::Stream* stream);
-  // `find` looks for a block; once more, if memory has run out, when what is
-  // unused has been released.
+  // Calls `find`. If memory has run out, releases unused chunks and calls it
+  // again.
   absl::StatusOr<Block> FindOrRelease(
       absl::FunctionRef<absl::StatusOr<Block>()> find);
-  // The block is taken for an allocation of so many bytes.
+  // Makes an allocation of `size` bytes of the block.
   Allocation Use(const Block& block, uint64_t size);
-  // The smallest block that the stream itself has freed, if it is less than
-  // about twice as large as asked for. No wait is needed: the stream orders
-  // both uses.
+  // Takes the smallest block that the stream itself has freed, if it is less
+  // than about twice the size. Needs no wait: the stream orders both uses.
   std::optional<Block> TakeOwnPending(uint64_t size, uint64_t stream_id);
   // Creates a chunk and returns all of it as one block.
   absl::StatusOr<Block> AllocateChunk(uint64_t size);
-  // A large one, if memory is plentiful; else a small one.
+  // Makes a large chunk if memory is plentiful, else a small one.
   absl::Status AllocateSharedChunk();
-  // Grows with the bytes in shared chunks: an eighth of them, at most an eighth
-  // of the free memory, within the options' bounds.
+  // Returns an eighth of the bytes in shared chunks, at most an eighth of the
+  // free memory, within the options' bounds.
   uint64_t NextChunkBytes() const;
   absl::StatusOr<std::unique_ptr<Chunk>> CreateReserved(uint64_t size);
-  // `make` makes a chunk of so many bytes, which are reserved first.
+  // Reserves `size` bytes, then calls `make` for the chunk.
   absl::StatusOr<std::unique_ptr<Chunk>> Reserved(
       uint64_t size,
       absl::FunctionRef<absl::StatusOr<std::unique_ptr<Chunk>>()> make);
@@ -214,28 +209,29 @@ class DeviceAllocator {
   void AddAdopted(std::unique_ptr<Chunk> chunk, bool shared);
   void Add(std::unique_ptr<Chunk> chunk);
   void AddShared(uint32_t chunk, uint64_t size);
-  // No allocation has come back to it.
+  // True if AllocateAt has placed nothing in the chunk.
   bool IsEmpty(uint32_t adopted) const;
-  // RESOURCE_EXHAUSTED: more bytes than the device has at all.
+  // RESOURCE_EXHAUSTED: more bytes than the whole device has.
   absl::Status CheckSize(uint64_t size) const;
   absl::StatusOr<std::unique_ptr<cuda::Event>> RecordEvent(
       const cuda::Stream& stream);
-  // Releases blocks whose streams have got there; looks at 16 at most.
+  // Releases pending blocks whose streams have reached the free; checks 16 at
+  // most.
   void Reap();
   // Blocks until every pending free is done, and releases the blocks.
   absl::Status WaitForPending();
-  // There is an empty shared chunk, kept for the next small allocation.
+  // True if an empty shared chunk is kept for the next small allocation.
   bool HasSpare() const;
-  // ReleaseUnused would release something, perhaps.
+  // False if ReleaseUnused would release nothing.
   bool HasUnused() const;
   absl::Status ReleaseUnused();
-  // Returns a block to its shared chunk, or releases the chunk that it is.
+  // Returns a block to its shared chunk; releases a chunk of its own.
   void ReleaseBlock(const Block& block);
-  // Releases the spare chunk if it is larger than one that would be made now.
+  // Releases the spare chunk if it is larger than a new one would be.
   void TrimSpare();
-  // REQUIRES: nothing lies in it.
+  // REQUIRES: the chunk is empty.
   void ReleaseShared(uint32_t id);
-  // Reports it as released first, then gives its bytes back to `release`.
+  // Reports the chunk as released, then calls `release`.
   void ReleaseChunk(uint32_t id);
 
   const std::shared_ptr<const cuda::Context> context_;
@@ -250,8 +246,8 @@ class DeviceAllocator {
   BlockIndex shared_;  // free blocks of the chunks that allocations share
   std::set<uint32_t> shared_chunks_;
   uint64_t shared_bytes_ = 0;  // of these chunks
-  std::set<uint32_t> alone_;   // chunks that are never used again
-  std::set<uint32_t> whole_;   // adopted chunks of one allocation that has come
+  std::set<uint32_t> alone_;   // chunks of AllocateAlone
+  std::set<uint32_t> whole_;   // adopted chunks of one restored allocation
   bool adopting_ = false;
   uint32_t spare_chunk_ = 0;  // a shared chunk that was empty when last seen
   std::list<PendingFree> pending_;

@@ -16,41 +16,39 @@
 
 namespace holdfast::memory {
 
-// A chunk of another process, mapped in a range of addresses of its own. The
-// bytes live at least as long as the mapping, whatever becomes of their maker.
-// The mapping can be taken away for a while; the addresses stay. Not
-// thread-safe; may be destroyed by any thread.
+// A chunk of another process, mapped at addresses of its own. The bytes live at
+// least as long as the mapping, even if the process that made them ends. The
+// mapping can be removed for a while; the addresses stay. Not thread-safe, but
+// may be destroyed by any thread.
 //
-// The executor makes one for each buffer that a session imports from another.
-// Its owner may end the lending at any time: Unmap makes further uses fault
-// instead of reading another session's memory, and Remap shows the buffer
-// again.
+// The executor makes one for each buffer that a session imports. Its owner can
+// suspend the import: Unmap makes further accesses fault instead of reading
+// another session's memory, and Remap makes the buffer valid again.
 class ImportedChunk {
  public:
-  // Takes the addresses alone, a part of `range`; see Remap. REQUIRES: `size`
-  // is a multiple of Chunk::Granularity, and that of the chunks to come.
+  // Takes the addresses only, a part of `range`; Remap maps a chunk there.
+  // REQUIRES: `size` is a multiple of Chunk::Granularity, and the size of all
+  // chunks that are mapped.
   static absl::StatusOr<std::unique_ptr<ImportedChunk>> Reserve(
       std::shared_ptr<const cuda::Context> context,
       std::unique_ptr<AddressRange> range, CUmemAccess_flags rights);
-  // Kernels of the context's device get these rights, which the device
-  // enforces: one that stores without the right to faults. The memory may be of
-  // another device that this one can reach. `descriptor` may be anything.
-  // Reserve and Remap in one, at any address.
+  // Reserve and Remap in one, at any address. The device enforces the rights: a
+  // kernel that writes without the right to faults. The memory may be of
+  // another device that this one can reach. `descriptor` is untrusted.
   static absl::StatusOr<std::unique_ptr<ImportedChunk>> Map(
       std::shared_ptr<const cuda::Context> context, UniqueFd descriptor,
       uint64_t size, CUmemAccess_flags rights);
 
-  // Never changes, mapped or not: a kernel's pointers stay right over Unmap and
-  // Remap.
+  // Never changes: a kernel's pointers stay valid over Unmap and Remap.
   CUdeviceptr address() const { return range_->base(); }
   uint64_t size() const { return range_->size(); }
   bool mapped() const { return chunk_ != nullptr; }
 
-  // REQUIRES: no device uses the memory. Kernels that use the addresses before
-  // Remap fault.
+  // REQUIRES: no device uses the memory. Kernels that use it before Remap
+  // fault.
   void Unmap() { chunk_ = nullptr; }
-  // Maps a chunk of the same size where the one before was. REQUIRES: it is not
-  // mapped. On an error it stays unmapped, and may be tried again.
+  // Maps a chunk of the same size at the same addresses. On an error it stays
+  // unmapped, and Remap may be called again. REQUIRES: it is not mapped.
   absl::Status Remap(UniqueFd descriptor);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels, launch configurations and arguments as the extension has them, for
-// launches on streams and in graphs.
+// Kernels, launch configurations and arguments in the extension, for launches
+// on streams and in graphs.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_ARGUMENTS_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_ARGUMENTS_H_
 
@@ -13,8 +13,8 @@
 
 namespace holdfast::python {
 
-// What is known of a kernel's parameters: their sizes, by which Python's int,
-// which has none, is passed; and which are floating-point numbers, where the
+// The known facts about a kernel's parameters: their sizes, which decide how
+// wide a Python int is passed, and which are floating-point numbers, if the
 // kernel's PTX tells.
 struct Parameters {
   std::vector<uint32_t> sizes;
@@ -31,17 +31,18 @@ struct Config {
   std::array<hf_launch_attribute, 2> attributes;
 };
 
-// The arguments of one launch: what they refer to lives as long as it does.
+// The arguments of one launch. Keeps the objects that they refer to alive.
 class Arguments {
  public:
-  // `parameters`: of the kernel; outlives this object.
+  // `parameters` are the kernel's. REQUIRES: they outlive this object.
   explicit Arguments(const Parameters& parameters)
       : sizes_(parameters.sizes), is_float_(parameters.is_float) {}
   ~Arguments();
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
-  // Takes the arguments. False, with an exception that names the argument.
+  // Takes the arguments. Returns false, with an exception that names the
+  // argument, if one cannot be passed.
   bool Set(PyObject* const* objects, size_t count);
 
   const hf_argument* data() const { return all_; }
@@ -61,10 +62,11 @@ class Arguments {
   bool SetComplex(PyObject* object, size_t index);
   bool SetBytes(PyObject* object, size_t index);
   bool SetUnknown(PyObject* object, size_t index);
-  // 1: it is one; 0: it is not; -1: an exception is set.
+  // Return 1 if the object is an address or a condition, 0 if it is not, and -1
+  // with an exception.
   int SetAddress(PyObject* object, size_t index);
   int SetCondition(PyObject* object, size_t index);
-  // False, with an exception: the parameter has another size.
+  // Returns false, with an exception, if the parameter has another size.
   bool CheckSize(size_t index, size_t size, const char* what);
 
   const std::vector<uint32_t>& sizes_;

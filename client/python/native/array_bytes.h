@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bytes of arrays of this process, which a device is to have as they are.
+// The bytes of arrays in this process, to be copied to a device unchanged.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_ARRAY_BYTES_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_ARRAY_BYTES_H_
 
@@ -8,9 +8,9 @@
 
 namespace holdfast::python {
 
-// Whether the elements of a buffer mean the same on a device. False, with an
-// exception that names their type: TypeError, they are Python objects or
-// pointers of this process; ValueError, their bytes are in the other order.
+// Checks that the elements of a buffer have the same meaning on a device.
+// Returns false with an exception that names their type: TypeError for Python
+// objects and pointers of this process, ValueError for the other byte order.
 bool CheckElements(const Py_buffer& view);
 
 // The contiguous bytes of an object that has the buffer protocol.
@@ -18,8 +18,9 @@ class ArrayBytes {
  public:
   enum class Access { kRead, kWrite };
 
-  // False afterwards, with an exception, if it has none, as CheckElements has
-  // it, or if it is not contiguous (ValueError) or read-only (BufferError).
+  // Sets an exception, and is false afterwards, if the object has no such
+  // buffer, CheckElements refuses it, or it is not contiguous (ValueError) or
+  // is read-only (BufferError).
   ArrayBytes(PyObject* object, Access access);
   ~ArrayBytes() {
     if (is_held_) PyBuffer_Release(&view_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The buffer protocol is in the limited API only since CPython 3.11. 3.10
-// exports the same functions with the same struct, so they are declared here
-// for an extension that serves both.
+// Declarations of the buffer protocol for the limited API before CPython 3.11,
+// which lacks them. CPython 3.10 exports the same functions with the same
+// struct, so one extension serves both.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_BUFFER_PROTOCOL_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_BUFFER_PROTOCOL_H_
 

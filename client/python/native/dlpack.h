@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DLPack, by which array libraries take each other's memory without a copy.
+// DLPack, the protocol by which array libraries share memory without a copy.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_DLPACK_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_DLPACK_H_
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shared by the files of holdfast._native, the extension that stands between
-// the package holdfast and holdfast.h. It uses CPython's stable ABI only, so
-// that one build serves every CPython from 3.10.
+// Shared by the files of holdfast._native, the extension between the package
+// holdfast and holdfast.h. It uses only CPython's stable ABI, so that one build
+// serves every CPython from 3.10.
 //
-// Its types own one object of holdfast.h each and are bases of the package's
-// classes, so that the fast calls (launch) reach the object without looking up
+// Each of its types owns one object of holdfast.h and is the base of a class of
+// the package, so that fast calls (launch) reach the object without looking up
 // an attribute.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_NATIVE_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_NATIVE_H_
@@ -42,8 +42,8 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
-// Releases the GIL while it lives, and makes waits of this thread end when a
-// signal handler raises.
+// Releases the GIL while it lives. Waits of this thread end if a signal handler
+// raises an exception.
 class WithoutGil {
  public:
   WithoutGil();
@@ -55,21 +55,21 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
-// Sets the Python exception that `error` means, frees it, and returns null. An
+// Sets the Python exception for `error`, frees it, and returns null. An
 // exception that a signal handler has set stays.
 PyObject* Raise(hf_error* error);
-// None, or the exception of `error`.
+// Returns None, or null with the exception for `error`.
 PyObject* NoneOrRaise(hf_error* error);
 
-// The same of a launch that was not submitted: arguments that the client
-// refuses are a ValueError.
+// The same for a launch that was not submitted: arguments that the client
+// refuses raise ValueError.
 PyObject* RaiseOfLaunch(hf_error* error);
 
-// The text as a str; frees it.
+// Returns the text as a str, and frees it.
 PyObject* TakeText(hf_text* text);
 
-// False, with an exception set: the process was forked from one that uses
-// Holdfast.
+// Returns false, with an exception, if the process was forked from one that
+// uses Holdfast.
 bool CheckNotForked();
 bool IsForked();
 
@@ -78,14 +78,14 @@ bool IsForked();
 template <typename H>
 struct Handle {
   PyObject_HEAD H* object;
-  // Calls that use `object` without the GIL; the last one frees it if it was
-  // closed meanwhile.
+  // The number of calls that use `object` without the GIL. The last one frees
+  // it if it was closed meanwhile.
   Py_ssize_t users;
   bool closed;
 };
 
-// One call's use of a handle's object: null, with an exception set, if it was
-// closed or never made.
+// Keeps a handle's object alive for one call. Null, with an exception, if the
+// handle was closed or never got an object.
 template <typename H, void (*Free)(H*)>
 class Use {
  public:
@@ -115,7 +115,7 @@ class Use {
   H* object_ = nullptr;
 };
 
-// Marks the handle closed; returns the object if it is to be freed now.
+// Marks the handle closed. Returns the object if the caller must free it now.
 template <typename H>
 H* TakeToClose(PyObject* self) {
   auto* const handle = reinterpret_cast<Handle<H>*>(self);
@@ -217,7 +217,7 @@ PyObject* Wrap(PyTypeObject* type, H* object) {
 // True if `object` is of the type; else TypeError names `what`.
 bool CheckType(PyObject* object, PyTypeObject* type, const char* what);
 
-// A tuple of str as strings; false, with an exception.
+// Converts a tuple of str. Returns false with an exception if it is none.
 bool ToStrings(PyObject* tuple, std::vector<std::string>* strings);
 
 }  // namespace holdfast::python

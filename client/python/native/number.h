@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers that users give: sizes, offsets, dimensions, ordinals. PyArg_Parse's
-// own formats for unsigned numbers drop the bits that do not fit.
+// Numbers from users: sizes, offsets, dimensions, ordinals. PyArg_Parse's own
+// formats for unsigned numbers silently drop bits that do not fit.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_NUMBER_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_NUMBER_H_
 
@@ -13,14 +13,14 @@
 
 namespace holdfast::python {
 
-// A number that is to be read, with what the user calls it.
+// A number to parse, with its name for messages.
 class AnyNumber {
  public:
   AnyNumber(const char* name, uint64_t limit) : name_(name), limit_(limit) {}
 
-  // Takes an int, one of NumPy, or what else has __index__; no bool, no float.
-  // False, with an exception that names the number: TypeError; ValueError, it
-  // is negative; OverflowError, it is beyond the limit.
+  // Takes any object with __index__ (an int, a NumPy integer), but no bool and
+  // no float. Returns false with an exception that names the number: TypeError,
+  // ValueError if it is negative, OverflowError if it is over the limit.
   bool Take(PyObject* object);
 
  protected:
@@ -33,7 +33,7 @@ class AnyNumber {
   uint64_t limit_;
 };
 
-// One that becomes a T, 0 until then:
+// A number of type T, 0 until it is parsed:
 //
 //   Number<uint64_t> size("size");
 //   PyArg_ParseTuple(arguments, "OO&", &from, ToNumber, &size)
@@ -51,7 +51,7 @@ class Number : public AnyNumber {
 // A converter of PyArg_Parse's "O&"; `number` is an AnyNumber.
 int ToNumber(PyObject* object, void* number);
 
-// Seconds, for "O&": a number of at least 0; no NaN.
+// Seconds, for "O&": at least 0, not NaN.
 class Seconds {
  public:
   explicit Seconds(const char* name) : name_(name) {}

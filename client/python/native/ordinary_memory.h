@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory of this process in place of pinned memory, where the executor is on
-// another machine: no kernel reaches it.
+// Ordinary memory of this process that stands in for pinned memory if the
+// executor is on another machine. Kernels cannot reach it.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_ORDINARY_MEMORY_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_ORDINARY_MEMORY_H_
 
@@ -11,10 +11,10 @@
 
 namespace holdfast::python {
 
-// OrdinaryMemory(size): zeros, as a writable buffer.
+// Adds OrdinaryMemory(size) to the module: zeros, as a writable buffer.
 bool AddOrdinaryMemory(PyObject* module);
 
-// Is the address one in such memory? Needs the GIL.
+// Returns true if the address lies in such memory. Needs the GIL.
 bool IsInOrdinaryMemory(uint64_t address);
 
 }  // namespace holdfast::python

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that a copy or a fill names: of a device, or page-locked memory of
-// this process.
+// The memory of a copy or a fill: device memory, or page-locked memory of this
+// process.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_PLACE_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_PLACE_H_
 
@@ -11,8 +11,8 @@
 
 namespace holdfast::python {
 
-// A Buffer or a Span, in use while this object lives. False afterwards, with an
-// exception, if it is neither, or closed.
+// Keeps a Buffer or a Span in use while this object lives. False, with an
+// exception, if `memory` is neither, or is closed.
 class Place {
  public:
   Place(PyObject* memory, uint64_t offset);

@@ -9,25 +9,24 @@
 
 namespace holdfast::software::analysis {
 
-// The base of function pointers: device code holds this plus an index for
-// Module::functions[index]. Nothing else has such an address.
+// The base of function pointers: device code holds this plus 16 times the index
+// in Module::functions. No other object has such an address.
 constexpr uint64_t kFunctionAddresses = uint64_t{1} << 62;
 inline uint64_t FunctionAddress(uint32_t index) {
   return kFunctionAddresses + uint64_t{index} * 16;
 }
 
-// The functions, by index, that `kernel` calls and that cannot become part of
-// their callers: those that call themselves, by whatever way, and those that
-// are called through registers.
+// Returns, by index, the functions that `kernel` calls and that cannot be
+// inlined: recursive ones, and those that are called through registers.
 std::vector<bool> OutlinedFunctions(const ptx::Module& module,
                                     const ptx::Function& kernel);
 
-// The functions, by index, that may run when `kernel` does: those that it calls
-// itself or through others, also by a register.
+// Returns, by index, the functions that may run when `kernel` does, through any
+// chain of calls, also through registers.
 std::vector<bool> ReachedFunctions(const ptx::Module& module,
                                    const ptx::Function& kernel);
 
-// Functions whose addresses the module takes.
+// Returns, by index, the functions whose addresses the module takes.
 std::vector<bool> AddressedFunctions(const ptx::Module& module);
 
 }  // namespace holdfast::software::analysis

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How an entry point begins: the checks that CUDA makes before any other, and
-// the lookups of handles. Each runs `body` only if its checks hold.
+// The beginning of entry points: the checks that CUDA makes before all others,
+// and the lookups of handles. Each function runs `body` only if its checks
+// pass.
 //
 // Every exported function is written with one of these:
 //
@@ -20,8 +21,8 @@
 
 namespace holdfast::software {
 
-// body(Driver&), after cuInit and outside of host functions.
-// CUDA_ERROR_NOT_INITIALIZED or CUDA_ERROR_NOT_PERMITTED.
+// Runs body(Driver&). CUDA_ERROR_NOT_INITIALIZED: before cuInit.
+// CUDA_ERROR_NOT_PERMITTED: called by a host function.
 template <typename Body>
 CUresult WithDriver(Body body) {
   ForgetRefusal();
@@ -31,8 +32,7 @@ CUresult WithDriver(Body body) {
   return body(driver);
 }
 
-// body(Device&), for calls about a device. CUDA_ERROR_INVALID_DEVICE: there is
-// no such ordinal.
+// Runs body(Device&). CUDA_ERROR_INVALID_DEVICE: there is no such ordinal.
 template <typename Body>
 CUresult WithDevice(CUdevice ordinal, Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
@@ -41,10 +41,10 @@ CUresult WithDevice(CUdevice ordinal, Body body) {
   });
 }
 
-// body(Driver&, Context&), with the thread's current context and while no
-// kernel has faulted. CUDA_ERROR_INVALID_CONTEXT: there is none;
-// CUDA_ERROR_CONTEXT_IS_DESTROYED: it has ended. After a fault every call
-// returns the fault, as on a GPU.
+// Runs body(Driver&, Context&) with the thread's current context.
+// CUDA_ERROR_INVALID_CONTEXT: there is none. CUDA_ERROR_CONTEXT_IS_DESTROYED:
+// it has ended. After the fault of a kernel every call returns the fault, as on
+// a GPU.
 template <typename Body>
 CUresult WithContext(Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
@@ -59,9 +59,9 @@ CUresult WithContext(Body body) {
   });
 }
 
-// The stream that a handle means in this context, default streams included;
-// null if there is none. A null handle is the legacy default stream, or the
-// calling thread's own under PerThreadDefaultStream.
+// Returns the stream of a handle in this context, default streams included, or
+// null. A null handle is the legacy default stream, or the calling thread's own
+// under PerThreadDefaultStream.
 inline std::shared_ptr<Stream> ResolveStream(Driver& driver, Context& context,
                                              CUstream stream) {
   if (stream == nullptr) {
@@ -73,8 +73,8 @@ inline std::shared_ptr<Stream> ResolveStream(Driver& driver, Context& context,
   return driver.streams.Find(stream);
 }
 
-// body(Driver&, Stream&). CUDA_ERROR_INVALID_HANDLE: there is no such stream in
-// this context.
+// Runs body(Driver&, Stream&). CUDA_ERROR_INVALID_HANDLE: there is no such
+// stream in this context.
 template <typename Body>
 CUresult WithStream(CUstream handle, Body body) {
   return WithContext([&](Driver& driver, Context& context) -> CUresult {
@@ -85,7 +85,7 @@ CUresult WithStream(CUstream handle, Body body) {
   });
 }
 
-// body(Event&). CUDA_ERROR_INVALID_HANDLE: there is no such event.
+// Runs body(Event&). CUDA_ERROR_INVALID_HANDLE: there is no such event.
 template <typename Body>
 CUresult WithEvent(CUevent handle, Body body) {
   return WithContext([&](Driver& driver, Context&) -> CUresult {

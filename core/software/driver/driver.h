@@ -26,9 +26,9 @@
 
 namespace holdfast::software {
 
-// Everything that the process shares: the devices and what hangs on handles.
-// Made at the first call and never destroyed, so that threads of streams may
-// run until the process ends. Thread-safe.
+// The state of the driver in this process: its devices, and the objects that
+// handles name. Made on the first call and never destroyed, so that threads of
+// streams may run until the process ends. Thread-safe.
 //
 // Handles are looked up in the tables below; call.h does that for entry points.
 class Driver {
@@ -37,23 +37,23 @@ class Driver {
   // Never fails.
   static Driver& Get();
 
-  // cuInit. Other calls are refused before.
+  // cuInit. All other calls are refused before it.
   void Initialize() { initialized_ = true; }
   bool initialized() const { return initialized_; }
 
   int device_count() const { return static_cast<int>(devices_.size()); }
-  // Null if there is no such device. By the driver's ordinal, which counts the
-  // devices that this process sees.
+  // Returns null if there is no such device. The ordinal counts the devices
+  // that are visible to this process.
   Device* FindDevice(CUdevice ordinal);
-  // Null if no device has this id, in either case of letters. In the form of
-  // Device::pci_bus_id.
+  // Finds a device by an id in the form of Device::pci_bus_id, in upper or
+  // lower case; null if there is none.
   Device* FindDevice(absl::string_view pci_bus_id);
   // The current context's device, else the first. REQUIRES: there is a device.
   Device& CurrentDevice();
 
-  // Every stretch of memory that CUDA has been told about.
+  // All memory that CUDA knows.
   MemoryMap memory;
-  // Memory of other processes, by the handle that named it.
+  // Memory of other processes, by its IPC handle.
   IpcImports imports;
   HandleTable<CUcontext, Context> contexts;
   HandleTable<CUstream, Stream> streams;
@@ -66,44 +66,43 @@ class Driver {
   HandleTable<CUmemGenericAllocationHandle, PhysicalMemory> physical;
   GraphHandles graphs;
 
-  // cuMemAddressReserve's ranges by their address. The range stays reserved
-  // until RemoveReservation hands it back.
+  // Keeps a range of cuMemAddressReserve until RemoveReservation returns it.
   void AddReservation(std::unique_ptr<AddressRange> range);
-  // Null unless exactly this range is reserved.
+  // Returns null unless exactly this range is reserved.
   std::unique_ptr<AddressRange> RemoveReservation(uintptr_t address,
                                                   size_t size);
-  // The bytes lie in one range.
+  // Returns true if the bytes lie in one reserved range.
   bool IsReserved(uintptr_t address, size_t size);
 
-  // A device's primary context; its handle stays the same for the process.
-  // Makes the context if it has none, else counts one more reference.
+  // Returns the handle of a device's primary context, which never changes.
+  // Makes the context if there is none, and adds a reference.
   CUcontext RetainPrimary(Device& device);
-  // Ends the context with the last reference. CUDA_ERROR_INVALID_CONTEXT: there
-  // is none.
+  // Drops a reference; ends the context with the last.
+  // CUDA_ERROR_INVALID_CONTEXT: there is no context.
   CUresult ReleasePrimary(Device& device);
-  // Ends the context whatever its references, which stay, each to be released:
-  // cuDevicePrimaryCtxReset. The next RetainPrimary makes a new one.
+  // cuDevicePrimaryCtxReset: ends the context. Its references stay, and have to
+  // be released. The next RetainPrimary makes a new context.
   void ResetPrimary(Device& device);
   bool PrimaryActive(Device& device);
-  // They hold for the present context and the next. CUDA_ERROR_INVALID_VALUE:
-  // unknown bits.
+  // Sets the flags of the present context and of later ones.
+  // CUDA_ERROR_INVALID_VALUE: unknown bits.
   CUresult SetPrimaryFlags(Device& device, unsigned flags);
   unsigned PrimaryFlags(Device& device);
   bool IsPrimary(CUcontext context) const;
 
-  // cuCtxCreate's, with a handle of its own.
+  // Makes a context for cuCtxCreate, with a handle of its own.
   std::shared_ptr<Context> CreateContext(Device& device, unsigned flags);
   // Waits for the context's work and frees everything that it owns.
   void EndContext(Context& context);
 
-  // Puts the library's kernels into `kernels`, and takes them out again. The
-  // handles are put into the library's entries.
+  // Add the library's kernels to `kernels`, and remove them again. Their
+  // handles are stored in the library's entries.
   void PublishKernels(Library& library);
   void WithdrawKernels(Library& library);
 
-  // Waits until nothing runs any more that could touch memory, but for streams
-  // that wait for a value in memory, perhaps for ever: what comes behind such a
-  // wait may not use memory that is freed before it, as on a GPU.
+  // Waits until no work runs that could touch memory, except for streams that
+  // wait for a value in memory, perhaps for ever: work behind such a wait must
+  // not use memory that is freed before it, as on a GPU.
   void DrainAll();
 
  private:
@@ -113,7 +112,7 @@ class Driver {
     std::shared_ptr<Context> context;
     int references = 0;
     unsigned flags = 0;
-    // The context's handle outlives each of its lives.
+    // The handle of each context that the device has in turn.
     CUcontext handle = nullptr;
   };
   Primary& PrimaryOf(const Device& device)
@@ -133,20 +132,21 @@ class Driver {
   std::set<CUcontext> primary_handles_;  // all of them, never changed
 };
 
-// The calling thread's stack of contexts. Entries are handles: a context may
-// end while it is on some thread's stack. Null: it has ended, or never was one.
-// Costs no lookup for the current one.
+// The functions below use the calling thread's stack of contexts. It holds
+// handles, because a context may end while it is on a stack. Returns null for a
+// handle of no live context. The current context is found without a lookup.
 std::shared_ptr<Context> FindContext(CUcontext handle);
-// Null: there is none. It may name a context that has ended.
+// Returns the top of the stack, which may be a context that has ended; null if
+// the stack is empty.
 CUcontext CurrentHandle();
-// Replaces the top of the stack; null takes it off.
+// Replaces the top of the stack; null removes it.
 void SetCurrent(CUcontext context);
-// Makes `context` the top.
+// Pushes `context` onto the stack.
 void PushCurrent(CUcontext context);
-// False if the stack is empty.
+// Pops the top. Returns false if the stack is empty.
 bool PopCurrent(CUcontext* context);
 
-// While one lives, a null stream means the thread's own default stream.
+// While one lives, a null stream handle means the thread's own default stream.
 class PerThreadDefaultStream {
  public:
   // For the per-thread variants of entry points (proc_address.cc). Scopes nest.

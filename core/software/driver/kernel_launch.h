@@ -16,8 +16,8 @@
 
 namespace holdfast::software {
 
-// One launch with everything that it needs. Keeps the code alive. The
-// parameters are copied, so that the caller may change them at once.
+// One launch with all that it needs. Keeps the code alive. The parameters are
+// copied, so that the caller may change its own at once.
 struct KernelLaunch {
   std::shared_ptr<Kernel> kernel;
   std::shared_ptr<Executable> code;  // for the context of the launch
@@ -36,12 +36,8 @@ CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
 // KernelProperties::unsupported is not empty.
 CUresult RefuseUnsupported(const Kernel& kernel);
 
-// Whether a device can run the kernel with this geometry; a refusal has a
-// reason (refusal.h). CUDA_ERROR_NOT_SUPPORTED: the kernel needs what this
-// device lacks;
-// CUDA_ERROR_INVALID_VALUE: a dimension, the threads or the shared memory are
-// over a limit, or not what the kernel requires;
-// CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: not all blocks fit at a time.
+// Checks that a device can run the kernel with this geometry. A refusal has a
+// reason (refusal.h).
 CUresult CheckGeometry(const Kernel& kernel, const Device& device,
                        const LaunchGeometry& geometry);
 

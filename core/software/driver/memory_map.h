@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every stretch of memory that CUDA calls may name: what cuPointerGetAttribute
-// tells, and what copies are checked against.
+// The memory that CUDA calls may name. cuPointerGetAttribute reads it, and
+// copies are checked against it.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_MEMORY_MAP_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_MEMORY_MAP_H_
 
@@ -29,7 +29,7 @@ enum class MemoryKind {
   kGlobal,      // a module's variable
   kHost,        // cuMemHostAlloc
   kRegistered,  // cuMemHostRegister
-  kAlias,       // the same bytes in the window, where kernels reach them
+  kAlias,       // the same bytes in the window, for kernels
 };
 
 // True for memory that the host owns.
@@ -38,7 +38,7 @@ constexpr bool IsHost(MemoryKind kind) {
          kind == MemoryKind::kAlias;
 }
 
-// A bit for each device, by ordinal. Devices have ordinals below 32.
+// A set of devices, one bit for each ordinal. Ordinals are below 32.
 using DeviceSet = uint32_t;
 constexpr DeviceSet kAllDevices = ~DeviceSet{0};
 constexpr DeviceSet SetOf(CUdevice device) { return DeviceSet{1} << device; }
@@ -59,24 +59,25 @@ struct Region {
   uintptr_t address = 0;
   size_t size = 0;
   MemoryKind kind = MemoryKind::kDevice;
-  uint64_t context_id = 0;  // whose end is the region's end; 0: none
-  uint64_t buffer_id = 0;   // given by Insert, never used twice
+  uint64_t context_id = 0;  // the region ends with it; 0: with none
+  uint64_t buffer_id = 0;   // set by Insert, never reused
   unsigned flags = 0;       // cuMemHostAlloc, cuMemHostRegister
-  // kRegistered: the address of its alias, or its own if it lies in the window;
-  // kAlias: of what is registered. 0: there is no other.
+  // kRegistered: the address of its alias, or its own if it lies in the window.
+  // kAlias: the address of the registered region. Otherwise 0.
   uintptr_t other = 0;
-  // Whose memory it is; for the host's, the device of its context.
+  // The device that the memory belongs to; for host memory, that of its
+  // context.
   CUdevice device = 0;
-  // Devices that may access it; the host's copies may if any device may.
+  // Devices that may access it. The host may copy it if any device may.
   DeviceSet readers = kAllDevices;
   DeviceSet writers = kAllDevices;
   MemoryAdvice advice;
   CUmemoryPool pool = nullptr;       // kPool
-  std::shared_ptr<Backing> backing;  // null if someone else unmaps
-  // kMapped: what was mapped.
+  std::shared_ptr<Backing> backing;  // null if another object unmaps it
+  // kMapped: the memory that was mapped.
   std::shared_ptr<PhysicalMemory> physical;
 
-  // The most that kernels of the device may do with it.
+  // The access that kernels of the device have.
   CUmemAccess_flags AccessOf(CUdevice by) const {
     return (writers & SetOf(by)) != 0   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
            : (readers & SetOf(by)) != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READ
@@ -84,31 +85,30 @@ struct Region {
   }
 };
 
-// Where the bytes of a copy lie. kPinned is memory of the host that CUDA knows,
-// kPageable any other.
+// The location of the bytes of a copy. kPinned is host memory that CUDA knows,
+// kPageable any other host memory.
 enum class Location { kInvalid, kDevice, kPinned, kPageable };
 
 // Thread-safe. Regions never overlap.
 class MemoryMap {
  public:
-  // False if it would overlap another region. Gives it a new buffer_id.
+  // Adds a region, with a new buffer_id. Returns false if it overlaps another.
   bool Insert(Region region);
 
-  // The region that `address` lies in. nullopt: CUDA was not told about it.
+  // Returns the region that contains `address`; nullopt if CUDA knows none.
   std::optional<Region> Find(uintptr_t address) const;
 
-  // Removes the region that starts at `address` if its kind is one of `kinds`.
-  // nullopt: there is no such region. The bytes stay mapped as long as the
-  // result.
+  // Removes the region that starts at `address` if its kind is one of `kinds`;
+  // nullopt if there is none. The bytes stay mapped as long as the result.
   std::optional<Region> Remove(uintptr_t address,
                                std::initializer_list<MemoryKind> kinds);
 
-  // Removes all regions of a context. Destroy the result without a lock: it may
-  // unmap memory.
+  // Removes all regions of a context. The caller destroys the result without
+  // holding a lock, because that may unmap memory.
   std::vector<Region> RemoveContext(uint64_t context_id);
 
-  // All regions within a range, in order, if they fill it without a hole and
-  // none reaches beyond it; empty otherwise.
+  // Returns the regions of a range, in order, if they cover it exactly; else
+  // none.
   std::vector<Region> Tiles(uintptr_t address, size_t size) const;
   bool Overlaps(uintptr_t address, size_t size) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of CUDA that this driver does not serve: HOLDFAST_UNSUPPORTED
+// The CUDA functions that this driver does not support: HOLDFAST_UNSUPPORTED
 // and HOLDFAST_UNSUPPORTED_SYMBOL of entry_points.inc.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_NOT_SERVED_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_NOT_SERVED_H_
@@ -10,9 +10,9 @@
 namespace holdfast::software {
 
 struct NotServed {
-  const char* name;  // what cuGetProcAddress is asked for
+  const char* name;  // the name for cuGetProcAddress
   int version;
-  void* function;  // answers CUDA_ERROR_NOT_SUPPORTED with a reason
+  void* function;  // returns CUDA_ERROR_NOT_SUPPORTED and a reason
 };
 
 const std::vector<NotServed>& FunctionsNotServed();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why a call was refused, where the error's code does not say it. An entry
-// point refuses by
+// The reason why a call was refused, where the error code does not tell it. An
+// entry point refuses by
 //
 //   return Refuse(CUDA_ERROR_INVALID_VALUE, "kernel k requires ...");
 //
@@ -16,13 +16,13 @@
 
 namespace holdfast::software {
 
-// Keeps the reason for the calling thread. Returns `result`.
+// Stores the reason for the calling thread. Returns `result`.
 CUresult Refuse(CUresult result, std::string reason);
 
-// Drops the reason of an earlier call: how each call begins.
+// Drops the reason of an earlier call. Each call begins with it.
 void ForgetRefusal();
 
-// The reason of the thread's last call; null if it has none. Valid until the
+// Returns the reason of the thread's last call, or null. Valid until the
 // thread's next call.
 const char* LastRefusal();
 

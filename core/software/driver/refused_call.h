@@ -4,8 +4,8 @@
 
 namespace holdfast::software {
 
-// Traces a call of a function that this driver does not serve, and keeps the
-// reason (refusal.h). Returns CUDA_ERROR_NOT_SUPPORTED, as a number.
+// Traces a call of an unsupported function, and stores the reason (refusal.h).
+// Returns CUDA_ERROR_NOT_SUPPORTED, as a number.
 int RefuseCall(const char* function);
 
 }  // namespace holdfast::software

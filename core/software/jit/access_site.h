@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which lanes of which PTX instruction a machine instruction that touches
-// memory works for. It stands in the line table of generated objects, so that
-// it costs nothing until a kernel faults.
+// Maps a machine instruction that accesses memory to its PTX instruction and
+// lanes. Stored in the line table of generated objects, so that it costs
+// nothing until a kernel faults.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_SITE_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_SITE_H_
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The form of a kernel that analyses and the code generator work on: basic
-// blocks in layout order, symbols with their addresses. lower_kernel.h makes
-// it.
+// A kernel in the form that analyses and the code generator use: basic blocks
+// in layout order, and symbols with addresses. Made by lower_kernel.h.
 #ifndef HOLDFAST_CORE_SOFTWARE_LOWER_KERNEL_H_
 #define HOLDFAST_CORE_SOFTWARE_LOWER_KERNEL_H_
 
@@ -16,16 +15,16 @@ namespace holdfast::software::lower {
 
 inline constexpr int kExit = -1;  // as a successor: the end of the thread
 
-// Instructions [first, last) of the function; only the last may branch. An
-// instruction at which lanes wait for each other is a block of its own.
+// Instructions [first, last) of the function. Only the last may branch. An
+// instruction at which lanes wait for each other forms a block by itself.
 struct Block {
   uint32_t first = 0;
   uint32_t last = 0;
-  int taken = kExit;      // where a branch at the end goes
-  int next = kExit;       // where control falls through; kExit behind the last
+  int taken = kExit;      // the target of the branch at the end
+  int next = kExit;       // the fall-through; kExit after the last block
   bool branches = false;  // the last instruction is a branch or an exit
   bool in_cycle = false;
-  // In a loop that may wait for what another thread does.
+  // In a loop that may wait for another thread.
   bool may_spin = false;
 };
 
@@ -36,8 +35,8 @@ enum class ConvergencePoint : uint8_t {
 };
 ConvergencePoint ConvergencePointOf(const ptx::Instruction& instruction);
 
-// Operands of traps that lowering adds: the stack is full; a call through a
-// register that holds no function.
+// Operands of the traps that lowering adds: for a stack overflow, and for a
+// call through a register that holds no function.
 inline constexpr uint64_t kStackTrap = 1;
 inline constexpr uint64_t kFunctionTrap = 2;
 
@@ -51,16 +50,16 @@ struct Kernel {
   // shared memory.
   const std::vector<uint64_t>* global_addresses = nullptr;
   const ptx::Module* module = nullptr;
-  // Equal only if the texts of the module are equal; empty if that is unknown.
-  // Code that was generated for it in another process is used again.
+  // Equal only if the texts of the modules are equal; empty if unknown. Code
+  // that was generated for an equal one, even in another process, is reused.
   std::string fingerprint;
   uint64_t parameter_bytes = 0;
   uint64_t static_shared_bytes = 0;
-  // Offset in shared memory of what a launch adds to it.
+  // The offset of dynamic shared memory in shared memory.
   uint64_t dynamic_shared_begin = 0;
   bool uses_shared = false;  // some instruction names shared memory
   uint64_t local_bytes = 0;  // of each lane
-  // Warps of a block have to run side by side: they wait for each other at
+  // Warps of a block must run concurrently: they wait for each other at
   // barriers or in loops.
   bool concurrent_warps = false;
 
@@ -68,19 +67,18 @@ struct Kernel {
   uint64_t AddressOf(const ptx::Operand& operand) const;
 };
 
-// Does the instruction read the carry?
+// Returns true if the instruction reads the carry.
 bool TakesCarry(const ptx::Instruction& instruction);
 
-// Returns how many bytes each lane accesses at once, which is also the
-// alignment that its address must have. REQUIRES: the instruction touches
-// memory.
+// Returns the number of bytes that each lane accesses at once, which is also
+// the required alignment. REQUIRES: the instruction accesses memory.
 int AccessBytes(const ptx::Instruction& instruction);
 
-// How many of the operands, from the first, are destinations.
+// Returns the number of destinations; they are the first operands.
 size_t DestinationCount(const ptx::Instruction& instruction);
 
-// The registers an instruction reads (guard and addresses included), and those
-// it writes.
+// Return the registers that an instruction reads, guard and addresses included,
+// and the ones that it writes.
 std::vector<uint32_t> RegistersRead(const ptx::Instruction& instruction);
 std::vector<uint32_t> RegistersWritten(const ptx::Instruction& instruction);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A parsed PTX module: plain values, names resolved to indices, no LLVM. It is
-// made by Parse (parser.h), joined with others by Link (link.h) and lowered for
-// the JIT (lower/). Indices stay valid as long as nothing is taken out of the
-// vectors that they refer to.
+// A parsed PTX module: plain values, with names resolved to indices, without
+// LLVM. Made by Parse (parser.h), joined with others by Link (link.h) and
+// lowered for the JIT (lower/). Indices stay valid as long as no element is
+// removed from the vectors.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_AST_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_AST_H_
 
@@ -17,8 +17,7 @@
 
 namespace holdfast::software::ptx {
 
-// An operand of an instruction. Its kind tells which of the other members
-// count.
+// An operand of an instruction. The kind decides which members are used.
 struct Operand {
   enum class Kind : uint8_t {
     kNone,
@@ -36,7 +35,7 @@ struct Operand {
   };
   Kind kind = Kind::kNone;
   bool negated = false;  // !%p
-  bool memory = false;   // in brackets: what stands at this address + offset
+  bool memory = false;   // in brackets: the memory at this address + offset
   uint32_t index = 0;
   int64_t offset = 0;
   uint64_t bits = 0;
@@ -49,14 +48,13 @@ struct Operand {
 // No register has this index.
 inline constexpr uint32_t kNoRegister = UINT32_MAX;
 
-// Where compiled code comes from, by .loc in front of it.
+// The source line of compiled code, from the .loc before it.
 struct SourceLine {
   uint32_t file = 0;  // index into Module::files
   uint32_t line = 0;  // 0: not known
 };
 
-// One instruction. The form gives the operands' meaning, the modifiers tell the
-// variant.
+// One instruction. The form defines the operands, the modifiers the variant.
 struct Instruction {
   const Form* form = nullptr;
   Modifiers modifiers;
@@ -64,7 +62,7 @@ struct Instruction {
   std::vector<Operand> operands;
   Location location;
   SourceLine source;
-  // Calls only: where the operands of the three lists end.
+  // Calls only: the ends of the three lists in `operands`.
   uint32_t results = 0;    // operands[0, results) receive the results
   uint32_t arguments = 0;  // operands[results + 1, ...) after the callee
   // Extended precision only, after lowering: the register of the carry.
@@ -80,7 +78,7 @@ struct Register {
   Type type = Type::kNone;
 };
 
-// A place in an initialiser that holds the address of something.
+// A position in an initialiser that holds the address of a symbol.
 struct Relocation {
   // Bytes from the start of the initial values.
   uint64_t offset = 0;
@@ -135,19 +133,19 @@ struct Function {
   // .reqntid and .maxntid, in threads; 0: not given.
   uint32_t required_block[3] = {0, 0, 0};
   uint32_t max_block[3] = {0, 0, 0};
-  // Why it cannot run here, as "line:column: reason": it has an instruction of
-  // PTX that this device does not serve (missing.h). Empty: it can. Such
-  // instructions are not in the body.
+  // The reason why the function cannot run here, as "line:column: reason": an
+  // instruction that this device does not support (missing.h), which is left
+  // out of the body. Empty: it can run.
   std::string unserved;
   Location location;
 };
 
-// Everything that one text of PTX declares.
+// All declarations of one PTX text.
 struct Module {
   int version = 0;  // 10 * major + minor
   int target = 0;   // 90 for sm_90
   int address_bits = 64;
-  std::vector<std::string> files;  // of .file; empty names: no such number
+  std::vector<std::string> files;  // by .file number; empty: no such number
   std::vector<Variable> variables;
   std::vector<Function> functions;
 };

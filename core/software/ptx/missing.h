@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The instructions of PTX that no form (forms.h) takes, and what of a GPU they
-// need. A kernel with one is loaded, so that the others of its module run, and
-// refused when it is asked for.
+// PTX instructions that this implementation does not support (they match no
+// form, forms.h), and the GPU feature that each needs. A kernel with such an
+// instruction can be loaded, so that the others of its module run, but not
+// launched.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_MISSING_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_MISSING_H_
 
@@ -11,9 +12,9 @@
 
 namespace holdfast::software::ptx {
 
-// The part that the software device lacks, such as "tensor cores"; empty: PTX
-// has no such instruction. `words` are the dot-words behind the opcode, without
-// dots. REQUIRES: no form takes them.
+// Returns the feature that the software device lacks, such as "tensor cores";
+// empty if PTX has no such instruction. `words` are the dot-words after the
+// opcode, without dots. REQUIRES: they match no form.
 absl::string_view MissingPart(absl::string_view opcode,
                               absl::Span<const absl::string_view> words);
 

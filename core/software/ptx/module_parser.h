@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two halves of the parser share this class: module_parser.cc reads
-// directives and variables, body_parser.cc reads functions.
+// The parser's class. module_parser.cc reads directives and variables,
+// body_parser.cc reads functions.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_MODULE_PARSER_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_MODULE_PARSER_H_
 
@@ -16,10 +16,10 @@
 
 namespace holdfast::software::ptx {
 
-// Parse (parser.h) makes one for a text and calls Run. It is a recursive
-// descent over TokenStream: each function reads one construct, reports the
-// first error in it and returns false; the statement is then skipped and
-// parsing goes on, so that one run finds many errors.
+// Parse (parser.h) makes one for each text and calls Run. A recursive descent
+// over TokenStream: each function reads one construct, reports the first error
+// in it and returns false. The statement is then skipped and parsing continues,
+// so that one run finds many errors.
 class ModuleParser {
  public:
   // `text` and `result` must outlive it.
@@ -28,14 +28,14 @@ class ModuleParser {
         module_(&result->module),
         tokens_(text, &result->errors) {}
 
-  // Reads the whole text. Once. Stops at a version that is too new.
+  // Reads the whole text. Called once. Stops if the PTX version is too new.
   void Run();
 
  private:
   // The meaning of each name of a scope.
   using Names = std::map<std::string, Operand, std::less<>>;
-  // The words in front of a variable or a function. External ones are visible,
-  // too.
+  // The linkage words before a variable or a function. External ones are also
+  // visible.
   struct Linkage {
     bool external = false;
     bool visible = false;
@@ -55,22 +55,22 @@ class ModuleParser {
   bool ParseVersion();
   // .target; words that are no sm_ are ignored.
   bool ParseTarget();
-  // Never fails: there may be none of the words.
+  // Never fails: all words are optional.
   bool ParseLinkage(Linkage* linkage);
   // .file, which gives a number to the name of a source file.
   bool ParseFile();
-  // .section with its braces; debuggers use it.
+  // .section and its braces, which only debuggers use.
   bool SkipSection();
-  // Reads variables up to the semicolon, the type standing once, and enters
-  // their names. A declaration and its definition become one variable.
+  // Reads variables of one type up to the semicolon, and enters their names. A
+  // declaration and its definition become one variable.
   bool ParseVariables(Space space, Linkage linkage,
                       std::vector<Variable>* variables, Operand::Kind kind,
                       Names* names);
   // One variable with alignment, type, name, dimensions and initial value. It
   // may be a parameter, whose .ptr describes the memory that it points at.
   bool ParseVariable(Space space, Variable* variable);
-  // Multiplies `bytes` by the dimensions, up to 64 GiB. `open`: one is missing,
-  // so that the initial values tell the size.
+  // Multiplies `bytes` by the dimensions, up to 64 GiB. `open`: one dimension
+  // is missing, so the initial values determine the size.
   bool ParseDimensions(Variable* variable, bool* open);
   // One value, or a list in braces of any depth.
   bool ParseInitializer(Variable* variable);
@@ -84,13 +84,13 @@ class ModuleParser {
   // Reads a function from its results on, with its body if there is one.
   bool ParseFunction(Linkage linkage, bool kernel);
   bool ParseFormals(Function* function, std::vector<Operand>* formals);
-  // .maxntid, .reqntid and others between the formals and the body. Those that
-  // only advise a compiler are ignored.
+  // .maxntid, .reqntid and other directives between the formals and the body.
+  // Hints for the compiler are ignored.
   bool ParseFunctionDirectives(Function* function);
-  // One to three numbers; those that are missing are 1.
+  // One to three numbers; missing numbers are 1.
   bool ParseBlockShape(uint32_t shape[3]);
-  // Enters the function and returns its index. A definition takes the place of
-  // its declaration.
+  // Enters the function and returns its index. A definition replaces its
+  // declaration.
   uint32_t DeclareFunction(Function function);
 
   // In body_parser.cc.
@@ -100,10 +100,10 @@ class ModuleParser {
   bool ParseBody(Function* function);
   // Reads one; skips it on an error.
   void ParseStatement();
-  // Leaves the innermost scope. Its labels that are not defined become those of
-  // the scope around it.
+  // Leaves the innermost scope. Its undefined labels move to the enclosing
+  // scope.
   void CloseScope();
-  // .reg; a range such as %r<7> takes no room until its registers are named.
+  // .reg; the registers of a range such as %r<7> are made when they are named.
   bool ParseRegisters();
   // .loc: the source line of the instructions that follow.
   void ParseLoc();
@@ -112,8 +112,8 @@ class ModuleParser {
   // One instruction with its guard. Fails if no form fits its words or
   // operands.
   bool ParseInstruction();
-  // No form has the instruction: an error, unless it is one of PTX's, with
-  // which the function can be loaded but not run.
+  // Handles an instruction without a form: an error, unless it is a PTX
+  // instruction; then the function can be loaded but not run.
   bool ParseUnserved(const Instruction& instruction, absl::string_view opcode,
                      const std::vector<absl::string_view>& words);
   // @%p or @!%p, in front of an instruction.
@@ -133,8 +133,8 @@ class ModuleParser {
   bool ParseName(Operand* operand);
   // Adds up the offsets behind a name; there may be none.
   bool ParseOffset(Operand* operand);
-  // Compares the operands with the letters of the form; see forms.h. Optional
-  // operands that are not there are the last.
+  // Compares the operands with the letters of the form; see forms.h. Only
+  // trailing optional operands can be missing.
   bool CheckOperands(const Instruction& instruction);
   bool CheckOperand(const Instruction& instruction, const Operand& operand,
                     char letter);
@@ -142,16 +142,16 @@ class ModuleParser {
   bool CheckParts(const Instruction& instruction, size_t at);
   // A register or special register of type .pred.
   bool IsPredicate(const Operand& operand) const;
-  // Looks in the scopes from the innermost, and makes a register of a range
-  // when it is named first.
+  // Searches the scopes from the innermost. Makes a register of a range when it
+  // is first named.
   bool FindRegister(absl::string_view name, Operand* operand);
-  // In this order: registers and variables of the scopes, special registers,
-  // WARP_SZ, and names of the module.
+  // Searches, in this order: registers and variables of the scopes, special
+  // registers, WARP_SZ, and names of the module.
   bool FindName(absl::string_view name, Operand* operand);
   // The label of this scope, which may be defined later.
   Operand LabelNamed(absl::string_view name);
   bool DefineLabel(const Token& name);
-  // Makes one label of those that CloseScope joined, in instructions and lists.
+  // Merges the labels that CloseScope joined, in instructions and lists.
   void UniteLabels();
   // Fails if a label is not defined in the whole body.
   bool CheckLabels();
@@ -161,16 +161,17 @@ class ModuleParser {
   TokenStream tokens_;
   // Names of the module: variables and functions.
   Names globals_;
-  // While a body is read: its function, the nested scopes' names and the
+  // Set while a body is read: its function, the nested scopes' names and the
   // register ranges.
   Function* function_ = nullptr;
   std::vector<Names> scopes_;
   std::vector<std::map<std::string, RegisterRange, std::less<>>> ranges_;
-  // The labels of each scope. A label that a scope uses and does not define is
-  // of the scope around it: then both numbers are here, the inner one first.
+  // The labels of each scope. A label that a scope uses but does not define
+  // belongs to the enclosing scope: same_labels_ then holds both numbers, the
+  // inner one first.
   std::vector<std::map<std::string, uint32_t, std::less<>>> labels_;
   std::vector<std::pair<uint32_t, uint32_t>> same_labels_;
-  // Registers that the ranges of the body could have together; at most 1 Mi.
+  // The sum of the sizes of the body's register ranges; at most 1 Mi.
   uint64_t register_limit_ = 0;
   SourceLine source_;  // of the instructions that follow
 };

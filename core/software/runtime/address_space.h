@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hands out addresses inside one part of the window; driver/backing.h and
-// window.h map memory there.
+// Hands out addresses in one part of the window. driver/backing.h and window.h
+// map memory there.
 //
-// The base addresses are multiples of pages; sizes that are handed out are
-// whole pages.
+// Base addresses are multiples of the page size; sizes are whole pages.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_SPACE_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_SPACE_H_
 
@@ -24,31 +23,30 @@ constexpr size_t kHugePageSize = size_t{2} << 20;
 
 class AddressRange;
 
-// Hands out ranges of a part of the window. Thread-safe. Knows
-// addresses only, not the memory there.
+// Hands out ranges of addresses, without the memory there. Thread-safe.
 class AddressSpace {
  public:
   AddressSpace(uintptr_t base, size_t size);
 
-  // `size` and `alignment` in bytes, multiples of the page size; alignment a
-  // power of two. `hint` is taken if it is not 0, aligned and free, else the
-  // lowest free addresses. Null when the space has no such range. The range
-  // must not outlive the space.
+  // Reserves `hint` if it is not 0, aligned and free, else the lowest free
+  // addresses. `size` and `alignment` in bytes are multiples of the page size;
+  // `alignment` is a power of two. Returns null if there is no such range.
+  // REQUIRES: the space outlives the range.
   std::unique_ptr<AddressRange> Reserve(size_t size, size_t alignment,
                                         uintptr_t hint);
 
-  // The same, but without the hint the highest free addresses: for what has to
-  // find its place free in another process, whatever else there was first.
+  // The same, but takes the highest free addresses instead of the lowest: for
+  // ranges that must be free at the same addresses in another process.
   std::unique_ptr<AddressRange> ReserveHigh(size_t size, size_t alignment,
                                             uintptr_t hint);
 
-  // Whether it lies in the space, handed out or not.
+  // Returns true if the address lies in the space, handed out or not.
   bool Contains(uintptr_t address) const { return address - base_ < size_; }
 
  private:
   friend class AddressRange;
 
-  // Takes the hint, or what `otherwise` finds.
+  // Takes the hint, or the range that `otherwise` finds.
   std::unique_ptr<AddressRange> Reserve(
       size_t size, size_t alignment, uintptr_t hint,
       std::optional<uint64_t> (FreeRanges::*otherwise)(uint64_t, uint64_t));

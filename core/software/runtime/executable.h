@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The seam between the driver's API objects (core/software/driver) and the
-// machinery that turns PTX into code for this CPU and runs it (ptx, lower,
-// jit, runtime). The API side sees nothing below this header.
+// The interface between the driver's API objects (core/software/driver) and the
+// code that compiles PTX for this CPU and runs it (ptx, lower, jit, runtime).
+// The driver uses nothing below this header.
 //
 // The driver loads an image once, and launches its kernels by index:
 //
@@ -49,41 +49,41 @@ struct KernelProperties {
   int max_threads_per_block = 1024;
   uint32_t required_block[3] = {0, 0, 0};  // .reqntid; zeros: free
   int ptx_version = 0;                     // 10 * major + minor of .target sm
-  // Why it cannot be launched on this device, as "line:column: reason"; empty:
-  // it can.
+  // The reason why the kernel cannot be launched on this device, as
+  // "line:column: reason"; empty: it can.
   std::string unsupported;
 };
 
-// A .global or .const variable with its address in this process. Its bytes lie
-// in the window, so that kernels reach them.
+// A .global or .const variable, with its address in this process. Its bytes lie
+// in the window, where kernels reach them.
 struct GlobalVariable {
   std::string name;
   void* address = nullptr;
   size_t size = 0;
 };
 
-// The shape of a launch, and the room that it needs beside the code.
+// The shape of a launch, and the memory that it needs besides the code.
 struct LaunchGeometry {
   uint32_t grid[3] = {1, 1, 1};   // in blocks
   uint32_t block[3] = {1, 1, 1};  // in threads
   size_t dynamic_shared_bytes = 0;
   // All blocks are resident at once, so that they can wait for each other.
   bool cooperative = false;
-  // The room for its threads' output (CU_LIMIT_PRINTF_FIFO_SIZE).
+  // The buffer for its threads' output (CU_LIMIT_PRINTF_FIFO_SIZE).
   size_t print_bytes = size_t{8} << 20;
   // The stack of each thread, for calls that nest (CU_LIMIT_STACK_SIZE).
   size_t stack_bytes = 1024;
 };
 
-// How a launch ended. `message` names kernel, block, thread and PTX line of a
-// fault, and is empty on success. `result` is what the driver reports until the
-// process ends.
+// The outcome of a launch. `message` names kernel, block, thread and PTX line
+// of a fault, and is empty on success. `result` is the error that the driver
+// returns until the process ends.
 struct LaunchOutcome {
   CUresult result = CUDA_SUCCESS;
   std::string message;
 };
 
-// A kernel with the code for one launch geometry, for launches that repeat.
+// A kernel with the code for one launch geometry, for repeated launches.
 // Thread-safe.
 //
 // Saves the lookup of the code, which a graph would repeat in every run.
@@ -91,8 +91,8 @@ class PreparedLaunch {
  public:
   virtual ~PreparedLaunch() = default;
 
-  // As Executable::Launch with the geometry that it was prepared for. Blocks
-  // until the launch has ended.
+  // Launches with the geometry that it was prepared for; see
+  // Executable::Launch. Blocks until the launch has ended.
   virtual LaunchOutcome Run(const void* parameters,
                             const std::atomic<bool>* cancel) const = 0;
 };
@@ -112,20 +112,19 @@ class Executable {
                        std::unique_ptr<Executable>* executable,
                        std::string* error_log);
 
-  // As Load, for the modules that a linker put together: what one declares
-  // extern is what another one defines. The errors of linking name symbols,
-  // without a line.
+  // As Load, for the modules of a linker: a definition in one module satisfies
+  // an extern declaration in another. Link errors name symbols, without a line.
   static CUresult LoadLinked(const std::vector<std::string>& modules,
                              std::unique_ptr<Executable>* executable,
                              std::string* error_log);
 
-  // Returns the result that Load has for one module before anything is linked
-  // to it. Parses only: symbols may be missing yet.
+  // Checks one module before linking, and returns the result that Load would.
+  // Only parses: undefined symbols are no error.
   static CUresult Check(absl::string_view ptx, std::string* error_log);
 
-  // The same code with variables of its own, which have their initial values.
-  // Null if there is no memory for them. Compiles nothing: code is generated at
-  // its first launch again.
+  // Returns a copy with variables of its own, at their initial values; null if
+  // there is no memory. Compiles nothing: each copy's code is generated at its
+  // first launch.
   virtual std::unique_ptr<Executable> Clone() const = 0;
 
   // In the order of the text; indices of Launch.
@@ -134,26 +133,24 @@ class Executable {
   virtual const std::vector<GlobalVariable>& globals() const = 0;
 
   // Runs kernel `index` to completion on the calling thread and the shared
-  // worker threads. `parameters` holds kernels()[index].parameter_bytes bytes.
-  // The caller has checked geometry against the device's limits. Sets in
-  // *cancel by another thread end the launch early with
-  // CUDA_ERROR_LAUNCH_TIMEOUT. Several threads may launch at once. Compiles the
-  // code for the block shape first, if no launch had it yet.
-  // CUDA_ERROR_INVALID_PTX: the kernel cannot be launched; the message says
-  // why.
+  // worker threads. Compiles the code for the block shape first if necessary.
+  // `parameters` holds kernels()[index].parameter_bytes bytes. Setting *cancel
+  // ends the launch early with CUDA_ERROR_LAUNCH_TIMEOUT. Several threads may
+  // launch at once. CUDA_ERROR_INVALID_PTX: the kernel cannot be launched; the
+  // message has the reason. REQUIRES: the geometry is within the device's
+  // limits.
   virtual LaunchOutcome Launch(size_t index, const LaunchGeometry& geometry,
                                const void* parameters,
                                const std::atomic<bool>* cancel) = 0;
 
-  // Finds the code for a launch, or compiles it, so that PreparedLaunch::Run()
-  // need not. Returns null with the reason in *error. REQUIRES: the executable
-  // outlives the result.
+  // Finds or compiles the code for a launch in advance. Returns null, with the
+  // reason in *error, on failure. REQUIRES: the executable outlives the result.
   virtual std::unique_ptr<PreparedLaunch> PrepareLaunch(
       size_t index, const LaunchGeometry& geometry, std::string* error) = 0;
 };
 
-// How much malloc in device code may give out (CU_LIMIT_MALLOC_HEAP_SIZE).
-// False once it has given something out. At first 8 MiB.
+// Sets the heap of malloc in device code (CU_LIMIT_MALLOC_HEAP_SIZE), 8 MiB at
+// first. Returns false after the first allocation.
 bool SetDeviceHeapBytes(size_t bytes);
 
 }  // namespace holdfast::software

@@ -12,9 +12,8 @@
 
 namespace holdfast::software {
 
-// Where a kernel faulted, and why. `worker` was running it; `waiting` names the
-// warps of a deadlock.
-// Of each block: the kernel's own, and what the launch adds.
+// Returns the shared memory of each block: the kernel's own, and the launch's
+// dynamic part.
 inline uint64_t SharedBytes(const lower::Kernel& kernel,
                             const LaunchGeometry& geometry) {
   return geometry.dynamic_shared_bytes == 0
@@ -30,9 +29,10 @@ struct FaultReport {
   const KernelFault& fault;
   std::string waiting;
 
-  // The message has kernel, block, thread, the line of the PTX and, if it was
-  // compiled with line information, that of the source. Where the thread is not
-  // known, it names the threads of the warp.
+  // Returns a message with kernel, block, thread, PTX line and, if the kernel
+  // was compiled with line information, source line. If the thread is unknown,
+  // it names the threads of the warp. `worker` ran the kernel; `waiting` names
+  // the warps of a deadlock.
   LaunchOutcome Describe() const;
 };
 

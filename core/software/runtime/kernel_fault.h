@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Leaving generated code in the middle: when it touches memory that is not
-// mapped, divides where the CPU traps, or its launch has been given up.
+// Leaves generated code in the middle: when it touches unmapped memory, divides
+// by zero or overflows where the CPU traps, or its launch was cancelled.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_KERNEL_FAULT_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_KERNEL_FAULT_H_
 
@@ -15,7 +15,7 @@
 
 namespace holdfast::software {
 
-// A fault, as far as the place where it was noticed knows it. fault_report.h
+// A fault, with the facts that are known where it is noticed. fault_report.h
 // makes the message.
 struct KernelFault {
   enum class Kind {
@@ -24,9 +24,9 @@ struct KernelFault {
     kAddress,
     kMisaligned,
     kStack,     // no room for another call
-    kFunction,  // a call through what is no pointer to a function
+    kFunction,  // a call through a value that is no function
     kSignal,    // the CPU refused an instruction
-    // An instruction of the program that asks for it.
+    // Instructions that fault on purpose.
     kTrap,
     kAssert,
     kIllegalInstruction,
@@ -35,28 +35,27 @@ struct KernelFault {
     kCancelled,
   };
   Kind kind = Kind::kNone;
-  // kAddress and kMisaligned: that was touched; 0: not known.
+  // kAddress and kMisaligned: the accessed address; 0: unknown.
   uintptr_t address = 0;
-  uint32_t lanes = 0;         // of the warp, that caused it; 0: not known
+  uint32_t lanes = 0;         // lanes of the warp that faulted; 0: unknown
   jit::MachineState state;    // kAddress and kSignal
   char assertion[1024] = {};  // kAssert: expression, file, line, function
 };
 
 // Calls `code`, which runs generated code for `worker`. Returns the fault that
-// ended it, if one did. Signals of this thread that come from anything else go
-// to the handler that was there before. A fault abandons the stack of `code`:
-// nothing there may need its destructor. Not reentrant on a thread. The first
-// call installs handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL for the process.
+// ended it, if any. Signals from other code go to the previous handler. A fault
+// abandons the stack of `code` without running destructors. Not reentrant on a
+// thread. The first call installs handlers of SIGSEGV, SIGBUS, SIGFPE and
+// SIGILL for the process.
 std::optional<KernelFault> RunGuarded(WorkerContext* worker,
                                       absl::FunctionRef<void()> code);
 
-// Copies `bytes` that a kernel points at. Returns false, with part of them
-// copied, if they do not lie in the window or something there is not mapped.
-// REQUIRES: called within RunGuarded.
+// Copies `bytes` from memory that a kernel points at. Returns false, perhaps
+// after a part, if they are outside of the window or not mapped. REQUIRES:
+// called within RunGuarded.
 bool ReadKernelMemory(uint64_t from, void* to, size_t bytes);
 
-// Ends the RunGuarded that `worker` belongs to, from whichever stack. Returns
-// to RunGuarded by a jump.
+// Ends the RunGuarded of `worker`, from any stack, by a jump.
 [[noreturn]] void LeaveKernel(const WorkerContext& worker,
                               const KernelFault& fault);
 

@@ -8,18 +8,18 @@
 
 namespace holdfast::software {
 
-// Returns the shared memory of the block that the calling thread runs, in the
-// window. Accesses beyond the page that holds its last byte fault. nullopt: the
-// kernel names no shared memory, and its bytes do not matter. A thread that
-// runs several blocks side by side has an arena for each, by `number`. Null if
-// there is no memory.
+// Returns the shared memory, in the window, for the block that the calling
+// thread runs; null if there is no memory. Accesses beyond the page of its last
+// byte fault. `bytes` is nullopt if the kernel names no shared memory; then the
+// bytes are arbitrary. A thread that runs several blocks at once has an arena
+// for each `number`.
 uint8_t* ThreadSharedMemory(std::optional<size_t> bytes, size_t number = 0);
 
-// Bytes of the arena; what a block may use at most.
+// Bytes of the arena: the most that a block may use.
 inline constexpr size_t kSharedMemoryBytes = size_t{228} << 10;
 
-// Generated code tests that an offset is below this power of two. Between the
-// end of the arena and here nothing is mapped.
+// Generated code checks that offsets are below this power of two. Memory
+// between the end of the arena and this offset is not mapped.
 inline constexpr size_t kSharedWindowBytes = size_t{256} << 10;
 
 // Bytes that fault in front of an arena and behind kSharedWindowBytes.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The window: one range of addresses that holds all memory that kernels may
-// touch, and nothing else. Generated code tests every address against it
-// (jit/address_check.cc), so nothing that this process trusts may lie in
-// it: no return address, no pointer to code, no structure of the runtime.
-// core/software/README.md says what it holds.
+// The window: one range of addresses for all memory that kernels may access,
+// and for nothing else. Generated code checks every address against it
+// (jit/address_check.cc), so nothing that this process trusts may lie in it: no
+// return address, no pointer to code, no structure of the runtime. See
+// core/software/README.md for its contents.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_WINDOW_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_WINDOW_H_
 
@@ -16,35 +16,34 @@
 
 namespace holdfast::software {
 
-// Bytes in front of the window and behind it that are reserved, too, and never
-// mapped. An access that starts at most so far outside faults.
+// Bytes before and after the window that are reserved but never mapped. An
+// access that starts within them faults.
 inline constexpr size_t kWindowGuardBytes = size_t{4} << 30;
 
-// `size` is a power of two, and `base` a multiple of it, so that a test of an
-// address needs no subtraction. A process without so many addresses has none:
-// `size` is 0, and no kernel runs. 4 TiB, or down to 32 GiB in a process whose
-// addresses are limited.
+// `size` is a power of two, and `base` a multiple of it, so that a check of an
+// address needs no subtraction. 4 TiB, or down to 32 GiB in a process with
+// limited address space. `size` is 0, and no kernel runs, if there is less.
 struct KernelWindow {
   uintptr_t base = 0;
   size_t size = 0;
 
-  // All of the bytes, without overflow.
+  // Returns true if all bytes lie in the window; does not overflow.
   bool Contains(uintptr_t address, size_t bytes) const {
     return bytes <= size && address - base <= size - bytes;
   }
 };
 
-// Reserved on first use; never released, so that no address in it can come to
-// mean memory of something else.
+// Returns the window, reserved on first use. Never released, so that its
+// addresses never name other memory.
 const KernelWindow& GetKernelWindow();
 
-// Is the arenas' range (core/base/arena_range.h) a part of the window? It is
-// reserved, then, and the program's: it maps memory there that kernels reach at
-// the address that it has in the program.
+// Returns true if the range of arenas (core/base/arena_range.h) is a part of
+// the window. It is then reserved for the program, which maps memory there that
+// kernels reach at the same addresses.
 bool HasArenaRange();
 
-// Half of the rest of the window: the memory of the device, which the driver
-// maps at addresses that it chooses. The other half is the runtime's.
+// Half of the rest of the window, for device memory, which the driver maps at
+// addresses that it chooses. The runtime uses the other half.
 struct DeviceWindow {
   uintptr_t base = 0;
   size_t size = 0;
@@ -54,26 +53,27 @@ const DeviceWindow& GetDeviceWindow();
 // Hands out the addresses of the device window.
 AddressSpace& GetAddressSpace();
 
-// Memory in the end of the window, which belongs to the runtime: shared
-// and local memory, parameters, variables of modules, the heap of device code.
-// Starts as zeros. Thread-compatible.
+// Memory in the runtime's part of the window: shared and local memory,
+// parameters, variables of modules, the heap of device code. Starts as zeros.
+// Thread-compatible.
 //
-// Each range has its own guards, so that an overrun faults and reaches nothing.
+// Each range has guards of its own, so that an overrun faults.
 class WindowMemory {
  public:
-  // The least that lies between two ranges and is not mapped.
+  // The minimum of unmapped bytes between two ranges.
   static constexpr size_t kLeastGuardBytes = size_t{64} << 10;
 
-  // At least `bytes`, whole pages, with `guard_bytes` in front and behind that
-  // fault. Null if there are no addresses or no memory. `bytes` is not 0.
+  // Maps at least `bytes`, in whole pages, with unmapped guards before and
+  // after. Returns null if there are no addresses or no memory. REQUIRES:
+  // `bytes` > 0.
   static std::unique_ptr<WindowMemory> Map(
       size_t bytes, size_t guard_bytes = kLeastGuardBytes);
-  // The bytes are gone; the addresses may be handed out again.
+  // Unmaps the memory; its addresses may be handed out again.
   ~WindowMemory();
   WindowMemory(const WindowMemory&) = delete;
   WindowMemory& operator=(const WindowMemory&) = delete;
 
-  // Writable, and within the window: kernels can change what lies here.
+  // Writable. Kernels can change these bytes.
   uint8_t* data() const { return data_; }
   size_t bytes() const { return bytes_; }
 

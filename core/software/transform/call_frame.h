@@ -15,14 +15,12 @@
 
 namespace holdfast::software::transform {
 
-// Places in a frame, in bytes, one behind the other; at 0 stands the caller.
+// Assigns consecutive byte offsets in a frame. Offset 0 holds the caller.
 //
-// Caller and callee lay a frame out each for itself, from the same
-// declarations.
+// Caller and callee each compute the layout, from the same declarations.
 class FrameLayout {
  public:
-  // The offset of the next place. Aligned as asked for; an alignment of 0 is
-  // one of 1.
+  // Returns the next offset with this alignment; an alignment of 0 is one of 1.
   uint64_t Place(uint64_t bytes, uint64_t alignment);
   // Bytes so far, rounded up to 16.
   uint64_t size() const;
@@ -39,8 +37,8 @@ struct Passed {
   uint64_t offset = 0;  // in the frame of the callee
 };
 
-// The beginning of a frame, as caller and callee see it. Parameters and
-// results, which both sides know; the rest is the callee's.
+// The beginning of a frame, which caller and callee share: parameters and
+// results. The rest belongs to the callee.
 struct CallInterface {
   std::vector<Passed> parameters;
   std::vector<Passed> results;

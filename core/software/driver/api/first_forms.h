@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions as CUDA had them before a second form took their name, for programs
-// that look a symbol up. cuda.h gives their names to later forms: behind this
-// header a name without a version is the first one, as it is in the library.
-// Functions about graphs are in graph_versions.h.
+// The first versions of functions that CUDA later changed, for programs that
+// look a symbol up by name. cuda.h maps the unversioned names to later
+// versions; after this header, an unversioned name is the first version, as in
+// the library. Functions about graphs are in graph_versions.h.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_API_FIRST_FORMS_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_API_FIRST_FORMS_H_
 
@@ -39,7 +39,8 @@
 
 extern "C" {
 
-// Contexts; the third form had an affinity, which CUDA 12.5 put into a struct.
+// Contexts. The third version takes affinities, which CUDA 12.5 moved to a
+// struct.
 CUresult cuCtxCreate(CUcontext* context, unsigned flags, CUdevice device);
 CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device);
 CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinities,
@@ -70,7 +71,7 @@ CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data,
 CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char* path,
                        unsigned count, CUjit_option* options, void** values);
 
-// With a device for the place; CU_DEVICE_CPU is the host.
+// The place is a device; CU_DEVICE_CPU is the host.
 CUresult cuMemAdvise(CUdeviceptr pointer, size_t size, CUmem_advise advice,
                      CUdevice device);
 CUresult cuMemPrefetchAsync(CUdeviceptr pointer, size_t size, CUdevice device,
@@ -78,7 +79,7 @@ CUresult cuMemPrefetchAsync(CUdeviceptr pointer, size_t size, CUdevice device,
 CUresult cuMemAllocHost(void** pointer, unsigned size);
 CUresult cuMemHostRegister(void* pointer, size_t size, unsigned flags);
 
-// With the index of the copy that is wrong.
+// `failed` receives the index of an invalid copy.
 CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
                             size_t count, CUmemcpyAttributes* attributes,
                             size_t* attribute_indices, size_t attribute_count,

@@ -29,11 +29,13 @@ class UserObject {
 // or those of one graph.
 class UserReferences {
  public:
-  // `count` more references, of which the table holds the object only once.
+  // Adds `count` references. The table stores one shared_ptr per object, and a
+  // count.
   void Add(CUuserObject handle, std::shared_ptr<UserObject> object,
            uint64_t count);
-  // Returns false, and changes nothing, if there are fewer. The caller drops
-  // the object of the last one, without locks, through *last.
+  // Removes `count` references. Returns false, and changes nothing, if there
+  // are fewer. With the last reference, *last gets the object, for the caller
+  // to drop without locks.
   bool Remove(CUuserObject handle, uint64_t count,
               std::shared_ptr<UserObject>* last);
   // Null if there is no reference.
