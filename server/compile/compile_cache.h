@@ -37,10 +37,10 @@ class CompileCache {
 
   struct Outcome {
     Program program;
-    bool keep = true;  // false: answers those who wait, but nobody later
+    bool keep = true;  // false: answers waiting requests, but is not cached
   };
-  // For all who wait for it: `callers` are gone once each of them is, and
-  // have the name, owner and budget of the first.
+  // `callers` stands for every request that waits for this key. It is cancelled
+  // when all of them are; its name, owner and budget are the first request's.
   using Compile =
       std::function<absl::StatusOr<Outcome>(const CompileCaller& callers)>;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decides which caller may compile next. Each caller has a line of its own, and
-// the lines take turns: however much one asks for, another waits for one
-// compilation at most. Where several run at once, one slot is left to the
-// others: they wait for no compilation of a caller who has taken the rest.
+// the lines take turns: a caller waits for at most one compilation of another,
+// however much the other asks for. If several compilations run at once, one
+// slot is reserved for callers other than the one that has all others.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(const auto turn, queue.Enter(caller));
 //   ... compile, and give up if turn->recalled() ...
@@ -37,25 +37,24 @@ class CompileQueue {
   };
 
  public:
-  // A caller counts as known for so long after its last request.
+  // A caller counts as known for this long after its last request.
   static constexpr absl::Duration kKnown = absl::Minutes(1);
-  // A caller waits so long before it takes a slot from one who has all.
+  // A caller waits this long before it takes a slot from one that has all.
   static constexpr absl::Duration kPatience = absl::Seconds(1);
 
-  // The time since some start, which never goes back.
+  // A clock that never goes back.
   using Clock = std::function<absl::Duration()>;
   static absl::Duration SteadyTime();
 
-  // A slot, until it is destroyed; then it is free for the line whose turn it
-  // is.
+  // A slot. Its destructor passes it to the next line.
   class Turn {
    public:
     ~Turn() { queue_.Leave(running_); }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
-    // True: another caller has waited for kPatience and this one has every
-    // slot. The job has to end; it may enter again.
+    // Returns true if another caller has waited for kPatience and this one has
+    // every slot. The job must then end; it may enter again.
     bool recalled() const { return running_->recalled; }
 
    private:
@@ -67,21 +66,21 @@ class CompileQueue {
     const std::list<Running>::iterator running_;
   };
 
-  // `slots` compilations run at once, `max_waiting` requests wait. A caller may
-  // have another one wait as long as it has fewer than are left, and always
-  // one.
+  // At most `slots` compilations run and `max_waiting` requests wait. A caller
+  // may add a waiting request as long as it has fewer than the queue has free
+  // places, and always one.
   CompileQueue(size_t slots, size_t max_waiting, Clock clock = &SteadyTime)
       : slots_(slots), max_waiting_(max_waiting), clock_(std::move(clock)) {}
 
-  // Waits for the caller's turn, telling it of its place. A caller gets all
-  // slots but one, and all of them only while no other is known.
+  // Blocks until the caller's turn, and reports its place in the queue. A
+  // caller gets all slots but one, or all while no other caller is known.
   // RESOURCE_EXHAUSTED: the queue is full. CANCELLED: the caller has gone.
   absl::StatusOr<std::unique_ptr<Turn>> Enter(const CompileCaller& caller);
-  // The same for a job that was recalled: it is the first of its line, and
-  // never one too many.
+  // The same for a recalled job: it becomes the first of its line, and is never
+  // refused for lack of room.
   absl::StatusOr<std::unique_ptr<Turn>> EnterAgain(const CompileCaller& caller);
 
-  // Requests that wait in Enter. As of now.
+  // The number of requests that wait in Enter now.
   size_t length() const;
 
  private:
@@ -105,23 +104,23 @@ class CompileQueue {
   // end(): the caller has no line.
   Lines::iterator LineOf(const std::string& name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // For a caller that has gone. REQUIRES: the ticket was not served.
+  // Removes the ticket of a caller that has gone. REQUIRES: it was not served.
   void Remove(const std::string& name, const Ticket* ticket)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   CompileStage StageOf(const std::string& name, const Ticket* ticket)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Leave(std::list<Running>::iterator running);
 
-  // Gives free slots to the first lines that may have one, each of which then
-  // goes to the end.
+  // Gives free slots to the first lines that may have one; each then moves to
+  // the end.
   void ServeWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Serve(Lines::iterator line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool MayHaveOneMore(const std::string& name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool OthersAreKnown(const std::string& name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Recalls the job that has run for the longest time, if one other caller has
-  // every slot and the ticket has waited long enough.
+  // Recalls the longest-running job if one other caller has every slot and the
+  // ticket has waited long enough.
   void RecallFor(const std::string& name, const Ticket& ticket)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -131,7 +130,7 @@ class CompileQueue {
   mutable absl::Mutex mutex_;
   std::list<Running> running_ ABSL_GUARDED_BY(mutex_);
   size_t waiting_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Callers by their last request; the daemon's own has no name.
+  // Callers and the times of their last requests; the daemon's own has no name.
   std::map<std::string, absl::Duration> known_ ABSL_GUARDED_BY(mutex_);
   Lines lines_
       ABSL_GUARDED_BY(mutex_);  // none is empty; the front has its turn

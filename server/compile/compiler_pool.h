@@ -23,12 +23,12 @@
 
 namespace holdfast {
 
-// A fixed number of compiler processes, each started when it is needed and
-// kept until it fails or has run many jobs; one that was lost is replaced in
-// the background. Thread-safe.
+// A fixed number of compiler processes. Each is started on demand and kept
+// until it fails or has run many jobs; a lost one is replaced in the
+// background. Thread-safe.
 //
-// Run waits in the CompileQueue, takes an idle worker or starts one, and gives
-// it back when the job is done.
+// Run waits in the CompileQueue, takes an idle worker or starts one, and
+// returns it after the job.
 class CompilerPool {
  public:
   struct Options {
@@ -37,12 +37,12 @@ class CompilerPool {
     // Jobs that run at once.
     size_t workers = 1;
     size_t max_queue = 128;  // requests that may wait for a worker
-    size_t max_jobs = 500;   // of one process: a leak cannot grow for ever
-    // For one job, without its wait in the queue.
+    size_t max_jobs = 500;   // of one process, which bounds leaks
+    // The limit for one job, without its wait in the queue.
     absl::Duration time_limit = absl::Minutes(1);
-    // If it is known before the first worker has started.
+    // The installation, if it is known before the first worker starts.
     internal::Installation installation;
-    // Called with what a new worker has loaded.
+    // Called with the installation that a new worker has loaded.
     std::function<void(const internal::Installation&)> on_start;
   };
 
@@ -55,28 +55,27 @@ class CompilerPool {
 
   // "NVRTC 13.0, nvJitLink 13.0"; empty if no worker could ever be started.
   std::string backend() const;
-  // The workers' sandbox, for people.
+  // Describes the workers' sandbox, for messages.
   std::string confinement() const;
 
   using Installed = std::shared_ptr<const internal::Installation>;
 
-  // Returns the installation as the worker that was started last describes it,
-  // or as it was known before; starts the first worker if neither is there.
-  // Without identity: it cannot be found out. Errors as Run has them.
+  // Returns the installation that the latest worker has reported, or the one
+  // that was known before. Starts the first worker if there is neither. Has no
+  // identity if that cannot be determined. Fails as Run.
   absl::StatusOr<Installed> Installation();
 
-  // The same without waiting; without identity if it is not known, or not yet.
+  // The same without waiting; without identity if it is not known yet.
   Installed KnownInstallation() const;
 
-  // Makes the descriptor that goes with a job, which may be large.
+  // Makes the descriptor to send with a job; its contents may be large.
   using Parts = std::function<absl::StatusOr<UniqueFd>()>;
 
-  // Waits for the caller's turn and has a worker do the job; `parts`, if any,
-  // is called when it has come. The time of the worker is charged to the
-  // caller's budget. A job that is ended for another client who would wait for
-  // this one's compilations alone begins again later. RESOURCE_EXHAUSTED: the
-  // queue is full, or the budget does not allow it; else see
-  // CompilerWorker::Run.
+  // Blocks until the caller's turn, and runs the job in a worker; calls
+  // `parts`, if any, when the turn has come. The worker's time is charged to
+  // the caller's budget. A job that is recalled in favour of another client
+  // starts again later. RESOURCE_EXHAUSTED: the queue is full, or the budget is
+  // used up. Else fails as CompilerWorker::Run.
   absl::StatusOr<CompilerWorker::Result> Run(const CompileCaller& caller,
                                              const internal::ToCompiler& job,
                                              const Parts& parts = nullptr);
@@ -84,13 +83,13 @@ class CompilerPool {
   struct Statistics {
     size_t waiting = 0;  // requests that wait for a worker
     size_t max_waiting = 0;
-    // Since the daemon's start; a source with errors has failed.
+    // Since the daemon's start. A source with errors counts as failed.
     uint64_t done = 0;
     uint64_t failed = 0;
     uint64_t workers_lost = 0;
   };
   Statistics statistics() const;
-  // The time that workers took, one sample a job.
+  // The times that workers took, one sample per job.
   const DurationHistogram& durations() const { return durations_; }
 
  private:
@@ -103,10 +102,10 @@ class CompilerPool {
   absl::StatusOr<Worker> Acquire();
   Worker TakeIdle();
   void Release(Worker worker);
-  // A worker has ended a job.
+  // Counts a job that a worker has ended.
   void Count(const absl::Status& status, bool lost, absl::Duration time);
   absl::StatusOr<Worker> Start();
-  void Replace();  // in its own thread
+  void Replace();  // runs in replacer_
 
   const Options options_;
   CompileQueue queue_;
@@ -118,7 +117,7 @@ class CompilerPool {
   std::string confinement_ ABSL_GUARDED_BY(mutex_);
   std::vector<Worker> idle_ ABSL_GUARDED_BY(mutex_);
   size_t lost_ ABSL_GUARDED_BY(mutex_) = 0;      // to be replaced
-  size_t promised_ ABSL_GUARDED_BY(mutex_) = 0;  // of these, to who waits
+  size_t promised_ ABSL_GUARDED_BY(mutex_) = 0;  // for waiting calls
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread replacer_;
 };

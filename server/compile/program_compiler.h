@@ -17,14 +17,15 @@
 
 namespace holdfast {
 
-// From a request to compile or to link to an object in the store: checks, what
-// is left out, the cache or a worker, the store. Thread-safe.
+// Handles requests to compile or to link: checks the request, fills in
+// defaults, uses the cache or a worker, and puts the object into the store.
+// Thread-safe.
 //
-// The key of the cache names the compiler, too. A result of another one, after
-// an update of the toolkit, is answered but not cached.
+// The cache's key includes the compiler. A result of another compiler, after an
+// update of the toolkit, is returned but not cached.
 class ProgramCompiler {
  public:
-  // The target of requests that name none.
+  // The defaults of requests without a target.
   struct Defaults {
     v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED;
     std::string arch;
@@ -33,7 +34,7 @@ class ProgramCompiler {
   using DefaultsSource =
       std::function<absl::StatusOr<Defaults>(absl::Time deadline)>;
 
-  // All must outlive the compiler. `defaults` is asked only when a request
+  // REQUIRES: all outlive the compiler. `defaults` is called only if a request
   // needs it.
   ProgramCompiler(CompilerPool& pool, ObjectStore& store, CompileCache& cache,
                   DefaultsSource defaults)
@@ -42,22 +43,21 @@ class ProgramCompiler {
         cache_(cache),
         defaults_(std::move(defaults)) {}
 
-  // A look into the memory for a request: the answer, if it was there, and the
-  // key, so that Compile need not hash the request again.
+  // The result of a lookup in memory: the answer, if it was there, and the key,
+  // so that Compile need not hash the request again.
   struct Lookup {
     std::optional<v1::CompileResponse> found;
-    std::string key;  // empty: it was not looked up
+    std::string key;  // empty: not looked up
     std::string identity;
     v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED;
     std::string arch;
   };
 
-  // Looks for what Compile would answer from memory; never blocks. A request
-  // that is so long that hashing it takes its time is not looked up. REQUIRES:
-  // its caller may compile.
+  // Looks up Compile's answer in memory; never blocks. Requests that take long
+  // to hash are not looked up. REQUIRES: the caller may compile.
   Lookup Find(const v1::CompileRequest& request);
 
-  // As CompileService says. `lookup` is what Find said of this request.
+  // See CompileService. `lookup` is the result of Find for this request.
   absl::StatusOr<v1::CompileResponse> Compile(v1::CompileRequest request,
                                               const CompileCaller& caller,
                                               const Lookup& lookup);
@@ -69,8 +69,8 @@ class ProgramCompiler {
                                         const CompileCaller& caller);
 
  private:
-  // Fills in what the request leaves to the device, as far as the compilers can
-  // make it.
+  // Fills in the fields that the request leaves to the device, as far as the
+  // compilers support its values.
   template <typename Request>
   absl::Status FillIn(absl::Time deadline,
                       const internal::Installation& installed,
@@ -80,7 +80,8 @@ class ProgramCompiler {
   Lookup FindComplete(const std::string& identity,
                       const v1::CompileRequest& request);
 
-  // From the cache, else from a worker; either way it is in the store then.
+  // Returns the object from the cache, or makes it in a worker. Then it is in
+  // the store.
   struct Making {
     std::string key;
     std::string identity;  // of the compiler that the key names
@@ -89,12 +90,12 @@ class ProgramCompiler {
   };
   absl::StatusOr<v1::CompileResponse> Make(const Making& making,
                                            const CompileCaller& caller);
-  // Has a worker make it, and copies the object out of the worker's memory.
+  // Makes the object in a worker, and copies it out of the worker's memory.
   absl::StatusOr<CompileCache::Outcome> CompileUncached(
       const Making& making, const CompileCaller& callers);
-  // Also puts the object into the store, which may have dropped it since.
+  // Also puts the object into the store again, which may have dropped it.
   v1::CompileResponse ToResponse(const CompileCache::Answer& answer);
-  // Adds warnings about a program beside those of its compiler.
+  // Adds warnings to those of the compiler.
   void AddWarnings(const CompiledProgram& program,
                    v1::CompileResponse* response);
 

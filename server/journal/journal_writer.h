@@ -34,9 +34,9 @@ class JournalWriter {
   bool Append(const internal::JournalRecord& record,
               absl::string_view command = {});
 
-  // Takes back the record that made `handle`, as if it had never been, and
-  // returns true; false if other records came after it, or it made more. What
-  // lives for a moment, as most memory does, so leaves nothing behind.
+  // Removes the record that made `handle`, and returns true; false if later
+  // records follow it, or it made other handles too. So a resource that is
+  // freed right after its creation, as most memory is, leaves no record.
   bool Retract(uint64_t handle);
 
   // Plain stores, for what happens with every command.

@@ -26,12 +26,12 @@ struct KeptDescriptor {
   UniqueFd fd;
 };
 
-// The descriptors that are to outlive the daemon's process: of sessions'
-// memory, journals and sockets, of collections. Where a service manager keeps
-// descriptors ($FDSTORE says how many: systemd, or server/restart/keeper), each
-// is handed to it at once, and comes back to the next daemon, however this one
-// has ended. Without, they pass only to a daemon that this process executes
-// itself (upgrade.h). Thread-safe.
+// The descriptors that must outlive the daemon's process: memory, journals and
+// sockets of sessions, and collections. A service manager that stores
+// descriptors ($FDSTORE tells how many: systemd, or server/restart/keeper) gets
+// each at once and gives it to the next daemon, even after a crash. Without
+// one, they pass only to a daemon that this process executes itself
+// (upgrade.h). Thread-safe.
 class DescriptorStore {
  public:
   // Keeps one descriptor for as long as it lives. Move-only.
@@ -52,78 +52,78 @@ class DescriptorStore {
     UniqueFd own_;  // of a record
   };
 
-  // Asks $FDSTORE. The service manager may have `inherited`, by name, of an
-  // earlier daemon; those that are not kept again until Settle go then. Before
-  // it nothing is let go of: if the daemon fails to start, the next one has
-  // all.
+  // Reads $FDSTORE. `inherited` lists the names that an earlier daemon left
+  // with the service manager. Settle removes those that are not kept again;
+  // nothing is removed before, so that the next daemon gets them if this one
+  // fails to start.
   explicit DescriptorStore(const std::vector<std::string>& inherited = {});
 
-  // Whether sessions outlive a daemon that is killed.
+  // Returns true if sessions survive when the daemon is killed.
   bool outlives_kill() const { return manager_limit_ > 0; }
 
-  // `fd` is borrowed and must stay open as long as the result lives, as must
-  // the store. A descriptor that was kept under this name before is replaced,
-  // and given up only when the service manager has the new one. One that was
-  // inherited under this name must be `fd`: it stays with the service manager
-  // as it is.
+  // Keeps `fd`, which is borrowed: REQUIRES that `fd` stays open, and the store
+  // lives, as long as the result. Replaces the descriptor of the same name,
+  // which is dropped once the service manager has the new one. REQUIRES: if the
+  // name is inherited, `fd` is the inherited descriptor, which is not stored
+  // again.
   Kept Keep(const KeptName& name, int fd);
-  // The same for something whose place another is to leave, that is kept under
-  // `before`. If there is room for one of them alone, it is stored when the
-  // other one is let go of.
+  // Like Keep, for a descriptor that will replace the one kept as `before`: if
+  // only one of the two fits, this one is stored after `before` is released.
   Kept KeepInPlaceOf(const KeptName& before, const KeptName& name, int fd);
-  // The same for a message, in a sealed memfd. One that cannot be made is
-  // missing later; the log says so.
+  // The same for a message, in a sealed memfd. If that cannot be made, logs it
+  // and keeps nothing.
   Kept KeepRecord(const KeptName& name,
                   const google::protobuf::MessageLite& record);
 
   void Settle();
 
-  // Hands everything to a service manager that has nothing yet. `start` starts
-  // it and makes messages go to it; what others keep meanwhile waits. Returns
-  // the number of descriptors, or why there is no such service manager; call
-  // MoveTo again then. REQUIRES: Settle was called.
+  // Gives all descriptors to a new service manager. `start` starts it and
+  // directs messages to it; calls of Keep wait meanwhile. Returns the number of
+  // descriptors, or an error, after which MoveTo has to be called again.
+  // REQUIRES: Settle was called.
   absl::StatusOr<size_t> MoveTo(absl::FunctionRef<absl::Status()> start);
 
-  // Copies of all that is kept, for the next daemon.
+  // Returns copies of all descriptors, for the next daemon.
   std::vector<KeptDescriptor> CopyAll() const;
 
  private:
   struct Entry {
     int fd = -1;
-    std::string stored;  // its name with the service manager; empty: none
-    // Whose place it waits for; empty: it does not.
+    std::string stored;  // its name in the service manager; empty: none
+    // The name of the entry that it waits for; empty: none.
     std::string before;
   };
 
   Kept Keep(const KeptName& name, int fd, const std::string& before);
   void Remove(const std::string& name);
-  // Stores what has waited for the place of this one.
+  // Stores the entry that has waited for this one to be removed.
   void StoreHeir(const std::string& before)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The greatest version of an inherited name; empty: there is none.
+  // Returns the highest version of an inherited name; empty if there is none.
   std::string FindInherited(const std::string& name) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Hands it to the service manager, in the place of the one before.
+  // Gives it to the service manager, replacing the descriptor before.
   void Store(const std::string& name, int fd, Entry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes it out of the service manager's store and clears it; empty: nothing.
+  // Removes it from the service manager's store and clears it; ignores an empty
+  // name.
   void RemoveStored(std::string& stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   size_t manager_limit_ = 0;
   mutable absl::Mutex mutex_;
   std::map<std::string, Entry> kept_ ABSL_GUARDED_BY(mutex_);
-  // Names that wait, by the name whose place it is.
+  // Waiting entries, by the name of the entry that they wait for.
   std::map<std::string, std::string> heirs_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> inherited_ ABSL_GUARDED_BY(mutex_);  // with versions
   uint64_t last_version_ ABSL_GUARDED_BY(mutex_) = 0;
   bool settled_ ABSL_GUARDED_BY(mutex_) = false;
-  // Descriptors that the manager has, also those of the daemon before.
+  // Descriptors in the service manager, with those of the earlier daemon.
   size_t in_manager_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool full_ ABSL_GUARDED_BY(mutex_) = false;  // was said
+  bool full_ ABSL_GUARDED_BY(mutex_) = false;  // was logged
 };
 
-// Reads a record. INVALID_ARGUMENT: the descriptor is no sealed memfd with such
-// a message.
+// Reads a record. INVALID_ARGUMENT: `fd` is not a sealed memfd with a message
+// of this type.
 absl::Status ReadRecord(int fd, google::protobuf::MessageLite* record);
 
 }  // namespace holdfast

@@ -11,21 +11,20 @@
 
 namespace holdfast::supervisor {
 
-// How much memory of each device is free, as far as the supervisor can tell
-// without a driver: as an executor has found last, less what sessions have
-// taken since; and never more than what they leave. Bytes. Thread-safe.
+// Estimates the free memory of each device, in bytes, without a driver: the
+// last value that an executor measured, minus later allocations of sessions,
+// and at most the total minus all of their memory. Thread-safe.
 class DeviceMemory {
  public:
-  // An executor with a context on the device has asked the driver. Replaces an
-  // earlier measurement, whatever sessions have taken since.
+  // Notes a measurement of the driver by an executor. Replaces an earlier one.
   void NoteMeasured(uint32_t device, uint64_t free, uint64_t total);
-  // Sessions' chunks. NoteReturned may be called for more than was taken; the
-  // sum then is 0.
+  // Note that sessions made or freed chunks. More bytes may be returned than
+  // were taken; the sum is then 0.
   void NoteTaken(uint32_t device, uint64_t bytes);
   void NoteReturned(uint32_t device, uint64_t bytes);
 
-  // nullopt: no executor has looked yet. An estimate: processes outside
-  // Holdfast take memory at any time.
+  // Returns the estimate; nullopt if no executor has measured yet. Processes
+  // outside Holdfast may take memory at any time.
   std::optional<uint64_t> Free(uint32_t device) const;
 
  private:

@@ -145,7 +145,7 @@ class ExecutorPool {
   std::set<uint32_t> unusable_ ABSL_GUARDED_BY(mutex_);  // devices
   std::shared_ptr<const DeviceCatalogue> devices_ ABSL_GUARDED_BY(mutex_);
   Warm warm_ ABSL_GUARDED_BY(mutex_);
-  // Until then nothing is started for nobody; see kSettle.
+  // No executor is started without a caller before this time; see kSettle.
   absl::Time quiet_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   // An executor of warm_ may have ended; how many did since the last Take.
   bool check_warm_ ABSL_GUARDED_BY(mutex_) = false;

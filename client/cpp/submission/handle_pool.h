@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The handles of one session that are in use. The client chooses them, so that
-// creating a resource needs no answer: the lowest costs are a free list, and a
-// generation that grows each time an index is used again.
+// Allocates a session's handles on the client, so that creating a resource
+// needs no round trip. A reused index gets a larger generation.
 #ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_HANDLE_POOL_H_
 #define HOLDFAST_CLIENT_CPP_SUBMISSION_HANDLE_POOL_H_
 
@@ -28,14 +27,14 @@ class HandlePool {
   // RESOURCE_EXHAUSTED: all are in use. Names the kind and the limit.
   absl::StatusOr<uint64_t> Allocate(HandleKind kind);
 
-  // Call after the command that ends the handle was submitted. Ignores 0.
+  // Frees a handle, after the command that ends it was submitted. Ignores 0.
   void Free(uint64_t handle);
 
-  // Leaves indices below `unused_from` to another client, which has used the
-  // session before. REQUIRES: there was no Allocate of this kind.
+  // Reserves the indices below `unused_from` for handles of the session's
+  // earlier client. REQUIRES: no Allocate of this kind yet.
   void Skip(HandleKind kind, uint32_t unused_from);
-  // Takes over a handle of that client; Free gives its index out again. False:
-  // it is none of that client's, or was taken over before.
+  // Takes over a handle of that client; Free makes its index reusable. Returns
+  // false if the handle is not that client's, or was taken over before.
   bool Adopt(uint64_t handle);
 
  private:

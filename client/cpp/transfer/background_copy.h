@@ -12,19 +12,19 @@
 
 namespace holdfast {
 
-// Copies chunks to memory, one behind the other, in a thread of its own: the
-// one that has received them receives the next meanwhile. Where the process may
-// have no other thread, that one copies. Used by one thread.
+// Copies chunks to memory, in order, on a second thread, so that the thread
+// that receives them can receive the next one. Copies in Append if the process
+// cannot have another thread. Used by one thread.
 class BackgroundCopy {
  public:
-  // There has to be room for all chunks.
+  // REQUIRES: there is room for all chunks.
   explicit BackgroundCopy(char* destination);
   // Blocks until all are copied.
   ~BackgroundCopy();
   BackgroundCopy(const BackgroundCopy&) = delete;
   BackgroundCopy& operator=(const BackgroundCopy&) = delete;
 
-  // Blocks while kMaxWaiting others wait.
+  // Blocks while kMaxWaiting chunks wait.
   void Append(ChunkData chunk);
 
  private:
@@ -33,7 +33,7 @@ class BackgroundCopy {
   void Run();
   void Copy(const ChunkData& chunk);
 
-  char* next_;  // of who copies
+  char* next_;  // used by the copying thread
   absl::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<ChunkData> waiting_ ABSL_GUARDED_BY(mutex_);

@@ -11,15 +11,15 @@
 
 namespace holdfast::executor {
 
-// A fill as CUDA takes it, for a stream or a graph.
+// The operands of a fill for CUDA, on a stream or in a graph.
 struct FillOperands {
-  cuda::Box box;  // of one row: memory without gaps, of which there may be none
+  cuda::Box box;  // height 1 if contiguous; may be empty
   cuda::Pitches pitches;
   CUdeviceptr address = 0;
   FillPattern pattern;
 };
 
-// Looks up what the message names, but for its stream.
+// Looks up the operands that the message names, without its stream.
 absl::StatusOr<FillOperands> ResolveFill(const OperandScope& scope,
                                          const v1::FillBuffer& fill);
 absl::StatusOr<FillOperands> ResolveFill(const OperandScope& scope,

@@ -46,9 +46,9 @@ inline std::string WithArticle(absl::string_view noun) {
 // Not thread-safe: belongs to the submission thread. Pointers to values stay
 // valid until the next Put.
 //
-// Clients choose handles so that creating a resource needs no answer: a command
-// may name a handle in the same batch that makes it. An index is used again
-// with a larger generation.
+// Clients choose handles, so that creating a resource needs no round trip: a
+// command may use a handle in the same batch that creates it. An index is
+// reused with a larger generation.
 template <typename T>
 class HandleTable {
  public:

@@ -77,8 +77,8 @@ class CommandService final
   Attachment attachment_;
   CallLimit runs_{"calls of Run of one session", kMaxRuns};
   CallLimit executes_{"calls of Execute of one session", kMaxExecutes};
-  // More than calls, since a thread is free a moment after its call has ended
-  // and a client has half of them. An Execute takes two.
+  // Four times the calls: a thread outlives its call briefly, and one client
+  // gets at most half (FairShare). An Execute takes two threads.
   CallThreads run_threads_{4 * kMaxRuns};
   CallThreads execute_threads_{2 * 4 * kMaxExecutes};
 };

@@ -17,45 +17,47 @@
 
 namespace holdfast::executor {
 
-// Results on their way from the threads that find them to the one that sends
-// them. Thread-safe; held by shared_ptr, since a result may come after the call
-// that wanted it has been given up.
+// Passes results from the threads that produce them to the thread that sends
+// them. Thread-safe. Held by shared_ptr, because a result may come after its
+// call was given up.
 //
-// Bounded: when results are not taken, commands are not carried out any more
-// (CommandProcessor), and then not read (CommandService), so that the client
-// that does not read its results is not read from either.
+// Bounded: if results are not taken, commands are no longer carried out
+// (CommandProcessor), and then no longer read (CommandService). So a client
+// that reads no results cannot send more commands.
 class ResultQueue {
  public:
   // Results that wait or are promised, and their bytes.
   static constexpr size_t kMaxWaiting = 4096;
   static constexpr size_t kMaxWaitingBytes = size_t{8} << 20;
 
-  // Sends a result at once, if it can; false: the queue has to keep it. Called
-  // with a lock held, by any thread, but never between Take and the next one.
+  // Sends a result at once. Returns false if it cannot; the queue then keeps
+  // the result. Called with the queue's lock held, by any thread, but never
+  // while a batch that Take returned is being sent.
   using SendNow = std::function<bool(const v1::ResultBatch&)>;
-  // From now on results that need not wait for others go this way: the thread
-  // that finds one sends it, and nobody has to be woken. Null: none do.
+  // From now on, a thread that adds a result sends it by `send` if no other
+  // result is waiting, so that no thread has to be woken. Null: none does.
   void SendDirectly(SendNow send);
 
-  // More results may come until what this returns is dropped: for a batch on
-  // its way to being processed.
+  // Keeps the queue open until the returned object is destroyed: for a batch of
+  // commands that is still to be processed.
   static std::shared_ptr<void> Hold(std::shared_ptr<ResultQueue> queue);
 
-  // A command that was processed owes its result, of about so many bytes:
-  // Deliver follows, with the same number.
+  // Reserves room for the result of a processed command, of about `bytes`
+  // bytes. Deliver must follow, with the same number.
   void Expect(size_t bytes = 0);
   void Deliver(v1::Result result, size_t expected_bytes = 0);
 
   void Add(v1::Result result);
   void AddError(uint64_t sequence, const absl::Status& error);
 
-  // Nothing more is accepted; Take ends when all that is owed has come.
+  // Ends the queue: Take returns false once all expected results are taken.
   void Finish();
-  // The client has gone: drop everything.
+  // Drops all results: the client has gone.
   void Abandon();
 
-  // Waits for results and moves them, up to about 1 MiB, into `batch`; false
-  // when there will be none any more. REQUIRES: the last call's batch was sent.
+  // Blocks until there are results, and moves about 1 MiB of them into `batch`.
+  // Returns false when there will be no more. REQUIRES: the last batch was
+  // sent.
   bool Take(v1::ResultBatch* batch);
 
   // Waits until all results that have come are sent, for `limit` at most.

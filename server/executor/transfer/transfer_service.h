@@ -55,7 +55,7 @@ class TransferService final : public grpc::Service {
       const v1::RegisterArenaRequest* request,
       v1::RegisterArenaResponse* response);
 
-  // Is the call one of this session's, and not one too many?
+  // Checks that the call is this session's and within the limit of calls.
   absl::StatusOr<std::shared_ptr<void>> Admit(
       const grpc::ServerContextBase& context);
 
@@ -64,8 +64,8 @@ class TransferService final : public grpc::Service {
   StallGuard stall_guard_;
   CallLimit transfers_{"transfers of one session", kMaxTransfers};
   UploadTries tries_;
-  // More than calls, since a thread is free a moment after its call has ended
-  // and a client has half of them.
+  // Four times the calls: a thread outlives its call briefly, and one client
+  // gets at most half (FairShare).
   CallThreads threads_{4 * kMaxTransfers};
 };
 

@@ -15,21 +15,21 @@
 
 namespace holdfast::executor {
 
-// Keeps a session's commands to its turns: a command that gives work to a
-// device that another tenant has waits, and in its own turn a session gives a
-// little work at a time, since work that is given cannot be taken back. Belongs
-// to the submission thread.
+// Delays a session's commands until its turn at a device: commands that give
+// work to a device wait during another tenant's turn, and in its own turn a
+// session submits little work at a time, because submitted work cannot be
+// withdrawn. Belongs to the submission thread.
 class TurnKeeper {
  public:
-  // `wake` is called, from any thread, when a command that had to wait may be
-  // tried again. The resources must outlive the keeper, and be used by nobody
+  // `wake` is called, by any thread, when a command that had to wait may be
+  // tried again. REQUIRES: the resources outlive the keeper, and are not in use
   // yet.
   TurnKeeper(Resources& resources, std::function<void()> wake);
   ~TurnKeeper();
   TurnKeeper(const TurnKeeper&) = delete;
   TurnKeeper& operator=(const TurnKeeper&) = delete;
 
-  // Whether commands have to be asked about.
+  // Returns true if MayProceed must be called before each command.
   bool paced() {
     if (turns_.paced()) [[unlikely]]
       return true;
@@ -38,15 +38,15 @@ class TurnKeeper {
     return false;
   }
 
-  // Whether the command may be carried out now. If not, it has to be tried
-  // again after `wake`.
+  // Returns true if the command may be carried out now; otherwise it must be
+  // tried again after `wake`.
   bool MayProceed(const v1::Command& command);
 
  private:
   // The device that the command gives work to: the driver's ordinal.
   std::optional<uint32_t> DeviceOf(const v1::Command& command);
   void SetWaiting(std::optional<uint32_t> device);
-  // Has `wake` called once the turns are not those of `seen` any more.
+  // Calls `wake` when the turns differ from `seen`.
   void WakeAfter(uint32_t seen);
   void Run();
 
