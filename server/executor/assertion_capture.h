@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Assertions of kernels that failed. A driver writes each as a line to the
+// Captures failed assertions of kernels. A driver writes each as a line to the
 // standard error of its process:
 //
 //   a.cu:4: void f(int): block: [0,0,0], thread: [2,0,0] Assertion `n > 0`
 //   failed.
 //
-// In an executor standard error is a pipe. The lines of assertions go to the
-// session's client; all others, and the process's own log, to the daemon's log
-// as before.
+// In an executor, standard error is a pipe. Lines of assertions go to the
+// session's client; all other lines, and the process's own log, go to the
+// daemon's log.
 #ifndef HOLDFAST_SERVER_EXECUTOR_ASSERTION_CAPTURE_H_
 #define HOLDFAST_SERVER_EXECUTOR_ASSERTION_CAPTURE_H_
 
@@ -24,11 +24,11 @@ namespace holdfast::executor {
 // Thread-compatible.
 class AssertionCapture {
  public:
-  // Takes the process's standard error: once, before the driver is loaded. What
-  // a process writes there when it aborts reaches the log, too. Fails if the
-  // process has no descriptors left.
+  // Redirects the process's standard error. Called once, before the driver is
+  // loaded. The last words of an aborting process reach the log, too. Fails if
+  // the process has no descriptors left.
   static absl::StatusOr<std::unique_ptr<AssertionCapture>> Begin();
-  // Gives standard error back.
+  // Restores standard error.
   ~AssertionCapture();
   AssertionCapture(const AssertionCapture&) = delete;
   AssertionCapture& operator=(const AssertionCapture&) = delete;
@@ -36,8 +36,8 @@ class AssertionCapture {
   // Readable when Read has something to do.
   int descriptor() const { return pipe_.get(); }
 
-  // Returns the lines of assertions that were written since the last call, at
-  // most as many as a pipe holds, and hands the others on.
+  // Returns the lines of assertions since the last call, at most a pipe's
+  // capacity, and passes the other lines on.
   std::string Read();
 
  private:
@@ -47,8 +47,8 @@ class AssertionCapture {
   void HandOn(absl::string_view line) const;
 
   const UniqueFd pipe_;
-  const int original_;  // standard error as it was; the log's, never closed
-  std::string text_;    // the begin of a line
+  const int original_;  // original standard error, of the log; not owned
+  std::string text_;    // an incomplete line
 };
 
 }  // namespace holdfast::executor

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The output of kernels: of printf, and of assertions that failed. The driver
-// writes the first to the standard output of its process, the second to its
-// standard error: in an executor these are pipes, whose bytes go to the
-// session's client among its results, and nowhere else.
+// The output of kernels: printf and failed assertions. The driver writes the
+// first to standard output, the second to standard error. In an executor both
+// are pipes, whose bytes go only to the session's client, among its results.
 //
-// Nothing here waits for the client: of what it does not take, kMaxKept are
-// kept, what follows is counted and lost.
+// Never waits for the client: of unsent output, kMaxKept bytes are kept; the
+// rest is counted and lost.
 #ifndef HOLDFAST_SERVER_EXECUTOR_KERNEL_OUTPUT_H_
 #define HOLDFAST_SERVER_EXECUTOR_KERNEL_OUTPUT_H_
 
@@ -29,47 +28,46 @@ namespace holdfast::executor {
 
 // Thread-safe.
 //
-// A thread reads the pipe, so that a kernel's output never blocks the driver.
-// Output goes on its way when the thread sees it, or by Flush before a client
-// is told that its work is done.
+// A thread reads the pipe, so that output never blocks the driver. Output is
+// sent when the thread sees it, or by Flush before a client learns that its
+// work is done.
 class KernelOutput {
  public:
   static constexpr size_t kMaxKept = size_t{256} << 10;
-  // Nothing is added to a queue in which more waits.
+  // Output is not added to a queue with more waiting results than this.
   static constexpr size_t kMaxUnsentBytes = size_t{1} << 20;
   static constexpr size_t kMaxUnsent = ResultQueue::kMaxWaiting / 2;
 
-  // Takes the process's standard output and error: once, before the driver is
-  // loaded.
-  // Fails if the process has no descriptors left.
+  // Redirects the process's standard output and error. Called once, before the
+  // driver is loaded. Fails if the process has no descriptors left.
   static absl::StatusOr<std::unique_ptr<KernelOutput>> Capture();
-  // Drops the bytes that are written to standard output from now on.
+  // Drops later output.
   ~KernelOutput();
   KernelOutput(const KernelOutput&) = delete;
   KernelOutput& operator=(const KernelOutput&) = delete;
 
-  // Hands on all that the driver has written before the call.
+  // Sends all that the driver wrote before the call.
   void Flush();
-  // The same; waits until the client has it, for `limit` at most.
+  // The same; then blocks until it was sent, for `limit` at most.
   void FlushAndAwait(absl::Duration limit);
 
-  // Where it goes from now on. Null: it is kept until there is a queue again,
-  // or Take. Sends what was kept meanwhile.
+  // Sends kept and later output to this queue. Null: keeps it until the next
+  // SendTo or Take.
   void SendTo(std::shared_ptr<ResultQueue> results);
 
-  // The output that is kept; nullopt: none, or a queue takes it.
+  // Returns the kept output; nullopt if there is none, or a queue takes it.
   std::optional<v1::KernelOutput> Take();
 
  private:
   KernelOutput(UniqueFd pipe, UniqueFd stop, UniqueFd nothing,
                size_t pipe_bytes, std::unique_ptr<AssertionCapture> assertions);
-  // Reads what comes when nobody calls Flush.
+  // The thread: reads output between calls of Flush.
   void Watch();
   // Read and Send, under the lock.
   void ReadAndSend();
-  // At most as much as a pipe holds, since a kernel may print all the time.
+  // Reads at most a pipe's capacity, because a kernel may print all the time.
   void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Counts what is beyond kMaxKept as lost.
+  // Keeps the text; counts bytes beyond kMaxKept as lost.
   void Keep(absl::string_view text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Does nothing while the queue is too full; the thread tries again every 20
   // ms.
@@ -77,8 +75,8 @@ class KernelOutput {
 
   const UniqueFd pipe_;
   const UniqueFd stop_;
-  const UniqueFd nothing_;   // /dev/null, for what is written in the end
-  const size_t pipe_bytes_;  // that it holds
+  const UniqueFd nothing_;   // /dev/null, for output after the end
+  const size_t pipe_bytes_;  // capacity of the pipe
   const std::unique_ptr<AssertionCapture> assertions_
       ABSL_PT_GUARDED_BY(mutex_);
   const int assertion_descriptor_;

@@ -33,33 +33,34 @@ namespace holdfast {
 // Unix sockets and TCP.
 class RpcServer {
  public:
-  // Bytes of one message; a compile request with its headers is the largest. A
-  // larger message ends its call with RESOURCE_EXHAUSTED.
+  // The limit of one message, in bytes; compile requests with headers are the
+  // largest. A larger message ends its call with RESOURCE_EXHAUSTED.
   static constexpr int kMaxMessageBytes = 48 << 20;
 
-  // The flags of the daemon that are about its sockets.
+  // The daemon's flags about its sockets.
   struct Options {
     std::vector<Endpoint> endpoints;
     mode_t socket_mode = 0600;
-    // Paths among `endpoints` that are for the daemon's own user, whatever the
-    // mode of the others. If there are any, users are operators there alone.
+    // Paths among `endpoints` that are only for the daemon's own user,
+    // regardless of `socket_mode`. If there are any, users are operators only
+    // there.
     std::set<std::string> operator_sockets;
     // May be reloaded while the server runs.
     std::shared_ptr<TlsCertificates> tls;  // null: TCP is plain
     bool insecure = false;
-    // Whether whoever connects may ask for the protocol, and not those alone
-    // that a service then serves.
+    // True: any client may use reflection. False: only clients that may use the
+    // services.
     bool reflection = true;
-    // Over TCP and Unix sockets together.
+    // The limit for TCP and Unix sockets together.
     size_t max_connections = 4096;
-    // Served instead of sockets of our own at the same paths, and beside
-    // `endpoints` at others.
+    // Sockets to serve instead of new ones at the same paths, and in addition
+    // to `endpoints` at other paths.
     InheritedSockets inherited;
-    // Sockets of the daemon before this one, and where ours are kept for the
-    // next one; the store outlives the server.
+    // The earlier daemon's sockets, and the store that keeps this server's for
+    // the next daemon. The store outlives the server.
     KeptSockets left;
     DescriptorStore* store = nullptr;
-    // Sees each call, if there is one.
+    // Makes the interceptor of every call; may be null.
     std::function<std::unique_ptr<
         grpc::experimental::ServerInterceptorFactoryInterface>()>
         make_interceptors;
@@ -70,37 +71,36 @@ class RpcServer {
     grpc::Service* service;
   };
 
-  // Accepts calls when it returns. The services and `peers` must outlive the
-  // server.
+  // Starts a server, which accepts calls when this returns. REQUIRES: the
+  // services and `peers` outlive the server.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
       Options options, const std::vector<NamedService>& services,
       PeerTable& peers);
 
-  // Takes no new connections; calls that are still open at the deadline are
-  // cancelled. Returns when no call is left. Removes the files of sockets that
-  // are its own. May be called again.
+  // Stops accepting connections, cancels calls that are open at the deadline,
+  // and blocks until no call is left. Removes the files of its own sockets. May
+  // be called again.
   void Shutdown(absl::Time deadline);
 
   ~RpcServer() { Shutdown(absl::InfinitePast()); }
 
-  // Where it listens, with the ports that were chosen for port 0.
+  // The server's endpoints, with the actual ports instead of port 0.
   const std::vector<Endpoint>& endpoints() const { return endpoints_; }
 
-  // Open connections, and those that were refused since the start. For metrics;
-  // refused ones were refused by the ConnectionMonitor.
+  // The number of open connections, and of connections that the
+  // ConnectionMonitor has refused since the start. For metrics.
   size_t connections() const { return monitor_->connections(); }
   uint64_t refused_connections() const { return refused_connections_; }
 
-  // The answer of grpc.health.v1, for the server and each of its services:
+  // Sets the answer of grpc.health.v1 for the server and each of its services:
   // SERVING or NOT_SERVING.
   void SetHealth(bool serving);
-  // The same for another name that is asked for. For devices, whose health is
-  // asked for by a name of ours.
+  // The same for another name; devices have names for health checks.
   void SetHealthOf(const std::string& name, bool serving);
 
  private:
-  // How the connections of one TCP endpoint get to gRPC. The listener accepts,
-  // and hands the connection's descriptor over.
+  // The way of a TCP endpoint's connections to gRPC: the listener accepts a
+  // connection and passes its descriptor on.
   struct TcpEntrance {
     std::unique_ptr<TcpListener> listener;
     std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> grpc;
@@ -111,15 +111,16 @@ class RpcServer {
   absl::Status Listen(Options& options, grpc::ServerBuilder* builder);
   // REQUIRES: the server has been built.
   void StartAccepting(const Options& options, PeerTable& peers);
-  // Keeps a copy of the socket for the next daemon. Null: does nothing.
+  // Keeps a copy of the socket for the next daemon. Does nothing if `store` is
+  // null.
   void Keep(DescriptorStore* store, const char* kind, int socket);
-  // Asks the monitor, and counts what it refuses.
+  // Asks the monitor, and counts refused connections.
   bool Admit(int fd, const std::string& peer, const std::string& client);
 
   std::vector<Endpoint> endpoints_;
   std::vector<std::string> service_names_;
   std::unique_ptr<grpc::Server> server_;
-  // Below the server, whose connections it watches until they have ended.
+  // Declared after the server, whose connections it watches until they end.
   std::unique_ptr<ConnectionMonitor> monitor_;
   std::atomic<uint64_t> refused_connections_{0};
   std::vector<DescriptorStore::Kept> kept_;

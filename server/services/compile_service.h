@@ -10,20 +10,21 @@
 
 namespace holdfast {
 
-// Peers take turns at the compilers. A call that is cancelled, or whose client
-// dies, is given up. No call waits in a thread that serves connections.
+// Serves compile and link calls. Clients take turns at the compilers. A call
+// that is cancelled, or whose client dies, is given up. No call waits in a
+// thread that serves connections.
 class CompileService final : public v1::CompileService::CallbackService {
  public:
   using ProgressReactor = grpc::ServerWriteReactor<v1::CompileProgress>;
 
-  // Both must outlive the service; so many calls may wait, half of them one
-  // client's.
+  // REQUIRES: compiler and callers outlive the service. At most `max_waiting`
+  // calls wait, half of them one client's.
   CompileService(ProgramCompiler& compiler, const Callers& callers,
                  size_t max_waiting);
   ~CompileService() override;
 
-  // A program found in memory is answered in the thread that read the request
-  // from the connection: any other thread would have to be woken up first.
+  // A program that is cached in memory is returned by the thread that read the
+  // request from the connection, so that no other thread has to be woken.
   grpc::ServerUnaryReactor* Compile(grpc::CallbackServerContext* context,
                                     const v1::CompileRequest* request,
                                     v1::CompileResponse* response) override;
@@ -37,7 +38,7 @@ class CompileService final : public v1::CompileService::CallbackService {
                                     const v1::LinkRequest* request) override;
 
  private:
-  // `make(caller)` runs in a thread that may wait, and has the answer.
+  // `make(caller)` runs in a thread that may wait, and returns the answer.
   template <typename Response, typename Make>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
                                    const CompileCaller& caller,
@@ -46,7 +47,7 @@ class CompileService final : public v1::CompileService::CallbackService {
   ProgressReactor* AnswerWithProgress(grpc::CallbackServerContext* context,
                                       CompileCaller caller, Make make);
 
-  // REQUIRES: the context outlives it.
+  // REQUIRES: the context outlives the result.
   absl::StatusOr<CompileCaller> CallerOf(
       const grpc::ServerContextBase& context) const;
 

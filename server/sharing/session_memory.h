@@ -28,12 +28,12 @@
 
 namespace holdfast {
 
-// The supervisor's part of one session's device memory: its chunks, its exports
-// and its imports. The executor's messages come
-// here; they are hostile input. Not thread-safe.
+// The supervisor's view of one session's device memory: its chunks, exports and
+// imports. Handles the executor's messages about them, which are hostile input.
+// Not thread-safe.
 class SessionMemory {
  public:
-  // Chunks that one executor may have the supervisor hold.
+  // The most chunks that the supervisor holds for one executor.
   static constexpr size_t kMaxChunks = 4096;
   static constexpr size_t kMaxImports = 4096;
 
@@ -50,99 +50,101 @@ class SessionMemory {
   SessionMemory(const SessionMemory&) = delete;
   SessionMemory& operator=(const SessionMemory&) = delete;
 
-  // Before it nothing can be shared. `tenant` is whose session it is.
+  // Sets the session's id and tenant. Nothing can be shared before it.
   void Open(const std::string& session, std::shared_ptr<Tenant> tenant) {
     session_ = session;
     tenant_ = std::move(tenant);
   }
 
-  // RESOURCE_EXHAUSTED: too many.
+  // Keeps a chunk alive until Release. RESOURCE_EXHAUSTED: too many.
   absl::Status Hold(const internal::ChunkCreated& created, UniqueFd fd);
   void Release(uint64_t chunk);
   bool HasChunk(uint64_t chunk) const { return chunks_.contains(chunk); }
 
-  // After Open: takes the chunks that the session had under an earlier daemon,
-  // and charges them. RESOURCE_EXHAUSTED: there is not that much memory;
-  // nothing was taken.
+  // Takes over the session's chunks from an earlier daemon, and charges them.
+  // RESOURCE_EXHAUSTED: there is not enough memory; no chunk was taken.
+  // REQUIRES: Open was called.
   absl::Status Adopt(std::map<uint64_t, KeptChunk>& chunks);
-  // The same for one whose bytes are in a file, while the session is suspended.
+  // The same for a chunk of a suspended session, whose bytes are in a file.
   void AdoptSaved(const internal::ChunkCreated& chunk);
-  // Imports of these chunks by others, and what the session imported
-  // under this name, `version` if that is a collection's. NOT_FOUND: there is
-  // no such chunk.
+  // AdoptShared returns the resource at a range of the session's chunks, for an
+  // import by another session. AdoptImport adds such an import to this session,
+  // under its old number; `version` is the collection's, if it is one.
+  // NOT_FOUND: there is no such chunk.
   absl::StatusOr<SharedResource> AdoptShared(
       const internal::SharedRange& range);
   void AdoptImport(uint64_t import, SharedResource resource,
                    std::shared_ptr<const collections::OpenVersion> version);
-  // The same of a buffer of a collection that sleeps.
+  // The same for a sleeping buffer of a collection.
   void AdoptSleeping(uint64_t import, const internal::SharedRange& range);
 
-  // Calls `visit` with each chunk that the session has and a descriptor of it,
-  // which is borrowed, until one call fails. A saved chunk has none: -1.
+  // Calls `visit` with each chunk of the session and a borrowed descriptor,
+  // until a call fails. The descriptor of a saved chunk is -1.
   absl::Status ForEachChunk(
       const std::function<absl::Status(const internal::ChunkCreated&, int)>&
           visit) const;
-  // FAILED_PRECONDITION: some of its memory is of other sessions, or others use
-  // some of it, so that it cannot be suspended; the message says which.
+  // FAILED_PRECONDITION: the session shares memory with other sessions, so that
+  // it cannot be suspended; the message names the memory.
   absl::Status CheckAlone() const;
-  // Where the bytes of each chunk go in a file, and how many there are.
+  // Returns the offset of each chunk in a file, and the sum of their bytes.
   internal::SaveMemory PlanSave(uint64_t* bytes) const;
-  // The bytes are in that file: lets go of the chunks. A successor makes them
-  // anew, and until EndRestore nothing but the file counts.
+  // Releases the chunks, whose bytes are in that file. A successor makes them
+  // again; until EndRestore only the bytes in the file are valid.
   void Suspend(const internal::SaveMemory& saved);
-  // The successor of a suspended session's executor is to make the chunks on
-  // this device. One that failed may have made some already.
+  // Makes the successor of a suspended session's executor put the chunks on
+  // this device. An earlier attempt may have made some already.
   void MoveSaved(uint32_t device);
 
-  // A successor of the session's executor will reserve the chunks again; the
-  // shared ones are charged already.
+  // Prepares for a successor of the session's executor, which reserves the
+  // chunks again; shared chunks stay charged.
   void BeginRestore();
-  // The successor has all that it wants: lets go of imports that it has not
-  // opened again.
+  // Ends the restoration: releases imports that the successor has not reopened.
   void EndRestore();
 
   struct Answer {
     internal::SharingReply reply;
     UniqueFd descriptor;
   };
-  // `descriptor` came with the request; -1: none.
+  // Answers a request. `descriptor` came with it; -1: none.
   Answer Ask(const internal::SharingRequest& request, int descriptor);
-  // The version that the request would open, or open again for a successor, for
-  // its answer; null: it opens none, or none that there is, as the answer says.
+  // Returns the version that the request opens, or reopens for a successor, so
+  // that it stays open until the answer; null if there is none, as the answer
+  // tells.
   std::shared_ptr<const collections::OpenVersion> OpenFor(
       const internal::SharingRequest& request) const;
   void ReleaseImport(uint64_t import) { imports_.erase(import); }
   bool HasImport(uint64_t import) const { return imports_.contains(import); }
 
-  // The session has ended: lets go of everything. Memory that others use stays.
+  // Releases everything, because the session has ended. Shared memory stays as
+  // long as other sessions use it.
   void Close();
 
   void Report(v1::SessionUsage* usage) const;
 
  private:
   struct Chunk {
-    UniqueFd fd;                 // until it is shared
+    UniqueFd fd;                 // until the chunk is shared
     DescriptorStore::Kept kept;  // likewise
     uint32_t device = 0;
     uint64_t address = 0;
     uint64_t size = 0;
     std::shared_ptr<SharedChunk> shared;
-    // The page of the event that the chunk was made for; null: it is for none.
+    // The page of the event that the chunk was made for; null: no event.
     std::shared_ptr<EventPage> event;
-    // The place of its bytes in a file, while the session is suspended.
+    // The offset of its bytes in a file, while the session is suspended.
     std::optional<uint64_t> saved_offset;
 
     bool on_device() const { return fd.valid() || !saved_offset.has_value(); }
   };
 
-  // A resource of another session that this one uses. One that sleeps is none:
-  // it has no chunk and no version, and its place in what it was stays.
+  // A resource of another session that this one has imported. A sleeping import
+  // holds neither chunk nor version; it only knows its offset in the chunk.
   struct Imported {
     SharedResource resource;
     std::shared_ptr<const collections::OpenVersion>
         version;  // null: of no collection
     DescriptorStore::Kept kept;
-    uint64_t chunk_size = 0;  // of a sleeping one
+    uint64_t chunk_size = 0;  // of a sleeping import
 
     bool asleep() const { return resource.chunk == nullptr; }
   };
@@ -150,15 +152,15 @@ class SessionMemory {
   KeptName Name(const char* kind, uint64_t number) const;
   KeptName ChunkName(uint64_t chunk, uint32_t device, uint64_t address,
                      uint64_t size) const;
-  // Keeps what a successor of this daemon needs to import it again.
+  // Keeps a record with which the next daemon restores the import.
   void Keep(uint64_t number, Imported* import);
 
-  // The device has the memory of a chunk that is not shared back.
+  // Notes that the memory of an unshared chunk was returned to the device.
   void NoteReturned(const Chunk& chunk);
-  // Charges the session's tenant for a chunk that others may still hold.
-  // REQUIRES: it is shared.
+  // Charges the session's tenant for a chunk that other sessions may still
+  // hold. REQUIRES: it is shared.
   void LeaveToOthers(const Chunk& chunk) const;
-  // Lets go of the memory of a chunk whose bytes are in a file.
+  // Releases the memory of a chunk whose bytes are in a file.
   void DropMemory(Chunk* chunk);
   absl::Status Carry(const internal::SharingRequest& request, int descriptor,
                      Answer* answer);
@@ -176,11 +178,12 @@ class SessionMemory {
   absl::Status Import(const internal::ImportRequest& request, Answer* answer);
   absl::Status CheckMayImport() const;
   absl::Status AddImport(Imported imported, Answer* answer);
-  // Opens the memory for the executor, and says what it is and its name.
+  // Opens the memory for the executor; the answer describes it and has its
+  // number.
   static absl::Status DescribeImport(uint64_t import, const Imported& imported,
                                      Answer* answer);
   absl::Status Reopen(uint64_t import, Answer* answer);
-  // The event that was imported under this name. NOT_FOUND: there is none.
+  // Returns the event with this import number. NOT_FOUND: there is none.
   absl::StatusOr<const SharedResource*> ImportedEvent(uint64_t import) const;
   absl::StatusOr<UniqueFd> OpenEventPage(uint64_t chunk);
   absl::StatusOr<UniqueFd> OpenAbandoned(uint64_t import) const;
@@ -190,7 +193,7 @@ class SessionMemory {
       const internal::CommittedBuffer& buffer);
   absl::Status OpenVersionOf(const internal::OpenRequest& request,
                              Answer* answer);
-  // Finds the buffer that is asked for, and says which version it is of.
+  // Returns the requested buffer, and a summary of its version.
   absl::StatusOr<Imported> FindBuffer(const internal::OpenRequest& request,
                                       v1::CollectionVersion* summary);
   absl::StatusOr<Imported*> BufferOfVersion(uint64_t import);
@@ -205,7 +208,7 @@ class SessionMemory {
   std::map<uint64_t, Imported> imports_;
   uint64_t last_import_ = 0;
   std::set<uint64_t> reopened_;
-  // For the chunks that outlive it.
+  // Shared with the chunks that outlive this object.
   const std::shared_ptr<std::atomic<bool>> ended_ =
       std::make_shared<std::atomic<bool>>(false);
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One limit, and the charges against it. Everything that is bounded is charged
-// before it is taken; the charge is an object that gives its amount back when
-// it is destroyed, so that no path forgets to.
+// A limit, and the charges against it. Every bounded resource is charged before
+// it is taken. A charge returns its amount in its destructor, so that no path
+// forgets to.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(Charge charge, quota->Take(bytes));
 //   // If this fails, the charge gives the amount back.
@@ -28,8 +28,8 @@ namespace holdfast {
 
 class Quota;
 
-// An amount that is charged to a quota until this object ends. Empty by
-// default. Keeps its quota alive. Not thread-safe; may be destroyed by any
+// An amount that is charged to a quota until this object is destroyed. Empty by
+// default. Keeps its quota alive. Not thread-safe, but may be destroyed by any
 // thread.
 class Charge {
  public:
@@ -40,15 +40,14 @@ class Charge {
 
   uint64_t amount() const { return amount_; }
 
-  // Takes over `other`. REQUIRES: either is empty, or both are of one quota.
+  // Adds `other`'s amount. REQUIRES: one is empty, or both are of one quota.
   void Add(Charge other);
   // Returns `part` of the amount. REQUIRES: part <= amount().
   void Return(uint64_t part);
-  // Takes `part` of the amount out into a charge of its own. REQUIRES:
-  // part <= amount().
+  // Moves `part` of the amount to a new charge. REQUIRES: part <= amount().
   Charge Split(uint64_t part);
-  // Announces that the amount is returned as soon as a device has finished with
-  // what it stands for. It still counts; see Quota::IsSettled.
+  // Announces that the amount will be returned as soon as a device has finished
+  // with the resource. It counts until then; see Quota::IsSettled.
   void BeginReturn();
 
  private:
@@ -70,51 +69,54 @@ class Quota : public std::enable_shared_from_this<Quota> {
     std::string name;  // "pinned memory of the session"
     std::string unit;  // "bytes"
     uint64_t limit = kUnlimited;
-    std::string set_by;  // where the limit comes from: "--pinned-memory"
+    std::string set_by;  // the source of the limit: "--pinned-memory"
 
-    // A quota of another process that has to agree as well; may be null.
-    // `reserve` may block and fails with RESOURCE_EXHAUSTED; `release` undoes
-    // it. Called without a lock, by any thread.
+    // Ask the quota of another process, too; may be null. `reserve` may block
+    // and fails with RESOURCE_EXHAUSTED; `release` undoes it. Called without a
+    // lock, by any thread.
     std::function<absl::Status(uint64_t amount)> reserve;
     std::function<void(uint64_t amount)> release;
   };
 
   static std::shared_ptr<Quota> Create(Options options);
 
-  // All or nothing. RESOURCE_EXHAUSTED names the quota, its limit, the amount
-  // in use and the amount asked for, also as a QuotaExceeded.
+  // Charges the whole amount, or nothing. RESOURCE_EXHAUSTED names the quota,
+  // its limit, the amount in use and the requested amount, also as a
+  // QuotaExceeded.
   absl::StatusOr<Charge> Take(uint64_t amount);
 
-  // Counts the amount even if it does not fit: of memory that is there already.
-  // REQUIRES: no other process has to agree.
+  // Charges the amount even if it exceeds the limit, for memory that exists
+  // already. REQUIRES: Options::reserve is null.
   Charge TakeBeyondLimit(uint64_t amount);
 
-  // Blocks until the amount fits. RESOURCE_EXHAUSTED: it never will;
-  // UNAVAILABLE: Close was called.
+  // Blocks until the amount fits, and charges it. RESOURCE_EXHAUSTED: it never
+  // will. UNAVAILABLE: Close was called.
   absl::StatusOr<Charge> Await(uint64_t amount);
 
-  // Is Take's answer for this amount final? It is not while the amount would
-  // fit once all charges that are being returned are back. Then `when_returned`
-  // is called after the next return, once, by the thread that returns.
+  // Returns true if Take's answer for this amount is final. False: the amount
+  // would fit once the charges that are being returned are back;
+  // `when_returned` is then called after the next return, once, by the
+  // returning thread.
   bool IsSettled(uint64_t amount, const std::function<void()>& when_returned);
-  // Blocks until it is; false if it still is not when `cancelled`.
+  // Blocks until the answer is final. Returns false if it is not when
+  // `cancelled` requests a stop.
   bool AwaitSettled(uint64_t amount, const std::stop_token& cancelled);
 
-  // Await fails from now on.
+  // Makes present and later calls of Await fail.
   void Close();
 
   uint64_t used() const;
-  // The most that was in use at a time.
+  // The maximum of used().
   uint64_t peak() const;
-  // kUnlimited: there is none.
+  // kUnlimited if there is no limit.
   uint64_t limit() const;
-  // Nothing that is held is taken away: if that is more, nothing can be taken
-  // until enough has been returned.
+  // Changes the limit. Existing charges stay; if they exceed it, Take fails
+  // until enough was returned.
   void SetLimit(uint64_t limit);
   void SetLimit(uint64_t limit, const std::string& set_by);
-  // Counts an amount that was in use earlier, under another daemon, for peak().
+  // Includes an amount that was in use under an earlier daemon in peak().
   void NotePeak(uint64_t amount);
-  // As clients are told: a limit of 0 stands for none.
+  // Fills in the message for clients, in which a limit of 0 means none.
   void Report(v1::QuotaUsage* usage) const;
 
  private:
@@ -125,14 +127,15 @@ class Quota : public std::enable_shared_from_this<Quota> {
         limit_(options_.limit),
         set_by_(options_.set_by) {}
 
-  // Nothing always fits, also when a limit has fallen below what is in use.
+  // An amount of 0 always fits, even if the limit is below the used amount.
   bool Fits(uint64_t amount) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return amount == 0 || (amount <= limit_ && used_ <= limit_ - amount);
   }
   bool Settled(uint64_t amount) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Refusal(uint64_t amount) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // `amount` is counted already: asks the other process, if there is one.
+  // Asks the other process, if there is one, for an amount that is counted
+  // already.
   absl::StatusOr<Charge> Confirm(uint64_t amount);
   void Add(uint64_t amount) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Subtract(uint64_t amount, bool returning);

@@ -13,40 +13,42 @@
 
 namespace holdfast::executor {
 
-// The memory that the successor of a dead executor takes over while it replays
-// the steps of the session's journal. Belongs to the submission thread.
+// The memory of a dead executor that its successor takes over while it replays
+// the session's journal. Belongs to the submission thread.
 struct Inheritance {
   struct Chunk {
     internal::ChunkCreated place;
     UniqueFd descriptor;
   };
   std::map<uint64_t, Chunk> chunks;       // by ChunkName, until adopted
-  std::map<uint64_t, UniqueFd> host;      // memory of the host, by handle
-  std::map<uint32_t, CUdeviceptr> bases;  // of the addresses, by device
+  std::map<uint64_t, UniqueFd> host;      // host memory, by handle
+  std::map<uint32_t, CUdeviceptr> bases;  // lowest chunk address, by device
   std::set<uint64_t> read_only;           // adopted chunks of collections
-  // The variables of its modules, if it ended in order.
+  // The variables of the session's modules, if the executor ended in order.
   std::optional<internal::SavedVariables> variables;
-  // The step that is being repeated.
+  // The step that is being replayed.
   const internal::JournalRecord* step = nullptr;
 
-  // Where the memory of a resource lay that the step makes; null: nowhere.
+  // Returns the place of the memory of a resource that the step makes; null if
+  // it had none.
   const internal::Placement* PlacementOf(uint64_t handle) const {
     for (const internal::Placement& placement : step->placements()) {
       if (placement.handle() == handle) return &placement;
     }
     return nullptr;
   }
-  // The supervisor's name of what it had imported; 0: nothing.
+  // Returns the supervisor's number of the resource's import; 0 if it is none.
   uint64_t ImportOf(uint64_t handle) const {
     return Of(handle, step->imports());
   }
-  // Where that was mapped; 0: that is not known.
+  // Returns the address of that import; 0 if it is unknown.
   CUdeviceptr ImportAddressOf(uint64_t handle) const {
     return Of(handle, step->import_addresses());
   }
 
  private:
-  // The number that belongs to the handle which the step makes; 0: none does.
+  // Returns the entry of `numbers` for a handle that the step makes; 0 if there
+  // is none.
   uint64_t Of(uint64_t handle,
               const google::protobuf::RepeatedField<uint64_t>& numbers) const {
     for (int i = 0; i < step->creates_size() && i < numbers.size(); ++i) {

@@ -17,7 +17,8 @@
 
 namespace holdfast::executor {
 
-// The losses of a restored session: the handles that are in error now, and why.
+// The resources that a restored session has lost: their handles, which are in
+// error, and the reasons.
 struct Losses {
   static constexpr size_t kMaxNamed = 64;
   std::vector<v1::LostResource> named;
@@ -26,21 +27,20 @@ struct Losses {
 
 struct RestoreOptions {
   const ObjectFetcher& fetch_object;
-  // Where the steps are written down again.
+  // The journal that the steps are written to again.
   SessionJournal& journal;
-  // Makes an arena of a client's memory and puts it under its handle.
+  // Makes an arena of a client's memory, and puts it under its handle.
   std::function<absl::Status(
       Resources&, const internal::HostMemoryCreated& arena, UniqueFd memory)>
       restore_arena;
-  // Tells the supervisor that nothing lies in a chunk, or in memory of the
-  // host, any more.
+  // Tell the supervisor that a chunk, or host memory, is not used any more.
   std::function<void(uint64_t chunk)> chunk_released;
   std::function<void(uint64_t handle)> host_memory_released;
 };
 
-// Makes the resources of a session again, whose executor has died, by repeating
-// the steps of its journal (`records`) with the handlers of commands. Runs on
-// the submission thread. DATA_LOSS: the journal is damaged.
+// Makes the resources of a session whose executor has died again, by replaying
+// its journal (`records`) through the handlers of commands. Runs on the
+// submission thread. DATA_LOSS: the journal is damaged.
 absl::StatusOr<Losses> Restore(Resources& resources, Inheritance inheritance,
                                absl::string_view records,
                                const RestoreOptions& options);

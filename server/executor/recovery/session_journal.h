@@ -19,34 +19,35 @@
 
 namespace holdfast::executor {
 
-// Writes down what a successor of this process needs to make the session's
-// resources again: which commands made, changed and ended them, and where their
-// memory lies. For any other command it costs a few stores. Belongs to the
-// submission thread, but for SetReceived, SetCompleted and SetLooked.
+// Records what a successor of this process needs to make the session's
+// resources again: the commands that made, changed and ended them, and the
+// places of their memory. Any other command costs a few stores. Belongs to the
+// submission thread, except for SetReceived, SetCompleted and SetLooked.
 class SessionJournal {
  public:
-  // Commands up to `received` came to earlier executors of the session.
+  // Commands up to `received` were received by earlier executors.
   SessionJournal(std::unique_ptr<journal::JournalWriter> writer,
                  uint64_t received);
 
-  // Commands up to here have arrived; have taken effect. Thread-safe.
+  // Commands up to `sequence` have arrived, or have taken effect. Thread-safe.
   void SetReceived(uint64_t sequence) { writer_->SetReceived(sequence); }
   void SetCompleted(uint64_t sequence);
-  // As Header::looked. Thread-safe.
+  // See Header::looked. Thread-safe.
   void SetLooked(uint64_t nanoseconds) { writer_->SetLooked(nanoseconds); }
 
-  // Around carrying out one command. `encoded` has its fields as they came, for
-  // one that makes or updates a graph; empty: they are encoded again.
+  // Called before and after each command. `encoded` has the fields, as
+  // received, of a command that makes or updates a graph; if it is empty, they
+  // are encoded again.
   void Begin(uint64_t sequence, const v1::Command& command,
              Resources& resources);
   void End(uint64_t sequence, const v1::Command& command,
            const absl::Status& status, Resources& resources,
            absl::string_view encoded = {});
 
-  // The command was carried out: the part of End that makes a record.
+  // The part of End that makes a record: the command was carried out.
   void Note(const v1::Command& command, const absl::Status& status,
             Resources& resources, absl::string_view encoded = {});
-  // The handle, which ends with another one, or 0, is in error.
+  // Records that the handle is in error. It ends with `ends_with`, if not 0.
   void NoteLost(uint64_t handle, uint64_t ends_with,
                 const absl::Status& reason);
 
@@ -54,7 +55,7 @@ class SessionJournal {
   void ArenaRegistered(const internal::HostMemoryCreated& arena);
 
  private:
-  // `encoded`: as JournalWriter::Append.
+  // `encoded`: see JournalWriter::Append.
   void Append(const internal::JournalRecord& record,
               absl::string_view encoded = {});
   void End(uint64_t handle);
@@ -63,7 +64,7 @@ class SessionJournal {
 
   const std::unique_ptr<journal::JournalWriter> writer_;
   UpdateSets update_sets_;
-  // Where the records of one command are made.
+  // Memory for the records of one command.
   const std::unique_ptr<char[]> block_;
   google::protobuf::Arena arena_;
   std::atomic<uint64_t> completed_;

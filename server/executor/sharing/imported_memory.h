@@ -19,39 +19,38 @@
 namespace holdfast::executor {
 
 // Device memory of another session, or of a process outside Holdfast, mapped
-// here. The supervisor is told when what it has given is not needed any more.
-// Belongs to the submission thread; may be destroyed by any thread.
+// here. When it is not needed any more, the supervisor is told to release the
+// import. Belongs to the submission thread; may be destroyed by any thread.
 class ImportedMemory {
  public:
-  // Where it is to be mapped: at an address of the range; 0: at any.
+  // Where to map the memory: at an address of the range; 0: anywhere in it.
   struct Place {
     std::shared_ptr<memory::AddressRange> addresses;
     CUdeviceptr address = 0;
   };
 
-  // Redeems nothing: `answer` is what the supervisor said to the token. If it
-  // sleeps, only addresses are taken. Fails with FAILED_PRECONDITION if the
-  // context's device cannot reach the memory's, with ALREADY_EXISTS if the
-  // place is taken.
+  // Maps the memory in `answer`, the supervisor's reply to a token. If the
+  // import sleeps, only reserves addresses. FAILED_PRECONDITION: the context's
+  // device cannot reach the memory's. ALREADY_EXISTS: the place is taken.
   static absl::StatusOr<std::shared_ptr<ImportedMemory>> Map(
       std::shared_ptr<const cuda::Context> context, Place place,
       SharingAnswer answer, std::function<void(uint64_t import)> released);
-  // `size` bytes at `offset` of what the handle opens, for reading and writing.
-  // INVALID_ARGUMENT: they are not all in it.
+  // Maps `size` bytes at `offset` of the memory of an IPC handle, for reading
+  // and writing. INVALID_ARGUMENT: they are not all in it.
   static absl::StatusOr<std::shared_ptr<ImportedMemory>> Open(
       std::shared_ptr<const cuda::Context> context,
       const CUipcMemHandle& handle, uint64_t offset, uint64_t size);
-  // The same of an allocation in another process's memory pool.
+  // The same for an allocation in another process's memory pool.
   static absl::StatusOr<std::shared_ptr<ImportedMemory>> OpenPool(
       std::shared_ptr<const cuda::Context> context, UniqueFd pool,
       const CUmemPoolPtrExportData& data, uint64_t offset, uint64_t size);
-  // REQUIRES: no device uses it any more.
+  // REQUIRES: no device uses the memory.
   ~ImportedMemory();
   ImportedMemory(const ImportedMemory&) = delete;
   ImportedMemory& operator=(const ImportedMemory&) = delete;
 
-  // Unmaps what Map has mapped, and keeps the addresses. REQUIRES: no device
-  // uses it any more.
+  // Unmaps the memory of Map, and keeps the addresses. REQUIRES: no device uses
+  // the memory.
   void Sleep() { chunk_->Unmap(); }
   // Maps memory of the same size there. REQUIRES: it sleeps.
   absl::Status Wake(UniqueFd descriptor) {
@@ -59,15 +58,15 @@ class ImportedMemory {
   }
   bool asleep() const { return chunk_ != nullptr && !chunk_->mapped(); }
 
-  // The range that was exported.
+  // The exported range.
   CUdeviceptr address() const { return base_ + offset_; }
   uint64_t size() const { return size_; }
   bool read_only() const { return read_only_; }
-  // Where the range begins in the memory that is mapped, and how large that is.
+  // The offset of the range in the mapped memory, and the size of that memory.
   uint64_t offset() const { return offset_; }
   uint64_t mapped_size() const { return mapped_size_; }
   CUdeviceptr mapped_address() const { return base_; }
-  // The supervisor's name of it.
+  // The supervisor's number of the import.
   uint64_t import() const { return import_; }
 
  private:
@@ -83,7 +82,7 @@ class ImportedMemory {
   const uint64_t size_;
   const bool read_only_;
   const std::function<void(uint64_t)> released_;
-  // The memory that is mapped, and its owner: a chunk or an allocation.
+  // The mapped memory, and its owner: a chunk or an allocation.
   CUdeviceptr base_ = 0;
   uint64_t mapped_size_ = 0;
   std::unique_ptr<memory::ImportedChunk> chunk_;

@@ -16,32 +16,32 @@
 
 namespace holdfast::executor {
 
-// Memory that a client shares with us: a memfd of the client's, mapped and
-// page-locked. The client can write to it at any time, so its bytes are copied
-// by devices and never interpreted; it cannot take the pages away, since only
-// memfds that cannot shrink are accepted, and only ordinary pages, which come
-// back as zeros if the client punches holes.
+// Memory that a client shares with the executor: a memfd of the client's,
+// mapped and page-locked. The client can write to it at any time, so devices
+// copy its bytes and the executor never interprets them. The client cannot
+// remove the pages: only memfds of fixed size and of ordinary pages are
+// accepted, in which punched holes read as zeros.
 class Arena {
  public:
-  // As TransferService.RegisterArena says. Takes about 40 ms a GiB. The size is
-  // charged before any page is made. `places` may be null; `wish`: as
-  // ArenaPlaces::Map has it.
+  // See TransferService.RegisterArena. Takes about 40 ms a GiB. The size is
+  // charged before any page is allocated. `places` may be null; `wish`: see
+  // ArenaPlaces::Map.
   static absl::StatusOr<std::unique_ptr<Arena>> Create(
       std::shared_ptr<const cuda::Context> context, UniqueFd memfd,
       uint64_t size, Quota& quota, ArenaPlaces* places, uint64_t wish);
 
-  // REQUIRES: no device uses it any more.
+  // REQUIRES: no device uses the memory.
   ~Arena() = default;
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
   CUdeviceptr device_address() const { return memory_->device_address(); }
-  // The same, if a successor of this process can have the arena there, too;
-  // else 0.
+  // The same if a successor of this process can map the arena at the same
+  // address; else 0.
   CUdeviceptr lasting_address() const;
   uint64_t size() const { return charge_.amount(); }
 
-  // It goes as soon as a device has finished with it.
+  // Announces that the arena is released once a device has finished with it.
   void BeginReturn() { charge_.BeginReturn(); }
 
  private:
@@ -50,9 +50,9 @@ class Arena {
   absl::StatusOr<void*> Map(int memfd, uint64_t size, ArenaPlaces* places,
                             uint64_t wish);
 
-  // In the order in which they are made; they end in the other.
+  // In the order of construction; destroyed in reverse order.
   Charge charge_;
-  FileMapping mapping_;  // null: it is placed
+  FileMapping mapping_;  // null: placed_ is used
   PlacedMapping placed_;
   std::unique_ptr<cuda::HostMemory> memory_;
 };

@@ -15,22 +15,22 @@ namespace holdfast::executor {
 
 class PlacedMapping;
 
-// The places that arenas have in this process, all in one range of addresses
-// (core/base/arena_range.h), where the client has them, too. The range is
-// reserved when the process starts, so that nothing else is ever mapped in it,
-// whatever address a client asks for. Thread-safe.
+// Maps arenas at addresses of one range (core/base/arena_range.h), where the
+// client has mapped them, too. The range is reserved when the process starts,
+// so that nothing else is ever mapped there, whatever address a client asks
+// for. Thread-safe.
 class ArenaPlaces : public std::enable_shared_from_this<ArenaPlaces> {
  public:
-  // `reserved`: the driver has reserved the range, for this process to map
-  // over. Null: this process cannot have these addresses.
+  // `reserved`: the driver has reserved the range for this process. Returns
+  // null if this process cannot have the addresses.
   static std::shared_ptr<ArenaPlaces> Make(bool reserved);
   ArenaPlaces(const ArenaPlaces&) = delete;
   ArenaPlaces& operator=(const ArenaPlaces&) = delete;
 
-  // Maps the first `size` bytes of a memfd, whole pages, for reading and
-  // writing: at `wish` if that is a page of the range, and all of it is free,
-  // else at another place of the range. `wish` may be any number.
-  // RESOURCE_EXHAUSTED: there is no such place.
+  // Maps the first `size` bytes (whole pages) of a memfd for reading and
+  // writing: at `wish` if that is a page of the range and all pages there are
+  // free, else elsewhere in the range. `wish` is untrusted. RESOURCE_EXHAUSTED:
+  // the range has no room.
   absl::StatusOr<PlacedMapping> Map(int fd, uint64_t size, uint64_t wish);
 
  private:
@@ -38,14 +38,14 @@ class ArenaPlaces : public std::enable_shared_from_this<ArenaPlaces> {
 
   ArenaPlaces();
   absl::StatusOr<uint64_t> Take(uint64_t size, uint64_t wish);
-  // Nothing is mapped there any more.
+  // REQUIRES: nothing is mapped there.
   void Release(uint64_t address, uint64_t size);
 
   absl::Mutex mutex_;
   FreeRanges free_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One mapping, which it owns. Move-only; a moved-from one is empty.
+// Owns one mapping. Move-only; a moved-from one is empty.
 class PlacedMapping {
  public:
   PlacedMapping() = default;

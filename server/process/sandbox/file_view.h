@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The view of files that a confined process gets: which directories and files
-// are mounted in it, and which symbolic links lead to them. Paths are compared
-// after all links and dots are resolved, since two spellings of one place, or
-// one spelling that leads elsewhere, are common in CUDA toolkits.
+// The files that a confined process sees: the directories and files that are
+// mounted, and the symbolic links that lead to them. Paths are compared with
+// all links and dots resolved, because CUDA toolkits often have two spellings
+// of one path, or one spelling that leads elsewhere.
 #ifndef HOLDFAST_SERVER_PROCESS_SANDBOX_FILE_VIEW_H_
 #define HOLDFAST_SERVER_PROCESS_SANDBOX_FILE_VIEW_H_
 
@@ -19,20 +19,20 @@ namespace holdfast {
 // A symbolic link on the way to a visible path. Its own path has no link.
 struct PathLink {
   std::string path;
-  std::string target;  // as the link has it
+  std::string target;  // as in the link
 
   friend bool operator==(const PathLink&, const PathLink&) = default;
 };
 
-// Where a path leads: an absolute path without links, dots or empty parts, and
-// the links on the way.
+// The target of a path: an absolute path without links, dots or empty parts,
+// and the links on the way.
 struct ResolvedPath {
   std::string real;
   std::vector<PathLink> links;
 };
 
-// NOT_FOUND: a part of the path is missing; else why the path cannot be
-// followed. A relative path starts at the working directory.
+// Resolves a path; a relative one starts at the working directory. NOT_FOUND: a
+// part of it is missing. Other errors tell why it cannot be followed.
 absl::StatusOr<ResolvedPath> ResolvePath(const std::string& path);
 
 struct FileView {
@@ -45,11 +45,12 @@ struct FileView {
   // Outer directories first. A path below another mount is left out, unless
   // that mount forbids what the path allows.
   std::vector<Mount> mounts;
-  std::vector<PathLink> links;  // that no mount shows
+  std::vector<PathLink> links;  // not shown by a mount
 };
 
-// Makes every path of the list lead where it leads now. Paths that do not exist
-// are left out; one that cannot be followed is left out and logged.
+// Plans a view in which every path of the list leads to the same file as now.
+// Paths that do not exist are left out; paths that cannot be followed are left
+// out and logged.
 FileView PlanFileView(const std::vector<VisiblePath>& files);
 
 }  // namespace holdfast

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linux namespaces for the daemon's children: views of files, processes and the
-// network in which nothing of the machine's is left.
+// Linux namespaces for the daemon's children, which hide the machine's files,
+// processes and network.
 #ifndef HOLDFAST_SERVER_PROCESS_SANDBOX_NAMESPACES_H_
 #define HOLDFAST_SERVER_PROCESS_SANDBOX_NAMESPACES_H_
 
@@ -14,20 +14,20 @@
 
 namespace holdfast {
 
-// As fork, into new namespaces. Root needs no user namespace for that; others
-// get one in which they are root, with no privilege outside. Sets *entered to
-// what the kernel and the administrator allowed: `wanted`, or kNone, which is
-// an ordinary fork. The child of kAll is process 1 of its namespace.
+// Forks into new namespaces. A daemon that is not root gets a user namespace
+// for it, in which the child is root without outside privileges. Sets *entered
+// to `wanted`, or, if the kernel or the administrator forbids namespaces, to
+// kNone: an ordinary fork. With kAll, the child is process 1 of its namespace.
 // REQUIRES: the caller has one thread.
 pid_t ForkIntoNamespaces(Namespaces wanted, Namespaces* entered);
 
-// Makes these paths all that there is below "/", read-only but for devices and
-// what is kWrite, each under its name as it was given and under its real path:
-// see PlanFileView. Paths that do not exist are skipped. REQUIRES: a mount
-// namespace of its own, and its root's capabilities.
+// Makes these paths the only ones below "/", read-only except for devices and
+// kWrite paths, each under its given name and its real path (PlanFileView).
+// Paths that do not exist are skipped. REQUIRES: a mount namespace of the
+// process's own, and its root's capabilities.
 absl::Status ShowOnly(const std::vector<VisiblePath>& files);
 
-// Gives up every capability, in this thread and those that it starts.
+// Drops every capability, in this thread and in threads that it starts.
 absl::Status DropCapabilities();
 
 }  // namespace holdfast
