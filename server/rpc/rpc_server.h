@@ -48,8 +48,8 @@ class RpcServer {
     // May be reloaded while the server runs.
     std::shared_ptr<TlsCertificates> tls;  // null: TCP is plain
     bool insecure = false;
-    // True: any client may use reflection. False: only clients that may use the
-    // services.
+    // Serve gRPC reflection, to every client that can connect, authorised or
+    // not.
     bool reflection = true;
     // The limit for TCP and Unix sockets together.
     size_t max_connections = 4096;

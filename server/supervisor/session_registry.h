@@ -32,29 +32,28 @@
 
 namespace holdfast::supervisor {
 
-// The daemon's own limits for what one session may hold; see AccountLimits. 0:
-// no limit.
+// The daemon's limits for one session; see AccountLimits. 0: no limit.
 struct SessionQuotas {
   uint64_t device_bytes = 0;
   uint64_t pinned_bytes = 0;
   uint64_t arena_bytes = 0;
   uint32_t handles = kMaxHandles;  // of each kind
-  // The client may have so many commands on their way.
+  // The most unfinished commands of the client.
   uint64_t outstanding_commands = 0;
 };
 
 // All sessions of the daemon. Thread-safe.
 //
 // Services open sessions here, find them by token or by id, and close them. A
-// reaper thread closes those whose client has gone:
+// reaper thread closes sessions whose client has gone:
 //
 //   while (registry.AwaitExpiry()) registry.CloseExpired();
 //
-// Sessions are numbered from 1 in the order of their opening; ids are "s-1" and
-// so on. No lock is held while an executor is asked or waited for.
+// Sessions are numbered from 1 in the order of opening; ids are "s-1" and so
+// on. No lock is held while an executor is asked or waited for.
 class SessionRegistry {
  public:
-  // Requests with another version are refused with INVALID_ARGUMENT.
+  // Requests with another version fail with INVALID_ARGUMENT.
   static constexpr uint32_t kProtocolVersion = 1;
   // The longest reconnect_grace.
   static constexpr absl::Duration kMaxGrace = absl::Hours(1);
@@ -64,47 +63,48 @@ class SessionRegistry {
   static constexpr size_t kMaxClientInfoBytes = 256;
   // Devices that one request may name.
   static constexpr int kMaxDevices = 256;
-  // An executor that waited and does not answer for so long is replaced.
+  // A warm executor that does not answer for so long is replaced.
   static constexpr absl::Duration kServeLimit = absl::Seconds(5);
 
   struct Options {
     FaultLimits fault_limits;
-    // A lost session counts until another one needs its place.
+    // A lost session counts until a new one needs its place.
     size_t max_sessions = 64;
-    // 0: a client may open another session as long as it has fewer open than
-    // are free, so half of them if it is the only one.
+    // 0: a client may open a session as long as it has fewer than are free, so
+    // half of all if it is the only client.
     size_t max_sessions_per_client = 0;
     SessionQuotas quotas;
-    // The kernel time limit of every session, which may ask for less. 0: none.
+    // The kernel time limit of every session; clients may ask for less. 0:
+    // none.
     absl::Duration kernel_time_limit = absl::ZeroDuration();
     // The longest detached_lifetime that a client may ask for.
     absl::Duration detached_limit = absl::ZeroDuration();
     std::string socket_directory;  // of the executors' sockets
     mode_t socket_mode = 0600;
-    // Counts the sessions that were brought back after a fault; outlives the
-    // registry. May be null.
+    // Counts sessions that were recovered after a fault. Outlives the registry;
+    // may be null.
     ExecutionTotals* totals = nullptr;
-    // Where sessions are kept for the next daemon; outlives the registry.
+    // Keeps sessions for the next daemon. Outlives the registry.
     DescriptorStore* kept = nullptr;
-    // The devices of the tenant that the request names; see device_choice.h. At
+    // Chooses the tenant's devices for the request; see device_choice.h. At
     // least one.
     std::function<absl::StatusOr<std::vector<uint32_t>>(
         const v1::OpenSessionRequest&, const Tenant&, absl::Time)>
         choose_devices;
-    // A ready executor for a session of this tenant on these devices.
+    // Returns a ready executor for a session of this tenant on these devices.
     std::function<absl::StatusOr<std::unique_ptr<Executor>>(
         const Tenant&, const std::vector<uint32_t>&, absl::Time)>
         take;
-    // As SessionRecovery::Options.
+    // See SessionRecovery::Options.
     std::function<absl::StatusOr<std::vector<uint32_t>>(
         const Tenant&, const PlaceRequest&, absl::Time)>
         find_places;
-    // For tests: what clients are shown, and what leases are measured by.
+    // The clock that clients see, and the clock of leases. Tests change them.
     std::function<absl::Time()> now = absl::Now;
     std::function<absl::Time()> lease_time = SteadyNow;
   };
 
-  // A session, with the secret that only its client is told.
+  // A session, with the secret that only its client gets.
   struct Opened {
     std::shared_ptr<Session> session;
     std::string token;
@@ -114,18 +114,18 @@ class SessionRegistry {
 
   // Starts no thread.
   explicit SessionRegistry(Options options);
-  // Closes what is open.
+  // Closes all sessions.
   ~SessionRegistry();
 
-  // As SessionService.OpenSession says. The sessions of a tenant are counted
-  // together. INVALID_ARGUMENT: the request is over one of the bounds above.
-  // RESOURCE_EXHAUSTED: a limit of the daemon or the tenant, which the message
-  // names. UNAVAILABLE: the daemon drains or makes way, or no executor could be
-  // started. Up to three executors are tried.
+  // Opens a session; see SessionService.OpenSession. A tenant's sessions are
+  // counted together. Tries up to three executors. INVALID_ARGUMENT: the
+  // request is over one of the bounds above. RESOURCE_EXHAUSTED: a limit of the
+  // daemon or the tenant, which the message names. UNAVAILABLE: the daemon
+  // drains or is being replaced, or no executor could be started.
   absl::StatusOr<Opened> Open(const v1::OpenSessionRequest& request,
                               const Caller& caller, absl::Time deadline);
 
-  // A session of an earlier daemon's.
+  // A session of an earlier daemon.
   struct Adopted {
     internal::SessionRecord record;
     UniqueFd calls;
@@ -134,119 +134,117 @@ class SessionRegistry {
     Session::Left left;
     internal::ExecutionRecord counters;  // of its executors so far
   };
-  // Takes it over; see Session. Before the first Open. REQUIRES: its number is
-  // skipped by SkipNumbers.
+  // Takes over a session; see Session. REQUIRES: Open was not called yet, and
+  // SkipNumbers skipped the session's number.
   void Adopt(Adopted adopted);
-  // Sessions that are opened get greater numbers.
+  // Makes new sessions get greater numbers.
   void SkipNumbers(uint64_t through);
 
-  // Has every session's work end until `deadline`, for a daemon that makes way
-  // for another. Fails with the reason of each session that cannot be parked;
-  // all go on then. Open waits until UnparkAll, or fails at TellRestart.
+  // Finishes the work of every session until `deadline`, so that another daemon
+  // can replace this one. If a session cannot be parked, fails with its reason,
+  // and all sessions continue. Open waits until UnparkAll, or fails at
+  // TellRestart.
   absl::Status ParkAll(absl::Time deadline);
   void UnparkAll();
-  // The counts of the work of each session's executors, for the next daemon.
-  // Has entries for sessions that are open now.
+  // Records the work counters of the open sessions' executors, for the next
+  // daemon.
   void Record(internal::CountersRecord* counters) const;
-  // Tells the clients that are connected, which then wait for the next daemon,
-  // and those whose Open waits, which try again there. Afterwards restarting()
-  // is true for good.
+  // Tells connected clients to wait for the next daemon, and clients in Open to
+  // try again there. restarting() is then true for good.
   void TellRestart();
   bool restarting() const {
     absl::MutexLock lock(&mutex_);
     return restarting_;
   }
 
-  // NOT_FOUND: the token, of 16 bytes, names no session. Compares in constant
-  // time for each session.
+  // Finds a session by its token of 16 bytes, in constant time for each
+  // session. NOT_FOUND: there is none.
   absl::StatusOr<std::shared_ptr<Session>> Find(absl::string_view token) const;
-  // NOT_FOUND: no session has this name ("s-7").
+  // Finds a session by its id ("s-7"). NOT_FOUND: there is none.
   absl::StatusOr<std::shared_ptr<Session>> FindById(absl::string_view id) const;
 
-  // Takes the session out and closes it; see Session::Close. Blocks until the
-  // executor has ended. Does nothing if another thread has taken it out.
+  // Removes and closes a session; see Session::Close. Blocks until the executor
+  // has ended. Does nothing if another thread has removed it.
   void Close(const Session& session, const std::string& reason,
              absl::Duration stop_time = Session::kStopTime);
-  // Closes one after the other.
+  // Closes all sessions, one by one.
   void CloseAll(const std::string& reason,
                 absl::Duration stop_time = Session::kStopTime);
 
-  // Closes every session of a tenant that is ending; returns when none is left,
-  // nor one that was being opened. REQUIRES: Tenant::BeginEnd was called.
-  // Closes them at once, each in a thread of its own.
+  // Closes every session of a tenant that is ending, in a thread each. Blocks
+  // until none is left or being opened. REQUIRES: Tenant::BeginEnd was called.
   void CloseAllOf(const Tenant& tenant, const std::string& reason);
 
-  // Oldest first. Sessions that are being opened or closed are not in it.
+  // Returns the sessions, oldest first, without those being opened or closed.
   std::vector<std::shared_ptr<Session>> List() const;
 
-  // Whether sessions survive when the daemon is killed.
+  // Returns true if sessions survive when the daemon is killed.
   bool outlives_kill() const {
     return options_.kept != nullptr && options_.kept->outlives_kill();
   }
   size_t max_sessions() const { return options_.max_sessions; }
   const SessionQuotas& quotas() const { return options_.quotas; }
 
-  // From now on Open is refused; `on_empty` is called once, when no session
-  // is left, from whatever thread closed the last one. Called at once, by the
-  // caller, if there is none now.
+  // Makes Open fail from now on. Calls `on_empty` once, when no session is
+  // left: in the thread that closed the last one, or at once if there is none.
   void Drain(std::function<void()> on_empty);
 
-  // The same for an operator who may take it back: while `paused`, Open is
-  // refused. Does not change a Drain that has begun. The next daemon is told.
+  // Makes Open fail while `paused`, for operators. Does not change a Drain that
+  // has begun. The next daemon keeps the pause.
   void SetPaused(bool paused);
   bool paused() const {
     absl::MutexLock lock(&mutex_);
     return paused_;
   }
   // Blocks until no session is left, SetPaused(false), the deadline or
-  // `cancelled`. Returns how many are left. Sessions that are being opened or
-  // closed count.
+  // `cancelled`. Returns the number of sessions left, including sessions that
+  // are being opened or closed.
   size_t AwaitPausedEmpty(absl::Time deadline,
                           const std::stop_token& cancelled = {}) const;
 
-  // Closes the sessions whose time is up. By options.now. Blocks while they are
-  // being closed.
+  // Closes the expired sessions. Blocks meanwhile.
   void CloseExpired();
-  // Returns when CloseExpired has something to do; false after Stop.
+  // Blocks until a session has expired. Returns false after Stop.
   bool AwaitExpiry();
-  // From then on AwaitExpiry returns false.
+  // Makes AwaitExpiry return false.
   void Stop();
 
  private:
   using Sessions = std::map<uint64_t, std::shared_ptr<Session>>;
 
-  // Counts a session for the caller, who is over no limit. Blocks while all
-  // are parked. UNAVAILABLE or RESOURCE_EXHAUSTED, as Open says.
+  // Counts a session for the caller, if no limit forbids it. Blocks while all
+  // sessions are parked. UNAVAILABLE or RESOURCE_EXHAUSTED, as Open.
   absl::Status Enter(const Caller& caller, absl::Time deadline);
   // Undoes Enter.
   void Leave(const std::string& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Start until an executor answers.
+  // Calls Start until an executor answers.
   absl::StatusOr<Opened> StartWithAnyExecutor(
       const v1::OpenSessionRequest& request, const Caller& caller,
       absl::Time deadline);
-  // One try. DEADLINE_EXCEEDED after kServeLimit: the executor is of no use.
+  // Tries one executor. DEADLINE_EXCEEDED: it did not answer within
+  // kServeLimit.
   absl::StatusOr<Opened> Start(const v1::OpenSessionRequest& request,
                                const Caller& caller, absl::Time deadline);
-  // Closes lost sessions until all sessions together leave room for one more:
-  // first those of the client that has most of them, oldest first.
+  // Closes lost sessions until there is room for one more: first those of the
+  // client that has most, oldest first.
   void CloseLostForRoom();
-  // The sockets that executors of a session listen on.
+  // The listening sockets of a session's executors.
   struct Sockets {
     UniqueFd calls;
     UniqueFd descriptors;
   };
-  // Makes the sockets and has the executor serve. Removes their files on an
-  // error.
+  // Makes the sockets, and starts the executor's service on them. Removes their
+  // files on an error.
   absl::StatusOr<Sockets> ServeOnSockets(Executor& executor, SessionStart start,
                                          const std::string& path,
                                          const std::string& descriptor_path,
                                          absl::Time deadline);
-  // All but the executor.
+  // Returns the options of a session, without its executor.
   Session::Options OptionsOf(const internal::SessionRecord& record,
                              SessionStart start, Sockets sockets);
-  // Wakes calls of Enter when it ends.
+  // Wakes calls of Enter at the end of parking.
   void SetParking(bool parking);
-  // Null: it is not there, or taken out already. It counts as in transit until
+  // Removes the session; null if it is not there. It counts as in transit until
   // Leave.
   std::shared_ptr<Session> TakeOut(const Session& session);
   uint64_t DeadlineChanges() const;
@@ -263,8 +261,8 @@ class SessionRegistry {
   bool restarting_ ABSL_GUARDED_BY(mutex_) = false;  // TellRestart was called
   std::function<void()> on_empty_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Sessions that hold an executor but are not in sessions_ yet, or any more:
-  // how many, and whose.
+  // The number of sessions that hold an executor but are not in sessions_, and
+  // the numbers by client.
   size_t in_transit_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::string, size_t> in_transit_of_ ABSL_GUARDED_BY(mutex_);
   uint64_t deadline_changes_ ABSL_GUARDED_BY(mutex_) = 0;
