@@ -22,20 +22,21 @@
 
 namespace holdfast::collections {
 
-// Those that have a version open, by name: sessions ("s-7"), and processes that
-// map it through a descriptor ("pid 4711"). Thread-safe.
+// The readers of a version, by name: sessions ("s-7"), and processes that map
+// it through a descriptor ("pid 4711"). Thread-safe.
 class Readers {
  public:
-  // `unused` is called each time that the last one has let go, by its thread.
+  // `unused` is called each time that the last reader has closed the version,
+  // by that thread.
   explicit Readers(std::function<void()> unused = [] {})
       : unused_(std::move(unused)) {}
 
   void Add(const std::string& reader);
   void Remove(const std::string& reader);
-  // A reader has the memory. One that is refused it was never among those that
-  // the version is kept for.
+  // Notes that a reader has mapped the memory. A reader whose mapping was
+  // refused does not count as one for retiring the version.
   void NoteRead();
-  // The version was read, and nobody has it open any more.
+  // True if the version was read, and no reader has it open any more.
   bool AllLeft() const;
   std::set<std::string> List() const;
 
@@ -46,14 +47,14 @@ class Readers {
   std::multiset<std::string> readers_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A version that a reader has open: it holds the memory, and stands among the
-// version's readers.
+// A version that a reader has open. It keeps the memory alive, and lists the
+// reader among the version's readers.
 class OpenVersion {
  public:
   OpenVersion(std::shared_ptr<const CollectionVersion> version,
               std::shared_ptr<Readers> readers, std::string reader);
-  // Calls the collection table if it was the last one. REQUIRES: the table's
-  // lock is not held.
+  // Calls the collection table if this was the last reader. REQUIRES: the
+  // table's lock is not held.
   ~OpenVersion();
   OpenVersion(const OpenVersion&) = delete;
   OpenVersion& operator=(const OpenVersion&) = delete;
@@ -62,11 +63,11 @@ class OpenVersion {
   const std::shared_ptr<const CollectionVersion>& shared_version() const {
     return version_;
   }
-  // The reader has all of the memory: until then, its end is the end of an
-  // attempt, with which nothing is retired.
+  // Notes that the reader has mapped all of the memory. Until then, closing it
+  // ends an attempt, which retires no version.
   void NoteRead() const { readers_->NoteRead(); }
-  // The same version for another reader, who has the memory; also if it was
-  // retired.
+  // Opens the same version for another reader, which has mapped the memory,
+  // even if the version was retired.
   std::shared_ptr<const OpenVersion> OpenFor(std::string reader) const;
 
  private:
@@ -75,8 +76,8 @@ class OpenVersion {
   const std::string reader_;
 };
 
-// One collection: its versions, who may open it, and how many versions stay.
-// Not thread-safe.
+// One collection: its versions, its visibility, and the number of versions to
+// keep. Not thread-safe.
 class Collection {
  public:
   Collection(std::string owner, std::string name, v1::Visibility visibility)
@@ -88,35 +89,37 @@ class Collection {
   const std::string& name() const { return name_; }
   bool VisibleTo(const std::string& client) const;
 
-  // Told of the numbers of versions that nobody reads any more.
+  // Called with the number of a version that lost its last reader.
   using Unused = std::function<void(uint64_t version)>;
 
-  // Adds a version. Returns its number: numbers are never used twice.
+  // Adds a version. Returns its number, which is never reused.
   uint64_t Add(CollectionVersion version, const Unused& unused);
-  // One that an earlier daemon had, with its number.
+  // Adds a version of an earlier daemon, with its number.
   void Adopt(CollectionVersion version, const Unused& unused);
 
-  // For the next daemon: what is to be known of the collection itself, its
-  // place in the store, and that of a version until that is retired.
+  // For the next daemon: the collection's record, its entry in the store, and a
+  // version's entry until the version is retired.
   internal::CollectionRecord Record() const;
   void Adopt(const internal::CollectionRecord& record);
   void SetKept(DescriptorStore::Kept kept) { kept_ = std::move(kept); }
   void SetKept(uint64_t version, DescriptorStore::Kept kept);
-  // Its number in the store, and a version's; 0: none yet. They stay, so that a
-  // record that is written anew replaces the one before.
+  // The numbers of the collection and of a version in the store; 0: none yet.
+  // They never change, so that a new record replaces the one before.
   uint64_t kept_number = 0;
   uint64_t& KeptNumber(uint64_t version);
-  // Each retires versions and returns their numbers: all that `keep` and pins
-  // do not cover, and those that go because nobody reads them any more; one, if
-  // it goes for that; one, or with 0 all.
+  // Each retires versions and returns their numbers. RetireOld: all that `keep`
+  // and pins do not cover, and all that go because their last reader left.
+  // RetireUnused: this version, if its last reader left and it goes for that.
+  // Retire: this version, or all if it is 0.
   std::vector<uint64_t> RetireOld();
   std::vector<uint64_t> RetireUnused(uint64_t version);
   std::vector<uint64_t> Retire(uint64_t version);
 
   bool pinned(uint64_t version) const;
-  // Returns whether that is a change.
+  // Returns true if that changed anything.
   bool SetPinned(uint64_t version, bool pinned);
-  // Those of one version, or with 0 of all. FAILED_PRECONDITION names them.
+  // FAILED_PRECONDITION names the pinned versions: checks one version, or all
+  // if it is 0.
   absl::Status CheckNotPinned(uint64_t version) const;
 
   // No version can be opened.
@@ -133,36 +136,35 @@ class Collection {
   // there.
   void AddChunks(std::map<const SharedChunk*, uint64_t>* chunks) const;
 
-  // Whether a version's memory is where readers find it, and what is being done
-  // about that. Those that are retired count as before.
+  // The place of a version's memory, or the move that it is in. Retired
+  // versions count as before.
   enum class Memory { kResident, kSuspending, kSuspended, kResuming };
   Memory memory(uint64_t version) const;
   void SetMemory(uint64_t version, Memory memory);
   std::set<std::string> readers(uint64_t version) const;
 
-  // How the versions use some chunks: adds to `uses` those of the chunks that
-  // are there.
+  // The uses of a chunk by the versions. AddUses adds to the entries of `uses`.
   struct ChunkUse {
     long references = 0;  // of versions' buffers
-    // A version other than the one that was named needs it on the device.
+    // A version other than the excepted one needs it on the device.
     bool needed = false;
   };
   using ChunkUses = std::map<const SharedChunk*, ChunkUse>;
-  // `except`: the named version; 0: none of this collection.
+  // `except` is a version, or 0: none of this collection.
   void AddUses(uint64_t except, ChunkUses* uses) const;
 
-  // 0: the latest. NOT_FOUND names those that there are.
+  // Finds a version; 0: the latest. NOT_FOUND lists the existing versions.
   absl::StatusOr<std::shared_ptr<const CollectionVersion>> Find(
       uint64_t version) const;
   absl::StatusOr<std::shared_ptr<const OpenVersion>> Open(
       uint64_t version, const std::string& session) const;
 
-  // All or nothing. Retires nothing yet. Returns the versions that are pinned
-  // or unpinned now and were not before.
+  // Applies the whole request, or nothing; retires nothing yet. Returns the
+  // versions whose pinning has changed.
   absl::StatusOr<std::set<uint64_t>> Configure(
       const v1::ConfigureCollectionRequest& request);
 
-  // With one version, or with 0 all.
+  // Describes one version, or all if `version` is 0.
   v1::CollectionInfo Info(uint64_t version) const;
 
  private:
@@ -184,7 +186,8 @@ class Collection {
   };
   static v1::VersionInfo Info(const CollectionVersion& version,
                               const Entry& entry);
-  // It can be opened, and goes because its last reader has let go.
+  // True if it can be opened, and is to be retired because its last reader
+  // left.
   bool GoesUnread(const Entry& entry) const;
   absl::Status CheckConfiguration(
       const v1::ConfigureCollectionRequest& request) const;

@@ -12,11 +12,11 @@
 
 namespace holdfast::collections {
 
-// A claim that waits and a watch are streams that the table feeds, and need no
-// thread. Suspending and resuming wait in one of the daemon's threads for that.
+// Waiting claims and watches are streams that the table feeds; they need no
+// thread. Suspending and resuming wait in one of `threads`.
 class CollectionService final : public v1::CollectionService::CallbackService {
  public:
-  // Calls that wait or watch, of all clients; each has its share.
+  // The most calls that wait or watch, of all clients; each has a share.
   static constexpr uint64_t kMaxStreams = 4096;
 
   // All must outlive the service.
@@ -59,7 +59,8 @@ class CollectionService final : public v1::CollectionService::CallbackService {
  private:
   absl::StatusOr<CollectionTable::Viewer> ViewerOf(
       const grpc::ServerContextBase& context) const;
-  // Answers with how `move` moved a version's memory, which may wait.
+  // Answers with the result of `move`, which moves a version's memory and may
+  // wait.
   template <typename Request, typename Response, typename Move>
   grpc::ServerUnaryReactor* AnswerMove(grpc::CallbackServerContext* context,
                                        const char* act, const Request* request,

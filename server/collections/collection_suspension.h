@@ -23,13 +23,13 @@
 
 namespace holdfast::collections {
 
-// Takes versions of collections off their devices and brings them back, one at
-// a time. The bytes are copied by executors without a session, and nothing is
-// let go of before all bytes of a version are in their new place: a move that
-// fails, or is given up, leaves the version as it was. Thread-safe.
+// Moves versions of collections off their devices and back, one at a time.
+// Executors without a session copy the bytes. No memory is released before all
+// bytes of a version are in their new place, so a move that fails or is
+// cancelled leaves the version unchanged. Thread-safe.
 class CollectionSuspension {
  public:
-  // An executor with a context on the device, which belongs to the caller.
+  // Returns an executor with a context on the device; the caller owns it.
   using Take =
       std::function<absl::StatusOr<std::unique_ptr<supervisor::ChunkCopier>>(
           uint32_t device, absl::Time deadline)>;
@@ -37,7 +37,8 @@ class CollectionSuspension {
     Take take;
     std::string directory;  // for files; empty: to host memory only
   };
-  // Asked several times a second: nobody wants the move any more.
+  // Called several times a second. Returns true if the move is not needed any
+  // more.
   using Cancelled = std::function<bool()>;
   struct Moved {
     uint64_t version = 0;
@@ -47,15 +48,15 @@ class CollectionSuspension {
   // `table` and `ledger` must outlive it.
   CollectionSuspension(CollectionTable& table,
                        const supervisor::MemoryLedger& ledger, Options options);
-  // Gives up what is being moved, and waits for that. Resumptions that wait are
-  // not answered.
+  // Cancels the present move, and waits for its end. Waiting resumptions get no
+  // answer.
   ~CollectionSuspension();
   CollectionSuspension(const CollectionSuspension&) = delete;
   CollectionSuspension& operator=(const CollectionSuspension&) = delete;
 
-  // As the calls of CollectionService. Both block until the bytes are moved.
-  // CANCELLED: `cancelled` said so. RESOURCE_EXHAUSTED also if too many calls
-  // of the viewer's wait; DEADLINE_EXCEEDED: the copy took too long.
+  // See CollectionService. Both block until the bytes are moved. CANCELLED:
+  // `cancelled` returned true. RESOURCE_EXHAUSTED: also too many waiting calls
+  // of the viewer. DEADLINE_EXCEEDED: the copy took too long.
   absl::StatusOr<Moved> Suspend(const CollectionTable::Viewer& viewer,
                                 const std::string& name, uint64_t version,
                                 bool on_disk, const Cancelled& cancelled);
@@ -63,9 +64,9 @@ class CollectionSuspension {
                                const std::string& name, uint64_t version,
                                const Cancelled& cancelled);
 
-  // For a reader: brings the version back, if nobody else has meanwhile, and
-  // calls `done` by another thread, unless it is cancelled. The version is held
-  // open until that has returned. Does not block.
+  // Resumes the version for a reader, if it is still suspended, and calls
+  // `done` in another thread unless it is cancelled. The version is held open
+  // until `done` returns. Does not block.
   void ResumeFor(std::shared_ptr<const OpenVersion> opened, Cancelled cancelled,
                  std::function<void(const absl::Status&)> done);
 
@@ -89,7 +90,7 @@ class CollectionSuspension {
   absl::StatusOr<CollectionTable::Places> LoadChunks(
       const CollectionTable::Move& move, const Cancelled& given_up);
   absl::Status CheckDirectory() const;
-  // The room of one chunk's bytes.
+  // Makes room for one chunk's bytes.
   absl::StatusOr<std::unique_ptr<const supervisor::SuspendedMemory>> MakeRoom(
       uint64_t bytes, bool on_disk) const;
   Cancelled OrStopping(Cancelled cancelled) const;

@@ -23,49 +23,50 @@
 namespace holdfast::collections {
 
 // All collections of the daemon. A name belongs to the client that committed
-// it: two clients may use the same, and neither learns of the other's. A name
-// that is looked up is the client's own, else that of the one other client who
-// shares such a collection with it; "OWNER:NAME" says which. Thread-safe.
+// it: two clients may use the same name, and do not learn of each other's. A
+// lookup finds the client's own collection, else that of the only other client
+// that shares one of this name with it; "OWNER:NAME" is explicit. Thread-safe.
 class CollectionTable {
  public:
   static constexpr size_t kMaxOfClient = 1024;
   static constexpr size_t kMaxVersions = 1024;
-  // Bytes of descriptions, of all versions of a client.
+  // The most bytes of descriptions of all versions of a client.
   static constexpr size_t kMaxDescriptions = size_t{64} << 20;
 
-  // Who asks. A viewer that sees all may open nothing more than others.
+  // The client of a call. A viewer that sees all collections may still open
+  // only those that it could open otherwise.
   struct Viewer {
     std::string client;
     bool sees_all = false;
   };
 
-  // Who commits: `charges` are for the buffers' chunks and end with the
-  // version; `visibility` is that of a collection that is new.
+  // The terms of a commit. `charges` are for the buffers' chunks and end with
+  // the version; `visibility` is for a new collection.
   struct Terms {
     std::vector<std::shared_ptr<const Charge>> charges;
     v1::Visibility visibility;
   };
-  // From now on versions and collections are kept for the next daemon; before
-  // the first one. The store outlives the table.
+  // Keeps later versions and collections for the next daemon. REQUIRES: there
+  // is no collection yet, and the store outlives the table.
   void KeepIn(DescriptorStore* store) { store_ = store; }
-  // Takes over what an earlier daemon has left: a collection, then its
-  // versions; and which sessions were to write one.
+  // Adopt an earlier daemon's state: a collection, then its versions; and the
+  // sessions that were to write one.
   void Adopt(const internal::CollectionRecord& record);
   void Adopt(const internal::VersionRecord& record,
              std::vector<SharedResource> buffers,
              std::vector<std::shared_ptr<const Charge>> charges);
   void Adopt(const internal::ClaimRecord& record);
 
-  // Makes a version; see CommitCollection. `buffers` are those of the contents.
-  // RESOURCE_EXHAUSTED: too many collections, versions or bytes of descriptions
-  // of this client.
+  // Commits a version; see CommitCollection. `buffers` are those of the
+  // contents. RESOURCE_EXHAUSTED: too many collections, versions or bytes of
+  // descriptions of this client.
   absl::StatusOr<v1::CollectionVersion> Commit(
       const std::string& client, const std::string& session,
       v1::CommitCollection contents, std::vector<SharedResource> buffers,
       Terms terms);
 
-  // A version that `session` has open until the result is destroyed; the table
-  // must outlive that.
+  // Opens a version for `session` until the result is destroyed. REQUIRES: the
+  // table outlives the result.
   absl::StatusOr<std::shared_ptr<const OpenVersion>> Open(
       const std::string& client, const std::string& session,
       const std::string& name, uint64_t version);
@@ -78,35 +79,36 @@ class CollectionTable {
   absl::Status Configure(const Viewer& viewer,
                          const v1::ConfigureCollectionRequest& request);
 
-  // A version whose memory leaves its device or comes back: the steps of
-  // CollectionSuspension, which moves one at a time. Each Begin is followed by
+  // A move of a version's memory off its device or back, for
+  // CollectionSuspension, which makes one at a time. Each Begin is followed by
   // Finish or Cancel.
   struct Move {
     std::shared_ptr<const CollectionVersion> version;
-    std::vector<SharedChunk*> chunks;  // to be moved; of the version
+    std::vector<SharedChunk*> chunks;  // chunks of the version to move
     Collection::Memory before = Collection::Memory::kResident;
   };
-  // Names the chunks that only suspended versions would hold.
-  // FAILED_PRECONDITION: it is suspended; it has readers; somebody else has its
-  // memory mapped, or may have. PERMISSION_DENIED, NOT_FOUND.
+  // Begins a suspension; the result has the chunks that then only suspended
+  // versions hold. FAILED_PRECONDITION: the version is suspended, has readers,
+  // or its memory is or may be mapped elsewhere. PERMISSION_DENIED, NOT_FOUND.
   absl::StatusOr<Move> BeginSuspension(const Viewer& viewer,
                                        const std::string& name,
                                        uint64_t version);
-  // Whether it would be refused now, for one who has to wait for its turn. A
-  // version that is being moved may be where it should be by then.
+  // Returns the error that BeginSuspension would return now, for a call that
+  // waits for its turn. A version that is being moved is accepted.
   absl::Status CheckSuspension(const Viewer& viewer, const std::string& name,
                                uint64_t version);
-  // Places of the same bytes, in the order of the chunks. Finish exchanges each
-  // for where the chunk was, for the caller to let go of: that may take
-  // seconds, for which the table's lock must not be held.
+  // New places of the bytes, in the order of the chunks. Finish exchanges each
+  // for the old place, which the caller destroys without the table's lock: that
+  // may take seconds.
   using Places = std::vector<SharedChunk::Place>;
-  // ABORTED: somebody has opened the version meanwhile; it stays on its device,
-  // as is.
+  // ABORTED: a reader has opened the version meanwhile, so it stays on its
+  // device.
   absl::Status FinishSuspension(const Move& move, Places* places);
 
-  // A reader of this version has to wait for its memory.
+  // True if a reader of this version must wait for its memory.
   bool NeedsResume(const OpenVersion& opened) const;
-  // FAILED_PRECONDITION: it is not suspended. PERMISSION_DENIED, NOT_FOUND.
+  // Begins a resumption. FAILED_PRECONDITION: the version is not suspended.
+  // PERMISSION_DENIED, NOT_FOUND.
   absl::StatusOr<Move> BeginResumption(const Viewer& viewer,
                                        const std::string& name,
                                        uint64_t version);
@@ -120,7 +122,7 @@ class CollectionTable {
 
   // Deletes all collections of a client that has ended.
   void DeleteAllOf(const std::string& client);
-  // Bytes of the versions of this client's collections, by client.
+  // Returns the bytes of the versions of all collections, by client.
   std::map<std::string, uint64_t> BytesByClient() const;
 
   // Claims a collection for a session; `answer` is called at once or later,
@@ -130,15 +132,17 @@ class CollectionTable {
   absl::StatusOr<int64_t> Claim(const std::string& client,
                                 const std::string& session,
                                 const std::string& name, ClaimAnswer answer);
-  // After it, the answer is not called any more.
+  // Drops a claim; its answer is not called any more.
   void Unclaim(int64_t claim);
-  // The session has ended, and so do its claims: others are told to write.
+  // Drops the claims of a session that has ended; other sessions get their turn
+  // to write.
   void EndSession(const std::string& session);
 
-  // Changes of one call, at least one: the same object for all who watch, since
-  // a call may change every version.
+  // The changes of one call, at least one. All watchers get the same object,
+  // because a call may change every version.
   using Changes = std::shared_ptr<const std::vector<v1::CollectionChange>>;
-  // Tells what there is, then each change that `viewer` may see, as Claim does.
+  // Called with all existing versions, then with each change that `viewer` may
+  // see, under the table's lock like ClaimAnswer.
   using Told = std::function<void(const Changes&)>;
   int64_t Watch(const Viewer& viewer, const std::string& name, Told told);
   void Unwatch(int64_t watcher);
@@ -157,21 +161,21 @@ class CollectionTable {
   absl::StatusOr<Collections::const_iterator> Find(
       const Viewer& viewer, const std::string& name) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // The same, for its owner or a viewer that sees all.
+  // The same, only for its owner or a viewer that sees all.
   absl::StatusOr<Collections::iterator> FindOwn(const Viewer& viewer,
                                                 const std::string& name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Forgets collections that were deleted and that nobody has open any more.
+  // Removes collections that were deleted and have no readers any more.
   void RemoveGone(const std::string& client)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MayCommit(const Key& key, size_t description_bytes) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // FAILED_PRECONDITION: somebody reads the version, or has one of the chunks
-  // mapped that no version on a device needs. Returns those chunks.
+  // Returns the version's chunks that no version on a device needs.
+  // FAILED_PRECONDITION: the version has readers, or such a chunk is mapped.
   absl::StatusOr<std::vector<SharedChunk*>> CheckUnused(
       const Collection& collection, const CollectionVersion& version) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // A version of one's own, and the collection that it is of.
+  // A version of the viewer's own, and its collection.
   struct OwnVersion {
     Collection& collection;
     std::shared_ptr<const CollectionVersion> version;
@@ -190,21 +194,21 @@ class CollectionTable {
   static Key KeyOf(const CollectionVersion& version) {
     return {version.client, version.contents.name()};
   }
-  // Nobody reads the version any more, which may mean its end.
+  // Called when a version has lost its last reader, which may retire it.
   void NoteUnused(const Key& key, uint64_t version);
   Collection::Unused UnusedOf(const Key& key) {
     return [this, key](uint64_t version) { NoteUnused(key, version); };
   }
-  // Has the next daemon know the collection as it is now.
+  // Records the collection's present state for the next daemon.
   void Keep(Collection& collection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KeepVersion(Collection& collection, uint64_t number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Tell(const Collection& collection, v1::CollectionChange::Kind kind,
             const std::vector<uint64_t>& versions)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // It may see the collection and asked for it.
+  // True if the watcher may see the collection and watches it.
   static bool Watches(const Watcher& watcher, const Collection& collection);
-  // Has the next daemon know who is to write the collection.
+  // Records the session that is to write the collection for the next daemon.
   void KeepWriter(const Key& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   DescriptorStore* store_ = nullptr;  // null: nothing is kept

@@ -19,35 +19,34 @@
 
 namespace holdfast::collections {
 
-// A committed version of a collection. It never changes; its memory lives as
-// long as somebody holds it.
+// A committed version of a collection. Never changes; its memory lives as long
+// as a holder of it.
 struct CollectionVersion {
   uint64_t number = 0;
-  std::string client;   // that it belongs to
-  std::string session;  // that committed it
+  std::string client;   // the owner
+  std::string session;  // the session that committed it
   absl::Time committed;
   // The client's description, without handles.
   v1::CommitCollection contents;
   std::vector<SharedResource> buffers;
-  // The bytes of their chunks, charged to the tenant. Versions that have a
-  // chunk in common share its charge.
+  // The charges of their chunks to the tenant. Versions with a common chunk
+  // share its charge.
   std::vector<std::shared_ptr<const Charge>> charges;
 
   // Bytes of all buffers.
   uint64_t size() const;
-  // Each chunk once.
+  // The distinct chunks of the buffers.
   std::set<SharedChunk*> chunks() const;
 };
 
 inline constexpr size_t kMaxCollectionBuffers = 1024;
 
-// Is this a collection of buffers of these sizes, in bytes?
-// INVALID_ARGUMENT: a bad name, a name twice, an array whose size is not that
-// of
-//   its dtype, shape and strides, or whose offset is no multiple of its
-//   element's size; too much metadata.
-// OUT_OF_RANGE: an array beyond its buffer's end, or of a buffer that is not
-//   there. Messages name the array.
+// Checks the contents against buffers of these sizes, in bytes. Messages name
+// the array.
+//  INVALID_ARGUMENT: a bad name, a duplicate name, too much metadata, or an
+//    array whose size does not match its dtype, shape and strides, or whose
+//    offset is not a multiple of its element size.
+//  OUT_OF_RANGE: an array beyond its buffer's end, or in no buffer.
 absl::Status CheckContents(const v1::CommitCollection& contents,
                            absl::Span<const uint64_t> buffer_sizes);
 

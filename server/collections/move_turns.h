@@ -17,16 +17,16 @@
 
 namespace holdfast::collections {
 
-// Whose turn it is to move a version off its device or back: one at a time.
-// Readers, who cannot go on without, are served before calls, and each in the
-// order of their coming. Thread-safe.
+// Queues moves of versions off their devices and back, one at a time. Readers,
+// which cannot continue without, are served before calls, and each group in
+// order of arrival. Thread-safe.
 class MoveTurns {
  public:
-  // Calls of one client that wait.
+  // The most waiting calls of one client.
   static constexpr size_t kMaxWaitingCalls = 2;
 
-  // A place in the queue, and then the turn. Both end with the object, which
-  // the queue must outlive.
+  // A place in the queue, and then the turn. The destructor ends both.
+  // REQUIRES: the queue outlives it.
   class Place {
    public:
     ~Place();

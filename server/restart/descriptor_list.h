@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a process passes named descriptors to the program that it executes: under
-// their own numbers, with a list in a memfd that a variable of the environment
-// names. $LISTEN_FDNAMES cannot hold many names, since the kernel allows one
-// string of the environment 128 KiB.
+// Passes named descriptors to the program that a process executes: with
+// unchanged numbers, and a list in a memfd that an environment variable names.
+// $LISTEN_FDNAMES cannot hold many names, because the kernel limits a string of
+// the environment to 128 KiB.
 #ifndef HOLDFAST_SERVER_RESTART_DESCRIPTOR_LIST_H_
 #define HOLDFAST_SERVER_RESTART_DESCRIPTOR_LIST_H_
 
@@ -17,16 +17,15 @@
 
 namespace holdfast {
 
-// Prepares this process for execv: the program takes `descriptors`, which stay
-// the caller's, by TakeListedDescriptors. Names must not contain newlines.
-// REQUIRES: the process has one thread, or executes the program next.
+// Prepares this process for execv: the program gets `descriptors` by
+// TakeListedDescriptors. They stay the caller's. Names must not contain
+// newlines. REQUIRES: the process has one thread, or executes the program next.
 absl::Status ListDescriptors(
     const std::vector<std::pair<std::string, int>>& descriptors);
 
-// Returns the descriptors that this process was executed with, marked
-// close-on-exec; none if there is no list. Unsets the variable.
-// INVALID_ARGUMENT: the list is wrong.
-// REQUIRES: the process has one thread; called once.
+// Returns the descriptors that this process got, marked close-on-exec; none if
+// there is no list. Unsets the variable. INVALID_ARGUMENT: the list is
+// malformed. REQUIRES: the process has one thread; called once.
 absl::StatusOr<std::vector<std::pair<std::string, UniqueFd>>>
 TakeListedDescriptors();
 

@@ -13,20 +13,21 @@
 
 namespace holdfast {
 
-// All that this process has got from whoever executed it: the service manager,
-// or the daemon before this one.
+// The descriptors that this process got from the process that executed it: the
+// service manager, or the earlier daemon.
 struct Inheritance {
-  InheritedSockets sockets;         // that the service manager listens on
-  std::vector<UniqueFd> listeners;  // that the daemon before listened on
+  InheritedSockets sockets;         // of the service manager
+  std::vector<UniqueFd> listeners;  // of the earlier daemon
   std::vector<KeptDescriptor> kept;
-  UniqueFd keeper;  // a pidfd; empty: no keeper has started the daemon
+  UniqueFd keeper;  // a pidfd; empty: the daemon has no keeper
 };
 
-// REQUIRES: the process has one thread; called once, before any child exists.
+// Takes the inheritance. REQUIRES: the process has one thread; called once,
+// before any child exists.
 absl::StatusOr<Inheritance> TakeInheritance();
 
-// Executes `binary` in this process, with what `kept` has. Returns why that
-// failed, else never.
+// Executes `binary` in this process, and passes `kept` to it. Returns only on
+// an error.
 absl::Status ExecuteWith(const std::string& binary,
                          const std::vector<std::string>& arguments,
                          std::vector<KeptDescriptor> kept);

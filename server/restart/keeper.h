@@ -7,20 +7,20 @@
 
 namespace holdfast {
 
-// holdfastd --keeper: a service manager for one daemon, where systemd is not.
-// Starts the daemon with `arguments` (the first is the program), keeps the
-// descriptors that it hands over, as systemd's file descriptor store does, and
-// starts it anew with these when a signal has killed it or it has failed.
-// Passes SIGTERM, SIGINT, SIGHUP and SIGUSR2 on. Believes messages of the
-// daemon's process alone. Returns the exit status: the daemon's, or 1 if it
+// Runs holdfastd --keeper: a service manager for one daemon, for machines
+// without systemd. Starts the daemon with `arguments` (the first is the
+// program), stores the descriptors that it sends, like systemd's file
+// descriptor store, and restarts it with them after a crash or a failure.
+// Forwards SIGTERM, SIGINT, SIGHUP and SIGUSR2. Accepts messages only from the
+// daemon's process. Returns the exit status: the daemon's, or 1 if the daemon
 // failed kMaxStarts times within kStartTime. The process cannot be traced or
-// dumped: it has the descriptors of all sessions' memory.
+// dumped, because it holds the memory of all sessions.
 //
-// A daemon whose keeper has died starts another one, which adopts it: its own
-// descriptors come as messages, and its end is seen by a pidfd.
+// A daemon whose keeper has died starts a new keeper, which adopts it: the
+// daemon sends its descriptors again, and a pidfd tells of its end.
 //
-// `ready_fd` is the descriptor of --ready-fd, or -1: the first daemon alone
-// writes to it. Descriptors come to the next daemon by TakeListedDescriptors
+// `ready_fd` is the descriptor of --ready-fd, or -1; only the first daemon
+// writes to it. The next daemon gets the descriptors by TakeListedDescriptors
 // (descriptor_list.h), so that there may be many.
 //
 // REQUIRES: the process has one thread.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Descriptors by which a daemon and its keeper know of each other, passed by
-// the one to the other when it executes it:
+// Descriptors that a daemon and its keeper pass to each other when one executes
+// the other:
 //
 //   keeper ── $HOLDFAST_KEEPER_PIDFD ──▶ daemon   the keeper's process
 //   daemon ── $HOLDFAST_ADOPT ─────────▶ keeper   the daemon's process, and the
 //                                                 socket for its messages
 //
-// The second way is that of a daemon whose keeper has died (keeper_watch.h).
+// A daemon whose keeper has died uses the second (keeper_watch.h).
 #ifndef HOLDFAST_SERVER_RESTART_KEEPER_HANDOVER_H_
 #define HOLDFAST_SERVER_RESTART_KEEPER_HANDOVER_H_
 
@@ -21,26 +21,26 @@
 
 namespace holdfast {
 
-// Returns a pidfd, close-on-exec; empty if the kernel has none for the process.
+// Returns a pidfd, close-on-exec; empty if the kernel cannot make one.
 UniqueFd OpenProcess(pid_t pid);
 
-// Has the program that this process executes next watch `keeper`, a pidfd.
+// Tells the program that this process executes next to watch `keeper`, a pidfd.
 // REQUIRES: the process has one thread, or executes the program next.
 void PassKeeperOn(int keeper);
 
-// Returns the keeper of this daemon; empty: none has started it, or it is one
-// that does not say so. Unsets the variable.
-// REQUIRES: the process has one thread; called once, before any child exists.
+// Returns the keeper of this daemon; empty if it has none, or an older one that
+// does not tell. Unsets the variable. REQUIRES: the process has one thread;
+// called once, before any child exists.
 UniqueFd TakeKeeper();
 
-// A daemon that runs already when its keeper starts.
+// A daemon that is running already when its keeper starts.
 struct AdoptedDaemon {
   pid_t pid = 0;
   UniqueFd process;  // a pidfd
   KeeperSocket socket;
 
-  // The variable for the keeper's environment: "NAME=value". It has the
-  // descriptors under their own numbers.
+  // Returns the variable for the keeper's environment, "NAME=value", with the
+  // numbers of the descriptors.
   std::string Variable() const;
 };
 

@@ -9,15 +9,15 @@
 
 namespace holdfast {
 
-// The socket on which a keeper takes its daemon's messages. The kernel adds the
-// sender's process id to each.
+// The socket on which a keeper receives its daemon's messages. The kernel adds
+// the sender's process id to each.
 struct KeeperSocket {
   UniqueFd fd;
   std::string address;  // abstract, as $NOTIFY_SOCKET has it: "@00a2c"
 
-  // Makes one at an address that the kernel chooses.
+  // Makes a socket at an address that the kernel chooses.
   static absl::StatusOr<KeeperSocket> Create();
-  // Returns one that was made in another process.
+  // Returns the socket that another process has made.
   static absl::StatusOr<KeeperSocket> Of(UniqueFd fd);
 };
 

@@ -13,25 +13,25 @@
 
 namespace holdfast {
 
-// Starts another keeper when the daemon's own has died, and hands it every
-// descriptor of the store, so that sessions outlive the daemon again. Keepers
-// that die kMaxStarts times within kStartTime are not replaced any more, which
-// the log says; the daemon goes on.
+// Starts a new keeper when the daemon's own has died, and sends it every
+// descriptor of the store, so that sessions again outlive the daemon. After
+// kMaxStarts deaths within kStartTime no keeper is started any more; the daemon
+// logs that and continues.
 class KeeperWatch {
  public:
   static constexpr size_t kMaxStarts = 5;
   static constexpr absl::Duration kStartTime = absl::Seconds(30);
 
-  // `keeper` is a pidfd; `arguments` are those of this daemon. The store must
-  // outlive the watch. REQUIRES: the store is settled.
+  // `keeper` is a pidfd; `arguments` are this daemon's. REQUIRES: the store is
+  // settled, and outlives the watch.
   KeeperWatch(UniqueFd keeper, std::vector<std::string> arguments,
               DescriptorStore& store);
   ~KeeperWatch();
   KeeperWatch(const KeeperWatch&) = delete;
   KeeperWatch& operator=(const KeeperWatch&) = delete;
 
-  // Stops, and has the program that this process executes next go on.
-  // REQUIRES: the process executes it next.
+  // Stops, and lets the program that this process executes next continue the
+  // watch. REQUIRES: the process executes it next.
   void PassOn();
 
  private:
@@ -40,8 +40,8 @@ class KeeperWatch {
   bool AwaitEnd();
   // Returns false if the watch is to stop within the time.
   bool Sleep(absl::Duration time);
-  // Executes a keeper, to which messages go from then on. If that fails, the
-  // last keeper stays the one that is watched.
+  // Starts a keeper, which gets all messages from then on. If that fails, the
+  // last keeper stays the watched one.
   absl::Status StartKeeper();
   void Stop();
 

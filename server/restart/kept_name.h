@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How descriptors that outlive the daemon are named. A name says what its
-// descriptor is, so that no index has to be right at the instant of a death:
+// Names of descriptors that outlive the daemon. A name tells the whole meaning
+// of its descriptor, so that no index has to be consistent after a crash:
 //
 //   hf.session.7                      a SessionRecord
 //   hf.calls.7, hf.descriptors.7      sockets that the executor listens on
@@ -48,11 +48,11 @@ struct KeptName {
   uint64_t version = 0;
 
   std::string ToString() const;
-  // Returns nullopt if it is no name of ours.
+  // Returns nullopt if the name has another form.
   static std::optional<KeptName> Parse(absl::string_view name);
 };
 
-// "s-7" is 7. 0: it is no session's name.
+// Returns the number of a session's id: 7 for "s-7"; 0 if it is none.
 uint64_t SessionNumber(absl::string_view session_id);
 
 }  // namespace holdfast

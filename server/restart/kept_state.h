@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All that an earlier daemon has left, sorted by what it is. Descriptors that
-// belong to nothing, or whose record cannot be read, are closed, with a line in
-// the log.
+// The state that an earlier daemon has left, sorted by kind. Descriptors that
+// belong to nothing, or whose record cannot be read, are closed and logged.
 #ifndef HOLDFAST_SERVER_RESTART_KEPT_STATE_H_
 #define HOLDFAST_SERVER_RESTART_KEPT_STATE_H_
 
@@ -25,7 +24,7 @@ struct KeptChunk {
   uint64_t address = 0;
   uint64_t size = 0;  // bytes
   UniqueFd memory;
-  UniqueFd event_page;  // of the event that the chunk is for; or none
+  UniqueFd event_page;  // of the event that the chunk is for, if any
 };
 
 struct KeptArena {
@@ -34,30 +33,30 @@ struct KeptArena {
 };
 
 struct KeptSession {
-  // None: the session has ended, and others use some of its chunks.
+  // nullopt: the session has ended, but other sessions use some of its chunks.
   std::optional<internal::SessionRecord> record;
-  UniqueFd calls;  // sockets that listen
+  UniqueFd calls;  // listening sockets
   UniqueFd descriptors;
   uint64_t epoch = 0;
   UniqueFd journal;
   std::map<uint64_t, KeptChunk> chunks;
-  // Those of suspended collections, whose memory is a file with the bytes.
+  // Chunks of suspended collections, whose memory is a file with the bytes.
   std::map<uint64_t, KeptChunk> saved_chunks;
-  // Those of collections that have come back to their devices since: none of
-  // the session's either.
+  // Chunks of collections that were resumed. They do not belong to the session
+  // any more either.
   std::map<uint64_t, KeptChunk> owned_chunks;
   std::map<uint64_t, KeptArena> arenas;  // by handle
   std::vector<std::shared_ptr<const StoredObject>> objects;
   std::map<uint64_t, internal::ImportRecord> imports;
   std::optional<internal::SuspensionRecord> suspension;
   UniqueFd image;
-  UniqueFd variables;  // of its modules, if nothing of it ran
-  // Nothing of it ran when the daemon ended.
+  UniqueFd variables;  // of its modules, if no work of it ran
+  // No work of it ran when the daemon ended.
   bool idle = false;
-  // Its last client had left it; else that client may come back.
+  // Its last client had left; otherwise that client may return.
   bool detached = false;
 
-  // It can be served again.
+  // True if it can be served again.
   bool whole() const {
     return record.has_value() && calls.valid() && descriptors.valid() &&
            journal.valid();
@@ -73,7 +72,7 @@ struct KeptState {
   internal::DaemonRecord daemon;
   internal::CountersRecord counters;
   UniqueFd directory;
-  // Covers everything, also what was closed.
+  // The names of all descriptors, also of closed ones.
   std::vector<std::string> names;
 };
 

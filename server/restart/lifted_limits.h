@@ -10,10 +10,9 @@
 
 namespace holdfast {
 
-// Quotas that refuse nothing for as long as this object lives. A daemon takes
-// over what an earlier one has left under it: memory that is held stays, also
-// beyond a limit that was lowered in between, as with Quota::SetLimit. Not
-// thread-safe.
+// Removes the limits of quotas as long as it lives. A daemon adopts an earlier
+// daemon's memory with it: memory that is held stays, even above a limit that
+// was lowered meanwhile, as with Quota::SetLimit. Not thread-safe.
 class LiftedLimits {
  public:
   LiftedLimits() = default;

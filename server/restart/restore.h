@@ -21,12 +21,12 @@
 
 namespace holdfast {
 
-// Makes a daemon's tenants, collections and sessions again from what an earlier
-// one has left: tenants first, who pay; then the memory of each session; then
-// collections and imports, which use that memory; then the sessions themselves,
-// which recover by themselves. Whatever cannot be had any more is left out,
-// with a line in the log, and nothing else suffers from that. No limit is a
-// reason: one that was lowered in between holds for what comes after.
+// Restores the tenants, collections and sessions that an earlier daemon has
+// left: first tenants, which are charged; then the memory of each session; then
+// collections and imports, which use that memory; then the sessions, which
+// recover by themselves. Objects that cannot be restored are skipped and
+// logged, without harm to others. No limit stops the restoration: a lowered
+// limit only holds for new objects.
 class Restore {
  public:
   struct Parts {
@@ -36,10 +36,11 @@ class Restore {
   };
   explicit Restore(const Parts& parts) : parts_(parts) {}
 
-  // REQUIRES: the devices are known, and no session was opened.
+  // Restores `state`. REQUIRES: the devices are known, and no session was
+  // opened.
   void Run(KeptState state);
 
-  // How many there are again.
+  // The numbers of restored sessions and versions.
   size_t sessions() const { return adopted_; }
   size_t versions() const { return versions_; }
 
@@ -53,27 +54,27 @@ class Restore {
   };
 
   void Adopt(KeptState state);
-  // On an error what others may use is in `kept` still.
+  // On an error, `kept` still has the memory that other sessions may use.
   absl::Status AdoptMemory(uint64_t number, KeptSession& kept);
   absl::Status AdoptVersion(const internal::VersionRecord& record);
   void AdoptImports(uint64_t number, Session& session);
   absl::Status AdoptImport(Session& session, uint64_t import,
                            const internal::ImportRecord& record);
-  // The range, of a session that is there or of one that has ended, or of a
-  // chunk that belongs to collections of `owner`.
+  // Returns the range: in a restored session, in a session that has ended, or
+  // in a chunk of `owner`'s collections.
   absl::StatusOr<SharedResource> Shared(const internal::SharedRange& range,
                                         const std::string& owner);
   absl::StatusOr<SharedResource> Orphaned(const internal::SharedRange& range);
-  // Takes the chunks that are or were suspended with their collections. They
-  // are none of the session's that made them any more.
+  // Takes the chunks of collections that are or were suspended; they do not
+  // belong to the session that made them any more.
   void TakeSaved(uint64_t number, KeptSession* kept);
-  // The chunk, if it is such a one; null: it is a session's.
+  // Returns such a chunk; null if it is a session's.
   absl::StatusOr<std::shared_ptr<SharedChunk>> OfCollection(
       const internal::SharedRange& range, const std::string& owner);
   absl::Status MakeSaved(const ChunkKey& key, KeptChunk chunk);
   absl::StatusOr<std::shared_ptr<SharedChunk>> MakeOwned(
       const ChunkKey& key, KeptChunk chunk, const std::string& owner);
-  // `options` say where the bytes are.
+  // `options` has the place of the bytes.
   std::shared_ptr<SharedChunk> Make(const ChunkKey& key, const KeptChunk& chunk,
                                     SharedChunk::Options options);
   void Start(uint64_t number, Session session);
@@ -82,11 +83,11 @@ class Restore {
   LiftedLimits* limits_ = nullptr;  // while Run
   internal::CountersRecord counters_;
   std::map<uint64_t, Session> sessions_;
-  // Memory of sessions that have ended, which others use.
+  // Memory of ended sessions that other sessions use.
   std::map<uint64_t, KeptSession> ended_;
   std::map<uint64_t, std::unique_ptr<supervisor::SessionHoldings>> orphans_;
-  // Chunks of collections: those that are made, held until Run is over, and
-  // those of which nobody has said yet whose they are.
+  // Chunks of collections: restored ones, which are held until Run ends, and
+  // ones whose owner is not known yet.
   std::map<ChunkKey, std::shared_ptr<SharedChunk>> of_collections_;
   std::map<ChunkKey, KeptChunk> owned_;
   size_t adopted_ = 0;

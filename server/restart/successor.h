@@ -13,32 +13,31 @@
 
 namespace holdfast {
 
-// The number of the form in which server/restart keeps state. A daemon takes
-// the state of one with the same number, or a lower one. 2: collections may be
-// suspended (hf.saved, hf.owned). 3: a session may be on another device than
-// the one that its client names (Assign.moved_to).
+// The version of the state's format. A daemon accepts the same or a lower
+// version. 2: collections may be suspended (hf.saved, hf.owned). 3: a session
+// may be on another device than the one that its client names
+// (Assign.moved_to).
 inline constexpr int kStateFormat = 3;
 
-// The binary that is to take this process over: the file that the daemon was
-// started from, as it is now, with the arguments that the daemon was started
-// with. Immutable; thread-safe.
+// The binary that replaces this process: the present contents of the file that
+// the daemon was started from, with the same arguments. Immutable; thread-safe.
 class Successor {
  public:
-  // REQUIRES: called before the file is replaced, at the start.
+  // REQUIRES: called at the start, before the file is replaced.
   static absl::StatusOr<Successor> Find();
 
   const std::string& binary() const { return binary_; }
-  // The first is the program.
+  // The first argument is the program.
   const std::vector<std::string>& arguments() const { return arguments_; }
 
-  // The file is not the one that this process runs.
+  // True if the file is not the one that this process runs.
   bool IsNew() const;
 
-  // Asks it whether it takes the state and the arguments, in a process of its
-  // own. Returns its version. FAILED_PRECONDITION: it does not, and says why.
+  // Runs the binary in a process of its own to check that it accepts the state
+  // and the arguments. Returns its version. FAILED_PRECONDITION has its reason.
   absl::StatusOr<std::string> Check() const;
 
-  // Makes this process that binary. Returns why that failed, else never.
+  // Executes the binary in this process. Returns only on an error.
   absl::Status Execute(std::vector<KeptDescriptor> kept) const;
 
  private:

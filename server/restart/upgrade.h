@@ -17,8 +17,8 @@
 
 namespace holdfast {
 
-// Replaces the daemon by its successor in the same process, in two steps: what
-// may be refused, then what cannot be taken back.
+// Replaces the daemon by its successor in the same process. The first step can
+// be refused, the second cannot be undone:
 //
 //   Prepare   the new binary says that it takes the state; every session's work
 //             ends, and what comes then stays in its ring or with its client
@@ -32,29 +32,29 @@ class DaemonUpgrade {
                 DescriptorStore& store)
       : successor_(std::move(successor)), sessions_(sessions), store_(store) {}
 
-  // The daemon's file was replaced.
+  // True if the daemon's file was replaced.
   bool IsDue() const { return successor_.IsNew(); }
 
-  // Returns the new binary's version; Execute is to be called then. Work has
-  // until `deadline` to end. Errors as AdminService.Upgrade; nothing has
-  // changed then. Blocks.
+  // Prepares the upgrade; work has until `deadline` to end. Returns the new
+  // binary's version; call Execute then. Fails as AdminService.Upgrade, without
+  // having changed anything. Blocks.
   absl::StatusOr<std::string> Prepare(absl::Time deadline);
   bool prepared() const {
     absl::MutexLock lock(&mutex_);
     return prepared_;
   }
 
-  // The same for a call that is to be answered: Execute waits until
-  // NoteAnswered says that its client has the answer, for kAnswerTime at most.
+  // The same for an rpc: Execute waits until NoteAnswered tells that the client
+  // has the answer, for kAnswerTime at most.
   absl::StatusOr<std::string> PrepareForCall(absl::Time deadline);
   void NoteAnswered();
 
-  // From now on Prepare fails with `reason`. If it has succeeded, sessions go
-  // on again; Execute must not be called.
+  // Makes Prepare fail with `reason`. If it has succeeded, sessions continue,
+  // and Execute must not be called.
   void Refuse(const absl::Status& reason);
 
-  // Returns why it failed: the process is of no more use then. `end_children`
-  // ends every process of the daemon's.
+  // Executes the upgrade. Returns only on an error, after which the process
+  // cannot continue. `end_children` ends every child process of the daemon.
   absl::Status Execute(const std::function<void()>& end_children);
 
  private:

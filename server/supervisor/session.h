@@ -224,9 +224,9 @@ class Session {
   void RemoveKeeper(int64_t keeper);
 
   // Moves the session's device memory to the file `path`, or to host memory if
-  // that is empty, once its work has ended, until `deadline`. Returns the
-  // bytes. Blocks. If it fails, the session continues. FAILED_PRECONDITION
-  // names its state, or the resource that cannot be suspended.
+  // that is empty; its work has until `deadline` to end. Returns the bytes.
+  // Blocks. If it fails, the session continues. FAILED_PRECONDITION names its
+  // state, or the resource that cannot be suspended.
   absl::StatusOr<uint64_t> Suspend(const std::string& path,
                                    absl::Time deadline);
   // Resumes the session without its client, on `device` if one is given.

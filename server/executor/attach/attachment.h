@@ -20,21 +20,22 @@
 
 namespace holdfast::executor {
 
-// The state that outlives the Execute calls of a client that may lose its
-// connection and come back: results not sent yet, and results sent that may not
-// have arrived. A client says with each call how many results it has
-// read; the call goes on behind them.
+// The state that outlives the Execute calls of a client, which may lose its
+// connection and return: results that were not sent, and results that were sent
+// but may not have arrived. With each call, a client tells the number of
+// results that it has read, and the call continues after them.
 //
-// One call at a time is served. A new one ends the one before, whose connection
-// may be broken without this end knowing; it sends results at once, and reads
-// commands when the call before reads no more.
+// One call at a time is served. A new call ends the one before, whose
+// connection may be broken without this end knowing. The new call sends results
+// at once, and reads commands when the call before has stopped reading.
 //
 // A call has two threads: one reads commands (AwaitTurn, AwaitRoom,
 // Acknowledge, End), the other sends results (Next). Thread-safe.
 class Attachment {
  public:
-  // Bytes of results that were sent and are kept, as on the wire. More than can
-  // be on their way: what gRPC reads ahead at each hop, and sockets hold.
+  // The limit of sent results that are kept, in bytes on the wire. Above the
+  // bytes that can be in transit: the read-ahead of gRPC at each hop, and the
+  // buffers of sockets.
   static constexpr size_t kMaxSent = size_t{32} << 20;
   // Bytes of results not sent yet; at the limit, commands with results wait.
   static constexpr size_t kMaxUnsent = size_t{8} << 20;
@@ -47,30 +48,33 @@ class Attachment {
   // Takes the results of all calls.
   const std::shared_ptr<ResultQueue>& results() const { return results_; }
 
-  // Begins a call whose client has read so many results, and cancels the one
-  // before. Returns the call's number. OUT_OF_RANGE: results behind these are
-  // not kept any more, or were never there. `context` must live until End.
+  // Begins a call whose client has read `results_read` results, and cancels the
+  // call before. Returns the call's number. OUT_OF_RANGE: the results after
+  // these are not kept any more, or never existed. REQUIRES: `context` lives
+  // until End.
   absl::StatusOr<uint64_t> Begin(grpc::ServerContextBase& context,
                                  uint64_t results_read);
-  // The call's client has gone: its threads need not wait any more.
+  // Ends the waits of the call's threads: its client has gone.
   void Cancel(uint64_t call);
-  // The call's commands are not read any more, and no results are sent.
+  // Ends a call: no command is read and no result is sent any more.
   void End(uint64_t call);
 
-  // Blocks until the call before reads no more. False: this one is over.
+  // Blocks until the call before has stopped reading. Returns false if this
+  // call is over.
   bool AwaitTurn(uint64_t call);
-  // Blocks while too many results wait to be sent. False: the call is over.
+  // Blocks while too many results wait to be sent. Returns false if the call is
+  // over.
   bool AwaitRoom(uint64_t call);
-  // Has the client told that commands up to `sequence` have arrived.
+  // Reports to the client that commands up to `sequence` have arrived.
   void Acknowledge(uint64_t call, uint64_t sequence);
 
-  // Blocks until there is something to send. False: the call is over.
-  // REQUIRES: the last call's batch was sent.
+  // Blocks until there are results to send. Returns false if the call is over.
+  // REQUIRES: the last batch was sent.
   bool Next(uint64_t call, v1::ResultBatch* batch);
 
-  // Until the call's End, results that need not wait for others are sent by the
-  // thread that finds them, as by ResultQueue::SendDirectly, and never between
-  // Next and the next one.
+  // Until the call's End, a thread that produces a result sends it by `send` if
+  // no other result is waiting (ResultQueue::SendDirectly), but never while a
+  // batch of Next is being sent.
   void SendDirectly(uint64_t call, ResultQueue::SendNow send);
 
  private:
