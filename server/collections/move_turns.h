@@ -47,11 +47,11 @@ class MoveTurns {
   ~MoveTurns();
 
   std::unique_ptr<Place> AddReader();
-  // RESOURCE_EXHAUSTED: as many calls of this client wait as may.
+  // RESOURCE_EXHAUSTED: kMaxWaitingCalls of this client wait.
   absl::StatusOr<std::unique_ptr<Place>> AddCall(const std::string& client);
 
-  // Blocks until it is the place's turn. Asks `given_up` several times a
-  // second; CANCELLED: it said so.
+  // Blocks until it is the place's turn. Calls `given_up` several times a
+  // second; CANCELLED: it returned true.
   absl::Status Await(Place& place, const std::function<bool()>& given_up);
 
  private:
@@ -62,7 +62,7 @@ class MoveTurns {
   absl::Mutex mutex_;
   bool moving_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t last_ ABSL_GUARDED_BY(mutex_) = 0;
-  // In the order in which they are served, with the client of a call.
+  // Waiting places in the order of service, with the client of a call.
   std::map<Place::Key, std::string> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 

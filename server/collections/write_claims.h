@@ -17,53 +17,55 @@
 
 namespace holdfast::collections {
 
-// Sessions that write a collection's first version, and those that wait for it,
-// in the order in which they came. Not thread-safe.
+// Queues the sessions that claim to write a collection's first version, in
+// order of arrival. Not thread-safe.
 class WriteClaims {
  public:
   // Owner and name.
   using Key = std::pair<std::string, std::string>;
-  // A version: it is there. nullopt: write it. An error: the claim has ended.
-  // At most once each; nothing comes after a version or an error.
+  // Called with nullopt: the session is to write; with the version that another
+  // session has written; or with an error: the claim has ended. Each at most
+  // once, and nothing after a version or an error.
   using Answer = std::function<void(
       const absl::StatusOr<std::optional<v1::CollectionVersion>>&)>;
 
   static constexpr size_t kMaxWaiting = 4096;
 
-  // The first one of a key is told to write; the others wait. Returns a number
-  // for Remove; 0: too many wait.
+  // Adds a claim. The first of a key is told to write; the others wait. Returns
+  // a number for Remove; 0 if too many wait.
   int64_t Add(const Key& key, const std::string& session, Answer answer);
-  // If it was the one that writes, the next one is told to. Returns the key;
-  // none if there is no such claim.
+  // Removes a claim; if it was the writer's, tells the next to write. Returns
+  // the claim's key, if there is such a claim.
   std::vector<Key> Remove(int64_t claim);
-  // All of a session, which has ended: they are answered with CANCELLED.
+  // Removes the claims of a session that has ended, and answers them with
+  // CANCELLED.
   std::vector<Key> EndSession(const std::string& session);
 
-  // An earlier daemon has told the session to write, and it may not know of
-  // this one yet: others wait until it has claimed the key again or has ended.
+  // Notes that an earlier daemon has told the session to write. Other claims
+  // wait until the session claims the key again or ends.
   void Expect(const Key& key, const std::string& session);
-  // The session that was told to write; empty: none.
+  // Returns the session that was told to write; empty if there is none.
   std::string WriterOf(const Key& key) const;
 
   // FAILED_PRECONDITION: another session writes it.
   absl::Status MayWrite(const Key& key, const std::string& session) const;
-  // There is a version: everybody who waits is told.
+  // Answers all waiting claims with the version.
   void Resolve(const Key& key, const v1::CollectionVersion& version);
 
  private:
   struct Claim {
-    int64_t number = 0;  // 0: expected, there is nobody to answer
+    int64_t number = 0;  // 0: expected, has no answer to call
     std::string session;
     Answer answer;
   };
   using Claims = std::map<Key, std::list<Claim>>;
 
-  // Removes those of the key's claims that `is_gone` says. If the one that
-  // writes is among them, the next one is told to.
+  // Removes the claims of the key for which `is_gone` returns true. If the
+  // writer's is among them, tells the next to write.
   void RemoveIf(Claims::iterator claims,
                 const std::function<bool(const Claim&)>& is_gone);
 
-  // The front one writes. A list that is empty is erased.
+  // The front of each list is the writer's. Empty lists are erased.
   Claims claims_;
   std::map<int64_t, Key> keys_;
   int64_t last_ = 0;

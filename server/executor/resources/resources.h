@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A session's resources by handle, and their release without waiting for the
-// device: memory and code that the device may still be using
-// go when it has come to the end of all that it was given so far.
+// A session's resources by handle. They are released without waiting for the
+// device: memory and code that the device may be using are freed when it has
+// finished all work that it was given so far.
 #ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_RESOURCES_H_
 #define HOLDFAST_SERVER_EXECUTOR_RESOURCES_RESOURCES_H_
 
@@ -52,34 +52,35 @@
 
 namespace holdfast::executor {
 
-// A device that the session uses: made on first use, kept until the executor
+// A device that the session uses. Made on first use, kept until the executor
 // ends.
 struct DeviceState {
   std::shared_ptr<const cuda::Context> context;
   std::unique_ptr<memory::DeviceAllocator> allocator;
-  // Waits for whatever has to be finished before something may go.
+  // A stream that waits for all work after which something can be freed.
   std::unique_ptr<cuda::Stream> reaper;
-  // Nothing ever holds it up; made on first use.
+  // A stream that never waits for others; made on first use.
   std::unique_ptr<cuda::Stream> host;
 };
 
-// Loaded code. Its kernels' handles and its variables' handles end with it.
+// Loaded code. The handles of its kernels and variables end with it.
 struct ModuleResource {
   std::shared_ptr<const cuda::Module> module;
   std::map<std::string, std::string> symbols;
   std::vector<uint64_t> kernels;
-  // Buffers of its variables, some of which may have been freed, and the number
-  // of them at which those are dropped.
+  // The buffers of its variables, some of which may have been freed; from
+  // prune_globals_at entries on, freed ones are dropped.
   static constexpr size_t kPruneGlobalsFrom = 16;
   std::unordered_set<uint64_t> globals;
   size_t prune_globals_at = kPruneGlobalsFrom;
-  // Names of the variables that a suspension saves, as in the image: those that
-  // were read there (core/cuda/variable_names.h), and those that had a handle.
+  // The variables that a suspension saves, by their names in the image: those
+  // that were found in it (core/cuda/variable_names.h), and those that had a
+  // handle.
   std::set<std::string> variables;
 };
 
-// Never without the kernel as the module's device has it, which is the first;
-// those of other devices are found when they are asked for.
+// A kernel by device. The first entry, on the module's device, always exists;
+// other devices' kernels are looked up on first use.
 struct KernelResource {
   std::vector<std::shared_ptr<const cuda::Kernel>> by_device;
 };
@@ -102,7 +103,7 @@ struct ArenaResource {
 // See graph/built_graph.h and graph/graph_instance.h.
 class BuiltGraph;
 class GraphInstance;
-// A graph as it was defined, from which instances are made.
+// A graph's definition, from which instances are made.
 struct GraphResource {
   std::shared_ptr<const BuiltGraph> graph;
   std::weak_ptr<const GraphInstance> instance;  // the last one
@@ -114,47 +115,48 @@ struct GraphExecResource {
 
 class Resources;
 
-// Puts an arena under its handle; the supervisor lets go of its memory when the
-// last device has. REQUIRES: as HandleTable::Put.
+// Puts an arena under its handle. The supervisor releases its memory when the
+// last device has finished with it. REQUIRES: as HandleTable::Put.
 void PutArena(Resources& resources, uint64_t handle,
               std::unique_ptr<Arena> arena, Charge charge);
 
-// Everything that the resources need from the executor around them. Callbacks
-// run on the submission thread unless it is said otherwise.
+// The services of the executor that the resources use. Callbacks run on the
+// submission thread unless documented otherwise.
 struct ResourceOptions {
   const cuda::DriverApi* api = nullptr;  // must outlive the resources
   std::vector<uint32_t> devices;         // empty: all
   DevicePlacement placement;             // of `devices`
-  std::shared_ptr<Account> account;      // what the session may hold
-  // The part of each device's range that priorities are taken from.
+  std::shared_ptr<Account> account;      // limits of the session
+  // The part of each device's range of stream priorities that the session uses.
   v1::StreamPriorityClass stream_priorities =
       v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
-  uint32_t first_chunk = 1;  // as memory::AllocatorOptions has it
-  // As AllocatorOptions has them, with the device's ordinal.
+  uint32_t first_chunk = 1;  // see memory::AllocatorOptions
+  // See AllocatorOptions; with the device's ordinal.
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_created;
   std::function<void(uint32_t device, const memory::Chunk&)> chunk_released;
-  // The first of the addresses at which the device's chunks will lie.
+  // Called with the lowest address for the device's chunks.
   std::function<void(uint32_t device, CUdeviceptr base)> device_opened;
-  // Where arenas are mapped; null: anywhere.
+  // The places for arenas; null: anywhere.
   std::shared_ptr<ArenaPlaces> arena_places;
-  // Memory of the host that outlives this process; its descriptor is borrowed.
+  // Called with host memory that outlives this process; the descriptor is
+  // borrowed.
   std::function<void(const internal::HostMemoryCreated& created, int memory)>
       host_memory_created;
   std::function<void(uint64_t handle)> host_memory_released;
-  // Every command with a number up to this has taken effect. Thread-safe.
+  // Called when every command up to this number has taken effect. Thread-safe.
   std::function<void(uint64_t sequence)> completed;
   SharingLink sharing;
   std::shared_ptr<SemaphoreWaits> waits = std::make_shared<SemaphoreWaits>();
-  // Null: kernels may run for as long as they like.
+  // Null: kernels have no time limit.
   std::shared_ptr<KernelWatch> kernel_watch;
-  // As CompletionWatcher takes it.
+  // See CompletionWatcher.
   std::function<void()> hand_on_output;
-  // Has work done with the resources by the thread that they belong to, soon,
-  // or never if the session ends. Thread-safe.
+  // Runs `work` on the thread that owns the resources, soon, or never if the
+  // session ends. Thread-safe.
   std::function<void(std::function<void(Resources&)> work)> later;
-  // Has that thread nothing else to do just now? May be null.
+  // Returns true if that thread has nothing else to do. May be null.
   std::function<bool()> idle;
-  // For whoever wants to know what is going on.
+  // Statistics.
   std::shared_ptr<CopyCounts> copies = std::make_shared<CopyCounts>();
   std::shared_ptr<DeviceTimes> times = std::make_shared<DeviceTimes>();
   std::shared_ptr<DeviceTurns> turns = std::make_shared<DeviceTurns>();
@@ -162,16 +164,16 @@ struct ResourceOptions {
 
 // Not thread-safe: belongs to the submission thread, but for watcher().
 //
-// One object holds all that a session has in this process. Command handlers
-// find their operands in its tables, put results there, and free through it:
+// Holds all resources of a session in this process. Command handlers find their
+// operands in its tables, store results there, and free through it:
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(StreamResource* stream,
 //                             resources.StreamForWork(handle));
 //   HOLDFAST_ASSIGN_OR_RETURN(DeviceState* device,
 //                             resources.Device(stream->device));
 //
-// Nothing that is freed waits for the device: memory goes back to the allocator
-// in stream order, and other things are kept by Retire.
+// Freeing never waits for the device: memory returns to the allocator in stream
+// order, and Retire keeps other objects until they are unused.
 class Resources {
  public:
   // Opens no device yet.
@@ -193,8 +195,8 @@ class Resources {
   HandleTable<SemaphoreResource> semaphores;
   PeerAccess peers;
 
-  // Finds a stream that is about to be given work of the device's, which counts
-  // as GPU time. As HandleTable::Find.
+  // Finds a stream that is about to get work for the device, which counts as
+  // GPU time. Fails as HandleTable::Find.
   absl::StatusOr<StreamResource*> StreamForWork(uint64_t handle) {
     absl::StatusOr<StreamResource*> found = streams.Find(handle);
     if (found.ok() && !(*found)->unmarked) stream_work_.NoteGiven(**found);
@@ -202,28 +204,28 @@ class Resources {
   }
   StreamWork& stream_work() { return stream_work_; }
 
-  // NOT_FOUND: no such device; PERMISSION_DENIED: not for this session. Makes a
-  // context, an allocator and a reaper on first use. The pointer is valid as
-  // long as this object.
+  // Returns a device; makes its context, allocator and reaper on first use.
+  // Valid as long as this object. NOT_FOUND: no such device. PERMISSION_DENIED:
+  // the session may not use it.
   absl::StatusOr<DeviceState*> Device(uint32_t ordinal);
 
-  // Makes the context of the device that was opened first current, so that
-  // calls for it switch nothing. For each thread that carries something out;
-  // costs a few nanoseconds if it is.
+  // Makes the context of the first opened device current, so that calls for it
+  // need not switch contexts. Each thread that carries out commands calls it;
+  // costs a few nanoseconds if the context is current.
   void MakeCurrent() const;
 
-  // The devices that the session has used. In ascending order.
+  // Returns the devices that the session has used, in ascending order.
   std::vector<uint32_t> OpenDevices() const;
 
-  // The first of the session's devices, where page-locked memory is made. It
-  // serves all. As Device.
+  // Returns the session's first device, on which page-locked memory for all
+  // devices is made. Fails as Device.
   absl::StatusOr<DeviceState*> FirstDevice();
   uint32_t first_ordinal() const {
     return options_.devices.empty() ? 0 : options_.devices.front();
   }
 
-  // The kernel as this device has it. As Device. Valid as long as the kernel's
-  // handle.
+  // Returns the kernel on this device. Valid as long as the kernel's handle.
+  // Fails as Device.
   absl::StatusOr<const cuda::Kernel*> KernelOn(uint64_t kernel,
                                                uint32_t device);
 
@@ -241,23 +243,22 @@ class Resources {
   const SharingLink& sharing() const { return options_.sharing; }
   SemaphoreWaits& waits() { return *options_.waits; }
   EventWaits& event_waits() { return event_waits_; }
-  // Null: there is no limit.
+  // Null if kernels have no time limit.
   KernelWatch* kernel_watch() { return options_.kernel_watch.get(); }
 
   const ResourceOptions& options() const { return options_; }
 
-  // Device memory for a resource: the place that it had, while a session is
-  // restored; else as DeviceAllocator::Allocate, or AllocateAlone. `handle` is
-  // that of the resource, of any kind.
+  // Allocates device memory for a resource with this handle, of any kind: at
+  // its old place while a session is restored, else by
+  // DeviceAllocator::Allocate or AllocateAlone.
   absl::StatusOr<memory::Allocation> Allocate(uint64_t handle, uint32_t device,
                                               uint64_t size,
                                               const cuda::Stream* stream,
                                               bool alone);
 
-  // From BeginRestore on, resources are made where they were in the process
-  // that this one succeeds; EndRestore forgives the destruction of handles
-  // whose creation the fault has dropped. `inheritance` is borrowed until
-  // EndRestore.
+  // Between BeginRestore and EndRestore, resources are made where they were in
+  // the process before. EndRestore makes it no error to destroy handles whose
+  // creation the fault has dropped. `inheritance` is borrowed until EndRestore.
   void BeginRestore(Inheritance* inheritance) { inheritance_ = inheritance; }
   void EndRestore();
   bool restoring() const { return inheritance_ != nullptr; }
@@ -266,60 +267,62 @@ class Resources {
   // For bytes of a suspended session; EndRestore clears them.
   MemoryCopiers& copiers() { return copiers_; }
 
-  // Puts a handle of any kind in error, as a failed creation does. Commands
-  // that use the handle then fail with `cause`, until it is destroyed.
+  // Marks a new handle of any kind as failed, as a failed creation does:
+  // commands that use it fail with `cause` until it is destroyed.
   absl::Status PutError(uint64_t handle, const absl::Status& cause);
-  // The same of a handle that names a value, which is dropped.
+  // The same for a handle that has a value, which is dropped.
   void DropIntoError(uint64_t handle, const absl::Status& cause);
-  // As HandleTable::IsInError and Contains.
+  // See HandleTable::IsInError and Contains.
   bool IsInError(uint64_t handle) const;
   bool Contains(uint64_t handle) const;
 
-  // Notes, when a wait for all streams that begins now has ended well, that the
-  // commands up to `sequence` are completed.
+  // Returns a callback for a wait for all streams that begins now. If the wait
+  // succeeds, it notes that the commands up to `sequence` are completed.
   std::function<void(const absl::Status&)> NoteCompletion(uint64_t sequence);
 
-  // Keeps `owner` alive until everything that the session's streams were given
-  // so far is done. False: that cannot be told; it is kept to the session's
-  // end. Does not block.
+  // Keeps `owner` alive until all present work of the session's streams is
+  // done. Does not block. Returns false if that cannot be determined; `owner`
+  // is then kept until the session ends.
   bool Retire(uint32_t device, std::shared_ptr<const void> owner);
-  // The device's reaper, made to wait for all streams of the session: one of
-  // another device may use this one's memory. Work given to it from then on
-  // runs after all of theirs. An error of any stream's is returned.
+  // Makes the device's reaper wait for all streams of the session, also on
+  // other devices, which may use this device's memory, and returns it. Later
+  // work of the reaper runs after all theirs. Returns any stream's error.
   absl::StatusOr<const cuda::Stream*> AfterAllStreams(uint32_t device);
 
-  // A stream of the device for what the host does at once. As Device.
+  // Returns a stream of the device for work that the host does at once. Fails
+  // as Device.
   absl::StatusOr<const cuda::Stream*> HostStream(uint32_t device);
 
-  // Its work goes on; memory that is freed later still waits for it.
+  // Destroys a stream. Its work continues, and memory that is freed later waits
+  // for it.
   void DestroyStream(StreamResource stream);
-  // The functions from here to FreeArena take a resource whose handle is gone
-  // already. Each returns at once, and lets go of memory after all work that
-  // may use it; while a session is restored there is none, and the place is
-  // free at once. A resource that graphs still hold is left to them.
+  // The functions from here to FreeArena take a resource whose handle was
+  // removed. Each returns at once, and frees memory after all work that may use
+  // it, or at once while a session is restored. A resource that graphs hold is
+  // kept for them.
   absl::Status DestroyEvent(EventResource event);
   absl::Status DestroySemaphore(SemaphoreResource semaphore);
-  // Frees in the order of `stream`, or of the stream of the allocation if it is
-  // 0; if there is no such stream any more, after all streams. The buffer's
+  // Frees a buffer in the order of `stream`, or of the stream of its allocation
+  // if `stream` is 0; after all streams if that stream is gone. The buffer's
   // views end with it.
   absl::Status FreeBuffer(BufferResource buffer, uint64_t stream);
-  // Its kernels and variables end with it.
+  // The module's kernels and variables end with it.
   void UnloadModule(ModuleResource module);
   void FreeArena(ArenaResource arena);
 
   // Keeps the memory of a buffer, an arena or a semaphore beyond the life of
   // its handle. A sub-buffer keeps the whole. Fails as HandleTable::Find.
   absl::StatusOr<Hold> HoldMemory(uint64_t handle);
-  // Lets go. Frees, after all that the streams were given so far, whatever has
-  // no handle and no other hold any more.
+  // Releases holds. Frees, after all present work of the streams, memory
+  // without a handle and without other holds.
   void Release(std::vector<Hold> holds);
 
  private:
-  // Ends waits that nothing else ends, since the events' makers are gone.
+  // Ends waits for events whose makers are gone, which nothing else would end.
   void EndWaits(std::vector<EventWaits::Wait> waits);
-  // Removes the handles, and those of views of them.
+  // Removes the handles, and the handles of views of them.
   void DropViews(const std::unordered_set<uint64_t>& views);
-  // Closed once the watcher, which is gone before it, has dropped its blocks.
+  // Closed after the watcher, which is destroyed first, has dropped its blocks.
   struct OwnedStaging {
     ~OwnedStaging() {
       if (memory != nullptr) memory->Close();
@@ -327,13 +330,13 @@ class Resources {
     std::shared_ptr<Staging> memory;
   };
 
-  // The place that the resource had in the process before.
+  // Allocates the place that the resource had in the process before.
   absl::StatusOr<memory::Allocation> AllocateInherited(DeviceState& device,
                                                        uint64_t handle,
                                                        uint32_t ordinal,
                                                        uint64_t size);
-  // Maps the chunk, or makes it anew from a suspended session's bytes, unless
-  // that was done.
+  // Maps the chunk, or makes it from a suspended session's bytes, unless that
+  // was done.
   absl::Status Adopt(DeviceState& device, const internal::Placement& placement);
   // Calls `visit` with the table of the handle's kind; without one, returns a
   // default.
