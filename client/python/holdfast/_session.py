@@ -3,6 +3,7 @@
 
 import atexit
 import os
+import sys
 import threading
 import weakref
 
@@ -226,13 +227,35 @@ def connect(address=None, *, name="", devices=(), memory_limit=0, reconnect_grac
         DaemonUnavailableError: there is no daemon.
     """
     address = address or os.environ.get("HOLDFAST_ADDRESS") or "embedded:"
+    address = _parents_daemon(address) if address.startswith("embedded:") else address
     if recover not in _RECOVERY:
         raise ValueError(f'recover must be "always", "never" or "ask", got {recover!r}')
     policy = _RECOVERY[recover]
-    return Session._open(
+    session = Session._open(
         address, name, devices, memory_limit, reconnect_grace, policy, kernel_time_limit,
         detached_lifetime,
     )  # fmt: skip
+    if address.startswith("embedded:"):
+        os.environ[_PRIVATE_DAEMON] = f"{os.getpid()} {address} {session.address}"
+    return session
+
+
+# Names the private daemon of a process to the processes that multiprocessing starts for it.
+_PRIVATE_DAEMON = "HOLDFAST_PRIVATE_DAEMON"
+
+
+def _parents_daemon(address):
+    """The address of the private daemon of the process for which multiprocessing has started this
+    one, so that they can pass memory and events; else ``address``."""
+    processes = sys.modules.get("multiprocessing.process")
+    if processes is None:
+        return address
+    # While the program is imported, a process that was spawned does not know its parent yet.
+    is_importing = getattr(processes.current_process(), "_inheriting", False)
+    private = os.environ.get(_PRIVATE_DAEMON, "").split(" ")
+    is_spawned = is_importing or processes.parent_process() is not None
+    is_the_parents = is_spawned and private[:2] == [str(os.getppid()), address]
+    return private[2] if is_the_parents else address
 
 
 def default_session():

@@ -30,6 +30,12 @@ def _say(ok, title, text=""):
     print(("right: " if ok else "wrong: ") + " ".join(line.split()), flush=True)
 
 
+def on_host(buffer, dtype):
+    """The bytes of a Buffer of pinned memory, which NumPy before 2.1 takes by DLPack for reading only."""
+    memory = (ctypes.c_ubyte * buffer.size).from_address(int(buffer.handle))
+    return np.frombuffer(memory, dtype)
+
+
 def holds(title, condition, text=""):
     _say(bool(condition), title, text)
 

@@ -308,3 +308,40 @@ def test_the_package_runs_the_command_line():
 
 def test_the_default_device_is_that_of_the_process(session):
     assert Device().session is session is holdfast.default_session()
+
+
+SPAWNS = """
+import multiprocessing
+from holdfast.core import Device, DeviceMemoryResource
+
+device = Device()
+device.set_current()
+
+
+def child(buffer, queue):
+    there = Device().session
+    queue.put((there.address, buffer.copy_to(bytearray(4), stream=Device().default_stream)))
+
+
+if __name__ == "__main__":
+    buffer = DeviceMemoryResource(device, {"ipc_enabled": True}).allocate(4)
+    buffer.fill(7, stream=device.default_stream)
+    device.sync()
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=child, args=(buffer, queue))
+    process.start()
+    address, got = queue.get(timeout=60)
+    process.join()
+    print(address == device.session.address, bytes(got))
+"""
+
+
+def test_a_spawned_process_uses_the_private_daemon_of_its_parent(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(SPAWNS)
+    environment = {**os.environ, "HOLDFAST_ADDRESS": "embedded:device=cpu"}
+    ran = subprocess.run(
+        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert ran.stdout == f"True {bytes([7] * 4)}\n", ran.stderr

@@ -333,7 +333,8 @@ def _function_of(size):
     if type(size).__name__ == "CUoccupancyB2DSize":
         import ctypes
 
-        return ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int)(int(size))
+        # As cuda.core takes it: made by CUoccupancyB2DSize(_ptr=function).
+        return ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int)(int(size.getPtr()))
     return None
 
 

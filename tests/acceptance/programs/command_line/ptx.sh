@@ -58,5 +58,5 @@ PTX
 "$PYTHON" -c 'import numpy; numpy.save("x.npy", numpy.arange(128, dtype="i4"))'
 works "Triton's form" holdfast run triton.ptx --kernel half --grid 2 --block 64 in:x.npy 'out:h.npy:i32[128]' i32:100
 same "its result" "$(array h.npy)" "$("$PYTHON" -c 'print([i // 2 if i < 100 else 0 for i in range(128)])')"
-refused "another block than .reqntid names the number" 1 64 holdfast run triton.ptx --kernel half --grid 2 --block 32 in:x.npy 'out:h.npy:i32[128]' i32:100
+refused "another block than .reqntid names the number" 1 "64|reqntid|requires a block" holdfast run triton.ptx --kernel half --grid 2 --block 32 in:x.npy 'out:h.npy:i32[128]' i32:100
 finish

@@ -45,7 +45,7 @@ def main():
     with holdfast.connect(here) as second:
         far = second.device(0)
         there = far.create_stream()
-        mine = far.allocate(64, stream=there)
+        mine = far.allocate(buffer.size, stream=there)
         refused("memory of two sessions", "session", lambda: mine.copy_from(buffer, stream=there))
         # Devices in a thread are of the session that made them current there.
         device.set_current()

@@ -20,7 +20,7 @@ def ptx(**options):
 
 plain = ptx()
 holds("pointers of a plain program may overlap", "ld.global.nc" not in plain, "ld.global.nc")
-for options in ({"restrict": True}, {"debug": True}, {"lineinfo": True}, {"use_fast_math": True}, {"fmad": False}):
+for options in ({"restrict": True}, {"debug": True}, {"lineinfo": True}, {"use_fast_math": True}, {"fma": False}):
     for _ in range(4):
         ptx(**options)
     after = [ptx() for _ in range(4)]

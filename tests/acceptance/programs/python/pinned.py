@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from checks import build, core, device, down, equal, finish, run, stream, works, zeros
+from checks import build, core, device, down, equal, finish, on_host, run, stream, works, zeros
 
 scale = build(
     """extern "C" __global__ void scale(float* x, float v, size_t n) {
@@ -15,7 +15,7 @@ N = 1000
 
 
 def array_of(host):
-    return np.from_dlpack(host).view(np.float32)
+    return on_host(host, np.float32)
 
 
 def staged(resource):
