@@ -38,6 +38,10 @@ CUresult RefuseUnsupported(const Kernel& kernel);
 
 // Checks that a device can run the kernel with this geometry. A refusal has a
 // reason (refusal.h).
+// CUDA_ERROR_NOT_SUPPORTED: the kernel needs a feature that the device lacks.
+// CUDA_ERROR_INVALID_VALUE: a dimension, the threads or the shared memory are
+//   over a limit, or not what the kernel requires.
+// CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: not all blocks fit at a time.
 CUresult CheckGeometry(const Kernel& kernel, const Device& device,
                        const LaunchGeometry& geometry);
 
