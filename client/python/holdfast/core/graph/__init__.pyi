@@ -216,7 +216,7 @@ class EmptyNode(GraphNode): ...
 
 class HostCallbackNode(GraphNode):
     @property
-    def callback(self) -> Callable[[], Any] | None: ...
+    def callback(self) -> Callable[[], Any] | None: ...  # type: ignore[override]
 
 class KernelNode(GraphNode):
     @property
