@@ -44,7 +44,7 @@ int main(void) {
   hf_argument arguments[] = {hf_pointer(x), hf_u64(2), hf_i32(7)};
   error = hf_launch(stream, &large, put, arguments, 3);
   if (error == NULL) error = hf_stream_synchronize(stream);
-  Refused("a block of 5000 threads", error, HF_INVALID_ARGUMENT, "5000");
+  Refused("a block of 5000 threads", error, HF_OUT_OF_RANGE, "5000");
   error = hf_launch(stream, &one, put, arguments, 2);
   if (error == NULL) error = hf_stream_synchronize(stream);
   Refused("an argument too few", error, HF_INVALID_ARGUMENT, "argument");
