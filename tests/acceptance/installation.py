@@ -108,8 +108,7 @@ class Wheel(Installation):
     def environment(self, user: User, home: pathlib.Path) -> dict[str, str]:
         values = super().environment(user, home)
         values["PATH"] = f"{self.root}/bin:{values['PATH']}"
-        if self.device != "auto":
-            values["HOLDFAST_ADDRESS"] = f"embedded:device={self.device}"
+        values["HOLDFAST_ADDRESS"] = f"embedded:device={self.device}"
         return values
 
 
