@@ -12,7 +12,7 @@
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
-#include "server/executor/account/account.h"
+#include "server/account/account.h"
 #include "server/sharing/shared_chunk.h"
 
 namespace holdfast::collections {
@@ -263,9 +263,8 @@ absl::StatusOr<CollectionTable::Places> CollectionSuspension::SaveChunks(
     const Cancelled& given_up) {
   CollectionTable::Places places;
   if (move.chunks.empty()) return places;
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const Charge block,
-      ledger_.host()->Take(executor::Account::kImageBlockBytes));
+  HOLDFAST_ASSIGN_OR_RETURN(const Charge block,
+                            ledger_.host()->Take(Account::kImageBlockBytes));
   Copiers copiers(options_.take, given_up, BytesOf(move));
   std::vector<std::unique_ptr<const supervisor::SuspendedMemory>> saved;
   for (SharedChunk* const chunk : move.chunks) {
@@ -318,9 +317,8 @@ absl::StatusOr<CollectionTable::Places> CollectionSuspension::LoadChunks(
     const CollectionTable::Move& move, const Cancelled& given_up) {
   CollectionTable::Places places;
   if (move.chunks.empty()) return places;
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const Charge block,
-      ledger_.host()->Take(executor::Account::kImageBlockBytes));
+  HOLDFAST_ASSIGN_OR_RETURN(const Charge block,
+                            ledger_.host()->Take(Account::kImageBlockBytes));
   HOLDFAST_ASSIGN_OR_RETURN(std::vector<Memory> memory,
                             ChargeMemory(ledger_, move));
   Copiers copiers(options_.take, given_up, BytesOf(move));

@@ -14,7 +14,7 @@
 #include "absl/types/span.h"
 #include "core/base/collection_limits.h"
 #include "holdfast/v1/collection_commands.pb.h"
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 #include "server/sharing/export_registry.h"
 
 namespace holdfast::collections {

@@ -26,8 +26,8 @@
 #include "core/cuda/device.h"
 #include "proto/protocol_limits.h"
 #include "proto/transport.h"
-#include "server/executor/account/account.h"
-#include "server/executor/account/tenant_share.h"
+#include "server/account/account.h"
+#include "server/account/tenant_share.h"
 #include "server/executor/kernel_output.h"
 #include "server/executor/recovery/chunk_copy.h"
 #include "server/executor/recovery/fault_exit.h"
@@ -153,12 +153,11 @@ absl::StatusOr<WarmDriver> WarmUp(const cuda::DriverOptions& options,
 }
 
 // nullptr: the session's tenant has no quota.
-absl::StatusOr<std::shared_ptr<executor::TenantShare>> MapTenantShare(
+absl::StatusOr<std::shared_ptr<TenantShare>> MapTenantShare(
     const SupervisorLink::Assigned& assigned) {
   if (!assigned.tenant_page.valid()) return nullptr;
-  return executor::TenantShare::Map(assigned.tenant_page.get(),
-                                    assigned.tenant_slot,
-                                    assigned.message.tenant());
+  return TenantShare::Map(assigned.tenant_page.get(), assigned.tenant_slot,
+                          assigned.message.tenant());
 }
 
 executor::DevicePlacement PlacementOf(const internal::Assign& assign) {
@@ -174,11 +173,11 @@ internal::MemoryPlace InDriver(const executor::DevicePlacement& placement,
 }
 
 // `link` must outlive it.
-std::shared_ptr<executor::Account> MakeAccount(
-    const internal::Assign& assign,
-    std::shared_ptr<executor::TenantShare> tenant, SupervisorLink& link) {
+std::shared_ptr<Account> MakeAccount(const internal::Assign& assign,
+                                     std::shared_ptr<TenantShare> tenant,
+                                     SupervisorLink& link) {
   const executor::DevicePlacement placement = PlacementOf(assign);
-  return std::make_shared<executor::Account>(executor::Account::Options{
+  return std::make_shared<Account>(Account::Options{
       .limits = assign.limits(),
       .reserve =
           [&link, placement](const internal::MemoryPlace& place,
@@ -270,7 +269,7 @@ uint32_t FirstChunk(uint64_t epoch) {
 
 Session::Options SessionOptions(const internal::Assign& assign,
                                 const cuda::DriverApi& api,
-                                std::shared_ptr<executor::TenantShare> tenant,
+                                std::shared_ptr<TenantShare> tenant,
                                 SupervisorLink& link, KernelOutput& output,
                                 const std::shared_ptr<CounterPage>& counters) {
   Session::Options options;

@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 
 namespace holdfast {
 

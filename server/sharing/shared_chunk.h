@@ -12,7 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/sharing_commands.pb.h"
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 #include "server/restart/descriptor_store.h"
 #include "server/restart/kept_name.h"
 #include "server/supervisor/device_memory.h"

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "server/executor/account/account.h"
+#include "server/account/account.h"
 
 namespace holdfast::supervisor {
 namespace {
@@ -30,7 +30,7 @@ uint64_t ChunkLimit(uint64_t device_bytes, size_t devices) {
 
 uint64_t HostLimit(const internal::AccountLimits& limits) {
   return Add(Add(LimitOr(limits.pinned_bytes()), LimitOr(limits.arena_bytes())),
-             executor::Account::kMaxStagingBytes);
+             Account::kMaxStagingBytes);
 }
 
 }  // namespace

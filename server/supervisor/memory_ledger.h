@@ -24,7 +24,7 @@
 #include "absl/status/statusor.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/sessions.pb.h"
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 #include "server/tenants/device_shares.h"
 #include "server/tenants/tenant.h"
 

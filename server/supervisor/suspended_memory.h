@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/unique_fd.h"
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 
 namespace holdfast::supervisor {
 

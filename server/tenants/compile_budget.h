@@ -13,7 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "holdfast/internal/restart.pb.h"
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 
 namespace holdfast {
 

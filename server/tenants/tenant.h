@@ -16,7 +16,7 @@
 #include "holdfast/internal/restart.pb.h"
 #include "holdfast/v1/admin.pb.h"
 #include "holdfast/v1/collections.pb.h"
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 #include "server/telemetry/execution_totals.h"
 #include "server/tenants/compile_budget.h"
 #include "server/tenants/concurrency.h"

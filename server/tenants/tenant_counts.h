@@ -14,7 +14,7 @@
 #include "core/base/memfd.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/admin.pb.h"
-#include "server/tenants/tenant_page.h"
+#include "server/account/tenant_page.h"
 
 namespace holdfast {
 

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/cuda/context.h"
 #include "core/cuda/host_memory.h"
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 
 namespace holdfast::executor {
 

@@ -15,7 +15,7 @@
 #include "core/cuda/graph.h"
 #include "core/cuda/stream.h"
 #include "holdfast/v1/graph_commands.pb.h"
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 #include "server/executor/graph/built_graph.h"
 
 namespace holdfast::executor {

@@ -4,7 +4,7 @@
 #include "core/base/status_macros.h"
 #include "core/memory/imported_chunk.h"
 #include "cuda.h"
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 #include "server/executor/recovery/memory_image.h"
 
 namespace holdfast::executor {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
-#include "server/executor/account/account.h"
+#include "server/account/account.h"
 
 namespace holdfast::executor {
 namespace {

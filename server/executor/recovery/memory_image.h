@@ -15,8 +15,8 @@
 #include "core/cuda/context.h"
 #include "core/cuda/stream.h"
 #include "cuda.h"
+#include "server/account/quota.h"
 #include "server/executor/account/pinned_memory.h"
-#include "server/executor/account/quota.h"
 
 namespace holdfast::executor {
 

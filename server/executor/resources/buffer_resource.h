@@ -14,8 +14,8 @@
 #include "core/memory/ipc_allocation.h"
 #include "cuda.h"
 #include "holdfast/v1/buffer_commands.pb.h"
+#include "server/account/quota.h"
 #include "server/executor/account/pinned_memory.h"
-#include "server/executor/account/quota.h"
 #include "server/executor/resources/hold.h"
 #include "server/executor/sharing/imported_memory.h"
 

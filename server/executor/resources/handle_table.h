@@ -27,7 +27,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/handle.h"
 #include "core/base/status_macros.h"
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 
 namespace holdfast::executor {
 

@@ -11,7 +11,7 @@
 #include "core/base/unique_fd.h"
 #include "core/cuda/context.h"
 #include "core/cuda/host_memory.h"
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 #include "server/executor/transfer/arena_places.h"
 
 namespace holdfast::executor {

@@ -13,8 +13,8 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "core/cuda/context.h"
+#include "server/account/quota.h"
 #include "server/executor/account/pinned_memory.h"
-#include "server/executor/account/quota.h"
 
 namespace holdfast::executor {
 

@@ -12,7 +12,7 @@
 #include "core/base/handle.h"
 #include "core/memory/device_allocator.h"
 #include "holdfast/v1/commands.pb.h"
-#include "server/executor/account/account.h"
+#include "server/account/account.h"
 #include "server/executor/command/command_processor.h"
 #include "server/executor/service/batch_pool.h"
 #include "tests/testing/software_driver.h"

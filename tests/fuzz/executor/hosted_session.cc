@@ -61,8 +61,7 @@ HostedSession::HostedSession() {
   options.resources.api = &testing::SoftwareDriver().api;
   internal::AccountLimits limits;
   limits.set_arena_bytes(kArenaBytes);
-  account_ = std::make_shared<executor::Account>(
-      executor::Account::Options{.limits = limits});
+  account_ = std::make_shared<Account>(Account::Options{.limits = limits});
   options.resources.account = account_;
   options.resources.chunk_created =
       [held = held_](uint32_t, const memory::Chunk&) { ++held->chunks; };

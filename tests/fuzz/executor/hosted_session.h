@@ -45,7 +45,7 @@ class HostedSession {
   };
 
   const std::shared_ptr<Held> held_ = std::make_shared<Held>();
-  std::shared_ptr<executor::Account> account_;
+  std::shared_ptr<Account> account_;
   std::unique_ptr<executor::Session> session_;
 };
 

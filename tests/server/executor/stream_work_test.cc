@@ -8,7 +8,7 @@
 #include "core/base/handle.h"
 #include "core/cuda/copy.h"
 #include "core/cuda/stream_value.h"
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 #include "server/executor/transfer/staging.h"
 #include "tests/testing/fault_injecting_driver.h"
 #include "tests/testing/software_driver.h"

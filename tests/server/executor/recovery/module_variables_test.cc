@@ -16,7 +16,7 @@
 
 #include "core/base/handle.h"
 #include "core/base/memfd.h"
-#include "server/executor/account/account.h"
+#include "server/account/account.h"
 #include "server/executor/command/command_handlers.h"
 #include "server/executor/recovery/memory_image.h"
 #include "server/executor/recovery/restore.h"

@@ -13,7 +13,7 @@
 #include "core/base/handle.h"
 #include "core/base/memfd.h"
 #include "google/protobuf/message.h"
-#include "server/executor/account/account.h"
+#include "server/account/account.h"
 #include "server/executor/command/encoded_commands.h"
 #include "server/executor/recovery/update_sets.h"
 #include "server/journal/journal_reader.h"

@@ -15,8 +15,8 @@
 // nobody could take back. An executor that a client has taken over can write
 // what it likes here, which falsifies the counts of its own tenant and of no
 // other. The supervisor believes nothing that it reads.
-#ifndef HOLDFAST_SERVER_TENANTS_TENANT_PAGE_H_
-#define HOLDFAST_SERVER_TENANTS_TENANT_PAGE_H_
+#ifndef HOLDFAST_SERVER_ACCOUNT_TENANT_PAGE_H_
+#define HOLDFAST_SERVER_ACCOUNT_TENANT_PAGE_H_
 
 #include <array>
 #include <atomic>
@@ -54,4 +54,4 @@ struct TenantPage {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_TENANTS_TENANT_PAGE_H_
+#endif  // HOLDFAST_SERVER_ACCOUNT_TENANT_PAGE_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 
 #include <algorithm>
 

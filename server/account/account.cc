@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/account/account.h"
+#include "server/account/account.h"
 
 #include <algorithm>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace holdfast::executor {
+namespace holdfast {
 namespace {
 
 constexpr char kBytes[] = "bytes";
@@ -201,4 +201,4 @@ void Account::Report(v1::SessionUsage* usage) const {
   usage->mutable_reserved_bytes()->set_used(reserved);
 }
 
-}  // namespace holdfast::executor
+}  // namespace holdfast

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/account/tenant_share.h"
+#include "server/account/tenant_share.h"
 
 #include <sched.h>
 
@@ -11,7 +11,7 @@
 #include "core/base/quota_exceeded.h"
 #include "core/base/status_macros.h"
 
-namespace holdfast::executor {
+namespace holdfast {
 namespace {
 
 // Two executors that take the last of something at the same instant both see
@@ -106,4 +106,4 @@ void TenantShare::Return(size_t kind, uint64_t amount) {
   page().slots[slot_].used[kind] -= amount;
 }
 
-}  // namespace holdfast::executor
+}  // namespace holdfast

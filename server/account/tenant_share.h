@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_EXECUTOR_ACCOUNT_TENANT_SHARE_H_
-#define HOLDFAST_SERVER_EXECUTOR_ACCOUNT_TENANT_SHARE_H_
+#ifndef HOLDFAST_SERVER_ACCOUNT_TENANT_SHARE_H_
+#define HOLDFAST_SERVER_ACCOUNT_TENANT_SHARE_H_
 
 #include <atomic>
 #include <cstddef>
@@ -12,9 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/memfd.h"
-#include "server/tenants/tenant_page.h"
+#include "server/account/tenant_page.h"
 
-namespace holdfast::executor {
+namespace holdfast {
 
 // An executor's part in what its tenant's sessions hold together: counts in its
 // slot of the tenant's page, within the limits there. Thread-safe.
@@ -53,6 +53,6 @@ class TenantShare {
   std::atomic<bool> closed_ = false;
 };
 
-}  // namespace holdfast::executor
+}  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_EXECUTOR_ACCOUNT_TENANT_SHARE_H_
+#endif  // HOLDFAST_SERVER_ACCOUNT_TENANT_SHARE_H_

@@ -8,8 +8,8 @@
 //   // If this fails, the charge gives the amount back.
 //   HOLDFAST_ASSIGN_OR_RETURN(resource.memory, Allocate(bytes));
 //   resource.charge = std::move(charge);
-#ifndef HOLDFAST_SERVER_EXECUTOR_ACCOUNT_QUOTA_H_
-#define HOLDFAST_SERVER_EXECUTOR_ACCOUNT_QUOTA_H_
+#ifndef HOLDFAST_SERVER_ACCOUNT_QUOTA_H_
+#define HOLDFAST_SERVER_ACCOUNT_QUOTA_H_
 
 #include <cstdint>
 #include <functional>
@@ -154,4 +154,4 @@ class Quota : public std::enable_shared_from_this<Quota> {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_EXECUTOR_ACCOUNT_QUOTA_H_
+#endif  // HOLDFAST_SERVER_ACCOUNT_QUOTA_H_

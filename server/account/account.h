@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_EXECUTOR_ACCOUNT_ACCOUNT_H_
-#define HOLDFAST_SERVER_EXECUTOR_ACCOUNT_ACCOUNT_H_
+#ifndef HOLDFAST_SERVER_ACCOUNT_ACCOUNT_H_
+#define HOLDFAST_SERVER_ACCOUNT_ACCOUNT_H_
 
 #include <cstdint>
 #include <functional>
@@ -13,10 +13,10 @@
 #include "core/base/handle.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/sessions.pb.h"
-#include "server/executor/account/quota.h"
-#include "server/executor/account/tenant_share.h"
+#include "server/account/quota.h"
+#include "server/account/tenant_share.h"
 
-namespace holdfast::executor {
+namespace holdfast {
 
 // Everything that a session holds and its limits, one quota for each kind: the
 // only place in an executor that knows a limit. Sums over the session's
@@ -94,6 +94,6 @@ class Account {
   std::map<uint32_t, QuotaPtr> reserved_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace holdfast::executor
+}  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_EXECUTOR_ACCOUNT_ACCOUNT_H_
+#endif  // HOLDFAST_SERVER_ACCOUNT_ACCOUNT_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/account/quota.h"
+#include "server/account/quota.h"
 
 #include <atomic>
 #include <memory>
@@ -12,7 +12,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "server/executor/account/account.h"
+#include "server/account/account.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast {
@@ -215,7 +215,7 @@ TEST(AccountTest, EachKindHasItsOwnLimit) {
   limits.set_device_bytes_set_by("memory_limit of OpenSession");
   limits.set_pinned_bytes(4096);
   limits.set_handles(3);
-  executor::Account account({.limits = limits});
+  Account account({.limits = limits});
   EXPECT_THAT(account.device_memory()->Take((1 << 20) + 1).status(),
               StatusIs(kExhausted, "memory_limit of OpenSession"));
   ASSERT_OK_AND_ASSIGN(const Charge device,
@@ -240,7 +240,7 @@ TEST(AccountTest, EachKindHasItsOwnLimit) {
 }
 
 TEST(AccountTest, ArenasAreBoundedWithoutALimit) {
-  executor::Account account({});
+  Account account({});
   EXPECT_OK(account.handles(HandleKind::kArena)->Take(64).status());
   EXPECT_THAT(account.handles(HandleKind::kArena)->Take(65).status(),
               StatusIs(kExhausted, "the limit is 64"));
@@ -248,13 +248,12 @@ TEST(AccountTest, ArenasAreBoundedWithoutALimit) {
 
 TEST(AccountTest, OnlyWhatSessionsTakeFromEachOtherIsAskedFor) {
   std::vector<std::string> asked;
-  executor::Account account(
-      {.reserve =
-           [&](const internal::MemoryPlace& place, uint64_t) {
-             asked.push_back(place.ShortDebugString());
-             return absl::OkStatus();
-           },
-       .release = [](const internal::MemoryPlace&, uint64_t) {}});
+  Account account({.reserve =
+                       [&](const internal::MemoryPlace& place, uint64_t) {
+                         asked.push_back(place.ShortDebugString());
+                         return absl::OkStatus();
+                       },
+                   .release = [](const internal::MemoryPlace&, uint64_t) {}});
   EXPECT_OK(account.device_memory()->Take(1).status());
   EXPECT_OK(account.handles(HandleKind::kEvent)->Take(1).status());
   EXPECT_TRUE(asked.empty());
@@ -273,17 +272,17 @@ TEST(AccountTest, BuffersAreAskedForIfATenantCountsThem) {
   limits.set_device_bytes(10);
   limits.set_reserve_buffers(true);
   uint64_t granted = 0;
-  executor::Account account(
-      {.limits = limits,
-       .reserve =
-           [&](const internal::MemoryPlace& place, uint64_t bytes) {
-             EXPECT_TRUE(place.buffers());
-             granted += bytes;
-             return granted > 7 ? absl::ResourceExhaustedError("of the tenant")
-                                : absl::OkStatus();
-           },
-       .release = [&](const internal::MemoryPlace&,
-                      uint64_t bytes) { granted -= bytes; }});
+  Account account({.limits = limits,
+                   .reserve =
+                       [&](const internal::MemoryPlace& place, uint64_t bytes) {
+                         EXPECT_TRUE(place.buffers());
+                         granted += bytes;
+                         return granted > 7 ? absl::ResourceExhaustedError(
+                                                  "of the tenant")
+                                            : absl::OkStatus();
+                       },
+                   .release = [&](const internal::MemoryPlace&,
+                                  uint64_t bytes) { granted -= bytes; }});
   {
     const Charge held = *account.device_memory()->Take(7);
     // The session's own limit is first.
@@ -310,7 +309,7 @@ TEST(QuotaTest, ALimitThatShrinksTakesNothingAwayAndGrantsNothing) {
 }
 
 TEST(AccountTest, ChunksOfAllDevicesAreOneFigure) {
-  executor::Account account({});
+  Account account({});
   const Charge a = *account.reserved_memory(0)->Take(10);
   const Charge b = *account.reserved_memory(1)->Take(5);
   v1::SessionUsage usage;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The page in which executors of one tenant count together, from both ends.
-#include "server/executor/account/tenant_share.h"
+#include "server/account/tenant_share.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@
 #include "server/tenants/tenant_counts.h"
 #include "tests/testing/status_matchers.h"
 
-namespace holdfast::executor {
+namespace holdfast {
 namespace {
 
 using holdfast::testing::StatusIs;
@@ -209,4 +209,4 @@ TEST_F(TenantShareTest, ATenantHasSoManySessionsAtMost) {
 }
 
 }  // namespace
-}  // namespace holdfast::executor
+}  // namespace holdfast
