@@ -19,7 +19,7 @@
 #include "server/compile/compile_caller.h"
 #include "server/compile/compile_queue.h"
 #include "server/compile/compiler_worker.h"
-#include "server/telemetry/duration_histogram.h"
+#include "server/counters/duration_histogram.h"
 
 namespace holdfast {
 

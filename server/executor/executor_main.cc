@@ -28,6 +28,7 @@
 #include "proto/transport.h"
 #include "server/account/account.h"
 #include "server/account/tenant_share.h"
+#include "server/counters/counter_page.h"
 #include "server/executor/kernel_output.h"
 #include "server/executor/recovery/chunk_copy.h"
 #include "server/executor/recovery/fault_exit.h"
@@ -49,7 +50,6 @@
 #include "server/rpc/connection_limits.h"
 #include "server/rpc/malformed_request.h"
 #include "server/rpc/status_conversion.h"
-#include "server/telemetry/counter_page.h"
 
 namespace holdfast {
 namespace {

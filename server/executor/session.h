@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/commands.pb.h"
+#include "server/counters/command_counts.h"
 #include "server/executor/command/command_processor.h"
 #include "server/executor/command/encoded_commands.h"
 #include "server/executor/kernel_output.h"
@@ -26,7 +27,6 @@
 #include "server/executor/service/step_times.h"
 #include "server/executor/session_gate.h"
 #include "server/executor/submission/submission_thread.h"
-#include "server/telemetry/command_counts.h"
 
 namespace holdfast::executor {
 

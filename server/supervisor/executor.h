@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "holdfast/internal/executor.pb.h"
-#include "server/telemetry/execution_totals.h"
+#include "server/counters/execution_totals.h"
 #include "server/tenants/tenant.h"
 
 namespace holdfast::supervisor {

@@ -16,6 +16,7 @@
 #include "server/collections/collection_suspension.h"
 #include "server/collections/collection_table.h"
 #include "server/compile/object_store.h"
+#include "server/counters/execution_totals.h"
 #include "server/process/child_process.h"
 #include "server/process/spawner.h"
 #include "server/sharing/export_registry.h"
@@ -28,7 +29,6 @@
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_holdings.h"
 #include "server/supervisor/share_pacer.h"
-#include "server/telemetry/execution_totals.h"
 
 namespace holdfast::supervisor {
 

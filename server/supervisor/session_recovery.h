@@ -11,10 +11,10 @@
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/executor.pb.h"
+#include "server/counters/execution_totals.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/session_holdings.h"
 #include "server/supervisor/session_place.h"
-#include "server/telemetry/execution_totals.h"
 
 namespace holdfast::supervisor {
 

@@ -12,7 +12,7 @@
 namespace holdfast::supervisor {
 namespace {
 
-using Turn = executor::DeviceTurns::Turn;
+using Turn = DeviceTurns::Turn;
 
 // No tenant has a name with parentheses.
 std::string TurnsOf(const Tenant& tenant) {
@@ -84,7 +84,7 @@ std::unique_ptr<SharePacer::Member> SharePacer::Join(
     const std::vector<uint32_t>& devices) {
   std::vector<uint32_t> paced;
   for (const uint32_t device : devices) {
-    if (device < executor::DeviceTurns::kMaxDevices) paced.push_back(device);
+    if (device < DeviceTurns::kMaxDevices) paced.push_back(device);
   }
   return absl::WrapUnique(
       new Member(*this, page, std::move(tenant), std::move(paced)));

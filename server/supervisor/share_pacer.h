@@ -13,8 +13,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "server/counters/execution_totals.h"
 #include "server/supervisor/turn_schedule.h"
-#include "server/telemetry/execution_totals.h"
 #include "server/tenants/tenant.h"
 
 namespace holdfast::supervisor {
@@ -55,7 +55,7 @@ class SharePacer {
     // GPU time since the last call. REQUIRES: the pacer's lock.
     absl::Duration TakeUsed(uint32_t device);
     // Writes the page only if the turn changes.
-    void SetTurn(uint32_t device, executor::DeviceTurns::Turn turn);
+    void SetTurn(uint32_t device, DeviceTurns::Turn turn);
 
     SharePacer& pacer_;
     ExecutionTotals::Page& page_;
@@ -65,8 +65,7 @@ class SharePacer {
     const std::string turns_of_;
     const std::vector<uint32_t> devices_;
     std::map<uint32_t, uint64_t> used_;  // nanoseconds, as they were last
-    std::map<uint32_t, executor::DeviceTurns::Turn>
-        turns_;  // that are not free
+    std::map<uint32_t, DeviceTurns::Turn> turns_;  // that are not free
   };
 
   // The pacer and the page must outlive the member. Devices that are too large

@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "server/telemetry/metric_values.h"
 
 namespace holdfast {
 namespace {
@@ -136,7 +137,8 @@ void CallMetrics::Collect(MetricFamilies* families) const {
       "Time from a call's arrival to its status, by method.");
   for (const auto& [name, method] : methods_) {
     if (method.latency.empty()) continue;
-    latency.samples.push_back(method.latency.Sample({{"method", Label(name)}}));
+    latency.samples.push_back(
+        SampleOf(method.latency, {{"method", Label(name)}}));
   }
 }
 

@@ -15,7 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "server/telemetry/duration_histogram.h"
+#include "server/counters/duration_histogram.h"
 #include "server/telemetry/metric.h"
 
 namespace holdfast {

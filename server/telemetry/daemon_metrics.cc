@@ -9,7 +9,7 @@
 #include "absl/time/clock.h"
 #include "holdfast/v1/commands.pb.h"
 #include "holdfast/v1/sessions.pb.h"
-#include "server/telemetry/command_counts.h"
+#include "server/counters/command_counts.h"
 #include "server/telemetry/device_metrics.h"
 #include "server/telemetry/metric_values.h"
 #include "server/telemetry/process_metrics.h"
@@ -173,7 +173,7 @@ void DaemonMetrics::CollectCompiler(MetricFamilies* families) {
   families
       ->AddHistogram("holdfast_compile_duration_seconds",
                      "Time of a compiler on one request, without the queue.")
-      .samples.push_back(sources_.compilers.durations().Sample());
+      .samples.push_back(SampleOf(sources_.compilers.durations()));
 }
 
 DiskCache::Statistics DaemonMetrics::DiskCacheStatistics() {

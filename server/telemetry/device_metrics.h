@@ -3,7 +3,7 @@
 #define HOLDFAST_SERVER_TELEMETRY_DEVICE_METRICS_H_
 
 #include "holdfast/v1/devices.pb.h"
-#include "server/telemetry/execution_totals.h"
+#include "server/counters/execution_totals.h"
 #include "server/telemetry/metric.h"
 
 namespace holdfast {

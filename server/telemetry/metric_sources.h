@@ -9,13 +9,13 @@
 #include "server/compile/compile_cache.h"
 #include "server/compile/compiler_pool.h"
 #include "server/compile/disk_cache.h"
+#include "server/counters/execution_totals.h"
 #include "server/supervisor/device_memory.h"
 #include "server/supervisor/executor_pool.h"
 #include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
 #include "server/supervisor/shared_executors.h"
 #include "server/telemetry/call_metrics.h"
-#include "server/telemetry/execution_totals.h"
 #include "server/tenants/tenant_table.h"
 
 namespace holdfast {

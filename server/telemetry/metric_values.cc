@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/telemetry/metric_values.h"
 
+#include <utility>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "holdfast/v1/buffer_commands.pb.h"
 
 namespace holdfast {
@@ -29,6 +32,18 @@ std::string PathLabel(size_t path) {
 
 MetricFamily::Labels DeviceLabel(uint32_t device) {
   return {{"device", absl::StrCat(device)}};
+}
+
+MetricFamily::Sample SampleOf(const DurationHistogram& durations,
+                              MetricFamily::Labels labels) {
+  const DurationHistogram::Counts counts = durations.Read();
+  MetricFamily::Sample sample{.labels = std::move(labels),
+                              .value = absl::ToDoubleSeconds(counts.sum),
+                              .count = counts.all};
+  for (size_t i = 0; i < counts.up_to_bound.size(); ++i)
+    sample.buckets.push_back(
+        {DurationHistogram::kBounds[i], counts.up_to_bound[i]});
+  return sample;
 }
 
 }  // namespace holdfast

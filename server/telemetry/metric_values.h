@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "google/protobuf/duration.pb.h"
 #include "google/protobuf/timestamp.pb.h"
+#include "server/counters/duration_histogram.h"
 #include "server/telemetry/metric.h"
 
 namespace holdfast {
@@ -31,6 +32,10 @@ std::string PathLabel(size_t path);
 
 // {device="0"}
 MetricFamily::Labels DeviceLabel(uint32_t device);
+
+// Returns the durations as a sample of a histogram, in seconds.
+MetricFamily::Sample SampleOf(const DurationHistogram& durations,
+                              MetricFamily::Labels labels = {});
 
 }  // namespace holdfast
 

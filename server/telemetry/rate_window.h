@@ -8,7 +8,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "server/telemetry/execution_totals.h"
+#include "server/counters/execution_totals.h"
 
 namespace holdfast {
 

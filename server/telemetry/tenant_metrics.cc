@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "server/counters/execution_totals.h"
 #include "server/telemetry/device_metrics.h"
-#include "server/telemetry/execution_totals.h"
 #include "server/telemetry/metric_values.h"
 #include "server/tenants/compile_budget.h"
 #include "server/tenants/tenant.h"

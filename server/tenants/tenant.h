@@ -17,7 +17,7 @@
 #include "holdfast/v1/admin.pb.h"
 #include "holdfast/v1/collections.pb.h"
 #include "server/account/quota.h"
-#include "server/telemetry/execution_totals.h"
+#include "server/counters/execution_totals.h"
 #include "server/tenants/compile_budget.h"
 #include "server/tenants/concurrency.h"
 #include "server/tenants/tenant_counts.h"

@@ -10,13 +10,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "holdfast/v1/commands.pb.h"
+#include "server/counters/command_counts.h"
 #include "server/executor/command/command.h"
 #include "server/executor/command/encoded_commands.h"
 #include "server/executor/recovery/session_journal.h"
 #include "server/executor/resources/resources.h"
 #include "server/executor/service/result_queue.h"
 #include "server/executor/turns/turn_keeper.h"
-#include "server/telemetry/command_counts.h"
 
 namespace holdfast::executor {
 

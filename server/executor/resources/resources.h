@@ -27,7 +27,9 @@
 #include "holdfast/v1/admin.pb.h"
 #include "server/account/account.h"
 #include "server/account/quota.h"
-#include "server/executor/command/copy_counts.h"
+#include "server/counters/copy_counts.h"
+#include "server/counters/device_times.h"
+#include "server/counters/device_turns.h"
 #include "server/executor/command/inline_staging.h"
 #include "server/executor/recovery/inheritance.h"
 #include "server/executor/recovery/kernel_watch.h"
@@ -47,8 +49,6 @@
 #include "server/executor/submission/completion_watcher.h"
 #include "server/executor/transfer/arena.h"
 #include "server/executor/transfer/staging.h"
-#include "server/executor/turns/device_times.h"
-#include "server/executor/turns/device_turns.h"
 
 namespace holdfast::executor {
 

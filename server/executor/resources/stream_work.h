@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/cuda/event.h"
+#include "server/counters/device_times.h"
 #include "server/executor/command/inline_staging.h"
 #include "server/executor/resources/destroyed_streams.h"
 #include "server/executor/resources/device_placement.h"
@@ -18,7 +19,6 @@
 #include "server/executor/resources/stream_resource.h"
 #include "server/executor/submission/completion_watcher.h"
 #include "server/executor/turns/device_clocks.h"
-#include "server/executor/turns/device_times.h"
 
 namespace holdfast::executor {
 

@@ -10,7 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "server/executor/turns/device_times.h"
+#include "server/counters/device_times.h"
 
 namespace holdfast::executor {
 

@@ -10,8 +10,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "holdfast/v1/commands.pb.h"
+#include "server/counters/device_turns.h"
 #include "server/executor/resources/resources.h"
-#include "server/executor/turns/device_turns.h"
 
 namespace holdfast::executor {
 

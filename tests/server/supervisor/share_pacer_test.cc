@@ -12,8 +12,7 @@
 namespace holdfast::supervisor {
 namespace {
 
-using executor::DeviceTimes;
-using Turn = executor::DeviceTurns::Turn;
+using Turn = DeviceTurns::Turn;
 
 // An executor of a tenant: its side of the page, and the supervisor's.
 class Executor {

@@ -16,7 +16,8 @@
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "server/telemetry/duration_histogram.h"
+#include "server/counters/duration_histogram.h"
+#include "server/telemetry/metric_values.h"
 #include "tests/server/testing/http_client.h"
 
 namespace holdfast {
@@ -32,7 +33,7 @@ MetricFamilies Example() {
   durations.Observe(absl::Milliseconds(3));
   durations.Observe(absl::Hours(1));
   families.AddHistogram("example_duration_seconds", "How long.")
-      .samples.push_back(durations.Sample({{"method", "Get"}}));
+      .samples.push_back(SampleOf(durations, {{"method", "Get"}}));
   return families;
 }
 

@@ -4,27 +4,27 @@
 // counts are exact however the executor ends, and reading them does not wake
 // it. The supervisor writes the executor's turns there, and reads nothing back
 // that it wrote.
-#ifndef HOLDFAST_SERVER_TELEMETRY_COUNTER_PAGE_H_
-#define HOLDFAST_SERVER_TELEMETRY_COUNTER_PAGE_H_
+#ifndef HOLDFAST_SERVER_COUNTERS_COUNTER_PAGE_H_
+#define HOLDFAST_SERVER_COUNTERS_COUNTER_PAGE_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "core/base/memfd.h"
 #include "core/base/unique_fd.h"
-#include "server/executor/command/copy_counts.h"
-#include "server/executor/turns/device_times.h"
-#include "server/executor/turns/device_turns.h"
-#include "server/telemetry/command_counts.h"
+#include "server/counters/command_counts.h"
+#include "server/counters/copy_counts.h"
+#include "server/counters/device_times.h"
+#include "server/counters/device_turns.h"
 
 namespace holdfast {
 
 // Zero bytes are a page without counts.
 struct CounterPage {
   CommandCounts commands;
-  executor::CopyCounts copies;
-  executor::DeviceTimes times;
-  executor::DeviceTurns turns;  // which the supervisor writes
+  CopyCounts copies;
+  DeviceTimes times;
+  DeviceTurns turns;  // which the supervisor writes
 };
 
 // The memory has a fixed size, and is zero at first.
@@ -45,4 +45,4 @@ inline absl::StatusOr<std::shared_ptr<CounterPage>> MapCounterPage(int memfd) {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_TELEMETRY_COUNTER_PAGE_H_
+#endif  // HOLDFAST_SERVER_COUNTERS_COUNTER_PAGE_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_TELEMETRY_DURATION_HISTOGRAM_H_
-#define HOLDFAST_SERVER_TELEMETRY_DURATION_HISTOGRAM_H_
+#ifndef HOLDFAST_SERVER_COUNTERS_DURATION_HISTOGRAM_H_
+#define HOLDFAST_SERVER_COUNTERS_DURATION_HISTOGRAM_H_
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,6 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
-#include "server/telemetry/metric.h"
 
 namespace holdfast {
 
@@ -38,18 +37,22 @@ class DurationHistogram {
                        [](const auto& count) { return count == 0; });
   }
 
-  // With buckets as Prometheus has them: each counts what the ones before it
-  // do, too.
-  MetricFamily::Sample Sample(MetricFamily::Labels labels = {}) const {
-    MetricFamily::Sample sample{.labels = std::move(labels)};
+  // Durations up to each bound, and all of them.
+  struct Counts {
+    std::array<uint64_t, kBounds.size()> up_to_bound{};
+    uint64_t all = 0;
+    absl::Duration sum;
+  };
+  Counts Read() const {
+    Counts counts;
     for (size_t i = 0; i < kBounds.size(); ++i) {
-      sample.count += counts_[i].load(std::memory_order_relaxed);
-      sample.buckets.push_back({kBounds[i], sample.count});
+      counts.all += counts_[i].load(std::memory_order_relaxed);
+      counts.up_to_bound[i] = counts.all;
     }
-    sample.count += counts_.back().load(std::memory_order_relaxed);
-    sample.value = absl::ToDoubleSeconds(
-        absl::Nanoseconds(nanoseconds_.load(std::memory_order_relaxed)));
-    return sample;
+    counts.all += counts_.back().load(std::memory_order_relaxed);
+    counts.sum =
+        absl::Nanoseconds(nanoseconds_.load(std::memory_order_relaxed));
+    return counts;
   }
 
  private:
@@ -60,4 +63,4 @@ class DurationHistogram {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_TELEMETRY_DURATION_HISTOGRAM_H_
+#endif  // HOLDFAST_SERVER_COUNTERS_DURATION_HISTOGRAM_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/turns/device_turns.h"
+#include "server/counters/device_turns.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -8,7 +8,7 @@
 
 #include <climits>
 
-namespace holdfast::executor {
+namespace holdfast {
 namespace {
 
 // Bounds what an executor loses whose supervisor does not wake it.
@@ -38,4 +38,4 @@ void DeviceTurns::SetTurn(size_t device, Turn turn, bool paced) {
   Wake();
 }
 
-}  // namespace holdfast::executor
+}  // namespace holdfast

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/telemetry/execution_totals.h"
+#include "server/counters/execution_totals.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto kLaunch = v1::Command::kLaunch;
 
-uint64_t Now() { return executor::DeviceTimes::Now(); }
+uint64_t Now() { return DeviceTimes::Now(); }
 
 // An executor: a page of the totals, and its view of it.
 struct Executor {
@@ -95,7 +95,7 @@ TEST(ExecutionTotalsTest, TheNextDaemonGoesOnFromTheSums) {
 TEST(ExecutionTotalsTest, GpuTimeCountsIntervalsThatAreOverAndTheOneThatRuns) {
   ExecutionTotals totals;
   const Executor executor(totals);
-  executor::DeviceTimes& times = executor.counters->times;
+  DeviceTimes& times = executor.counters->times;
   const uint64_t begin = Now();
   times.Begin(1, begin);
   const uint64_t running = totals.Sum().gpu_times[1];

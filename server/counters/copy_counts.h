@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_COPY_COUNTS_H_
-#define HOLDFAST_SERVER_EXECUTOR_COMMAND_COPY_COUNTS_H_
+#ifndef HOLDFAST_SERVER_COUNTERS_COPY_COUNTS_H_
+#define HOLDFAST_SERVER_COUNTERS_COPY_COUNTS_H_
 
 #include <array>
 #include <atomic>
@@ -10,7 +10,7 @@
 #include "google/protobuf/repeated_ptr_field.h"
 #include "holdfast/v1/buffer_commands.pb.h"
 
-namespace holdfast::executor {
+namespace holdfast {
 
 // Bytes that a session has copied, by path. Counted when the
 // device is given the copy. Thread-safe.
@@ -43,6 +43,6 @@ class CopyCounts {
   std::array<Count, v1::CopyPath_ARRAYSIZE> counts_;
 };
 
-}  // namespace holdfast::executor
+}  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_EXECUTOR_COMMAND_COPY_COUNTS_H_
+#endif  // HOLDFAST_SERVER_COUNTERS_COPY_COUNTS_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_TELEMETRY_COMMAND_COUNTS_H_
-#define HOLDFAST_SERVER_TELEMETRY_COMMAND_COUNTS_H_
+#ifndef HOLDFAST_SERVER_COUNTERS_COMMAND_COUNTS_H_
+#define HOLDFAST_SERVER_COUNTERS_COMMAND_COUNTS_H_
 
 #include <algorithm>
 #include <array>
@@ -60,4 +60,4 @@ constexpr const char* CommandName(size_t kind) {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_TELEMETRY_COMMAND_COUNTS_H_
+#endif  // HOLDFAST_SERVER_COUNTERS_COMMAND_COUNTS_H_

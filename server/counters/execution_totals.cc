@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/telemetry/execution_totals.h"
+#include "server/counters/execution_totals.h"
 
 #include <algorithm>
 #include <numeric>
@@ -110,10 +110,10 @@ CounterPage& ExecutionTotals::Page::page() const {
 }
 
 void ExecutionTotals::Page::ReadTime(size_t device) const {
-  const executor::DeviceTimes& times = page().times;
+  const DeviceTimes& times = page().times;
   uint64_t time = times.sum(device);
   const uint64_t since = times.since(device);
-  const uint64_t now = executor::DeviceTimes::Now();
+  const uint64_t now = DeviceTimes::Now();
   const uint64_t most = now - opened_;
   if (time > most) return;
   if (since != 0 && since <= now) time += now - std::max(since, opened_);
@@ -130,15 +130,13 @@ bool ExecutionTotals::Page::busy(uint32_t device) const {
   return page().times.busy(device);
 }
 
-executor::DeviceTurns& ExecutionTotals::Page::turns() const {
-  return page().turns;
-}
+DeviceTurns& ExecutionTotals::Page::turns() const { return page().turns; }
 
 ExecutionCounts ExecutionTotals::Page::Read() const {
   absl::MutexLock lock(&mutex_);
   if (ended_) return seen_;
   for (size_t i = 0; i < seen_.gpu_times.size(); ++i) ReadTime(i);
-  const uint64_t age = executor::DeviceTimes::Now() - opened_;
+  const uint64_t age = DeviceTimes::Now() - opened_;
   const uint64_t commands = Most(age, kCommandsPerNanosecond);
   for (size_t i = 0; i < seen_.commands.size(); ++i) {
     const CommandCounts::Count& count = page().commands.Of(i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_EXECUTOR_TURNS_DEVICE_TIMES_H_
-#define HOLDFAST_SERVER_EXECUTOR_TURNS_DEVICE_TIMES_H_
+#ifndef HOLDFAST_SERVER_COUNTERS_DEVICE_TIMES_H_
+#define HOLDFAST_SERVER_COUNTERS_DEVICE_TIMES_H_
 
 #include <time.h>
 
@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace holdfast::executor {
+namespace holdfast {
 
 // GPU time of a session: for each device, the time during which the session had
 // work on it that was given and not known to be done. Work of several streams
@@ -71,6 +71,6 @@ class DeviceTimes {
   std::array<Device, kMaxDevices> devices_;
 };
 
-}  // namespace holdfast::executor
+}  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_EXECUTOR_TURNS_DEVICE_TIMES_H_
+#endif  // HOLDFAST_SERVER_COUNTERS_DEVICE_TIMES_H_

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_EXECUTOR_TURNS_DEVICE_TURNS_H_
-#define HOLDFAST_SERVER_EXECUTOR_TURNS_DEVICE_TURNS_H_
+#ifndef HOLDFAST_SERVER_COUNTERS_DEVICE_TURNS_H_
+#define HOLDFAST_SERVER_COUNTERS_DEVICE_TURNS_H_
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-namespace holdfast::executor {
+namespace holdfast {
 
 // Turns of an executor at the devices that several tenants keep busy. The
 // supervisor gives them out (supervisor/share_pacer.h) and the submission
@@ -61,6 +61,6 @@ class DeviceTurns {
   std::array<Device, kMaxDevices> devices_;
 };
 
-}  // namespace holdfast::executor
+}  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_EXECUTOR_TURNS_DEVICE_TURNS_H_
+#endif  // HOLDFAST_SERVER_COUNTERS_DEVICE_TURNS_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_TELEMETRY_EXECUTION_TOTALS_H_
-#define HOLDFAST_SERVER_TELEMETRY_EXECUTION_TOTALS_H_
+#ifndef HOLDFAST_SERVER_COUNTERS_EXECUTION_TOTALS_H_
+#define HOLDFAST_SERVER_COUNTERS_EXECUTION_TOTALS_H_
 
 #include <array>
 #include <atomic>
@@ -16,7 +16,7 @@
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/restart.pb.h"
 #include "holdfast/v1/sessions.pb.h"
-#include "server/telemetry/counter_page.h"
+#include "server/counters/counter_page.h"
 
 namespace holdfast {
 
@@ -40,7 +40,7 @@ struct ExecutionCounts {
   std::array<Command, CommandCounts::kKinds> commands{};
   std::array<Copy, v1::CopyPath_ARRAYSIZE> copies{};
   // Nanoseconds by device; executor/turns/device_times.h says of what.
-  std::array<uint64_t, executor::DeviceTimes::kMaxDevices> gpu_times{};
+  std::array<uint64_t, DeviceTimes::kMaxDevices> gpu_times{};
 };
 
 google::protobuf::Duration ToDuration(uint64_t nanoseconds);
@@ -67,7 +67,7 @@ class ExecutionTotals {
     uint64_t GpuTime(uint32_t device) const;
     // Whether the executor says that it has work on the device.
     bool busy(uint32_t device) const;
-    executor::DeviceTurns& turns() const;
+    DeviceTurns& turns() const;
 
     // The executor has ended: its counts stay as they are.
     void End();
@@ -85,7 +85,7 @@ class ExecutionTotals {
     ExecutionTotals& totals_;
     const Others others_;
     const FileMapping mapping_;
-    const uint64_t opened_ = executor::DeviceTimes::Now();
+    const uint64_t opened_ = DeviceTimes::Now();
     mutable absl::Mutex mutex_;
     bool ended_ ABSL_GUARDED_BY(mutex_) = false;
     // The largest that was read of each.
@@ -125,4 +125,4 @@ class ExecutionTotals {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_TELEMETRY_EXECUTION_TOTALS_H_
+#endif  // HOLDFAST_SERVER_COUNTERS_EXECUTION_TOTALS_H_
