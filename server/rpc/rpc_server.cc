@@ -19,9 +19,9 @@
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
 #include "proto/transport.h"
+#include "server/identity/identity.h"
 #include "server/rpc/connection_limits.h"
 #include "server/rpc/malformed_request.h"
-#include "server/tenants/identity.h"
 
 namespace holdfast {
 namespace {

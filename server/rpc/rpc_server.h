@@ -17,12 +17,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/identity/peer_table.h"
 #include "server/restart/descriptor_store.h"
 #include "server/rpc/connection_monitor.h"
 #include "server/rpc/credentials.h"
 #include "server/rpc/endpoint.h"
 #include "server/rpc/kept_sockets.h"
-#include "server/rpc/peer_table.h"
 #include "server/rpc/tcp_listener.h"
 #include "server/rpc/unix_listener.h"
 #include "server/service_manager/inherited_sockets.h"

@@ -11,7 +11,7 @@
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
 #include "proto/protocol_limits.h"
-#include "server/rpc/peer_table.h"
+#include "server/identity/peer_table.h"
 #include "server/rpc/refused_stream.h"
 #include "server/rpc/session_token.h"
 #include "server/rpc/unary_call.h"

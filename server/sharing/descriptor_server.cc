@@ -17,7 +17,7 @@
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/collections/collection.h"
-#include "server/tenants/identity.h"
+#include "server/identity/identity.h"
 
 namespace holdfast {
 namespace {

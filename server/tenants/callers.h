@@ -11,10 +11,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "proto/metadata.h"
-#include "server/rpc/peer_table.h"
+#include "server/identity/identity.h"
+#include "server/identity/peer_table.h"
 #include "server/tenants/audit_log.h"
 #include "server/tenants/caller.h"
-#include "server/tenants/identity.h"
 #include "server/tenants/tenant_table.h"
 
 namespace holdfast {

@@ -14,8 +14,8 @@
 #include "absl/time/time.h"
 #include "holdfast/v1/admin.pb.h"
 #include "holdfast/v1/collections.pb.h"
+#include "server/identity/identity.h"
 #include "server/tenants/concurrency.h"
-#include "server/tenants/identity.h"
 #include "server/tenants/reservation.h"
 #include "server/tenants/token_verifier.h"
 

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "server/tenants/identity.h"
+#include "server/identity/identity.h"
 #include "server/tenants/token_key.h"
 
 namespace holdfast {

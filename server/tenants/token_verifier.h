@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "server/tenants/identity.h"
+#include "server/identity/identity.h"
 #include "server/tenants/signed_token.h"
 
 namespace holdfast {

@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "server/tenants/identity.h"
+#include "server/identity/identity.h"
 
 namespace holdfast {
 namespace {

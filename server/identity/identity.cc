@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/tenants/identity.h"
+#include "server/identity/identity.h"
 
 #include "absl/strings/str_cat.h"
 

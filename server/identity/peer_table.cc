@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/rpc/peer_table.h"
+#include "server/identity/peer_table.h"
 
 #include <arpa/inet.h>
 #include <grpc/grpc_security_constants.h>

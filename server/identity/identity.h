@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_TENANTS_IDENTITY_H_
-#define HOLDFAST_SERVER_TENANTS_IDENTITY_H_
+#ifndef HOLDFAST_SERVER_IDENTITY_IDENTITY_H_
+#define HOLDFAST_SERVER_IDENTITY_IDENTITY_H_
 
 #include <sys/types.h>
 
@@ -53,4 +53,4 @@ bool IsAuthenticated(const Identity& identity);
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_TENANTS_IDENTITY_H_
+#endif  // HOLDFAST_SERVER_IDENTITY_IDENTITY_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_RPC_PEER_TABLE_H_
-#define HOLDFAST_SERVER_RPC_PEER_TABLE_H_
+#ifndef HOLDFAST_SERVER_IDENTITY_PEER_TABLE_H_
+#define HOLDFAST_SERVER_IDENTITY_PEER_TABLE_H_
 
 #include <grpcpp/server_context.h>
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "server/tenants/identity.h"
+#include "server/identity/identity.h"
 
 namespace holdfast {
 
@@ -58,4 +58,4 @@ class PeerTable {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_RPC_PEER_TABLE_H_
+#endif  // HOLDFAST_SERVER_IDENTITY_PEER_TABLE_H_
