@@ -18,7 +18,7 @@
 #include "holdfast/internal/restart.pb.h"
 #include "holdfast/v1/collections.pb.h"
 #include "server/collections/collection_version.h"
-#include "server/restart/descriptor_store.h"
+#include "server/kept/descriptor_store.h"
 
 namespace holdfast::collections {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "holdfast/v1/compile.pb.h"
-#include "server/compile/object_store.h"
+#include "server/objects/object_store.h"
 
 namespace holdfast {
 

@@ -25,8 +25,8 @@
 #include "core/compile/compiler.h"
 #include "holdfast/internal/executor.pb.h"
 #include "server/compile/installation.h"
-#include "server/compile/object_store.h"
 #include "server/compile/program_request.h"
+#include "server/objects/object_store.h"
 #include "server/process/sandbox/policy.h"
 #include "server/rpc/status_conversion.h"
 

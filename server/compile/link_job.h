@@ -9,7 +9,7 @@
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/compile.pb.h"
-#include "server/compile/object_store.h"
+#include "server/objects/object_store.h"
 
 namespace holdfast {
 

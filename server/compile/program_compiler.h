@@ -13,7 +13,7 @@
 #include "server/compile/compile_cache.h"
 #include "server/compile/compiler_pool.h"
 #include "server/compile/link_job.h"
-#include "server/compile/object_store.h"
+#include "server/objects/object_store.h"
 
 namespace holdfast {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "server/compile/object_store.h"
+#include "server/objects/object_store.h"
 
 namespace holdfast {
 

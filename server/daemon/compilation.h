@@ -5,9 +5,9 @@
 #include "server/compile/compile_cache.h"
 #include "server/compile/compiler_pool.h"
 #include "server/compile/disk_cache.h"
-#include "server/compile/object_store.h"
 #include "server/compile/program_compiler.h"
 #include "server/config.h"
+#include "server/objects/object_store.h"
 #include "server/process/spawner.h"
 
 namespace holdfast::server {

@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "server/collections/collection_table.h"
-#include "server/compile/object_store.h"
 #include "server/config.h"
 #include "server/counters/execution_totals.h"
 #include "server/daemon/compilation.h"
 #include "server/daemon/executor_fleet.h"
 #include "server/health/health.h"
 #include "server/identity/peer_table.h"
+#include "server/kept/descriptor_store.h"
+#include "server/objects/object_store.h"
 #include "server/process/spawner.h"
-#include "server/restart/descriptor_store.h"
 #include "server/restart/successor.h"
 #include "server/restart/upgrade.h"
 #include "server/rpc/tls_certificates.h"

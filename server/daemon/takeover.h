@@ -24,7 +24,7 @@
 #include "absl/status/statusor.h"
 #include "server/config.h"
 #include "server/daemon/parts.h"
-#include "server/restart/kept_state.h"
+#include "server/kept/kept_state.h"
 #include "server/runtime_directory.h"
 
 namespace holdfast::server {

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/argv.h"
 #include "core/base/status_macros.h"
+#include "server/kept/kept_name.h"
 #include "server/restart/descriptor_list.h"
 #include "server/restart/keeper_handover.h"
-#include "server/restart/kept_name.h"
 
 namespace holdfast {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/time/time.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
-#include "server/restart/kept_name.h"
+#include "server/kept/kept_name.h"
 
 namespace holdfast {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/restart/kept_state.h"
+#include "server/kept/kept_state.h"
 #include "server/restart/lifted_limits.h"
 #include "server/sharing/export_registry.h"
 #include "server/sharing/shared_chunk.h"

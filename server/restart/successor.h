@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/restart/descriptor_store.h"
+#include "server/kept/descriptor_store.h"
 
 namespace holdfast {
 

@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/identity/peer_table.h"
-#include "server/restart/descriptor_store.h"
+#include "server/kept/descriptor_store.h"
 #include "server/rpc/connection_monitor.h"
 #include "server/rpc/credentials.h"
 #include "server/rpc/endpoint.h"

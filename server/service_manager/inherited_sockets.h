@@ -28,7 +28,7 @@ struct InheritedDescriptors {
   // refused.
   InheritedSockets sockets;
   // Those that an earlier daemon has had kept, by name, which begins with "hf."
-  // (server/restart/kept_name.h).
+  // (server/kept/kept_name.h).
   std::vector<std::pair<std::string, UniqueFd>> kept;
 };
 

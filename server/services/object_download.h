@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/memfd.h"
 #include "holdfast/v1/objects.pb.h"
-#include "server/compile/object_store.h"
+#include "server/objects/object_store.h"
 #include "server/rpc/fair_share.h"
 #include "server/rpc/stall_guard.h"
 #include "server/services/object_transfers.h"

@@ -3,7 +3,7 @@
 #define HOLDFAST_SERVER_SERVICES_OBJECT_SERVICE_H_
 
 #include "holdfast/v1/objects.grpc.pb.h"
-#include "server/compile/object_store.h"
+#include "server/objects/object_store.h"
 #include "server/services/object_transfers.h"
 #include "server/tenants/callers.h"
 

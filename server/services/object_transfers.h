@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 #include "proto/protocol_limits.h"
-#include "server/compile/object_store.h"
+#include "server/objects/object_store.h"
 #include "server/rpc/fair_share.h"
 #include "server/rpc/stall_guard.h"
 

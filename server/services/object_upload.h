@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "holdfast/v1/objects.pb.h"
-#include "server/compile/object_store.h"
+#include "server/objects/object_store.h"
 #include "server/rpc/fair_share.h"
 #include "server/rpc/stall_guard.h"
 #include "server/services/object_transfers.h"

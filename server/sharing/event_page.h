@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/memfd.h"
 #include "core/base/unique_fd.h"
-#include "server/restart/descriptor_store.h"
+#include "server/kept/descriptor_store.h"
 
 namespace holdfast {
 

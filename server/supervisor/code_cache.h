@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "server/compile/disk_cache.h"
-#include "server/compile/object_store.h"
+#include "server/objects/object_store.h"
 
 namespace holdfast::supervisor {
 

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/log.h"
-#include "server/restart/kept_name.h"
+#include "server/kept/kept_name.h"
 #include "server/supervisor/session_registry.h"
 
 namespace holdfast::supervisor {

@@ -23,7 +23,7 @@
 #include "holdfast/internal/restart.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "proto/protocol_limits.h"
-#include "server/restart/descriptor_store.h"
+#include "server/kept/descriptor_store.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/session.h"
 #include "server/supervisor/session_place.h"

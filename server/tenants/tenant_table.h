@@ -24,7 +24,7 @@
 #include "holdfast/v1/admin.pb.h"
 #include "server/counters/execution_totals.h"
 #include "server/identity/identity.h"
-#include "server/restart/descriptor_store.h"
+#include "server/kept/descriptor_store.h"
 #include "server/tenants/compile_budget.h"
 #include "server/tenants/device_shares.h"
 #include "server/tenants/policy.h"

@@ -107,6 +107,8 @@ _ROOMS = [
     ("server/executor", "executor"),
     ("server/health", "grpc"),
     ("server/identity", "grpc"),
+    ("server/kept", "wire"),
+    ("server/objects", "wire"),
     ("server/process", "grpc"),
     ("server/relay", "grpc"),
     ("server/rpc", "grpc"),

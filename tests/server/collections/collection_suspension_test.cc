@@ -28,7 +28,7 @@
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/internal/restart.pb.h"
-#include "server/restart/descriptor_store.h"
+#include "server/kept/descriptor_store.h"
 #include "server/sharing/shared_chunk.h"
 #include "server/supervisor/chunk_copier.h"
 #include "server/supervisor/device_memory.h"

@@ -19,7 +19,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "server/restart/descriptor_store.h"
+#include "server/kept/descriptor_store.h"
 
 namespace holdfast::collections {
 namespace {

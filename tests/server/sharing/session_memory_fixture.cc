@@ -5,7 +5,7 @@
 
 #include "core/base/memfd.h"
 #include "holdfast/internal/restart.pb.h"
-#include "server/restart/descriptor_store.h"
+#include "server/kept/descriptor_store.h"
 #include "server/rpc/status_conversion.h"
 #include "server/supervisor/suspended_memory.h"
 #include "tests/testing/status_matchers.h"

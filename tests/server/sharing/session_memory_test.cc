@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <map>
 
-#include "server/restart/kept_state.h"
+#include "server/kept/kept_state.h"
 #include "tests/server/sharing/session_memory_fixture.h"
 #include "tests/testing/status_matchers.h"
 

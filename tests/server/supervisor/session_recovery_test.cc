@@ -17,7 +17,7 @@
 
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
-#include "server/compile/object_store.h"
+#include "server/objects/object_store.h"
 #include "server/sharing/export_registry.h"
 #include "tests/testing/status_matchers.h"
 

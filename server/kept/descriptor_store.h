@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_RESTART_DESCRIPTOR_STORE_H_
-#define HOLDFAST_SERVER_RESTART_DESCRIPTOR_STORE_H_
+#ifndef HOLDFAST_SERVER_KEPT_DESCRIPTOR_STORE_H_
+#define HOLDFAST_SERVER_KEPT_DESCRIPTOR_STORE_H_
 
 #include <cstddef>
 #include <map>
@@ -16,7 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/base/unique_fd.h"
 #include "google/protobuf/message_lite.h"
-#include "server/restart/kept_name.h"
+#include "server/kept/kept_name.h"
 
 namespace holdfast {
 
@@ -31,7 +31,7 @@ struct KeptDescriptor {
 // descriptors ($FDSTORE tells how many: systemd, or server/restart/keeper) gets
 // each at once and gives it to the next daemon, even after a crash. Without
 // one, they pass only to a daemon that this process executes itself
-// (upgrade.h). Thread-safe.
+// (server/restart/upgrade.h). Thread-safe.
 class DescriptorStore {
  public:
   // Keeps one descriptor for as long as it lives. Move-only.
@@ -128,4 +128,4 @@ absl::Status ReadRecord(int fd, google::protobuf::MessageLite* record);
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_RESTART_DESCRIPTOR_STORE_H_
+#endif  // HOLDFAST_SERVER_KEPT_DESCRIPTOR_STORE_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/compile/object_store.h"
+#include "server/objects/object_store.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -29,8 +29,8 @@
 // Numbers are hexadecimal. A descriptor that replaces another of the same
 // name has a version at the end, "hf.collection.1~2", so that both can be
 // kept for a moment; the greatest counts.
-#ifndef HOLDFAST_SERVER_RESTART_KEPT_NAME_H_
-#define HOLDFAST_SERVER_RESTART_KEPT_NAME_H_
+#ifndef HOLDFAST_SERVER_KEPT_KEPT_NAME_H_
+#define HOLDFAST_SERVER_KEPT_KEPT_NAME_H_
 
 #include <cstdint>
 #include <initializer_list>
@@ -57,4 +57,4 @@ uint64_t SessionNumber(absl::string_view session_id);
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_RESTART_KEPT_NAME_H_
+#endif  // HOLDFAST_SERVER_KEPT_KEPT_NAME_H_

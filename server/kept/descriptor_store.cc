@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/restart/descriptor_store.h"
+#include "server/kept/descriptor_store.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

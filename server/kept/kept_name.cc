@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/restart/kept_name.h"
+#include "server/kept/kept_name.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

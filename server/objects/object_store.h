@@ -8,8 +8,8 @@
 //   HOLDFAST_RETURN_IF_ERROR(writer->Append(bytes));
 //   HOLDFAST_ASSIGN_OR_RETURN(auto object, writer->Finish(format, symbols));
 //   store.Put(object, ObjectStore::Origin::kClient);
-#ifndef HOLDFAST_SERVER_COMPILE_OBJECT_STORE_H_
-#define HOLDFAST_SERVER_COMPILE_OBJECT_STORE_H_
+#ifndef HOLDFAST_SERVER_OBJECTS_OBJECT_STORE_H_
+#define HOLDFAST_SERVER_OBJECTS_OBJECT_STORE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -106,4 +106,4 @@ class ObjectStore {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_COMPILE_OBJECT_STORE_H_
+#endif  // HOLDFAST_SERVER_OBJECTS_OBJECT_STORE_H_

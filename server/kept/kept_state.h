@@ -2,8 +2,8 @@
 //
 // The state that an earlier daemon has left, sorted by kind. Descriptors that
 // belong to nothing, or whose record cannot be read, are closed and logged.
-#ifndef HOLDFAST_SERVER_RESTART_KEPT_STATE_H_
-#define HOLDFAST_SERVER_RESTART_KEPT_STATE_H_
+#ifndef HOLDFAST_SERVER_KEPT_KEPT_STATE_H_
+#define HOLDFAST_SERVER_KEPT_KEPT_STATE_H_
 
 #include <cstdint>
 #include <map>
@@ -14,8 +14,8 @@
 
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/restart.pb.h"
-#include "server/compile/object_store.h"
-#include "server/restart/descriptor_store.h"
+#include "server/kept/descriptor_store.h"
+#include "server/objects/object_store.h"
 
 namespace holdfast {
 
@@ -80,4 +80,4 @@ KeptState SortKept(std::vector<KeptDescriptor> kept);
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_RESTART_KEPT_STATE_H_
+#endif  // HOLDFAST_SERVER_KEPT_KEPT_STATE_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/restart/kept_state.h"
+#include "server/kept/kept_state.h"
 
 #include <algorithm>
 #include <tuple>
