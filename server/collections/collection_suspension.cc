@@ -44,13 +44,13 @@ uint64_t BytesOf(const CollectionTable::Move& move) {
 
 // Device memory for a chunk.
 struct Memory {
-  supervisor::MemoryGrants::Detached charge;
+  MemoryGrants::Detached charge;
   UniqueFd descriptor;  // closed before the charge is returned
 };
 
 // Charges everything to whose version it is.
 absl::StatusOr<std::vector<Memory>> ChargeMemory(
-    const supervisor::MemoryLedger& ledger, const CollectionTable::Move& move) {
+    const MemoryLedger& ledger, const CollectionTable::Move& move) {
   std::vector<Memory> memory;
   for (const SharedChunk* chunk : move.chunks) {
     HOLDFAST_ASSIGN_OR_RETURN(
@@ -95,11 +95,11 @@ class Copiers {
 
  private:
   using CopyCall = absl::FunctionRef<absl::Status(
-      supervisor::ChunkCopier&, const supervisor::ChunkCopy&)>;
+      ChunkCopier&, const ChunkCopy&)>;
 
   // Has an executor copy; another one if the first has ended.
   absl::Status Copy(const SharedChunk& chunk, int file, CopyCall call) {
-    const supervisor::ChunkCopy copy = {.device = chunk.device(),
+    const ChunkCopy copy = {.device = chunk.device(),
                                         .size = chunk.size(),
                                         .file = file,
                                         .deadline = deadline_,
@@ -126,7 +126,7 @@ class Copiers {
   }
 
   // In slices: what takes one cannot be interrupted.
-  absl::StatusOr<std::unique_ptr<supervisor::ChunkCopier>> Take(
+  absl::StatusOr<std::unique_ptr<ChunkCopier>> Take(
       uint32_t device) {
     const absl::Time until = std::min(deadline_, absl::Now() + kTakeTime);
     while (true) {
@@ -146,13 +146,13 @@ class Copiers {
   const CollectionSuspension::Cancelled& given_up_;
   const absl::Time deadline_;
   uint32_t device_ = 0;
-  std::unique_ptr<supervisor::ChunkCopier> copier_;
+  std::unique_ptr<ChunkCopier> copier_;
 };
 
 }  // namespace
 
 CollectionSuspension::CollectionSuspension(
-    CollectionTable& table, const supervisor::MemoryLedger& ledger,
+    CollectionTable& table, const MemoryLedger& ledger,
     Options options)
     : table_(table), ledger_(ledger), options_(std::move(options)) {
   thread_ = std::thread([this] { Run(); });
@@ -266,7 +266,7 @@ absl::StatusOr<CollectionTable::Places> CollectionSuspension::SaveChunks(
   HOLDFAST_ASSIGN_OR_RETURN(const Charge block,
                             ledger_.host()->Take(Account::kImageBlockBytes));
   Copiers copiers(options_.take, given_up, BytesOf(move));
-  std::vector<std::unique_ptr<const supervisor::SuspendedMemory>> saved;
+  std::vector<std::unique_ptr<const SuspendedMemory>> saved;
   for (SharedChunk* const chunk : move.chunks) {
     HOLDFAST_ASSIGN_OR_RETURN(saved.emplace_back(),
                               MakeRoom(chunk->size(), on_disk));
@@ -285,13 +285,13 @@ absl::Status CollectionSuspension::CheckDirectory() const {
       "suspended to host memory");
 }
 
-absl::StatusOr<std::unique_ptr<const supervisor::SuspendedMemory>>
+absl::StatusOr<std::unique_ptr<const SuspendedMemory>>
 CollectionSuspension::MakeRoom(uint64_t bytes, bool on_disk) const {
   if (on_disk) {
-    return supervisor::SuspendedMemory::CreateUnnamed(options_.directory,
+    return SuspendedMemory::CreateUnnamed(options_.directory,
                                                       bytes);
   }
-  return supervisor::SuspendedMemory::Create(/*path=*/"", bytes,
+  return SuspendedMemory::Create(/*path=*/"", bytes,
                                              *ledger_.host());
 }
 

@@ -17,9 +17,9 @@
 #include "absl/time/time.h"
 #include "server/collections/collection_table.h"
 #include "server/collections/move_turns.h"
-#include "server/supervisor/chunk_copier.h"
-#include "server/supervisor/memory_ledger.h"
-#include "server/supervisor/suspended_memory.h"
+#include "server/memory/chunk_copier.h"
+#include "server/memory/memory_ledger.h"
+#include "server/memory/suspended_memory.h"
 
 namespace holdfast::collections {
 
@@ -31,7 +31,7 @@ class CollectionSuspension {
  public:
   // Returns an executor with a context on the device; the caller owns it.
   using Take =
-      std::function<absl::StatusOr<std::unique_ptr<supervisor::ChunkCopier>>(
+      std::function<absl::StatusOr<std::unique_ptr<ChunkCopier>>(
           uint32_t device, absl::Time deadline)>;
   struct Options {
     Take take;
@@ -47,7 +47,7 @@ class CollectionSuspension {
 
   // `table` and `ledger` must outlive it.
   CollectionSuspension(CollectionTable& table,
-                       const supervisor::MemoryLedger& ledger, Options options);
+                       const MemoryLedger& ledger, Options options);
   // Cancels the present move, and waits for its end. Waiting resumptions get no
   // answer.
   ~CollectionSuspension();
@@ -91,12 +91,12 @@ class CollectionSuspension {
       const CollectionTable::Move& move, const Cancelled& given_up);
   absl::Status CheckDirectory() const;
   // Makes room for one chunk's bytes.
-  absl::StatusOr<std::unique_ptr<const supervisor::SuspendedMemory>> MakeRoom(
+  absl::StatusOr<std::unique_ptr<const SuspendedMemory>> MakeRoom(
       uint64_t bytes, bool on_disk) const;
   Cancelled OrStopping(Cancelled cancelled) const;
 
   CollectionTable& table_;
-  const supervisor::MemoryLedger& ledger_;
+  const MemoryLedger& ledger_;
   const Options options_;
   mutable absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

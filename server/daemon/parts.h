@@ -14,6 +14,8 @@
 #include "server/health/health.h"
 #include "server/identity/peer_table.h"
 #include "server/kept/descriptor_store.h"
+#include "server/memory/device_memory.h"
+#include "server/memory/memory_ledger.h"
 #include "server/objects/object_store.h"
 #include "server/process/spawner.h"
 #include "server/restart/successor.h"
@@ -22,9 +24,7 @@
 #include "server/runtime_directory.h"
 #include "server/sharing/export_registry.h"
 #include "server/supervisor/code_cache.h"
-#include "server/supervisor/device_memory.h"
 #include "server/supervisor/idle_suspension.h"
-#include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
 #include "server/supervisor/share_pacer.h"
 #include "server/tenants/audit_log.h"
@@ -73,8 +73,8 @@ struct DaemonParts {
 
   ObjectStore store;
   supervisor::CodeCache code;
-  supervisor::MemoryLedger ledger;
-  supervisor::DeviceMemory memory;
+  MemoryLedger ledger;
+  DeviceMemory memory;
   ExecutionTotals totals;
   supervisor::SharePacer pacer;
   collections::CollectionTable collections;

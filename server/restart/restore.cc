@@ -49,7 +49,7 @@ absl::StatusOr<SharedResource> RangeOf(
 }  // namespace
 
 void Restore::Run(KeptState state) {
-  supervisor::MemoryLedger& ledger = parts_.holdings.ledger;
+  MemoryLedger& ledger = parts_.holdings.ledger;
   LiftedLimits limits;
   limits.Lift(ledger.host());
   limits_ = &limits;
@@ -133,7 +133,7 @@ absl::Status Restore::MakeSaved(const ChunkKey& key, KeptChunk chunk) {
   SharedChunk::Options options;
   HOLDFAST_ASSIGN_OR_RETURN(
       options.saved,
-      supervisor::SuspendedMemory::AdoptUnnamed(
+      SuspendedMemory::AdoptUnnamed(
           std::move(chunk.memory), chunk.size, *parts_.holdings.ledger.host()));
   Make(key, chunk, std::move(options));
   return absl::OkStatus();

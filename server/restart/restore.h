@@ -11,12 +11,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/kept/kept_state.h"
+#include "server/memory/suspended_memory.h"
 #include "server/restart/lifted_limits.h"
 #include "server/sharing/export_registry.h"
 #include "server/sharing/shared_chunk.h"
 #include "server/supervisor/session_holdings.h"
 #include "server/supervisor/session_registry.h"
-#include "server/supervisor/suspended_memory.h"
 #include "server/tenants/tenant_table.h"
 
 namespace holdfast {

@@ -10,7 +10,7 @@
 namespace holdfast {
 
 DeviceService::DeviceService(supervisor::ExecutorPool& pool,
-                             const supervisor::DeviceMemory& memory,
+                             const DeviceMemory& memory,
                              const DeviceHealthTable& health,
                              const DeviceTelemetry& telemetry,
                              const supervisor::SessionRegistry& sessions,

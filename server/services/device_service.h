@@ -9,8 +9,8 @@
 #include "holdfast/v1/devices.grpc.pb.h"
 #include "server/health/device_health_table.h"
 #include "server/health/device_telemetry.h"
+#include "server/memory/device_memory.h"
 #include "server/rpc/call_threads.h"
-#include "server/supervisor/device_memory.h"
 #include "server/supervisor/executor_pool.h"
 #include "server/supervisor/session_registry.h"
 #include "server/tenants/callers.h"
@@ -27,7 +27,7 @@ class DeviceService final : public v1::DeviceService::CallbackService {
   // device, and their sessions; else a client that is no operator sees only
   // those of its own sessions.
   DeviceService(supervisor::ExecutorPool& pool,
-                const supervisor::DeviceMemory& memory,
+                const DeviceMemory& memory,
                 const DeviceHealthTable& health,
                 const DeviceTelemetry& telemetry,
                 const supervisor::SessionRegistry& sessions,
@@ -58,7 +58,7 @@ class DeviceService final : public v1::DeviceService::CallbackService {
   void Update(const View& view, v1::Device* device) const;
 
   supervisor::ExecutorPool& pool_;
-  const supervisor::DeviceMemory& memory_;
+  const DeviceMemory& memory_;
   const DeviceHealthTable& health_;
   const DeviceTelemetry& telemetry_;
   const supervisor::SessionRegistry& sessions_;

@@ -68,7 +68,7 @@ void Describe(const supervisor::Session& session, bool local,
 
 SessionService::SessionService(supervisor::SessionRegistry& registry,
                                const Callers& callers, CallThreads& threads,
-                               const supervisor::MemoryLedger& ledger,
+                               const MemoryLedger& ledger,
                                const ExportRegistry& exports, bool list_all)
     : registry_(registry),
       callers_(callers),

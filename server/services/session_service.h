@@ -5,9 +5,9 @@
 #include <string>
 
 #include "holdfast/v1/sessions.grpc.pb.h"
+#include "server/memory/memory_ledger.h"
 #include "server/rpc/call_threads.h"
 #include "server/sharing/export_registry.h"
-#include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
 #include "server/tenants/callers.h"
 
@@ -23,7 +23,7 @@ class SessionService final : public v1::SessionService::CallbackService {
   // All must outlive the service. With `list_all`, ListSessions shows every
   // session to every client; else only operators see more than their tenant's.
   SessionService(supervisor::SessionRegistry& registry, const Callers& callers,
-                 CallThreads& threads, const supervisor::MemoryLedger& ledger,
+                 CallThreads& threads, const MemoryLedger& ledger,
                  const ExportRegistry& exports, bool list_all);
   ~SessionService() override;
 
@@ -72,7 +72,7 @@ class SessionService final : public v1::SessionService::CallbackService {
   supervisor::SessionRegistry& registry_;
   const Callers& callers_;
   CallThreads& threads_;
-  const supervisor::MemoryLedger& ledger_;
+  const MemoryLedger& ledger_;
   const ExportRegistry& exports_;
   const bool list_all_;
 };

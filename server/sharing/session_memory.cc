@@ -361,7 +361,7 @@ absl::StatusOr<std::shared_ptr<SharedChunk>> SessionMemory::Share(
   if (chunk.shared != nullptr) return chunk.shared;
   HOLDFAST_RETURN_IF_ERROR(CheckChunkDescriptor(chunk.fd.get(), chunk.size));
   HOLDFAST_ASSIGN_OR_RETURN(
-      supervisor::MemoryGrants::Detached charge,
+      MemoryGrants::Detached charge,
       services_.grants.Detach(PlaceOf(chunk.device), chunk.size));
   chunk.shared = std::make_shared<SharedChunk>(SharedChunk::Options{
       .descriptor = std::move(chunk.fd),

@@ -21,9 +21,9 @@
 #include "server/collections/collection_table.h"
 #include "server/kept/descriptor_store.h"
 #include "server/kept/kept_state.h"
+#include "server/memory/device_memory.h"
+#include "server/memory/memory_ledger.h"
 #include "server/sharing/export_registry.h"
-#include "server/supervisor/device_memory.h"
-#include "server/supervisor/memory_ledger.h"
 #include "server/tenants/tenant.h"
 
 namespace holdfast {
@@ -41,8 +41,8 @@ class SessionMemory {
   struct Services {
     ExportRegistry& exports;
     collections::CollectionTable& collections;
-    supervisor::DeviceMemory& memory;
-    supervisor::MemoryGrants& grants;
+    DeviceMemory& memory;
+    MemoryGrants& grants;
     DescriptorStore& kept;
   };
   explicit SessionMemory(const Services& services) : services_(services) {}

@@ -76,7 +76,7 @@ SharedChunk::Place SharedChunk::Keep(const char* kind, int fd) const {
 }
 
 SharedChunk::Place SharedChunk::InFile(
-    std::unique_ptr<const supervisor::SuspendedMemory> saved) const {
+    std::unique_ptr<const SuspendedMemory> saved) const {
   Place place = Keep("saved", saved->descriptor());
   place.saved = std::move(saved);
   return place;
@@ -85,7 +85,7 @@ SharedChunk::Place SharedChunk::InFile(
 // Not "chunk" again: that would be memory of the session that made it, which
 // pays for it no more and may have used the number for another chunk since.
 SharedChunk::Place SharedChunk::OnDevice(
-    UniqueFd descriptor, supervisor::MemoryGrants::Detached charge) const {
+    UniqueFd descriptor, MemoryGrants::Detached charge) const {
   KeepFromReopening(descriptor.get());
   Place place = Keep("owned", descriptor.get());
   place.descriptor = std::move(descriptor);

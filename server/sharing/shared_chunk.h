@@ -15,9 +15,9 @@
 #include "server/account/quota.h"
 #include "server/kept/descriptor_store.h"
 #include "server/kept/kept_name.h"
-#include "server/supervisor/device_memory.h"
-#include "server/supervisor/memory_ledger.h"
-#include "server/supervisor/suspended_memory.h"
+#include "server/memory/device_memory.h"
+#include "server/memory/memory_ledger.h"
+#include "server/memory/suspended_memory.h"
 
 namespace holdfast {
 
@@ -41,14 +41,14 @@ class SharedChunk {
     KeptName name;
     uint32_t device = 0;
     uint64_t size = 0;  // bytes
-    supervisor::MemoryGrants::Detached charge;
+    MemoryGrants::Detached charge;
     // The bytes, if an earlier daemon has suspended the chunk; there is no
     // descriptor then.
-    std::unique_ptr<const supervisor::SuspendedMemory> saved;
+    std::unique_ptr<const SuspendedMemory> saved;
     // Set when the session that made it ends.
     std::shared_ptr<const std::atomic<bool>> owner_ended;
     // Notified when the memory is gone. Must outlive the chunk.
-    supervisor::DeviceMemory* memory = nullptr;
+    DeviceMemory* memory = nullptr;
   };
   explicit SharedChunk(Options options);
   ~SharedChunk();
@@ -85,17 +85,17 @@ class SharedChunk {
   // take seconds, first removes its name from the store, which holds the memory
   // as well, and returns the charge last.
   struct Place {
-    supervisor::MemoryGrants::Detached charge;  // of the device
+    MemoryGrants::Detached charge;  // of the device
     UniqueFd descriptor;
-    std::unique_ptr<const supervisor::SuspendedMemory> saved;  // null: none
+    std::unique_ptr<const SuspendedMemory> saved;  // null: none
     KeptName name;
     DescriptorStore::Kept kept;
   };
   // Return a place with the same bytes, which is in the store already. While
   // both places are there, the next daemon would find both, and use the file.
-  Place InFile(std::unique_ptr<const supervisor::SuspendedMemory> saved) const;
+  Place InFile(std::unique_ptr<const SuspendedMemory> saved) const;
   Place OnDevice(UniqueFd descriptor,
-                 supervisor::MemoryGrants::Detached charge) const;
+                 MemoryGrants::Detached charge) const;
   // Moves the chunk to `place`. Returns the old place, for the caller to
   // destroy. REQUIRES: `place` is this chunk's, and no process has the bytes
   // mapped.
@@ -138,7 +138,7 @@ class SharedChunk {
   Place Keep(const char* kind, int fd) const;
 
   const std::shared_ptr<Footprint> footprint_;
-  supervisor::DeviceMemory* const memory_;
+  DeviceMemory* const memory_;
   DescriptorStore* const store_;
   mutable absl::Mutex mutex_;
   Place place_ ABSL_GUARDED_BY(mutex_);

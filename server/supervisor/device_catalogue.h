@@ -10,7 +10,7 @@
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/devices.pb.h"
 #include "holdfast/v1/objects.pb.h"
-#include "server/supervisor/device_memory.h"
+#include "server/memory/device_memory.h"
 
 namespace holdfast::supervisor {
 

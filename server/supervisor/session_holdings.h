@@ -18,10 +18,10 @@
 #include "server/channel/channel.h"
 #include "server/kept/descriptor_store.h"
 #include "server/kept/kept_state.h"
+#include "server/memory/memory_ledger.h"
+#include "server/memory/suspended_memory.h"
 #include "server/objects/object_store.h"
 #include "server/sharing/session_memory.h"
-#include "server/supervisor/memory_ledger.h"
-#include "server/supervisor/suspended_memory.h"
 #include "server/tenants/tenant.h"
 #include "server/tenants/tenant_counts.h"
 

@@ -10,9 +10,9 @@
 #include "server/compile/compiler_pool.h"
 #include "server/compile/disk_cache.h"
 #include "server/counters/execution_totals.h"
-#include "server/supervisor/device_memory.h"
+#include "server/memory/device_memory.h"
+#include "server/memory/memory_ledger.h"
 #include "server/supervisor/executor_pool.h"
-#include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
 #include "server/supervisor/shared_executors.h"
 #include "server/telemetry/call_metrics.h"
@@ -31,8 +31,8 @@ struct MetricSources {
   const CompilerPool& compilers;
   const CompileCache& cache;
   const DiskCache& disk_cache;
-  const supervisor::MemoryLedger& ledger;
-  const supervisor::DeviceMemory& memory;
+  const MemoryLedger& ledger;
+  const DeviceMemory& memory;
   const ExecutionTotals& totals;
   const TenantTable& tenants;
   const CallMetrics& calls;

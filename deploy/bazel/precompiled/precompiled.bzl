@@ -108,6 +108,7 @@ _ROOMS = [
     ("server/health", "grpc"),
     ("server/identity", "grpc"),
     ("server/kept", "wire"),
+    ("server/memory", "wire"),
     ("server/objects", "wire"),
     ("server/process", "grpc"),
     ("server/relay", "grpc"),

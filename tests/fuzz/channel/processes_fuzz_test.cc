@@ -27,11 +27,11 @@
 #include "core/base/log.h"
 #include "server/compile/compiler_worker.h"
 #include "server/executor/supervisor_link.h"
+#include "server/memory/memory_ledger.h"
 #include "server/objects/object_store.h"
 #include "server/process/spawner.h"
 #include "server/supervisor/device_catalogue.h"
 #include "server/supervisor/executor_process.h"
-#include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_holdings.h"
 #include "server/tenants/tenant.h"
 #include "tests/fuzz/channel/hostile_sender.h"
@@ -254,8 +254,8 @@ class ProcessesTarget : public FuzzTarget {
   struct Supervisor {
     ObjectStore store{1 << 20};
     supervisor::CodeCache code{"", 0};
-    supervisor::MemoryLedger ledger{1 << 20};
-    supervisor::DeviceMemory memory;
+    MemoryLedger ledger{1 << 20};
+    DeviceMemory memory;
     ExportRegistry exports;
     collections::CollectionTable collections;
     DescriptorStore kept;
@@ -355,7 +355,7 @@ class ProcessesTarget : public FuzzTarget {
   }
 
   static void LookAt(const internal::Ready& ready,
-                     const supervisor::DeviceMemory& memory, Random& random) {
+                     const DeviceMemory& memory, Random& random) {
     const supervisor::DeviceCatalogue catalogue(ready);
     static_cast<void>(catalogue.List(memory));
     static_cast<void>(catalogue.DefaultArch());
@@ -367,7 +367,7 @@ class ProcessesTarget : public FuzzTarget {
   }
 
   static absl::Status CheckNothingGranted(
-      const supervisor::MemoryLedger& ledger) {
+      const MemoryLedger& ledger) {
     v1::MemoryTotals totals;
     ledger.Report(&totals);
     uint64_t granted = totals.host_bytes().used();

@@ -25,9 +25,9 @@
 #include "core/base/log.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
+#include "server/memory/device_memory.h"
 #include "server/rpc/unix_socket.h"
 #include "server/sharing/descriptor_server.h"
-#include "server/supervisor/device_memory.h"
 #include "tests/fuzz/engine/fuzzer.h"
 #include "tests/fuzz/engine/open_descriptors.h"
 
@@ -147,7 +147,7 @@ class Server {
 
   std::string directory_;
   std::string path_;
-  supervisor::DeviceMemory memory_;
+  DeviceMemory memory_;
   ExportRegistry exports_;
   std::vector<std::string> tokens_;
   std::unique_ptr<DescriptorServer> server_;

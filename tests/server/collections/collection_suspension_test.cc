@@ -29,10 +29,10 @@
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/internal/restart.pb.h"
 #include "server/kept/descriptor_store.h"
+#include "server/memory/chunk_copier.h"
+#include "server/memory/device_memory.h"
+#include "server/memory/memory_ledger.h"
 #include "server/sharing/shared_chunk.h"
-#include "server/supervisor/chunk_copier.h"
-#include "server/supervisor/device_memory.h"
-#include "server/supervisor/memory_ledger.h"
 
 namespace holdfast::collections {
 namespace {
@@ -72,25 +72,25 @@ struct FakeExecutors {
   std::vector<absl::Time> deadlines;  // of copies
 };
 
-class FakeCopier final : public supervisor::ChunkCopier {
+class FakeCopier final : public ChunkCopier {
  public:
   explicit FakeCopier(FakeExecutors& executors) : executors_(executors) {}
 
-  absl::Status SaveChunk(const supervisor::ChunkCopy& copy,
+  absl::Status SaveChunk(const ChunkCopy& copy,
                          int chunk) override {
     const absl::Status begun = Begin(copy);
     if (begun.ok()) WriteAll(copy.file, ReadAll(chunk));
     return begun;
   }
   absl::StatusOr<UniqueFd> LoadChunk(
-      const supervisor::ChunkCopy& copy) override {
+      const ChunkCopy& copy) override {
     const absl::Status begun = Begin(copy);
     if (!begun.ok()) return begun;
     return MakeDeviceMemory(ReadAll(copy.file));
   }
 
  private:
-  absl::Status Begin(const supervisor::ChunkCopy& copy) {
+  absl::Status Begin(const ChunkCopy& copy) {
     executors_.deadlines.push_back(copy.deadline);
     if (executors_.before_copy) executors_.before_copy();
     while (executors_.stand && !copy.cancelled()) {
@@ -119,7 +119,7 @@ class CollectionSuspensionTest : public ::testing::Test {
     const KeptName name = {"chunk", {1, number, 0, number << 32, kChunk}};
     UniqueFd memory = MakeDeviceMemory(std::string(kChunk, byte));
     auto kept = store_.Keep(name, memory.get());
-    supervisor::MemoryGrants::Detached charge;
+    MemoryGrants::Detached charge;
     charge.of_all = *ledger_.OnDevice(0, kAnna)->Take(kChunk);
     device_.NoteTaken(0, kChunk);
     return std::make_shared<SharedChunk>(SharedChunk::Options{
@@ -209,9 +209,9 @@ class CollectionSuspensionTest : public ::testing::Test {
     return kinds;
   }
 
-  supervisor::DeviceMemory device_;
+  DeviceMemory device_;
   DescriptorStore store_;
-  supervisor::MemoryLedger ledger_{kHost};
+  MemoryLedger ledger_{kHost};
   FakeExecutors executors_;
   std::atomic<bool> cancelled_ = false;
   uint64_t chunks_ = 0;
@@ -225,7 +225,7 @@ class CollectionSuspensionTest : public ::testing::Test {
               .directory = ""});
 
  private:
-  absl::StatusOr<std::unique_ptr<supervisor::ChunkCopier>> Take(
+  absl::StatusOr<std::unique_ptr<ChunkCopier>> Take(
       absl::Time deadline) {
     EXPECT_LE(deadline, absl::Now() + absl::Seconds(1));
     ++executors_.taken;

@@ -47,7 +47,7 @@ v1::CommitCollection Contents(const std::string& name) {
 }
 
 // Outlives all chunks.
-supervisor::DeviceMemory device_memory;
+DeviceMemory device_memory;
 
 std::vector<SharedResource> OneBuffer() {
   SharedResource buffer;

@@ -24,8 +24,8 @@
 #include "absl/time/clock.h"
 #include "core/base/memfd.h"
 #include "server/collections/collection.h"
+#include "server/memory/device_memory.h"
 #include "server/rpc/unix_socket.h"
-#include "server/supervisor/device_memory.h"
 
 namespace holdfast {
 namespace {
@@ -91,7 +91,7 @@ class DescriptorServerTest : public testing::Test {
 
   std::string directory_;
   std::string path_;
-  supervisor::DeviceMemory memory_;
+  DeviceMemory memory_;
   ExportRegistry exports_;
   std::unique_ptr<DescriptorServer> server_;
 };

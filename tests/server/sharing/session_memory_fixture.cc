@@ -6,8 +6,8 @@
 #include "core/base/memfd.h"
 #include "holdfast/internal/restart.pb.h"
 #include "server/kept/descriptor_store.h"
+#include "server/memory/suspended_memory.h"
 #include "server/rpc/status_conversion.h"
-#include "server/supervisor/suspended_memory.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::testing {
@@ -33,10 +33,10 @@ UniqueFd Memory(uint64_t size, int seals) {
   return fd;
 }
 
-TestSession::TestSession(supervisor::MemoryLedger& ledger,
+TestSession::TestSession(MemoryLedger& ledger,
                          ExportRegistry& exports,
                          collections::CollectionTable& collections,
-                         supervisor::DeviceMemory& memory,
+                         DeviceMemory& memory,
                          const std::string& id, const std::string& tenant)
     : grants(ledger), held({exports, collections, memory, grants, KeptBy()}) {
   internal::AccountLimits limits;
@@ -251,7 +251,7 @@ void SessionMemoryTest::SuspendAndResume(const std::string& name) {
   auto away = *collections_.BeginSuspension(owner, name, 0);
   collections::CollectionTable::Places places;
   places.push_back(
-      away.chunks.at(0)->InFile(*supervisor::SuspendedMemory::Create(
+      away.chunks.at(0)->InFile(*SuspendedMemory::Create(
           /*path=*/"", kSize, *ledger_.host())));
   ASSERT_OK(collections_.FinishSuspension(away, &places));
   EXPECT_EQ(Orphaned(), 0u);

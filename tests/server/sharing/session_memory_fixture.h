@@ -23,10 +23,10 @@
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/sharing_commands.pb.h"
 #include "server/collections/collection_table.h"
+#include "server/memory/device_memory.h"
+#include "server/memory/memory_ledger.h"
 #include "server/sharing/export_registry.h"
 #include "server/sharing/session_memory.h"
-#include "server/supervisor/device_memory.h"
-#include "server/supervisor/memory_ledger.h"
 #include "server/tenants/tenant.h"
 
 namespace holdfast::testing {
@@ -42,9 +42,9 @@ UniqueFd Memory(uint64_t size, int seals = F_SEAL_SHRINK);
 
 // One session, with the calls of its executor.
 struct TestSession {
-  TestSession(supervisor::MemoryLedger& ledger, ExportRegistry& exports,
+  TestSession(MemoryLedger& ledger, ExportRegistry& exports,
               collections::CollectionTable& collections,
-              supervisor::DeviceMemory& memory, const std::string& id,
+              DeviceMemory& memory, const std::string& id,
               const std::string& tenant);
 
   // Reserves a chunk, and hands its memory over.
@@ -85,7 +85,7 @@ struct TestSession {
   absl::StatusOr<std::string> ExportEvent(uint64_t chunk,
                                           v1::Rights rights = v1::RIGHTS_READ);
 
-  supervisor::MemoryGrants grants;
+  MemoryGrants grants;
   SessionMemory held;
   std::shared_ptr<Tenant> payer;
 
@@ -114,8 +114,8 @@ class SessionMemoryTest : public ::testing::Test {
   // Takes the version's only chunk off its device and brings it back.
   void SuspendAndResume(const std::string& name);
 
-  supervisor::MemoryLedger ledger_{0};
-  supervisor::DeviceMemory memory_;
+  MemoryLedger ledger_{0};
+  DeviceMemory memory_;
   collections::CollectionTable collections_;
   ExportRegistry exports_;
   std::unique_ptr<TestSession> maker_ = Open("s-1"), reader_ = Open("s-2");

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "server/supervisor/device_memory.h"
+#include "server/memory/device_memory.h"
 #include "server/supervisor/session_place.h"
 
 namespace holdfast::supervisor {

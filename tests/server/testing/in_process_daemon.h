@@ -14,6 +14,8 @@
 #include "server/compile/disk_cache.h"
 #include "server/identity/peer_table.h"
 #include "server/kept/descriptor_store.h"
+#include "server/memory/device_memory.h"
+#include "server/memory/memory_ledger.h"
 #include "server/objects/object_store.h"
 #include "server/rpc/call_threads.h"
 #include "server/rpc/rpc_server.h"
@@ -22,8 +24,6 @@
 #include "server/services/session_service.h"
 #include "server/services/tenant_admin.h"
 #include "server/sharing/export_registry.h"
-#include "server/supervisor/device_memory.h"
-#include "server/supervisor/memory_ledger.h"
 #include "server/supervisor/session_registry.h"
 #include "server/tenants/audit_log.h"
 #include "server/tenants/callers.h"
@@ -71,8 +71,8 @@ class InProcessDaemon {
   AuditLog audit_;
   const Callers callers_{peers_, tenants_, audit_};
   ObjectStore store_{/*max_bytes=*/1 << 20};
-  supervisor::MemoryLedger ledger_{/*host_bytes=*/0};
-  supervisor::DeviceMemory memory_;
+  MemoryLedger ledger_{/*host_bytes=*/0};
+  DeviceMemory memory_;
   collections::CollectionTable collections_;
   ExportRegistry exports_;
   CompilerPool compilers_;

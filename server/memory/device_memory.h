@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_SUPERVISOR_DEVICE_MEMORY_H_
-#define HOLDFAST_SERVER_SUPERVISOR_DEVICE_MEMORY_H_
+#ifndef HOLDFAST_SERVER_MEMORY_DEVICE_MEMORY_H_
+#define HOLDFAST_SERVER_MEMORY_DEVICE_MEMORY_H_
 
 #include <cstdint>
 #include <map>
@@ -9,7 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 
-namespace holdfast::supervisor {
+namespace holdfast {
 
 // Estimates the free memory of each device, in bytes, without a driver: the
 // last value that an executor measured, minus later allocations of sessions,
@@ -41,6 +41,6 @@ class DeviceMemory {
   std::map<uint32_t, Entry> devices_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace holdfast::supervisor
+}  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_SUPERVISOR_DEVICE_MEMORY_H_
+#endif  // HOLDFAST_SERVER_MEMORY_DEVICE_MEMORY_H_

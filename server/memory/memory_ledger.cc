@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/supervisor/memory_ledger.h"
+#include "server/memory/memory_ledger.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "core/base/status_macros.h"
 #include "server/account/account.h"
 
-namespace holdfast::supervisor {
+namespace holdfast {
 namespace {
 
 constexpr char kBytes[] = "bytes";
@@ -251,4 +251,4 @@ void MemoryGrants::ReportReserved(v1::QuotaUsage* usage) const {
   if (devices_ != nullptr) devices_->Report(usage);
 }
 
-}  // namespace holdfast::supervisor
+}  // namespace holdfast

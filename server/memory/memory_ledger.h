@@ -9,8 +9,8 @@
 // taken over could take host memory without asking; then the limits of its
 // process and of the daemon's control group are what bounds it. It cannot be
 // granted more than its own session may hold.
-#ifndef HOLDFAST_SERVER_SUPERVISOR_MEMORY_LEDGER_H_
-#define HOLDFAST_SERVER_SUPERVISOR_MEMORY_LEDGER_H_
+#ifndef HOLDFAST_SERVER_MEMORY_MEMORY_LEDGER_H_
+#define HOLDFAST_SERVER_MEMORY_MEMORY_LEDGER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@
 #include "server/tenants/device_shares.h"
 #include "server/tenants/tenant.h"
 
-namespace holdfast::supervisor {
+namespace holdfast {
 
 // All sessions together. Thread-safe.
 //
@@ -160,6 +160,6 @@ class MemoryGrants {
   std::map<PlaceKey, Granted> granted_;
 };
 
-}  // namespace holdfast::supervisor
+}  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_SUPERVISOR_MEMORY_LEDGER_H_
+#endif  // HOLDFAST_SERVER_MEMORY_MEMORY_LEDGER_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_SUPERVISOR_CHUNK_COPIER_H_
-#define HOLDFAST_SERVER_SUPERVISOR_CHUNK_COPIER_H_
+#ifndef HOLDFAST_SERVER_MEMORY_CHUNK_COPIER_H_
+#define HOLDFAST_SERVER_MEMORY_CHUNK_COPIER_H_
 
 #include <cstdint>
 #include <functional>
@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 
-namespace holdfast::supervisor {
+namespace holdfast {
 
 // A copy of all bytes of a chunk of device memory, from or to the beginning of
 // a file.
@@ -41,6 +41,6 @@ class ChunkCopier {
   virtual absl::StatusOr<UniqueFd> LoadChunk(const ChunkCopy& copy) = 0;
 };
 
-}  // namespace holdfast::supervisor
+}  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_SUPERVISOR_CHUNK_COPIER_H_
+#endif  // HOLDFAST_SERVER_MEMORY_CHUNK_COPIER_H_

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/supervisor/device_memory.h"
+#include "server/memory/device_memory.h"
 
 #include <algorithm>
 
-namespace holdfast::supervisor {
+namespace holdfast {
 namespace {
 
 uint64_t Less(uint64_t value, uint64_t by) {
@@ -42,4 +42,4 @@ std::optional<uint64_t> DeviceMemory::Free(uint32_t device) const {
   return std::min(since, Less(entry.total, entry.taken));
 }
 
-}  // namespace holdfast::supervisor
+}  // namespace holdfast

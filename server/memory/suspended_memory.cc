@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/supervisor/suspended_memory.h"
+#include "server/memory/suspended_memory.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 
-namespace holdfast::supervisor {
+namespace holdfast {
 namespace {
 
 // Takes the room on the disk at once, where the file system can.
@@ -115,4 +115,4 @@ SuspendedMemory::~SuspendedMemory() {
   }
 }
 
-}  // namespace holdfast::supervisor
+}  // namespace holdfast

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/supervisor/memory_ledger.h"
+#include "server/memory/memory_ledger.h"
 
 #include <memory>
 #include <vector>
@@ -8,7 +8,7 @@
 #include "server/tenants/tenant.h"
 #include "tests/testing/status_matchers.h"
 
-namespace holdfast::supervisor {
+namespace holdfast {
 namespace {
 
 using holdfast::testing::StatusIs;
@@ -312,4 +312,4 @@ TEST_F(MemoryLedgerTest, WhatIsCreditedIsNotChargedTwice) {
 }
 
 }  // namespace
-}  // namespace holdfast::supervisor
+}  // namespace holdfast

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_SUPERVISOR_SUSPENDED_MEMORY_H_
-#define HOLDFAST_SERVER_SUPERVISOR_SUSPENDED_MEMORY_H_
+#ifndef HOLDFAST_SERVER_MEMORY_SUSPENDED_MEMORY_H_
+#define HOLDFAST_SERVER_MEMORY_SUSPENDED_MEMORY_H_
 
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,7 @@
 #include "core/base/unique_fd.h"
 #include "server/account/quota.h"
 
-namespace holdfast::supervisor {
+namespace holdfast {
 
 // The bytes of device memory of a suspended session or collection: in host
 // memory, charged to a quota, or in a file that is deleted with this object. An
@@ -61,6 +61,6 @@ class SuspendedMemory {
   const UniqueFd fd_;  // closed before the charge is returned
 };
 
-}  // namespace holdfast::supervisor
+}  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_SUPERVISOR_SUSPENDED_MEMORY_H_
+#endif  // HOLDFAST_SERVER_MEMORY_SUSPENDED_MEMORY_H_
