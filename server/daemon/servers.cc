@@ -19,12 +19,12 @@
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
-#include "server/collections/collection_service.h"
 #include "server/rpc/call_threads.h"
 #include "server/rpc/endpoint.h"
 #include "server/rpc/unix_socket.h"
 #include "server/runtime_directory.h"
 #include "server/services/admin_service.h"
+#include "server/services/collection_service.h"
 #include "server/services/compile_service.h"
 #include "server/services/device_service.h"
 #include "server/services/forwarded_service.h"
@@ -108,7 +108,7 @@ struct DaemonServers::Services {
   DeviceService device;
   CompileService compile;
   ObjectService object;
-  collections::CollectionService collection;
+  CollectionService collection;
   AdminService admin;
   ForwardedService command;
   ForwardedService transfer;

@@ -11,7 +11,7 @@
 #include "server/health/health.h"
 #include "server/restart/inheritance.h"
 #include "server/rpc/rpc_server.h"
-#include "server/sharing/descriptor_server.h"
+#include "server/services/descriptor_server.h"
 #include "server/stop_events.h"
 #include "server/telemetry/call_metrics.h"
 #include "server/telemetry/daemon_metrics.h"

@@ -23,11 +23,11 @@
 #include "server/process/child_process.h"
 #include "server/process/spawner.h"
 #include "server/sharing/export_registry.h"
-#include "server/sharing/session_memory.h"
 #include "server/supervisor/code_cache.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/hang_guard.h"
 #include "server/supervisor/session_holdings.h"
+#include "server/supervisor/session_memory.h"
 #include "server/supervisor/share_pacer.h"
 
 namespace holdfast::supervisor {

@@ -21,7 +21,7 @@
 #include "server/memory/memory_ledger.h"
 #include "server/memory/suspended_memory.h"
 #include "server/objects/object_store.h"
-#include "server/sharing/session_memory.h"
+#include "server/supervisor/session_memory.h"
 #include "server/tenants/tenant.h"
 #include "server/tenants/tenant_counts.h"
 

@@ -27,7 +27,7 @@
 #include "core/base/status_macros.h"
 #include "server/memory/device_memory.h"
 #include "server/rpc/unix_socket.h"
-#include "server/sharing/descriptor_server.h"
+#include "server/services/descriptor_server.h"
 #include "tests/fuzz/engine/fuzzer.h"
 #include "tests/fuzz/engine/open_descriptors.h"
 

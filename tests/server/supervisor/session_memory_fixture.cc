@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/server/sharing/session_memory_fixture.h"
+#include "tests/server/supervisor/session_memory_fixture.h"
 
 #include <utility>
 
@@ -33,11 +33,10 @@ UniqueFd Memory(uint64_t size, int seals) {
   return fd;
 }
 
-TestSession::TestSession(MemoryLedger& ledger,
-                         ExportRegistry& exports,
+TestSession::TestSession(MemoryLedger& ledger, ExportRegistry& exports,
                          collections::CollectionTable& collections,
-                         DeviceMemory& memory,
-                         const std::string& id, const std::string& tenant)
+                         DeviceMemory& memory, const std::string& id,
+                         const std::string& tenant)
     : grants(ledger), held({exports, collections, memory, grants, KeptBy()}) {
   internal::AccountLimits limits;
   limits.set_device_bytes(64 * kMiB);
@@ -250,9 +249,8 @@ void SessionMemoryTest::SuspendAndResume(const std::string& name) {
   const collections::CollectionTable::Viewer owner = {.client = "uid 1000"};
   auto away = *collections_.BeginSuspension(owner, name, 0);
   collections::CollectionTable::Places places;
-  places.push_back(
-      away.chunks.at(0)->InFile(*SuspendedMemory::Create(
-          /*path=*/"", kSize, *ledger_.host())));
+  places.push_back(away.chunks.at(0)->InFile(*SuspendedMemory::Create(
+      /*path=*/"", kSize, *ledger_.host())));
   ASSERT_OK(collections_.FinishSuspension(away, &places));
   EXPECT_EQ(Orphaned(), 0u);
   auto back = *collections_.BeginResumption(owner, name, 0);

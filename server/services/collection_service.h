@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_COLLECTIONS_COLLECTION_SERVICE_H_
-#define HOLDFAST_SERVER_COLLECTIONS_COLLECTION_SERVICE_H_
+#ifndef HOLDFAST_SERVER_SERVICES_COLLECTION_SERVICE_H_
+#define HOLDFAST_SERVER_SERVICES_COLLECTION_SERVICE_H_
 
 #include "holdfast/v1/collections.grpc.pb.h"
 #include "server/collections/collection_suspension.h"
@@ -10,7 +10,7 @@
 #include "server/supervisor/session_registry.h"
 #include "server/tenants/callers.h"
 
-namespace holdfast::collections {
+namespace holdfast {
 
 // Waiting claims and watches are streams that the table feeds; they need no
 // thread. Suspending and resuming wait in one of `threads`.
@@ -20,7 +20,8 @@ class CollectionService final : public v1::CollectionService::CallbackService {
   static constexpr uint64_t kMaxStreams = 4096;
 
   // All must outlive the service.
-  CollectionService(CollectionTable& table, CollectionSuspension& suspension,
+  CollectionService(collections::CollectionTable& table,
+                    collections::CollectionSuspension& suspension,
                     const supervisor::SessionRegistry& sessions,
                     const Callers& callers, CallThreads& threads);
   ~CollectionService() override;
@@ -57,7 +58,7 @@ class CollectionService final : public v1::CollectionService::CallbackService {
       const v1::WatchCollectionsRequest* request) override;
 
  private:
-  absl::StatusOr<CollectionTable::Viewer> ViewerOf(
+  absl::StatusOr<collections::CollectionTable::Viewer> ViewerOf(
       const grpc::ServerContextBase& context) const;
   // Answers with the result of `move`, which moves a version's memory and may
   // wait.
@@ -66,14 +67,14 @@ class CollectionService final : public v1::CollectionService::CallbackService {
                                        const char* act, const Request* request,
                                        Response* response, Move move);
 
-  CollectionTable& table_;
-  CollectionSuspension& suspension_;
+  collections::CollectionTable& table_;
+  collections::CollectionSuspension& suspension_;
   const supervisor::SessionRegistry& sessions_;
   const Callers& callers_;
   CallThreads& threads_;
   FairShare streams_{"claims and watches of collections", kMaxStreams};
 };
 
-}  // namespace holdfast::collections
+}  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_COLLECTIONS_COLLECTION_SERVICE_H_
+#endif  // HOLDFAST_SERVER_SERVICES_COLLECTION_SERVICE_H_

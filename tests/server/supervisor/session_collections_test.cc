@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "server/rpc/status_conversion.h"
-#include "server/sharing/session_memory.h"
-#include "tests/server/sharing/session_memory_fixture.h"
+#include "server/supervisor/session_memory.h"
+#include "tests/server/supervisor/session_memory_fixture.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::testing {

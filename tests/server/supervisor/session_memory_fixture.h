@@ -6,8 +6,8 @@
 //   maker_->Make(1, Memory(kSize));                 // s-1 has chunk 1
 //   const auto token = maker_->Export(1);
 //   const auto answer = reader_->Import(*token);    // by s-2
-#ifndef HOLDFAST_TESTS_SERVER_SHARING_SESSION_MEMORY_FIXTURE_H_
-#define HOLDFAST_TESTS_SERVER_SHARING_SESSION_MEMORY_FIXTURE_H_
+#ifndef HOLDFAST_TESTS_SERVER_SUPERVISOR_SESSION_MEMORY_FIXTURE_H_
+#define HOLDFAST_TESTS_SERVER_SUPERVISOR_SESSION_MEMORY_FIXTURE_H_
 
 #include <fcntl.h>
 
@@ -26,10 +26,12 @@
 #include "server/memory/device_memory.h"
 #include "server/memory/memory_ledger.h"
 #include "server/sharing/export_registry.h"
-#include "server/sharing/session_memory.h"
+#include "server/supervisor/session_memory.h"
 #include "server/tenants/tenant.h"
 
 namespace holdfast::testing {
+
+using supervisor::SessionMemory;
 
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;
 inline constexpr uint64_t kSize = 2 * kMiB;  // of a chunk
@@ -43,9 +45,8 @@ UniqueFd Memory(uint64_t size, int seals = F_SEAL_SHRINK);
 // One session, with the calls of its executor.
 struct TestSession {
   TestSession(MemoryLedger& ledger, ExportRegistry& exports,
-              collections::CollectionTable& collections,
-              DeviceMemory& memory, const std::string& id,
-              const std::string& tenant);
+              collections::CollectionTable& collections, DeviceMemory& memory,
+              const std::string& id, const std::string& tenant);
 
   // Reserves a chunk, and hands its memory over.
   void Make(uint64_t chunk, UniqueFd fd, uint64_t size = kSize);
@@ -123,4 +124,4 @@ class SessionMemoryTest : public ::testing::Test {
 
 }  // namespace holdfast::testing
 
-#endif  // HOLDFAST_TESTS_SERVER_SHARING_SESSION_MEMORY_FIXTURE_H_
+#endif  // HOLDFAST_TESTS_SERVER_SUPERVISOR_SESSION_MEMORY_FIXTURE_H_

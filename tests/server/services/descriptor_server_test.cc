@@ -2,7 +2,7 @@
 //
 // Processes that take descriptors of exported memory, and one user of them that
 // wants all there are.
-#include "server/sharing/descriptor_server.h"
+#include "server/services/descriptor_server.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/sharing/descriptor_server.h"
+#include "server/services/descriptor_server.h"
 
 #include <fcntl.h>
 #include <poll.h>

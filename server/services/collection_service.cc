@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/collections/collection_service.h"
+#include "server/services/collection_service.h"
 
 #include <memory>
 #include <optional>
@@ -13,7 +13,7 @@
 #include "server/rpc/session_token.h"
 #include "server/rpc/unary_call.h"
 
-namespace holdfast::collections {
+namespace holdfast {
 namespace {
 
 // Resources that a stream holds until its end.
@@ -66,7 +66,8 @@ v1::ClaimCollectionResponse ToResponse(
 }  // namespace
 
 CollectionService::CollectionService(
-    CollectionTable& table, CollectionSuspension& suspension,
+    collections::CollectionTable& table,
+    collections::CollectionSuspension& suspension,
     const supervisor::SessionRegistry& sessions, const Callers& callers,
     CallThreads& threads)
     : table_(table),
@@ -77,11 +78,11 @@ CollectionService::CollectionService(
 
 CollectionService::~CollectionService() = default;
 
-absl::StatusOr<CollectionTable::Viewer> CollectionService::ViewerOf(
-    const grpc::ServerContextBase& context) const {
+absl::StatusOr<collections::CollectionTable::Viewer>
+CollectionService::ViewerOf(const grpc::ServerContextBase& context) const {
   HOLDFAST_ASSIGN_OR_RETURN(const Caller caller, callers_.Of(context));
-  return CollectionTable::Viewer{.client = caller.client(),
-                                 .sees_all = caller.is_operator()};
+  return collections::CollectionTable::Viewer{.client = caller.client(),
+                                              .sees_all = caller.is_operator()};
 }
 
 grpc::ServerUnaryReactor* CollectionService::ListCollections(
@@ -147,7 +148,7 @@ grpc::ServerUnaryReactor* CollectionService::AnswerMove(
       context, threads_, viewer->client,
       [this, context, act, request, response, move = std::move(move),
        viewer = *viewer]() -> absl::Status {
-        const absl::StatusOr<CollectionSuspension::Moved> moved =
+        const absl::StatusOr<collections::CollectionSuspension::Moved> moved =
             move(viewer, [context] { return context->IsCancelled(); });
         // An operator may move what is others'.
         if (viewer.sees_all) {
@@ -166,9 +167,10 @@ grpc::ServerUnaryReactor* CollectionService::SuspendCollection(
     v1::SuspendCollectionResponse* response) {
   return AnswerMove(
       context, "SuspendCollection", request, response,
-      [this, request](const CollectionTable::Viewer& viewer,
-                      const CollectionSuspension::Cancelled& cancelled)
-          -> absl::StatusOr<CollectionSuspension::Moved> {
+      [this, request](
+          const collections::CollectionTable::Viewer& viewer,
+          const collections::CollectionSuspension::Cancelled& cancelled)
+          -> absl::StatusOr<collections::CollectionSuspension::Moved> {
         if (request->on_disk() && !viewer.sees_all) {
           return absl::PermissionDeniedError(
               "only operators suspend collections to the daemon's disk; to "
@@ -185,8 +187,9 @@ grpc::ServerUnaryReactor* CollectionService::ResumeCollection(
     v1::ResumeCollectionResponse* response) {
   return AnswerMove(
       context, "ResumeCollection", request, response,
-      [this, request](const CollectionTable::Viewer& viewer,
-                      const CollectionSuspension::Cancelled& cancelled) {
+      [this, request](
+          const collections::CollectionTable::Viewer& viewer,
+          const collections::CollectionSuspension::Cancelled& cancelled) {
         return suspension_.Resume(viewer, request->name(), request->version(),
                                   cancelled);
       });
@@ -247,15 +250,16 @@ CollectionService::WatchCollections(
   const auto [stream, hold] =
       MakeStream<v1::CollectionChange>(streams_, viewer->client);
   if (hold == nullptr) return stream;
-  const int64_t watcher = table_.Watch(
-      *viewer, request->name(),
-      [stream = stream, hold = hold](const CollectionTable::Changes& changes) {
-        const absl::Status room = TakeRoom(*changes, hold->share);
-        if (!room.ok()) return stream->End(room);
-        stream->Push(changes);
-      });
+  const int64_t watcher =
+      table_.Watch(*viewer, request->name(),
+                   [stream = stream, hold = hold](
+                       const collections::CollectionTable::Changes& changes) {
+                     const absl::Status room = TakeRoom(*changes, hold->share);
+                     if (!room.ok()) return stream->End(room);
+                     stream->Push(changes);
+                   });
   hold->leave = [this, watcher] { table_.Unwatch(watcher); };
   return stream;
 }
 
-}  // namespace holdfast::collections
+}  // namespace holdfast
