@@ -6,9 +6,9 @@ cd "$(dirname "$0")/.."
 . deploy/setup/prepare.sh
 
 folder=$(realpath -m "${1:-packages}")
-version=$(sed -nE 's/.*kVersion\[\] = "(.*)";/\1/p' server/version.h)
+version=$(sed -nE 's/.*kVersion\[\] = "(.*)";/\1/p' server/config/version.h)
 [ "$(dpkg-parsechangelog --file deploy/debian/changelog -SVersion)" = "$version" ] ||
-  die "deploy/debian/changelog does not begin with version $version, which server/version.h has"
+  die "deploy/debian/changelog does not begin with version $version, which server/config/version.h has"
 require_cuda_toolkit
 install_packages debhelper dh-python dpkg-dev libslurm-dev
 

@@ -24,10 +24,11 @@
 #include "core/cuda/driver_loader.h"
 #include "server/channel/channel.h"
 #include "server/compile/compiler_main.h"
-#include "server/config.h"
+#include "server/config/config.h"
+#include "server/config/flags.h"
+#include "server/config/stop_events.h"
 #include "server/daemon/daemon.h"
 #include "server/executor/executor_main.h"
-#include "server/flags.h"
 #include "server/health/probe_main.h"
 #include "server/health/telemetry_main.h"
 #include "server/process/sandbox/policy.h"
@@ -39,7 +40,6 @@
 #include "server/restart/successor.h"
 #include "server/rpc/credentials.h"
 #include "server/rpc/tls_certificates.h"
-#include "server/stop_events.h"
 #include "server/tenants/policy_file.h"
 
 namespace holdfast::server {

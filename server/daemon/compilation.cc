@@ -6,8 +6,8 @@
 #include "absl/status/status.h"
 #include "core/base/log.h"
 #include "holdfast/internal/executor.pb.h"
-#include "server/child_arguments.h"
 #include "server/compile/installation.h"
+#include "server/config/child_arguments.h"
 #include "server/process/sandbox/policy.h"
 
 namespace holdfast::server {

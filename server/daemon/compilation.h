@@ -6,7 +6,7 @@
 #include "server/compile/compiler_pool.h"
 #include "server/compile/disk_cache.h"
 #include "server/compile/program_compiler.h"
-#include "server/config.h"
+#include "server/config/config.h"
 #include "server/objects/object_store.h"
 #include "server/process/spawner.h"
 

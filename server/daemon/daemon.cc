@@ -14,14 +14,14 @@
 #include "core/base/malloc_tuning.h"
 #include "core/base/sha256.h"
 #include "core/base/status_macros.h"
+#include "server/config/runtime_directory.h"
+#include "server/config/version.h"
 #include "server/daemon/settings.h"
 #include "server/daemon/takeover.h"
 #include "server/rpc/callback_thread.h"
-#include "server/runtime_directory.h"
 #include "server/service_manager/notify.h"
 #include "server/supervisor/session.h"
 #include "server/tenants/audit_log.h"
-#include "server/version.h"
 
 namespace holdfast::server {
 namespace {

@@ -9,7 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
-#include "server/config.h"
+#include "server/config/config.h"
+#include "server/config/stop_events.h"
 #include "server/daemon/parts.h"
 #include "server/daemon/servers.h"
 #include "server/kept/kept_state.h"
@@ -18,7 +19,6 @@
 #include "server/restart/keeper_watch.h"
 #include "server/restart/successor.h"
 #include "server/service_manager/watchdog.h"
-#include "server/stop_events.h"
 
 namespace holdfast::server {
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
-#include "server/child_arguments.h"
+#include "server/config/child_arguments.h"
 #include "server/supervisor/device_choice.h"
 
 namespace holdfast::server {

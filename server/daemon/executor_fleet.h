@@ -15,7 +15,7 @@
 #include "holdfast/v1/sessions.pb.h"
 #include "server/collections/collection_suspension.h"
 #include "server/compile/program_compiler.h"
-#include "server/config.h"
+#include "server/config/config.h"
 #include "server/health/device_health_table.h"
 #include "server/health/device_probe.h"
 #include "server/health/device_prober.h"

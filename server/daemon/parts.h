@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "server/collections/collection_table.h"
-#include "server/config.h"
+#include "server/config/config.h"
+#include "server/config/runtime_directory.h"
 #include "server/counters/execution_totals.h"
 #include "server/daemon/compilation.h"
 #include "server/daemon/executor_fleet.h"
@@ -21,7 +22,6 @@
 #include "server/restart/successor.h"
 #include "server/restart/upgrade.h"
 #include "server/rpc/tls_certificates.h"
-#include "server/runtime_directory.h"
 #include "server/sharing/export_registry.h"
 #include "server/supervisor/code_cache.h"
 #include "server/supervisor/idle_suspension.h"

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "server/config.h"
+#include "server/config/config.h"
+#include "server/config/stop_events.h"
 #include "server/daemon/parts.h"
 #include "server/health/health.h"
 #include "server/restart/inheritance.h"
 #include "server/rpc/rpc_server.h"
 #include "server/services/descriptor_server.h"
-#include "server/stop_events.h"
 #include "server/telemetry/call_metrics.h"
 #include "server/telemetry/daemon_metrics.h"
 #include "server/telemetry/metric_sources.h"

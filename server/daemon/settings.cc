@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
-#include "server/child_arguments.h"
+#include "server/config/child_arguments.h"
 #include "server/rpc/tls_certificates.h"
 #include "server/tenants/policy.h"
 #include "server/tenants/policy_file.h"

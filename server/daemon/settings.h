@@ -13,7 +13,7 @@
 #define HOLDFAST_SERVER_DAEMON_SETTINGS_H_
 
 #include "absl/status/status.h"
-#include "server/config.h"
+#include "server/config/config.h"
 #include "server/daemon/parts.h"
 
 namespace holdfast::server {

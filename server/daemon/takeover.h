@@ -22,10 +22,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/config.h"
+#include "server/config/config.h"
+#include "server/config/runtime_directory.h"
 #include "server/daemon/parts.h"
 #include "server/kept/kept_state.h"
-#include "server/runtime_directory.h"
 
 namespace holdfast::server {
 

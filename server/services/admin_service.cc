@@ -19,8 +19,8 @@
 #include "absl/time/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "server/config/version.h"
 #include "server/rpc/unary_call.h"
-#include "server/version.h"
 
 namespace holdfast {
 namespace {

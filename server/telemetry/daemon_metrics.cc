@@ -9,13 +9,13 @@
 #include "absl/time/clock.h"
 #include "holdfast/v1/commands.pb.h"
 #include "holdfast/v1/sessions.pb.h"
+#include "server/config/version.h"
 #include "server/counters/command_counts.h"
 #include "server/telemetry/device_metrics.h"
 #include "server/telemetry/metric_values.h"
 #include "server/telemetry/process_metrics.h"
 #include "server/telemetry/session_metrics.h"
 #include "server/telemetry/tenant_metrics.h"
-#include "server/version.h"
 
 namespace holdfast {
 

@@ -10,7 +10,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
-#include "server/version.h"
+#include "server/config/version.h"
 
 namespace holdfast {
 namespace {

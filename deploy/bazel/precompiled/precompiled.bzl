@@ -103,6 +103,7 @@ _ROOMS = [
     ("proto", "grpc"),
     ("server/account", "wire"),
     ("server/channel", "grpc"),
+    ("server/config", "grpc"),
     ("server/counters", "wire"),
     ("server/executor", "executor"),
     ("server/health", "grpc"),

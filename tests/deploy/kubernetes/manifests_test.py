@@ -274,7 +274,7 @@ class ManifestsTest(unittest.TestCase):
                     path = mount["mountPath"]
                     told = any(f":{path}/" in argument for argument in container["args"])
                     self.assertTrue(told or f'"{path}' in defaults, path)
-        with open("server/version.h", encoding="utf-8") as file:
+        with open("server/config/version.h", encoding="utf-8") as file:
             version = re.search(r'kVersion\[\] = "([^"]+)"', file.read()).group(1)
         pods = [pod["spec"] for pod in _of_kind("Pod")]
         pods.append(_of_kind("DaemonSet")[0]["spec"]["template"]["spec"])

@@ -15,7 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/protocol_limits.h"
-#include "server/flags.h"
+#include "server/config/flags.h"
 #include "tests/fuzz/engine/byte_mutator.h"
 #include "tests/fuzz/engine/fuzzer.h"
 

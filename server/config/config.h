@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_CONFIG_H_
-#define HOLDFAST_SERVER_CONFIG_H_
+#ifndef HOLDFAST_SERVER_CONFIG_CONFIG_H_
+#define HOLDFAST_SERVER_CONFIG_CONFIG_H_
 
 #include <sys/types.h>
 
@@ -138,4 +138,4 @@ std::string DefaultCacheDirectory();
 
 }  // namespace holdfast::server
 
-#endif  // HOLDFAST_SERVER_CONFIG_H_
+#endif  // HOLDFAST_SERVER_CONFIG_CONFIG_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_VERSION_H_
-#define HOLDFAST_SERVER_VERSION_H_
+#ifndef HOLDFAST_SERVER_CONFIG_VERSION_H_
+#define HOLDFAST_SERVER_CONFIG_VERSION_H_
 
 namespace holdfast::server {
 
@@ -8,4 +8,4 @@ inline constexpr char kVersion[] = "0.1.0";
 
 }  // namespace holdfast::server
 
-#endif  // HOLDFAST_SERVER_VERSION_H_
+#endif  // HOLDFAST_SERVER_CONFIG_VERSION_H_

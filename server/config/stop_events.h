@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_STOP_EVENTS_H_
-#define HOLDFAST_SERVER_STOP_EVENTS_H_
+#ifndef HOLDFAST_SERVER_CONFIG_STOP_EVENTS_H_
+#define HOLDFAST_SERVER_CONFIG_STOP_EVENTS_H_
 
 #include <memory>
 #include <utility>
@@ -59,4 +59,4 @@ class StopEvents {
 
 }  // namespace holdfast::server
 
-#endif  // HOLDFAST_SERVER_STOP_EVENTS_H_
+#endif  // HOLDFAST_SERVER_CONFIG_STOP_EVENTS_H_

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_FLAGS_H_
-#define HOLDFAST_SERVER_FLAGS_H_
+#ifndef HOLDFAST_SERVER_CONFIG_FLAGS_H_
+#define HOLDFAST_SERVER_CONFIG_FLAGS_H_
 
 #include <optional>
 
-#include "server/config.h"
+#include "server/config/config.h"
 
 namespace holdfast::server {
 
@@ -15,4 +15,4 @@ std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code);
 
 }  // namespace holdfast::server
 
-#endif  // HOLDFAST_SERVER_FLAGS_H_
+#endif  // HOLDFAST_SERVER_CONFIG_FLAGS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/runtime_directory.h"
+#include "server/config/runtime_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/stop_events.h"
+#include "server/config/stop_events.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_CHILD_ARGUMENTS_H_
-#define HOLDFAST_SERVER_CHILD_ARGUMENTS_H_
+#ifndef HOLDFAST_SERVER_CONFIG_CHILD_ARGUMENTS_H_
+#define HOLDFAST_SERVER_CONFIG_CHILD_ARGUMENTS_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "server/config.h"
+#include "server/config/config.h"
 
 namespace holdfast::server {
 
@@ -37,4 +37,4 @@ std::vector<std::string> TelemetryArguments(const Config& config);
 
 }  // namespace holdfast::server
 
-#endif  // HOLDFAST_SERVER_CHILD_ARGUMENTS_H_
+#endif  // HOLDFAST_SERVER_CONFIG_CHILD_ARGUMENTS_H_

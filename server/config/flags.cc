@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/flags.h"
+#include "server/config/flags.h"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "proto/protocol_limits.h"
-#include "server/version.h"
+#include "server/config/version.h"
 
 namespace holdfast::server {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_RUNTIME_DIRECTORY_H_
-#define HOLDFAST_SERVER_RUNTIME_DIRECTORY_H_
+#ifndef HOLDFAST_SERVER_CONFIG_RUNTIME_DIRECTORY_H_
+#define HOLDFAST_SERVER_CONFIG_RUNTIME_DIRECTORY_H_
 
 #include <sys/types.h>
 
@@ -47,4 +47,4 @@ class RuntimeDirectory {
 
 }  // namespace holdfast::server
 
-#endif  // HOLDFAST_SERVER_RUNTIME_DIRECTORY_H_
+#endif  // HOLDFAST_SERVER_CONFIG_RUNTIME_DIRECTORY_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/flags.h"
+#include "server/config/flags.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

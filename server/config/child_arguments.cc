@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/child_arguments.h"
+#include "server/config/child_arguments.h"
 
 #include <algorithm>
 
