@@ -39,7 +39,7 @@ struct ExecutionCounts {
 
   std::array<Command, CommandCounts::kKinds> commands{};
   std::array<Copy, v1::CopyPath_ARRAYSIZE> copies{};
-  // Nanoseconds by device; executor/turns/device_times.h says of what.
+  // Nanoseconds by device; counters/device_times.h says of what.
   std::array<uint64_t, DeviceTimes::kMaxDevices> gpu_times{};
 };
 

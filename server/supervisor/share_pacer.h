@@ -22,7 +22,7 @@ namespace holdfast::supervisor {
 // Gives executors their turns at devices that several tenants keep busy, so
 // that GPU time is shared by the tenants' weights. Tenants that share an MPS
 // server count as one, with the sum of their weights. Reads the executors'
-// counter pages and writes their turns (executor/turns/device_turns.h). Its
+// counter pages and writes their turns (counters/device_turns.h). Its
 // thread sleeps while no device has sessions of two tenants. Thread-safe.
 //
 // An executor's word on its GPU time and on waiting is believed, within what

@@ -15,11 +15,11 @@
 #include "server/executor/command/operand_scope.h"
 #include "server/executor/graph/node_index.h"
 #include "server/executor/graph/node_path.h"
-#include "server/executor/recovery/session_journal.h"
-#include "server/executor/recovery/update_sets.h"
+#include "server/executor/journal/session_journal.h"
+#include "server/executor/journal/update_sets.h"
 #include "server/executor/resources/hold_set.h"
 #include "server/executor/resources/resources.h"
-#include "server/executor/service/result_queue.h"
+#include "server/executor/submission/result_queue.h"
 #include "server/rpc/status_conversion.h"
 
 #endif  // DEPLOY_BAZEL_PRECOMPILED_EXECUTOR_H_

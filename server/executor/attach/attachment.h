@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "holdfast/v1/commands.pb.h"
-#include "server/executor/service/result_queue.h"
+#include "server/executor/submission/result_queue.h"
 
 namespace holdfast::executor {
 

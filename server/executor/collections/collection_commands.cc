@@ -13,7 +13,7 @@
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "server/executor/command/command_handlers.h"
-#include "server/executor/sharing/imported_memory.h"
+#include "server/executor/imports/imported_memory.h"
 #include "server/executor/sharing/reopen.h"
 
 namespace holdfast::executor {

@@ -17,7 +17,7 @@
 #include "holdfast/v1/commands.pb.h"
 #include "proto/protocol_limits.h"
 #include "server/executor/resources/resources.h"
-#include "server/executor/service/result_queue.h"
+#include "server/executor/submission/result_queue.h"
 
 namespace holdfast::executor {
 

@@ -13,10 +13,10 @@
 #include "server/counters/command_counts.h"
 #include "server/executor/command/command.h"
 #include "server/executor/command/encoded_commands.h"
-#include "server/executor/recovery/session_journal.h"
+#include "server/executor/command/turn_keeper.h"
+#include "server/executor/journal/session_journal.h"
 #include "server/executor/resources/resources.h"
-#include "server/executor/service/result_queue.h"
-#include "server/executor/turns/turn_keeper.h"
+#include "server/executor/submission/result_queue.h"
 
 namespace holdfast::executor {
 

@@ -13,9 +13,9 @@
 #include "core/cuda/copy.h"
 #include "core/cuda/stream_value.h"
 #include "server/executor/command/command_handlers.h"
-#include "server/executor/sharing/event_waits.h"
-#include "server/executor/sharing/imported_event.h"
-#include "server/executor/sharing/published_event.h"
+#include "server/executor/imports/event_waits.h"
+#include "server/executor/imports/imported_event.h"
+#include "server/executor/resources/published_event.h"
 
 namespace holdfast::executor {
 namespace {

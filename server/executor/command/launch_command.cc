@@ -4,8 +4,8 @@
 #include "core/cuda/launch.h"
 #include "server/executor/command/command_handlers.h"
 #include "server/executor/command/launch_operands.h"
-#include "server/executor/recovery/kernel_watch.h"
 #include "server/executor/resources/resources.h"
+#include "server/executor/submission/kernel_watch.h"
 
 namespace holdfast::executor {
 

@@ -9,7 +9,7 @@
 #include "server/executor/graph/built_graph.h"
 #include "server/executor/graph/drawing.h"
 #include "server/executor/graph/graph_instance.h"
-#include "server/executor/recovery/kernel_watch.h"
+#include "server/executor/submission/kernel_watch.h"
 
 namespace holdfast::executor {
 namespace {

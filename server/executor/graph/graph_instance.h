@@ -64,7 +64,7 @@ class GraphInstance {
  private:
   // Shared by the nodes that one update has changed: what it keeps is kept
   // until each of them has been changed again. The journal counts on that,
-  // which has one step of an update (recovery/journal_step.h).
+  // which has one step of an update (journal/journal_step.h).
   using SharedHolds = std::shared_ptr<HoldSet>;
 
   // How one node differs from the graph whose parameters the instance has.

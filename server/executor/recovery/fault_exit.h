@@ -3,8 +3,8 @@
 #define HOLDFAST_SERVER_EXECUTOR_RECOVERY_FAULT_EXIT_H_
 
 #include "holdfast/internal/executor.pb.h"
-#include "server/executor/kernel_output.h"
-#include "server/executor/supervisor_link.h"
+#include "server/executor/link/supervisor_link.h"
+#include "server/executor/output/kernel_output.h"
 
 namespace holdfast::executor {
 

@@ -10,7 +10,7 @@
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "core/base/utf8.h"
-#include "server/executor/recovery/memory_image.h"
+#include "server/executor/memory/memory_image.h"
 #include "server/journal/saved_variables.h"
 
 namespace holdfast::executor {

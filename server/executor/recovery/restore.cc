@@ -23,7 +23,7 @@
 #include "server/executor/command/command_handlers.h"
 #include "server/executor/graph/built_graph.h"
 #include "server/executor/graph/graph_instance.h"
-#include "server/executor/recovery/journal_step.h"
+#include "server/executor/journal/journal_step.h"
 #include "server/executor/recovery/module_variables.h"
 #include "server/journal/journal_reader.h"
 #include "server/journal/live_records.h"

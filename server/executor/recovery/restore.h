@@ -11,8 +11,8 @@
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/faults.pb.h"
 #include "server/executor/command/command.h"
-#include "server/executor/recovery/inheritance.h"
-#include "server/executor/recovery/session_journal.h"
+#include "server/executor/journal/session_journal.h"
+#include "server/executor/memory/inheritance.h"
 #include "server/executor/resources/resources.h"
 
 namespace holdfast::executor {

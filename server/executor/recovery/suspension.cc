@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "server/executor/recovery/memory_image.h"
+#include "server/executor/memory/memory_image.h"
 
 namespace holdfast::executor {
 namespace {

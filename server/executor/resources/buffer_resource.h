@@ -15,9 +15,9 @@
 #include "cuda.h"
 #include "holdfast/v1/buffer_commands.pb.h"
 #include "server/account/quota.h"
-#include "server/executor/account/pinned_memory.h"
+#include "server/executor/imports/imported_memory.h"
+#include "server/executor/memory/pinned_memory.h"
 #include "server/executor/resources/hold.h"
-#include "server/executor/sharing/imported_memory.h"
 
 namespace holdfast::executor {
 

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "core/cuda/event.h"
 #include "core/memory/device_allocator.h"
-#include "server/executor/sharing/imported_event.h"
+#include "server/executor/imports/imported_event.h"
 
 namespace holdfast::executor {
 

@@ -8,7 +8,7 @@
 
 #include "core/cuda/event.h"
 #include "core/cuda/stream.h"
-#include "server/executor/command/inline_staging.h"
+#include "server/executor/memory/inline_staging.h"
 
 namespace holdfast::executor {
 

@@ -12,13 +12,13 @@
 #include "absl/status/statusor.h"
 #include "core/cuda/event.h"
 #include "server/counters/device_times.h"
-#include "server/executor/command/inline_staging.h"
+#include "server/executor/memory/inline_staging.h"
 #include "server/executor/resources/destroyed_streams.h"
 #include "server/executor/resources/device_placement.h"
 #include "server/executor/resources/handle_table.h"
 #include "server/executor/resources/stream_resource.h"
 #include "server/executor/submission/completion_watcher.h"
-#include "server/executor/turns/device_clocks.h"
+#include "server/executor/submission/device_clocks.h"
 
 namespace holdfast::executor {
 

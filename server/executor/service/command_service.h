@@ -17,9 +17,9 @@
 #include "server/executor/attach/attachment.h"
 #include "server/executor/service/command_stream.h"
 #include "server/executor/service/fd_receiver.h"
-#include "server/executor/service/result_queue.h"
-#include "server/executor/service/step_times.h"
-#include "server/executor/session.h"
+#include "server/executor/session/session.h"
+#include "server/executor/submission/result_queue.h"
+#include "server/executor/submission/step_times.h"
 #include "server/rpc/call_limit.h"
 #include "server/rpc/call_threads.h"
 

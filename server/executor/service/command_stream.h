@@ -15,7 +15,7 @@
 #include "holdfast/v1/commands.pb.h"
 #include "server/executor/service/batch_pool.h"
 #include "server/executor/service/fd_receiver.h"
-#include "server/executor/session_gate.h"
+#include "server/executor/session/session_gate.h"
 #include "server/rpc/served_stream.h"
 
 namespace holdfast::executor {

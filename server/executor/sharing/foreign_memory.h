@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "holdfast/v1/sharing_commands.pb.h"
+#include "server/executor/imports/imported_memory.h"
 #include "server/executor/resources/resources.h"
-#include "server/executor/sharing/imported_memory.h"
 
 namespace holdfast::executor {
 

@@ -11,8 +11,8 @@
 #include "core/cuda/copy.h"
 #include "core/cuda/stream_value.h"
 #include "server/executor/command/command_handlers.h"
+#include "server/executor/imports/semaphore_waits.h"
 #include "server/executor/sharing/semaphore_operands.h"
-#include "server/executor/sharing/semaphore_waits.h"
 
 namespace holdfast::executor {
 namespace {

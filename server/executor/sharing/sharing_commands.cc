@@ -11,9 +11,9 @@
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
 #include "server/executor/command/command_handlers.h"
+#include "server/executor/imports/imported_event.h"
+#include "server/executor/imports/imported_memory.h"
 #include "server/executor/sharing/foreign_memory.h"
-#include "server/executor/sharing/imported_event.h"
-#include "server/executor/sharing/imported_memory.h"
 #include "server/executor/sharing/ipc_handle.h"
 #include "server/executor/sharing/reopen.h"
 

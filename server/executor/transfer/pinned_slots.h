@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "cuda.h"
-#include "server/executor/account/pinned_memory.h"
-#include "server/executor/session.h"
+#include "server/executor/memory/pinned_memory.h"
+#include "server/executor/session/session.h"
 #include "server/relay/transfer_pipe.h"
 
 namespace holdfast::executor {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "holdfast/internal/transfers.pb.h"
 #include "server/executor/attach/upload_tries.h"
-#include "server/executor/session.h"
+#include "server/executor/session/session.h"
 #include "server/executor/transfer/pinned_slots.h"
 #include "server/executor/transfer/transfer.h"
 #include "server/relay/transfer_pipe.h"

@@ -12,7 +12,7 @@
 #include "core/base/status_macros.h"
 #include "proto/chunk.h"
 #include "proto/protocol_limits.h"
-#include "server/executor/transfer/staging.h"
+#include "server/executor/memory/staging.h"
 #include "server/executor/transfer/transfer.h"
 
 namespace holdfast::executor {

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/executor/session.h"
+#include "server/executor/session/session.h"
 #include "server/rpc/served_stream.h"
 
 namespace holdfast::executor {

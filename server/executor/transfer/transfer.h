@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "cuda.h"
 #include "holdfast/v1/transfers.pb.h"
-#include "server/executor/session.h"
+#include "server/executor/session/session.h"
 
 namespace holdfast::executor {
 

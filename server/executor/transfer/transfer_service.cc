@@ -12,7 +12,7 @@
 
 #include "absl/strings/escaping.h"
 #include "core/base/status_macros.h"
-#include "server/executor/transfer/arena.h"
+#include "server/executor/memory/arena.h"
 #include "server/executor/transfer/pipe_transfers.h"
 #include "server/executor/transfer/stream_transfer.h"
 #include "server/relay/transfer_pipe.h"

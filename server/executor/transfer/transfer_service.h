@@ -14,7 +14,7 @@
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "server/executor/attach/upload_tries.h"
 #include "server/executor/service/fd_receiver.h"
-#include "server/executor/session.h"
+#include "server/executor/session/session.h"
 #include "server/rpc/call_limit.h"
 #include "server/rpc/call_threads.h"
 #include "server/rpc/served_stream.h"

@@ -26,7 +26,7 @@
 #include "absl/time/time.h"
 #include "core/base/log.h"
 #include "server/compile/compiler_worker.h"
-#include "server/executor/supervisor_link.h"
+#include "server/executor/link/supervisor_link.h"
 #include "server/memory/memory_ledger.h"
 #include "server/objects/object_store.h"
 #include "server/process/spawner.h"
@@ -354,8 +354,8 @@ class ProcessesTarget : public FuzzTarget {
     }
   }
 
-  static void LookAt(const internal::Ready& ready,
-                     const DeviceMemory& memory, Random& random) {
+  static void LookAt(const internal::Ready& ready, const DeviceMemory& memory,
+                     Random& random) {
     const supervisor::DeviceCatalogue catalogue(ready);
     static_cast<void>(catalogue.List(memory));
     static_cast<void>(catalogue.DefaultArch());
@@ -366,8 +366,7 @@ class ProcessesTarget : public FuzzTarget {
     }
   }
 
-  static absl::Status CheckNothingGranted(
-      const MemoryLedger& ledger) {
+  static absl::Status CheckNothingGranted(const MemoryLedger& ledger) {
     v1::MemoryTotals totals;
     ledger.Report(&totals);
     uint64_t granted = totals.host_bytes().used();

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "holdfast/v1/commands.pb.h"
-#include "server/executor/session.h"
+#include "server/executor/session/session.h"
 
 namespace holdfast::fuzz {
 

@@ -3,7 +3,7 @@
 // Of what a process writes to standard error, assertions are kept and all else
 // goes where it went before. Each test runs in a process of its own, whose
 // standard error is a pipe.
-#include "server/executor/assertion_capture.h"
+#include "server/executor/output/assertion_capture.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/turns/device_clocks.h"
+#include "server/executor/submission/device_clocks.h"
 
 #include <gtest/gtest.h>
 

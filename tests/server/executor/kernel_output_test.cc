@@ -2,7 +2,7 @@
 //
 // The output of kernels reaches the client in order, and no faster than the
 // client reads.
-#include "server/executor/kernel_output.h"
+#include "server/executor/output/kernel_output.h"
 
 #include <sys/wait.h>
 

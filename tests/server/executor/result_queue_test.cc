@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/service/result_queue.h"
+#include "server/executor/submission/result_queue.h"
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/session_gate.h"
+#include "server/executor/session/session_gate.h"
 
 #include <stop_token>
 #include <thread>

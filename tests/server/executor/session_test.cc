@@ -2,7 +2,7 @@
 //
 // Which thread carries out a batch, and what it asks of the driver, in a
 // session of this process.
-#include "server/executor/session.h"
+#include "server/executor/session/session.h"
 
 #include <functional>
 #include <memory>

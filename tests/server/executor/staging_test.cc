@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which calls get page-locked blocks, and what becomes of them.
-#include "server/executor/transfer/staging.h"
+#include "server/executor/memory/staging.h"
 
 #include <memory>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
-#include "server/executor/command/inline_staging.h"
+#include "server/executor/memory/inline_staging.h"
 #include "tests/testing/fault_injecting_driver.h"
 #include "tests/testing/software_driver.h"
 #include "tests/testing/status_matchers.h"

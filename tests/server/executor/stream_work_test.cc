@@ -9,7 +9,7 @@
 #include "core/cuda/copy.h"
 #include "core/cuda/stream_value.h"
 #include "server/account/quota.h"
-#include "server/executor/transfer/staging.h"
+#include "server/executor/memory/staging.h"
 #include "tests/testing/fault_injecting_driver.h"
 #include "tests/testing/software_driver.h"
 #include "tests/testing/status_matchers.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/recovery/kernel_watch.h"
+#include "server/executor/submission/kernel_watch.h"
 
 #include <memory>
 #include <utility>

@@ -18,7 +18,7 @@
 #include "core/base/memfd.h"
 #include "server/account/account.h"
 #include "server/executor/command/command_handlers.h"
-#include "server/executor/recovery/memory_image.h"
+#include "server/executor/memory/memory_image.h"
 #include "server/executor/recovery/restore.h"
 #include "server/journal/journal_reader.h"
 #include "server/journal/layout.h"

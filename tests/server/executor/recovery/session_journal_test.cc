@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/recovery/session_journal.h"
+#include "server/executor/journal/session_journal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include "google/protobuf/message.h"
 #include "server/account/account.h"
 #include "server/executor/command/encoded_commands.h"
-#include "server/executor/recovery/update_sets.h"
+#include "server/executor/journal/update_sets.h"
 #include "server/journal/journal_reader.h"
 #include "server/journal/layout.h"
 #include "server/journal/live_records.h"

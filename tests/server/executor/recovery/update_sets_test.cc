@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/recovery/update_sets.h"
+#include "server/executor/journal/update_sets.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/executor/command/turn_keeper.h"
+
+#include <utility>
+
+namespace holdfast::executor {
+namespace {
+
+using Turn = DeviceTurns::Turn;
+
+// The handle of the stream that the command gives work to; 0: none. Commands
+// that only wait, mark or signal are not work.
+uint64_t StreamOf(const v1::Command& command) {
+  switch (command.operation_case()) {
+    case v1::Command::kLaunch:
+      return command.launch().stream();
+    case v1::Command::kLaunchGraph:
+      return command.launch_graph().stream();
+    case v1::Command::kCopyBuffer:
+      return command.copy_buffer().stream();
+    case v1::Command::kCopyRect:
+      return command.copy_rect().stream();
+    case v1::Command::kCopyBatch:
+      return command.copy_batch().stream();
+    case v1::Command::kCopyIn:
+      return command.copy_in().stream();
+    case v1::Command::kCopyOut:
+      return command.copy_out().stream();
+    case v1::Command::kFillBuffer:
+      return command.fill_buffer().stream();
+    case v1::Command::kFillRect:
+      return command.fill_rect().stream();
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+TurnKeeper::TurnKeeper(Resources& resources, std::function<void()> wake)
+    : resources_(resources),
+      turns_(*resources.options().turns),
+      wake_(std::move(wake)) {
+  resources_.stream_work().OnRoom(wake_);
+}
+
+TurnKeeper::~TurnKeeper() {
+  SetWaiting(std::nullopt);
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  turns_.Wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::optional<uint32_t> TurnKeeper::DeviceOf(const v1::Command& command) {
+  const uint64_t handle = StreamOf(command);
+  if (handle == 0) return std::nullopt;
+  const auto stream = resources_.streams.Find(handle);
+  if (!stream.ok()) return std::nullopt;  // The handler says what is wrong.
+  const uint32_t device =
+      resources_.options().placement.InDriver((*stream)->device);
+  if (device >= DeviceTurns::kMaxDevices) return std::nullopt;
+  return device;
+}
+
+bool TurnKeeper::MayProceed(const v1::Command& command) {
+  const std::optional<uint32_t> device = DeviceOf(command);
+  if (!device.has_value()) return true;
+  const uint32_t seen = turns_.changes();
+  const Turn turn = turns_.turn(*device);
+  if (turn == Turn::kWait) {
+    SetWaiting(device);
+    WakeAfter(seen);
+    return false;
+  }
+  if (turn == Turn::kOwn && !resources_.stream_work().HasRoom(*device)) {
+    SetWaiting(device);
+    return false;
+  }
+  if (waiting_.has_value()) SetWaiting(std::nullopt);
+  return true;
+}
+
+void TurnKeeper::SetWaiting(std::optional<uint32_t> device) {
+  if (waiting_ == device) return;
+  if (waiting_.has_value()) turns_.SetWaiting(*waiting_, false);
+  if (device.has_value()) turns_.SetWaiting(*device, true);
+  waiting_ = device;
+}
+
+void TurnKeeper::WakeAfter(uint32_t seen) {
+  if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+  absl::MutexLock lock(&mutex_);
+  seen_ = seen;
+}
+
+void TurnKeeper::Run() {
+  while (true) {
+    uint32_t seen = 0;
+    {
+      absl::MutexLock lock(&mutex_);
+      const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return stopping_ || seen_.has_value();
+      };
+      mutex_.Await(absl::Condition(&due));
+      if (stopping_) return;
+      seen = *std::exchange(seen_, std::nullopt);
+    }
+    turns_.AwaitChange(seen);
+    wake_();
+  }
+}
+
+}  // namespace holdfast::executor

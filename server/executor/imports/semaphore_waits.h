@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_IMPORTS_SEMAPHORE_WAITS_H_
+#define HOLDFAST_SERVER_EXECUTOR_IMPORTS_SEMAPHORE_WAITS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "core/cuda/event.h"
+#include "holdfast/v1/sessions.pb.h"
+
+namespace holdfast::executor {
+
+// The waits for semaphores that streams of the session have not come past, for
+// people who look for the reason of a standstill, and for the session's end,
+// which must not wait for them. Nobody is told when a wait is over; whoever
+// asks looks. Thread-safe.
+class SemaphoreWaits {
+ public:
+  static constexpr size_t kMaxPending = 4096;
+  static constexpr int kMaxReported = 64;
+
+  // RESOURCE_EXHAUSTED: so many waits are pending already.
+  absl::Status CheckRoom();
+
+  // `passed` marks the stream right behind the wait.
+  void Add(uint64_t semaphore, uint64_t stream, uint64_t value,
+           std::shared_ptr<const cuda::Event> passed);
+
+  bool AnyPending();
+  void Report(v1::SessionUsage* usage);
+
+ private:
+  struct Wait {
+    uint64_t semaphore = 0;
+    uint64_t stream = 0;
+    uint64_t value = 0;
+    std::shared_ptr<const cuda::Event> passed;
+  };
+  void RemovePassed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  absl::Mutex mutex_;
+  std::deque<Wait> waits_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_IMPORTS_SEMAPHORE_WAITS_H_

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_IMPORTS_SHARING_LINK_H_
+#define HOLDFAST_SERVER_EXECUTOR_IMPORTS_SHARING_LINK_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/unique_fd.h"
+#include "holdfast/internal/executor.pb.h"
+
+namespace holdfast::executor {
+
+// The supervisor's name of a chunk: unique in the session.
+inline uint64_t ChunkName(uint32_t device, uint32_t chunk) {
+  return uint64_t{device} << 32 | chunk;
+}
+
+// The supervisor's answer to a SharingRequest that it did not refuse.
+struct SharingAnswer {
+  internal::SharingReply reply;
+  UniqueFd descriptor;  // of imported memory
+};
+
+// How sessions share with each other: they ask the supervisor, which knows all
+// of them.
+struct SharingLink {
+  // Waits for the answer; an error is the supervisor's refusal. A descriptor,
+  // or -1, goes with the request. Used by one thread at a time.
+  // Refuses, where there is no supervisor.
+  std::function<absl::StatusOr<SharingAnswer>(const internal::SharingRequest&,
+                                              int descriptor)>
+      ask = [](const internal::SharingRequest&,
+               int) -> absl::StatusOr<SharingAnswer> {
+    return absl::FailedPreconditionError("nobody to share with");
+  };
+  // Tells that an import is not used any more. Thread-safe.
+  std::function<void(uint64_t import)> released = [](uint64_t) {};
+  // The descriptor that the client has handed over under this token; see
+  // FdReceiver.
+  std::function<absl::StatusOr<UniqueFd>(absl::string_view token)> claim;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_IMPORTS_SHARING_LINK_H_

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_JOURNAL_JOURNAL_STEP_H_
+#define HOLDFAST_SERVER_EXECUTOR_JOURNAL_JOURNAL_STEP_H_
+
+#include <cstdint>
+
+#include "absl/functional/function_ref.h"
+#include "google/protobuf/arena.h"
+#include "holdfast/internal/executor.pb.h"
+#include "holdfast/v1/commands.pb.h"
+#include "server/executor/resources/resources.h"
+
+namespace holdfast::executor {
+
+// Does the command make, change or end a resource?
+bool IsJournaled(const v1::Command& command);
+
+// Returns the handle that the command ends, or 0.
+uint64_t EndedBy(const v1::Command& command);
+
+// The steps of an update of several nodes of a graph. Other commands have one,
+// in any case.
+enum class StepForm {
+  kOneEach,  // of each node, which a later one replaces
+  kOne,      // update_sets.h says when
+  // Without the command, which the caller adds as it came.
+  kOneWithoutCommand,
+};
+
+// Visits the steps that the journal has of a command that was carried out. A
+// resource that no successor could make again is a step with the reason
+// (`error`). A step is made in `arena`, refers to `command` and is valid during
+// its visit. REQUIRES: IsJournaled(command); kOneWithoutCommand: it makes or
+// updates a graph.
+void VisitSteps(
+    const v1::Command& command, Resources& resources, StepForm form,
+    google::protobuf::Arena& arena,
+    absl::FunctionRef<void(const internal::JournalRecord& step)> visit);
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_JOURNAL_JOURNAL_STEP_H_

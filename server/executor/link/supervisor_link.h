@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_LINK_SUPERVISOR_LINK_H_
+#define HOLDFAST_SERVER_EXECUTOR_LINK_SUPERVISOR_LINK_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/unique_fd.h"
+#include "core/memory/chunk.h"
+#include "holdfast/internal/executor.pb.h"
+#include "server/channel/channel.h"
+#include "server/executor/command/command.h"
+#include "server/executor/imports/sharing_link.h"
+#include "server/executor/memory/inheritance.h"
+
+namespace holdfast::executor {
+
+// The executor's end of its channel to the supervisor: reports events, and asks
+// for objects and memory. A thread reads incoming messages. When the channel
+// closes, the process exits at once, because it cannot be reached without its
+// supervisor. Thread-safe.
+//
+// Functions named Send, Release and StoreCode do not wait for an answer, and
+// log if the channel is closed. The other calls block for the supervisor's
+// answer. Answers come in order, so each kind of question has a mutex that
+// admits one at a time.
+class SupervisorLink {
+ public:
+  // Takes over the channel and starts the reading thread.
+  explicit SupervisorLink(UniqueFd channel);
+  // Closes the channel without ending the process. Waiting calls return
+  // UNAVAILABLE.
+  ~SupervisorLink();
+
+  // The first message of an executor: the devices of its driver, or an error.
+  void SendReady(const internal::Ready& ready);
+  // Answers Assign and Resume: OK if the session's calls are accepted, else the
+  // error. `counters`, if any, is the memory of a CounterPage.
+  void SendServing(const absl::Status& status, int counters = -1);
+  // Reports usage that is known at once; see OnUsageAsked.
+  void SendUsage(const internal::Usage& usage);
+  void SendServing(const internal::Serving& serving, int counters = -1);
+  // The last message: the driver has failed for good.
+  void SendFault(const internal::Fault& fault);
+  // Give the supervisor a descriptor of the chunk, so that its bytes outlive
+  // this process, and withdraw it. `device` is the session's ordinal, as in the
+  // chunk's name; `in_driver` is the driver's.
+  void SendChunkCreated(uint32_t device, uint32_t in_driver,
+                        const memory::Chunk& chunk);
+  void SendChunkReleased(uint32_t device, const memory::Chunk& chunk);
+  void SendChunkReleased(uint64_t chunk);
+  // The same for host memory.
+  void SendHostMemoryCreated(const internal::HostMemoryCreated& created,
+                             int memory);
+  void SendHostMemoryReleased(uint64_t handle);
+
+  // The contents of Assign and of the messages before it. The receiver owns the
+  // descriptors.
+  struct Assigned {
+    internal::Assign message;
+    // Listening sockets: for rpcs, and for descriptors of clients.
+    UniqueFd calls;
+    UniqueFd descriptors;
+    UniqueFd journal;
+    // The journal of the executor that this one succeeds; empty for the first.
+    UniqueFd old_journal;
+    Inheritance inheritance;
+    UniqueFd variables;  // SavedVariables; empty: none were saved
+    // The page of counters that the tenant's executors share, and this
+    // executor's slot in it; empty: the tenant has no quota.
+    UniqueFd tenant_page;
+    uint32_t tenant_slot = 0;
+  };
+  // Blocks until a session is assigned. UNAVAILABLE: shut down before that.
+  // Called once.
+  absl::StatusOr<Assigned> AwaitAssign();
+  // A request to quiesce, or to copy memory: with its file and, for saving, the
+  // chunk.
+  struct Request {
+    internal::ToExecutor message;
+    UniqueFd file;
+    UniqueFd chunk;
+  };
+  // Blocks until the supervisor asks for the copy of a chunk without a session;
+  // nullopt: a session was assigned, or shut down. Called before AwaitAssign.
+  std::optional<Request> AwaitCopy();
+  // `chunk` is the loaded chunk.
+  void SendChunkCopied(const absl::Status& status, int chunk = -1);
+  // Blocks until the next request of the supervisor, in the order of sending;
+  // nullopt: shut down.
+  std::optional<Request> AwaitRequest();
+  // `variables` is the result of Session::Quiesce.
+  void SendQuiesced(const absl::StatusOr<UniqueFd>& variables);
+  void SendMemorySaved(const absl::Status& status);
+
+  // Fetches an object from the store. One call at a time. NOT_FOUND: the store
+  // does not have it. UNAVAILABLE: shut down meanwhile.
+  absl::StatusOr<FetchedObject> FetchObject(absl::string_view sha256);
+
+  // Reserve asks for memory, which sessions compete for, before it is taken;
+  // Release returns it. RESOURCE_EXHAUSTED: the supervisor refuses.
+  // UNAVAILABLE: shut down meanwhile.
+  absl::Status Reserve(const internal::MemoryPlace& place, uint64_t bytes);
+  void Release(const internal::MemoryPlace& place, uint64_t bytes);
+
+  // See SharingLink.
+  absl::StatusOr<SharingAnswer> AskSharing(
+      const internal::SharingRequest& request, int descriptor);
+  void SendImportReleased(uint64_t import);
+
+  // Load and store machine code of kernels, which the supervisor keeps for the
+  // session's owner. `key` is 64 hexadecimal digits. LoadCode returns an empty
+  // string if there is none. One thread waits at a time.
+  std::string LoadCode(const std::string& key);
+  void StoreCode(const std::string& key, absl::string_view code);
+
+  // Sets the function that the reading thread calls when the client has
+  // acknowledged the fault, or a suspension was given up; the supervisor is
+  // told afterwards. As OnUsageAsked.
+  void OnResume(std::function<void()> resume);
+
+  // Sets the function that the reading thread calls when the session's limits
+  // change. As OnUsageAsked.
+  void OnLimitsChanged(
+      std::function<void(const internal::AccountLimits&)> changed);
+
+  // Sets the function that the reading thread calls when the supervisor asks
+  // for Usage; null: none. The previous function is not called after the call
+  // returns.
+  void OnUsageAsked(std::function<void(internal::Usage*)> report);
+
+ private:
+  // Answers that the waiting thread has not taken yet, with their descriptors.
+  struct Reply {
+    internal::ObjectReply message;
+    UniqueFd image;
+  };
+  struct Code {
+    internal::CodeReply message;
+    UniqueFd memory;
+  };
+
+  void Send(const internal::FromExecutor& message, int fd = -1);
+  // The thread's loop. Exits the process when the channel closes, unless this
+  // object is being destroyed.
+  void ReadMessages();
+  // Passes a message to the waiting thread, or calls its callback.
+  void Handle(internal::ToExecutor& message, UniqueFd fd)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Stores a listening socket in the assignment.
+  void Keep(const internal::ListeningSocket& message, UniqueFd fd)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AnswerUsage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Channel channel_;
+  absl::Mutex code_mutex_;  // held while a thread waits for code
+  absl::Mutex mutex_;
+  Assigned assignment_ ABSL_GUARDED_BY(mutex_);  // received so far
+  bool assigned_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<Reply> reply_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Code> code_ ABSL_GUARDED_BY(mutex_);
+  bool shutdown_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<Request> requests_ ABSL_GUARDED_BY(mutex_);
+  UniqueFd copy_file_ ABSL_GUARDED_BY(mutex_);  // of the next copy
+  std::function<void(internal::Usage*)> report_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> resume_ ABSL_GUARDED_BY(mutex_);
+  std::function<void(const internal::AccountLimits&)> limits_changed_
+      ABSL_GUARDED_BY(mutex_);
+  // Held while one Reserve waits for its reply.
+  absl::Mutex reserve_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  std::optional<internal::ReserveReply> granted_ ABSL_GUARDED_BY(mutex_);
+  // Held while one SharingRequest waits for its reply.
+  absl::Mutex sharing_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  std::optional<SharingAnswer> shared_ ABSL_GUARDED_BY(mutex_);
+  std::thread reader_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_LINK_SUPERVISOR_LINK_H_

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_MEMORY_ARENA_H_
+#define HOLDFAST_SERVER_EXECUTOR_MEMORY_ARENA_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "core/base/memfd.h"
+#include "core/base/unique_fd.h"
+#include "core/cuda/context.h"
+#include "core/cuda/host_memory.h"
+#include "server/account/quota.h"
+#include "server/executor/memory/arena_places.h"
+
+namespace holdfast::executor {
+
+// Memory that a client shares with the executor: a memfd of the client's,
+// mapped and page-locked. The client can write to it at any time, so devices
+// copy its bytes and the executor never interprets them. The client cannot
+// remove the pages: only memfds of fixed size and of ordinary pages are
+// accepted, in which punched holes read as zeros.
+class Arena {
+ public:
+  // See TransferService.RegisterArena. Takes about 40 ms a GiB. The size is
+  // charged before any page is allocated. `places` may be null; `wish`: see
+  // ArenaPlaces::Map.
+  static absl::StatusOr<std::unique_ptr<Arena>> Create(
+      std::shared_ptr<const cuda::Context> context, UniqueFd memfd,
+      uint64_t size, Quota& quota, ArenaPlaces* places, uint64_t wish);
+
+  // REQUIRES: no device uses the memory.
+  ~Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  CUdeviceptr device_address() const { return memory_->device_address(); }
+  // The same if a successor of this process can map the arena at the same
+  // address; else 0.
+  CUdeviceptr lasting_address() const;
+  uint64_t size() const { return charge_.amount(); }
+
+  // Announces that the arena is released once a device has finished with it.
+  void BeginReturn() { charge_.BeginReturn(); }
+
+ private:
+  explicit Arena(Charge charge) : charge_(std::move(charge)) {}
+  // Sets mapping_ or placed_, and returns its data.
+  absl::StatusOr<void*> Map(int memfd, uint64_t size, ArenaPlaces* places,
+                            uint64_t wish);
+
+  // In the order of construction; destroyed in reverse order.
+  Charge charge_;
+  FileMapping mapping_;  // null: placed_ is used
+  PlacedMapping placed_;
+  std::unique_ptr<cuda::HostMemory> memory_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_MEMORY_ARENA_H_

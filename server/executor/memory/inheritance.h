@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_MEMORY_INHERITANCE_H_
+#define HOLDFAST_SERVER_EXECUTOR_MEMORY_INHERITANCE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/base/unique_fd.h"
+#include "cuda.h"
+#include "holdfast/internal/executor.pb.h"
+
+namespace holdfast::executor {
+
+// The memory of a dead executor that its successor takes over while it replays
+// the session's journal. Belongs to the submission thread.
+struct Inheritance {
+  struct Chunk {
+    internal::ChunkCreated place;
+    UniqueFd descriptor;
+  };
+  std::map<uint64_t, Chunk> chunks;       // by ChunkName, until adopted
+  std::map<uint64_t, UniqueFd> host;      // host memory, by handle
+  std::map<uint32_t, CUdeviceptr> bases;  // lowest chunk address, by device
+  std::set<uint64_t> read_only;           // adopted chunks of collections
+  // The variables of the session's modules, if the executor ended in order.
+  std::optional<internal::SavedVariables> variables;
+  // The step that is being replayed.
+  const internal::JournalRecord* step = nullptr;
+
+  // Returns the place of the memory of a resource that the step makes; null if
+  // it had none.
+  const internal::Placement* PlacementOf(uint64_t handle) const {
+    for (const internal::Placement& placement : step->placements()) {
+      if (placement.handle() == handle) return &placement;
+    }
+    return nullptr;
+  }
+  // Returns the supervisor's number of the resource's import; 0 if it is none.
+  uint64_t ImportOf(uint64_t handle) const {
+    return Of(handle, step->imports());
+  }
+  // Returns the address of that import; 0 if it is unknown.
+  CUdeviceptr ImportAddressOf(uint64_t handle) const {
+    return Of(handle, step->import_addresses());
+  }
+
+ private:
+  // Returns the entry of `numbers` for a handle that the step makes; 0 if there
+  // is none.
+  uint64_t Of(uint64_t handle,
+              const google::protobuf::RepeatedField<uint64_t>& numbers) const {
+    for (int i = 0; i < step->creates_size() && i < numbers.size(); ++i) {
+      if (step->creates(i) == handle) return numbers[i];
+    }
+    return 0;
+  }
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_MEMORY_INHERITANCE_H_

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The output of kernels: printf and failed assertions. The driver writes the
+// first to standard output, the second to standard error. In an executor both
+// are pipes, whose bytes go only to the session's client, among its results.
+//
+// Never waits for the client: of unsent output, kMaxKept bytes are kept; the
+// rest is counted and lost.
+#ifndef HOLDFAST_SERVER_EXECUTOR_OUTPUT_KERNEL_OUTPUT_H_
+#define HOLDFAST_SERVER_EXECUTOR_OUTPUT_KERNEL_OUTPUT_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "core/base/unique_fd.h"
+#include "holdfast/v1/commands.pb.h"
+#include "server/executor/output/assertion_capture.h"
+#include "server/executor/submission/result_queue.h"
+
+namespace holdfast::executor {
+
+// Thread-safe.
+//
+// A thread reads the pipe, so that output never blocks the driver. Output is
+// sent when the thread sees it, or by Flush before a client learns that its
+// work is done.
+class KernelOutput {
+ public:
+  static constexpr size_t kMaxKept = size_t{256} << 10;
+  // Output is not added to a queue with more waiting results than this.
+  static constexpr size_t kMaxUnsentBytes = size_t{1} << 20;
+  static constexpr size_t kMaxUnsent = ResultQueue::kMaxWaiting / 2;
+
+  // Redirects the process's standard output and error. Called once, before the
+  // driver is loaded. Fails if the process has no descriptors left.
+  static absl::StatusOr<std::unique_ptr<KernelOutput>> Capture();
+  // Drops later output.
+  ~KernelOutput();
+  KernelOutput(const KernelOutput&) = delete;
+  KernelOutput& operator=(const KernelOutput&) = delete;
+
+  // Sends all that the driver wrote before the call.
+  void Flush();
+  // The same; then blocks until it was sent, for `limit` at most.
+  void FlushAndAwait(absl::Duration limit);
+
+  // Sends kept and later output to this queue. Null: keeps it until the next
+  // SendTo or Take.
+  void SendTo(std::shared_ptr<ResultQueue> results);
+
+  // Returns the kept output; nullopt if there is none, or a queue takes it.
+  std::optional<v1::KernelOutput> Take();
+
+ private:
+  KernelOutput(UniqueFd pipe, UniqueFd stop, UniqueFd nothing,
+               size_t pipe_bytes, std::unique_ptr<AssertionCapture> assertions);
+  // The thread: reads output between calls of Flush.
+  void Watch();
+  // Read and Send, under the lock.
+  void ReadAndSend();
+  // Reads at most a pipe's capacity, because a kernel may print all the time.
+  void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Keeps the text; counts bytes beyond kMaxKept as lost.
+  void Keep(absl::string_view text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Does nothing while the queue is too full; the thread tries again every 20
+  // ms.
+  void Send() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const UniqueFd pipe_;
+  const UniqueFd stop_;
+  const UniqueFd nothing_;   // /dev/null, for output after the end
+  const size_t pipe_bytes_;  // capacity of the pipe
+  const std::unique_ptr<AssertionCapture> assertions_
+      ABSL_PT_GUARDED_BY(mutex_);
+  const int assertion_descriptor_;
+  absl::Mutex mutex_;
+  v1::KernelOutput kept_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<ResultQueue> results_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_OUTPUT_KERNEL_OUTPUT_H_

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_SUBMISSION_RESULT_QUEUE_H_
+#define HOLDFAST_SERVER_EXECUTOR_SUBMISSION_RESULT_QUEUE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "holdfast/v1/commands.pb.h"
+
+namespace holdfast::executor {
+
+// Passes results from the threads that produce them to the thread that sends
+// them. Thread-safe. Held by shared_ptr, because a result may come after its
+// call was given up.
+//
+// Bounded: if results are not taken, commands are no longer carried out
+// (CommandProcessor), and then no longer read (CommandService). So a client
+// that reads no results cannot send more commands.
+class ResultQueue {
+ public:
+  // Results that wait or are promised, and their bytes.
+  static constexpr size_t kMaxWaiting = 4096;
+  static constexpr size_t kMaxWaitingBytes = size_t{8} << 20;
+
+  // Sends a result at once. Returns false if it cannot; the queue then keeps
+  // the result. Called with the queue's lock held, by any thread, but never
+  // while a batch that Take returned is being sent.
+  using SendNow = std::function<bool(const v1::ResultBatch&)>;
+  // From now on, a thread that adds a result sends it by `send` if no other
+  // result is waiting, so that no thread has to be woken. Null: none does.
+  void SendDirectly(SendNow send);
+
+  // Keeps the queue open until the returned object is destroyed: for a batch of
+  // commands that is still to be processed.
+  static std::shared_ptr<void> Hold(std::shared_ptr<ResultQueue> queue);
+
+  // Reserves room for the result of a processed command, of about `bytes`
+  // bytes. Deliver must follow, with the same number.
+  void Expect(size_t bytes = 0);
+  void Deliver(v1::Result result, size_t expected_bytes = 0);
+
+  void Add(v1::Result result);
+  void AddError(uint64_t sequence, const absl::Status& error);
+
+  // Ends the queue: Take returns false once all expected results are taken.
+  void Finish();
+  // Drops all results: the client has gone.
+  void Abandon();
+
+  // Blocks until there are results, and moves about 1 MiB of them into `batch`.
+  // Returns false when there will be no more. REQUIRES: the last batch was
+  // sent.
+  bool Take(v1::ResultBatch* batch);
+
+  // Waits until all results that have come are sent, for `limit` at most.
+  void AwaitSent(absl::Duration limit);
+
+  // May a command be carried out that has a result? If not, `when_room` is
+  // called once it may, by the thread that takes results or finds one.
+  bool HasRoom(const std::function<void()>& when_room);
+
+  // Waits until there is room; false if abandoned.
+  bool AwaitRoom();
+
+  // Results that wait or are promised, and their bytes.
+  size_t waiting() const { return count_; }
+  size_t waiting_bytes() const { return bytes_; }
+
+ private:
+  void Release();
+  // Waiting without sleep for what Take wants.
+  void LookForAMoment();
+  void Push(v1::Result result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Calls what waits for room, if there is.
+  void AnnounceRoom();
+  bool Room() const {
+    return count_ < kMaxWaiting && bytes_ < kMaxWaitingBytes;
+  }
+  bool Ready() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return abandoned_ || !results_.empty() || (finished_ && owed_ + held_ == 0);
+  }
+
+  // Written with the lock held, read without.
+  std::atomic<size_t> count_{0};
+  std::atomic<size_t> bytes_{0};
+  std::atomic<uint32_t> changes_{0};  // of what Take waits for
+
+  absl::Mutex mutex_;
+  struct Entry {
+    v1::Result result;
+    size_t bytes = 0;
+  };
+  std::deque<Entry> results_ ABSL_GUARDED_BY(mutex_);
+  SendNow send_now_ ABSL_GUARDED_BY(mutex_);
+  v1::ResultBatch single_ ABSL_GUARDED_BY(mutex_);  // for it
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;    // what was taken
+  size_t owed_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t held_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void()> when_room_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_SUBMISSION_RESULT_QUEUE_H_
