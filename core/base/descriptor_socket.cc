@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/descriptor_socket.h"
 
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "core/base/unique_fd.h"
 #include "core/base/unix_connection.h"
 
@@ -51,11 +51,7 @@ absl::StatusOr<UniqueFd> ConnectToDescriptorSocket(const std::string& path) {
 
 absl::StatusOr<std::string> SendFd(const std::string& path,
                                    const std::string& session_token, int fd) {
-  std::string token(kTokenBytes, '\0');
-  if (getrandom(token.data(), token.size(), 0) !=
-      static_cast<ssize_t>(token.size())) {
-    return absl::ErrnoToStatus(errno, "make a token");
-  }
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string token, RandomToken(kTokenBytes));
   HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd socket,
                             ConnectToDescriptorSocket(path));
   if (!SendWithDescriptor(socket.get(), session_token + token, fd)) {

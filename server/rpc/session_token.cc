@@ -28,13 +28,4 @@ absl::StatusOr<std::string> SessionTokenOf(
   return absl::HexStringToBytes(*digits);
 }
 
-bool EqualTokens(absl::string_view a, absl::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned char difference = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference |= static_cast<unsigned char>(a[i] ^ b[i]);
-  }
-  return difference == 0;
-}
-
 }  // namespace holdfast

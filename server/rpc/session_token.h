@@ -16,9 +16,6 @@ namespace holdfast {
 absl::StatusOr<std::string> SessionTokenOf(
     const grpc::ServerContextBase& context);
 
-// In a time that does not tell how much of the token was right.
-bool EqualTokens(absl::string_view a, absl::string_view b);
-
 }  // namespace holdfast
 
 #endif  // HOLDFAST_SERVER_RPC_SESSION_TOKEN_H_

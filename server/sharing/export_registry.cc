@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/sharing/export_registry.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,21 +9,13 @@
 #include "core/base/sha256.h"
 #include "core/base/status_macros.h"
 #include "core/base/steady_time.h"
+#include "core/base/token.h"
 
 namespace holdfast {
 namespace {
 
 constexpr size_t kMaxSessionIdBytes = 64;
 constexpr size_t kMaxTenantBytes = 256;
-
-absl::StatusOr<std::string> MakeToken() {
-  std::string token(ExportRegistry::kTokenBytes, '\0');
-  if (getrandom(token.data(), token.size(), 0) !=
-      static_cast<ssize_t>(token.size())) {
-    return absl::ErrnoToStatus(errno, "getrandom");
-  }
-  return token;
-}
 
 absl::StatusOr<absl::Duration> LifetimeOf(const v1::ExportResource& terms) {
   if (!terms.has_lifetime()) return ExportRegistry::kDefaultLifetime;
@@ -103,7 +92,7 @@ absl::StatusOr<std::string> ExportRegistry::Export(
   HOLDFAST_ASSIGN_OR_RETURN(const absl::Duration lifetime, LifetimeOf(terms));
   HOLDFAST_ASSIGN_OR_RETURN(const uint32_t imports, ImportsOf(terms));
   HOLDFAST_RETURN_IF_ERROR(CheckBinding(terms));
-  HOLDFAST_ASSIGN_OR_RETURN(std::string token, MakeToken());
+  HOLDFAST_ASSIGN_OR_RETURN(std::string token, RandomToken(kTokenBytes));
   absl::MutexLock lock(&mutex_);
   if (entries_.size() >= kMaxOfAll) return TooMany(kMaxOfAll, "all sessions");
   size_t& count = of_session_[session];

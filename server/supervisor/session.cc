@@ -3,7 +3,6 @@
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
-#include <openssl/crypto.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "core/base/log.h"
 #include "core/base/log_scope.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "proto/transport.h"
 #include "server/supervisor/session_quota.h"
 
@@ -208,8 +208,7 @@ absl::Status Session::CheckTakeUp() const {
 }
 
 bool Session::HasToken(absl::string_view token) const {
-  return token.size() == options_.token.size() &&
-         CRYPTO_memcmp(token.data(), options_.token.data(), token.size()) == 0;
+  return EqualTokens(token, options_.token);
 }
 
 absl::StatusOr<std::string> Session::SendFd(int fd) const {

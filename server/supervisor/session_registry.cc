@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/supervisor/session_registry.h"
 
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "core/base/log.h"
 #include "core/base/log_scope.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "core/base/unique_fd.h"
 #include "core/base/wake_on_stop.h"
 #include "server/rpc/unix_socket.h"
@@ -26,15 +26,6 @@ constexpr size_t kTokenBytes = 16;
 
 // Executors that are tried for one session.
 constexpr int kMaxStarts = 3;
-
-absl::StatusOr<std::string> MakeToken() {
-  std::string token(kTokenBytes, '\0');
-  if (getrandom(token.data(), token.size(), 0) !=
-      static_cast<ssize_t>(token.size())) {
-    return absl::ErrnoToStatus(errno, "getrandom");
-  }
-  return token;
-}
 
 absl::Duration ToDuration(const google::protobuf::Duration& proto) {
   return absl::Seconds(proto.seconds()) + absl::Nanoseconds(proto.nanos());
@@ -323,7 +314,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   internal::Assign assign;
   HOLDFAST_RETURN_IF_ERROR(SetKernelTimeLimit(
       request, *caller.tenant, options_.kernel_time_limit, &assign));
-  HOLDFAST_ASSIGN_OR_RETURN(const std::string token, MakeToken());
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string token, RandomToken(kTokenBytes));
   HOLDFAST_ASSIGN_OR_RETURN(
       const std::vector<uint32_t> devices,
       options_.choose_devices(request, *caller.tenant, deadline));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/telemetry/metrics_server.h"
 
-#include <openssl/crypto.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -15,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "server/telemetry/page/page_files.h"
 
 namespace holdfast {
@@ -51,9 +51,7 @@ bool HasPassword(absl::string_view header, absl::string_view password) {
   }
   const size_t colon = decoded.find(':');
   if (colon == std::string::npos) return false;
-  const absl::string_view given = absl::string_view(decoded).substr(colon + 1);
-  return given.size() == password.size() &&
-         CRYPTO_memcmp(given.data(), password.data(), given.size()) == 0;
+  return EqualTokens(absl::string_view(decoded).substr(colon + 1), password);
 }
 
 // A Host header, "localhost:9464", that names this machine's loopback. Browsers

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/tenants/tenant_table.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -13,6 +11,7 @@
 #include "core/base/printable.h"
 #include "core/base/sha256.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "server/tenants/tenant_name.h"
 
 namespace holdfast {
@@ -22,11 +21,7 @@ constexpr size_t kTokenBytes = 32;
 constexpr int64_t kMaxSeconds = int64_t{1} << 32;  // of a quota
 
 absl::StatusOr<std::string> MakeToken() {
-  std::string random(kTokenBytes, '\0');
-  if (getrandom(random.data(), random.size(), 0) !=
-      static_cast<ssize_t>(random.size())) {
-    return absl::ErrnoToStatus(errno, "getrandom");
-  }
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string random, RandomToken(kTokenBytes));
   return absl::StrCat("holdfast-", absl::BytesToHexString(random));
 }
 

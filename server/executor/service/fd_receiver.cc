@@ -18,8 +18,8 @@
 #include "absl/time/time.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "server/rpc/connection_limits.h"
-#include "server/rpc/session_token.h"
 
 namespace holdfast::executor {
 namespace {

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "core/base/wake_on_stop.h"
 #include "proto/protocol_limits.h"
 #include "server/executor/recovery/module_variables.h"
