@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of deploy/ci/rooms.py on trees of our own."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+import rooms
+
+
+class RoomsTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = directory.name
+        subprocess.run(["git", "init", "-q", self.root], check=True)
+
+    def write(self, path, *lines):
+        path = os.path.join(self.root, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+
+    def mistakes(self, wrong=()):
+        return rooms.mistakes(rooms.read_arrows(self.root), dict.fromkeys(wrong, "reason"))
+
+    def test_arrows_one_way_are_layers(self):
+        self.write("server/a/a.cc", '#include "server/b/b.h"')
+        self.write("server/b/b.h", '#include "core/base/log.h"', "#include <vector>")
+        self.write("core/base/log.h")
+        arrows = rooms.read_arrows(self.root)
+        self.assertEqual(sorted(arrows), [("server/a", "server/b"), ("server/b", "core/base")])
+        self.assertEqual(self.mistakes(), [])
+        self.assertEqual(rooms.layers({"server/a", "server/b"}, set(arrows)), [["server/b"], ["server/a"]])
+
+    def test_a_circle_is_named_with_its_files(self):
+        self.write("server/a/a.h", '#include "server/b/b.h"')
+        self.write("server/b/b.h", '#include "server/c/c.h"')
+        self.write("server/c/c.h")
+        self.write("server/c/other.cc", '#include "server/a/a.h"')
+        found = self.mistakes()
+        self.assertEqual(found[0], "a circle of rooms: server/a, server/b, server/c")
+        self.assertIn("  server/c -> server/a: 1 files, as server/c/other.cc of server/a/a.h", found)
+
+    def test_a_listed_arrow_may_close_a_circle_and_no_other(self):
+        self.write("server/a/a.h", '#include "server/b/b.h"')
+        self.write("server/b/b.h")
+        self.write("server/b/b.cc", '#include "server/a/a.h"')
+        self.assertEqual(self.mistakes(wrong=[("server/b", "server/a")]), [])
+
+    def test_a_listed_arrow_that_is_gone_is_a_mistake(self):
+        self.write("server/a/a.h")
+        self.assertEqual(
+            self.mistakes(wrong=[("server/a", "server/b")]),
+            ["server/a no longer includes server/b: take it out of WRONG"])
+
+    def test_parts_include_each_other_one_way(self):
+        self.write("core/base/log.h", '#include "server/a/a.h"')
+        self.write("server/a/a.h")
+        self.write("client/cpp/c.h", '#include "server/a/a.h"')
+        self.assertEqual(
+            self.mistakes(),
+            ["client may not include server: client/cpp/c.h includes server/a/a.h",
+             "core may not include server: core/base/log.h includes server/a/a.h"])
+
+    def test_imports_of_python_are_arrows_also_in_functions(self):
+        package = "client/python/holdfast/"
+        self.write(package + "__init__.py", "from holdfast.core import (", "    Device,", ")")
+        self.write(package + "core/__init__.py", "from holdfast.core._device import Device")
+        self.write(package + "core/_device.py", "def stream():", "    from holdfast import _errors")
+        self.write(package + "_errors.py", "import os")
+        self.assertIn(
+            "a circle of rooms: client/python/holdfast, client/python/holdfast/core", self.mistakes())
+
+    def test_a_front_is_a_room_of_its_own(self):
+        self.write("server/main.cc", '#include "server/a/a.h"')
+        self.write("server/version.h")
+        self.write("server/a/a.h", '#include "server/version.h"')
+        self.assertEqual(self.mistakes(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

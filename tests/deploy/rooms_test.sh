@@ -1,0 +1,2 @@
+#!/usr/bin/env bash
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=deploy/ci exec /usr/bin/python3 "$1"
