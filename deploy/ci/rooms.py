@@ -38,7 +38,6 @@ WRONG = {
     ("client/cpp", "client/cpp/graph"): "a stream has the flag of its capture, and an argument the handle of a condition",
     ("client/cpp", "client/cpp/transfer"): "buffers and arguments lie in arenas, which ask the session's state",
     ("client/cpp", "client/cpp/sharing"): "a buffer, an event and a device make exports and semaphores",
-    ("client/cli", "client/bench"): "holdfast bench is a command, and the benchmarks use the class of commands",
     ("client/python/holdfast", "client/python/holdfast/core"): "Semaphore and collections return cuda.core's objects",
     ("client/python/holdfast/core", "client/python/holdfast/core/graph"): "Stream.create_graph_builder is cuda.core's",
     ("core/software/lower", "core/software/analysis"): "lowering asks for the control flow of what it has lowered",

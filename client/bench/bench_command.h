@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CLIENT_CLI_BENCH_COMMAND_H_
-#define HOLDFAST_CLIENT_CLI_BENCH_COMMAND_H_
+#ifndef HOLDFAST_CLIENT_BENCH_BENCH_COMMAND_H_
+#define HOLDFAST_CLIENT_BENCH_BENCH_COMMAND_H_
 
 #include "absl/status/status.h"
 #include "client/cli/command.h"
@@ -13,4 +13,4 @@ void AddBenchCommand(CLI::App* app, CommonOptions* options,
 
 }  // namespace holdfast::cli
 
-#endif  // HOLDFAST_CLIENT_CLI_BENCH_COMMAND_H_
+#endif  // HOLDFAST_CLIENT_BENCH_BENCH_COMMAND_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cli/bench_command.h"
+#include "client/bench/bench_command.h"
 
 #include <cstdio>
 #include <memory>
