@@ -40,7 +40,6 @@ WRONG = {
     ("client/cpp", "client/cpp/sharing"): "a buffer, an event and a device make exports and semaphores",
     ("client/python/holdfast", "client/python/holdfast/core"): "Semaphore and collections return cuda.core's objects",
     ("client/python/holdfast/core", "client/python/holdfast/core/graph"): "Stream.create_graph_builder is cuda.core's",
-    ("core/software/lower", "core/software/analysis"): "lowering asks for the control flow of what it has lowered",
     ("core/software/runtime", "core/software/jit"): "an executable compiles its kernels when they are first launched",
     ("core/software/driver", "core/software/driver/api"): "cuGetProcAddress finds every function",
     ("core/software/driver", "core/software/driver/graph"): "the driver has the table of graphs",

@@ -18,7 +18,6 @@
 #include "core/software/base/mutex.h"
 #include "core/software/jit/compiler.h"
 #include "core/software/jit/object_cache.h"
-#include "core/software/lower/lower_kernel.h"
 #include "core/software/ptx/link.h"
 #include "core/software/ptx/parser.h"
 #include "core/software/runtime/device_heap.h"
@@ -26,6 +25,7 @@
 #include "core/software/runtime/grid.h"
 #include "core/software/runtime/module_memory.h"
 #include "core/software/transform/inline.h"
+#include "core/software/transform/lower_kernel.h"
 #include "core/software/transform/outlined_calls.h"
 
 namespace holdfast::software {

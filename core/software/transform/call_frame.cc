@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "core/software/analysis/control_flow.h"
-#include "core/software/lower/lower_kernel.h"
+#include "core/software/transform/lower_kernel.h"
 
 namespace holdfast::software::transform {
 namespace {

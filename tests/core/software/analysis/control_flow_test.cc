@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/software/lower/lower_kernel.h"
 #include "core/software/ptx/parser.h"
+#include "core/software/transform/lower_kernel.h"
 #include "gtest/gtest.h"
 
 namespace holdfast::software::analysis {

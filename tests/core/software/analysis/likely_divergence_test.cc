@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/software/lower/lower_kernel.h"
 #include "core/software/ptx/parser.h"
+#include "core/software/transform/lower_kernel.h"
 #include "gtest/gtest.h"
 
 namespace holdfast::software::analysis {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/software/analysis/control_flow.h"
-#include "core/software/lower/lower_kernel.h"
 #include "core/software/ptx/parser.h"
+#include "core/software/transform/lower_kernel.h"
 #include "gtest/gtest.h"
 
 namespace holdfast::software::analysis {

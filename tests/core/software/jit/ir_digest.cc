@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "core/software/jit/kernel_emitter.h"
-#include "core/software/lower/lower_kernel.h"
 #include "core/software/ptx/parser.h"
 #include "core/software/transform/inline.h"
+#include "core/software/transform/lower_kernel.h"
 #include "core/software/transform/outlined_calls.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"

@@ -3,7 +3,7 @@
 // Blocks end at branches and at labels. An instruction at which lanes wait for
 // each other is a block of its own, so that masked code can set lanes aside in
 // front of it and let them go on behind it.
-#include "core/software/lower/lower_kernel.h"
+#include "core/software/transform/lower_kernel.h"
 
 #include <algorithm>
 

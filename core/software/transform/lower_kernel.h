@@ -2,8 +2,8 @@
 //
 // From a function of the syntax tree, without calls, to the form that code is
 // generated from.
-#ifndef HOLDFAST_CORE_SOFTWARE_LOWER_LOWER_KERNEL_H_
-#define HOLDFAST_CORE_SOFTWARE_LOWER_LOWER_KERNEL_H_
+#ifndef HOLDFAST_CORE_SOFTWARE_TRANSFORM_LOWER_KERNEL_H_
+#define HOLDFAST_CORE_SOFTWARE_TRANSFORM_LOWER_KERNEL_H_
 
 #include <cstdint>
 #include <vector>
@@ -21,4 +21,4 @@ Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
 
 }  // namespace holdfast::software::lower
 
-#endif  // HOLDFAST_CORE_SOFTWARE_LOWER_LOWER_KERNEL_H_
+#endif  // HOLDFAST_CORE_SOFTWARE_TRANSFORM_LOWER_KERNEL_H_
