@@ -41,8 +41,6 @@ WRONG = {
     ("client/python/holdfast", "client/python/holdfast/core"): "Semaphore and collections return cuda.core's objects",
     ("client/python/holdfast/core", "client/python/holdfast/core/graph"): "Stream.create_graph_builder is cuda.core's",
     ("core/software/runtime", "core/software/jit"): "an executable compiles its kernels when they are first launched",
-    ("core/software/driver", "core/software/driver/api"): "cuGetProcAddress finds every function",
-    ("core/software/driver", "core/software/driver/graph"): "the driver has the table of graphs",
 }
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

@@ -14,7 +14,7 @@
 #include "core/software/driver/context.h"
 #include "core/software/driver/device.h"
 #include "core/software/driver/event.h"
-#include "core/software/driver/graph/handles.h"
+#include "core/software/driver/graph_handles.h"
 #include "core/software/driver/handle_table.h"
 #include "core/software/driver/host_function.h"
 #include "core/software/driver/ipc_imports.h"
@@ -149,7 +149,8 @@ bool PopCurrent(CUcontext* context);
 // While one lives, a null stream handle means the thread's own default stream.
 class PerThreadDefaultStream {
  public:
-  // For the per-thread variants of entry points (proc_address.cc). Scopes nest.
+  // For the per-thread variants of entry points (api/proc_address.cc). Scopes
+  // nest.
   PerThreadDefaultStream();
   ~PerThreadDefaultStream();
   static bool Active();

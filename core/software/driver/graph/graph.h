@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/software/driver/graph/handles.h"
 #include "core/software/driver/graph/node.h"
-#include "core/software/driver/graph/user_object.h"
+#include "core/software/driver/graph_handles.h"
+#include "core/software/driver/user_object.h"
 #include "cuda.h"
 
 namespace holdfast::software {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/software/base/mutex.h"
-#include "core/software/driver/graph/user_object.h"
 #include "core/software/driver/handle_table.h"
+#include "core/software/driver/user_object.h"
 #include "cuda.h"
 
 namespace holdfast::software {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/driver/graph/user_object.h"
+#include "core/software/driver/user_object.h"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_USER_OBJECT_H_
-#define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_USER_OBJECT_H_
+#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_USER_OBJECT_H_
+#define HOLDFAST_CORE_SOFTWARE_DRIVER_USER_OBJECT_H_
 
 #include <cstdint>
 #include <map>
@@ -51,4 +51,4 @@ class UserReferences {
 
 }  // namespace holdfast::software
 
-#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_USER_OBJECT_H_
+#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_USER_OBJECT_H_
