@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/compile/disk_cache.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,10 +13,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "core/base/cache_directory.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
-#include "server/compile/cache_directory.h"
+#include "server/compile/installation.h"
 #include "server/compile/program_file.h"
 
 namespace holdfast {
@@ -32,20 +30,14 @@ uint64_t BlocksOf(uint64_t bytes) {
   return (bytes + kBlock - 1) / kBlock * kBlock;
 }
 
-// The time that the kernel would set is as coarse as its tick.
-void SetUsedNow(int fd) {
-  timespec now[2] = {};
-  clock_gettime(CLOCK_REALTIME, &now[0]);
-  now[1] = now[0];
-  futimens(fd, now);
-}
-
 // 64 hexadecimal digits and the suffix; empty for any other file.
 std::string KeyOf(absl::string_view name) {
   if (!absl::ConsumeSuffix(&name, kSuffix) || name.size() != 64) return "";
   if (!std::all_of(name.begin(), name.end(), absl::ascii_isxdigit)) return "";
   return absl::HexStringToBytes(name);
 }
+
+bool IsEntry(const CacheFile& file) { return !KeyOf(file.name).empty(); }
 
 // One of ours that is being written.
 bool IsNew(absl::string_view name) {
@@ -54,13 +46,6 @@ bool IsNew(absl::string_view name) {
 }
 
 }  // namespace
-
-struct DiskCache::File {
-  std::string name;
-  std::string key;  // empty: one that is being written
-  uint64_t bytes = 0;
-  absl::Time used;
-};
 
 std::string DiskCache::PathOf(const std::string& key) const {
   return absl::StrCat(directory_, "/", absl::BytesToHexString(key), kSuffix);
@@ -139,57 +124,47 @@ void DiskCache::SetProblem(const absl::Status& status) {
   LogWarning("compile cache: not kept on disk: ", problem);
 }
 
-std::vector<DiskCache::File> DiskCache::Scan() const {
-  std::vector<File> files;
-  DIR* const directory = opendir(directory_.c_str());
-  if (directory == nullptr) return files;
-  const int at = dirfd(directory);
-  while (const dirent* entry = readdir(directory)) {
-    File file{.name = entry->d_name, .key = KeyOf(entry->d_name)};
-    struct stat info = {};
-    if ((file.key.empty() && !IsNew(file.name)) ||
-        fstatat(at, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISREG(info.st_mode)) {
+std::vector<CacheFile> DiskCache::Scan() const {
+  std::vector<CacheFile> files;
+  for (CacheFile& file : ListCache(directory_)) {
+    if (!IsEntry(file) && !IsNew(file.name)) continue;
+    if (IsStaleTempFile(directory_, file)) {
+      unlink(absl::StrCat(directory_, "/", file.name).c_str());
       continue;
     }
-    file.used = absl::TimeFromTimespec(info.st_mtim);
-    if (file.key.empty() && IsStaleTempFile(at, entry->d_name, info)) {
-      unlinkat(at, entry->d_name, 0);
-      continue;
-    }
-    file.bytes = BlocksOf(static_cast<uint64_t>(info.st_size));
+    file.bytes = BlocksOf(file.bytes);
     files.push_back(std::move(file));
   }
-  closedir(directory);
   return files;
 }
 
 void DiskCache::MakeRoom(uint64_t bytes) {
   const bool known = scanned_ && added_ + bytes <= max_bytes_ / 16;
   if (known && bytes_ + bytes <= max_bytes_) return;
-  std::vector<File> files = Scan();
+  std::vector<CacheFile> files = Scan();
   scanned_ = true;
   bytes_ = added_ = 0;
-  for (const File& file : files) bytes_ += file.bytes;
+  for (const CacheFile& file : files) bytes_ += file.bytes;
   if (bytes_ + bytes <= max_bytes_) return;
-  std::sort(files.begin(), files.end(),
-            [](const File& a, const File& b) { return a.used < b.used; });
   // Some more, so that not every new entry costs a look at all.
-  const uint64_t goal = max_bytes_ - std::max(bytes, max_bytes_ / 16);
-  for (const File& file : files) {
-    if (bytes_ <= goal) break;
-    if (file.key.empty()) continue;
-    if (unlink(absl::StrCat(directory_, "/", file.name).c_str()) != 0) continue;
-    bytes_ -= file.bytes;
-    ++evictions_;
+  uint64_t goal = max_bytes_ - std::max(bytes, max_bytes_ / 16);
+  // What is being written stays.
+  const auto news = std::partition(files.begin(), files.end(), IsEntry);
+  for (auto file = news; file != files.end(); ++file) {
+    goal -= std::min(goal, file->bytes);
   }
+  files.erase(news, files.end());
+  const CacheSum removed =
+      RemoveLeastRecentlyUsed(directory_, std::move(files), goal);
+  bytes_ -= removed.bytes;
+  evictions_ += removed.files;
 }
 
 size_t DiskCache::Clear() {
   absl::MutexLock lock(&mutex_);
   size_t removed = 0;
-  for (const File& file : Scan()) {
-    if (file.key.empty()) continue;
+  for (const CacheFile& file : Scan()) {
+    if (!IsEntry(file)) continue;
     const std::string path = absl::StrCat(directory_, "/", file.name);
     if (unlink(path.c_str()) == 0) ++removed;
   }
@@ -199,22 +174,24 @@ size_t DiskCache::Clear() {
 
 std::vector<DiskCache::Entry> DiskCache::List(
     size_t max, std::optional<absl::string_view> owner) const {
-  std::vector<File> files = Scan();
-  std::sort(files.begin(), files.end(),
-            [](const File& a, const File& b) { return a.used > b.used; });
+  std::vector<CacheFile> files = Scan();
+  std::sort(
+      files.begin(), files.end(),
+      [](const CacheFile& a, const CacheFile& b) { return a.used > b.used; });
   std::vector<Entry> entries;
   size_t examined = 0;
-  for (const File& file : files) {
+  for (const CacheFile& file : files) {
     if (entries.size() >= max || examined >= kMaxExamined) break;
-    if (file.key.empty()) continue;
+    const std::string key = KeyOf(file.name);
+    if (key.empty()) continue;
     ++examined;
-    const UniqueFd fd(open(PathOf(file.key).c_str(),
+    const UniqueFd fd(open(PathOf(key).c_str(),
                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    auto head = ReadProgramHead(fd.get(), file.key);
+    auto head = ReadProgramHead(fd.get(), key);
     if (!head.ok()) continue;
     if (owner.has_value() && head->owner() != *owner) continue;
-    entries.push_back({file.key, file.bytes, file.used, head->name(),
-                       head->owner(), std::move(*head->mutable_response())});
+    entries.push_back({key, file.bytes, file.used, head->name(), head->owner(),
+                       std::move(*head->mutable_response())});
   }
   return entries;
 }
@@ -222,8 +199,8 @@ std::vector<DiskCache::Entry> DiskCache::List(
 DiskCache::Statistics DiskCache::statistics() const {
   Statistics statistics{.hits = hits_, .damaged = damaged_};
   if (!enabled()) return statistics;
-  for (const File& file : Scan()) {
-    statistics.entries += file.key.empty() ? 0 : 1;
+  for (const CacheFile& file : Scan()) {
+    statistics.entries += IsEntry(file) ? 1 : 0;
     statistics.bytes += file.bytes;
   }
   absl::MutexLock lock(&mutex_);

@@ -23,6 +23,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "core/base/cache_directory.h"
 #include "server/compile/compiled_program.h"
 
 namespace holdfast {
@@ -86,11 +87,9 @@ class DiskCache {
   Statistics statistics() const;
 
  private:
-  struct File;  // in the directory
-
   std::string PathOf(const std::string& key) const;
   // Also removes what writers left that were killed.
-  std::vector<File> Scan() const;
+  std::vector<CacheFile> Scan() const;
   // If `bytes` more would exceed the bound, removes the least recently used
   // entries until a sixteenth of it is free, or room for `bytes`.
   void MakeRoom(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -9,10 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/cache_directory.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
 #include "core/compile/toolkit.h"
-#include "server/compile/cache_directory.h"
 
 namespace holdfast {
 namespace {

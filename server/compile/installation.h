@@ -25,6 +25,9 @@ std::string InstallationState(const std::vector<std::string>& files);
 // identity and state are empty if a file cannot be looked at.
 internal::Installation DescribeInstallation(const compile::Compiler& compiler);
 
+// The name of the note, beside the programs.
+inline constexpr char kInstallationFile[] = "compilers";
+
 // The note in the cache's directory. Like a program there, it must be this
 // user's alone. Without identity: there is none, or what it tells of is not
 // what is installed now.

@@ -37,7 +37,6 @@ class ObjectCache {
 
  private:
   std::string PathOf(const std::string& key) const;
-  bool PrepareFolder() const;
   void Evict() const;
 
   const std::string folder_;

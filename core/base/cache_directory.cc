@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/compile/cache_directory.h"
+#include "core/base/cache_directory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 
 namespace holdfast {
@@ -82,14 +85,57 @@ absl::string_view FinalName(absl::string_view name) {
   return name[size] == '.' ? name.substr(0, size) : "";
 }
 
-bool IsStaleTempFile(int directory_fd, const char* name,
-                     const struct stat& info) {
-  if (absl::TimeFromTimespec(info.st_mtim) + kMoment >= absl::Now()) {
+std::vector<CacheFile> ListCache(const std::string& directory) {
+  std::vector<CacheFile> files;
+  DIR* const opened = opendir(directory.c_str());
+  if (opened == nullptr) return files;
+  while (const dirent* entry = readdir(opened)) {
+    struct stat info = {};
+    if (fstatat(dirfd(opened), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) !=
+            0 ||
+        !S_ISREG(info.st_mode)) {
+      continue;
+    }
+    files.push_back({entry->d_name, static_cast<uint64_t>(info.st_size),
+                     absl::TimeFromTimespec(info.st_mtim)});
+  }
+  closedir(opened);
+  return files;
+}
+
+bool IsStaleTempFile(const std::string& directory, const CacheFile& file) {
+  if (FinalName(file.name).empty() || file.used + kMoment >= absl::Now()) {
     return false;
   }
-  const UniqueFd fd(openat(directory_fd, name,
-                           O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const UniqueFd fd(open(absl::StrCat(directory, "/", file.name).c_str(),
+                         O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   return fd.valid() && flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+// The time that the kernel would set is as coarse as its tick.
+void SetUsedNow(int fd) {
+  timespec now[2] = {};
+  clock_gettime(CLOCK_REALTIME, &now[0]);
+  now[1] = now[0];
+  futimens(fd, now);
+}
+
+CacheSum RemoveLeastRecentlyUsed(const std::string& directory,
+                                 std::vector<CacheFile> files, uint64_t goal) {
+  std::sort(
+      files.begin(), files.end(),
+      [](const CacheFile& a, const CacheFile& b) { return a.used < b.used; });
+  uint64_t rest = 0;
+  for (const CacheFile& file : files) rest += file.bytes;
+  CacheSum removed;
+  for (const CacheFile& file : files) {
+    if (rest <= goal) break;
+    if (unlink(absl::StrCat(directory, "/", file.name).c_str()) != 0) continue;
+    rest -= file.bytes;
+    ++removed.files;
+    removed.bytes += file.bytes;
+  }
+  return removed;
 }
 
 }  // namespace holdfast
