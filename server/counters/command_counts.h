@@ -19,8 +19,7 @@ class CommandCounts {
  public:
   // Kinds have their field numbers in Command. 0: commands of other kinds.
   static constexpr size_t kKinds = 1 + std::max<size_t>({
-#define HOLDFAST_COMMAND(field, Message, outcome, length) \
-  v1::Command::k##Message,
+#define HOLDFAST_COMMAND(field, Message, ...) v1::Command::k##Message,
 #include "proto/commands.inc"
                                        });
 
@@ -47,8 +46,8 @@ class CommandCounts {
 // The name of a kind in metrics: "launch". Null: no command has this number.
 constexpr const char* CommandName(size_t kind) {
   switch (kind) {
-#define HOLDFAST_COMMAND(field, Message, outcome, length) \
-  case v1::Command::k##Message:                           \
+#define HOLDFAST_COMMAND(field, Message, ...) \
+  case v1::Command::k##Message:               \
     return #field;
 #include "proto/commands.inc"
     case 0:

@@ -13,6 +13,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/utf8.h"
 #include "google/protobuf/descriptor.h"
+#include "proto/command_facts.h"
 #include "server/journal/layout.h"
 
 namespace holdfast::journal {
@@ -87,8 +88,7 @@ std::vector<LastCommand> LastOf(const Snapshot& header) {
 }
 
 bool MayRunKernels(const LastCommand& command) {
-  return command.field == v1::Command::kLaunch ||
-         command.field == v1::Command::kLaunchGraph;
+  return WorkOf(command.field) == CommandWork::kKernels;
 }
 
 // A kernel can be blamed if all commands that may not be finished are known,

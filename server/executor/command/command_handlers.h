@@ -12,7 +12,7 @@
 
 namespace holdfast::executor {
 
-#define HOLDFAST_COMMAND(field, Message, outcome, length) \
+#define HOLDFAST_COMMAND(field, Message, ...) \
   absl::Status Handle(const CommandContext&, const v1::Message&);
 #include "proto/commands.inc"
 

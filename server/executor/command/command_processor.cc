@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.h"
+#include "proto/command_facts.h"
 #include "server/executor/command/command_handlers.h"
 #include "server/rpc/status_conversion.h"
 
@@ -27,8 +28,8 @@ absl::Status Refuse(const v1::Command& command) {
 absl::Status Dispatch(const CommandContext& context,
                       const v1::Command& command) {
   switch (command.operation_case()) {
-#define HOLDFAST_COMMAND(field, Message, outcome, length) \
-  case v1::Command::k##Message:                           \
+#define HOLDFAST_COMMAND(field, Message, ...) \
+  case v1::Command::k##Message:               \
     return Handle(context, command.field());
 #include "proto/commands.inc"
     default:
@@ -50,25 +51,16 @@ bool CommandProcessor::MayProceed(const v1::Command& command,
                                   ResultQueue& results) {
   // Any command has a result if it fails.
   if (!results.HasRoom(wake_)) return false;
-  size_t bytes = 0;
-  if (command.has_allocate_buffer() && command.allocate_buffer().has_host()) {
+  const CommandRoom room = FactsOf(command).room;
+  if (room.memory == CommandRoom::Memory::kNone) return true;
+  if (room.memory == CommandRoom::Memory::kPinned) {
     // Waits for pinned memory that was freed and that a device still uses.
-    return resources_.account().pinned_memory()->IsSettled(
-        command.allocate_buffer().size(), wake_);
-  }
-  if (command.has_write_buffer()) {
-    bytes = command.write_buffer().data().size();
-  } else if (command.has_read_buffer()) {
-    bytes = command.read_buffer().size();
-  } else if (command.has_read_semaphore()) {
-    bytes = sizeof(uint64_t);
-  } else {
-    return true;
+    return resources_.account().pinned_memory()->IsSettled(room.bytes, wake_);
   }
   // The handler reports any other obstacle.
-  if (bytes > kMaxInlineBytes) return true;
+  if (room.bytes > kMaxInlineBytes) return true;
   const auto space = resources_.Inline();
-  return !space.ok() || (*space)->HasRoom(bytes, wake_);
+  return !space.ok() || (*space)->HasRoom(room.bytes, wake_);
 }
 
 void CommandProcessor::NoteFailure(const CommandContext& context,

@@ -3,39 +3,11 @@
 
 #include <utility>
 
+#include "proto/command_facts.h"
+
 namespace holdfast::executor {
-namespace {
 
 using Turn = DeviceTurns::Turn;
-
-// The handle of the stream that the command gives work to; 0: none. Commands
-// that only wait, mark or signal are not work.
-uint64_t StreamOf(const v1::Command& command) {
-  switch (command.operation_case()) {
-    case v1::Command::kLaunch:
-      return command.launch().stream();
-    case v1::Command::kLaunchGraph:
-      return command.launch_graph().stream();
-    case v1::Command::kCopyBuffer:
-      return command.copy_buffer().stream();
-    case v1::Command::kCopyRect:
-      return command.copy_rect().stream();
-    case v1::Command::kCopyBatch:
-      return command.copy_batch().stream();
-    case v1::Command::kCopyIn:
-      return command.copy_in().stream();
-    case v1::Command::kCopyOut:
-      return command.copy_out().stream();
-    case v1::Command::kFillBuffer:
-      return command.fill_buffer().stream();
-    case v1::Command::kFillRect:
-      return command.fill_rect().stream();
-    default:
-      return 0;
-  }
-}
-
-}  // namespace
 
 TurnKeeper::TurnKeeper(Resources& resources, std::function<void()> wake)
     : resources_(resources),
@@ -55,9 +27,9 @@ TurnKeeper::~TurnKeeper() {
 }
 
 std::optional<uint32_t> TurnKeeper::DeviceOf(const v1::Command& command) {
-  const uint64_t handle = StreamOf(command);
-  if (handle == 0) return std::nullopt;
-  const auto stream = resources_.streams.Find(handle);
+  const CommandFacts facts = FactsOf(command);
+  if (facts.work == CommandWork::kNone) return std::nullopt;
+  const auto stream = resources_.streams.Find(facts.stream);
   if (!stream.ok()) return std::nullopt;  // The handler says what is wrong.
   const uint32_t device =
       resources_.options().placement.InDriver((*stream)->device);

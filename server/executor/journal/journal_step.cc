@@ -13,6 +13,7 @@
 #include "core/base/handle.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "proto/command_facts.h"
 #include "server/executor/imports/sharing_link.h"
 #include "server/rpc/status_conversion.h"
 
@@ -55,70 +56,31 @@ void AddMemory(uint64_t handle, Resources& resources, JournalRecord* record) {
   if (buffer.imported != nullptr) AddImport(*buffer.imported, record);
 }
 
-void DescribeBuffer(const v1::AllocateBuffer& command, Resources& resources,
+// The memory of a semaphore or an event, which has a chunk of its own.
+template <typename Resource>
+void AddMemoryAlone(uint64_t handle, const Resource& resource,
                     JournalRecord* record) {
-  record->add_creates(command.buffer());
-  if (command.has_host() && command.size() > 0) {
-    return CannotReturn(
-        "its page-locked memory was that of the executor that died", record);
-  }
-  if (command.sharing() == v1::SHARING_IPC) {
-    return CannotReturn(
-        "its memory was made for an IPC handle, and ended with the executor "
-        "that died",
-        record);
-  }
-  AddMemory(command.buffer(), resources, record);
+  if (!resource.allocation.has_value()) return;
+  AddPlace(handle, resource.device, *resource.allocation, /*alone=*/true,
+           record);
 }
 
-void DescribeSemaphore(uint64_t handle, Resources& resources,
-                       JournalRecord* record) {
-  record->add_creates(handle);
+void AddSemaphoreMemory(uint64_t handle, Resources& resources,
+                        JournalRecord* record) {
   const auto found = resources.semaphores.Find(handle);
   if (!found.ok()) return;
-  if ((*found)->allocation.has_value()) {
-    AddPlace(handle, (*found)->device, *(*found)->allocation, /*alone=*/true,
-             record);
-  }
+  AddMemoryAlone(handle, **found, record);
   if ((*found)->imported != nullptr) AddImport(*(*found)->imported, record);
 }
 
-void DescribeEvent(uint64_t handle, Resources& resources,
-                   JournalRecord* record) {
-  record->add_creates(handle);
+void AddEventMemory(uint64_t handle, Resources& resources,
+                    JournalRecord* record) {
   const auto found = resources.events.Find(handle);
   if (!found.ok()) return;
-  if ((*found)->allocation.has_value()) {
-    AddPlace(handle, (*found)->device, *(*found)->allocation, /*alone=*/true,
-             record);
-  }
+  AddMemoryAlone(handle, **found, record);
   if ((*found)->imported != nullptr) {
     AddImport((*found)->imported->words(), record);
   }
-}
-
-void DescribeImport(const v1::ImportResource& command, Resources& resources,
-                    JournalRecord* record) {
-  const uint64_t handle = command.resource();
-  if (command.has_memory()) {
-    record->add_creates(handle);
-    return CannotReturn(
-        "it was memory of a process outside Holdfast; import it anew", record);
-  }
-  if (command.has_event_handle()) {
-    record->add_creates(handle);
-    return CannotReturn(
-        "it was an event of a process outside Holdfast; import it anew",
-        record);
-  }
-  if (Handle::Unpack(handle).kind == HandleKind::kSemaphore) {
-    return DescribeSemaphore(handle, resources, record);
-  }
-  if (Handle::Unpack(handle).kind == HandleKind::kEvent) {
-    return DescribeEvent(handle, resources, record);
-  }
-  record->add_creates(handle);
-  AddMemory(handle, resources, record);
 }
 
 // Collects what a step needs, each handle once. The handles of launches, copies
@@ -207,19 +169,6 @@ class NeededHandles {
   absl::flat_hash_set<uint64_t> seen_;
 };
 
-// The graph's own allocations are buffers that begin with it.
-void DescribeGraph(const v1::CreateGraph& command, Resources& resources,
-                   JournalRecord* record) {
-  record->add_creates(command.graph());
-  for (const v1::GraphNode& node : command.definition().nodes()) {
-    const uint64_t buffer = node.allocation().buffer();
-    if (buffer == 0 || !resources.buffers.Contains(buffer)) continue;
-    record->add_creates(buffer);
-    AddMemory(buffer, resources, record);
-  }
-  NeededHandles(record).AddOf(command.definition());
-}
-
 std::string KeyOf(const v1::SetKernelAttribute& command) {
   return absl::StrCat("attribute ", command.kernel(), " ", command.device(),
                       " ", command.attribute());
@@ -254,8 +203,84 @@ std::string KeyOf(const v1::UpdateGraphExec& command) {
   return key;
 }
 
-void DescribeUpdate(const v1::UpdateGraphExec& command, JournalRecord* record) {
-  record->set_ends_with(command.graph_exec());
+// What a step has besides the command and the handle that the command makes or
+// changes: an overload for each command that makes or changes a resource.
+void Describe(const v1::CreateStream&, Resources&, JournalRecord*) {}
+
+void Describe(const v1::CreateEvent& command, Resources& resources,
+              JournalRecord* record) {
+  AddEventMemory(command.event(), resources, record);
+}
+
+void Describe(const v1::AllocateBuffer& command, Resources& resources,
+              JournalRecord* record) {
+  if (command.has_host() && command.size() > 0) {
+    return CannotReturn(
+        "its page-locked memory was that of the executor that died", record);
+  }
+  if (command.sharing() == v1::SHARING_IPC) {
+    return CannotReturn(
+        "its memory was made for an IPC handle, and ended with the executor "
+        "that died",
+        record);
+  }
+  AddMemory(command.buffer(), resources, record);
+}
+
+void Describe(const v1::CreateSubBuffer& command, Resources&,
+              JournalRecord* record) {
+  record->set_ends_with(command.parent());
+}
+
+void Describe(const v1::LoadModule&, Resources&, JournalRecord*) {}
+
+void Describe(const v1::GetKernel& command, Resources&, JournalRecord* record) {
+  record->set_ends_with(command.module());
+}
+
+void Describe(const v1::SetKernelAttribute& command, Resources&,
+              JournalRecord* record) {
+  record->set_key(KeyOf(command));
+}
+
+void Describe(const v1::GetGlobal& command, Resources&, JournalRecord* record) {
+  record->set_ends_with(command.module());
+}
+
+void Describe(const v1::EnablePeerAccess& command, Resources&,
+              JournalRecord* record) {
+  record->set_key(PeerKeyOf(command));
+}
+
+void Describe(const v1::DisablePeerAccess& command, Resources&,
+              JournalRecord* record) {
+  record->set_key(PeerKeyOf(command));
+}
+
+// The graph's own allocations are buffers that begin with it.
+void Describe(const v1::CreateGraph& command, Resources& resources,
+              JournalRecord* record) {
+  for (const v1::GraphNode& node : command.definition().nodes()) {
+    const uint64_t buffer = node.allocation().buffer();
+    if (buffer == 0 || !resources.buffers.Contains(buffer)) continue;
+    record->add_creates(buffer);
+    AddMemory(buffer, resources, record);
+  }
+  NeededHandles(record).AddOf(command.definition());
+}
+
+void Describe(const v1::CloneGraph& command, Resources&,
+              JournalRecord* record) {
+  record->add_needs(command.source());
+}
+
+void Describe(const v1::InstantiateGraph& command, Resources&,
+              JournalRecord* record) {
+  record->add_needs(command.graph());
+}
+
+void Describe(const v1::UpdateGraphExec& command, Resources&,
+              JournalRecord* record) {
   record->set_key(KeyOf(command));
   NeededHandles needed(record);
   needed.Add(command.graph_exec());
@@ -265,57 +290,53 @@ void DescribeUpdate(const v1::UpdateGraphExec& command, JournalRecord* record) {
   }
 }
 
-// Fills in all but the command itself.
-void Describe(const v1::Command& command, Resources& resources,
+void Describe(const v1::CreateSemaphore& command, Resources& resources,
               JournalRecord* record) {
-  switch (command.operation_case()) {
-    case v1::Command::kCreateStream:
-      return record->add_creates(command.create_stream().stream());
-    case v1::Command::kCreateEvent:
-      return DescribeEvent(command.create_event().event(), resources, record);
-    case v1::Command::kAllocateBuffer:
-      return DescribeBuffer(command.allocate_buffer(), resources, record);
-    case v1::Command::kCreateSubBuffer:
-      record->add_creates(command.create_sub_buffer().buffer());
-      return record->set_ends_with(command.create_sub_buffer().parent());
-    case v1::Command::kLoadModule:
-      return record->add_creates(command.load_module().module());
-    case v1::Command::kGetKernel:
-      record->add_creates(command.get_kernel().kernel());
-      return record->set_ends_with(command.get_kernel().module());
-    case v1::Command::kSetKernelAttribute:
-      record->set_ends_with(command.set_kernel_attribute().kernel());
-      return record->set_key(KeyOf(command.set_kernel_attribute()));
-    case v1::Command::kGetGlobal:
-      record->add_creates(command.get_global().buffer());
-      return record->set_ends_with(command.get_global().module());
-    case v1::Command::kEnablePeerAccess:
-      return record->set_key(PeerKeyOf(command.enable_peer_access()));
-    case v1::Command::kDisablePeerAccess:
-      return record->set_key(PeerKeyOf(command.disable_peer_access()));
-    case v1::Command::kCreateGraph:
-      return DescribeGraph(command.create_graph(), resources, record);
-    case v1::Command::kCloneGraph:
-      record->add_creates(command.clone_graph().graph());
-      return record->add_needs(command.clone_graph().source());
-    case v1::Command::kInstantiateGraph:
-      record->add_creates(command.instantiate_graph().graph_exec());
-      return record->add_needs(command.instantiate_graph().graph());
-    case v1::Command::kUpdateGraphExec:
-      return DescribeUpdate(command.update_graph_exec(), record);
-    case v1::Command::kCreateSemaphore:
-      return DescribeSemaphore(command.create_semaphore().semaphore(),
-                               resources, record);
-    case v1::Command::kImportResource:
-      return DescribeImport(command.import_resource(), resources, record);
-    case v1::Command::kOpenCollection:
-      for (const uint64_t buffer : command.open_collection().buffers()) {
-        record->add_creates(buffer);
-        AddMemory(buffer, resources, record);
-      }
-      return;
-    default:
-      return;
+  AddSemaphoreMemory(command.semaphore(), resources, record);
+}
+
+void Describe(const v1::ImportResource& command, Resources& resources,
+              JournalRecord* record) {
+  const uint64_t handle = command.resource();
+  if (command.has_memory()) {
+    return CannotReturn(
+        "it was memory of a process outside Holdfast; import it anew", record);
+  }
+  if (command.has_event_handle()) {
+    return CannotReturn(
+        "it was an event of a process outside Holdfast; import it anew",
+        record);
+  }
+  if (Handle::Unpack(handle).kind == HandleKind::kSemaphore) {
+    return AddSemaphoreMemory(handle, resources, record);
+  }
+  if (Handle::Unpack(handle).kind == HandleKind::kEvent) {
+    return AddEventMemory(handle, resources, record);
+  }
+  AddMemory(handle, resources, record);
+}
+
+void Describe(const v1::OpenCollection& command, Resources& resources,
+              JournalRecord* record) {
+  for (const uint64_t buffer : command.buffers()) {
+    record->add_creates(buffer);
+    AddMemory(buffer, resources, record);
+  }
+}
+
+// Fills in all but the command itself. A command that makes or changes a
+// resource does not compile without its Describe.
+template <CommandEffect kEffect, typename Message>
+void AddEffect(const Message& command, uint64_t resource, Resources& resources,
+               JournalRecord* record) {
+  if constexpr (kEffect == CommandEffect::kMakes) {
+    if (resource != 0) record->add_creates(resource);
+    Describe(command, resources, record);
+  } else if constexpr (kEffect == CommandEffect::kChanges) {
+    record->set_ends_with(resource);
+    Describe(command, resources, record);
+  } else if constexpr (kEffect != CommandEffect::kNone) {
+    record->set_destroys(resource);
   }
 }
 
@@ -323,8 +344,17 @@ void Describe(const v1::Command& command, Resources& resources,
 void SetStepWithoutCommand(const v1::Command& command, Resources& resources,
                            JournalRecord* record) {
   record->Clear();
-  record->set_destroys(EndedBy(command));
-  Describe(command, resources, record);
+  switch (command.operation_case()) {
+#define HOLDFAST_COMMAND(field, Message, outcome, length, work, room, effect, \
+                         resource, node)                                      \
+  case v1::Command::k##Message: {                                             \
+    [[maybe_unused]] const v1::Message& m = command.field();                  \
+    return AddEffect<CommandEffect::effect>(m, resource, resources, record);  \
+  }
+#include "proto/commands.inc"
+    default:
+      return;
+  }
 }
 
 // Makes `record` the step of a command, which it only refers to: a command may
@@ -339,62 +369,6 @@ void SetStep(const v1::Command& command, Resources& resources,
 }
 
 }  // namespace
-
-bool IsJournaled(const v1::Command& command) {
-  switch (command.operation_case()) {
-    case v1::Command::kCreateStream:
-    case v1::Command::kDestroyStream:
-    case v1::Command::kCreateEvent:
-    case v1::Command::kDestroyEvent:
-    case v1::Command::kAllocateBuffer:
-    case v1::Command::kFreeBuffer:
-    case v1::Command::kCreateSubBuffer:
-    case v1::Command::kFreeArena:
-    case v1::Command::kLoadModule:
-    case v1::Command::kUnloadModule:
-    case v1::Command::kGetKernel:
-    case v1::Command::kSetKernelAttribute:
-    case v1::Command::kGetGlobal:
-    case v1::Command::kEnablePeerAccess:
-    case v1::Command::kDisablePeerAccess:
-    case v1::Command::kCreateGraph:
-    case v1::Command::kCloneGraph:
-    case v1::Command::kDestroyGraph:
-    case v1::Command::kInstantiateGraph:
-    case v1::Command::kUpdateGraphExec:
-    case v1::Command::kDestroyGraphExec:
-    case v1::Command::kCreateSemaphore:
-    case v1::Command::kDestroySemaphore:
-    case v1::Command::kImportResource:
-    case v1::Command::kOpenCollection:
-      return true;
-    default:
-      return false;
-  }
-}
-
-uint64_t EndedBy(const v1::Command& command) {
-  switch (command.operation_case()) {
-    case v1::Command::kDestroyStream:
-      return command.destroy_stream().stream();
-    case v1::Command::kDestroyEvent:
-      return command.destroy_event().event();
-    case v1::Command::kFreeBuffer:
-      return command.free_buffer().buffer();
-    case v1::Command::kFreeArena:
-      return command.free_arena().arena();
-    case v1::Command::kUnloadModule:
-      return command.unload_module().module();
-    case v1::Command::kDestroyGraph:
-      return command.destroy_graph().graph();
-    case v1::Command::kDestroyGraphExec:
-      return command.destroy_graph_exec().graph_exec();
-    case v1::Command::kDestroySemaphore:
-      return command.destroy_semaphore().semaphore();
-    default:
-      return 0;
-  }
-}
 
 void VisitSteps(const v1::Command& command, Resources& resources, StepForm form,
                 google::protobuf::Arena& arena,

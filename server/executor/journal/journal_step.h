@@ -12,12 +12,6 @@
 
 namespace holdfast::executor {
 
-// Does the command make, change or end a resource?
-bool IsJournaled(const v1::Command& command);
-
-// Returns the handle that the command ends, or 0.
-uint64_t EndedBy(const v1::Command& command);
-
 // The steps of an update of several nodes of a graph. Other commands have one,
 // in any case.
 enum class StepForm {
@@ -30,8 +24,8 @@ enum class StepForm {
 // Visits the steps that the journal has of a command that was carried out. A
 // resource that no successor could make again is a step with the reason
 // (`error`). A step is made in `arena`, refers to `command` and is valid during
-// its visit. REQUIRES: IsJournaled(command); kOneWithoutCommand: it makes or
-// updates a graph.
+// its visit. REQUIRES: the command has an effect (command_facts.h);
+// kOneWithoutCommand: it makes or updates a graph.
 void VisitSteps(
     const v1::Command& command, Resources& resources, StepForm form,
     google::protobuf::Arena& arena,

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
+#include "proto/command_facts.h"
 #include "server/executor/journal/journal_step.h"
 #include "server/rpc/status_conversion.h"
 
@@ -12,29 +13,6 @@ namespace {
 // Enough for the record of any command but a large one (a graph, a module).
 constexpr size_t kBlockBytes = size_t{16} << 10;
 
-// The stream that a command names; 0: its message has no such field.
-template <typename Message>
-uint64_t StreamIn(const Message& message) {
-  if constexpr (requires { message.stream(); }) {
-    return message.stream();
-  } else {
-    return 0;
-  }
-}
-
-// The same for any command, so that a report of a fault can say it. A row in
-// the table of commands is enough.
-uint64_t StreamOf(const v1::Command& command) {
-  switch (command.operation_case()) {
-#define HOLDFAST_COMMAND(field, Message, outcome, length) \
-  case v1::Command::k##Message:                           \
-    return StreamIn(command.field());
-#include "proto/commands.inc"
-    default:
-      return 0;
-  }
-}
-
 // The name of the kernel that the command launches; else empty.
 absl::string_view KernelOf(const v1::Command& command, Resources& resources) {
   if (!command.has_launch()) return {};
@@ -43,23 +21,11 @@ absl::string_view KernelOf(const v1::Command& command, Resources& resources) {
   return (*kernel)->by_device.front()->name();
 }
 
-// Does the command end a resource whose memory may go back to the supervisor?
-bool GivesMemoryBack(const v1::Command& command) {
-  return command.has_free_buffer() || command.has_free_arena() ||
-         command.has_destroy_semaphore() || command.has_destroy_event();
-}
-
-// REQUIRES: GivesMemoryBack(command). Will it find a handle to end?
-bool WillEnd(const v1::Command& command, Resources& resources) {
-  uint64_t handle = command.free_buffer().buffer();
-  if (command.has_free_arena()) handle = command.free_arena().arena();
-  if (command.has_destroy_semaphore()) {
-    handle = command.destroy_semaphore().semaphore();
-  }
-  if (command.has_destroy_event()) handle = command.destroy_event().event();
-  const uint64_t stream = command.free_buffer().stream();
-  return (resources.Contains(handle) || resources.IsInError(handle)) &&
-         (stream == 0 || resources.streams.Find(stream).ok());
+// Returns true if a command that gives memory back will find a handle to end.
+bool WillEnd(const CommandFacts& facts, Resources& resources) {
+  return (resources.Contains(facts.resource) ||
+          resources.IsInError(facts.resource)) &&
+         (facts.stream == 0 || resources.streams.Find(facts.stream).ok());
 }
 
 }  // namespace
@@ -85,13 +51,14 @@ void SessionJournal::SetCompleted(uint64_t sequence) {
 
 void SessionJournal::Begin(uint64_t sequence, const v1::Command& command,
                            Resources& resources) {
-  writer_->Begin(sequence, command.operation_case(), StreamOf(command),
+  const CommandFacts facts = FactsOf(command);
+  writer_->Begin(sequence, command.operation_case(), facts.stream,
                  KernelOf(command, resources));
   // The supervisor lets go of the memory while the command is carried out. If
   // this process dies after that, its successor must not look for it; so the
   // end is noted first. Memory that was not given back yet then goes when the
   // session is restored and nothing comes back to it.
-  if (GivesMemoryBack(command) && WillEnd(command, resources)) {
+  if (facts.effect == CommandEffect::kGivesBack && WillEnd(facts, resources)) {
     Note(command, absl::OkStatus(), resources);
   }
 }
@@ -99,8 +66,9 @@ void SessionJournal::Begin(uint64_t sequence, const v1::Command& command,
 void SessionJournal::End(uint64_t sequence, const v1::Command& command,
                          const absl::Status& status, Resources& resources,
                          absl::string_view encoded) {
-  const bool noted = status.ok() && GivesMemoryBack(command);
-  if (!noted && IsJournaled(command)) [[unlikely]]
+  const CommandEffect effect = FactsOf(command).effect;
+  const bool noted = status.ok() && effect == CommandEffect::kGivesBack;
+  if (!noted && effect != CommandEffect::kNone) [[unlikely]]
     Note(command, status, resources, encoded);
   writer_->SetProcessed(sequence);
 }
@@ -108,7 +76,7 @@ void SessionJournal::End(uint64_t sequence, const v1::Command& command,
 void SessionJournal::Note(const v1::Command& command,
                           const absl::Status& status, Resources& resources,
                           absl::string_view encoded) {
-  const uint64_t ended = status.ok() ? EndedBy(command) : 0;
+  const uint64_t ended = status.ok() ? FactsOf(command).ended() : 0;
   if (ended != 0) update_sets_.Forget(ended);
   if (ended != 0 && writer_->Retract(ended)) return;
   // One that failed is not taken apart: it has changed no node.

@@ -11,6 +11,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/base/wake_on_stop.h"
+#include "proto/command_facts.h"
 #include "proto/protocol_limits.h"
 #include "server/executor/recovery/module_variables.h"
 #include "server/executor/recovery/suspension.h"
@@ -24,24 +25,10 @@ namespace {
 // the next one is read meanwhile.
 constexpr int kSmallBatch = 8;
 
-// How long a command may take, as proto/commands.inc says.
-enum class Length { kShort, kLong };
-
-Length LengthOf(const v1::Command& command) {
-  switch (command.operation_case()) {
-#define HOLDFAST_COMMAND(field, Message, outcome, length) \
-  case v1::Command::k##Message:                           \
-    return Length::length;
-#include "proto/commands.inc"
-    default:
-      return Length::kLong;
-  }
-}
-
 bool IsShort(const v1::CommandBatch& batch) {
   return batch.commands_size() <= kSmallBatch &&
          absl::c_all_of(batch.commands(), [](const v1::Command& command) {
-           return LengthOf(command) == Length::kShort;
+           return FactsOf(command).length == CommandLength::kShort;
          });
 }
 

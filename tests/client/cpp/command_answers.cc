@@ -75,8 +75,8 @@ struct Answers {
 
 bool AnswerCommand(const v1::Command& command, v1::Result* result) {
   switch (command.operation_case()) {
-#define HOLDFAST_COMMAND(field, Message, outcome, length) \
-  case v1::Command::k##Message:                           \
+#define HOLDFAST_COMMAND(field, Message, outcome, ...) \
+  case v1::Command::k##Message:                        \
     return Answers::outcome(command, result);
 #include "proto/commands.inc"
     default:

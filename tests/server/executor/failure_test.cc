@@ -240,7 +240,7 @@ TEST_F(FailureTest, ACommandOfNoKnownKindIsUnimplemented) {
 
 TEST_F(FailureTest, CommandsWithoutARowInTheTableSayThatTheyAreNotServed) {
   std::set<std::string> served;
-#define HOLDFAST_COMMAND(field, Message, outcome, length) served.insert(#field);
+#define HOLDFAST_COMMAND(field, Message, ...) served.insert(#field);
 #include "proto/commands.inc"
   const auto& type = *v1::Command::descriptor();
   Batch batch(10);

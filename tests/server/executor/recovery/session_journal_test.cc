@@ -13,6 +13,7 @@
 #include "core/base/handle.h"
 #include "core/base/memfd.h"
 #include "google/protobuf/message.h"
+#include "proto/command_facts.h"
 #include "server/account/account.h"
 #include "server/executor/command/encoded_commands.h"
 #include "server/executor/journal/update_sets.h"
@@ -134,6 +135,46 @@ TEST_F(SessionJournalTest, AResourceThatIsLostAndThenEndedLeavesNothing) {
   end.mutable_destroy_graph_exec()->set_graph_exec(exec);
   Note(end);
   EXPECT_EQ(Count(/*live=*/true), 0u);
+}
+
+// Sets the fields of a message that are one handle each.
+void SetHandles(google::protobuf::Message& message, uint64_t handle) {
+  const auto& type = *message.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *type.field(i);
+    if (field.type() != google::protobuf::FieldDescriptor::TYPE_FIXED64) {
+      continue;
+    }
+    if (field.is_repeated()) continue;
+    message.GetReflection()->SetUInt64(&message, &field, handle);
+  }
+}
+
+// A new command gets its record by its row in proto/commands.inc.
+TEST_F(SessionJournalTest, EveryCommandWithAnEffectIsWrittenDown) {
+  const google::protobuf::Descriptor& all = *v1::Command::descriptor();
+  for (int i = 0; i < all.field_count(); ++i) {
+    SCOPED_TRACE(all.field(i)->name());
+    v1::Command command;
+    const auto index = static_cast<uint32_t>(i);
+    const uint64_t handle =
+        holdfast::Handle{HandleKind::kBuffer, 1, index}.Pack();
+    SetHandles(*command.GetReflection()->MutableMessage(&command, all.field(i)),
+               handle);
+    if (command.has_free_buffer()) {
+      command.mutable_free_buffer()->clear_stream();
+    }
+    const CommandFacts facts = FactsOf(command);
+    if (facts.effect == CommandEffect::kGivesBack) {
+      ASSERT_TRUE(resources_.PutError(handle, absl::DataLossError("")).ok());
+    }
+    const uint64_t sequence = index + 1;
+    const size_t before = Count(/*live=*/false);
+    journal_.Begin(sequence, command, resources_);
+    journal_.End(sequence, command, absl::OkStatus(), resources_);
+    const bool has_effect = facts.effect != CommandEffect::kNone;
+    EXPECT_EQ(Count(/*live=*/false), before + (has_effect ? 1 : 0));
+  }
 }
 
 // A report of a fault says it, whichever command it was.

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What proto/commands.inc says of a command, as a value. The types are those of
+// the table's columns.
+#ifndef HOLDFAST_PROTO_COMMAND_FACTS_H_
+#define HOLDFAST_PROTO_COMMAND_FACTS_H_
+
+#include <cstdint>
+
+#include "holdfast/v1/commands.pb.h"
+
+namespace holdfast {
+
+// How long a command may take.
+enum class CommandLength { kShort, kLong };
+
+// What a command gives its stream to do.
+enum class CommandWork { kNone, kMemory, kKernels };
+
+// What a command does to the session's resources. A successor of the executor
+// repeats kMakes and kChanges, unless the resource was ended.
+enum class CommandEffect {
+  kNone,
+  kMakes,
+  kChanges,
+  kEnds,
+  kGivesBack,  // kEnds, and its memory may go back to the supervisor
+};
+
+// The memory that has to be free before a command is carried out.
+struct CommandRoom {
+  enum class Memory { kNone, kInline, kPinned };
+
+  static const CommandRoom kNone;
+  // Memory of the executor for the bytes of commands and results.
+  static constexpr CommandRoom Inline(uint64_t bytes) {
+    return {Memory::kInline, bytes};
+  }
+  // Page-locked memory that was freed and that a device may still use.
+  static constexpr CommandRoom Pinned(uint64_t bytes) {
+    return {bytes > 0 ? Memory::kPinned : Memory::kNone, bytes};
+  }
+
+  Memory memory = Memory::kNone;
+  uint64_t bytes = 0;
+};
+inline constexpr CommandRoom CommandRoom::kNone = {};
+
+struct CommandFacts {
+  CommandLength length = CommandLength::kLong;
+  CommandWork work = CommandWork::kNone;
+  CommandRoom room;
+  CommandEffect effect = CommandEffect::kNone;
+  uint64_t resource = 0;  // the handle that `effect` is on, or 0
+  uint64_t stream = 0;    // the handle of the stream that is named, or 0
+
+  // Returns the handle that the command ends, or 0.
+  uint64_t ended() const {
+    const bool ends =
+        effect == CommandEffect::kEnds || effect == CommandEffect::kGivesBack;
+    return ends ? resource : 0;
+  }
+};
+
+// Returns the stream that a command's message names; 0 if the message has no
+// such field.
+template <CommandWork kWork, typename Message>
+uint64_t StreamIn(const Message& message) {
+  if constexpr (requires { message.stream(); }) {
+    return message.stream();
+  } else {
+    static_assert(kWork == CommandWork::kNone, "work needs a stream");
+    return 0;
+  }
+}
+
+// Returns what the command's row says. A command without a row has no effect
+// and may take long.
+inline CommandFacts FactsOf(const v1::Command& command) {
+  switch (command.operation_case()) {
+#define HOLDFAST_COMMAND(field, Message, outcome, length, work, room, effect, \
+                         resource)                                            \
+  case v1::Command::k##Message: {                                             \
+    [[maybe_unused]] const v1::Message& m = command.field();                  \
+    return {CommandLength::length,                                            \
+            CommandWork::work,                                                \
+            CommandRoom::room,                                                \
+            CommandEffect::effect,                                            \
+            resource,                                                         \
+            StreamIn<CommandWork::work>(m)};                                  \
+  }
+#include "proto/commands.inc"
+    default:
+      return {};
+  }
+}
+
+// Returns the work of the command that has this number in Command.
+constexpr CommandWork WorkOf(uint32_t field) {
+  switch (field) {
+#define HOLDFAST_COMMAND(field, Message, outcome, length, work, ...) \
+  case v1::Command::k##Message:                                      \
+    return CommandWork::work;
+#include "proto/commands.inc"
+    default:
+      return CommandWork::kNone;
+  }
+}
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_PROTO_COMMAND_FACTS_H_
