@@ -46,6 +46,12 @@ struct CommandRoom {
 };
 inline constexpr CommandRoom CommandRoom::kNone = {};
 
+// The operation of a graph's node that a command is captured as.
+struct CommandNode {
+  using enum v1::GraphNode::OperationCase;
+  static constexpr auto kNone = OPERATION_NOT_SET;
+};
+
 struct CommandFacts {
   CommandLength length = CommandLength::kLong;
   CommandWork work = CommandWork::kNone;
@@ -79,7 +85,7 @@ uint64_t StreamIn(const Message& message) {
 inline CommandFacts FactsOf(const v1::Command& command) {
   switch (command.operation_case()) {
 #define HOLDFAST_COMMAND(field, Message, outcome, length, work, room, effect, \
-                         resource)                                            \
+                         resource, node)                                      \
   case v1::Command::k##Message: {                                             \
     [[maybe_unused]] const v1::Message& m = command.field();                  \
     return {CommandLength::length,                                            \

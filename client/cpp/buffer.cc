@@ -83,10 +83,11 @@ absl::StatusOr<Buffer> CaptureAllocation(const Stream& stream, uint64_t size) {
   allocation.set_buffer(buffer.handle());
   allocation.set_size(size);
   allocation.set_device(stream.device());
-  HOLDFAST_RETURN_IF_ERROR(
-      stream.session()
-          ->captures.AddNode(stream.handle(), stream.device(), std::move(node))
-          .status());
+  HOLDFAST_RETURN_IF_ERROR(stream.session()
+                               ->captures
+                               .AddNode(stream.handle(), stream.device(),
+                                        NodeParams(std::move(node)))
+                               .status());
   return buffer;
 }
 
@@ -95,7 +96,8 @@ void CaptureFree(const Buffer& buffer, const Stream& stream) {
   node.mutable_free()->set_buffer(buffer.handle());
   // Fails only if the capture is broken already; its end tells.
   stream.session()
-      ->captures.AddNode(stream.handle(), stream.device(), std::move(node))
+      ->captures
+      .AddNode(stream.handle(), stream.device(), NodeParams(std::move(node)))
       .status()
       .IgnoreError();
 }

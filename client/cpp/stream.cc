@@ -134,11 +134,8 @@ std::optional<absl::Status> Stream::Capture(
     absl::FunctionRef<void(WireWriter&)> encode) const {
   WireWriter writer(256);
   encode(writer);
-  v1::Command command;
-  if (!command.ParseFromArray(writer.data(), static_cast<int>(writer.size()))) {
-    return absl::InternalError("a command that cannot be read back");
-  }
-  const auto captured = session()->captures.Add(handle(), device_, command);
+  const auto captured = session()->captures.Add(handle(), device_,
+                                                {writer.data(), writer.size()});
   if (!captured.has_value()) captures_.Set(false);
   return captured;
 }

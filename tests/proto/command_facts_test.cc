@@ -5,6 +5,7 @@
 #include <google/protobuf/message.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct Row {
   std::string outcome;
   v1::Command command;
   CommandFacts facts;
+  v1::GraphNode::OperationCase node;
 
   const google::protobuf::Message& message() const {
     const auto& reflection = *command.GetReflection();
@@ -46,11 +48,13 @@ void SetHandles(google::protobuf::Message& message) {
 
 std::vector<Row> Rows() {
   std::vector<Row> rows;
-#define HOLDFAST_COMMAND(field, Message, outcome, ...)           \
-  {                                                              \
-    Row& row = rows.emplace_back(Row{#field, #outcome, {}, {}}); \
-    SetHandles(*row.command.mutable_##field());                  \
-    row.facts = FactsOf(row.command);                            \
+#define HOLDFAST_COMMAND(field, Message, outcome, length, work, room, effect, \
+                         resource, node)                                      \
+  {                                                                           \
+    Row& row =                                                                \
+        rows.emplace_back(Row{#field, #outcome, {}, {}, CommandNode::node});  \
+    SetHandles(*row.command.mutable_##field());                               \
+    row.facts = FactsOf(row.command);                                         \
   }
 #include "proto/commands.inc"
   return rows;
@@ -145,6 +149,27 @@ TEST(CommandFactsTest, RoomIsAsLargeAsWhatTheCommandAsksFor) {
   EXPECT_EQ(FactsOf(pinned).room.bytes, 7u);
   device.mutable_allocate_buffer()->set_size(7);
   EXPECT_EQ(FactsOf(device).room.memory, CommandRoom::Memory::kNone);
+}
+
+// The bytes of such a command are those of the node. Events become edges.
+TEST(CommandFactsTest, CommandsAreCapturedAsTheNodesOfTheirMessages) {
+  std::set<std::string> captured;
+  for (const Row& row : Rows()) {
+    SCOPED_TRACE(row.name);
+    if (row.node == CommandNode::kNone) continue;
+    const FieldDescriptor& operation =
+        *v1::GraphNode::descriptor()->FindFieldByNumber(row.node);
+    if (operation.message_type() == row.message().GetDescriptor()) {
+      captured.insert(operation.name());
+    } else {
+      EXPECT_TRUE(BeginsWith(row, {"copy"}));
+      EXPECT_EQ(row.node, CommandNode::kCopy);
+    }
+  }
+  const std::set<std::string> expected = {
+      "copy",   "copy_rect",        "fill",          "fill_rect",
+      "launch", "signal_semaphore", "wait_semaphore"};
+  EXPECT_EQ(captured, expected);
 }
 
 TEST(CommandFactsTest, ACommandWithoutARowHasNoEffect) {

@@ -6,27 +6,29 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/graph/captured_command.h"
-#include "client/cpp/graph/conditions.h"
 #include "client/cpp/graph/node_kind.h"
 #include "core/base/error_detail.h"
+#include "core/base/status_macros.h"
 
 namespace holdfast {
 
 struct CaptureRegistry::Capture {
   uint64_t origin = 0;
-  v1::GraphDefinition definition;  // ids are 1, 2, 3 ... in order
-  ConditionIds used_conditions;    // that it and those in it declare
+  GraphDefinition definition;  // ids are 1, 2, 3 ... in order
   // By stream: the nodes that its next one comes after.
-  absl::flat_hash_map<uint64_t, std::vector<uint32_t>> frontiers;
+  absl::flat_hash_map<uint64_t, std::vector<GraphNode>> frontiers;
   absl::Status broken;
 
   absl::Status Break(absl::Status error) {
     if (broken.ok()) broken = error;
     return error;
   }
-  uint32_t Add(uint64_t stream, uint32_t device, v1::GraphNode node);
+  absl::StatusOr<GraphNode> Add(uint64_t stream, uint32_t device,
+                                NodeParams params) {
+    return definition.Add(std::move(params).On(device), frontiers[stream]);
+  }
   absl::Status AddCommand(uint64_t stream, uint32_t device,
-                          const v1::Command& command);
+                          absl::string_view command);
   // OK if every node of every stream comes before the origin's last ones.
   absl::Status CheckJoined() const;
 };
@@ -34,16 +36,19 @@ struct CaptureRegistry::Capture {
 namespace {
 
 // Nodes by id: those that the nodes `from` depend on, and themselves.
-std::vector<bool> Ancestors(const v1::GraphDefinition& definition,
-                            std::vector<uint32_t> from) {
-  std::vector<bool> reached(definition.nodes_size() + 1);
-  while (!from.empty()) {
-    const uint32_t id = from.back();
-    from.pop_back();
+std::vector<bool> Ancestors(const GraphDefinition& definition,
+                            const std::vector<GraphNode>& from) {
+  std::vector<bool> reached(definition.size() + 1);
+  std::vector<uint32_t> rest;
+  rest.reserve(from.size());
+  for (const GraphNode& node : from) rest.push_back(node.id);
+  while (!rest.empty()) {
+    const uint32_t id = rest.back();
+    rest.pop_back();
     if (reached[id]) continue;
     reached[id] = true;
-    const auto& after = definition.nodes(static_cast<int>(id) - 1).after();
-    from.insert(from.end(), after.begin(), after.end());
+    const auto after = definition.node(id - 1).after;
+    rest.insert(rest.end(), after.begin(), after.end());
   }
   return reached;
 }
@@ -61,26 +66,17 @@ absl::Status Refusal(absl::string_view call) {
 
 }  // namespace
 
-uint32_t CaptureRegistry::Capture::Add(uint64_t stream, uint32_t device,
-                                       v1::GraphNode node) {
-  std::vector<uint32_t>& frontier = frontiers[stream];
-  const auto id = static_cast<uint32_t>(definition.nodes_size()) + 1;
-  node.set_id(id);
-  node.set_device(device);
-  node.mutable_after()->Assign(frontier.begin(), frontier.end());
-  *definition.add_nodes() = std::move(node);
-  return id;
-}
-
 absl::Status CaptureRegistry::Capture::AddCommand(uint64_t stream,
                                                   uint32_t device,
-                                                  const v1::Command& command) {
+                                                  absl::string_view command) {
   if (!broken.ok()) return broken;
-  absl::StatusOr<std::vector<v1::GraphNode>> nodes = ToNodes(command);
+  absl::StatusOr<std::vector<NodeParams>> nodes = ToNodes(command);
   if (!nodes.ok()) return Break(nodes.status());
-  std::vector<uint32_t> added;
-  for (v1::GraphNode& node : *nodes) {
-    added.push_back(Add(stream, device, std::move(node)));
+  std::vector<GraphNode> added;
+  for (NodeParams& params : *nodes) {
+    const auto node = Add(stream, device, std::move(params));
+    if (!node.ok()) return Break(node.status());
+    added.push_back(*node);
   }
   if (!added.empty()) frontiers[stream] = std::move(added);
   return absl::OkStatus();
@@ -89,11 +85,11 @@ absl::Status CaptureRegistry::Capture::AddCommand(uint64_t stream,
 absl::Status CaptureRegistry::Capture::CheckJoined() const {
   const std::vector<bool> joined = Ancestors(definition, frontiers.at(origin));
   for (const auto& [stream, frontier] : frontiers) {
-    for (const uint32_t id : frontier) {
-      if (joined[id]) continue;
+    for (const GraphNode& node : frontier) {
+      if (joined[node.id]) continue;
       return absl::FailedPreconditionError(absl::StrCat(
-          "node ", id, " (",
-          NodeKindName(definition.nodes(static_cast<int>(id) - 1)),
+          "node ", node.id, " (",
+          NodeKindName(definition.node(node.id - 1).params.proto()),
           ") was captured on another stream, which the stream that the capture "
           "began on does not wait for at the end"));
     }
@@ -140,7 +136,7 @@ absl::Status CaptureRegistry::Begin(uint64_t stream) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::GraphDefinition> CaptureRegistry::End(uint64_t stream) {
+absl::StatusOr<GraphDefinition> CaptureRegistry::End(uint64_t stream) {
   absl::MutexLock lock(&mutex_);
   const std::shared_ptr<Capture> capture = Remove(stream);
   if (capture == nullptr) {
@@ -164,34 +160,32 @@ void CaptureRegistry::Abandon(uint64_t stream) {
 
 std::optional<absl::Status> CaptureRegistry::Add(uint64_t stream,
                                                  uint32_t device,
-                                                 const v1::Command& command) {
+                                                 absl::string_view command) {
   absl::MutexLock lock(&mutex_);
   const std::shared_ptr<Capture> capture = Find(stream);
   if (capture == nullptr) return std::nullopt;
   return capture->AddCommand(stream, device, command);
 }
 
-absl::StatusOr<uint32_t> CaptureRegistry::AddNode(uint64_t stream,
-                                                  uint32_t device,
-                                                  v1::GraphNode node) {
+absl::StatusOr<GraphNode> CaptureRegistry::AddNode(uint64_t stream,
+                                                   uint32_t device,
+                                                   NodeParams params) {
   absl::MutexLock lock(&mutex_);
   const std::shared_ptr<Capture> capture = Find(stream);
   if (capture == nullptr) return NotCapturing();
   if (!capture->broken.ok()) return capture->broken;
-  MakeConditionsUnique(capture->used_conditions, node);
-  const uint32_t id = capture->Add(stream, device, std::move(node));
-  capture->frontiers[stream] = {id};
-  return id;
+  HOLDFAST_ASSIGN_OR_RETURN(const GraphNode node,
+                            capture->Add(stream, device, std::move(params)));
+  capture->frontiers[stream] = {node};
+  return node;
 }
 
-absl::Status CaptureRegistry::AddCondition(uint64_t stream,
-                                           const v1::GraphCondition& added) {
+absl::StatusOr<GraphCondition> CaptureRegistry::CreateCondition(
+    uint64_t stream, std::optional<uint32_t> default_value) {
   absl::MutexLock lock(&mutex_);
   const std::shared_ptr<Capture> capture = Find(stream);
   if (capture == nullptr) return NotCapturing();
-  capture->used_conditions.insert(added.id());
-  *capture->definition.add_conditions() = added;
-  return absl::OkStatus();
+  return capture->definition.CreateCondition(default_value);
 }
 
 std::optional<absl::Status> CaptureRegistry::Record(uint64_t stream,
@@ -228,10 +222,10 @@ std::optional<absl::Status> CaptureRegistry::Wait(uint64_t stream,
         "merged"));
   }
   if (!capture->broken.ok()) return capture->broken;
-  std::vector<uint32_t>& frontier = capture->frontiers[stream];
-  for (const uint32_t id : mark->second.nodes) {
-    if (std::find(frontier.begin(), frontier.end(), id) == frontier.end()) {
-      frontier.push_back(id);
+  std::vector<GraphNode>& frontier = capture->frontiers[stream];
+  for (const GraphNode node : mark->second.nodes) {
+    if (std::find(frontier.begin(), frontier.end(), node) == frontier.end()) {
+      frontier.push_back(node);
     }
   }
   return absl::OkStatus();

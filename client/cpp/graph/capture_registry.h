@@ -20,7 +20,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "holdfast/v1/commands.pb.h"
+#include "client/cpp/graph/condition.h"
+#include "client/cpp/graph/graph_definition.h"
+#include "client/cpp/graph/graph_node.h"
+#include "client/cpp/graph/node_value.h"
 
 namespace holdfast {
 
@@ -37,18 +40,19 @@ class CaptureRegistry {
   absl::Status Begin(uint64_t stream);
   // FAILED_PRECONDITION: the capture did not begin on this stream, was broken,
   // or a stream that joined it was not joined back.
-  absl::StatusOr<v1::GraphDefinition> End(uint64_t stream);
+  absl::StatusOr<GraphDefinition> End(uint64_t stream);
   // Drops the capture that began on the stream, if there is one.
   void Abandon(uint64_t stream);
 
   // Adds a command of the stream, behind what the stream was given before.
+  // `command` has its encoded fields, and `device` is the stream's.
   std::optional<absl::Status> Add(uint64_t stream, uint32_t device,
-                                  const v1::Command& command);
-  // The same for a node without id and dependencies; returns its id. `device`
-  // is the stream's.
-  absl::StatusOr<uint32_t> AddNode(uint64_t stream, uint32_t device,
-                                   v1::GraphNode node);
-  absl::Status AddCondition(uint64_t stream, const v1::GraphCondition& added);
+                                  absl::string_view command);
+  // The same for a node.
+  absl::StatusOr<GraphNode> AddNode(uint64_t stream, uint32_t device,
+                                    NodeParams params);
+  absl::StatusOr<GraphCondition> CreateCondition(
+      uint64_t stream, std::optional<uint32_t> default_value);
 
   std::optional<absl::Status> Record(uint64_t stream, uint64_t event);
   std::optional<absl::Status> Wait(uint64_t stream, uint64_t event);
@@ -64,7 +68,7 @@ class CaptureRegistry {
   struct Capture;
   struct Mark {
     std::shared_ptr<Capture> capture;
-    std::vector<uint32_t> nodes;
+    std::vector<GraphNode> nodes;
   };
 
   std::shared_ptr<Capture> Find(uint64_t stream) const

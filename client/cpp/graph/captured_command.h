@@ -5,15 +5,17 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "holdfast/v1/commands.pb.h"
+#include "absl/strings/string_view.h"
+#include "client/cpp/graph/node_value.h"
 
 namespace holdfast {
 
-// Returns the nodes that a command of a capturing stream becomes, without ids
-// and dependencies: one, or for a batch of copies one each, in no order among
-// themselves. FAILED_PRECONDITION: a graph has no such node; the message tells
-// what to do instead.
-absl::StatusOr<std::vector<v1::GraphNode>> ToNodes(const v1::Command& command);
+// Returns the nodes that a command of a capturing stream becomes, by the column
+// `node` of proto/commands.inc: one, or for a batch of copies one each, in no
+// order among themselves. `command` has the encoded fields of a Command.
+// FAILED_PRECONDITION: a graph has no such node; the message tells what to do
+// instead.
+absl::StatusOr<std::vector<NodeParams>> ToNodes(absl::string_view command);
 
 }  // namespace holdfast
 

@@ -7,10 +7,6 @@
 
 namespace holdfast {
 
-// Levels of child graphs and branches in a definition that CheckDefinition
-// accepts. Far more than a daemon accepts; bounds the recursion of clients.
-inline constexpr int kMaxDefinitionDepth = 64;
-
 // Calls `visit` for a definition and for all child graphs and branches in it,
 // the outer one first.
 void ForEachDefinition(

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cpp/graph/definition_check.h"
 #include "core/base/status_macros.h"
+#include "proto/definition_check.h"
 
 namespace holdfast {
 
@@ -19,7 +19,7 @@ v1::GraphNode GraphDefinition::Node::ToMessage() const {
 
 absl::StatusOr<GraphDefinition> GraphDefinition::FromProto(
     v1::GraphDefinition message) {
-  HOLDFAST_RETURN_IF_ERROR(CheckDefinition(message));
+  HOLDFAST_RETURN_IF_ERROR(CheckPart(message, DefinitionPlace::kGraph));
   GraphDefinition definition;
   definition.nodes_.reserve(static_cast<size_t>(message.nodes_size()));
   for (const v1::GraphNode& node : message.nodes()) {

@@ -26,7 +26,7 @@
 #include "client/cpp/graph/condition.h"
 #include "client/cpp/graph/conditions.h"
 #include "client/cpp/graph/graph_node.h"
-#include "client/cpp/graph/node_params.h"
+#include "client/cpp/graph/node_value.h"
 #include "client/cpp/submission/wire_writer.h"
 #include "holdfast/v1/graph_commands.pb.h"
 
@@ -48,7 +48,7 @@ struct DefinedNode {
 class GraphDefinition {
  public:
   GraphDefinition() = default;
-  // INVALID_ARGUMENT names the node: see CheckDefinition.
+  // INVALID_ARGUMENT, OUT_OF_RANGE: the message names the node; see CheckPart.
   static absl::StatusOr<GraphDefinition> FromProto(v1::GraphDefinition message);
 
   // Adds a node that runs when all of `after` have finished.

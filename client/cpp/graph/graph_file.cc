@@ -13,6 +13,7 @@
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "google/protobuf/util/json_util.h"
+#include "proto/protocol_limits.h"
 
 namespace holdfast {
 namespace {
@@ -36,7 +37,8 @@ absl::Status ParseText(absl::string_view text, v1::GraphFile* file) {
   FirstError error;
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
-  parser.SetRecursionLimit(4 * kMaxDefinitionDepth);
+  // A branch is three messages in each other, and its deepest node a few more.
+  parser.SetRecursionLimit(4 * kMaxGraphDepth);
   if (parser.ParseFromString(std::string(text), file)) return absl::OkStatus();
   return absl::InvalidArgumentError(error.text());
 }

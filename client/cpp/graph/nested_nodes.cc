@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cpp/graph/node_kind.h"
+#include "core/base/error_detail.h"
+#include "proto/definition_check.h"
 
 namespace holdfast {
 namespace {
@@ -17,13 +18,10 @@ NodeParams Conditional(v1::ConditionalNode::Kind kind, GraphCondition condition,
   conditional.set_kind(kind);
   for (const GraphDefinition* branch : branches) {
     v1::GraphDefinition message = branch->proto();
-    for (const v1::GraphNode& inner : message.nodes()) {
-      if (MayBeInBranch(inner)) continue;
-      return NodeParams(absl::InvalidArgumentError(
-          absl::StrCat("branch ", conditional.branches_size(), ", node ",
-                       inner.id(), ": a ", NodeKindName(inner),
-                       " cannot be in the body of a conditional "
-                       "node")));
+    const absl::Status status = CheckPart(message, DefinitionPlace::kBranch);
+    if (!status.ok()) {
+      return NodeParams(WithPrefix(
+          absl::StrCat("branch ", conditional.branches_size()), status));
     }
     *conditional.add_branches() = std::move(message);
   }

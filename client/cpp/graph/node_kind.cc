@@ -39,20 +39,4 @@ absl::string_view NodeKindName(const v1::GraphNode& node) {
   return "node without an operation";
 }
 
-bool MayBeInBranch(const v1::GraphNode& node) {
-  switch (node.operation_case()) {
-    case v1::GraphNode::kLaunch:
-    case v1::GraphNode::kCopy:
-    case v1::GraphNode::kCopyRect:
-    case v1::GraphNode::kFill:
-    case v1::GraphNode::kFillRect:
-    case v1::GraphNode::kEmpty:
-    case v1::GraphNode::kChild:
-    case v1::GraphNode::kConditional:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace holdfast

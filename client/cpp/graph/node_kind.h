@@ -11,9 +11,6 @@ namespace holdfast {
 // "node without an operation".
 absl::string_view NodeKindName(const v1::GraphNode& node);
 
-// Can the node be in the body of a conditional node?
-bool MayBeInBranch(const v1::GraphNode& node);
-
 }  // namespace holdfast
 
 #endif  // HOLDFAST_CLIENT_CPP_GRAPH_NODE_KIND_H_

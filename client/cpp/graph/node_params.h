@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parameters of one node: its work, without its dependencies. Each kind of
-// node has a function that makes them. They are used to add a node to a
-// GraphDefinition, to change one there, and to change one of a GraphExec.
+// The parameters of one node (node_value.h): its work, without its
+// dependencies. Each kind of node has a function that makes them. They are used
+// to add a node to a GraphDefinition, to change one there, and to change one of
+// a GraphExec.
 //
 //   definition.Add(KernelNode({.grid = 64, .block = 256}, scale, x, 2.0f));
 //   exec.Update(node, KernelNode({.grid = 64, .block = 256}, scale, y, 3.0f));
@@ -15,59 +16,19 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "client/cpp/box_copy.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/event.h"
+#include "client/cpp/graph/node_value.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/place.h"
 #include "client/cpp/sharing/semaphore.h"
-#include "holdfast/v1/graph_commands.pb.h"
 
 namespace holdfast {
-
-// A value, kept encoded, so that sending a definition of many nodes needs no
-// message object for each. The functions below never fail: an error is kept
-// here and reported by the call that uses the parameters.
-class NodeParams {
- public:
-  // Ignores the node's id and dependencies.
-  explicit NodeParams(v1::GraphNode node);
-  explicit NodeParams(absl::Status error) : status_(std::move(error)) {}
-  // `fields` are the encoded fields of a GraphNode, without id, dependencies,
-  // child graph and branches.
-  static NodeParams FromFields(absl::string_view fields);
-
-  // The first error that was found; OK if there is none.
-  const absl::Status& status() const { return status_; }
-  // Returns the parameters as a message, without id and dependencies; with
-  // nested graphs.
-  v1::GraphNode proto() const;
-  // The encoded fields of that message.
-  absl::string_view fields() const { return fields_; }
-  // Returns true for nodes with a child graph or branches.
-  bool holds_graphs() const { return nested_ != nullptr; }
-
-  // Sets the device whose context runs the node; the default is the session's
-  // first. Used as KernelNode(...).On(1). The last call counts.
-  NodeParams On(uint32_t device) &&;
-
- private:
-  NodeParams() = default;
-
-  absl::Status status_;
-  std::string fields_;
-  // The message of a node that holds graphs: conditions in it may get other
-  // ids. Otherwise null.
-  std::shared_ptr<const v1::GraphNode> nested_;
-};
 
 // A launch; see Launch. INVALID_ARGUMENT: a dimension of grid or block is 0.
 // Everything else is checked when the graph is created.

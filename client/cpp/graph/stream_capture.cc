@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "client/cpp/graph/conditions.h"
 #include "client/cpp/session_state.h"
 #include "core/base/status_macros.h"
 
@@ -34,28 +33,18 @@ absl::StatusOr<GraphDefinition> StreamCapture::End() {
   if (stream_ == 0) {
     return absl::FailedPreconditionError("the capture has ended");
   }
-  HOLDFAST_ASSIGN_OR_RETURN(v1::GraphDefinition definition,
-                            session_->captures.End(std::exchange(stream_, 0)));
-  return GraphDefinition::FromProto(std::move(definition));
+  return session_->captures.End(std::exchange(stream_, 0));
 }
 
 absl::StatusOr<GraphCondition> StreamCapture::CreateCondition(
     std::optional<uint32_t> default_value) {
-  v1::GraphCondition condition;
-  condition.set_id(NewConditionId());
-  if (default_value.has_value()) condition.set_default_value(*default_value);
-  HOLDFAST_RETURN_IF_ERROR(session_->captures.AddCondition(stream_, condition));
-  return GraphCondition{condition.id()};
+  return session_->captures.CreateCondition(stream_, default_value);
 }
 
 absl::StatusOr<GraphNode> StreamCapture::Add(const Stream& stream,
                                              NodeParams params) {
-  HOLDFAST_RETURN_IF_ERROR(params.status());
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const uint32_t id,
-      session_->captures.AddNode(stream.handle(), stream.device(),
-                                 std::move(params).proto()));
-  return GraphNode{id};
+  return session_->captures.AddNode(stream.handle(), stream.device(),
+                                    std::move(params));
 }
 
 }  // namespace holdfast

@@ -9,6 +9,7 @@
 #include "client/cpp/connection/rpc_status.h"
 #include "client/cpp/event.h"
 #include "client/cpp/graph/graph_definition.h"
+#include "client/cpp/graph/node_params.h"
 #include "client/cpp/kernel.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/module.h"

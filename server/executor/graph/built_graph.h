@@ -18,10 +18,10 @@
 #include "core/cuda/graph_node.h"
 #include "cuda.h"
 #include "holdfast/v1/graph_commands.pb.h"
+#include "proto/node_index.h"
+#include "proto/node_path.h"
 #include "server/account/quota.h"
 #include "server/executor/command/operand_scope.h"
-#include "server/executor/graph/node_index.h"
-#include "server/executor/graph/node_path.h"
 
 namespace holdfast::executor {
 

@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "holdfast/v1/commands.pb.h"
+#include "proto/command_facts.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast {
@@ -15,16 +20,39 @@ constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
 constexpr uint64_t kMain = 11, kSide = 12, kThird = 13, kEvent = 21,
                    kOther = 22;
 
-v1::Command Fill(uint64_t buffer) {
+// The encoded fields of a command.
+std::string Fill(uint64_t buffer) {
   v1::Command command;
   command.mutable_fill_buffer()->set_stream(kMain);
   command.mutable_fill_buffer()->set_buffer(buffer);
-  return command;
+  return command.SerializeAsString();
 }
 
-std::vector<uint32_t> After(const v1::GraphDefinition& graph, int node) {
-  const auto& after = graph.nodes(node - 1).after();
+std::vector<uint32_t> After(const GraphDefinition& graph, size_t node) {
+  const auto after = graph.node(node - 1).after;
   return {after.begin(), after.end()};
+}
+
+// Sets every number of the message itself.
+void SetNumbers(google::protobuf::Message& message) {
+  using Field = google::protobuf::FieldDescriptor;
+  const auto& reflection = *message.GetReflection();
+  const auto& type = *message.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const Field& field = *type.field(i);
+    if (field.is_repeated()) continue;
+    if (field.cpp_type() == Field::CPPTYPE_UINT64) {
+      reflection.SetUInt64(&message, &field, 1000 + field.number());
+    } else if (field.cpp_type() == Field::CPPTYPE_UINT32) {
+      reflection.SetUInt32(&message, &field, 1000 + field.number());
+    }
+  }
+}
+
+void ClearStream(google::protobuf::Message& message) {
+  const auto* stream = message.GetDescriptor()->FindFieldByName("stream");
+  ASSERT_NE(stream, nullptr);
+  message.GetReflection()->ClearField(&message, stream);
 }
 
 class CaptureRegistryTest : public ::testing::Test {
@@ -45,6 +73,28 @@ class CaptureRegistryTest : public ::testing::Test {
     ASSERT_OK(*waited);
   }
 
+  // Captures the command with every number of its message `operation` set. If
+  // the nodes have the same message, they have the same fields.
+  void ExpectCaptured(v1::Command& command,
+                      google::protobuf::Message& operation,
+                      v1::GraphNode::OperationCase expected) {
+    if (expected == CommandNode::kNone) return;
+    SetNumbers(operation);
+    ASSERT_OK(captures_.Begin(kMain));
+    ASSERT_OK(*captures_.Add(kMain, 0, command.SerializeAsString()));
+    ASSERT_OK_AND_ASSIGN(const auto graph, captures_.End(kMain));
+    ClearStream(operation);
+    const auto& field =
+        *v1::GraphNode::descriptor()->FindFieldByNumber(expected);
+    for (size_t i = 0; i < graph.size(); ++i) {
+      const v1::GraphNode made = graph.node(i).params.proto();
+      EXPECT_EQ(made.operation_case(), expected);
+      if (field.message_type() != operation.GetDescriptor()) continue;
+      EXPECT_EQ(made.GetReflection()->GetMessage(made, &field).DebugString(),
+                operation.DebugString());
+    }
+  }
+
   CaptureRegistry captures_;
 };
 
@@ -53,9 +103,10 @@ TEST_F(CaptureRegistryTest, NodesOfOneStreamComeOneAfterTheOther) {
   AddFill(kMain, 5);
   AddFill(kMain, 6);
   ASSERT_OK_AND_ASSIGN(const auto graph, captures_.End(kMain));
-  ASSERT_EQ(graph.nodes_size(), 2);
-  EXPECT_EQ(graph.nodes(0).fill().buffer(), 5u);
-  EXPECT_EQ(graph.nodes(0).fill().stream(), 0u);
+  ASSERT_EQ(graph.size(), 2u);
+  const v1::GraphNode fill = graph.node(0).params.proto();
+  EXPECT_EQ(fill.fill().buffer(), 5u);
+  EXPECT_EQ(fill.fill().stream(), 0u);
   EXPECT_TRUE(After(graph, 1).empty());
   EXPECT_EQ(After(graph, 2), std::vector<uint32_t>{1});
 }
@@ -164,8 +215,43 @@ TEST_F(CaptureRegistryTest, CommandsWithoutANodeAreRefused) {
   ASSERT_OK(captures_.Begin(kMain));
   v1::Command read;
   read.mutable_read_buffer();
-  EXPECT_THAT(*captures_.Add(kMain, 0, read),
+  EXPECT_THAT(*captures_.Add(kMain, 0, read.SerializeAsString()),
               StatusIs(kRefused, "no node for read_buffer"));
+}
+
+TEST_F(CaptureRegistryTest, CopiesOfAnArenaAreCopiesOfABuffer) {
+  ASSERT_OK(captures_.Begin(kMain));
+  v1::Command in, out;
+  in.mutable_copy_in()->set_buffer(3);
+  in.mutable_copy_in()->set_offset(4);
+  in.mutable_copy_in()->set_arena(5);
+  in.mutable_copy_in()->set_arena_offset(6);
+  in.mutable_copy_in()->set_size(7);
+  ASSERT_TRUE(out.mutable_copy_out()->ParseFromString(
+      in.copy_in().SerializeAsString()));
+  ASSERT_OK(*captures_.Add(kMain, 2, in.SerializeAsString()));
+  ASSERT_OK(*captures_.Add(kMain, 2, out.SerializeAsString()));
+  ASSERT_OK_AND_ASSIGN(const auto graph, captures_.End(kMain));
+  const v1::GraphDefinition message = graph.proto();
+  EXPECT_EQ(message.nodes(0).copy().destination(), 3u);
+  EXPECT_EQ(message.nodes(0).copy().destination_offset(), 4u);
+  EXPECT_EQ(message.nodes(0).copy().source(), 5u);
+  EXPECT_EQ(message.nodes(0).copy().source_offset(), 6u);
+  EXPECT_EQ(message.nodes(0).copy().size(), 7u);
+  EXPECT_EQ(message.nodes(0).device(), 2u);
+  EXPECT_EQ(message.nodes(1).copy().destination(), 5u);
+  EXPECT_EQ(message.nodes(1).copy().source(), 3u);
+}
+
+TEST_F(CaptureRegistryTest, ANodeHasAllOfItsCommandButTheStream){
+#define HOLDFAST_COMMAND(field, Message, outcome, length, work, room, effect, \
+                         resource, node)                                      \
+  {                                                                           \
+    SCOPED_TRACE(#field);                                                     \
+    v1::Command command;                                                      \
+    ExpectCaptured(command, *command.mutable_##field(), CommandNode::node);   \
+  }
+#include "proto/commands.inc"
 }
 
 TEST_F(CaptureRegistryTest, ABatchOfCopiesIsSeveralNodesThatTheNextWaitsFor) {
@@ -175,15 +261,13 @@ TEST_F(CaptureRegistryTest, ABatchOfCopiesIsSeveralNodesThatTheNextWaitsFor) {
   for (const uint64_t size : {1, 2, 3}) {
     batch.mutable_copy_batch()->add_copies()->set_size(size);
   }
-  ASSERT_OK(*captures_.Add(kMain, 0, batch));
-  ASSERT_OK(*captures_.Add(kMain, 0, [] {
-    v1::Command none;
-    none.mutable_copy_batch();
-    return none;
-  }()));
+  ASSERT_OK(*captures_.Add(kMain, 0, batch.SerializeAsString()));
+  v1::Command none;
+  none.mutable_copy_batch();
+  ASSERT_OK(*captures_.Add(kMain, 0, none.SerializeAsString()));
   AddFill(kMain);
   ASSERT_OK_AND_ASSIGN(const auto graph, captures_.End(kMain));
-  ASSERT_EQ(graph.nodes_size(), 5);
+  ASSERT_EQ(graph.size(), 5u);
   EXPECT_EQ(After(graph, 4), std::vector<uint32_t>{1});
   EXPECT_EQ(After(graph, 5), (std::vector<uint32_t>{2, 3, 4}));
 }
@@ -206,10 +290,11 @@ TEST_F(CaptureRegistryTest, TheSameChildTwiceHasConditionsOfItsOwn) {
   loop.set_id(1);
   loop.mutable_conditional()->set_condition(1);
   ASSERT_OK(captures_.Begin(kMain));
-  ASSERT_OK(captures_.AddNode(kMain, 0, child));
-  ASSERT_OK(captures_.AddNode(kMain, 0, child));
+  ASSERT_OK(captures_.AddNode(kMain, 0, NodeParams(child)));
+  ASSERT_OK(captures_.AddNode(kMain, 0, NodeParams(child)));
   ASSERT_OK_AND_ASSIGN(const auto graph, captures_.End(kMain));
-  const v1::GraphDefinition& second = graph.nodes(1).child();
+  const v1::GraphNode node = graph.node(1).params.proto();
+  const v1::GraphDefinition& second = node.child();
   EXPECT_NE(second.conditions(0).id(), 1u);
   EXPECT_EQ(second.nodes(0).conditional().condition(),
             second.conditions(0).id());

@@ -109,19 +109,20 @@ TEST_F(GraphDefinitionTest, ConditionsOfBodiesStayApart) {
   ASSERT_OK(body.Add(KernelNode(kOneBlock, *kernel_, more)));
   ASSERT_OK(loop.Add(WhileNode(more, body)));
   GraphDefinition definition;
-  ASSERT_OK(definition.Add(ChildNode(loop)));
-  ASSERT_OK(definition.Add(ChildNode(loop)));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK(definition.Add(IfNode(definition.CreateCondition(), loop)));
+  }
   const v1::GraphDefinition message = definition.proto();
   const auto condition = [&message](int node) {
-    const auto& child = message.nodes(node).child();
-    const auto& conditional = child.nodes(0).conditional();
-    EXPECT_EQ(conditional.condition(), child.conditions(0).id());
+    const auto& branch = message.nodes(node).conditional().branches(0);
+    const auto& conditional = branch.nodes(0).conditional();
+    EXPECT_EQ(conditional.condition(), branch.conditions(0).id());
     EXPECT_EQ(conditional.branches(0)
                   .nodes(0)
                   .launch()
                   .arguments(0)
                   .graph_condition(),
-              child.conditions(0).id());
+              branch.conditions(0).id());
     return conditional.condition();
   };
   EXPECT_EQ(condition(0), more.id);
@@ -134,8 +135,10 @@ TEST_F(GraphDefinitionTest, BodiesHoldOnlyWhatTheyMay) {
   GraphDefinition body, definition;
   ASSERT_OK(body.Add(RecordNode(event)));
   const GraphCondition condition = definition.CreateCondition();
-  EXPECT_THAT(definition.Add(IfNode(condition, body)),
-              StatusIs(kInvalid, "node 1: a record cannot be in the body"));
+  EXPECT_THAT(
+      definition.Add(IfNode(condition, body)),
+      StatusIs(kInvalid,
+               "branch 0: node 1: a branch of a conditional node cannot"));
   EXPECT_THAT(definition.Add(SwitchNode(condition, {})),
               StatusIs(kInvalid, "without a branch"));
 }
@@ -174,7 +177,7 @@ TEST_F(GraphDefinitionTest, DefinitionsFromElsewhereAreChecked) {
   AddEmpty(twice, 4);
   AddEmpty(twice, 4);
   EXPECT_THAT(GraphDefinition::FromProto(twice),
-              StatusIs(kInvalid, "node 4: the id is used twice"));
+              StatusIs(kInvalid, "node 4: another node has the same id"));
   v1::GraphDefinition self;
   AddEmpty(self, 4, {4});
   EXPECT_THAT(GraphDefinition::FromProto(self),
@@ -182,7 +185,7 @@ TEST_F(GraphDefinitionTest, DefinitionsFromElsewhereAreChecked) {
   v1::GraphDefinition none;
   none.add_nodes()->set_id(3);
   EXPECT_THAT(GraphDefinition::FromProto(none),
-              StatusIs(kInvalid, "node 3: has no operation"));
+              StatusIs(kInvalid, "node 3: a node without an operation"));
   v1::GraphDefinition deep;
   v1::ConditionalNode& loop = *AddEmpty(deep, 7).mutable_conditional();
   loop.set_kind(v1::ConditionalNode::KIND_WHILE);
@@ -191,9 +194,9 @@ TEST_F(GraphDefinitionTest, DefinitionsFromElsewhereAreChecked) {
   v1::GraphDefinition& body = *loop.add_branches();
   AddEmpty(body, 2);
   AddEmpty(body, 3, {1});
-  EXPECT_THAT(
-      GraphDefinition::FromProto(deep),
-      StatusIs(kInvalid, "node 7, branch 0, node 3: depends on node 1"));
+  EXPECT_THAT(GraphDefinition::FromProto(deep),
+              StatusIs(kInvalid,
+                       "node 7, branch 0, node 3: it is to come after node 1"));
   body.add_conditions()->set_id(1);
   EXPECT_THAT(GraphDefinition::FromProto(deep),
               StatusIs(kInvalid, "condition 1 is declared twice"));
@@ -205,7 +208,8 @@ TEST_F(GraphDefinitionTest, TenThousandLevelsAreRefusedWithoutRecursion) {
   for (int i = 0; i < 10'000; ++i) {
     level = AddEmpty(*level, 1).mutable_child();
   }
-  EXPECT_THAT(GraphDefinition::FromProto(outer), StatusIs(kRange, "levels"));
+  EXPECT_THAT(GraphDefinition::FromProto(outer),
+              StatusIs(kRange, "definitions in each other"));
 }
 
 TEST_F(GraphDefinitionTest, AnotherSessionsHandlesTakeTheirPlace) {

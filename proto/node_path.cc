@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/graph/node_path.h"
+#include "proto/node_path.h"
 
 #include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
 
-namespace holdfast::executor {
+namespace holdfast {
 
 std::string NodePath::ToString() const {
   std::string text;
@@ -27,4 +27,4 @@ absl::Status NodePath::Prefix(const absl::Status& status) const {
   return result;
 }
 
-}  // namespace holdfast::executor
+}  // namespace holdfast

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/graph/node_index.h"
+#include "proto/node_index.h"
 
-namespace holdfast::executor {
+namespace holdfast {
 
 bool NodeIndex::Append(uint32_t id) {
   if (counts_up()) {
@@ -32,4 +32,4 @@ void NodeIndex::Hash() {
   for (uint32_t i = 0; i < size_; ++i) positions_.emplace(first_ + i, i);
 }
 
-}  // namespace holdfast::executor
+}  // namespace holdfast

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_EXECUTOR_GRAPH_NODE_INDEX_H_
-#define HOLDFAST_SERVER_EXECUTOR_GRAPH_NODE_INDEX_H_
+#ifndef HOLDFAST_PROTO_NODE_INDEX_H_
+#define HOLDFAST_PROTO_NODE_INDEX_H_
 
 #include <cstdint>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
 
-namespace holdfast::executor {
+namespace holdfast {
 
 // The positions of a definition's nodes by their ids. Ids mostly count up by
 // one, so that a position is a difference; other ids are hashed.
@@ -27,6 +27,6 @@ class NodeIndex {
   absl::flat_hash_map<uint32_t, uint32_t> positions_;
 };
 
-}  // namespace holdfast::executor
+}  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_EXECUTOR_GRAPH_NODE_INDEX_H_
+#endif  // HOLDFAST_PROTO_NODE_INDEX_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/graph/definition_check.h"
+#include "proto/definition_check.h"
 
 #include <google/protobuf/text_format.h>
 
@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "proto/protocol_limits.h"
 
-namespace holdfast::executor {
+namespace holdfast {
 namespace {
 
 using absl::StatusCode;
@@ -151,6 +151,33 @@ TEST(DefinitionCheckTest, EachConditionIsDeclaredOnceAndTestedOnce) {
                  {8}});
 }
 
+TEST(DefinitionCheckTest, APartMayLeaveConditionsToTheDefinitionAround) {
+  const auto check = [](const std::string& text) {
+    return CheckPart(Parse(text), DefinitionPlace::kGraph);
+  };
+  const std::string test =
+      "conditional { condition: 1 kind: KIND_IF branches {} }";
+  EXPECT_TRUE(check("conditions { id: 1 }").ok());
+  EXPECT_TRUE(check("nodes { id: 7 " + test + " }").ok());
+  const std::string twice =
+      "nodes { id: 7 " + test + " } nodes { id: 8 " + test + " }";
+  for (const std::string& text : {twice, "conditions { id: 1 } " + twice}) {
+    EXPECT_TRUE(
+        absl::StrContains(check(text).message(),
+                          "node 8: condition 1 is tested by node 7 already"))
+        << text;
+  }
+  EXPECT_FALSE(check("conditions { id: 1 } conditions { id: 1 }").ok());
+}
+
+TEST(DefinitionCheckTest, APartHoldsOnlyWhatItsPlaceAllows) {
+  const v1::GraphDefinition record = Parse("nodes { id: 3 record {} }");
+  EXPECT_TRUE(CheckPart(record, DefinitionPlace::kGraph).ok());
+  EXPECT_TRUE(CheckPart(record, DefinitionPlace::kChild).ok());
+  EXPECT_EQ(CheckPart(record, DefinitionPlace::kBranch).message(),
+            "node 3: a branch of a conditional node cannot record events");
+}
+
 // Limits are reached, and one more is refused.
 
 v1::GraphDefinition Nested(uint32_t depth) {
@@ -230,4 +257,4 @@ TEST(DefinitionCheckTest, BranchesOfASwitchAreLimited) {
 }
 
 }  // namespace
-}  // namespace holdfast::executor
+}  // namespace holdfast

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/graph/definition_check.h"
+#include "proto/definition_check.h"
 
 #include <algorithm>
 #include <string>
@@ -8,22 +8,15 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "proto/node_index.h"
+#include "proto/node_path.h"
 #include "proto/protocol_limits.h"
-#include "server/executor/graph/node_index.h"
-#include "server/executor/graph/node_path.h"
 
-namespace holdfast::executor {
+namespace holdfast {
 namespace {
 
 using Operation = v1::GraphNode::OperationCase;
-
-// The node kinds that CUDA allows in a definition, by its place.
-enum class Place {
-  kGraph,   // the graph itself
-  kChild,   // a child graph
-  kBranch,  // a branch of a conditional node
-  kChildInBranch,
-};
+using Place = DefinitionPlace;
 
 bool InBranch(Place place) {
   return place == Place::kBranch || place == Place::kChildInBranch;
@@ -101,12 +94,13 @@ absl::Status CheckBranchCount(const v1::ConditionalNode& node) {
 
 class Checker {
  public:
-  explicit Checker(DefinitionSize* size) : size_(*size) {}
+  // `part`: the definition may become a part of another.
+  Checker(bool part, DefinitionSize* size) : part_(part), size_(*size) {}
 
-  absl::Status Check(const v1::GraphDefinition& definition) {
-    HOLDFAST_RETURN_IF_ERROR(Descend(definition, Place::kGraph, /*depth=*/1));
+  absl::Status Check(const v1::GraphDefinition& definition, Place place) {
+    HOLDFAST_RETURN_IF_ERROR(Descend(definition, place, /*depth=*/1));
     for (const auto& [condition, node] : conditions_) {
-      if (!node.empty()) continue;
+      if (part_ || !node.empty()) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("condition ", condition, " is tested by no node"));
     }
@@ -202,8 +196,10 @@ class Checker {
 
   // CUDA: a condition belongs to a single node.
   absl::Status Test(uint32_t condition) {
-    const auto found = conditions_.find(condition);
-    if (found == conditions_.end()) {
+    auto found = conditions_.find(condition);
+    if (found == conditions_.end() && part_) {
+      found = outer_conditions_.emplace(condition, "").first;
+    } else if (found == conditions_.end()) {
       return absl::InvalidArgumentError(
           absl::StrCat("condition ", condition, " is not declared"));
     }
@@ -216,10 +212,13 @@ class Checker {
                      " already: CUDA has one node for each"));
   }
 
+  const bool part_;
   DefinitionSize& size_;
   NodePath path_;
-  // By id, the path of the node that tests it; empty: none yet.
+  // The conditions that are declared so far, and those of the definition
+  // around. By id, the path of the node that tests it; empty: none yet.
   absl::flat_hash_map<uint32_t, std::string> conditions_;
+  absl::flat_hash_map<uint32_t, std::string> outer_conditions_;
   std::vector<uint32_t> sorted_;
 };
 
@@ -227,7 +226,12 @@ class Checker {
 
 absl::Status CheckDefinition(const v1::GraphDefinition& definition,
                              DefinitionSize* size) {
-  return Checker(size).Check(definition);
+  return Checker(/*part=*/false, size).Check(definition, Place::kGraph);
 }
 
-}  // namespace holdfast::executor
+absl::Status CheckPart(const v1::GraphDefinition& definition, Place place) {
+  DefinitionSize size;
+  return Checker(/*part=*/true, &size).Check(definition, place);
+}
+
+}  // namespace holdfast

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_EXECUTOR_GRAPH_NODE_PATH_H_
-#define HOLDFAST_SERVER_EXECUTOR_GRAPH_NODE_PATH_H_
+#ifndef HOLDFAST_PROTO_NODE_PATH_H_
+#define HOLDFAST_PROTO_NODE_PATH_H_
 
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 
-namespace holdfast::executor {
+namespace holdfast {
 
 // Where a node stands in a definition: the ids of the nodes that lead to it,
 // through child graphs and branches, outermost first.
@@ -40,6 +40,6 @@ class NodePath {
   std::vector<Step> steps_;
 };
 
-}  // namespace holdfast::executor
+}  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_EXECUTOR_GRAPH_NODE_PATH_H_
+#endif  // HOLDFAST_PROTO_NODE_PATH_H_
