@@ -7,7 +7,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "core/base/status_macros.h"
 #include "proto/node_index.h"
 #include "proto/node_path.h"
 #include "proto/protocol_limits.h"
@@ -95,10 +94,12 @@ absl::Status CheckBranchCount(const v1::ConditionalNode& node) {
 class Checker {
  public:
   // `part`: the definition may become a part of another.
-  Checker(bool part, DefinitionSize* size) : part_(part), size_(*size) {}
+  Checker(bool part, DefinitionSize* size, NodePath* where)
+      : part_(part), size_(*size), path_(*where) {}
 
   absl::Status Check(const v1::GraphDefinition& definition, Place place) {
-    HOLDFAST_RETURN_IF_ERROR(Descend(definition, place, /*depth=*/1));
+    absl::Status status = Descend(definition, place, /*depth=*/1);
+    if (!status.ok()) return status;
     for (const auto& [condition, node] : conditions_) {
       if (part_ || !node.empty()) continue;
       return absl::InvalidArgumentError(
@@ -108,24 +109,25 @@ class Checker {
   }
 
  private:
-  // Recursion is as deep as kMaxGraphDepth.
+  // After a failure `path_` leads to the node that failed. Recursion is as deep
+  // as kMaxGraphDepth.
   absl::Status Descend(const v1::GraphDefinition& definition, Place place,
                        uint32_t depth) {
     if (depth > kMaxGraphDepth) {
-      return path_.Prefix(
-          OverLimit("definitions in each other", kMaxGraphDepth));
+      return OverLimit("definitions in each other", kMaxGraphDepth);
     }
     size_.nodes += static_cast<uint64_t>(definition.nodes_size());
     if (size_.nodes > kMaxGraphNodes) {
-      return path_.Prefix(OverLimit("nodes", kMaxGraphNodes));
+      return OverLimit("nodes", kMaxGraphNodes);
     }
-    HOLDFAST_RETURN_IF_ERROR(Declare(definition));
+    absl::Status declared = Declare(definition);
+    if (!declared.ok()) return declared;
     NodeIndex earlier;
     for (const v1::GraphNode& node : definition.nodes()) {
       path_.Enter(node.id());
-      const absl::Status status = CheckNode(node, place, earlier);
-      if (!status.ok()) return path_.Prefix(status);
-      HOLDFAST_RETURN_IF_ERROR(DescendFrom(node, place, depth));
+      absl::Status status = CheckNode(node, place, earlier);
+      if (status.ok()) status = DescendFrom(node, place, depth);
+      if (!status.ok()) return status;
       path_.Leave();
     }
     return absl::OkStatus();
@@ -142,7 +144,8 @@ class Checker {
     uint32_t branch = 0;
     for (const v1::GraphDefinition& each : node.conditional().branches()) {
       path_.SetBranch(branch++);
-      HOLDFAST_RETURN_IF_ERROR(Descend(each, Place::kBranch, depth + 1));
+      absl::Status status = Descend(each, Place::kBranch, depth + 1);
+      if (!status.ok()) return status;
     }
     return absl::OkStatus();
   }
@@ -150,15 +153,14 @@ class Checker {
   // Adds the node to those that stand earlier.
   absl::Status CheckNode(const v1::GraphNode& node, Place place,
                          NodeIndex& earlier) {
-    const absl::Status edges = CheckEdges(node, earlier);
+    absl::Status status = CheckEdges(node, earlier);
     if (!earlier.Append(node.id())) {
       return absl::InvalidArgumentError("another node has the same id");
     }
-    HOLDFAST_RETURN_IF_ERROR(edges);
-    HOLDFAST_RETURN_IF_ERROR(CheckPlace(node.operation_case(), place));
-    if (!node.has_conditional()) return absl::OkStatus();
-    HOLDFAST_RETURN_IF_ERROR(CheckBranchCount(node.conditional()));
-    return Test(node.conditional().condition());
+    if (status.ok()) status = CheckPlace(node.operation_case(), place);
+    if (!status.ok() || !node.has_conditional()) return status;
+    status = CheckBranchCount(node.conditional());
+    return status.ok() ? Test(node.conditional().condition()) : status;
   }
 
   absl::Status CheckEdges(const v1::GraphNode& node, const NodeIndex& earlier) {
@@ -184,12 +186,12 @@ class Checker {
   // A condition is worth a node: it costs as much.
   absl::Status Declare(const v1::GraphDefinition& definition) {
     if (conditions_.size() + definition.conditions_size() > kMaxGraphNodes) {
-      return path_.Prefix(OverLimit("conditions", kMaxGraphNodes));
+      return OverLimit("conditions", kMaxGraphNodes);
     }
     for (const v1::GraphCondition& condition : definition.conditions()) {
       if (conditions_.emplace(condition.id(), "").second) continue;
-      return path_.Prefix(absl::InvalidArgumentError(
-          absl::StrCat("condition ", condition.id(), " is declared twice")));
+      return absl::InvalidArgumentError(
+          absl::StrCat("condition ", condition.id(), " is declared twice"));
     }
     return absl::OkStatus();
   }
@@ -214,7 +216,7 @@ class Checker {
 
   const bool part_;
   DefinitionSize& size_;
-  NodePath path_;
+  NodePath& path_;
   // The conditions that are declared so far, and those of the definition
   // around. By id, the path of the node that tests it; empty: none yet.
   absl::flat_hash_map<uint32_t, std::string> conditions_;
@@ -225,13 +227,14 @@ class Checker {
 }  // namespace
 
 absl::Status CheckDefinition(const v1::GraphDefinition& definition,
-                             DefinitionSize* size) {
-  return Checker(/*part=*/false, size).Check(definition, Place::kGraph);
+                             DefinitionSize* size, NodePath* where) {
+  return Checker(/*part=*/false, size, where).Check(definition, Place::kGraph);
 }
 
-absl::Status CheckPart(const v1::GraphDefinition& definition, Place place) {
+absl::Status CheckPart(const v1::GraphDefinition& definition, Place place,
+                       NodePath* where) {
   DefinitionSize size;
-  return Checker(/*part=*/true, &size).Check(definition, place);
+  return Checker(/*part=*/true, &size, where).Check(definition, place);
 }
 
 }  // namespace holdfast

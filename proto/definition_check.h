@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "holdfast/v1/graph_commands.pb.h"
+#include "proto/node_path.h"
 
 namespace holdfast {
 
@@ -25,16 +26,16 @@ struct DefinitionSize {
 
 // Checks all of a graph's definition that can be told without the session's
 // resources: ids, dependencies, nesting, conditions, and the limits of
-// proto/protocol_limits.h. Errors as CreateGraph says, with the node's path.
-// Takes time and memory in proportion to the definition, up to the limits; the
-// depth of its recursion is limited.
+// proto/protocol_limits.h. Errors as CreateGraph says; `*where`, which is empty
+// before, then leads to the node. Takes time and memory in proportion to the
+// definition, up to the limits; the depth of its recursion is limited.
 absl::Status CheckDefinition(const v1::GraphDefinition& definition,
-                             DefinitionSize* size);
+                             DefinitionSize* size, NodePath* where);
 
 // The same for a definition that may become a part of another: it may use
 // conditions that the other declares, and declare some that the other tests.
 absl::Status CheckPart(const v1::GraphDefinition& definition,
-                       DefinitionPlace place);
+                       DefinitionPlace place, NodePath* where);
 
 }  // namespace holdfast
 

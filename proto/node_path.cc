@@ -2,7 +2,6 @@
 #include "proto/node_path.h"
 
 #include "absl/strings/str_cat.h"
-#include "core/base/error_detail.h"
 
 namespace holdfast {
 
@@ -18,13 +17,11 @@ std::string NodePath::ToString() const {
   return text;
 }
 
-absl::Status NodePath::Prefix(const absl::Status& status) const {
-  if (status.ok() || steps_.empty()) return status;
-  absl::Status result = WithPrefix(ToString(), status);
-  ErrorDetail detail = GetErrorDetail(status).value_or(ErrorDetail());
-  for (const Step& step : steps_) detail.graph_node.push_back(step.id);
-  SetErrorDetail(detail, &result);
-  return result;
+std::vector<uint32_t> NodePath::ids() const {
+  std::vector<uint32_t> ids;
+  ids.reserve(steps_.size());
+  for (const Step& step : steps_) ids.push_back(step.id);
+  return ids;
 }
 
 }  // namespace holdfast

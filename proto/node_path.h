@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-
 namespace holdfast {
 
 // Where a node stands in a definition: the ids of the nodes that lead to it,
@@ -27,9 +25,7 @@ class NodePath {
 
   // "node 7, branch 0, node 3"
   std::string ToString() const;
-
-  // Returns `status` with the path before its message, and in its ErrorDetail.
-  absl::Status Prefix(const absl::Status& status) const;
+  std::vector<uint32_t> ids() const;
 
  private:
   struct Step {

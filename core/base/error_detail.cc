@@ -111,4 +111,14 @@ absl::Status WithPrefix(absl::string_view prefix, const absl::Status& status) {
   return result;
 }
 
+absl::Status AtGraphNode(absl::string_view path, std::span<const uint32_t> ids,
+                         const absl::Status& status) {
+  if (status.ok() || ids.empty()) return status;
+  absl::Status result = WithPrefix(path, status);
+  ErrorDetail detail = GetErrorDetail(status).value_or(ErrorDetail());
+  detail.graph_node.insert(detail.graph_node.end(), ids.begin(), ids.end());
+  SetErrorDetail(detail, &result);
+  return result;
+}
+
 }  // namespace holdfast

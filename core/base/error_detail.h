@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,12 @@ std::optional<ErrorDetail> GetErrorDetail(const absl::Status& status);
 
 // The same code and detail with `prefix` and ": " before the message.
 absl::Status WithPrefix(absl::string_view prefix, const absl::Status& status);
+
+// The same for a failure at a node of a graph: `path` ("node 7, branch 0, node
+// 3") is put before the message, and the `ids` that lead to the node are added
+// to the detail. Without ids the status is returned as it is.
+absl::Status AtGraphNode(absl::string_view path, std::span<const uint32_t> ids,
+                         const absl::Status& status);
 
 }  // namespace holdfast
 

@@ -26,7 +26,15 @@ v1::GraphDefinition Parse(const std::string& text) {
 
 absl::Status Check(const v1::GraphDefinition& definition) {
   DefinitionSize size;
-  return CheckDefinition(definition, &size);
+  NodePath where;
+  const absl::Status status = CheckDefinition(definition, &size, &where);
+  return AtGraphNode(where.ToString(), where.ids(), status);
+}
+
+absl::Status Check(const v1::GraphDefinition& part, DefinitionPlace place) {
+  NodePath where;
+  const absl::Status status = CheckPart(part, place, &where);
+  return AtGraphNode(where.ToString(), where.ids(), status);
 }
 
 // The text of a definition, why it is refused, and the node that it is about.
@@ -49,6 +57,7 @@ void ExpectRefused(const Refusal& refusal) {
 
 TEST(DefinitionCheckTest, CountsNodesAndEdgesOfAllLevels) {
   DefinitionSize size;
+  NodePath where;
   const absl::Status status = CheckDefinition(Parse(R"(
       conditions { id: 5 }
       nodes { id: 7 empty {} }
@@ -57,7 +66,7 @@ TEST(DefinitionCheckTest, CountsNodesAndEdgesOfAllLevels) {
       nodes { id: 4 after: 7 after: 3 conditional {
         condition: 5 kind: KIND_IF branches { nodes { id: 4 empty {} } }
         branches {} } })"),
-                                              &size);
+                                              &size, &where);
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(size.nodes, 6u);
   EXPECT_EQ(size.edges, 4u);
@@ -153,7 +162,7 @@ TEST(DefinitionCheckTest, EachConditionIsDeclaredOnceAndTestedOnce) {
 
 TEST(DefinitionCheckTest, APartMayLeaveConditionsToTheDefinitionAround) {
   const auto check = [](const std::string& text) {
-    return CheckPart(Parse(text), DefinitionPlace::kGraph);
+    return Check(Parse(text), DefinitionPlace::kGraph);
   };
   const std::string test =
       "conditional { condition: 1 kind: KIND_IF branches {} }";
@@ -172,9 +181,9 @@ TEST(DefinitionCheckTest, APartMayLeaveConditionsToTheDefinitionAround) {
 
 TEST(DefinitionCheckTest, APartHoldsOnlyWhatItsPlaceAllows) {
   const v1::GraphDefinition record = Parse("nodes { id: 3 record {} }");
-  EXPECT_TRUE(CheckPart(record, DefinitionPlace::kGraph).ok());
-  EXPECT_TRUE(CheckPart(record, DefinitionPlace::kChild).ok());
-  EXPECT_EQ(CheckPart(record, DefinitionPlace::kBranch).message(),
+  EXPECT_TRUE(Check(record, DefinitionPlace::kGraph).ok());
+  EXPECT_TRUE(Check(record, DefinitionPlace::kChild).ok());
+  EXPECT_EQ(Check(record, DefinitionPlace::kBranch).message(),
             "node 3: a branch of a conditional node cannot record events");
 }
 

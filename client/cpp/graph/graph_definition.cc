@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "proto/definition_check.h"
 
@@ -19,7 +20,12 @@ v1::GraphNode GraphDefinition::Node::ToMessage() const {
 
 absl::StatusOr<GraphDefinition> GraphDefinition::FromProto(
     v1::GraphDefinition message) {
-  HOLDFAST_RETURN_IF_ERROR(CheckPart(message, DefinitionPlace::kGraph));
+  NodePath where;
+  const absl::Status checked =
+      CheckPart(message, DefinitionPlace::kGraph, &where);
+  if (!checked.ok()) {
+    return AtGraphNode(where.ToString(), where.ids(), checked);
+  }
   GraphDefinition definition;
   definition.nodes_.reserve(static_cast<size_t>(message.nodes_size()));
   for (const v1::GraphNode& node : message.nodes()) {

@@ -18,10 +18,13 @@ NodeParams Conditional(v1::ConditionalNode::Kind kind, GraphCondition condition,
   conditional.set_kind(kind);
   for (const GraphDefinition* branch : branches) {
     v1::GraphDefinition message = branch->proto();
-    const absl::Status status = CheckPart(message, DefinitionPlace::kBranch);
+    NodePath where;
+    const absl::Status status =
+        CheckPart(message, DefinitionPlace::kBranch, &where);
     if (!status.ok()) {
-      return NodeParams(WithPrefix(
-          absl::StrCat("branch ", conditional.branches_size()), status));
+      return NodeParams(
+          WithPrefix(absl::StrCat("branch ", conditional.branches_size()),
+                     AtGraphNode(where.ToString(), where.ids(), status)));
     }
     *conditional.add_branches() = std::move(message);
   }

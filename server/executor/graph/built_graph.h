@@ -13,6 +13,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/error_detail.h"
 #include "core/cuda/event.h"
 #include "core/cuda/graph.h"
 #include "core/cuda/graph_node.h"
@@ -24,6 +25,12 @@
 #include "server/executor/command/operand_scope.h"
 
 namespace holdfast::executor {
+
+// Returns `status` with the node's path before its message, and in its
+// ErrorDetail.
+inline absl::Status AtNode(const NodePath& path, const absl::Status& status) {
+  return AtGraphNode(path.ToString(), path.ids(), status);
+}
 
 struct BuiltNode;
 

@@ -65,7 +65,9 @@ class GraphBuilder {
   absl::StatusOr<std::shared_ptr<const BuiltGraph>> Build(
       const v1::GraphDefinition& definition) {
     DefinitionSize size;
-    HOLDFAST_RETURN_IF_ERROR(CheckDefinition(definition, &size));
+    NodePath where;
+    const absl::Status checked = CheckDefinition(definition, &size, &where);
+    if (!checked.ok()) return AtNode(where, checked);
     HOLDFAST_ASSIGN_OR_RETURN(
         built_->charge_, resources_.account().graph_nodes()->Take(size.nodes));
     HOLDFAST_ASSIGN_OR_RETURN(DeviceState * first, resources_.FirstDevice());
@@ -132,7 +134,7 @@ class GraphBuilder {
   absl::Status AddNodes(const v1::GraphDefinition& definition,
                         const Level& level, BuiltLevel* built) {
     const absl::Status made = CreateConditions(definition, level.body);
-    if (!made.ok()) return path_.Prefix(made);
+    if (!made.ok()) return AtNode(path_, made);
     const auto count = static_cast<size_t>(definition.nodes_size());
     built->nodes.reserve(count);
     for (const v1::GraphNode& node : definition.nodes()) {
@@ -144,7 +146,7 @@ class GraphBuilder {
       added.device = DeviceOf(node, level);
       added.device_is_fixed = level.in_branch || node.has_device();
       const absl::Status status = AddNode(node, level, *built, &added);
-      if (!status.ok()) return path_.Prefix(status);
+      if (!status.ok()) return AtNode(path_, status);
       HOLDFAST_RETURN_IF_ERROR(AddInner(node, level, &added));
       built->index.Append(node.id());
       path_.Leave();

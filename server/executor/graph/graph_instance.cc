@@ -79,7 +79,7 @@ absl::StatusOr<std::shared_ptr<GraphInstance>> GraphInstance::Create(
   CUgraphNode failed = nullptr;
   auto exec =
       cuda::GraphExec::Create(graph->graph(), FlagsOf(options), &failed);
-  if (!exec.ok()) return graph->PathOf(failed).Prefix(exec.status());
+  if (!exec.ok()) return AtNode(graph->PathOf(failed), exec.status());
   instance->exec_ = *std::move(exec);
   instance->current_ = graph;
   instance->source_ = std::move(graph);
@@ -168,7 +168,7 @@ absl::Status GraphInstance::Update(Resources& resources,
   HOLDFAST_RETURN_IF_ERROR(graph->CheckSameShape(*source_));
   CUgraphNode failed = nullptr;
   const absl::Status status = exec_->Update(*graph->graph(), &failed);
-  if (!status.ok()) return graph->PathOf(failed).Prefix(status);
+  if (!status.ok()) return AtNode(graph->PathOf(failed), status);
   std::vector<Hold> released;
   for (const auto& change : changes_) {
     if (change == nullptr) continue;
@@ -194,8 +194,8 @@ absl::Status GraphInstance::Locate(const v1::GraphNodeUpdate& update,
     const auto position = level->index.Find(id);
     if (!position.has_value() ||
         level->nodes[*position].operation != v1::GraphNode::kChild) {
-      return path.Prefix(absl::NotFoundError(
-          absl::StrCat("the graph has no child node ", id, " there")));
+      return AtNode(path, absl::NotFoundError(absl::StrCat(
+                              "the graph has no child node ", id, " there")));
     }
     current = &current->nodes[*position].inner.front();
     level = &level->nodes[*position].inner.front();
@@ -203,7 +203,7 @@ absl::Status GraphInstance::Locate(const v1::GraphNodeUpdate& update,
   const auto position = level->index.Find(update.id());
   if (!position.has_value()) {
     path.Enter(update.id());
-    return path.Prefix(absl::NotFoundError("the graph has no such node"));
+    return AtNode(path, absl::NotFoundError("the graph has no such node"));
   }
   prepared->node = &level->nodes[*position];
   prepared->current = &current->nodes[*position];
@@ -277,7 +277,7 @@ absl::Status GraphInstance::PrepareAll(
     PreparedUpdate& next = prepared->emplace_back();
     HOLDFAST_RETURN_IF_ERROR(Locate(update, &next));
     const absl::Status status = Prepare(resources, update, holds, &next);
-    if (!status.ok()) return PathTo(update).Prefix(status);
+    if (!status.ok()) return AtNode(PathTo(update), status);
     each_once &= last == nullptr || std::less<>()(last, next.node);
     last = next.node;
   }
@@ -349,7 +349,7 @@ absl::Status GraphInstance::Update(Resources& resources,
     if (status.ok()) continue;
     const NodePath path = PathTo(updates.nodes(static_cast<int>(i)));
     while (i > 0) Undo(prepared[--i]);
-    return path.Prefix(status);
+    return AtNode(path, status);
   }
   std::vector<Hold> released;
   bool needs_sum = false;
