@@ -72,10 +72,10 @@ Session::Options SessionRegistry::OptionsOf(
       .limits = assign.limits(),
       .quota = record.has_quota() ? std::make_optional(record.quota())
                                   : std::nullopt,
-      .kept = std::move(kept),
-      .record = std::move(kept_record),
-      .keep_record = std::move(keep_record),
-      .keep_detached = std::move(keep_detached),
+      .kept = {.kept = std::move(kept),
+               .record = std::move(kept_record),
+               .keep = std::move(keep_record),
+               .keep_detached = std::move(keep_detached)},
       .recover = record.recover(),
       .fault_limits = options_.fault_limits,
       .recovery = std::make_unique<SessionRecovery>(SessionRecovery::Options{

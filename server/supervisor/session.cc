@@ -53,16 +53,6 @@ google::protobuf::Timestamp ToTimestamp(absl::Time time) {
   return timestamp;
 }
 
-absl::Status LostStatus(const std::string& id, const absl::Status& reason) {
-  absl::Status status = absl::UnavailableError(absl::StrCat(
-      "session ", id, " is lost with all its resources: ", reason.message()));
-  // A CUDA error keeps its name.
-  ErrorDetail detail = GetErrorDetail(reason).value_or(ErrorDetail());
-  detail.session_lost = true;
-  SetErrorDetail(detail, &status);
-  return status;
-}
-
 // Lines about the session have its tenant, and the trace of the call that
 // opened it.
 LogFields FieldsOf(const Session::Options& options) {
@@ -72,23 +62,47 @@ LogFields FieldsOf(const Session::Options& options) {
   return fields;
 }
 
+std::vector<uint32_t> FirstDevices(const Session::Options& options) {
+  return options.recovery == nullptr ? options.devices
+                                     : options.recovery->devices();
+}
+
 }  // namespace
 
 Session::Session(Options options, std::shared_ptr<Executor> executor)
-    : Session{options.now(), std::move(options), std::move(executor)} {
-  this->executor()->OnEnd(
-      [this](absl::Status reason) { OnExecutorEnd(reason); });
+    : Session{options.now(),
+              session::Lease(options.grace, options.lease_time()),
+              std::move(options), [&executor](SessionLife::Options life) {
+                return std::make_unique<SessionLife>(std::move(life),
+                                                     std::move(executor));
+              }} {
+  life_->Start();
 }
 
-Session::Session(absl::Time opened, Options options,
-                 std::shared_ptr<Executor> executor)
+Session::Session(Options options, Left left)
+    : Session{left.opened,
+              session::Lease::Left(options.grace, options.lease_time(),
+                                   !left.detached),
+              std::move(options), [&left](SessionLife::Options life) {
+                return std::make_unique<SessionLife>(
+                    std::move(life),
+                    SessionLife::Left{.holdings = std::move(left.holdings),
+                                      .epoch = left.epoch,
+                                      .idle = left.idle});
+              }} {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (left.detached) kept_.SetDetached();
+    if (lost()) lease_.NoteLost(options_.lease_time());
+  }
+  life_->Start();
+}
+
+Session::Session(
+    absl::Time opened, session::Lease lease, Options options,
+    const std::function<std::unique_ptr<SessionLife>(SessionLife::Options)>&
+        begin)
     : options_(std::move(options)),
-      kept_(std::move(options_.kept)),
-      record_(std::move(options_.record)),
-      current_devices_(options_.recovery == nullptr
-                           ? options_.devices
-                           : options_.recovery->devices()),
-      quota_(options_.quota),
       log_fields_(FieldsOf(options_)),
       opened_(opened),
       channel_(ConnectToExecutor(options_.socket_path)),
@@ -96,14 +110,24 @@ Session::Session(absl::Time opened, Options options,
           .channel = channel_,
           .send_fd = [this](int fd) { return SendFd(fd); },
           .session_token = absl::BytesToHexString(options_.token)})),
-      executor_(std::move(executor)),
-      faults_(options_.fault_limits),
-      deadline_(options_.lease_time() + kFirstKeepAlive) {}
-
-std::shared_ptr<Executor> Session::executor() const {
-  absl::MutexLock lock(&mutex_);
-  return executor_;
-}
+      quota_(options_.quota),
+      lease_(lease),
+      kept_(std::move(options_.kept)),
+      current_devices_(FirstDevices(options_)),
+      life_(begin({.id = options_.id,
+                   .client = options_.client,
+                   .log_fields = log_fields_,
+                   .recover = options_.recover,
+                   .fault_limits = options_.fault_limits,
+                   .recovery = std::move(options_.recovery),
+                   .now = options_.now,
+                   .lease_time = options_.lease_time,
+                   .on_change = [this] { OnChange(); },
+                   .on_devices =
+                       [this](const std::vector<uint32_t>& devices) {
+                         OnDevices(devices);
+                       },
+                   .on_restored = [this] { ApplyQuota(); }})) {}
 
 Session::~Session() { Close("the daemon has dropped it"); }
 
@@ -123,61 +147,50 @@ v1::SessionInfo Session::Info() const {
   info.set_arena_bytes(usage.usage().arena_bytes().used());
   *info.mutable_copies() = usage.copies();
   absl::MutexLock lock(&mutex_);
-  info.set_state(ShownState());
-  info.set_epoch(epoch_);
+  life_->Describe(lease_.detached(), &info);
   info.mutable_devices()->Add(current_devices_.begin(), current_devices_.end());
   if (current_devices_ != options_.devices) {
     info.set_moved_from(options_.devices.front());
   }
-  if (open_keepers_ == 0 && deadline_ < absl::InfiniteFuture()) {
-    *info.mutable_ends() =
-        ToTimestamp(options_.now() + (deadline_ - options_.lease_time()));
-  }
-  info.set_faults(faults_.count());
-  if (faults_.count() > 0) *info.mutable_last_fault() = last_fault_;
-  if (state_ != State::STATE_SUSPENDED) {
-    info.set_executor_pid(executor->pid());
-  } else if (holdings_ != nullptr) {
-    info.mutable_usage()->set_suspended_bytes(holdings_->suspended_bytes());
+  if (lease_.deadline() < absl::InfiniteFuture()) {
+    *info.mutable_ends() = ToTimestamp(
+        options_.now() + (lease_.deadline() - options_.lease_time()));
   }
   return info;
 }
 
 void Session::NoteAttach() {
   absl::MutexLock lock(&mutex_);
-  if (open_keepers_ > 0) return;
-  deadline_ = std::max(deadline_, options_.lease_time() + kFirstKeepAlive);
+  lease_.Attach(options_.lease_time());
 }
 
 absl::StatusOr<Session::TakenUp> Session::TakeUp() {
   TakenUp taken;
   taken.token = options_.token;
-  std::shared_ptr<Executor> executor;
   {
     absl::MutexLock lock(&mutex_);
     // The end of a client that has just left may not have been noticed.
     const auto left = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return detached_ || !options_.detachable;
+      return lease_.detached() || !options_.detachable;
     };
     mutex_.AwaitWithTimeout(absl::Condition(&left), kLeaveTime);
     HOLDFAST_RETURN_IF_ERROR(CheckTakeUp());
-    taken_until_ = options_.lease_time() + kFirstKeepAlive;
-    kept_detached_ = DescriptorStore::Kept();  // It has a client, or will.
-    deadline_ = std::max(deadline_, taken_until_);
-    taken.epoch = epoch_;
-    if (Faulted()) {
-      taken.received_through = last_fault_.received_through();
-      taken.fault = last_fault_;
-      return taken;
-    }
-    executor = executor_;
+    lease_.Claim(options_.lease_time());
+    kept_.SetAttached();  // It has a client, or will.
   }
-  const auto received = executor->ReceivedThrough();
+  taken.epoch = life_->epoch();
+  if (const auto halt = life_->halt(); halt.has_value()) {
+    taken.received_through = halt->report.received_through();
+    taken.fault = halt->report;
+    taken.epoch = halt->epoch;
+    return taken;
+  }
+  const auto received = executor()->ReceivedThrough();
   if (!received.ok()) {
     // It is ending. The next try need not wait for this client.
     absl::MutexLock lock(&mutex_);
-    taken_until_ = absl::InfinitePast();
-    if (detached_) KeepDetached();
+    lease_.Unclaim();
+    if (lease_.detached()) kept_.SetDetached();
     return received.status();
   }
   taken.received_through = *received;
@@ -185,26 +198,17 @@ absl::StatusOr<Session::TakenUp> Session::TakeUp() {
 }
 
 absl::Status Session::CheckTakeUp() const {
-  const auto refusal = [this](absl::string_view why) {
+  const std::string prefix =
+      absl::StrCat("session ", id(), " cannot be attached to");
+  if (lost()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("session ", id(), " cannot be attached to: ", why));
-  };
-  if (!lost_.ok()) return refusal(lost_.message());
-  if (state_ == State::STATE_CLOSING) return refusal("it is being closed");
+        absl::StrCat(prefix, ": ", Serving().message()));
+  }
   if (!options_.detachable) {
-    return refusal("it was opened without a detached_lifetime");
+    return absl::FailedPreconditionError(
+        absl::StrCat(prefix, ": it was opened without a detached_lifetime"));
   }
-  // It is set when the last KeepAlive stream ends.
-  if (!detached_) return refusal("it has a client");
-  if (options_.lease_time() < returning_until_) {
-    return refusal(
-        "it has a client, which may come back yet after the daemon's restart");
-  }
-  // Two would send commands with the same numbers.
-  if (options_.lease_time() < taken_until_) {
-    return refusal("another client is taking it up");
-  }
-  return absl::OkStatus();
+  return WithPrefix(prefix, lease_.CheckClaim(options_.lease_time()));
 }
 
 bool Session::HasToken(absl::string_view token) const {
@@ -224,101 +228,99 @@ absl::StatusOr<std::shared_ptr<void>> Session::TakeExecuteCall() {
                    " Execute calls open; the limit is ", kMaxExecuteCalls));
 }
 
-void Session::SetLost(const absl::Status& reason) {
-  lost_ = LostStatus(id(), reason);
-  state_ = State::STATE_LOST;
-  if (open_keepers_ == 0) deadline_ = options_.lease_time() + kLostKept;
-}
-
-absl::Status Session::Serving() const {
-  return AwaitLoss(absl::InfinitePast());
-}
-
-absl::Status Session::AwaitLoss(absl::Time deadline) const {
-  absl::MutexLock lock(&mutex_);
-  const auto over = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return !lost_.ok() || state_ == State::STATE_CLOSING || Faulted();
-  };
-  mutex_.AwaitWithDeadline(absl::Condition(&over), deadline);
-  if (!lost_.ok()) return lost_;
-  if (Faulted()) return RefusedCall();
-  if (state_ == State::STATE_CLOSING) {
-    return LostStatus(id(), absl::CancelledError(closed_because_));
+bool Session::Greet(const KeepAliveStreams::Stream& stream) const {
+  if (lost()) {
+    absl::MutexLock lock(&mutex_);
+    stream.on_end(closed_because_.empty() ? std::string(Serving().message())
+                                          : closed_because_);
+    return false;
   }
-  return absl::OkStatus();
-}
-
-bool Session::lost() const {
-  absl::MutexLock lock(&mutex_);
-  return !lost_.ok() || state_ == State::STATE_CLOSING;
-}
-
-int64_t Session::AddKeeper(Keeper on_end, FaultKeeper on_fault,
-                           RestartKeeper on_restart) {
-  absl::MutexLock keepers_lock(&keepers_mutex_);
-  absl::MutexLock lock(&mutex_);
-  const int64_t keeper = ++last_keeper_;
-  ++open_keepers_;
-  deadline_ = absl::InfiniteFuture();
-  detached_ = false;
-  kept_detached_ = DescriptorStore::Kept();
-  returning_until_ = absl::InfinitePast();
-  taken_until_ = absl::InfinitePast();
-  if (state_ == State::STATE_DETACHED) {
-    state_ = State::STATE_ACTIVE;
-    const LogScope scope(log_fields_);
-    LogFor(client(), LogLevel::kInfo, "session ", id(), " attached again");
-  }
-  if (!lost_.ok() || state_ == State::STATE_CLOSING) {
-    on_end(lost_.ok() ? closed_because_ : std::string(lost_.message()));
-    return keeper;
-  }
-  if (Faulted() && on_fault) on_fault(last_fault_, epoch_);
-  keepers_[keeper] = {std::move(on_end), std::move(on_fault),
-                      std::move(on_restart)};
-  return keeper;
-}
-
-void Session::RemoveKeeper(int64_t keeper) {
-  {
-    absl::MutexLock keepers_lock(&keepers_mutex_);
-    keepers_.erase(keeper);
-    if (!Detach()) return;
-  }
-  options_.on_deadline_change();
-}
-
-bool Session::Detach() {
-  absl::MutexLock lock(&mutex_);
-  if (--open_keepers_ > 0) return false;
-  detached_ = true;
-  KeepDetached();
-  const bool lost = state_ == State::STATE_LOST;
-  deadline_ = options_.lease_time() +
-              (lost ? std::max(options_.grace, kLostKept) : options_.grace);
-  if (state_ == State::STATE_ACTIVE) {
-    state_ = State::STATE_DETACHED;
-    const LogScope scope(log_fields_);
-    LogFor(client(), LogLevel::kInfo, "session ", id(), " detached; ends in ",
-           absl::FormatDuration(options_.grace), " unless it reconnects");
+  const auto halt = life_->halt();
+  if (halt.has_value() && stream.on_fault) {
+    stream.on_fault(halt->report, halt->epoch);
   }
   return true;
 }
 
-// A daemon that makes way ends its clients' streams: that is no leaving.
-//
-// The message to the service manager is sent with this session's locks held, as
-// is the one that takes it back (AddKeeper), so that both arrive in the order
-// of the changes. NotifyServiceManager gives a message up after a second while
-// the manager's queue is full; the store sends one at a time, for all sessions.
-void Session::KeepDetached() {
-  if (options_.keep_detached == nullptr || left_ || kept_.empty()) return;
-  kept_detached_ = options_.keep_detached();
+int64_t Session::AddKeeper(Keeper on_end, FaultKeeper on_fault,
+                           RestartKeeper on_restart) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const bool detached = lease_.detached();
+    lease_.Connect();
+    kept_.SetAttached();
+    if (detached && IsServing(life_->state())) {
+      const LogScope scope(log_fields_);
+      LogFor(client(), LogLevel::kInfo, "session ", id(), " attached again");
+    }
+  }
+  return streams_.Add(
+      {std::move(on_end), std::move(on_fault), std::move(on_restart)},
+      [this](const KeepAliveStreams::Stream& stream) { return Greet(stream); });
+}
+
+void Session::RemoveKeeper(int64_t keeper) {
+  streams_.Remove(keeper);
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!lease_.Disconnect(options_.lease_time())) return;
+    kept_.SetDetached();
+    if (IsServing(life_->state())) {
+      const LogScope scope(log_fields_);
+      LogFor(client(), LogLevel::kInfo, "session ", id(), " detached; ends in ",
+             absl::FormatDuration(options_.grace), " unless it reconnects");
+    }
+  }
+  options_.on_deadline_change();
+}
+
+void Session::OnChange() {
+  if (lost()) {
+    const std::string reason(Serving().message());
+    {
+      absl::MutexLock lock(&mutex_);
+      lease_.NoteLost(options_.lease_time());
+    }
+    streams_.End(reason);
+    return options_.on_deadline_change();
+  }
+  streams_.ForEach(
+      [this](const KeepAliveStreams::Stream& stream) { Greet(stream); });
+}
+
+void Session::OnDevices(const std::vector<uint32_t>& devices) {
+  absl::MutexLock lock(&mutex_);
+  if (devices == current_devices_) return;
+  LogFor(client(), LogLevel::kInfo, "session ", id(), " goes to device ",
+         devices.front(), "; its client names it ", options_.devices.front());
+  current_devices_ = devices;
+  kept_.SetDevice(devices.front());
+}
+
+absl::Status Session::ResumeSuspended(std::optional<uint32_t> device,
+                                      absl::Time deadline) {
+  HOLDFAST_RETURN_IF_ERROR(life_->ResumeSuspended(device, deadline));
+  const uint32_t now = current_devices().front();
+  if (!device.has_value() || now == *device) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("session ", id(), " did not come back on device ", *device,
+                   ", as the daemon's log says, and is on device ", now));
+}
+
+void Session::TellRestart() {
+  life_->Leave();
+  {
+    absl::MutexLock lock(&mutex_);
+    kept_.Leave();
+  }
+  streams_.ForEach([](const KeepAliveStreams::Stream& stream) {
+    if (stream.on_restart) stream.on_restart();
+  });
 }
 
 absl::Time Session::deadline() const {
   absl::MutexLock lock(&mutex_);
-  return deadline_;
+  return lease_.deadline();
 }
 
 absl::Status Session::SetQuota(const v1::Quota& quota) {
@@ -327,8 +329,7 @@ absl::Status Session::SetQuota(const v1::Quota& quota) {
     absl::MutexLock quota_lock(&quota_mutex_);
     quota_ = quota;
     absl::MutexLock lock(&mutex_);
-    *record_.mutable_quota() = quota;
-    KeepRecord();
+    kept_.SetQuota(quota);
   }
   ApplyQuota();
   return absl::OkStatus();
@@ -347,48 +348,18 @@ void Session::ApplyQuota() {
   for (int i = 0; i < 2; ++i) executor->AskUsage(absl::Now() + kUsageTime);
 }
 
-// The record is the first of what is kept; nothing is once the session closes.
-void Session::KeepRecord() {
-  if (options_.keep_record == nullptr || kept_.empty()) return;
-  kept_.front() = options_.keep_record(record_);
-}
-
-void Session::NotifyKeepers(const std::string& reason) {
-  absl::MutexLock lock(&keepers_mutex_);
-  const auto keepers = std::exchange(keepers_, {});
-  for (const auto& [number, keeper] : keepers) keeper.on_end(reason);
-}
-
-void Session::TellKeepers(const v1::FaultReport& report, uint64_t epoch) {
-  absl::MutexLock lock(&keepers_mutex_);
-  for (const auto& [number, keeper] : keepers_) {
-    if (keeper.on_fault) keeper.on_fault(report, epoch);
-  }
-}
-
 void Session::Close(const std::string& reason, absl::Duration stop_time) {
   absl::MutexLock close_lock(&close_mutex_);
   {
     absl::MutexLock lock(&mutex_);
-    if (state_ == State::STATE_CLOSING) return;
-    state_ = State::STATE_CLOSING;
+    if (!closed_because_.empty()) return;
     closed_because_ = reason.empty() ? "it is being closed" : reason;
-    kept_.clear();
-    kept_detached_ = DescriptorStore::Kept();
+    life_->Close(closed_because_);
+    kept_.Close();
   }
-  NotifyKeepers(reason);
+  streams_.End(reason);
   transfer_pipes_->Close();
-  std::thread recovery;
-  std::unique_ptr<SessionHoldings> holdings;
-  const std::shared_ptr<Executor> last = executor();
-  last->OnEnd(nullptr);
-  last->Stop(absl::Now() + stop_time);
-  {
-    absl::MutexLock lock(&mutex_);
-    recovery.swap(recovery_thread_);
-    holdings.swap(holdings_);
-  }
-  if (recovery.joinable()) recovery.join();
+  life_->End(absl::Now() + stop_time);
   unlink(options_.socket_path.c_str());
   unlink(options_.descriptor_socket_path.c_str());
   const LogScope scope(log_fields_);

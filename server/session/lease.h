@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SESSION_LEASE_H_
+#define HOLDFAST_SERVER_SESSION_LEASE_H_
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace holdfast::session {
+
+// A client's right to its session: when a session without a client ends, and
+// when another client may take the session up.
+//
+// A client is connected while one of its KeepAlive streams is open. Before the
+// first stream, the session waits for kFirstKeepAlive; after the last one for
+// the grace that the client has asked for. Not thread-safe. Times are of one
+// steady clock.
+class Lease {
+ public:
+  // The time that a client has for opening a KeepAlive stream after it opens,
+  // attaches to or takes up a session.
+  static constexpr absl::Duration kFirstKeepAlive = absl::Seconds(30);
+  // The time that a lost session without a stream is kept for its error.
+  static constexpr absl::Duration kLostKept = absl::Minutes(1);
+
+  // Of a session that has just been opened.
+  Lease(absl::Duration grace, absl::Time now)
+      : grace_(grace), deadline_(now + kFirstKeepAlive) {}
+  // Of a session that an earlier daemon has left. If it had a client then, only
+  // this client can return for kFirstKeepAlive.
+  static Lease Left(absl::Duration grace, absl::Time now, bool had_client);
+
+  // A KeepAlive stream has begun or ended. Disconnect returns true if it was
+  // the last stream.
+  void Connect();
+  bool Disconnect(absl::Time now);
+  // The client has returned, and has time to open a stream.
+  void Attach(absl::Time now);
+  // The session is lost: it is kept for kLostKept at least, for its error.
+  void NoteLost(absl::Time now);
+
+  // FAILED_PRECONDITION: another client has the session, may yet return to it,
+  // or has claimed it.
+  absl::Status CheckClaim(absl::Time now) const;
+  // Another client takes the session up. Unclaim undoes this.
+  void Claim(absl::Time now);
+  void Unclaim() { claimed_until_ = absl::InfinitePast(); }
+
+  bool connected() const { return streams_ > 0; }
+  // It had a client and has none now.
+  bool detached() const { return detached_; }
+  // The end of the session; infinite while a client is connected.
+  absl::Time deadline() const { return deadline_; }
+
+ private:
+  absl::Duration grace_;
+  size_t streams_ = 0;
+  bool detached_ = false;
+  absl::Time deadline_;
+  absl::Time returning_until_ = absl::InfinitePast();
+  absl::Time claimed_until_ = absl::InfinitePast();
+};
+
+}  // namespace holdfast::session
+
+#endif  // HOLDFAST_SERVER_SESSION_LEASE_H_

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The life of a session as a table: which states there are, which event leads
+// from one to another, and what is to be done then.
+//
+// Next() is a pure function without lock and I/O, so that a test walks every
+// pair of state and event; README.md has the table. SessionLife applies it
+// under its lock, and carries out the actions after it has let go of the lock.
+#ifndef HOLDFAST_SERVER_SESSION_STATE_H_
+#define HOLDFAST_SERVER_SESSION_STATE_H_
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace holdfast::session {
+
+enum class Phase {
+  kServing,     // The executor serves commands.
+  kQuiescing,   // The executor serves, and finishes its work for `why`.
+  kParked,      // Nothing runs, because another daemon takes over soon.
+  kLeft,        // The next daemon has the session now.
+  kRecovering,  // A thread makes another executor ready.
+  kStopped,     // There is no executor; the session's resources wait.
+  kPlacing,     // As kStopped; a thread asks whether a device can take them.
+  kRestored,    // Another executor is ready; its client has to acknowledge it.
+  kResuming,    // That executor is being opened for commands.
+  kLost,        // There is no executor, and there will be none.
+  kClosed,      // The session is being taken down.
+};
+inline constexpr std::array kPhases = {
+    Phase::kServing,    Phase::kQuiescing, Phase::kParked,  Phase::kLeft,
+    Phase::kRecovering, Phase::kStopped,   Phase::kPlacing, Phase::kRestored,
+    Phase::kResuming,   Phase::kLost,      Phase::kClosed};
+
+// Why the session does not serve, or is about to stop serving.
+enum class Reason {
+  kFault,       // Its executor has died.
+  kSuspension,  // An operator, or idleness, took it off its devices.
+  kUpgrade,     // The daemon is replaced.
+};
+
+struct State {
+  Phase phase = Phase::kServing;
+  // Has no meaning in kServing, kLost and kClosed.
+  Reason why = Reason::kFault;
+  // The phase that follows kParked if the daemon is not replaced after all. It
+  // has no meaning in other phases, except that kLeft keeps it.
+  Phase unparked = Phase::kServing;
+
+  bool operator==(const State&) const = default;
+};
+
+enum class Event {
+  kSuspend,      // An operator wants the session suspended.
+  kSuspended,    // Its executor has saved the device memory.
+  kPark,         // The daemon is about to be replaced.
+  kParked,       // The executor has finished its work for that.
+  kNotQuiesced,  // The executor could do neither.
+  kUnpark,       // The daemon is not replaced after all.
+  kLeave,        // The next daemon takes over.
+  kFault,        // The executor has ended; the session recovers at once.
+  kFaultAsk,     // The executor has ended; the client decides on recovery.
+  kFatal,        // The executor, or the recovery, has failed for good.
+  kPlace,        // An operator names the device to resume on.
+  kPlaced,       // It is known whether that device can be used.
+  kResume,       // The client or an operator wants a stopped session back.
+  kRestored,     // Another executor has all resources.
+  kAcknowledge,  // The client accepts the fault or the suspension.
+  kResumed,      // The executor takes commands.
+  kNotResumed,   // The executor did not take commands in time.
+  kClose,        // The session ends.
+};
+inline constexpr std::array kEvents = {
+    Event::kSuspend, Event::kSuspended,   Event::kPark,
+    Event::kParked,  Event::kNotQuiesced, Event::kUnpark,
+    Event::kLeave,   Event::kFault,       Event::kFaultAsk,
+    Event::kFatal,   Event::kPlace,       Event::kPlaced,
+    Event::kResume,  Event::kRestored,    Event::kAcknowledge,
+    Event::kResumed, Event::kNotResumed,  Event::kClose};
+
+enum class Action {
+  kStopExecutor,  // End the executor that has failed.
+  kTell,          // Tell clients of the fault, the epoch or the loss.
+  kRecover,       // Start a recovery.
+};
+
+struct Transition {
+  State state;
+  std::vector<Action> actions;  // in this order
+};
+
+// Returns the state after `event` and the actions that go with it. nullopt: the
+// event changes nothing in this state.
+std::optional<Transition> Next(const State& state, Event event);
+
+// Returns true if commands are refused until the client acknowledges the fault
+// or suspension.
+bool IsHalted(const State& state);
+// Returns true if the executor serves commands.
+bool IsServing(const State& state);
+// Returns true if there will be no executor any more.
+bool IsOver(const State& state);
+// Returns true while a thread changes the session's executor.
+bool IsChanging(const State& state);
+
+// Returns the name as in the table, e.g. "Recovering".
+absl::string_view Name(Phase phase);
+absl::string_view Name(Event event);
+
+}  // namespace holdfast::session
+
+#endif  // HOLDFAST_SERVER_SESSION_STATE_H_

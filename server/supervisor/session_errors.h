@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The errors of a session that does not serve.
+#ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_ERRORS_H_
+#define HOLDFAST_SERVER_SUPERVISOR_SESSION_ERRORS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "holdfast/v1/faults.pb.h"
+
+namespace holdfast::supervisor {
+
+// UNAVAILABLE with ErrorDetail.session_lost, and with the CUDA error of
+// `reason`.
+absl::Status LostError(const std::string& id, const absl::Status& reason);
+// ABORTED: answers AcknowledgeFault for a session that is lost with this error.
+absl::Status NotResumedError(const absl::Status& lost);
+// UNAVAILABLE: the session cannot change, because the daemon is replaced.
+absl::Status MakingWayError(const std::string& id);
+// UNAVAILABLE with the cause that an executor has reported itself.
+absl::Status CauseOf(const v1::FaultReport& report);
+
+}  // namespace holdfast::supervisor
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_ERRORS_H_

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The executors of one session, one after the other, and the way from one to
+// the next: faults, recovery, suspension, and a daemon that is replaced.
+//
+// The session is in one State, which changes by Next() alone
+// (server/session/state.h). Each public method reports an event, or waits for
+// a state.
+//
+// Threads. Services' threads call the public methods. The thread that reads an
+// executor's channel reports its end (NoteEnd). One thread of this class
+// recovers the session: it gives the holdings to SessionRecovery, which makes
+// the resources again in another executor. That executor is the session's as
+// soon as it is tried (Adopt), so that Close can stop it. It takes commands
+// after the client's acknowledgement. If it ends before that, the same thread
+// recovers the session again.
+//
+// Locks. mutex_ guards the state and what belongs to it. No executor is asked,
+// no thread is waited for and no callback runs while it is held.
+#ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_LIFE_H_
+#define HOLDFAST_SERVER_SUPERVISOR_SESSION_LIFE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "core/base/log_scope.h"
+#include "holdfast/v1/sessions.pb.h"
+#include "server/session/state.h"
+#include "server/supervisor/executor.h"
+#include "server/supervisor/fault_history.h"
+#include "server/supervisor/session_recovery.h"
+
+namespace holdfast::supervisor {
+
+// Thread-safe.
+class SessionLife {
+ public:
+  struct Options {
+    std::string id;
+    std::string client;  // the tenant
+    LogFields log_fields;
+    // NEVER: a fault loses the session. ASK: it recovers when its client
+    // acknowledges the fault. Otherwise it recovers at once.
+    v1::RecoveryPolicy recover = v1::RECOVERY_POLICY_NEVER;
+    FaultLimits fault_limits;
+    // Gets another executor; null: impossible.
+    std::unique_ptr<SessionRecovery> recovery;
+    std::function<absl::Time()> now;         // clock that clients see
+    std::function<absl::Time()> lease_time;  // clock of leases
+
+    // Called without a lock, one after the other for one event.
+    // The session has faulted, has another executor, or is lost: see Halt() and
+    // AwaitServing().
+    std::function<void()> on_change;
+    // The next executor is on these devices. Called before it makes memory.
+    std::function<void(const std::vector<uint32_t>&)> on_devices;
+    // Another executor has all resources, and is to get its limits.
+    std::function<void()> on_restored;
+  };
+  // The state that an earlier daemon has left; see Session::Left.
+  struct Left {
+    std::unique_ptr<SessionHoldings> holdings;
+    uint64_t epoch = 1;
+    bool idle = false;
+  };
+
+  // Start must follow. REQUIRES: all functions are set.
+  SessionLife(Options options, std::shared_ptr<Executor> executor);
+  SessionLife(Options options, Left left);
+  // REQUIRES: End has returned.
+  ~SessionLife() = default;
+
+  // Watches the executor, or begins the recovery of a session that was left.
+  // Callbacks may run from now on.
+  void Start();
+
+  session::State state() const;
+  std::shared_ptr<Executor> executor() const;
+  // Begins with 1, and grows with each executor that has restored the session.
+  uint64_t epoch() const;
+  // A session that refuses commands until its client acknowledges `report`.
+  struct Halt {
+    v1::FaultReport report;
+    uint64_t epoch = 0;  // above the report's: another executor is ready
+  };
+  std::optional<Halt> halt() const;
+  // Writes state, epoch, faults and executor of the session. `detached`: it has
+  // no client.
+  void Describe(bool detached, v1::SessionInfo* info) const;
+
+  // Waits until the session is lost, closed or halted, and returns its error.
+  // OK: it serves at the deadline. See Session::AwaitLoss.
+  absl::Status AwaitLoss(absl::Time deadline) const;
+
+  // See the methods of Session.
+  absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
+      uint64_t epoch, absl::Time deadline);
+  absl::StatusOr<uint64_t> Suspend(const std::string& path,
+                                   absl::Time deadline);
+  absl::Status ResumeSuspended(std::optional<uint32_t> device,
+                               absl::Time deadline);
+  absl::Status Park(absl::Time deadline);
+  void Unpark(absl::Time deadline);
+  void Leave();
+
+  // Refuses everything from now on. False: it was called before.
+  bool Close(const std::string& because);
+  // Stops the executor, and waits for the recovery's thread. REQUIRES: Close.
+  void End(absl::Time deadline);
+
+ private:
+  // Applies an event. Returns the actions for Carry; none if the event changes
+  // nothing.
+  std::vector<session::Action> Apply(session::Event event)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Carry(const std::vector<session::Action>& actions)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The executor in use has ended, unasked.
+  void NoteEnd(const absl::Status& reason);
+  // Makes last_fault_. Returns why the session is lost; OK: it recovers.
+  absl::Status NoteFault(const absl::Status& reason)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Makes the report of a stop that is no fault: every received command is
+  // done.
+  void NoteIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  void StartRecovery();
+  // One recovery. False: none is left to do.
+  bool RecoverOnce();
+  bool Adopt(std::shared_ptr<Executor> executor);
+  // Notes that the recovery has failed.
+  void GiveUp(const absl::Status& failure);
+
+  // Begins to resume a halted session for its client. Returns the executor to
+  // be opened; null: the session serves already.
+  absl::StatusOr<std::shared_ptr<Executor>> BeginResuming(uint64_t epoch,
+                                                          absl::Time deadline);
+  absl::Status CheckAcknowledged(uint64_t epoch) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Notes that this executor has saved its memory, and returns the bytes.
+  absl::StatusOr<uint64_t> NoteSuspended(
+      const std::shared_ptr<Executor>& saved);
+  absl::Status CheckSuspendable() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckSuspended() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // Puts the suspended session on this device.
+  absl::Status Place(uint32_t device, absl::Time deadline);
+  absl::Status RefusedCall() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+
+  const Options options_;
+  mutable absl::Mutex mutex_;
+  session::State state_ ABSL_GUARDED_BY(mutex_);
+  // The one that serves, is being restored, or has ended last.
+  std::shared_ptr<Executor> executor_ ABSL_GUARDED_BY(mutex_);
+  // The resources of a session without executor, for the next one.
+  std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);
+  uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 1;
+  FaultHistory faults_ ABSL_GUARDED_BY(mutex_);
+  // Of the last fault, suspension or upgrade.
+  v1::FaultReport last_fault_ ABSL_GUARDED_BY(mutex_);
+  absl::Status over_ ABSL_GUARDED_BY(mutex_);  // the error in kLost, kClosed
+  // A thread runs RecoverOnce until nothing is left to recover.
+  bool recovering_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread recovery_thread_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::supervisor
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_LIFE_H_
