@@ -29,9 +29,9 @@
  *   CHECK(hf_launch(stream, &config, kernel, arguments, 3));
  *   CHECK(hf_buffer_download(x, 0, values, bytes, stream));
  *
- * ERRORS. A function that can fail returns an hf_error*: NULL means success,
- * anything else belongs to the caller, who frees it with hf_error_free. After
- * an error no output argument has been written. No exception leaves the
+ * ERRORS. A function that can fail returns an hf_error*: NULL means success;
+ * an error belongs to the caller and is freed with hf_error_free. After an
+ * error no output argument has been written. No exception leaves the
  * library.
  *
  * ASYNCHRONY. Commands need no answer: success means that the command was
@@ -41,17 +41,17 @@
  * cause.
  *
  * FAULTS. A kernel that faults (an illegal address, say) ends the session's
- * executor, and the session goes on in another one. One call, the first that
- * would depend on it, returns HF_ABORTED, and hf_error_fault() tells what was
- * lost. Nothing that is submitted before that call has returned runs; after it
- * every handle is valid and device memory has the bytes that it had. Once the
+ * executor, and the session continues in another one. The first call that
+ * depends on the lost work returns HF_ABORTED, and hf_error_fault() reports the
+ * losses. Commands that were submitted before that call returned do not run;
+ * after it every handle is valid and device memory has its bytes. Once the
  * session itself or the daemon is gone, every call fails with HF_UNAVAILABLE
  * and hf_error_session_lost() is true: open a new session.
  *
  * OBJECTS are opaque and made by functions that take a pointer to a pointer;
- * each has one owner, who frees it with hf_NAME_free. Freeing does not wait,
+ * each has one owner and is freed with hf_NAME_free. Freeing does not wait,
  * except for a session and a daemon, and NULL may be freed. An object may
- * outlive those that it was made from: it is then of no more use, but harmless.
+ * outlive the objects that it was made from: its functions fail then.
  * Strings that accessors return are UTF-8, end with 0 and live as long as the
  * object.
  *
@@ -213,10 +213,10 @@ typedef struct hf_fault {
   const hf_dim3* thread;
   const char* source_line;
   /* Commands are numbered from 1 in the order of their submission. Every
-   * command up to the first number took effect, as far as is known: up to the
-   * last hf_session_synchronize, say. Those after it, up to the second, may
-   * have run, in part or in whole. Those after that, up to the third, had
-   * arrived and were dropped. Later ones have not run either. */
+   * command up to the first number is known to have taken effect, for instance
+   * up to the last hf_session_synchronize. Commands after it, up to the second
+   * number, may have run in part or in whole. Commands after that have not run:
+   * up to the third number they had arrived and were dropped. */
   uint64_t completed_through;
   uint64_t submitted_through;
   uint64_t received_through;
@@ -339,9 +339,9 @@ typedef struct hf_session_options {
   /* How long the session outlives a broken connection, in seconds; at most
    * 3600. */
   double reconnect_grace;
-  /* Takes what kernels print (printf), in pieces that need not end with a
+  /* Takes the output of kernels (printf), in pieces that need not end with a
    * line, before a wait for the kernel returns. Called by one thread at a time,
-   * by any that waits for results; it must not call this library. NULL:
+   * perhaps another one each time; it must not call this library. NULL:
    * standard output. */
   void (*kernel_output)(void* user, const char* text, size_t size);
   void* kernel_output_user;
@@ -374,16 +374,17 @@ hf_error* hf_session_open(hf_daemon* daemon, const hf_session_options* options,
 hf_error* hf_session_attach(hf_daemon* daemon, const char* session_id,
                             const hf_session_options* options,
                             hf_session** session);
-/* Leaves the session to whoever attaches to it, for its detached_lifetime. Its
- * work goes on; this handle is as closed, and the resources of the session that
- * are freed here stay there. Waits until all commands have arrived. */
+/* Leaves the session without a client for its detached_lifetime; another client
+ * can attach to it. Its work continues. This handle is then as closed, and
+ * freeing its resources does not end them in the daemon. Waits until all
+ * commands have arrived. */
 hf_error* hf_session_detach(hf_session* session);
 /* With HF_RECOVER_ASK: goes on after the fault that a call has reported.
  * HF_FAILED_PRECONDITION: there is no fault. Waits. */
 hf_error* hf_session_recover(hf_session* session);
-/* Ends the session and drops what was submitted and has not finished:
- * synchronize first. Returns when the executor is gone and all memory is free,
- * after at most 10 seconds. A closed session may be closed again. Waits. */
+/* Ends the session and drops unfinished work: synchronize first. Returns when
+ * the executor is gone and all memory is free, after at most 10 seconds. A
+ * closed session may be closed again. Waits. */
 hf_error* hf_session_close(hf_session* session);
 /* Closes too. */
 void hf_session_free(hf_session* session);
@@ -395,9 +396,9 @@ const char* hf_session_id(const hf_session* session);
 const uint32_t* hf_session_devices(const hf_session* session, size_t* count);
 /* Returns when the work of all streams is done. Waits. */
 hf_error* hf_session_synchronize(hf_session* session);
-/* Returns when every command so far has been processed, whether or not the
- * streams have come to it, and reports failures as every call that waits:
- * what could not be made or was refused. Waits. */
+/* Returns when the daemon has processed every command so far, though streams
+ * may not have run them yet. Reports failures, such as a refused allocation, as
+ * every call that waits. Waits. */
 hf_error* hf_session_check(hf_session* session);
 
 /* Can kernels of `device` be given access to the memory of `peer`? Waits. */
@@ -658,7 +659,7 @@ typedef enum hf_language {
 } hf_language;
 
 typedef enum hf_format {
-  HF_ANY_FORMAT = 0, /* what device 0 of the daemon runs best */
+  HF_ANY_FORMAT = 0, /* the best format for device 0 of the daemon */
   HF_PTX = 1,
   HF_CUBIN = 2,
   HF_LTOIR = 3,
@@ -725,7 +726,7 @@ typedef struct hf_compile_options {
         0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, 0            \
   }
 
-/* Compiles in the daemon, or finds what was compiled before.
+/* Compiles in the daemon, or returns the object code of an earlier compilation.
  * HF_INVALID_ARGUMENT: the source does not compile, hf_error_log() has the log;
  * or an option is wrong. Waits. */
 hf_error* hf_compile(hf_daemon* daemon, const void* source, size_t size,
@@ -814,7 +815,7 @@ void hf_kernel_free(hf_kernel* kernel);
 uint64_t hf_kernel_handle(const hf_kernel* kernel);
 hf_error* hf_kernel_status(const hf_kernel* kernel);
 /* Name, parameters, and attributes on one device. HF_NOT_FOUND: there is no
- * such kernel, and the message lists those that exist. Waits. */
+ * such kernel; the message lists the module's kernels. Waits. */
 hf_error* hf_kernel_describe(const hf_kernel* kernel, uint32_t device,
                              hf_kernel_info** info);
 /* Attributes are named as hf_kernel_info_attribute names them. */
@@ -837,7 +838,7 @@ void hf_kernel_info_parameter(const hf_kernel_info* info, size_t index,
 /* --------------------------------------------------------------- launching */
 
 /* Attributes of a launch, CUlaunchAttribute; proto/holdfast/v1/launch.proto
- * says what each means and which numbers enumerations have. */
+ * documents their values. */
 typedef enum hf_launch_attribute_kind {
   HF_PROGRAMMATIC_STREAM_SERIALIZATION = 1, /* number: 0 or 1 */
   HF_PRIORITY = 2,                          /* number */
@@ -852,7 +853,7 @@ typedef enum hf_launch_attribute_kind {
   HF_PREFERRED_SHARED_MEMORY_CARVEOUT = 11  /* number: percent */
 } hf_launch_attribute_kind;
 
-/* Accesses to a range of a buffer, and what the cache does with them. */
+/* The cache's policy for accesses to a range of a buffer. */
 typedef struct hf_access_policy_window {
   const hf_buffer* buffer;
   uint64_t offset;
@@ -923,7 +924,7 @@ typedef enum hf_argument_kind {
 } hf_argument_kind;
 
 /* One argument of a kernel. The daemon checks its size against the
- * parameter's. Refers to what it points to until the launch returns. */
+ * parameter's. Its pointers have to be valid until the launch returns. */
 typedef struct hf_argument {
   hf_argument_kind kind;
   uint64_t size;
@@ -1140,8 +1141,8 @@ hf_error* hf_definition_add(hf_definition* definition, const hf_node* node,
 /* Gives a node other parameters, of any kind. */
 hf_error* hf_definition_set(hf_definition* definition, uint32_t id,
                             const hf_node* node);
-/* Removes a node and its edges: nodes after it do not wait for those before
- * it. */
+/* Removes a node and its edges: its successors do not wait for its
+ * predecessors any more. */
 hf_error* hf_definition_remove(hf_definition* definition, uint32_t id);
 /* Declares a condition, a value that kernels set (cudaGraphSetConditional) and
  * one conditional node tests. It has *default_value at each launch; NULL: the
@@ -1150,9 +1151,9 @@ hf_error* hf_definition_create_condition(hf_definition* definition,
                                          const uint32_t* default_value,
                                          uint32_t* condition);
 size_t hf_definition_size(const hf_definition* definition);
-/* Node number `index`, in an order in which each stands behind those that it is
- * after: its id; a copy of what it does (`node` may be NULL); the *after_count
- * ids that it is after, valid until the next change. HF_OUT_OF_RANGE. */
+/* Node number `index`, in topological order: its id, a copy of the node (`node`
+ * may be NULL), and the ids of its *after_count predecessors, which are valid
+ * until the next change. HF_OUT_OF_RANGE: index >= size. */
 hf_error* hf_definition_node(const hf_definition* definition, size_t index,
                              uint32_t* id, hf_node** node,
                              const uint32_t** after, size_t* after_count);
@@ -1186,8 +1187,8 @@ hf_error* hf_definition_rebind(const hf_definition* definition,
                                const hf_handle_pair* handles,
                                size_t handle_count, hf_definition** rebound);
 
-/* Records what a stream is given, from here to hf_capture_end, in place of
- * carrying it out; nothing is sent. Launches, copies, fills, allocations on the
+/* Records the work of a stream from here to hf_capture_end instead of
+ * submitting it; nothing is sent. Launches, copies, fills, allocations on the
  * stream become nodes, recorded events become edges. A stream that waits for an
  * event of the capture takes part, and the first one has to wait for it before
  * the end. Uploads, downloads and waiting are HF_FAILED_PRECONDITION and break
@@ -1196,12 +1197,12 @@ hf_error* hf_capture_begin(const hf_stream* stream, hf_capture** capture);
 /* HF_FAILED_PRECONDITION: the first error of the capture, or a stream that was
  * not joined. */
 hf_error* hf_capture_end(hf_capture* capture, hf_definition** definition);
-/* Before the end, drops what was captured. */
+/* Before hf_capture_end: drops the captured work. */
 void hf_capture_free(hf_capture* capture);
 hf_error* hf_capture_create_condition(hf_capture* capture,
                                       const uint32_t* default_value,
                                       uint32_t* condition);
-/* Adds a node of any kind behind what a stream of the capture was given. */
+/* Adds a node of any kind after the captured work of a stream. */
 hf_error* hf_capture_add(hf_capture* capture, const hf_stream* stream,
                          const hf_node* node, uint32_t* id);
 bool hf_stream_is_capturing(const hf_stream* stream);
@@ -1237,7 +1238,7 @@ hf_error* hf_graph_exec_status(const hf_graph_exec* exec);
 /* Runs the graph as one operation of the stream. */
 hf_error* hf_graph_exec_launch(const hf_graph_exec* exec,
                                const hf_stream* stream);
-/* Brings to the device what the next launch needs. */
+/* Sends the graph to the device ahead of its next launch. */
 hf_error* hf_graph_exec_upload(const hf_graph_exec* exec,
                                const hf_stream* stream);
 /* Changes later launches: everything, from a graph with the same nodes in the
@@ -1295,7 +1296,8 @@ hf_error* hf_buffer_export(const hf_buffer* buffer,
 /* HF_NOT_FOUND: no such token, or not any more. Waits. */
 hf_error* hf_buffer_import(hf_session* session, uint32_t device,
                            const uint8_t* token, hf_buffer** buffer);
-/* The token cannot be redeemed any more; what was imported stays. Waits. */
+/* Revokes the token: it cannot be imported any more. Present imports stay.
+ * Waits. */
 hf_error* hf_session_revoke_export(hf_session* session, const uint8_t* token);
 
 /* An interprocess event: streams of the importing session wait for its last
@@ -1308,9 +1310,9 @@ hf_error* hf_event_import(hf_session* session, uint32_t device,
                           const uint8_t* token, hf_event** event);
 /* Events of CUDA's own IPC, for processes outside Holdfast on the daemon's
  * machine: writes HF_IPC_HANDLE_BYTES for cuIpcOpenEventHandle, or makes an
- * event of those that cuIpcGetEventHandle gave in this process. A fault of the
- * session, or the end of the process that made the event, ends it. HF_FAILED_
- * PRECONDITION: the daemon is on another machine. Each waits. */
+ * event of the bytes that cuIpcGetEventHandle wrote in this process. A fault of
+ * the session, or the end of the process that made the event, ends it.
+ * HF_FAILED_PRECONDITION: the daemon is on another machine. Each waits. */
 hf_error* hf_event_ipc_handle(const hf_event* event, uint8_t* handle);
 hf_error* hf_event_import_ipc(hf_session* session, uint32_t device,
                               const uint8_t* handle, hf_event** event);
@@ -1361,14 +1363,14 @@ hf_error* hf_mapping_create(const hf_buffer* buffer,
                             const hf_mapping_options* options,
                             hf_mapping** mapping);
 /* The same in two steps, for another process of the daemon's machine, which
- * needs no session: the one with the session exports, and whoever gets the
- * struct, a secret, opens it once. options->session_id and tenant have to be
- * NULL. A semaphore's 64 bits are what cuStreamWaitValue64 and, writable,
- * cuStreamWriteValue64 take. Each waits. */
+ * needs no session: the process with the session exports, and the process that
+ * gets the struct, which is a secret, opens it once. options->session_id and
+ * tenant have to be NULL. cuStreamWaitValue64 and, if writable,
+ * cuStreamWriteValue64 take a semaphore's 64 bits. Each waits. */
 typedef struct hf_local_export {
   uint8_t token[HF_TOKEN_BYTES];
   char address[112]; /* "unix:/path", where the descriptor is taken */
-  uint64_t offset;   /* of the range in what is mapped */
+  uint64_t offset;   /* of the range in the mapping */
   uint64_t size;
   uint64_t mapped_size;
   bool read_only;
@@ -1409,8 +1411,8 @@ hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
                                  hf_buffer** buffer);
 
 /* Pairs a stream with a CUstream of this process's own CUDA, CuPy's or
- * PyTorch's, so that both act as one stream: each sees what the other was given
- * before. `handle` has to live as long as the stream gets work; NULL: makes a
+ * PyTorch's, so that both act as one stream: each waits for the other's earlier
+ * work. `handle` has to live as long as the stream gets work; NULL: makes a
  * CUstream, which ends with the stream. `paired` is the CUstream.
  * `options->writable` is not looked at. HF_ALREADY_EXISTS: the stream has a
  * pair. HF_FAILED_PRECONDITION: the daemon is on another machine.
@@ -1418,9 +1420,9 @@ hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
 hf_error* hf_stream_pair(const hf_stream* stream, const uint64_t* handle,
                          const hf_mapping_options* options, uint64_t* paired);
 
-/* Memory for libraries that know CUDA's older IPC alone: `handle` is what
- * cuIpcOpenMemHandle takes, and the bytes begin at `offset` of the
- * `mapped_size` that it opens, for reading and writing. The memory ends with
+/* Memory for libraries that know CUDA's older IPC alone. cuIpcOpenMemHandle
+ * takes `handle` and maps `mapped_size` bytes for reading and writing; the
+ * buffer begins at `offset` in them. The memory ends with
  * the buffer or with the session's executor: a fault names it as lost. The
  * device holds exactly `size` bytes for it. hf_buffer_ipc_handle waits. */
 typedef struct hf_ipc_memory {
@@ -1447,7 +1449,8 @@ hf_error* hf_buffer_import_pool(hf_session* session, uint32_t device, int fd,
  * when its writer is gone: the weights of a model. Its versions are immutable,
  * and every session that opens one maps the same memory. */
 
-/* One array. Strings and numbers live as long as what the description is of. */
+/* One array. Its strings and numbers live as long as the collection or list
+ * that it came from. */
 typedef struct hf_array {
   const char* name;
   /* As safetensors spells it: "F32", "BF16", "I64", "BOOL" ... */
@@ -1474,8 +1477,8 @@ hf_array hf_collection_array_at(const hf_collection* collection, size_t index);
  * index < count. */
 const int64_t* hf_collection_array_strides(const hf_collection* collection,
                                            size_t index);
-/* The memory of one array, which nobody can write to; it ends with the
- * collection. HF_NOT_FOUND: no such array. */
+/* The memory of one array, which is read-only and ends with the collection.
+ * HF_NOT_FOUND: no such array. */
 hf_error* hf_collection_array(const hf_collection* collection, const char* name,
                               hf_buffer** buffer);
 /* Where an array lies: in which of the buffers, and bytes from that one's
@@ -1514,14 +1517,14 @@ const char* hf_collection_metadata_at(const hf_collection* collection,
                                       size_t index, const char** value);
 
 /* Makes memory for a new version, in one piece. Fill the arrays, then commit;
- * until then nobody else sees any of it. `size` of the arrays is not looked at.
+ * until then no other session sees them. `size` of the arrays is ignored.
  * REQUIRES: the session outlives the writer. */
 hf_error* hf_collection_writer_create(hf_session* session, uint32_t device,
                                       const hf_array* arrays, size_t count,
                                       hf_collection_writer** writer);
 void hf_collection_writer_free(hf_collection_writer* writer);
-/* The memory of array number `index` of those that the writer was made with. It
- * ends with the writer. */
+/* The memory of array number `index` in the writer's arrays. It ends with the
+ * writer. */
 hf_error* hf_collection_writer_array(const hf_collection_writer* writer,
                                      size_t index, hf_buffer** buffer);
 /* Adds an array of a version that is there, without a copy. The collection is
@@ -1529,16 +1532,16 @@ hf_error* hf_collection_writer_array(const hf_collection_writer* writer,
 hf_error* hf_collection_writer_adopt(hf_collection_writer* writer,
                                      const hf_collection* collection,
                                      const char* array);
-/* Waits for all streams, and makes the version: from then on nobody can write
- * to the memory. `metadata`: text by key. Waits. */
+/* Waits for all streams, and makes the version, whose memory is read-only from
+ * then on. `metadata`: text by key. Waits. */
 hf_error* hf_collection_writer_commit(hf_collection_writer* writer,
                                       const char* name,
                                       const hf_named_bytes* metadata,
                                       size_t metadata_count, uint64_t* version);
 
-/* "Create it if it is not there, else open it": returns when the collection has
- * a version, or when this session is the one to write it, until the claim is
- * freed or the session ends. Waits. */
+/* For "create it if it is not there, else open it": returns when the collection
+ * has a version, or when this session has the sole right to write one. The
+ * right ends with the claim or the session. Waits. */
 hf_error* hf_write_claim_wait(hf_session* session, const char* name,
                               hf_write_claim** claim);
 /* This session is to commit the collection. */
@@ -1554,7 +1557,7 @@ hf_error* hf_collections_describe(hf_daemon* daemon, const char* name,
  * its memory. Waits. */
 hf_error* hf_collections_delete(hf_daemon* daemon, const char* name,
                                 uint64_t version, uint32_t* count);
-/* Changes who may open it and which versions are kept: JSON of
+/* Changes its visibility and the number of kept versions: JSON of
  * ConfigureCollectionRequest. Waits. */
 hf_error* hf_collections_configure(hf_daemon* daemon, const char* json);
 
@@ -1587,8 +1590,8 @@ void hf_watch_free(hf_watch* watch);
  * Unix socket, or whom the policy names so. Each waits. HF_NOT_FOUND: there is
  * no such session, or tenant. */
 
-/* Ends a session, "s-7", whoever has opened it; its client is told `reason`,
- * which may be NULL. Returns when its executor is gone. */
+/* Ends a session of any client, "s-7". The client is told `reason`, which may
+ * be NULL. Returns when its executor is gone. */
 hf_error* hf_admin_end_session(hf_daemon* daemon, const char* session_id,
                                const char* reason);
 /* Takes a session off its devices; its next command, or
@@ -1601,9 +1604,9 @@ hf_error* hf_admin_suspend_session(hf_daemon* daemon, const char* session_id,
                                    const char* file, double timeout,
                                    uint64_t* bytes);
 hf_error* hf_admin_resume_session(hf_daemon* daemon, const char* session_id);
-/* Has the daemon refuse new sessions until hf_admin_stop_drain. Returns when
- * those that are open have ended or the time, in seconds, is up; negative:
- * never. *sessions_left: how many are left. */
+/* Makes the daemon refuse new sessions until hf_admin_stop_drain. Returns when
+ * the open sessions have ended, or after `timeout` seconds; negative: no
+ * timeout. *sessions_left: the number of sessions that are left. */
 hf_error* hf_admin_drain(hf_daemon* daemon, double timeout,
                          uint32_t* sessions_left);
 hf_error* hf_admin_stop_drain(hf_daemon* daemon);
@@ -1613,8 +1616,9 @@ hf_error* hf_admin_stop_drain(hf_daemon* daemon);
  * HF_ALREADY_EXISTS: the name is taken. */
 hf_error* hf_tenants_create(hf_daemon* daemon, const char* json,
                             hf_text** token);
-/* Returns when nothing of the tenant is left, with what it used: JSON of
- * TenantInfo. `reason`, which may be NULL, is shown to its clients. */
+/* Ends the tenant. Returns when its sessions and collections are gone, with its
+ * usage: JSON of TenantInfo. `reason`, which may be NULL, is shown to its
+ * clients. */
 hf_error* hf_tenants_end(hf_daemon* daemon, const char* name,
                          const char* reason, hf_text** json);
 /* JSON of ListTenantsResponse: all, for an operator; its own for anybody else.

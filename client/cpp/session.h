@@ -29,12 +29,12 @@ class KeepAlive;
 
 // The reaction of a session to a fault (fault.h).
 enum class RecoveryPolicy {
-  // It is lost.
+  // The session is lost.
   kNever,
-  // It goes on in another executor, with the same handles and the same bytes in
-  // device memory.
+  // The session continues in another executor, with the same handles and the
+  // same bytes in device memory.
   kAlways,
-  // It keeps its memory, and every call fails with the fault until
+  // The session keeps its memory, and every call fails with the fault until
   // Session::Recover.
   kAsk,
 };
@@ -42,38 +42,38 @@ enum class RecoveryPolicy {
 struct SessionOptions {
   // See address.h; empty means DefaultAddress().
   std::string address;
-  // A label for people, shown by `holdfast sessions`; at most 128 bytes.
+  // A label that `holdfast sessions` shows; at most 128 bytes.
   std::string name;
   // How long the session outlives a broken connection; at most an hour.
   absl::Duration reconnect_grace;
-  // How long the session lives on without any client, on purpose: after Detach,
-  // or when its client has died. At most the daemon's --detached-session-limit.
+  // How long the session lives without a client, after Detach or the death of
+  // its client. At most the daemon's --detached-session-limit.
   absl::Duration detached_lifetime;
   // Ordinals that the session may use; empty: all.
   std::vector<uint32_t> devices;
-  // The same in words, instead: an ordinal, a UUID or the beginning of one
+  // Instead of ordinals: each an ordinal, a UUID or the beginning of one
   // ("GPU-b1f6"), or "most-free" (memory).
   std::vector<std::string> device_choices;
-  // Bytes of device memory in buffers, over all devices, as asked for; 0: the
-  // daemon's own limit.
+  // The limit of bytes in device buffers, over all devices; 0: the daemon's
+  // limit.
   uint64_t memory_limit = 0;
-  // A kernel, or a launch of a graph, that runs longer is a fault that names
-  // it; 0: the daemon's own limit, if it has one, which also holds if it is
-  // less. Waiting in a stream is not running.
+  // A kernel, or a launch of a graph, that runs longer is a fault, whose report
+  // names it. The daemon's limit applies if it is less; 0: the daemon's limit
+  // alone. The time of waiting in a stream does not count.
   absl::Duration kernel_time_limit;
   RecoveryPolicy recover = RecoveryPolicy::kAlways;
-  // Calls at once, each on a connection of its own, that carry the bytes of one
-  // large copy; 0: as many as are useful.
+  // The number of parallel calls, each on a connection of its own, that carry
+  // the bytes of one large copy; 0: chosen by the library.
   uint32_t transfer_calls = 0;
-  // Takes what kernels print (printf), in pieces that need not end with a line.
-  // A kernel's output comes before a wait for it returns. Called by one
-  // thread at a time, but by any that waits for results, so it must not call
-  // the session. Null: it goes to standard output, as CUDA has it.
+  // Takes the output of kernels (printf), in pieces that need not end with a
+  // line, before a wait for the kernel returns. Called by one thread at a time,
+  // perhaps another one each time; it must not call the session. Null: standard
+  // output, as in CUDA.
   std::function<void(absl::string_view text)> kernel_output;
-  // For measuring: takes when the steps of a command's way were taken, in this
-  // process and the others on its way, before the result of the command. Called
-  // as `kernel_output`. Null: nobody is asked. After a fault, and with a
-  // `reconnect_grace` over the network, only this process's own steps come.
+  // For measurements: takes the times of the steps of each command, in this and
+  // the daemon's processes, before the command's result. Called as
+  // `kernel_output`. Null: no times are taken. After a fault, and with a
+  // `reconnect_grace` over the network, it gets the steps of this process only.
   std::function<void(const v1::StepTimes& times)> step_times;
 };
 
@@ -86,27 +86,27 @@ struct BufferInfo {
   uint32_t device = 0;
 };
 
-// A session owns resources on the daemon: streams, events, buffers, modules. It
-// has an executor process of its own there, and ends with this object, or with
-// the process. Thread-safe.
+// A session owns resources in the daemon: streams, events, buffers, modules. It
+// has an executor process of its own there, and ends with this object or with
+// the client's process. Thread-safe.
 //
 //   auto session = Session::Open({.address = "embedded:"});
 //   Device device = (*session)->device(0);
 //
 // Commands are asynchronous and need no answer: an operation that returns OK
-// was submitted. A failure is reported by the next call that waits
-// (Synchronize, Wait, Download), with the sequence number of the command; the
-// commands that used what it should have made, fail with the same cause.
+// was submitted. The next call that waits (Synchronize, Wait, Download) reports
+// a failure, with the sequence number of the command. Commands that use the
+// result of a failed command fail with the same cause.
 //
-// When the executor dies, of a kernel's illegal address, say, the session goes
-// on in another one. Unfinished commands are dropped; one call,
-// the first that would depend on it, returns ABORTED with the report (FaultOf
-// in fault.h). Until then nothing runs that is submitted, and after that the
-// session is as before, all handles valid. Once the session or the daemon is
-// lost, every call returns UNAVAILABLE with the reason.
+// If the executor dies, for instance of a kernel's illegal address, the session
+// continues in another one. Unfinished commands are dropped. The first call
+// that depends on them returns ABORTED with the report (FaultOf in fault.h).
+// Commands that were submitted before that call returned do not run; after it
+// all handles are valid. Once the session or the daemon is lost, every call
+// returns UNAVAILABLE with the reason.
 class Session {
  public:
-  // UNAVAILABLE: no daemon there, or it has no executor; RESOURCE_EXHAUSTED:
+  // UNAVAILABLE: there is no daemon, or it has no executor. RESOURCE_EXHAUSTED:
   // too many sessions.
   static absl::StatusOr<std::unique_ptr<Session>> Open(
       const SessionOptions& options = {});
@@ -114,10 +114,10 @@ class Session {
   static absl::StatusOr<std::unique_ptr<Session>> Open(
       std::shared_ptr<Daemon> daemon, const SessionOptions& options);
 
-  // Takes up a session of the same tenant, "s-7", that lives on without a
-  // client: its buffers (Buffers, Adopt), and whatever its streams still do,
-  // which Synchronize awaits. A fault that nobody has been told of is reported
-  // by the first call. Of `options`, those that are about the client hold.
+  // Takes up a session of the same tenant, "s-7", that has no client: its
+  // buffers (Buffers, Adopt) and the running work of its streams, for which
+  // Synchronize waits. The first call reports a fault that no client has
+  // acknowledged. Of `options`, only those about the client apply.
   // NOT_FOUND: there is none; FAILED_PRECONDITION: it has a client, was opened
   // without a detached_lifetime, or is lost.
   static absl::StatusOr<std::unique_ptr<Session>> Attach(
@@ -126,43 +126,43 @@ class Session {
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  // Closes the session. Work that is not finished is dropped: synchronize
-  // first. Resources that are left are of no more use.
+  // Closes the session. Unfinished work is dropped: synchronize first. Later
+  // calls of its resources fail.
   ~Session();
 
   // Returns when the executor is gone and all memory is free.
   absl::Status Close();
 
-  // Leaves the session to whoever attaches to it, for its detached_lifetime.
-  // Returns when all commands have arrived; their work goes on. A failure that
-  // is known by then is returned, and the session is not left. After it this
-  // object is as closed, and its resources end nothing.
+  // Leaves the session without a client for its detached_lifetime; another
+  // client can attach to it. Returns when all commands have arrived; their work
+  // continues. If a command has failed by then, its failure is returned and the
+  // session is not left. Afterwards this object is as closed, and the
+  // destructors of its resources end nothing.
   // FAILED_PRECONDITION: the session has no detached_lifetime, or its daemon is
   // this object's own (embedded).
   absl::Status Detach();
 
-  // The same without a look at the commands: those that have not arrived are
-  // dropped, and no failure is told, as if this process had died. For a client
-  // that must not end a session that Detach has failed to leave. A session
+  // As Detach, but drops commands that have not arrived and reports no failure,
+  // as if this process had died. For a client that must not end the session
+  // when Detach has failed. A session
   // without a detached_lifetime ends after its reconnect_grace.
   void Leave();
 
-  // All buffers of the session, this client's and those of clients before it.
-  // Waits.
+  // Returns all buffers of the session, also those of earlier clients. Waits.
   absl::StatusOr<std::vector<BufferInfo>> Buffers() const;
-  // Takes over one that Buffers has listed and that another client has made. As
-  // any buffer it is freed with the object, unless Detach came before.
+  // Takes over a buffer of an earlier client, as listed by Buffers. The buffer
+  // is freed with the returned object, unless Detach was called before.
   // FAILED_PRECONDITION: it is this client's own, or was taken over before.
   absl::StatusOr<Buffer> Adopt(const BufferInfo& info) const {
     return Buffer::Adopt(state_, info.handle, info.size);
   }
 
-  // With RecoveryPolicy::kAsk: goes on after the fault that a call has
+  // With RecoveryPolicy::kAsk: recovers from the fault that a call has
   // reported. Blocks until the session is ready. FAILED_PRECONDITION: there is
   // no fault.
   absl::Status Recover() const;
 
-  // For resources that are made by functions of their own.
+  // For functions outside this class that make resources.
   const std::shared_ptr<SessionState>& state() const { return state_; }
 
   // "s-7"
@@ -172,9 +172,9 @@ class Session {
   // Authenticates calls of this session: 32 hexadecimal digits. A secret.
   const std::string& token() const;
 
-  // Those that the session may use, in the order that was asked for.
+  // The ordinals of its devices, in the order of the request.
   const std::vector<uint32_t>& devices() const { return devices_; }
-  // There is no check here: using a device that does not exist fails.
+  // Does not check the ordinal: calls of a device that does not exist fail.
   Device device(uint32_t ordinal) const { return Device(state_, ordinal); }
 
   // Pinned memory of the daemon's host.
@@ -184,17 +184,17 @@ class Session {
   absl::StatusOr<std::shared_ptr<Arena>> CreateArena(
       uint64_t size, const ArenaOptions& options = {}) const;
 
-  // Makes compiled code usable: on every device.
+  // Loads compiled code on every device of the session.
   absl::StatusOr<Module> Load(const ObjectCode& object) const;
 
-  // A token that this session's Export made cannot be redeemed any more; what
-  // was imported stays. Waits.
+  // Revokes a token of this session's Export: it cannot be imported any more.
+  // Present imports stay. Waits.
   absl::Status RevokeExport(absl::string_view token) const {
     return holdfast::RevokeExport(*state_, token);
   }
 
-  // A place to wait for: until all commands so far were processed, and the work
-  // of these streams is done.
+  // Returns a point to wait for: all commands so far are processed, and the
+  // present work of these streams is done.
   absl::StatusOr<holdfast::Fence> Fence(
       std::initializer_list<const Stream*> streams = {}) const;
   // Waits for all streams. Reports failures as Stream::Synchronize does.
@@ -204,13 +204,13 @@ class Session {
  private:
   Session(std::shared_ptr<Daemon> daemon, std::string id,
           std::vector<uint32_t> devices, std::shared_ptr<SessionState> state);
-  // The client's end of a session that the daemon has opened, or given away.
-  // Commands up to `received_through` were another client's.
+  // Makes the client's end of a session that the daemon has opened or handed
+  // over. Commands up to `received_through` were another client's.
   static std::unique_ptr<Session> Start(std::shared_ptr<Daemon> daemon,
                                         const v1::OpenSessionResponse& response,
                                         const SessionOptions& options,
                                         uint64_t received_through);
-  // Leaves alone the handles that clients before this one have used.
+  // Skips the handles that earlier clients have used.
   absl::Status SkipUsedHandles();
 
   const std::shared_ptr<Daemon> daemon_;

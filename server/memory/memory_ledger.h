@@ -30,22 +30,21 @@
 
 namespace holdfast {
 
-// All sessions together. Thread-safe.
+// The memory of all sessions of the daemon, and its limits. Thread-safe.
 //
-// The supervisor has one. Each executor has MemoryGrants on it, which charge
-// each request to the session, its tenant, and the sum of all.
+// The supervisor has one. Each session's MemoryGrants charge their requests to
+// the session, its tenant and this ledger.
 class MemoryLedger {
  public:
-  // Bytes that all sessions may have of the host's memory; 0: no limit.
-  // `shares` accounts for devices by tenant; null: shares of its own, in which
-  // nothing is reserved.
+  // `host_bytes` limits the host memory of all sessions; 0: no limit. `shares`
+  // accounts for device memory by tenant; null: without reservations.
   explicit MemoryLedger(uint64_t host_bytes,
                         std::shared_ptr<DeviceShares> shares = nullptr);
   MemoryLedger(const MemoryLedger&) = delete;
   MemoryLedger& operator=(const MemoryLedger&) = delete;
 
   // Adds the devices that are not known yet, each with its total memory as the
-  // limit. REQUIRES: said by an executor that no client has had yet.
+  // limit. REQUIRES: `ready` is from an executor that no client has used.
   void AddDevices(const internal::Ready& ready);
   // Devices that executors have reported.
   size_t device_count() const;
@@ -57,9 +56,9 @@ class MemoryLedger {
   // The sum of host memory.
   const std::shared_ptr<Quota>& host() const { return host_; }
 
-  // Returns a quota for a tenant's chunks on a device, or for those of sessions
-  // without a tenant if the name is empty. It has no limit of its own, but asks
-  // the shares. Charges of several such quotas may not be added.
+  // Returns a quota for a tenant's chunks on a device; an empty name stands for
+  // sessions without a tenant. The quota has no limit of its own, but asks the
+  // shares. Charges of different quotas cannot be added.
   std::shared_ptr<Quota> OnDevice(uint32_t device,
                                   const std::string& tenant) const;
 
@@ -75,57 +74,57 @@ class MemoryLedger {
   const std::shared_ptr<DeviceShares> shares_;
 };
 
-// The memory granted to one executor, within its session's limits. Given back
-// when it ends. Not thread-safe.
+// The memory that is granted to one executor, within its session's limits, and
+// given back when the executor ends. Not thread-safe.
 //
-// Owned by SessionHoldings, under its lock. Executors ask with messages whose
-// numbers may be anything: sums saturate.
+// Owned by SessionHoldings, under its lock. An executor's numbers are hostile
+// input: sums saturate.
 class MemoryGrants {
  public:
   // `ledger` must outlive it.
   explicit MemoryGrants(const MemoryLedger& ledger) : ledger_(ledger) {}
 
-  // From now on memory is granted: for a session on `devices` devices, 0 for
-  // all. Chunks may take twice the bytes that the session may ask for, and
-  // 64 MiB a device, for rounding and for what is freed but still in use. Host
-  // memory and buffers count against the tenant, if there is one.
+  // Begins to grant memory to a session on `devices` devices; 0: all devices.
+  // The limit of chunks is twice the session's limit of device bytes, plus
+  // 64 MiB a device: for rounding, and for freed memory that is still in use.
+  // Host memory and buffers count against the tenant, if there is one.
   void Open(const internal::AccountLimits& limits, size_t devices,
             std::shared_ptr<Tenant> tenant = nullptr);
 
-  // RESOURCE_EXHAUSTED: over the session's part, the tenant's or the sum;
-  // FAILED_PRECONDITION: not between Open and Close. NOT_FOUND: there is no
-  // such device. INVALID_ARGUMENT: `place` names no memory, or buffers of a
-  // session without a tenant. On an error nothing is charged.
+  // RESOURCE_EXHAUSTED: over the limit of the session, the tenant or the
+  // daemon. FAILED_PRECONDITION: not between Open and Close. NOT_FOUND: there
+  // is no such device. INVALID_ARGUMENT: `place` names no memory, or buffers of
+  // a session without a tenant. On an error nothing is charged.
   absl::Status Reserve(const internal::MemoryPlace& place, uint64_t bytes);
-  // INVALID_ARGUMENT: not that much was granted. Does nothing after Close.
+  // INVALID_ARGUMENT: fewer bytes are granted. Does nothing after Close.
   absl::Status Release(const internal::MemoryPlace& place, uint64_t bytes);
 
-  // A part of what was granted, which counts for as long as this object lives.
+  // A part of the grants, which counts for as long as this object lives.
   struct Detached {
     Charge of_session;
     Charge of_all;
   };
   // Takes `bytes` of the grants out, for memory that may outlive the session.
-  // INVALID_ARGUMENT: not that much is granted.
+  // INVALID_ARGUMENT: fewer bytes are granted.
   absl::StatusOr<Detached> Detach(const internal::MemoryPlace& place,
                                   uint64_t bytes);
-  // The executor has let go of memory that was detached: its next Release of
-  // as many bytes returns nothing. Does nothing if nothing was granted there.
+  // The executor has released detached memory: its next Release of as many
+  // bytes returns nothing. Does nothing if nothing is granted there.
   void Forgive(const internal::MemoryPlace& place, uint64_t bytes);
 
   // The session is suspended: gives back everything but arenas, which stay.
   void Suspend();
 
-  // The executor has died, and a successor will ask for the same memory again.
-  // Until EndInheritance it is granted what the first one had, so that nobody
-  // else gets that in between; what it does not ask for is then given back.
+  // The executor has died, and its successor will ask for the same memory
+  // again. The grants are reserved for the successor until EndInheritance,
+  // which gives back the rest.
   void BeginInheritance();
   void EndInheritance();
-  // The successor may reserve so much without being charged, once: for memory
-  // that was detached.
+  // The successor can reserve `bytes` once without a charge, for memory that
+  // was detached.
   void Credit(const internal::MemoryPlace& place, uint64_t bytes);
 
-  // Gives back everything but what was detached; nothing is granted any more.
+  // Gives back everything except detached memory, and grants nothing more.
   void Close();
 
   // Sum over all devices. Leaves `usage` as it is unless open.

@@ -17,12 +17,12 @@
 
 namespace holdfast {
 
-// Accounts for device memory by tenant: the bytes that each uses of each
-// device, and those that are reserved for it whether it uses them or not.
+// Accounts for device memory by tenant: the bytes that a tenant uses on each
+// device, and the bytes that are reserved for it.
 //
-// A tenant holds the larger of both, and all tenants together hold at most the
-// device. So a tenant always gets what is reserved for it, and memory that is
-// reserved for none goes to the one that asks first. Thread-safe.
+// A tenant holds the larger of both, and all tenants together hold no more than
+// the device has. So a tenant always gets its reservation; other memory goes to
+// the first request. Thread-safe.
 class DeviceShares {
  public:
   // The figures of one device, in bytes. `used` may be over `size` after a
@@ -33,8 +33,8 @@ class DeviceShares {
     uint64_t reserved = 0;  // used or not
   };
 
-  // Adds the devices that are not known yet. With the reservations that apply
-  // to them. A device is never removed.
+  // Adds the devices that are not known yet, and applies the reservations to
+  // them. A device is never removed.
   void AddDevices(const DeviceSizes& sizes);
   // Blocks until devices are known, until the deadline at most.
   void AwaitDevices(absl::Time deadline) const;
@@ -42,28 +42,28 @@ class DeviceShares {
   DeviceSizes sizes() const;
   std::map<uint32_t, Totals> totals() const;
 
-  // Charges a tenant, all or nothing. RESOURCE_EXHAUSTED names the device, the
-  // bytes asked for and in use, what is reserved for other tenants, and the
-  // limit, also as a QuotaExceeded. NOT_FOUND: there is no such device. A
-  // tenant without a name is one like others, without a reservation.
+  // Charges a tenant. RESOURCE_EXHAUSTED names the device, the bytes requested,
+  // in use and reserved for other tenants, and the limit, also as a
+  // QuotaExceeded; then nothing is charged. NOT_FOUND: there is no such device.
+  // The empty name is a tenant, too, without a reservation.
   absl::Status Take(uint32_t device, const std::string& tenant, uint64_t bytes);
-  // While a daemon takes over what an earlier one has left, Take refuses
-  // nothing of a device that is there: memory that is held stays, whatever was
-  // reserved for others in between.
+  // While a daemon takes over the sessions of an earlier one, Take refuses no
+  // bytes of a known device: memory in use stays, even if it has been reserved
+  // for other tenants since.
   void SetTakingOver(bool taking_over);
-  // REQUIRES: so much was taken. Does nothing if there is no such device.
+  // REQUIRES: these bytes were taken. Does nothing if there is no such device.
   void Return(uint32_t device, const std::string& tenant, uint64_t bytes);
 
-  // Replaces all reservations but those that Reserve has made. Memory that is
-  // held stays where it is: if more is held than the device has now, nobody
-  // gets more than is reserved for it.
+  // Replaces all reservations except those made by Reserve. Memory in use
+  // stays: if more is held than the device has, no tenant gets more than its
+  // reservation.
   void SetPolicy(const std::vector<Reservation>& reservations);
 
-  // Adds the reservation of a tenant that has none. RESOURCE_EXHAUSTED: others
-  // hold too much of a device. UNAVAILABLE: devices are not known yet.
+  // Adds the reservation of a tenant that has none. RESOURCE_EXHAUSTED: other
+  // tenants hold too much of a device. UNAVAILABLE: devices are not known yet.
   // INVALID_ARGUMENT: there is no such device.
   absl::Status Reserve(const Reservation& reservation);
-  // No effect if Reserve has made none for the tenant.
+  // Undoes Reserve. Does nothing if the tenant has no such reservation.
   void Release(const std::string& tenant);
 
  private:
@@ -78,13 +78,12 @@ class DeviceShares {
     std::map<std::string, Share> shares;
   };
 
-  // Changes one tenant's share and the sums with it. `held` is kept by the
-  // difference.
+  // Changes one tenant's share, and the sums by the difference.
   static void Change(Device& device, const std::string& tenant,
                      const std::function<void(Share&)>& change);
   void Add(uint32_t ordinal, uint64_t bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Sets what is reserved on each known device; to 0 unless `reserve`.
+  // Sets the reserved bytes on each known device; to 0 unless `reserve`.
   void Apply(const Reservation& reservation, bool reserve)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -92,7 +91,7 @@ class DeviceShares {
   bool taking_over_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<uint32_t, Device> devices_ ABSL_GUARDED_BY(mutex_);
   std::vector<Reservation> of_policy_ ABSL_GUARDED_BY(mutex_);
-  // Those of temporary tenants, by name.
+  // Reservations of temporary tenants, by name.
   std::map<std::string, Reservation> temporary_ ABSL_GUARDED_BY(mutex_);
 };
 

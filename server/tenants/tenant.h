@@ -24,48 +24,47 @@
 
 namespace holdfast {
 
-// A tenant is who pays: sessions, collections and their bytes count against it,
-// over all its sessions. Thread-safe. The tenant may end before the charges on
-// its quotas.
+// A client in the daemon's accounts: all its sessions and collections, and
+// their bytes, count against its quotas. Thread-safe. Charges on its quotas can
+// outlive the tenant.
 //
-// Made by TenantTable, found by Callers for each call. Sessions, executors and
-// collections hold it, so that one that has ended can still be charged until
-// they let go.
+// TenantTable makes tenants, and Callers finds the tenant of each call.
+// Sessions, executors and collections hold their tenant, so that a tenant that
+// has ended is charged until they have ended.
 class Tenant {
  public:
   enum class Kind {
-    kOwn,        // an identity that nothing names: it is its own tenant
+    kOwn,        // of one identity that has no entry in the policy
     kNamed,      // of the policy file
-    kTemporary,  // made by CreateTenant, for as long as a job lasts
+    kTemporary,  // made by CreateTenant, for the time of a job
   };
 
-  // Everything about a tenant but what it uses.
+  // A tenant's configuration.
   struct Options {
     std::string name;
     Kind kind = Kind::kOwn;
-    // Names whose generated code its executors share; empty: they share none.
+    // Executors with the same owner share generated code; empty: no sharing.
     std::string code_owner;
     v1::Quota quota;
-    // Device memory that no other tenant can take, on each of its devices. Kept
-    // by DeviceShares; here for people.
+    // Device memory that no other tenant can take, on each of its devices. For
+    // display; DeviceShares enforces it.
     uint64_t reserved_device_bytes = 0;
     uint32_t weight = 1;
     std::vector<uint32_t> devices;  // ordinals; empty: all
-    // For sessions that it opens from now on; 0: as the daemon has it.
+    // Of its sessions; 0: the daemon's limit.
     absl::Duration kernel_time_limit = absl::ZeroDuration();
     // The part of each device's range that its streams' priorities lie in.
     v1::StreamPriorityClass stream_priorities =
         v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
     Concurrency concurrency;
-    // Who may open its collections until they are configured otherwise.
+    // The visibility of its collections unless they are configured otherwise.
     v1::Visibility collections;
-    // Counts, with others', what its executors do; may be null.
+    // Counts the work of the executors of several tenants; may be null.
     std::shared_ptr<ExecutionTotals> group = nullptr;
-    // The same for what compilers do; may be null.
+    // The same for compilers; may be null.
     std::shared_ptr<CompileBudget> compile_group = nullptr;
   };
 
-  // Has used nothing yet.
   explicit Tenant(const Options& options);
   Tenant(const Tenant&) = delete;
   Tenant& operator=(const Tenant&) = delete;
@@ -75,8 +74,8 @@ class Tenant {
   const std::string& code_owner() const { return code_owner_; }
   Kind kind() const { return kind_; }
   bool temporary() const { return kind_ == Kind::kTemporary; }
-  // The values below are as of the last Update; sessions keep those that they
-  // were opened with, as said there.
+  // The following values are from the last Update, which says which of them
+  // apply to open sessions.
   std::vector<uint32_t> devices() const;
   uint32_t weight() const;
   absl::Duration kernel_time_limit() const;
@@ -85,33 +84,32 @@ class Tenant {
   v1::Visibility collections() const;
   v1::Quota quota() const;
 
-  // Takes over everything but the name and kind. Applies to sessions that are
-  // open, too, but for devices, stream priorities, concurrency and the kernel
-  // time limit.
-  // Nothing that is held is taken away. Also charges of compilations keep their
-  // places.
+  // Replaces the configuration, except for name and kind. Devices, stream
+  // priorities, concurrency and the kernel time limit apply to new sessions,
+  // everything else to open sessions, too. Holdings stay, also over a lower
+  // limit.
   void Update(const Options& options);
 
-  // The same for the quota alone. A limit of 0 is none. Holdings over a new
+  // Replaces the quota alone. A limit of 0 is no limit. Holdings over a new
   // limit stay.
   void SetQuota(const v1::Quota& quota);
 
-  // Returns a session's part in the counts of what its executors hold
-  // together; null for a tenant that is its own, which has no quota.
+  // Returns a session's slot in the page by which the tenant's executors count
+  // their holdings together; null: a tenant of kind kOwn, which has no quota.
   // RESOURCE_EXHAUSTED: as TenantCounts::TakeSlot.
   absl::StatusOr<std::unique_ptr<TenantCounts::Lease>> TakeSlot();
 
-  // Its sums for the next daemon, and those of the daemon before, which this
-  // one goes on from.
+  // Counters returns the sums for the next daemon; Add begins with the sums of
+  // the daemon before.
   internal::TenantCounters Counters() const;
   void Add(const internal::TenantCounters& counters);
 
-  // Whether device_bytes() is asked for each buffer of its sessions. A tenant
-  // that is its own has no quota, so its executors need not ask.
+  // Returns true if each buffer of its sessions is charged to device_bytes(). A
+  // tenant of kind kOwn has no quota, so its executors need not ask.
   bool counts_buffers() const { return kind_ != Kind::kOwn; }
 
-  // Bytes of buffers on devices, as asked for; page-locked buffers; arenas.
-  // They never change; their limits do, by SetQuota.
+  // Bytes of device buffers, as requested; of page-locked buffers; of arenas.
+  // The objects stay the same; SetQuota changes their limits.
   const std::shared_ptr<Quota>& device_bytes() const { return device_bytes_; }
   const std::shared_ptr<Quota>& pinned_bytes() const { return pinned_bytes_; }
   const std::shared_ptr<Quota>& arena_bytes() const { return arena_bytes_; }
@@ -129,20 +127,20 @@ class Tenant {
 
   // The work of the executors of its sessions.
   const ExecutionTotals& execution() const { return *execution_; }
-  // Where that is counted. Its own counts, and those of its group if there are
-  // any. For ExecutorProcess, which opens a counter page for each executor.
+  // The counters of that work: the tenant's, and its group's if there is one.
+  // ExecutorProcess opens a counter page in each.
   std::vector<std::shared_ptr<ExecutionTotals>> executions() const;
 
   // RESOURCE_EXHAUSTED: it has `open` sessions, and may have no more.
   // UNAVAILABLE: it is ending.
   absl::Status CheckMayOpen(uint64_t open) const;
 
-  // From now on it may not open sessions. Cannot be taken back.
+  // The tenant cannot open sessions any more. Final.
   void BeginEnd() { ending_ = true; }
   bool ending() const { return ending_; }
 
-  // Everything but the number of sessions. As of now, in part by the executors'
-  // last reports.
+  // Returns everything except the number of sessions; some figures are from the
+  // executors' last reports.
   v1::TenantInfo Info() const;
 
  private:

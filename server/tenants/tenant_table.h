@@ -38,12 +38,12 @@ inline constexpr char kOtherTenants[] = "(other)";
 
 // Finds the tenant of each identity and each bearer token. Thread-safe.
 //
-// Callers asks it for every call; services for operators change it. Tenants
-// that are their own are made when they are first asked for and forgotten when
-// nothing holds them.
+// Callers looks up the tenant of every call; services for operators change the
+// table. An identity that has no entry becomes a tenant of its own with its
+// first call, and is forgotten when nothing holds that tenant any more.
 class TenantTable {
  public:
-  // Tenants of CreateTenant at a time.
+  // The most tenants of CreateTenant at a time.
   static constexpr size_t kMaxTemporary = 4096;
 
   // Tells `shares` of reservations and checks quotas against its devices; null:
@@ -52,15 +52,16 @@ class TenantTable {
   explicit TenantTable(std::shared_ptr<DeviceShares> shares = nullptr)
       : shares_(std::move(shares)) {}
 
-  // Replaces the policy: tenants keep what they hold, with their new quotas;
-  // one that is gone lives on as long as its sessions. A temporary tenant whose
-  // group does not take it any more is in none from then on. ALREADY_EXISTS: a
-  // temporary tenant has a name of the policy; INVALID_ARGUMENT: reservations
-  // or quotas do not fit the devices. Nothing changes then.
+  // Replaces the policy. Tenants keep their holdings and get their new quotas;
+  // a tenant that the new policy lacks lives as long as its sessions. A
+  // temporary tenant leaves a group that does not accept it any more.
+  // ALREADY_EXISTS: a temporary tenant has a name of the policy.
+  // INVALID_ARGUMENT: reservations or quotas do not fit the devices. On an
+  // error nothing changes.
   absl::Status Apply(const Policy& policy);
 
-  // Blocks until the devices are known that Create reserves memory of, until
-  // the deadline at most.
+  // Blocks until the devices are known, which Create needs for reservations, or
+  // until the deadline.
   void AwaitDevices(absl::Time deadline) const {
     if (shares_ != nullptr) shares_->AwaitDevices(deadline);
   }
@@ -74,68 +75,71 @@ class TenantTable {
   // yet. The token is not kept, only its hash: it cannot be told again.
   absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
 
-  // From now on temporary tenants are kept for the next daemon; before the
-  // first one. The store outlives the table.
+  // Keeps temporary tenants for the next daemon. REQUIRES: there is no
+  // temporary tenant yet. The store outlives the table.
   void KeepIn(DescriptorStore* store) { store_ = store; }
-  // Takes over one that an earlier daemon has left; errors as those of Create,
-  // but a group that the policy does not have for it leaves it in none. Its
-  // token and user hold as before.
+  // Takes over a temporary tenant of an earlier daemon, with its token and
+  // user. Fails as Create, except that a tenant whose group the policy lacks is
+  // in no group.
   absl::Status Adopt(const internal::TenantRecord& record);
   // Returns the tenant of this name, for a session or collection of an earlier
-  // daemon: a temporary one, the policy's or one that is its own, to whom
-  // `code_owner` belongs.
+  // daemon: the temporary tenant, else the policy's, else a tenant of its own
+  // with this code owner.
   std::shared_ptr<Tenant> OfName(const std::string& name,
                                  const std::string& code_owner);
 
-  // From now on the tenant's token and user are not its own any more, and it
-  // may open no session. Its name stays taken until Forget. NOT_FOUND: no
-  // temporary tenant has the name. May be called again until Forget.
+  // Begins the end of a temporary tenant: its token and user are free, and it
+  // cannot open sessions. Its name stays taken until Forget. Can be called
+  // again until then. NOT_FOUND: no temporary tenant has the name.
   absl::StatusOr<std::shared_ptr<Tenant>> BeginEnd(absl::string_view name);
-  // REQUIRES: BeginEnd. Gives back the tenant's reservation; the name is free
-  // then. Does nothing if another tenant has the name by now.
+  // Gives back the tenant's reservation and its name. Does nothing if another
+  // tenant has the name by now. REQUIRES: BeginEnd was called.
   void Forget(const Tenant& tenant);
 
-  // Replaces the quota of a tenant of the policy, until that is loaded again,
-  // or of a temporary one. NOT_FOUND: neither has the name. INVALID_ARGUMENT: a
-  // time below 0. RESOURCE_EXHAUSTED: without overcommit, it is too much.
+  // Replaces the quota of a temporary tenant, or of a tenant of the policy
+  // until the policy is loaded again. NOT_FOUND: no such tenant.
+  // INVALID_ARGUMENT: a time below 0. RESOURCE_EXHAUSTED: without overcommit,
+  // the devices' memory does not suffice.
   absl::Status SetQuota(absl::string_view name, const v1::Quota& quota);
 
-  // Whether the policy has this identity among its operators.
+  // Returns true if the policy names this identity as an operator.
   bool NamesOperator(const Identity& identity) const;
-  // Returns the tenant that was made for this user, else the policy's, else the
-  // identity's own; nullptr if the policy refuses those that it does not name.
+  // Returns the temporary tenant of this user, else the policy's tenant, else
+  // the identity's own. nullptr: the policy refuses identities that it does not
+  // name.
   std::shared_ptr<Tenant> Of(const Identity& identity);
-  // The same for an operator, who is never refused.
+  // As Of, for an operator, who is never refused.
   std::shared_ptr<Tenant> OfOperator(const Identity& identity);
-  // Returns nullptr if the token is no tenant's. Takes a time that tells
-  // nothing of tokens.
+  // Returns the tenant of the bearer token; nullptr: no tenant has it. The time
+  // that it takes reveals nothing about tokens.
   std::shared_ptr<Tenant> OfToken(absl::string_view token) const;
   // Returns the tenant of the subject of a signed token. UNAUTHENTICATED: the
-  // token is not right, or the policy takes none; PERMISSION_DENIED: the policy
-  // does not name the subject. REQUIRES: the caller bounds the token's size.
+  // token is not valid, or the policy accepts no signed tokens.
+  // PERMISSION_DENIED: the policy does not name the subject. REQUIRES: the
+  // caller bounds the token's size.
   absl::StatusOr<std::shared_ptr<Tenant>> OfSignedToken(absl::string_view token,
                                                         absl::Time now);
 
-  // Returns the temporary tenants, those of the policy, and those that hold
-  // something, by name.
+  // Returns the temporary tenants, the policy's tenants, and every other tenant
+  // with holdings, by name.
   std::vector<std::shared_ptr<Tenant>> List() const;
 
-  // The sums of all tenants for the next daemon, and those of the daemon
-  // before, which this one goes on from.
+  // Record writes the counters of all tenants for the next daemon; Add begins
+  // with the counters of the daemon before.
   void Record(internal::CountersRecord* counters) const;
-  // REQUIRES: Apply and Adopt have made the tenants; sums of others are
-  // dropped, but for those of kOtherTenants.
+  // REQUIRES: Apply and Adopt have made the tenants. Counters of unknown
+  // tenants are dropped, except those of kOtherTenants.
   void Add(const internal::CountersRecord& counters);
 
   // The work of the executors of all tenants that are not the policy's.
   const ExecutionTotals& others() const { return *others_; }
-  // The same of what compilers do.
+  // The work of compilers for the same tenants.
   const CompileBudget& other_compiling() const { return *other_compiling_; }
 
-  // Names of the temporary tenants whose lifetime is over. Those whose end has
-  // begun are not among them.
+  // Returns the names of the temporary tenants whose lifetime is over and whose
+  // end has not begun.
   std::vector<std::string> Expired(absl::Time now) const;
-  // When the next lifetime is over. Infinite: there is none.
+  // Returns the end of the lifetime that ends first. Infinite: there is none.
   absl::Time next_end() const;
 
  private:
@@ -151,35 +155,37 @@ class TenantTable {
   };
   // Keeps the record as it is now for the next daemon; replaces an earlier one.
   void Keep(Temporary& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The temporary tenant that a record describes, beneath the policy of now.
+  // Returns the options of the tenant that a record describes, as the present
+  // policy allows.
   Tenant::Options OptionsOf(const internal::TenantRecord& record) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Makes the tenant that a record describes, and keeps that.
+  // Makes the tenant that a record describes, and keeps the record.
   absl::Status Add(const internal::TenantRecord& record)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Null: neither CreateTenant nor the policy names the identity.
   std::shared_ptr<Tenant> FindNamed(const Identity& identity) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The tenant that the identity is by itself, made if need be.
+  // Returns the identity's own tenant; makes it if there is none.
   std::shared_ptr<Tenant> Own(const Identity& identity)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<Tenant> OwnNamed(const std::string& name,
                                    const std::string& code_owner)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The tenant of this name as the policy has it now, made if need be.
+  // Returns the policy's tenant of this name, updated; makes it if there is
+  // none.
   std::shared_ptr<Tenant> Renew(const TenantPolicy& policy)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // ALREADY_EXISTS or RESOURCE_EXHAUSTED, as Create says.
+  // ALREADY_EXISTS or RESOURCE_EXHAUSTED, as for Create.
   absl::Status CheckFree(const v1::CreateTenantRequest& request) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether temporary tenants may join the group; "" is none.
+  // OK: temporary tenants may join the group, or the name is empty.
   absl::Status CheckGroup(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Drops entries of own_ whose tenants are gone.
   void ForgetUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether a tenant may have this quota, if there is no overcommit.
+  // RESOURCE_EXHAUSTED: a tenant cannot have this quota without overcommit.
   absl::Status CheckOvercommit(const std::string& name,
                                const std::vector<uint32_t>& devices,
                                uint64_t quota_bytes) const
@@ -207,8 +213,7 @@ class TenantTable {
   Policy policy_ ABSL_GUARDED_BY(mutex_);
   // In the policy's order.
   std::vector<std::shared_ptr<Tenant>> named_ ABSL_GUARDED_BY(mutex_);
-  // Tenants that are their own, and those of older policies, as long as
-  // somebody uses them.
+  // Tenants of their own, and tenants of older policies, while they are in use.
   absl::flat_hash_map<std::string, std::weak_ptr<Tenant>> own_
       ABSL_GUARDED_BY(mutex_);
   size_t forget_at_ ABSL_GUARDED_BY(mutex_) = 64;  // entries of own_

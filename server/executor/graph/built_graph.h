@@ -34,8 +34,8 @@ inline absl::Status AtNode(const NodePath& path, const absl::Status& status) {
 
 struct BuiltNode;
 
-// The nodes of one definition, in its order. In a definition, nodes stand
-// behind those that they depend on.
+// The nodes of one definition, in its order: each node follows the nodes that
+// it depends on.
 struct BuiltLevel {
   std::vector<BuiltNode> nodes;
   NodeIndex index;
@@ -59,16 +59,15 @@ struct BuiltNode {
   std::vector<BuiltLevel> inner;  // one of a child graph; of each branch
 };
 
-// Copies that each launch makes, by path; those in branches not counted, since
-// nobody tells whether they are made.
+// The copies of one launch, by path. Copies in conditional branches are not
+// counted, because it is not known whether the device runs them.
 struct CopySum {
   uint64_t copies = 0;
   uint64_t bytes = 0;
 };
 using CopySums = std::array<CopySum, v1::CopyPath_ARRAYSIZE>;
 
-// Names of kernels, without duplicates: some of those that a graph launches,
-// for people.
+// The names of the first eight different kernels of a graph, for messages.
 class KernelNames {
  public:
   // Drops the name if there are eight already.
@@ -80,44 +79,45 @@ class KernelNames {
   std::vector<std::string> names_;
 };
 
-// A definition and the CUDA graph that was made of it. Never changes. Shared by
-// the handles of a graph and of its clones, and by what was instantiated from
-// it; the last of them lets go with Release.
+// A definition and the CUDA graph that was made of it. It is shared by the
+// handles of the graph and its clones, and by their instances. Each owner gives
+// its share up with Release.
 //
-// Immutable, so that instances may refer to its nodes; what changes in an
-// instance is kept by GraphInstance.
+// Immutable, so that instances can refer to its nodes. GraphInstance keeps the
+// changes of an instance.
 class BuiltGraph {
  public:
-  // Checks all of `definition`, as CreateGraph says; then the graph is made.
+  // Checks the whole definition (see CreateGraph), then makes the graph.
   // RESOURCE_EXHAUSTED: over the session's limit of graph nodes. On an error
   // nothing is kept.
   static absl::StatusOr<std::shared_ptr<const BuiltGraph>> Build(
       Resources& resources, const v1::GraphDefinition& definition);
 
-  // Gives up one owner's share; if it was the last, all that the nodes use is
-  // freed in the order of streams.
+  // Gives up one owner's share. The last one frees the resources that the nodes
+  // use, in stream order.
   static void Release(Resources& resources,
                       std::shared_ptr<const BuiltGraph> graph);
 
   BuiltGraph(const BuiltGraph&) = delete;
   BuiltGraph& operator=(const BuiltGraph&) = delete;
 
-  // The CUDA graph, as it was made.
   const std::shared_ptr<cuda::Graph>& graph() const { return graph_; }
-  // The top level; those of child graphs and branches are in their nodes.
+  // The top level. The nodes of child graphs and branches are in BuiltNode.
   const BuiltLevel& nodes() const { return nodes_; }
   const GraphConditions& conditions() const { return conditions_; }
   // All levels counted.
   uint64_t node_count() const { return charge_.amount(); }
 
-  // Its memory can serve one instance at a time.
+  // True if the graph has allocation nodes; then it can have one instance at a
+  // time.
   bool allocates() const { return allocates_; }
 
-  // All that the nodes record, and whose memory they use, without duplicates.
+  // The events that the nodes record, without duplicates.
   const std::vector<std::shared_ptr<cuda::Event>>& recorded() const {
     return recorded_;
   }
-  // Pairs of the device that a node runs on and the one whose memory it uses.
+  // Pairs of the device that a node runs on and the device whose memory it
+  // uses, without duplicates.
   const std::vector<std::pair<uint32_t, uint32_t>>& peers() const {
     return peers_;
   }
@@ -126,20 +126,21 @@ class BuiltGraph {
   // The nodes that wait for a semaphore.
   const std::vector<const BuiltNode*>& waiting() const { return waiting_; }
 
-  // Can the parameters of this graph take the place of those of `other`? Nodes
-  // are paired by their order. FAILED_PRECONDITION with a graph_update_result
-  // and the node of this graph: they differ in number, kind or edges.
+  // OK: the parameters of this graph can replace the parameters of `other`.
+  // Nodes are paired by their order. FAILED_PRECONDITION with a
+  // graph_update_result and the node of this graph: the graphs differ in the
+  // number of nodes, in a kind or in an edge.
   absl::Status CheckSameShape(const BuiltGraph& other) const;
 
-  // The text of DrawGraph while a client fetches it in pieces; null: none is
-  // kept. Not part of the graph's value.
+  // The text of DrawGraph while a client fetches it in pieces; null: there is
+  // none. Not part of the graph's value.
   struct Drawing {
     bool verbose = false;
     std::string text;
   };
   std::unique_ptr<const Drawing>& drawing() const { return drawing_; }
 
-  // Where the node with this CUDA handle stands; empty if it is not here.
+  // Returns the path of the node with this CUDA handle; empty: there is none.
   NodePath PathOf(CUgraphNode node) const;
 
  private:
@@ -149,7 +150,7 @@ class BuiltGraph {
   // Copies in branches are not counted.
   void SumUses(const BuiltLevel& level, bool in_branch);
 
-  // The graph ends before what its nodes use.
+  // Declared first, so that the graph ends before the resources of its nodes.
   HoldSet holds_;
   BuiltLevel nodes_;
   GraphConditions conditions_;

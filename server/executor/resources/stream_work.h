@@ -22,20 +22,20 @@
 
 namespace holdfast::executor {
 
-// The work that the streams of a session have been given: when it begins and
-// ends, for the account of GPU time, and the bytes that it still uses. Its end
-// is found by marks in the streams, which are made as late and as few as can
-// be. Not thread-safe: belongs to the submission thread.
+// The submitted work of a session's streams: its begin and end, for the account
+// of GPU time, and the memory that it still uses. Events in the streams mark
+// its end; they are recorded as late and as rarely as possible. Not
+// thread-safe: belongs to the submission thread.
 class StreamWork {
  public:
   struct Options {
     DevicePlacement placement;
     std::shared_ptr<DeviceTimes> times;
-    // Has Watch called by the thread that this belongs to, soon. Thread-safe.
+    // Makes the submission thread call Watch soon. Thread-safe.
     std::function<void()> watch_later;
   };
 
-  // Both are borrowed; this must outlive the watcher.
+  // `streams` and `watcher` are borrowed. This object must outlive the watcher.
   StreamWork(HandleTable<StreamResource>& streams, CompletionWatcher& watcher,
              Options options)
       : streams_(streams),
@@ -45,51 +45,51 @@ class StreamWork {
   StreamWork(const StreamWork&) = delete;
   StreamWork& operator=(const StreamWork&) = delete;
 
-  // The stream is about to be given work: the device's clock runs from now on,
-  // until its work is done. To be called unless `stream.unmarked`.
+  // The stream is about to get work: the device's clock runs until the work is
+  // done. Need not be called if `stream.unmarked`.
   void NoteGiven(StreamResource& stream);
-  // All that the stream was given is done, so that it needs no mark.
+  // All work of the stream is done, so that it needs no mark.
   void NoteIdle(StreamResource& stream);
-  // A mark of what the stream has been given so far, as
+  // Returns an event at the present end of the stream, as
   // CompletionWatcher::RecordEvent.
   absl::StatusOr<std::shared_ptr<const cuda::Event>> Mark(
       StreamResource& stream);
-  // The stream is about to be destroyed, and its work goes on. Returns a mark
-  // of it, as Mark.
+  // The stream is about to be destroyed while its work continues. Returns an
+  // event as Mark.
   absl::StatusOr<std::shared_ptr<const cuda::Event>> NoteDestroyed(
       StreamResource& stream);
   DestroyedStreams& destroyed() { return destroyed_; }
 
-  // Has the work watched that was given since, so that its end is known. To be
-  // called when no more is given for the moment.
+  // Watches the work that was submitted since the last call, so that its end is
+  // noted. Called when no more commands are waiting.
   void Watch();
 
-  // Keeps inline bytes until the stream is known to have done what it was given
-  // so far. Nobody waits for that, so its end is looked for only when more than
-  // kMaxKeptBlocks are kept, or by WatchKept.
+  // Keeps inline bytes until the present work of the stream is done. That is
+  // looked for only when more than kMaxKeptBlocks are kept, or by WatchKept,
+  // because no client waits for it.
   void KeepUntilDone(StreamResource& stream, InlineStaging::Span span);
-  // Has the end of the work watched that uses what is kept. To be called when a
-  // command waits for memory.
+  // Watches the work that uses the kept bytes. Called when a command waits for
+  // memory.
   void WatchKept();
-  // Keeps what work may use whose end nobody can tell.
+  // Keeps memory of work whose end cannot be known.
   void KeepForever(std::shared_ptr<const void> owner) {
     kept_.push_back(std::move(owner));
   }
 
-  // In a turn that others wait for: takes a place for one command's work.
-  // Returns false if the device has enough; what OnRoom was given is called, by
-  // any thread, when that may be over. REQUIRES: device, the driver's ordinal,
-  // < DeviceTimes::kMaxDevices.
+  // Takes a place for one command's work, in a turn that other sessions wait
+  // for. Returns false if the device has enough work; the callback of OnRoom is
+  // called by any thread when there may be room again. REQUIRES: device, the
+  // driver's ordinal, < DeviceTimes::kMaxDevices.
   bool HasRoom(uint32_t device);
-  // Once, before there is any work.
+  // REQUIRES: called once, before there is any work.
   void OnRoom(std::function<void()> callback) {
     on_room_ = std::move(callback);
   }
 
  private:
-  // Marks of all work of the session's device that nobody waits for.
+  // Returns marks of all work of the device that is not watched.
   CompletionWatcher::Events TakeMarks(uint32_t device);
-  // A mark of the device's work has come true. Called by the watcher's threads.
+  // A mark of the device's work has completed. Called by the watcher's thread.
   // `device` is the driver's ordinal, as everywhere with clocks_.
   void NoteDone(uint32_t device);
 
@@ -100,8 +100,8 @@ class StreamWork {
   std::function<void()> on_room_;
   DestroyedStreams destroyed_;
   std::vector<std::shared_ptr<const void>> kept_;
-  // A span keeps its whole block, however few bytes it has: what is counted is
-  // blocks, since the last WatchKept. 16 have 1 MiB.
+  // A span keeps its whole block of 64 KiB, so blocks are counted, since the
+  // last WatchKept.
   static constexpr size_t kMaxKeptBlocks = 16;
   size_t kept_blocks_ = 0;
   const void* last_kept_block_ = nullptr;  // only to be compared

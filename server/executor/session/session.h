@@ -30,24 +30,24 @@
 
 namespace holdfast::executor {
 
-// Shared by the executor's services: the one session, its resources, and the
-// thread that owns them. Thread-safe.
+// The executor's session: its resources, and the submission thread that owns
+// them. The executor's services share it. Thread-safe.
 class Session {
  public:
   struct Options {
     std::string token;  // 16 bytes
     ResourceOptions resources;
     ObjectFetcher fetch_object;
-    // Where commands are counted.
+    // Counts the commands.
     std::shared_ptr<CommandCounts> counts = std::make_shared<CommandCounts>();
     // Called on the submission thread when the device memory in buffers has
     // changed.
     std::function<void()> usage_changed;
-    // Null: nothing is written down for a successor.
+    // Records the resources for a successor; null: no successor is possible.
     std::shared_ptr<SessionJournal> journal;
     // The epoch that this executor serves; from 1.
     uint64_t epoch = 1;
-    // Sequence numbers up to here are used up.
+    // The last sequence number that an earlier executor has received.
     uint64_t received_through = 0;
     // Takes the output of kernels; must outlive the session. Null: the output
     // is dropped.
@@ -57,28 +57,27 @@ class Session {
   };
 
   explicit Session(Options options);
-  // Waits for the devices and frees all.
+  // Waits for the devices and frees all resources.
   ~Session();
 
-  // Drops what has not been processed; later work is refused.
+  // Drops unprocessed work and refuses later work.
   void Stop();
 
-  // From Pause to Resume every call fails with ABORTED: the client has to
-  // acknowledge the fault that ended the epoch before this one.
+  // Between Pause and Resume every call fails with ABORTED, until the client
+  // has acknowledged the fault that ended the epoch before.
   void Pause();
   // Also opens the gate again after Quiesce.
   void Resume();
 
-  // Where clients' work comes in: whoever submits commands or begins a transfer
-  // holds a pass meanwhile.
+  // The gate of clients' work: a call holds a pass while it submits commands or
+  // transfers bytes.
   SessionGate& gate() { return gate_; }
 
-  // Closes the gate and waits until all that has come in is done and the
-  // devices are idle, for a suspension, or, if the memory is to stay where it
-  // is, for another daemon. Returns the variables of its modules, as
-  // SaveVariables does. If it fails the gate is open again.
-  // DEADLINE_EXCEEDED: something is not done in time; the message names it.
-  // FAILED_PRECONDITION: the session has what cannot be suspended.
+  // Closes the gate, and waits until all accepted work is done and the devices
+  // are idle: for an upgrade of the daemon if `memory_stays`, otherwise for a
+  // suspension. Returns the variables of its modules, as SaveVariables. On an
+  // error the gate is open again. DEADLINE_EXCEEDED names the work that is not
+  // done. FAILED_PRECONDITION names a resource that cannot be suspended.
   absl::StatusOr<UniqueFd> Quiesce(bool memory_stays, absl::Time deadline);
   // REQUIRES: quiesced.
   absl::Status SaveMemory(const internal::SaveMemory& chunks, int file);
@@ -86,24 +85,25 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Does the call carry this session's token?
+  // UNAUTHENTICATED: the call does not carry this session's token.
   absl::Status Authenticate(const grpc::ServerContextBase& context) const;
 
-  // Checks the batch as a whole and queues it; `bytes` is what it takes in
-  // memory, more or less. Its results go to `results`. Blocks while the session
-  // has as many outstanding commands as it may have. INVALID_ARGUMENT: too many
-  // commands, or numbers that do not increase. `clock`, which may be null, is
-  // told when the first command begins. `encoded`, which may be null, has
-  // commands of the batch as they came, and lives as long as that. `more`: has
-  // something come behind the batch? As long as nothing has, this thread itself
-  // carries out a short one. Null: it never does.
+  // Checks the batch and queues it. The results go to `results`. Blocks while
+  // the session is at its limit of outstanding commands. INVALID_ARGUMENT: too
+  // many commands, or numbers that do not increase.
+  //
+  // `bytes` is the approximate size of the batch in memory. `clock` notes the
+  // begin of the first command; may be null. `encoded` has the encoded commands
+  // of the batch, and lives as long as the batch; may be null. `more` returns
+  // true if the client has sent more than this batch: while it returns false,
+  // the calling thread carries out a short batch itself. Null: it never does.
   absl::Status Submit(std::shared_ptr<const v1::CommandBatch> batch,
                       size_t bytes, std::shared_ptr<ResultQueue> results,
                       std::shared_ptr<ExecutorClock> clock = nullptr,
                       const EncodedCommands* encoded = nullptr,
                       const std::function<bool()>& more = nullptr);
 
-  // Every command up to this sequence number has arrived. Does not block.
+  // Returns the last sequence number that has arrived. Does not block.
   uint64_t received_through() const { return arrived_; }
 
   // Waits until every command up to `sequence` has been processed. CANCELLED:
@@ -111,20 +111,21 @@ class Session {
   absl::Status AwaitSequence(uint64_t sequence,
                              const std::stop_token& cancelled);
 
-  // Runs `work` on the submission thread; Run waits for it. False: the session
-  // is being closed, and the work does not run.
+  // Runs `work` on the submission thread; Run waits for its end. Returns false
+  // if the session is being closed; then the work does not run.
   bool Post(std::function<void(Resources&)> work);
   bool Run(const std::function<void(Resources&)>& work);
 
-  // One Execute stream at a time; what kernels print goes to its results.
+  // Admits one Execute stream at a time. The output of kernels goes to its
+  // results.
   bool TakeExecute(std::shared_ptr<ResultQueue> results);
   void ReturnExecute();
 
-  // Adds what was printed while there was none.
+  // Adds the output of kernels from the time without an Execute stream.
   void TakeOutput(v1::ResultBatch* results);
 
  private:
-  // Has commands carried out, by the calling thread if that is `own`.
+  // Carries out commands; `own`: the calling thread may do so itself.
   bool Carry(std::function<bool()> commands, size_t bytes, bool own,
              const std::function<bool()>& more);
   void ReportUsage();
@@ -145,7 +146,7 @@ class Session {
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<bool> paused_ = false;
   bool executing_ ABSL_GUARDED_BY(mutex_) = false;
-  // Shared with those who wake it, who may outlive the session.
+  // Shared with threads that wake it and can outlive the session.
   const std::shared_ptr<SubmissionThread> thread_;
   std::unique_ptr<Resources> resources_;  // of the submission thread
   CommandProcessor processor_;            // likewise

@@ -22,8 +22,8 @@
 
 namespace holdfast::executor {
 
-// Calls back when the device has come to some point. One thread watches every
-// point, so that waiting for one stream never holds up the commands of another.
+// Calls back when events or streams have completed. One thread watches all of
+// them, so that a wait for one stream never delays the commands of another.
 // Thread-safe.
 class CompletionWatcher {
  public:
@@ -32,49 +32,47 @@ class CompletionWatcher {
   // Watch itself.
   using Callback = std::function<void(const absl::Status&)>;
 
-  // `hand_on_output` is called, by any thread, before anybody is told that work
-  // has completed or failed whose kernels may print. May be null. Starts the
+  // `hand_on_output` delivers the output of kernels. Any thread calls it before
+  // a callback reports the end of work that may print. May be null. Starts the
   // thread.
   explicit CompletionWatcher(std::function<void()> hand_on_output = nullptr);
-  // Calls what is left with CANCELLED.
+  // Calls the remaining callbacks with CANCELLED.
   ~CompletionWatcher();
   CompletionWatcher(const CompletionWatcher&) = delete;
   CompletionWatcher& operator=(const CompletionWatcher&) = delete;
 
-  // From now on kernels may print. To look after their output takes as long as
-  // to ask whether a stream is done, so it is left out until then.
+  // Kernels may print from now on. Before that, `hand_on_output` is not called,
+  // because it takes as long as a query of a stream.
   void ExpectOutput() { output_expected_ = true; }
 
-  // An event that marks what `stream` has been given so far.
+  // Returns an event that marks the present end of `stream`.
   absl::StatusOr<std::shared_ptr<const cuda::Event>> RecordEvent(
       const cuda::Stream& stream) {
     return events_->RecordEvent(stream);
   }
 
-  // When all of `events` have completed; at once if they have. The callback may
-  // run before this returns.
+  // Calls back when all of `events` have completed, perhaps before Watch
+  // returns.
   void Watch(Events events, Callback callback);
 
-  // As Watch, for a thread that has nothing else to do as long as `idle()`: it
-  // looks for a moment itself, since to hand the wait over takes longer than
-  // many a kernel. It looks for 20 us at most, and not at all where there are
-  // few processors.
+  // As Watch, but the calling thread first polls for up to 20 us, while
+  // `idle()` returns true: handing the wait to the watcher's thread takes
+  // longer than many kernels. Does not poll on a machine with few processors.
   void WatchClosely(Events events, Callback callback,
                     const std::function<bool()>& idle);
 
-  // The same for all that `stream` has been given, without a mark: to record
-  // one takes longer than to ask the stream. Looks once at least. Returns how
-  // the work has ended, or nullopt: it is not done.
+  // Polls the stream itself in the same way, at least once, because recording
+  // an event takes longer than a query. Returns the outcome of the stream's
+  // work; nullopt: it is not done.
   std::optional<absl::Status> LookClosely(const cuda::Stream& stream,
                                           const std::function<bool()>& idle);
 
-  // As Watch, for what nobody waits for: found when the device is looked at
-  // anyway, else up to 0.2 ms late, or a 128th of the time
-  // that it took.
+  // As Watch, for a callback that no client waits for. It does not make the
+  // thread poll: it may be late by 0.2 ms, or by a 128th of the work's time.
   void WatchIdly(Events events, Callback callback);
 
-  // When what `stream` has been given so far is done. Fails, without a call, if
-  // the mark cannot be recorded.
+  // Calls back when the present work of `stream` is done. If the event cannot
+  // be recorded, it fails and does not call back.
   absl::Status Watch(const cuda::Stream& stream, Callback callback);
 
  private:
@@ -82,42 +80,44 @@ class CompletionWatcher {
   struct Entry {
     Events events;
     Callback callback;
-    bool idle = false;  // nobody waits for it
+    bool idle = false;  // of WatchIdly
   };
 
-  // The thread's loop: looks all the time for 2 ms after a change, then with
-  // pauses that grow.
+  // The thread's loop: polls without a pause for 2 ms after a change, then with
+  // growing pauses.
   void Run();
-  // Moves what was added to `entries`; waits for it if there is nothing else.
-  // False: stopping.
+  // Moves the added waits to `entries`; blocks if there are none at all.
+  // Returns false if the watcher stops.
   bool TakeAdded(std::vector<Entry>& entries);
   // Hands the wait to the thread.
   void Add(Entry entry);
-  // Waits for something to be added, for so long at most.
+  // Waits for `duration`, or until a wait is added.
   void Pause(absl::Duration duration);
-  // Calls `look` until it returns an outcome, there is something else to do, or
+  // Calls `look` until it returns an outcome, `idle()` returns false, or
   // kCloseTime is over.
   template <typename Look>
   static std::optional<absl::Status> LookUntil(
       const Look& look, const std::function<bool()>& idle);
-  // How the work before `mark`, an event or a stream, has ended, if it has.
+  // Returns the outcome of the work before `mark`, an event or a stream;
+  // nullopt: it is not done.
   template <typename Mark>
   std::optional<absl::Status> EndOf(const Mark& mark) const;
-  // How the wait has ended, if it has; takes out the events that are done.
+  // Returns the outcome of a wait; nullopt: it is not over. Removes the events
+  // that have completed.
   std::optional<absl::Status> Outcome(Events& events) const;
-  // Before anybody is told that work is done.
   void HandOnOutput() const {
     if (output_expected_) hand_on_output_();
   }
-  // Is any of them not idle?
+  // Returns true if an entry is not of WatchIdly.
   static bool AnyAwaited(const std::vector<Entry>& entries);
-  // Calls back and takes out the entries that are done; false: none is.
+  // Calls back for the entries that are done and removes them. Returns false if
+  // there is none.
   bool Poll(std::vector<Entry>& entries);
 
   const std::function<void()> hand_on_output_;
   std::atomic<bool> output_expected_{false};
   const std::shared_ptr<EventPool> events_ = std::make_shared<EventPool>();
-  std::atomic<uint32_t> changes_{0};  // of what follows
+  std::atomic<uint32_t> changes_{0};  // of the fields below
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<Entry> added_ ABSL_GUARDED_BY(mutex_);
