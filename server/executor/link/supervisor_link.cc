@@ -15,8 +15,11 @@
 
 namespace holdfast::executor {
 
-SupervisorLink::SupervisorLink(UniqueFd channel)
-    : channel_(std::move(channel)), reader_([this] { ReadMessages(); }) {}
+SupervisorLink::SupervisorLink(UniqueFd channel,
+                               std::function<void()> after_fault)
+    : channel_(std::move(channel)),
+      after_fault_(std::move(after_fault)),
+      reader_([this] { ReadMessages(); }) {}
 
 SupervisorLink::~SupervisorLink() {
   {
@@ -27,8 +30,25 @@ SupervisorLink::~SupervisorLink() {
   reader_.join();
 }
 
+void SupervisorLink::AwaitEnd() {
+  while (true) pause();
+}
+
+absl::Status SupervisorLink::Tell(const internal::FromExecutor& message,
+                                  int fd) {
+  {
+    absl::MutexLock lock(&send_mutex_);
+    if (!fault_sent_) {
+      fault_sent_ = message.has_fault();
+      return channel_.Send(message, fd);
+    }
+  }
+  after_fault_();
+  return absl::UnavailableError("the process has reported its fault");
+}
+
 void SupervisorLink::Send(const internal::FromExecutor& message, int fd) {
-  const absl::Status status = channel_.Send(message, fd);
+  const absl::Status status = Tell(message, fd);
   if (!status.ok()) LogWarning("to the supervisor: ", status.message());
 }
 
@@ -97,7 +117,7 @@ absl::Status SupervisorLink::Reserve(const internal::MemoryPlace& place,
   *message.mutable_reserve()->mutable_place() = place;
   message.mutable_reserve()->set_bytes(bytes);
   absl::MutexLock reserve_lock(&reserve_mutex_);
-  HOLDFAST_RETURN_IF_ERROR(channel_.Send(message));
+  HOLDFAST_RETURN_IF_ERROR(Tell(message));
   absl::MutexLock lock(&mutex_);
   const auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return shutdown_ || granted_.has_value();
@@ -217,7 +237,7 @@ absl::StatusOr<FetchedObject> SupervisorLink::FetchObject(
     absl::string_view sha256) {
   internal::FromExecutor message;
   message.mutable_fetch_object()->set_sha256(std::string(sha256));
-  HOLDFAST_RETURN_IF_ERROR(channel_.Send(message));
+  HOLDFAST_RETURN_IF_ERROR(Tell(message));
   Reply reply;
   {
     absl::MutexLock lock(&mutex_);
@@ -249,7 +269,7 @@ absl::StatusOr<SharingAnswer> SupervisorLink::AskSharing(
   internal::FromExecutor message;
   *message.mutable_sharing() = request;
   absl::MutexLock one_at_a_time(&sharing_mutex_);
-  HOLDFAST_RETURN_IF_ERROR(channel_.Send(message, descriptor));
+  HOLDFAST_RETURN_IF_ERROR(Tell(message, descriptor));
   absl::MutexLock lock(&mutex_);
   const auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return shutdown_ || shared_.has_value();
@@ -273,7 +293,7 @@ std::string SupervisorLink::LoadCode(const std::string& key) {
   absl::MutexLock one_at_a_time(&code_mutex_);
   internal::FromExecutor message;
   message.mutable_load_code()->set_key(key);
-  if (!channel_.Send(message).ok()) return "";
+  if (!Tell(message).ok()) return "";
   absl::MutexLock lock(&mutex_);
   const auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return shutdown_ || code_.has_value();

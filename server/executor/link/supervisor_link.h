@@ -35,8 +35,11 @@ namespace holdfast::executor {
 // admits one at a time.
 class SupervisorLink {
  public:
-  // Takes over the channel and starts the reading thread.
-  explicit SupervisorLink(UniqueFd channel);
+  // Takes over the channel and starts the reading thread. Of a process that has
+  // reported its fault, each thread that has something else to tell calls
+  // `after_fault`, which does not return outside of tests.
+  explicit SupervisorLink(UniqueFd channel,
+                          std::function<void()> after_fault = AwaitEnd);
   // Closes the channel without ending the process. Waiting calls return
   // UNAVAILABLE.
   ~SupervisorLink();
@@ -49,7 +52,10 @@ class SupervisorLink {
   // Reports usage that is known at once; see OnUsageAsked.
   void SendUsage(const internal::Usage& usage);
   void SendServing(const internal::Serving& serving, int counters = -1);
-  // The last message: the driver has failed for good.
+  // The last message: the driver has failed for good. The supervisor takes what
+  // the session holds at this message, so a thread that wants to tell of memory
+  // later is stopped before it notes the memory in the journal: the journal
+  // must not name memory that the supervisor does not have.
   void SendFault(const internal::Fault& fault);
   // Give the supervisor a descriptor of the chunk, so that its bytes outlive
   // this process, and withdraw it. `device` is the session's ordinal, as in the
@@ -149,6 +155,12 @@ class SupervisorLink {
     UniqueFd memory;
   };
 
+  // Waits for the end of the process.
+  static void AwaitEnd();
+  // Sends the message, unless the fault has been reported. Errors: the
+  // channel's.
+  absl::Status Tell(const internal::FromExecutor& message, int fd = -1);
+  // Tells, and logs an error.
   void Send(const internal::FromExecutor& message, int fd = -1);
   // The thread's loop. Exits the process when the channel closes, unless this
   // object is being destroyed.
@@ -162,6 +174,9 @@ class SupervisorLink {
   void AnswerUsage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Channel channel_;
+  const std::function<void()> after_fault_;
+  absl::Mutex send_mutex_;
+  bool fault_sent_ ABSL_GUARDED_BY(send_mutex_) = false;
   absl::Mutex code_mutex_;  // held while a thread waits for code
   absl::Mutex mutex_;
   Assigned assignment_ ABSL_GUARDED_BY(mutex_);  // received so far
