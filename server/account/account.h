@@ -25,6 +25,9 @@ class Account {
  public:
   // Arenas that a session may have at a time.
   static constexpr uint64_t kMaxArenas = 64;
+  // Chunks of device memory that it may have at a time, over all devices. The
+  // supervisor keeps no more: server/sharing/session_memory.h.
+  static constexpr uint64_t kMaxChunks = 4096;
   // Nodes that all its graphs may have together.
   static constexpr uint64_t kMaxGraphNodes = uint64_t{1} << 20;
   // Bytes of the executor's own page-locked blocks. One of them is for memory
@@ -54,6 +57,8 @@ class Account {
   const QuotaPtr& device_memory() const { return device_memory_; }
   // Device memory in chunks. Has no limit here: the supervisor sets one.
   QuotaPtr reserved_memory(uint32_t device);
+  // The number of these chunks.
+  const QuotaPtr& chunks() const { return chunks_; }
   // Page-locked buffers, arenas, and the executor's own blocks.
   const QuotaPtr& pinned_memory() const { return pinned_memory_; }
   const QuotaPtr& arena_memory() const { return arena_memory_; }
@@ -87,6 +92,7 @@ class Account {
   const QuotaPtr pinned_memory_;
   const QuotaPtr arena_memory_;
   const QuotaPtr staging_memory_;
+  const QuotaPtr chunks_;
   const QuotaPtr graph_nodes_;
   const QuotaPtr commands_;
   std::map<HandleKind, QuotaPtr> handles_;  // constant

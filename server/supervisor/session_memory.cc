@@ -33,11 +33,12 @@ absl::StatusOr<v1::Rights> RightsOf(const internal::ExportRequest& request) {
 
 absl::Status SessionMemory::Hold(const internal::ChunkCreated& created,
                                  UniqueFd fd) {
-  if (chunks_.size() >= kMaxChunks) {
+  const auto old = chunks_.find(created.chunk());
+  // A suspended chunk that is made anew takes its own place.
+  if (old == chunks_.end() && chunks_.size() >= kMaxChunks) {
     return absl::ResourceExhaustedError(
         absl::StrCat("it made more than ", kMaxChunks, " chunks of memory"));
   }
-  const auto old = chunks_.find(created.chunk());
   std::optional<uint64_t> saved_offset;
   std::shared_ptr<EventPage> event;
   if (old != chunks_.end()) {

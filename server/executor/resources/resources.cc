@@ -36,16 +36,26 @@ HandleTable<T> Table(HandleKind kind, const ResourceOptions& options) {
   return HandleTable<T>(kind, options.account->handles(kind));
 }
 
-// Chunks are charged to the account and thereby to the supervisor's ledger.
-void ChargeChunks(std::shared_ptr<Quota> quota,
+// Chunks and their bytes are charged to the account, and the bytes thereby to
+// the supervisor's ledger.
+void ChargeChunks(std::shared_ptr<Quota> chunks, std::shared_ptr<Quota> memory,
                   memory::AllocatorOptions* allocator) {
-  auto held = std::make_shared<Charge>();
-  allocator->reserve = [quota, held](uint64_t bytes) -> absl::Status {
-    HOLDFAST_ASSIGN_OR_RETURN(Charge charge, quota->Take(bytes));
-    held->Add(std::move(charge));
+  struct Held {
+    Charge chunks;
+    Charge bytes;
+  };
+  const auto held = std::make_shared<Held>();
+  allocator->reserve = [chunks, memory, held](uint64_t bytes) -> absl::Status {
+    HOLDFAST_ASSIGN_OR_RETURN(Charge chunk, chunks->Take(1));
+    HOLDFAST_ASSIGN_OR_RETURN(Charge charge, memory->Take(bytes));
+    held->chunks.Add(std::move(chunk));
+    held->bytes.Add(std::move(charge));
     return absl::OkStatus();
   };
-  allocator->release = [held](uint64_t bytes) { held->Return(bytes); };
+  allocator->release = [held](uint64_t bytes) {
+    held->chunks.Return(1);
+    held->bytes.Return(bytes);
+  };
 }
 
 std::function<void()> WatchLater(
@@ -145,7 +155,8 @@ absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
   HOLDFAST_ASSIGN_OR_RETURN(state.context,
                             cuda::Context::RetainPrimary(device));
   memory::AllocatorOptions allocator;
-  ChargeChunks(account().reserved_memory(ordinal), &allocator);
+  ChargeChunks(account().chunks(), account().reserved_memory(ordinal),
+               &allocator);
   allocator.address_hint = kAddressHint + ordinal * kAddressStride;
   if (inheritance_ != nullptr && inheritance_->bases.contains(ordinal)) {
     allocator.address_hint = inheritance_->bases.at(ordinal);

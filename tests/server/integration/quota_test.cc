@@ -22,6 +22,8 @@
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "proto/protocol_limits.h"
+#include "server/executor/account/account.h"
+#include "server/sharing/session_memory.h"
 #include "tests/server/integration/daemon_fixture.h"
 
 namespace holdfast {
@@ -281,6 +283,32 @@ TEST_F(QuotaTest, StagingMemoryIsListed) {
   EXPECT_EQ(client.Run({stream, Client::Device(0, 4), write}), "");
   EXPECT_EQ(Usage().staging_bytes().used(), kMaxInlineBytes);
   EXPECT_EQ(Totals().first, kMaxInlineBytes);
+}
+
+// Buffers for sharing have chunks of their own, and the supervisor keeps so
+// many for a session.
+TEST_F(QuotaTest, AChunkMoreThanTheDaemonKeepsIsRefused) {
+  static_assert(executor::Account::kMaxChunks == SessionMemory::kMaxChunks);
+  constexpr auto kChunks = static_cast<uint32_t>(SessionMemory::kMaxChunks);
+  setenv("HOLDFAST_SOFTWARE_MEMORY", "16G", 1);
+  Start({});
+  unsetenv("HOLDFAST_SOFTWARE_MEMORY");
+  Client client(unix_);
+  const auto shared = [](uint32_t buffer) {
+    v1::Command command = Client::Device(buffer, kKiB);
+    command.mutable_allocate_buffer()->set_sharing(v1::SHARING_EXPORT);
+    return command;
+  };
+  for (uint32_t i = 0; i < kChunks; i += kChunks / 4) {
+    std::vector<v1::Command> commands;
+    for (uint32_t k = 0; k < kChunks / 4; ++k)
+      commands.push_back(shared(i + k));
+    ASSERT_EQ(client.Run(commands), "");
+  }
+  ExpectRefused(client.Run({shared(kChunks)}),
+                "chunks of device memory of the session");
+  EXPECT_EQ(client.Run({Client::Free(0)}), "");
+  EXPECT_EQ(client.Run({shared(kChunks + 1)}), "");
 }
 
 TEST_F(QuotaTest, SessionsOfTheSoftwareDeviceShareItsMemory) {
