@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/start_thread.h"
+
 namespace holdfast {
 namespace {
 
@@ -42,7 +44,11 @@ void Populate(void* data, size_t size) {
       std::min({pieces, kMaxThreads,
                 size_t{std::max(1u, std::thread::hardware_concurrency())}});
   std::vector<std::thread> helpers;
-  for (size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
+  while (helpers.size() + 1 < threads) {
+    auto helper = StartThread("pages of memory", work);
+    if (!helper.ok()) break;  // The others do its part.
+    helpers.push_back(*std::move(helper));
+  }
   work();
   for (std::thread& helper : helpers) helper.join();
 }

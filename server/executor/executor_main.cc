@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -528,6 +529,19 @@ absl::Status CarryOutCopy(SupervisorLink::Request request,
   const internal::ToExecutor& message = request.message;
   const bool save = message.has_save_chunk();
   const internal::CopiedChunk& chunk =
+// The same; a thread that the system refuses is an error, and not the end of
+// the process.
+absl::Status ServeOrSay(SupervisorLink::Assigned assigned,
+                        const WarmDriver& warm, SupervisorLink& link,
+                        absl::Duration stall_limit) {
+  try {
+    return Serve(std::move(assigned), warm, link, stall_limit);
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no thread for the session: ", error.what()));
+  }
+}
+
       save ? message.save_chunk() : message.load_chunk();
   if (chunk.device() != static_cast<uint32_t>(context->device().ordinal())) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -605,7 +619,7 @@ int ExecutorMain(UniqueFd channel, const ExecutorOptions& options) {
   auto assigned = link.AwaitAssign();
   if (!assigned.ok()) return 0;
   const absl::Status served =
-      Serve(*std::move(assigned), *warm, link, options.stall_limit);
+      ServeOrSay(*std::move(assigned), *warm, link, options.stall_limit);
   if (served.ok()) return 0;
   link.SendServing(served);
   return 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rpc/call_threads.h"
 
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -34,13 +34,11 @@ absl::Status CallThreads::Run(const std::string& client,
 }
 
 absl::Status CallThreads::AddThread() {
-  try {
-    threads_.emplace_back([this] { Serve(); });
-  } catch (const std::system_error& error) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no thread for the call beside ", threads_.size(),
-                     " others: ", error.what()));
-  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      std::thread thread,
+      StartThread(absl::StrCat("the call beside ", threads_.size(), " others"),
+                  [this] { Serve(); }));
+  threads_.push_back(std::move(thread));
   ++free_;
   return absl::OkStatus();
 }

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <functional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -47,16 +46,13 @@ constexpr size_t kLargeBytes = 4096;
 constexpr absl::Duration kLastTake = absl::Seconds(5);
 
 // RESOURCE_EXHAUSTED: the machine, or the daemon's limits, allow no more.
-absl::Status StartThread(const supervisor::Session& session,
-                         std::function<void()> run, std::thread* thread) {
-  try {
-    *thread = std::thread(std::move(run));
-    return absl::OkStatus();
-  } catch (const std::system_error& error) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no thread for an Execute call of session ", session.id(),
-                     ": ", error.what()));
-  }
+absl::Status StartThreadOf(const supervisor::Session& session,
+                           std::function<void()> run, std::thread* thread) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      *thread,
+      StartThread(absl::StrCat("an Execute call of session ", session.id()),
+                  std::move(run)));
+  return absl::OkStatus();
 }
 
 // A message's bytes as they lie in memory, which `slices` keeps.
@@ -92,7 +88,7 @@ ExecuteCall::ExecuteCall(grpc::CallbackServerContext* context,
   if (FindMetadata(context_, kStepTimesKey).has_value()) {
     clock_ = std::make_unique<StepClock<3>>(kSteps);
   }
-  const absl::Status started = StartThread(
+  const absl::Status started = StartThreadOf(
       *session_, [this] { Serve(); }, &thread_);
   if (!started.ok()) Finish(ToGrpcStatus(started));
 }
@@ -267,7 +263,7 @@ void ExecuteCall::WriteByThread() {
     absl::MutexLock lock(&mutex_);
     if (finished_) return;
     if (!writer_.joinable()) {
-      started = StartThread(
+      started = StartThreadOf(
           *session_, [this] { WriteBatchWhenThereIsRoom(); }, &writer_);
     }
     ring_full_ = started.ok();

@@ -70,6 +70,7 @@ std::optional<Transition> FromRecovering(const State& from, Event event) {
   if (event == Event::kRestored) {
     return To(Phase::kRestored, from.why, {kTell});
   }
+  if (event == Event::kNotStarted) return To(Phase::kStopped, from.why);
   if (event == Event::kFatal) return To(Phase::kLost, from.why, {kTell});
   return std::nullopt;
 }
@@ -159,9 +160,10 @@ absl::string_view Name(Phase phase) {
 
 absl::string_view Name(Event event) {
   static constexpr std::array<absl::string_view, kEvents.size()> kNames = {
-      "Suspend", "Suspended", "Park",        "Parked",  "NotQuiesced", "Unpark",
-      "Leave",   "Fault",     "FaultAsk",    "Fatal",   "Place",       "Placed",
-      "Resume",  "Restored",  "Acknowledge", "Resumed", "NotResumed",  "Close"};
+      "Suspend",     "Suspended", "Park",       "Parked",   "NotQuiesced",
+      "Unpark",      "Leave",     "Fault",      "FaultAsk", "Fatal",
+      "Place",       "Placed",    "Resume",     "Restored", "NotStarted",
+      "Acknowledge", "Resumed",   "NotResumed", "Close"};
   return kNames[static_cast<size_t>(event)];
 }
 

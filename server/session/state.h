@@ -68,18 +68,20 @@ enum class Event {
   kPlaced,       // It is known whether that device can be used.
   kResume,       // The client or an operator wants a stopped session back.
   kRestored,     // Another executor has all resources.
+  kNotStarted,   // The system allows no thread for the recovery.
   kAcknowledge,  // The client accepts the fault or the suspension.
   kResumed,      // The executor takes commands.
   kNotResumed,   // The executor did not take commands in time.
   kClose,        // The session ends.
 };
 inline constexpr std::array kEvents = {
-    Event::kSuspend, Event::kSuspended,   Event::kPark,
-    Event::kParked,  Event::kNotQuiesced, Event::kUnpark,
-    Event::kLeave,   Event::kFault,       Event::kFaultAsk,
-    Event::kFatal,   Event::kPlace,       Event::kPlaced,
-    Event::kResume,  Event::kRestored,    Event::kAcknowledge,
-    Event::kResumed, Event::kNotResumed,  Event::kClose};
+    Event::kSuspend,     Event::kSuspended,   Event::kPark,
+    Event::kParked,      Event::kNotQuiesced, Event::kUnpark,
+    Event::kLeave,       Event::kFault,       Event::kFaultAsk,
+    Event::kFatal,       Event::kPlace,       Event::kPlaced,
+    Event::kResume,      Event::kRestored,    Event::kNotStarted,
+    Event::kAcknowledge, Event::kResumed,     Event::kNotResumed,
+    Event::kClose};
 
 enum class Action {
   kStopExecutor,  // End the executor that has failed.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
+#include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
 #include "server/journal/journal_reader.h"
 #include "server/rpc/status_conversion.h"
@@ -48,8 +49,13 @@ absl::StatusOr<std::unique_ptr<ExecutorProcess>> ExecutorProcess::Start(
     Spawner& spawner, const std::vector<std::string>& arguments,
     const SpawnOptions& options, const Services& services) {
   HOLDFAST_ASSIGN_OR_RETURN(auto process, spawner.Spawn(arguments, options));
-  return std::unique_ptr<ExecutorProcess>(
+  std::unique_ptr<ExecutorProcess> executor(
       new ExecutorProcess(std::move(process), services));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      executor->reader_,
+      StartThread("an executor's messages",
+                  [started = executor.get()] { started->ReadMessages(); }));
+  return executor;
 }
 
 ExecutorProcess::ExecutorProcess(std::unique_ptr<ChildProcess> process,
@@ -59,7 +65,6 @@ ExecutorProcess::ExecutorProcess(std::unique_ptr<ChildProcess> process,
     absl::MutexLock lock(&later_->mutex);
     later_->process = this;
   }
-  reader_ = std::thread([this] { ReadMessages(); });
 }
 
 ExecutorProcess::~ExecutorProcess() {
@@ -76,7 +81,7 @@ ExecutorProcess::~ExecutorProcess() {
     absl::MutexLock lock(&later_->mutex);
     later_->process = nullptr;
   }
-  reader_.join();
+  if (reader_.joinable()) reader_.join();
 }
 
 template <typename Answer>

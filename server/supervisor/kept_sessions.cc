@@ -5,13 +5,13 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/log.h"
+#include "core/base/start_thread.h"
 #include "server/kept/kept_name.h"
 #include "server/supervisor/session_registry.h"
 
@@ -132,11 +132,11 @@ absl::Status SessionRegistry::ParkAll(absl::Time deadline) {
   }
   const auto sessions = List();
   std::vector<absl::Status> parked(sessions.size());
-  std::vector<std::thread> threads;
+  std::vector<std::function<void()>> jobs;
   for (size_t i = 0; i < sessions.size(); ++i) {
-    threads.emplace_back([&, i] { parked[i] = sessions[i]->Park(deadline); });
+    jobs.emplace_back([&, i] { parked[i] = sessions[i]->Park(deadline); });
   }
-  for (std::thread& thread : threads) thread.join();
+  RunSideBySide(std::move(jobs));
   std::vector<std::string> refusals;
   for (const absl::Status& status : parked) {
     if (!status.ok()) refusals.emplace_back(status.message());

@@ -8,7 +8,9 @@
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
 #include "core/base/log.h"
+#include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "server/journal/journal_reader.h"
 #include "server/rpc/fault_status.h"
 #include "server/supervisor/no_executor.h"
@@ -92,7 +94,9 @@ SessionLife::SessionLife(Options options, Left left)
 }
 
 void SessionLife::Start() {
-  if (state().phase == Phase::kRecovering) return StartRecovery();
+  if (state().phase == Phase::kRecovering) {
+    return StartRecovery().IgnoreError();  // The client asks again.
+  }
   executor()->OnEnd([this](absl::Status reason) { NoteEnd(reason); });
 }
 
@@ -153,7 +157,7 @@ std::vector<Action> SessionLife::Apply(Event event) {
   return std::move(next->actions);
 }
 
-void SessionLife::Carry(const std::vector<Action>& actions) {
+absl::Status SessionLife::Carry(const std::vector<Action>& actions) {
   for (const Action action : actions) {
     switch (action) {
       case Action::kStopExecutor:
@@ -163,10 +167,11 @@ void SessionLife::Carry(const std::vector<Action>& actions) {
         options_.on_change();
         break;
       case Action::kRecover:
-        StartRecovery();
+        HOLDFAST_RETURN_IF_ERROR(StartRecovery());
         break;
     }
   }
+  return absl::OkStatus();
 }
 
 // Faults.
@@ -200,7 +205,7 @@ void SessionLife::NoteEnd(const absl::Status& reason) {
     LogFor(options_.client, LogLevel::kWarning, "session ", options_.id,
            " has faulted: ", cause);
   }
-  Carry(actions);
+  Carry(actions).IgnoreError();  // The client asks again.
 }
 
 absl::Status SessionLife::NoteFault(const absl::Status& reason) {
@@ -233,17 +238,28 @@ void SessionLife::NoteIdle() {
 
 // Recovery.
 
-void SessionLife::StartRecovery() {
+absl::Status SessionLife::StartRecovery() {
   absl::MutexLock lock(&mutex_);
-  if (state_.phase != Phase::kRecovering || recovering_) return;
-  recovering_ = true;
+  if (state_.phase != Phase::kRecovering || recovering_) {
+    return absl::OkStatus();
+  }
   // A thread that has reset recovering_ has nothing more to do.
   if (recovery_thread_.joinable()) recovery_thread_.join();
-  recovery_thread_ = std::thread([this] {
+  auto thread = StartThread("the recovery of a session", [this] {
     const LogScope scope(options_.log_fields);
     while (RecoverOnce()) {
     }
   });
+  if (!thread.ok()) {
+    LogFor(options_.client, LogLevel::kError, "session ", options_.id,
+           " waits until its recovery is asked for again: ",
+           thread.status().message());
+    Apply(Event::kNotStarted);
+    return thread.status();
+  }
+  recovering_ = true;
+  recovery_thread_ = *std::move(thread);
+  return absl::OkStatus();
 }
 
 bool SessionLife::RecoverOnce() {
@@ -261,7 +277,7 @@ bool SessionLife::RecoverOnce() {
     fault = state_.why == Reason::kFault;
     lost = executor_;
   }
-  const absl::Time began = absl::Now();
+  const absl::Time began = SteadyNow();
   auto recovered = options_.recovery->Run(
       std::move(holdings), epoch, received,
       [this](std::shared_ptr<Executor> successor) {
@@ -289,9 +305,9 @@ bool SessionLife::RecoverOnce() {
   }
   LogFor(options_.client, LogLevel::kInfo, "session ", options_.id,
          fault ? " recovered in " : " resumed in ",
-         absl::FormatDuration(absl::Now() - began), ", epoch ", epoch, ", ",
+         absl::FormatDuration(SteadyNow() - began), ", epoch ", epoch, ", ",
          recovered->lost_count(), " resources lost");
-  Carry(actions);
+  Carry(actions).IgnoreError();  // The client asks again.
   // Perhaps it has ended already; then the next turn recovers from that.
   executor()->OnEnd([this](absl::Status reason) { NoteEnd(reason); });
   return true;
@@ -324,7 +340,7 @@ void SessionLife::GiveUp(const absl::Status& failure) {
                                 failure));
   }
   LogFor(options_.client, LogLevel::kError, lost.message());
-  Carry(actions);
+  Carry(actions).IgnoreError();  // The client asks again.
 }
 
 // The client's acknowledgement.
@@ -343,7 +359,7 @@ absl::StatusOr<std::shared_ptr<Executor>> SessionLife::BeginResuming(
     uint64_t epoch, absl::Time deadline) {
   std::vector<Action> actions;
   while (true) {
-    Carry(std::exchange(actions, {}));
+    HOLDFAST_RETURN_IF_ERROR(Carry(std::exchange(actions, {})));
     absl::MutexLock lock(&mutex_);
     const bool parked = state_.phase == Phase::kParked;
     const auto free = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -437,7 +453,7 @@ absl::StatusOr<uint64_t> SessionLife::Suspend(const std::string& path,
     Apply(Event::kSuspend);
     executor = executor_;
   }
-  const absl::Time began = absl::Now();
+  const absl::Time began = SteadyNow();
   const absl::Status suspended = executor->Suspend(path, deadline);
   if (!suspended.ok()) {
     absl::MutexLock lock(&mutex_);
@@ -452,7 +468,7 @@ absl::StatusOr<uint64_t> SessionLife::Suspend(const std::string& path,
   LogFor(options_.client, LogLevel::kInfo, "session ", options_.id,
          " suspended, ", bytes, " bytes of device memory in ",
          path.empty() ? "host memory" : path, ", in ",
-         absl::FormatDuration(absl::Now() - began));
+         absl::FormatDuration(SteadyNow() - began));
   return bytes;
 }
 
@@ -535,7 +551,7 @@ absl::Status SessionLife::ResumeSuspended(std::optional<uint32_t> device,
     absl::MutexLock lock(&mutex_);
     actions = Apply(Event::kResume);
   }
-  Carry(actions);
+  HOLDFAST_RETURN_IF_ERROR(Carry(actions));
   absl::MutexLock lock(&mutex_);
   const auto ready = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return state_.phase != Phase::kRecovering;
@@ -609,7 +625,7 @@ void SessionLife::Unpark(absl::Time deadline) {
     absl::MutexLock lock(&mutex_);
     actions = Apply(Event::kUnpark);
   }
-  Carry(actions);
+  Carry(actions).IgnoreError();  // The client asks again.
 }
 
 void SessionLife::Leave() {

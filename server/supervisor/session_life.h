@@ -123,7 +123,8 @@ class SessionLife {
   // nothing.
   std::vector<session::Action> Apply(session::Event event)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Carry(const std::vector<session::Action>& actions)
+  // Carries the actions out in order. Fails as StartRecovery.
+  absl::Status Carry(const std::vector<session::Action>& actions)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The executor in use has ended, unasked.
@@ -135,7 +136,9 @@ class SessionLife {
   // done.
   void NoteIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  void StartRecovery();
+  // RESOURCE_EXHAUSTED: the system allows no thread; then the session is
+  // stopped, until its client or an operator asks for its recovery again.
+  absl::Status StartRecovery() ABSL_LOCKS_EXCLUDED(mutex_);
   // One recovery. False: none is left to do.
   bool RecoverOnce();
   bool Adopt(std::shared_ptr<Executor> executor);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/log.h"
 #include "core/base/log_scope.h"
+#include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/base/unique_fd.h"
@@ -424,14 +424,14 @@ void SessionRegistry::CloseAll(const std::string& reason,
 void SessionRegistry::CloseAllOf(const Tenant& tenant,
                                  const std::string& reason) {
   while (true) {
-    std::vector<std::thread> closing;
+    std::vector<std::function<void()>> closing;
     for (const auto& session : List()) {
       if (session->client() != tenant.name()) continue;
       // Each may take as long as its executor needs to stop.
       closing.emplace_back(
           [this, session, &reason] { Close(*session, reason); });
     }
-    for (std::thread& thread : closing) thread.join();
+    RunSideBySide(std::move(closing));
     absl::MutexLock lock(&mutex_);
     const auto settled = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return !in_transit_of_.contains(tenant.name());
@@ -495,14 +495,14 @@ void SessionRegistry::NotifyIfEmpty() {
 
 void SessionRegistry::CloseExpired() {
   const absl::Time now = options_.lease_time();
-  std::vector<std::thread> closing;
+  std::vector<std::function<void()>> closing;
   for (const auto& session : List()) {
     if (session->deadline() > now) continue;
     // Each may take as long as its executor needs to stop.
     closing.emplace_back(
         [this, session] { Close(*session, "no client keeps it alive"); });
   }
-  for (std::thread& thread : closing) thread.join();
+  RunSideBySide(std::move(closing));
 }
 
 bool SessionRegistry::AwaitExpiry() {

@@ -52,7 +52,7 @@ CUresult WaitFor(const Ticket& ticket) {
 }
 
 // Sets a small pageable source aside, so that the caller may reuse it at once.
-void EnqueueFromStaging(Stream& stream, Copy copy, size_t bytes) {
+CUresult EnqueueFromStaging(Stream& stream, Copy copy, size_t bytes) {
   std::string staging(bytes, '\0');
   Copy gather = copy;
   gather.destination = {reinterpret_cast<uintptr_t>(staging.data()),
@@ -63,7 +63,7 @@ void EnqueueFromStaging(Stream& stream, Copy copy, size_t bytes) {
                    copy.width, copy.height};
     Run(copy);
   };
-  stream.Enqueue({.run = scatter}, Stream::Runner::kCaller);
+  return stream.Add({.run = scatter}, Stream::Runner::kCaller);
 }
 
 template <typename T>
@@ -122,20 +122,16 @@ CUresult EnqueueCopy(Driver& driver, Stream& stream, const Copy& copy,
   const Location to = locations.destination;
   const Location from = locations.source;
   if (from == Location::kPageable && to != Location::kPageable && !wait) {
-    if (bytes <= kShort) {
-      EnqueueFromStaging(stream, copy, bytes);
-      return CUDA_SUCCESS;
-    }
+    if (bytes <= kShort) return EnqueueFromStaging(stream, copy, bytes);
     wait = true;
   }
   if (wait || to == Location::kPageable) {
-    return WaitFor(stream.Enqueue({.run = [copy] { Run(copy); }},
-                                  Stream::Runner::kWaiter));
+    return WaitFor(*stream.Enqueue({.run = [copy] { Run(copy); }},
+                                   Stream::Runner::kWaiter));
   }
-  stream.Enqueue({.run = [copy] { Run(copy); }}, bytes <= kShort
-                                                     ? Stream::Runner::kCaller
-                                                     : Stream::Runner::kWorker);
-  return CUDA_SUCCESS;
+  return stream.Add(
+      {.run = [copy] { Run(copy); }},
+      bytes <= kShort ? Stream::Runner::kCaller : Stream::Runner::kWorker);
 }
 
 CUresult CheckFill(const MemoryMap& memory, const Fill& fill) {
@@ -167,10 +163,9 @@ CUresult EnqueueFill(Driver& driver, Stream& stream, const Fill& fill) {
   if (Empty(fill)) return CUDA_SUCCESS;
   const CUresult result = CheckFill(driver.memory, fill);
   if (result != CUDA_SUCCESS) return result;
-  stream.Enqueue({.run = [fill] { Run(fill); }}, Extent(fill) <= kShort
-                                                     ? Stream::Runner::kCaller
-                                                     : Stream::Runner::kWorker);
-  return CUDA_SUCCESS;
+  return stream.Add({.run = [fill] { Run(fill); }},
+                    Extent(fill) <= kShort ? Stream::Runner::kCaller
+                                           : Stream::Runner::kWorker);
 }
 
 }  // namespace holdfast::software

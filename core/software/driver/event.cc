@@ -34,14 +34,20 @@ void Event::Move(std::shared_ptr<Mark> mark) {
   mark_ = std::move(mark);
 }
 
-void Event::Record(Stream& stream) {
+CUresult Event::Record(Stream& stream) {
   auto mark = std::make_shared<Mark>();
+  const auto reach = ReachOf(mark);
   // Other processes must not wait for ever because of a fault here.
-  mark->ticket = stream.Enqueue({.run = ReachOf(mark),
-                                 .after = {},
-                                 .even_after_fault = shared_ != nullptr},
-                                Stream::Runner::kCaller);
+  const auto ticket = stream.Enqueue(
+      {.run = reach, .after = {}, .even_after_fault = shared_ != nullptr},
+      Stream::Runner::kCaller);
+  if (!ticket.has_value()) {
+    reach();  // Nor because of a refusal.
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  mark->ticket = *ticket;
   Move(std::move(mark));
+  return CUDA_SUCCESS;
 }
 
 Event::Recording Event::BeginRecording() {
@@ -85,18 +91,17 @@ CUresult Event::Query() const {
   return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
-void Event::Delay(Stream& stream) const {
+CUresult Event::Delay(Stream& stream) const {
   if (shared_ != nullptr) {
     const uint64_t recording = shared_->recorded();
-    if (shared_->Reached(recording)) return;
-    stream.Enqueue(
+    if (shared_->Reached(recording)) return CUDA_SUCCESS;
+    return stream.Add(
         {.run = [shared = shared_, recording] { shared->Wait(recording); }},
         Stream::Runner::kWorker);
-    return;
   }
   const Ticket last = ticket();
-  if (last.Done()) return;
-  stream.Enqueue({.run = [] {}, .after = {last}}, Stream::Runner::kWorker);
+  if (last.Done()) return CUDA_SUCCESS;
+  return stream.Add({.run = [] {}, .after = {last}}, Stream::Runner::kWorker);
 }
 
 void Event::Wait() const {

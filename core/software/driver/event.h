@@ -55,8 +55,8 @@ class Event {
   };
 
   // Reached at once if the stream is idle. With `shared`, reached even after a
-  // fault, so that other processes do not wait for ever.
-  void Record(Stream& stream);
+  // fault, so that other processes do not wait for ever. Fails as Stream::Add.
+  CUresult Record(Stream& stream);
   // Moves the mark, for a graph that is being launched. REQUIRES: the graph's
   // run calls Reach() in any case, since others may wait.
   Recording BeginRecording();
@@ -66,8 +66,8 @@ class Event {
   // that processes share, as its last recorder sees it.
   CUresult Query() const;
   // Makes the stream wait for the point last recorded. Does nothing if it is
-  // reached. Later recordings do not matter.
-  void Delay(Stream& stream) const;
+  // reached. Later recordings do not matter. Fails as Stream::Add.
+  CUresult Delay(Stream& stream) const;
   // Returns when it is reached. Lends the calling thread to the stream. Also
   // returns if the recorder of a shared event is gone.
   void Wait() const;

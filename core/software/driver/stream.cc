@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
+#include <string>
+#include <utility>
 
+#include "core/base/start_thread.h"
 #include "core/software/driver/context.h"
 #include "core/software/driver/fault.h"
+#include "core/software/driver/refusal.h"
 
 namespace holdfast::software {
 namespace {
@@ -53,22 +56,35 @@ Stream::Stream(std::shared_ptr<Context> context, Kind kind, unsigned flags,
       priority_(priority),
       id_(++last_stream_id) {}
 
-Ticket Stream::Enqueue(Operation operation, Runner runner) {
+std::optional<Ticket> Stream::Enqueue(Operation operation, Runner runner) {
   std::vector<Ticket>& after = operation.after;
   context_->AddImplicitOrder(*this, &after);
   after.erase(std::remove_if(after.begin(), after.end(),
                              [](const Ticket& t) { return t.Done(); }),
               after.end());
   MutexLock lock(&mutex_);
+  const bool at_once =
+      runner == Runner::kCaller && !running_ && queue_.empty() && after.empty();
+  const bool needs_worker = !at_once && runner != Runner::kWaiter;
+  if (needs_worker && !WakeWorker()) return std::nullopt;
   Ticket ticket(shared_from_this(), ++enqueued_);
-  if (runner == Runner::kCaller && !running_ && queue_.empty() &&
-      after.empty()) {
+  if (at_once) {
     Run(std::move(operation));
-    return ticket;
+  } else {
+    queue_.push_back(std::move(operation));
   }
-  queue_.push_back(std::move(operation));
-  if (runner != Runner::kWaiter) WakeWorker();
   return ticket;
+}
+
+CUresult Stream::Add(Operation operation, Runner runner) {
+  return Enqueue(std::move(operation), runner).has_value()
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+bool Stream::StartWorker() {
+  MutexLock lock(&mutex_);
+  return WakeWorker();
 }
 
 Ticket Stream::Tail() {
@@ -135,18 +151,24 @@ void Stream::WakeWaiters() {
   done_.NotifyAll();
 }
 
-void Stream::WakeWorker() {
+bool Stream::WakeWorker() {
   if (has_worker_) {
     if (worker_sleeps_) work_.NotifyOne();
-    return;
+    return true;
   }
-  has_worker_ = true;
   // The application's signals are not for us.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([self = shared_from_this()] { self->Work(); }).detach();
+  auto worker = StartThread("the work of a stream",
+                            [self = shared_from_this()] { self->Work(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (worker.ok()) {
+    worker->detach();
+  } else {
+    Refuse(CUDA_ERROR_OUT_OF_MEMORY, std::string(worker.status().message()));
+  }
+  return has_worker_ = worker.ok();
 }
 
 void Stream::Work() {

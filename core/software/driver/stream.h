@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -93,8 +94,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
          int priority);
 
   // Adds the order of default streams to `operation.after`. Returns at once
-  // unless the runner is kCaller and the stream is idle.
-  Ticket Enqueue(Operation operation, Runner runner);
+  // unless the runner is kCaller and the stream is idle. nullopt: nothing was
+  // enqueued, because the system allows no thread for the stream; LastRefusal
+  // says so. Does not happen with kWaiter.
+  std::optional<Ticket> Enqueue(Operation operation, Runner runner);
+  // The same for entry points: CUDA_ERROR_OUT_OF_MEMORY instead of nullopt.
+  [[nodiscard]] CUresult Add(Operation operation, Runner runner);
+  // Starts the stream's thread, which stays for a second at least, so that what
+  // is enqueued next is not refused. Returns false if the system allows none;
+  // LastRefusal says so.
+  [[nodiscard]] bool StartWorker();
   // Everything enqueued up to now.
   Ticket Tail();
   // Both wait for Tail().
@@ -144,7 +153,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // All of them if there is no worker, since one may have to do the rest.
   void WakeWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Starts the worker if it has ended, without the application's signals.
-  void WakeWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns false if the system allows no thread.
+  bool WakeWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The worker's loop. Ends after a second without work.
   void Work();
 

@@ -3,23 +3,36 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "core/base/start_thread.h"
 #include "core/software/base/mutex.h"
+#include "core/software/driver/refusal.h"
 
 namespace holdfast::software {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// One thread watches all deadlines of the process. It is started by the first
-// and never ends.
+// One thread watches all deadlines of the process. It never ends.
 class Watchdog {
  public:
   static Watchdog& Get() {
     static Watchdog& watchdog = *new Watchdog;
     return watchdog;
+  }
+
+  bool Start() {
+    MutexLock lock(&mutex_);
+    if (started_) return true;
+    auto thread = StartThread("the time limit of kernels", [this] { Watch(); });
+    if (!thread.ok()) {
+      Refuse(CUDA_ERROR_OUT_OF_MEMORY, std::string(thread.status().message()));
+      return false;
+    }
+    thread->detach();
+    return started_ = true;
   }
 
   void Add(std::atomic<bool>* flag, Clock::time_point when) {
@@ -34,10 +47,6 @@ class Watchdog {
   }
 
  private:
-  Watchdog() {
-    std::thread([this] { Watch(); }).detach();
-  }
-
   [[noreturn]] void Watch() {
     MutexLock lock(&mutex_);
     while (true) {
@@ -61,11 +70,16 @@ class Watchdog {
 
   Mutex mutex_;
   ConditionVariable changed_;
+  bool started_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::atomic<bool>*, Clock::time_point> deadlines_
       ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
+
+bool StartWatchdog(std::chrono::seconds allowed) {
+  return allowed == std::chrono::seconds::zero() || Watchdog::Get().Start();
+}
 
 Deadline::Deadline(std::chrono::seconds allowed)
     : watched_(allowed > std::chrono::seconds::zero()) {

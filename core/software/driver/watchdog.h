@@ -7,12 +7,19 @@
 
 namespace holdfast::software {
 
+// Starts the thread that watches deadlines, if `allowed` is not zero and the
+// thread is not there. Returns false if the system allows no thread;
+// LastRefusal says so. Called before work with a deadline is accepted.
+// Thread-safe.
+bool StartWatchdog(std::chrono::seconds allowed);
+
 // Sets a flag if it lives too long: the end of a kernel that never ends.
 //
 //   Deadline deadline(std::chrono::seconds(5));
 //   executable.Launch(..., deadline.passed());
 //
 // One thread watches all deadlines of the process.
+// REQUIRES: StartWatchdog(allowed) has returned true in this process.
 class Deadline {
  public:
   // Zero: never. Counts from now.

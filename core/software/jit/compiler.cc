@@ -18,8 +18,10 @@
 #include <thread>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/base/start_thread.h"
 #include "core/software/analysis/divergence.h"
 #include "core/software/analysis/likely_divergence.h"
 #include "core/software/base/mutex.h"
@@ -259,20 +261,21 @@ class Objects {
       : kernel_(kernel), block_(block) {}
 
   // Null with the reason in *error. Full code that is not in the cache comes
-  // with masked code if that is sure to be needed: two threads take hardly
-  // longer than one.
+  // with masked code if that is sure to be needed and the system allows a
+  // thread for it: two threads take hardly longer than one.
   std::unique_ptr<llvm::MemoryBuffer> Take(Part part, std::string* error) {
     if (part == Part::kDivergent && masked_ != nullptr)
       return std::move(masked_);
     if (auto object = Find(Key(part))) return object;
-    std::thread beside;
+    absl::StatusOr<std::thread> beside = std::thread();
     std::string ignored;  // comes up again if the code is needed
     if (part == Part::kFull && std::thread::hardware_concurrency() > 1 &&
         LikelyDivergent()) {
-      beside = std::thread([&] { masked_ = Make(Part::kDivergent, &ignored); });
+      beside = StartThread("code for parted lanes",
+                           [&] { masked_ = Make(Part::kDivergent, &ignored); });
     }
     auto object = Make(part, error);
-    if (beside.joinable()) beside.join();
+    if (beside.ok() && beside->joinable()) beside->join();
     return object;
   }
 
@@ -351,7 +354,13 @@ class JitKernel : public CompiledKernel {
     void* made = slot->function.load(std::memory_order_acquire);
     if (made != nullptr) return made;
     // On a stack of its own: that of a warp is too small for a compiler.
-    std::thread([&] { made = Load(slot->part, error); }).join();
+    auto thread = StartThread("code for parted lanes",
+                              [&] { made = Load(slot->part, error); });
+    if (!thread.ok()) {
+      *error = thread.status().message();
+      return nullptr;
+    }
+    thread->join();
     slot->function.store(made, std::memory_order_release);
     return made;
   }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "absl/strings/numbers.h"
+#include "core/base/start_thread.h"
 #include "core/software/base/mutex.h"
 
 namespace holdfast::software {
@@ -31,7 +32,9 @@ WorkerPool& WorkerPool::Get() {
 
 WorkerPool::WorkerPool(int threads) {
   for (int i = 1; i < threads; ++i) {
-    workers_.emplace_back([this] { Work(); });
+    auto worker = StartThread("blocks of kernels", [this] { Work(); });
+    if (!worker.ok()) break;  // Launches run on fewer.
+    workers_.push_back(*std::move(worker));
   }
 }
 

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/start_thread.h"
+#include "core/base/status_macros.h"
 
 namespace holdfast::executor {
 
@@ -75,10 +77,13 @@ absl::StatusOr<uint64_t> Attachment::Begin(grpc::ServerContextBase& context,
         absl::StrCat("the client has read ", results_read, " results of ",
                      total_, "; those behind ", oldest, " are kept"));
   }
+  if (!taker_.joinable()) {
+    HOLDFAST_ASSIGN_OR_RETURN(taker_, StartThread("the session's results",
+                                                  [this] { TakeResults(); }));
+  }
   if (context_ != nullptr) context_->TryCancel();
   send_now_ = nullptr;
   sending_ = false;
-  if (!taker_.joinable()) taker_ = std::thread([this] { TakeResults(); });
   SetNext(results_read);
   context_ = &context;
   tell_arrived_ = false;

@@ -62,6 +62,7 @@ absl::StatusOr<std::shared_ptr<const cuda::Event>> WaitOn(
   HOLDFAST_ASSIGN_OR_RETURN(const EventRecording recording, event->Latest());
   if (recording.number == 0) return nullptr;
   HOLDFAST_RETURN_IF_ERROR(resources.waits().CheckRoom());
+  HOLDFAST_RETURN_IF_ERROR(resources.event_waits().Start());
   HOLDFAST_RETURN_IF_ERROR(cuda::WaitValueAsync(
       stream, event->AddressOf(recording), recording.number));
   HOLDFAST_ASSIGN_OR_RETURN(auto passed,

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/base/start_thread.h"
 #include "proto/command_facts.h"
 
 namespace holdfast::executor {
@@ -44,8 +45,10 @@ bool TurnKeeper::MayProceed(const v1::Command& command) {
   const Turn turn = turns_.turn(*device);
   if (turn == Turn::kWait) {
     SetWaiting(device);
-    WakeAfter(seen);
-    return false;
+    if (WakeAfter(seen)) return false;
+    // A command out of turn is better than one that nothing wakes.
+    SetWaiting(std::nullopt);
+    return true;
   }
   if (turn == Turn::kOwn && !resources_.stream_work().HasRoom(*device)) {
     SetWaiting(device);
@@ -62,10 +65,15 @@ void TurnKeeper::SetWaiting(std::optional<uint32_t> device) {
   waiting_ = device;
 }
 
-void TurnKeeper::WakeAfter(uint32_t seen) {
-  if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+bool TurnKeeper::WakeAfter(uint32_t seen) {
+  if (!thread_.joinable()) {
+    auto thread = StartThread("turns at devices", [this] { Run(); });
+    if (!thread.ok()) return false;
+    thread_ = *std::move(thread);
+  }
   absl::MutexLock lock(&mutex_);
   seen_ = seen;
+  return true;
 }
 
 void TurnKeeper::Run() {

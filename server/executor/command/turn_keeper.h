@@ -46,8 +46,9 @@ class TurnKeeper {
   // The device that the command gives work to: the driver's ordinal.
   std::optional<uint32_t> DeviceOf(const v1::Command& command);
   void SetWaiting(std::optional<uint32_t> device);
-  // Calls `wake` when the turns differ from `seen`.
-  void WakeAfter(uint32_t seen);
+  // Has `wake` called when the turns differ from `seen`. Returns false if the
+  // system allows no thread for that.
+  bool WakeAfter(uint32_t seen);
   void Run();
 
   Resources& resources_;

@@ -2,6 +2,8 @@
 #include "server/executor/imports/event_waits.h"
 
 #include "absl/status/statusor.h"
+#include "core/base/start_thread.h"
+#include "core/base/status_macros.h"
 
 namespace holdfast::executor {
 
@@ -15,11 +17,19 @@ EventWaits::~EventWaits() {
   if (thread.joinable()) thread.join();
 }
 
+absl::Status EventWaits::Start() {
+  absl::MutexLock lock(&mutex_);
+  if (thread_.joinable()) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      thread_,
+      StartThread("waits for events of other sessions", [this] { Run(); }));
+  return absl::OkStatus();
+}
+
 void EventWaits::Add(Wait wait) {
   absl::MutexLock lock(&mutex_);
   if (waits_.size() % kLookFrom == kLookFrom - 1) RemovePassed();
   waits_.push_back(std::move(wait));
-  if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
 }
 
 // A device that has failed answers every question with its error: its waits are

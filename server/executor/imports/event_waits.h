@@ -40,7 +40,10 @@ class EventWaits {
   EventWaits(const EventWaits&) = delete;
   EventWaits& operator=(const EventWaits&) = delete;
 
-  // Starts the thread with the first wait.
+  // Starts the thread, if it is not there. Called before a stream is made to
+  // wait. RESOURCE_EXHAUSTED: the system allows no thread.
+  absl::Status Start();
+  // REQUIRES: Start has returned OK.
   void Add(Wait wait);
 
  private:

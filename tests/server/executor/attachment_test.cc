@@ -7,9 +7,13 @@
 #include <thread>
 
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/thread_refusal.h"
 
 namespace holdfast::executor {
 namespace {
+
+using ::holdfast::testing::StatusIs;
+using ::holdfast::testing::ThreadRefusal;
 
 // Every wait of a call ends though nothing comes that it waits for.
 TEST(AttachmentTest, NoThreadOfACancelledCallWaits) {
@@ -44,6 +48,20 @@ TEST(AttachmentTest, ACallThatWasReplacedCancelsNothing) {
   attachment.Cancel(first);
   EXPECT_TRUE(attachment.AwaitTurn(second));
   attachment.End(second);
+}
+
+TEST(AttachmentTest, ACallWithoutAThreadIsRefusedAndTheNextOneBegins) {
+  if (!ThreadRefusal::kWorks) GTEST_SKIP();
+  Attachment attachment;
+  grpc::CallbackServerContext context;
+  {
+    const ThreadRefusal refusal;
+    EXPECT_THAT(attachment.Begin(context, 0),
+                StatusIs(absl::StatusCode::kResourceExhausted,
+                         "no thread for the session's results"));
+  }
+  ASSERT_OK_AND_ASSIGN(const uint64_t call, attachment.Begin(context, 0));
+  attachment.End(call);
 }
 
 }  // namespace

@@ -20,9 +20,13 @@
 #include "server/channel/channel.h"
 #include "server/supervisor/executor_report.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/thread_refusal.h"
 
 namespace holdfast::supervisor {
 namespace {
+
+using ::holdfast::testing::StatusIs;
+using ::holdfast::testing::ThreadRefusal;
 
 constexpr char kBehaviour[] = "--behave=";
 constexpr absl::Duration kHang = absl::Seconds(30);
@@ -172,6 +176,22 @@ TEST_F(ExecutorProcessTest, UsageIsAskedForOnceUntilItIsAnswered) {
 }
 
 // It is no reason to wait on, whatever it says.
+TEST_F(ExecutorProcessTest, WithoutAThreadNoneIsStartedAndTheNextOneIs) {
+  if (!ThreadRefusal::kWorks) GTEST_SKIP();
+  ASSERT_OK(spawner_);
+  {
+    const ThreadRefusal refusal;
+    EXPECT_THAT(
+        ExecutorProcess::Start(**spawner_, {absl::StrCat(kBehaviour, "late")},
+                               SpawnOptions(),
+                               {store_, code_, ledger_, memory_, exports_,
+                                collections_, kept_, totals_, pacer_}),
+        StatusIs(absl::StatusCode::kResourceExhausted,
+                 "no thread for an executor's messages"));
+  }
+  StartWithoutSession("late");
+}
+
 TEST_F(ExecutorProcessTest, ACopyThatFailsForWantOfTimeHasFailed) {
   StartWithoutSession("copier");
   const UniqueFd file = *CreateMemfd("file", 4096);

@@ -24,9 +24,12 @@
 #include "server/journal/journal_writer.h"
 #include "server/supervisor/idle_suspension.h"
 #include "server/supervisor/session_holdings.h"
+#include "tests/testing/thread_refusal.h"
 
 namespace holdfast::supervisor {
 namespace {
+
+using ::holdfast::testing::ThreadRefusal;
 
 // Where executors that are being stopped wait for each other.
 class Meeting {
@@ -589,6 +592,21 @@ TEST_F(LeftSessionTest, AClientThatDoesNotComeBackInTimeHasLeft) {
 TEST_F(LeftSessionTest, OneThatHadNoClientIsTakenUpAtOnce) {
   const auto session = Adopt(/*detached=*/true);
   EXPECT_TRUE(session->TakeUp().ok());
+}
+
+TEST_F(LeftSessionTest, WithoutAThreadItRecoversWhenItsClientAsksAgain) {
+  if (!ThreadRefusal::kWorks) GTEST_SKIP();
+  executor_ = std::make_shared<ExecutorControl>();
+  const auto session = Adopt(/*detached=*/false);
+  {
+    const ThreadRefusal refusal;
+    const auto refused = session->AcknowledgeFault(1, absl::Now());
+    EXPECT_TRUE(absl::IsResourceExhausted(refused.status()))
+        << refused.status();
+  }
+  EXPECT_FALSE(session->lost());
+  const auto recovered = session->AcknowledgeFault(1, absl::InfiniteFuture());
+  EXPECT_TRUE(recovered.ok()) << recovered.status();
 }
 
 TEST_F(LeftSessionTest, ThatItHasNoClientIsKept) {

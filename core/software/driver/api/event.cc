@@ -65,8 +65,7 @@ CUresult Record(CUevent handle, CUstream stream_handle, unsigned flags = 0) {
     if (RecordIsCaptured(driver, stream, *event, handle, flags, &captured)) {
       return captured;
     }
-    event->Record(stream);
-    return CUDA_SUCCESS;
+    return event->Record(stream);
   });
 }
 

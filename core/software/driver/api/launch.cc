@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: kernel launches.
+#include <chrono>
 #include <map>
 #include <utility>
 
 #include "core/software/driver/api/capture_call.h"
 #include "core/software/driver/call.h"
 #include "core/software/driver/kernel_launch.h"
+#include "core/software/driver/settings.h"
+#include "core/software/driver/watchdog.h"
 
 using namespace holdfast::software;
 
@@ -32,9 +35,12 @@ CUresult Launch(CUfunction function, const LaunchGeometry& geometry,
         })) {
       return captured;
     }
-    stream.Enqueue({.run = [launch = std::move(launch)] { Run(launch); }},
-                   Stream::Runner::kWorker);
-    return CUDA_SUCCESS;
+    if (!StartWatchdog(
+            std::chrono::seconds(GetSettings().launch_timeout_seconds))) {
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    return stream.Add({.run = [launch = std::move(launch)] { Run(launch); }},
+                      Stream::Runner::kWorker);
   });
 }
 

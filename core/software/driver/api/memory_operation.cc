@@ -43,9 +43,8 @@ CUresult Enqueue(CUstream handle,
         stream.SetHeldUp(false);
       }
     };
-    stream.Enqueue({.run = run},
-                   waits ? Stream::Runner::kWorker : Stream::Runner::kCaller);
-    return CUDA_SUCCESS;
+    return stream.Add({.run = run}, waits ? Stream::Runner::kWorker
+                                          : Stream::Runner::kCaller);
   });
 }
 

@@ -97,11 +97,16 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
     std::optional<Region> region =
         driver.memory.Remove(pointer, {MemoryKind::kPool, MemoryKind::kDevice});
     if (!region.has_value()) return CUDA_ERROR_INVALID_VALUE;
-    // Running the operation drops the last reference, and so the memory.
-    found.Enqueue({.run = [backing = std::move(region->backing)] {},
-                   .after = {},
-                   .even_after_fault = true},
-                  Stream::Runner::kCaller);
+    // Running the operation drops the last reference, and so the memory. The
+    // next thread that works for the stream runs it if there is none now.
+    const Stream::Operation let_go{
+        .run = [backing = std::move(region->backing)] {},
+        .after = {},
+        .even_after_fault = true};
+    if (!found.Enqueue(let_go, Stream::Runner::kCaller).has_value()) {
+      found.Enqueue(let_go, Stream::Runner::kWaiter);
+      ForgetRefusal();
+    }
     return CUDA_SUCCESS;
   });
 }

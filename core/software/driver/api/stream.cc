@@ -141,8 +141,7 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
     if (WaitIsCaptured(driver, stream, *found, event, flags, &captured)) {
       return captured;
     }
-    found->Delay(stream);
-    return CUDA_SUCCESS;
+    return found->Delay(stream);
   });
 }
 
@@ -160,8 +159,7 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
       HostFunctionScope scope;
       function(data);
     };
-    stream.Enqueue({.run = run}, Stream::Runner::kWorker);
-    return CUDA_SUCCESS;
+    return stream.Add({.run = run}, Stream::Runner::kWorker);
   });
 }
 
@@ -175,9 +173,8 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
       HostFunctionScope scope;
       callback(handle, LastFault(), data);
     };
-    stream.Enqueue({.run = run, .after = {}, .even_after_fault = true},
-                   Stream::Runner::kWorker);
-    return CUDA_SUCCESS;
+    return stream.Add({.run = run, .after = {}, .even_after_fault = true},
+                      Stream::Runner::kWorker);
   });
 }
 

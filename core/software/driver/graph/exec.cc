@@ -2,6 +2,7 @@
 #include "core/software/driver/graph/exec.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "core/software/driver/graph/parameters.h"
 #include "core/software/driver/graph/run.h"
 #include "core/software/driver/graph/update.h"
+#include "core/software/driver/settings.h"
+#include "core/software/driver/watchdog.h"
 #include "core/software/runtime/graph_condition.h"
 
 namespace holdfast::software {
@@ -153,6 +156,11 @@ std::shared_ptr<GraphExec> GraphExec::Create(std::shared_ptr<Graph> definition,
 }
 
 CUresult GraphExec::Launch(Stream& stream) {
+  if (!StartWatchdog(
+          std::chrono::seconds(GetSettings().launch_timeout_seconds)) ||
+      !stream.StartWorker()) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   MutexLock lock(&mutex_);
   if (!allocations_.empty()) {
     const CUresult result = GraphMemory::Get().Begin(
@@ -164,10 +172,14 @@ CUresult GraphExec::Launch(Stream& stream) {
   const auto run = [launch, conditions = conditions_] {
     launch->Run(conditions);
   };
-  last_launch_ = stream.Enqueue({.run = run,
-                                 .after = {last_launch_},
-                                 .even_after_fault = program_->slots() > 0},
-                                Stream::Runner::kWorker);
+  const Stream::Operation operation{.run = run,
+                                    .after = {last_launch_},
+                                    .even_after_fault = program_->slots() > 0};
+  auto launched = stream.Enqueue(operation, Stream::Runner::kWorker);
+  // The worker has ended again, after a second. The launch has begun, so it
+  // stays, for the next thread that works for the stream.
+  if (!launched) launched = stream.Enqueue(operation, Stream::Runner::kWaiter);
+  last_launch_ = *launched;
   if (!allocations_.empty()) {
     GraphMemory::Get().Use(allocations_, last_launch_);
   }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/start_thread.h"
+
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace holdfast {
+
+absl::StatusOr<std::thread> StartThread(absl::string_view purpose,
+                                        std::function<void()> run) {
+  try {
+    return std::thread(std::move(run));
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "no thread for ", purpose, ": ", error.code().message(),
+        "; the number of threads is limited by ulimit -u, by TasksMax= of a "
+        "systemd unit, and by pids.max of a control group"));
+  }
+}
+
+void RunSideBySide(std::vector<std::function<void()>> jobs) {
+  std::vector<std::thread> threads;
+  std::vector<std::function<void()>> left;
+  for (std::function<void()>& job : jobs) {
+    auto thread = StartThread("one of several jobs", job);
+    if (thread.ok()) {
+      threads.push_back(*std::move(thread));
+    } else {
+      left.push_back(std::move(job));
+    }
+  }
+  for (const std::function<void()>& job : left) job();
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace holdfast
