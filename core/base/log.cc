@@ -14,6 +14,7 @@
 #include "core/base/log_descriptor.h"
 #include "core/base/log_limiter.h"
 #include "core/base/printable.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast {
 namespace {
@@ -123,7 +124,7 @@ void LogOfClient(absl::string_view client, LogLevel level,
                  absl::string_view message) {
   static LogLimiter& limiter = *new LogLimiter(
       {.burst = 200, .per_second = 5}, {.burst = 2000, .per_second = 50});
-  const auto dropped = limiter.Admit(client, absl::Now());
+  const auto dropped = limiter.Admit(client, SteadyNow());
   if (!dropped.has_value()) return;
   if (*dropped > 0) {
     Log(LogLevel::kWarning, absl::StrCat(*dropped, " lines about ", client,

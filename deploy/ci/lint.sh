@@ -7,6 +7,10 @@
 # that does not compile with the others is read later, with its like.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+if git grep -n "absl::Now() - " -- server core client/cpp; then
+  echo "A duration by the wall clock is wrong once that clock is set: take SteadyNow() of core/base/steady_time.h" >&2
+  exit 1
+fi
 bazel build --noshow_progress //proto/... //tests/bench/software:kernels_text
 
 flags="-std=c++20 -I. -Ibazel-bin -Ibazel-bin/proto -isystem ${CUDA_HOME:-/usr/local/cuda}/include"

@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "core/base/unique_fd.h"
 #include "server/account/account.h"
 #include "server/sharing/shared_chunk.h"
@@ -238,7 +239,7 @@ void CollectionSuspension::Run() {
 absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Save(
     const CollectionTable::Move& move, bool on_disk,
     const Cancelled& given_up) {
-  const absl::Time began = absl::Now();
+  const absl::Time began = SteadyNow();
   const CollectionVersion& version = *move.version;
   auto saved = SaveChunks(move, on_disk, given_up);
   if (!saved.ok()) {
@@ -253,7 +254,7 @@ absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Save(
   LogInfo(Describe(version), " of ", version.client, " suspended, ", bytes,
           " bytes of device memory in ",
           on_disk ? options_.directory : "host memory", ", in ",
-          absl::FormatDuration(absl::Now() - began));
+          absl::FormatDuration(SteadyNow() - began));
   return Moved{version.number, bytes};
 }
 
@@ -297,7 +298,7 @@ CollectionSuspension::MakeRoom(uint64_t bytes, bool on_disk) const {
 
 absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Load(
     const CollectionTable::Move& move, const Cancelled& given_up) {
-  const absl::Time began = absl::Now();
+  const absl::Time began = SteadyNow();
   const CollectionVersion& version = *move.version;
   auto resumed = LoadChunks(move, given_up);
   if (!resumed.ok()) {
@@ -308,7 +309,7 @@ absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Load(
   const uint64_t bytes = BytesOf(move);
   table_.FinishResumption(move, &*resumed);
   LogInfo(Describe(version), " of ", version.client, " resumed, ", bytes,
-          " bytes, in ", absl::FormatDuration(absl::Now() - began));
+          " bytes, in ", absl::FormatDuration(SteadyNow() - began));
   return Moved{version.number, bytes};
 }
 

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/time/clock.h"
 #include "core/base/error_detail.h"
 #include "core/base/log.h"
 #include "core/base/malloc_tuning.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "core/base/utf8.h"
 #include "core/compile/compile_options.h"
 #include "core/compile/compiler.h"
@@ -136,7 +136,7 @@ bool Retires(const internal::ToCompiler& job, bool ok) {
 absl::Status Answer(const compile::Compiler& compiler,
                     const internal::ToCompiler& job, const UniqueFd& parts,
                     Channel* channel) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   absl::StatusOr<compile::ObjectCode> object = Run(compiler, job, parts);
   if (RanOutOfMemory(object.status())) _exit(kOutOfMemoryExit);
   internal::FromCompiler message;
@@ -151,7 +151,7 @@ absl::Status Answer(const compile::Compiler& compiler,
   }
   v1::CompileResponse& response = *compiled.mutable_response();
   response = ToResponse(*object);
-  const absl::Duration took = absl::Now() - start;
+  const absl::Duration took = SteadyNow() - start;
   response.mutable_compile_time()->set_seconds(absl::ToInt64Seconds(took));
   response.mutable_compile_time()->set_nanos(
       static_cast<int32_t>(absl::ToInt64Nanoseconds(took) % 1000000000));

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast {
 
@@ -32,10 +32,10 @@ void DeviceProber::Run() {
 
 void DeviceProber::ProbeAlways(uint32_t device) {
   while (table_.AwaitDue(device)) {
-    const absl::Time began = absl::Now();
+    const absl::Time began = SteadyNow();
     const ProbeOutcome outcome = options_.probe(device);
     if (table_.stopped()) return;
-    table_.Record(device, outcome.status, absl::Now() - began);
+    table_.Record(device, outcome.status, SteadyNow() - began);
   }
 }
 

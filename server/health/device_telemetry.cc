@@ -6,6 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "core/base/log.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast {
 namespace {
@@ -54,13 +55,13 @@ void DeviceTelemetry::Run() {
 }
 
 bool DeviceTelemetry::Listen(ChildProcess& process) {
-  absl::Time heard = absl::Now();
+  absl::Time heard = SteadyNow();
   while (!Stopping()) {
     v1::ListDevicesResponse message;
     const auto received =
         process.channel().Receive(&message, absl::Now() + kStopPoll);
     if (received.ok()) {
-      heard = absl::Now();
+      heard = SteadyNow();
       absl::MutexLock lock(&mutex_);
       devices_.clear();
       for (const v1::Device& device : message.devices()) {
@@ -68,7 +69,7 @@ bool DeviceTelemetry::Listen(ChildProcess& process) {
       }
     } else if (!absl::IsDeadlineExceeded(received.status())) {
       return !process.Wait().Succeeded();
-    } else if (absl::Now() - heard > kSilence) {
+    } else if (SteadyNow() - heard > kSilence) {
       LogError("telemetry: the GPU's driver has not answered for ",
                absl::FormatDuration(kSilence), "; its process is killed");
       process.Kill();

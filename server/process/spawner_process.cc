@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "core/base/steady_time.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/spawner.pb.h"
 #include "server/channel/channel.h"
@@ -140,12 +140,12 @@ void SpawnerProcess::Run(int child_signals) {
   while (lifeline_.writer.valid()) {
     std::vector<pollfd> events = {{.fd = channel_.fd(), .events = POLLIN},
                                   {.fd = child_signals, .events = POLLIN}};
-    const int limit_ms = outputs_.AppendTo(&events, absl::Now());
+    const int limit_ms = outputs_.AppendTo(&events, SteadyNow());
     if (poll(events.data(), events.size(), limit_ms) < 0) {
       if (errno != EINTR) return;
       continue;
     }
-    outputs_.Relay(absl::Now());
+    outputs_.Relay(SteadyNow());
     if (events[1].revents != 0) {
       signalfd_siginfo info;
       if (read(child_signals, &info, sizeof info) > 0) ReportExits();

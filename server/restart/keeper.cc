@@ -36,10 +36,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/argv.h"
 #include "core/base/log.h"
+#include "core/base/steady_time.h"
 #include "core/base/unique_fd.h"
 #include "server/restart/arguments.h"
 #include "server/restart/descriptor_list.h"
@@ -78,7 +78,7 @@ class Keeper {
     if (!Listen()) return 1;
     std::deque<absl::Time> starts;
     while (true) {
-      starts.push_back(absl::Now());
+      starts.push_back(SteadyNow());
       if (starts.size() > kMaxStarts) starts.pop_front();
       if (!adopted_.valid() && !Start()) return 1;
       const std::optional<int> status = AwaitEnd();
@@ -93,7 +93,7 @@ class Keeper {
       LogWarning("the daemon ", Describe(status), "; it is started anew with ",
                  kept_.size(), " descriptors");
       if (starts.size() == kMaxStarts &&
-          absl::Now() - starts.front() < kStartTime) {
+          SteadyNow() - starts.front() < kStartTime) {
         LogError("it has failed ", kMaxStarts, " times within ",
                  absl::FormatDuration(kStartTime));
         return 1;

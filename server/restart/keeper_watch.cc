@@ -21,10 +21,10 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "core/base/argv.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "server/restart/arguments.h"
 #include "server/restart/keeper_handover.h"
 #include "server/service_manager/notify.h"
@@ -117,7 +117,7 @@ void KeeperWatch::Run() {
     waitid(P_PIDFD, static_cast<id_t>(keeper_.get()), &info, WEXITED | WNOHANG);
     LogWarning("the keeper has died; another one is started");
     if (starts.size() == kMaxStarts) {
-      if (absl::Now() - starts.front() < kStartTime) {
+      if (SteadyNow() - starts.front() < kStartTime) {
         LogError(kMaxStarts, " keepers have failed within ",
                  absl::FormatDuration(kStartTime),
                  ": sessions would not survive this daemon");
@@ -125,7 +125,7 @@ void KeeperWatch::Run() {
       }
       starts.pop_front();
     }
-    starts.push_back(absl::Now());
+    starts.push_back(SteadyNow());
     const auto kept = store_.MoveTo([this] { return StartKeeper(); });
     if (kept.ok()) {
       LogInfo("another keeper has ", *kept, " descriptors");

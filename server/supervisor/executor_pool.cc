@@ -9,6 +9,7 @@
 #include "core/base/error_detail.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast::supervisor {
 namespace {
@@ -66,7 +67,7 @@ absl::StatusOr<std::unique_ptr<ExecutorProcess>> ExecutorPool::TakeProcess(
     executor = std::move(warm_[chosen].process);
     warm_.erase(warm_.begin() + static_cast<ptrdiff_t>(chosen));
     idle_deaths_ = 0;
-    quiet_until_ = absl::Now() + kSettle;
+    quiet_until_ = SteadyNow() + kSettle;
   }
   // Outside the lock, since its callback may be waiting for that.
   executor->OnEnd(nullptr);
@@ -144,7 +145,7 @@ std::vector<uint32_t> ExecutorPool::WarmDevices() const {
 }
 
 bool ExecutorPool::Settling() const {
-  return calls_.empty() && absl::Now() < quiet_until_;
+  return calls_.empty() && SteadyNow() < quiet_until_;
 }
 
 std::optional<WarmPlan::Step> ExecutorPool::NextStep() const {
@@ -190,8 +191,9 @@ void ExecutorPool::Run() {
         if (!failure_.ok()) return false;
         return Settling() ? quiet_until_ != later : NextStep().has_value();
       };
-      if (!mutex_.AwaitWithDeadline(absl::Condition(&due),
-                                    failure_.ok() ? later : retry_)) {
+      const absl::Time until = failure_.ok() ? later : retry_;
+      if (!mutex_.AwaitWithTimeout(absl::Condition(&due),
+                                   until - SteadyNow())) {
         failure_ = absl::OkStatus();  // The pause is over.
       }
       if (stopping_) return;
@@ -285,7 +287,7 @@ void ExecutorPool::SetFailed(const absl::Status& status) {
     pause = pause_;
     ++statistics_.failed;
     failure_ = status;
-    retry_ = absl::Now() + pause_;
+    retry_ = SteadyNow() + pause_;
     pause_ = std::min(pause_ * 2, options_.longest_pause);
   }
   LogError("no executor could be started: ", status.message(), "; next try in ",

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/log.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast::supervisor {
 namespace {
@@ -62,7 +63,7 @@ void IdleSuspension::Run() {
   absl::MutexLock lock(&mutex_);
   while (!mutex_.AwaitWithTimeout(absl::Condition(&stopped_), pause)) {
     mutex_.Unlock();
-    Look(absl::Now());
+    Look(SteadyNow());
     mutex_.Lock();
   }
 }

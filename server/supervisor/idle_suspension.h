@@ -35,8 +35,8 @@ class IdleSuspension {
   void Start();
 
   // Looks at each session once, and suspends those for which nothing has
-  // changed in the looks since `now - idle`. One that cannot be suspended is
-  // left for as long again. One thread at a time.
+  // changed in the looks since `now - idle`; `now` is SteadyNow(). One that
+  // cannot be suspended is left for as long again. One thread at a time.
   void Look(absl::Time now);
 
  private:

@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "core/base/unique_fd.h"
 #include "core/base/utf8.h"
 
@@ -117,10 +118,10 @@ class MpsServers::ControlDaemon {
 
   // Waits until clients can connect. Returns why they cannot.
   absl::Status AwaitPipes() {
-    const absl::Time deadline = absl::Now() + kStartTime;
+    const absl::Time deadline = SteadyNow() + kStartTime;
     while (!IsServed(pipes_)) {
       const auto ended = process_->Wait(absl::Now() + kPause);
-      if (!ended.has_value() && absl::Now() < deadline) continue;
+      if (!ended.has_value() && SteadyNow() < deadline) continue;
       const std::string log = EndOfLog(directory_ + "/log/control.log");
       return absl::UnavailableError(absl::StrCat(
           ended.has_value() ? ended->ToString() : "did not open its pipes",
@@ -211,12 +212,12 @@ absl::StatusOr<MpsServers::Pipes> MpsServers::PipeDirectory(
     group->daemon = nullptr;
   }
   if (group->daemon == nullptr) {
-    if (absl::Now() < group->retry) return group->failure;
+    if (SteadyNow() < group->retry) return group->failure;
     auto started = Start(name);
     if (!started.ok()) {
       LogError(started.status().message());
       group->failure = started.status();
-      group->retry = absl::Now() + options_.start_pause;
+      group->retry = SteadyNow() + options_.start_pause;
       return group->failure;
     }
     group->daemon = *std::move(started);

@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast::supervisor {
 namespace {
@@ -143,12 +144,13 @@ absl::StatusOr<std::shared_ptr<Executor>> SessionRecovery::Take(
     if (warm.ok()) return *std::move(warm);
   }
   let_go();
-  const absl::Time began = absl::Now();
-  auto executor = options_.take(tenant, on, began + kRestoreLimit);
+  const absl::Time limit = absl::Now() + kRestoreLimit;
+  const absl::Time began = SteadyNow();
+  auto executor = options_.take(tenant, on, limit);
   while (absl::IsUnavailable(executor.status()) &&
-         absl::Now() < began + patience) {
+         SteadyNow() - began < patience) {
     absl::SleepFor(kLookAgain);
-    executor = options_.take(tenant, on, began + kRestoreLimit);
+    executor = options_.take(tenant, on, limit);
   }
   return executor;
 }

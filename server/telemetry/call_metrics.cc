@@ -5,7 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
+#include "core/base/steady_time.h"
 #include "server/telemetry/metric_values.h"
 
 namespace holdfast {
@@ -46,7 +46,7 @@ std::string Label(absl::string_view method) {
 // Lives as long as its call.
 class CallMetrics::Call final : public grpc::experimental::Interceptor {
  public:
-  explicit Call(Method& method) : method_(method), started_(absl::Now()) {
+  explicit Call(Method& method) : method_(method), started_(SteadyNow()) {
     method_.running.fetch_add(1, std::memory_order_relaxed);
   }
   // A call that its client gave up may end without a status being sent.
@@ -67,7 +67,7 @@ class CallMetrics::Call final : public grpc::experimental::Interceptor {
     if (ended_.exchange(true)) return;
     const auto index = std::min(static_cast<size_t>(code), kCodes - 1);
     method_.ended[index].fetch_add(1, std::memory_order_relaxed);
-    method_.latency.Observe(absl::Now() - started_);
+    method_.latency.Observe(SteadyNow() - started_);
     method_.running.fetch_sub(1, std::memory_order_relaxed);
   }
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
+#include "core/base/steady_time.h"
 #include "holdfast/v1/commands.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "server/config/version.h"
@@ -178,9 +178,9 @@ void DaemonMetrics::CollectCompiler(MetricFamilies* families) {
 
 DiskCache::Statistics DaemonMetrics::DiskCacheStatistics() {
   absl::MutexLock lock(&mutex_);
-  if (absl::Now() - disk_cache_read_ >= kDiskCacheAge) {
+  if (SteadyNow() - disk_cache_read_ >= kDiskCacheAge) {
     disk_cache_ = sources_.disk_cache.statistics();
-    disk_cache_read_ = absl::Now();
+    disk_cache_read_ = SteadyNow();
   }
   return disk_cache_;
 }

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "core/base/utf8.h"
 
 namespace holdfast {
@@ -60,7 +61,7 @@ void AuditLog::Admission(const Event& event) {
 
 void AuditLog::WriteLimited(LogLimiter& limiter, const Event& event) {
   const std::optional<uint64_t> dropped =
-      limiter.Admit(event.client.substr(0, kMaxFieldBytes), absl::Now());
+      limiter.Admit(event.client.substr(0, kMaxFieldBytes), SteadyNow());
   if (dropped.has_value()) Write(event, *dropped);
 }
 

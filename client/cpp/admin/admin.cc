@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "grpcpp/channel.h"
 #include "holdfast/v1/admin.grpc.pb.h"
 
@@ -126,15 +127,15 @@ absl::StatusOr<Upgraded> Upgrade(Daemon& daemon, absl::Duration timeout) {
   HOLDFAST_RETURN_IF_ERROR(
       daemon.Explain(v1::AdminService::NewStub(daemon.channel())
                          ->Upgrade(&context, request, &response)));
-  const absl::Time began = absl::Now();
+  const absl::Time began = SteadyNow();
   absl::Status failure;
-  while (absl::Now() < began + kUpgradeTime) {
+  while (SteadyNow() - began < kUpgradeTime) {
     // A connection of the old daemon's may be on its way to its end.
     auto next = Daemon::Connect(daemon.address().text);
     const auto started =
         next.ok() ? StartOf(**next, absl::Now() + kAnswerTime) : next.status();
     if (started.ok() && *started != before) {
-      return Upgraded{response.version(), absl::Now() - began};
+      return Upgraded{response.version(), SteadyNow() - began};
     }
     failure.Update(started.status());
     absl::SleepFor(kInterval);

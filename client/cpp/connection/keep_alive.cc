@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/cpp/connection/polled_call.h"
 #include "client/cpp/connection/rpc_status.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "proto/metadata.h"
 
@@ -62,8 +62,8 @@ void KeepAlive::Run() {
     if (status.ok() || !Pause(absl::ZeroDuration())) return;
     if (IsFinal(status)) return ended_(std::string(status.message()));
     if (lost_ != before) pause = kFirstPause;  // There was a stream meanwhile.
-    if (lost_ == absl::InfinitePast()) lost_ = absl::Now();
-    if (absl::Now() - lost_ >= std::max(grace_, restart_->Get())) {
+    if (lost_ == absl::InfinitePast()) lost_ = SteadyNow();
+    if (SteadyNow() - lost_ >= std::max(grace_, restart_->Get())) {
       return ended_(
           absl::StrCat("the daemon is gone (", status.message(), ")"));
     }
@@ -117,7 +117,7 @@ absl::Status KeepAlive::Read(grpc::ClientContext& context,
   }
   const absl::Status status = ToStatus(call.Finish());
   if (told) return absl::OkStatus();
-  if (open) lost_ = absl::Now();
+  if (open) lost_ = SteadyNow();
   return status.ok() ? absl::UnavailableError("it has ended the stream")
                      : status;
 }

@@ -10,6 +10,7 @@
 #include "client/cpp/connection/rpc_status.h"
 #include "core/base/error_detail.h"
 #include "core/base/fault_epoch.h"
+#include "core/base/steady_time.h"
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "proto/metadata.h"
 
@@ -68,13 +69,13 @@ absl::Status ExplainLoss(const Daemon& daemon, const std::string& session_id,
                          const std::string& token, const RestartGrace& restart,
                          const absl::Status& status) {
   absl::Status reason = status;
-  const absl::Time began = absl::Now();
-  const auto deadline = [&] {
-    return began + std::max(kPatience, restart.Get());
+  const absl::Time began = SteadyNow();
+  const auto left = [&] {
+    return began + std::max(kPatience, restart.Get()) - SteadyNow();
   };
-  while (!TellsWhy(reason) && absl::Now() < deadline()) {
+  while (!TellsWhy(reason) && left() > absl::ZeroDuration()) {
     const grpc::Status answer =
-        Ask(daemon, token, std::min(deadline(), absl::Now() + kAnswerTime));
+        Ask(daemon, token, absl::Now() + std::min(left(), kAnswerTime));
     // A session that still works lost its stream for the reason at hand.
     if (Works(answer)) break;
     reason = daemon.Explain(answer);
@@ -91,7 +92,7 @@ absl::Status ExplainLoss(const Daemon& daemon, const std::string& session_id,
 absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
     Daemon& daemon, const std::string& token, const RestartGrace& restart,
     uint64_t epoch) {
-  const absl::Time began = absl::Now();
+  const absl::Time began = SteadyNow();
   const absl::Time deadline = absl::Now() + kRecoveryTime;
   while (true) {
     grpc::ClientContext context;
@@ -103,7 +104,7 @@ absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
     const absl::Status status = daemon.Explain(
         daemon.stubs().sessions.AcknowledgeFault(&context, request, &response));
     if (status.ok()) return response;
-    if (absl::IsUnavailable(status) && absl::Now() < began + restart.Get() &&
+    if (absl::IsUnavailable(status) && SteadyNow() - began < restart.Get() &&
         !IsLost(status)) {
       absl::SleepFor(kInterval);
       continue;

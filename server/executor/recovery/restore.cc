@@ -13,12 +13,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/base/handle.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "google/protobuf/arena.h"
 #include "server/executor/command/command_handlers.h"
 #include "server/executor/graph/built_graph.h"
@@ -343,9 +343,9 @@ absl::StatusOr<Losses> Restore(Resources& resources, Inheritance inheritance,
   Restorer restorer(resources, std::move(inheritance), steps, options);
   StepTimes times;
   for (size_t i = 0; i < steps.size(); ++i) {
-    const absl::Time began = absl::Now();
+    const absl::Time began = SteadyNow();
     restorer.Repeat(i);
-    times.Add(*steps[i], absl::Now() - began);
+    times.Add(*steps[i], SteadyNow() - began);
   }
   restorer.FinishVariables();
   times.Log();

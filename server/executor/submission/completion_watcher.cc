@@ -10,10 +10,10 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/spin.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast::executor {
 namespace {
@@ -84,10 +84,10 @@ void CompletionWatcher::Watch(Events events, Callback callback) {
 template <typename Look>
 std::optional<absl::Status> CompletionWatcher::LookUntil(
     const Look& look, const std::function<bool()>& idle) {
-  const absl::Time deadline = absl::Now() + kCloseTime;
+  const absl::Time deadline = SteadyNow() + kCloseTime;
   do {
     if (std::optional<absl::Status> outcome = look()) return outcome;
-  } while (MaySpin() && idle() && absl::Now() < deadline);
+  } while (MaySpin() && idle() && SteadyNow() < deadline);
   return std::nullopt;
 }
 
@@ -175,16 +175,16 @@ void CompletionWatcher::Pause(absl::Duration duration) {
 void CompletionWatcher::Run() {
   const PreciseSleep precise;
   std::vector<Entry> entries;
-  absl::Time last_change = absl::Now();
+  absl::Time last_change = SteadyNow();
   absl::Time last_awaited = absl::InfinitePast();
   while (true) {
     const size_t before = entries.size();
     if (!TakeAdded(entries)) break;
-    if (entries.size() > before) last_change = absl::Now();
+    if (entries.size() > before) last_change = SteadyNow();
     const bool awaited = AnyAwaited(entries);
     const bool progress = Poll(entries);
     if (entries.empty()) continue;
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     if (progress) last_change = now;
     if (awaited) last_awaited = now;
     const absl::Duration waited = now - last_change;
