@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/address_limit.h"
 #include "core/base/log.h"
 #include "core/base/log_format.h"
 #include "core/base/machine_memory.h"
@@ -57,6 +59,10 @@ void RaiseDescriptorLimit() {
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
 }
+
+// With fewer addresses no executor works: the software driver reserves more,
+// and a CUDA context as well.
+constexpr uint64_t kLeastAddresses = uint64_t{64} << 30;
 
 // An executor's or compiler's way to its supervisor.
 UniqueFd TakeChannel(const Config& config) {
@@ -181,6 +187,9 @@ int KeepDaemon(const Config& config, int argc, char** argv) {
 
 int RunSupervisor(const Config& config) {
   if (config.check_config) return CheckConfig(config);
+  RaiseAddressLimit();
+  const absl::Status room = CheckAddressLimit(kLeastAddresses);
+  if (!room.ok()) return Fail(room);
   ShowMachineMemory();
   // Signals are blocked before any thread exists, the spawner is forked before
   // any but its own does.

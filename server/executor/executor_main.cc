@@ -18,6 +18,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/base/address_limit.h"
 #include "core/base/code_store.h"
 #include "core/base/log.h"
 #include "core/base/log_scope.h"
@@ -25,6 +26,7 @@
 #include "core/base/status_macros.h"
 #include "core/cuda/context.h"
 #include "core/cuda/device.h"
+#include "core/memory/device_allocator.h"
 #include "proto/protocol_limits.h"
 #include "proto/transport.h"
 #include "server/account/account.h"
@@ -139,6 +141,10 @@ absl::StatusOr<WarmDriver> WarmUp(const cuda::DriverOptions& options,
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::Device device,
                             cuda::Device::Get(warm.driver->api, devices.warm));
   HOLDFAST_ASSIGN_OR_RETURN(warm.context, cuda::Context::RetainPrimary(device));
+  // A session's memory needs addresses, which `ulimit -v` may deny: better now
+  // than when there is a session. They are given back at once.
+  HOLDFAST_RETURN_IF_ERROR(
+      memory::DeviceAllocator::Create(warm.context, {}).status());
   v1::Driver& driver = *warm.ready.mutable_driver();
   driver.set_kind(warm.driver->software ? v1::Driver::KIND_SOFTWARE
                                         : v1::Driver::KIND_CUDA);
@@ -523,12 +529,6 @@ absl::Status Serve(SupervisorLink::Assigned assigned, const WarmDriver& warm,
   return absl::OkStatus();
 }
 
-absl::Status CarryOutCopy(SupervisorLink::Request request,
-                          const std::shared_ptr<const cuda::Context>& context,
-                          SupervisorLink& link) {
-  const internal::ToExecutor& message = request.message;
-  const bool save = message.has_save_chunk();
-  const internal::CopiedChunk& chunk =
 // The same; a thread that the system refuses is an error, and not the end of
 // the process.
 absl::Status ServeOrSay(SupervisorLink::Assigned assigned,
@@ -542,6 +542,12 @@ absl::Status ServeOrSay(SupervisorLink::Assigned assigned,
   }
 }
 
+absl::Status CarryOutCopy(SupervisorLink::Request request,
+                          const std::shared_ptr<const cuda::Context>& context,
+                          SupervisorLink& link) {
+  const internal::ToExecutor& message = request.message;
+  const bool save = message.has_save_chunk();
+  const internal::CopiedChunk& chunk =
       save ? message.save_chunk() : message.load_chunk();
   if (chunk.device() != static_cast<uint32_t>(context->device().ordinal())) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -604,7 +610,7 @@ int ExecutorMain(UniqueFd channel, const ExecutorOptions& options) {
   grpc_init();
   SupervisorLink link(std::move(channel));
   auto warm = WarmUp(driver, options.devices);
-  if (!warm.ok()) return Fail(link, warm.status());
+  if (!warm.ok()) return Fail(link, ExplainAddressLimit(warm.status()));
   KeepCodeWith(link, *warm->driver);
   StartGrpc();
   sandbox.Close(warm->driver->software ? SandboxRole::kSoftwareExecutor

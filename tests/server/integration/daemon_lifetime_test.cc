@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -16,6 +19,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/sanitizer.h"
 #include "holdfast/v1/admin.grpc.pb.h"
 #include "holdfast/v1/devices.grpc.pb.h"
 #include "proto/metadata.h"
@@ -23,6 +27,24 @@
 
 namespace holdfast {
 namespace {
+
+// No device works with so few addresses.
+TEST(AddressLimitTest, ADaemonWithTooFewAddressesNamesTheLimitAndEnds) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer needs more itself";
+  const std::string command =
+      absl::StrCat("ulimit -v 16777216; exec ", getenv("HOLDFAST_DAEMON"),
+                   " --listen=unix:/tmp/never-made.sock 2>&1");
+  FILE* const output = popen(command.c_str(), "r");
+  ASSERT_NE(output, nullptr);
+  std::string text;
+  for (char piece[256]; fgets(piece, sizeof piece, output) != nullptr;) {
+    text += piece;
+  }
+  EXPECT_EQ(WEXITSTATUS(pclose(output)), 1);
+  EXPECT_TRUE(absl::StrContains(text, "17179869184 bytes of addresses"))
+      << text;
+  EXPECT_TRUE(absl::StrContains(text, "`ulimit -v unlimited`")) << text;
+}
 
 TEST_F(DaemonTest, SigtermWaitsForSessionsAndLeavesNothing) {
   TestSession session(unix_);
