@@ -249,8 +249,9 @@ void AddSuspendCommand(CLI::App* sessions, CommonOptions* options,
   command
       ->add_option("--to", suspend->to,
                    "Where its device memory goes: host, or the name of a new "
-                   "file in the daemon's --suspend-directory, which is deleted "
-                   "when the session resumes or ends")
+                   "file in the daemon's --suspend-directory, which has no "
+                   "name once it is made, and ends when the session resumes "
+                   "or ends")
       ->type_name("host|FILE")
       ->capture_default_str();
   command

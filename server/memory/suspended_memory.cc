@@ -25,27 +25,30 @@ absl::Status Extend(int fd, uint64_t bytes) {
   return absl::ErrnoToStatus(errno, absl::StrCat(bytes, " bytes"));
 }
 
-absl::StatusOr<UniqueFd> CreateFile(const std::string& path, uint64_t bytes) {
-  UniqueFd fd(open(path.c_str(),
-                   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+// Takes the file's name away, so that a daemon that is killed leaves nothing on
+// the disk, and gives the file its size.
+absl::StatusOr<UniqueFd> Prepare(UniqueFd fd, const std::string& path,
+                                 uint64_t bytes) {
   if (!fd.valid()) return absl::ErrnoToStatus(errno, path);
+  unlink(path.c_str());
   const absl::Status extended = Extend(fd.get(), bytes);
   if (extended.ok()) return fd;
-  unlink(path.c_str());
   return absl::Status(extended.code(),
                       absl::StrCat(path, ": ", extended.message()));
+}
+
+absl::StatusOr<UniqueFd> CreateFile(const std::string& path, uint64_t bytes) {
+  return Prepare(
+      UniqueFd(open(path.c_str(),
+                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)),
+      path, bytes);
 }
 
 absl::StatusOr<UniqueFd> CreateUnnamedFile(const std::string& directory,
                                            uint64_t bytes) {
   std::string path = absl::StrCat(directory, "/.suspended-XXXXXX");
   UniqueFd fd(mkostemp(path.data(), O_CLOEXEC));
-  if (!fd.valid()) return absl::ErrnoToStatus(errno, path);
-  unlink(path.c_str());
-  const absl::Status extended = Extend(fd.get(), bytes);
-  if (extended.ok()) return fd;
-  return absl::Status(extended.code(),
-                      absl::StrCat(directory, ": ", extended.message()));
+  return Prepare(std::move(fd), path, bytes);
 }
 
 absl::Status CheckLength(int fd, uint64_t bytes) {
@@ -107,7 +110,8 @@ absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::AdoptUnnamed(
 
 SuspendedMemory::~SuspendedMemory() {
   if (path_.empty()) return;
-  // Another file may have been put in its place.
+  // Only a file of an earlier version's daemon has its name still. Another file
+  // may have been put in its place.
   struct stat own = {}, there = {};
   if (fstat(fd_.get(), &own) == 0 && lstat(path_.c_str(), &there) == 0 &&
       own.st_dev == there.st_dev && own.st_ino == there.st_ino) {

@@ -12,10 +12,12 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -193,6 +195,20 @@ class SuspendTest : public testing::Test {
   std::string FileOf(const std::string& name) const {
     return files_ + "/" + name;
   }
+  // A file of the directory that the daemon has open.
+  std::optional<struct stat> OpenFile() const {
+    for (const auto& descriptor : std::filesystem::directory_iterator(
+             absl::StrCat("/proc/", daemon_->pid(), "/fd"))) {
+      std::error_code gone;
+      const auto target = std::filesystem::read_symlink(descriptor, gone);
+      struct stat status = {};
+      if (!gone && absl::StartsWith(target.string(), files_ + "/") &&
+          stat(descriptor.path().c_str(), &status) == 0) {
+        return status;
+      }
+    }
+    return std::nullopt;
+  }
   absl::StatusOr<uint64_t> Suspend(Client& client,
                                    const SuspendOptions& options = {}) {
     return SuspendSession(*operator_, client.session().id(), options);
@@ -315,30 +331,31 @@ TEST_F(SuspendTest, AFileHoldsItUntilItResumesOrEnds) {
   std::optional<Client> client(SessionOptions{.address = Address()});
   const auto suspended = Suspend(*client, {.file = "s.memory"});
   ASSERT_EQ(suspended.status(), absl::OkStatus());
-  struct stat status = {};
-  ASSERT_EQ(stat(FileOf("s.memory").c_str(), &status), 0);
-  EXPECT_EQ(static_cast<uint64_t>(status.st_size), *suspended);
-  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  const auto file = OpenFile();
+  ASSERT_TRUE(file.has_value());
+  EXPECT_EQ(static_cast<uint64_t>(file->st_size), *suspended);
+  EXPECT_EQ(file->st_mode & 0777, 0600u);
   EXPECT_LT(Reserved().second, *suspended);
-  // The name is taken; the other one goes on.
-  {
-    Client other({.address = Address()});
-    EXPECT_TRUE(
-        absl::IsAlreadyExists(Suspend(other, {.file = "s.memory"}).status()));
-    other.ExpectBytes();
-  }
+  // A daemon that is killed leaves nothing on the disk: the file has no name.
+  EXPECT_TRUE(std::filesystem::is_empty(files_));
   client->ExpectBytes();
-  EXPECT_NE(access(FileOf("s.memory").c_str(), F_OK), 0);
+  EXPECT_FALSE(OpenFile().has_value());
+  // A name that is taken is refused, and the session goes on.
+  std::ofstream(FileOf("taken")) << "another's";
+  EXPECT_TRUE(
+      absl::IsAlreadyExists(Suspend(*client, {.file = "taken"}).status()));
+  client->ExpectBytes();
+  std::filesystem::remove(FileOf("taken"));
   for (const char* name : {"../s", "/tmp/s", ".hidden", "a b"}) {
     EXPECT_TRUE(
         absl::IsInvalidArgument(Suspend(*client, {.file = name}).status()))
         << name;
   }
   ASSERT_TRUE(Suspend(*client, {.file = "s.memory"}).ok());
-  EXPECT_EQ(access(FileOf("s.memory").c_str(), F_OK), 0);
+  EXPECT_TRUE(OpenFile().has_value());
   ASSERT_EQ(EndSession(*operator_, client->session().id(), ""),
             absl::OkStatus());
-  EXPECT_NE(access(FileOf("s.memory").c_str(), F_OK), 0);
+  EXPECT_FALSE(OpenFile().has_value());
   client.reset();
   EXPECT_EQ(Reserved().first, 0u);
 }
