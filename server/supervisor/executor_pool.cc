@@ -19,6 +19,10 @@ namespace {
 // that the session that took it, or recovers in it, is not held up.
 constexpr absl::Duration kSettle = absl::Milliseconds(200);
 
+// Executors that start at once for sessions that wait. A driver makes their
+// contexts one after the other, but the processes load it side by side.
+constexpr size_t kMaxStarts = 4;
+
 // Executors that may die in a row while they wait, before the pool pauses.
 constexpr int kMaxIdleDeaths = 3;
 
@@ -179,7 +183,7 @@ void ExecutorPool::Run() {
   while (true) {
     Warm gone;  // Destroyed outside the lock.
     absl::Status crashed;
-    uint32_t device = 0;
+    std::vector<uint32_t> devices;
     {
       absl::MutexLock lock(&mutex_);
       const absl::Time later =
@@ -207,10 +211,12 @@ void ExecutorPool::Run() {
       }
       const std::optional<WarmPlan::Step> step = NextStep();
       if (!step.has_value() || Settling()) continue;
-      device = *step->start;
+      devices = WarmPlan::MissingForCalls(
+          WarmDevices(), {calls_.begin(), calls_.end()}, kMaxStarts);
+      if (devices.empty()) devices.push_back(*step->start);
     }
     gone.clear();  // The device's memory first.
-    crashed.ok() ? StartOne(device) : SetFailed(crashed);
+    crashed.ok() ? Start(devices) : SetFailed(crashed);
   }
 }
 
@@ -232,21 +238,28 @@ ExecutorPool::Warm ExecutorPool::TakeDead() {
   return dead;
 }
 
-void ExecutorPool::StartOne(uint32_t device) {
-  absl::Status started = TryStart(device);
-  if (!started.ok() && !absl::IsDeadlineExceeded(started) && TriesAgain()) {
-    LogWarning("an executor did not start: ", started.message());
-    started = TryStart(device);
+void ExecutorPool::Start(const std::vector<uint32_t>& devices) {
+  std::vector<Started> started;
+  for (const uint32_t device : devices) {
+    started.push_back(options_.start(device));
   }
-  if (!started.ok()) SetFailed(started);
+  for (size_t i = 0; i < devices.size(); ++i) {
+    absl::Status ready = AwaitReady(std::move(started[i]), devices[i]);
+    if (!ready.ok() && !absl::IsDeadlineExceeded(ready) && TriesAgain()) {
+      LogWarning("an executor did not start: ", ready.message());
+      ready = AwaitReady(options_.start(devices[i]), devices[i]);
+    }
+    // Those that are left end here.
+    if (!ready.ok()) return SetFailed(ready);
+  }
 }
 
-absl::Status ExecutorPool::TryStart(uint32_t device) {
-  HOLDFAST_ASSIGN_OR_RETURN(auto executor, options_.start(device));
+absl::Status ExecutorPool::AwaitReady(Started started, uint32_t device) {
+  HOLDFAST_RETURN_IF_ERROR(started.status());
   HOLDFAST_ASSIGN_OR_RETURN(
       const internal::Ready ready,
-      executor->AwaitReady(absl::Now() + options_.start_limit));
-  Add({std::move(executor), device}, ready);
+      (*started)->AwaitReady(absl::Now() + options_.start_limit));
+  Add({*std::move(started), device}, ready);
   return absl::OkStatus();
 }
 

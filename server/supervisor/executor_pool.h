@@ -117,12 +117,15 @@ class ExecutorPool {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes out those that wait for a demand that is gone.
   Warm TakeUnwanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Tries twice if one has started before: an executor that dies as it starts,
-  // killed by an operator or for want of memory, says little of the next, and
-  // sessions wait that would be lost.
-  void StartOne(uint32_t device);
-  // Starts one and waits until it is ready. Blocks up to start_limit.
-  absl::Status TryStart(uint32_t device);
+  using Started = absl::StatusOr<std::unique_ptr<ExecutorProcess>>;
+
+  // Starts an executor on each of the devices, side by side, and waits until
+  // all are ready. Tries twice if one has started before: an executor that dies
+  // as it starts, killed by an operator or for want of memory, says little of
+  // the next, and sessions wait that would be lost.
+  void Start(const std::vector<uint32_t>& devices);
+  // Adds the executor when it is ready. Blocks up to start_limit.
+  absl::Status AwaitReady(Started started, uint32_t device);
   // Counts the failure if so.
   bool TriesAgain();
   // Makes a ready executor available to calls of Take.

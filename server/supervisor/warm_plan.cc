@@ -27,6 +27,22 @@ std::optional<size_t> WarmPlan::Choose(const Devices& waiting,
   return std::nullopt;
 }
 
+WarmPlan::Devices WarmPlan::MissingForCalls(const Devices& waiting,
+                                            const std::vector<Devices>& calls,
+                                            size_t most) {
+  Devices left = waiting;
+  Devices missing;
+  for (const Devices& devices : calls) {
+    if (missing.size() == most) break;
+    if (const auto chosen = Choose(left, devices)) {
+      left.erase(left.begin() + static_cast<ptrdiff_t>(*chosen));
+    } else {
+      missing.push_back(devices.front());
+    }
+  }
+  return missing;
+}
+
 std::optional<WarmPlan::Step> WarmPlan::Next(
     const Devices& waiting, const std::vector<Devices>& calls) const {
   // The executors that no call is about to take, with their places in

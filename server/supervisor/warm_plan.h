@@ -46,6 +46,12 @@ class WarmPlan {
   std::optional<Step> Next(const Devices& waiting,
                            const std::vector<Devices>& calls) const;
 
+  // The devices of executors to start for calls that none of `waiting` is for,
+  // at most `most`. They are started side by side, since each call waits.
+  static Devices MissingForCalls(const Devices& waiting,
+                                 const std::vector<Devices>& calls,
+                                 size_t most);
+
   // The index in `waiting` of the executor to take for a session with these
   // devices: one of the first of them that has any. nullopt: none waits on any
   // of them.

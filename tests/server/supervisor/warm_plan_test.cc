@@ -58,6 +58,14 @@ TEST(WarmPlanTest, EachCallThatWaitsHasAnExecutorOfItsOwn) {
   EXPECT_EQ(Start(none, {}, {{2, 0}}), 2u);
 }
 
+TEST(WarmPlanTest, CallsThatNoExecutorWaitsForGetTheirsSideBySide) {
+  const std::vector<Devices> calls = {{0}, {1, 0}, {0}, {2}, {0}};
+  EXPECT_EQ(WarmPlan::MissingForCalls({}, calls, 4), (Devices{0, 1, 0, 2}));
+  // One that waits is for one call alone.
+  EXPECT_EQ(WarmPlan::MissingForCalls({0}, calls, 9), (Devices{1, 0, 2, 0}));
+  EXPECT_EQ(WarmPlan::MissingForCalls({0, 1, 0, 2, 0}, calls, 9), Devices{});
+}
+
 TEST(WarmPlanTest, NoExecutorWaitsOnAForgottenDeviceUntilItIsAskedFor) {
   WarmPlan plan(1);
   plan.Forget(0);
