@@ -364,13 +364,14 @@ void AddQuotas(CLI::App* app, Config* config) {
            "bytes or with a unit: 8GiB. A client may ask for less. 0: as much "
            "as the devices have.");
   AddBytes(app, "--pinned-memory", &config->pinned_memory,
-           "a quarter of the machine's",
+           "a quarter of the memory that machine and control group allow",
            "Page-locked host memory of one session's buffers; 0: no limit.");
   AddBytes(app, "--arena-memory", &config->arena_memory,
-           "a quarter of the machine's",
+           "a quarter of the memory that machine and control group allow",
            "Memory that one session's client may share with its executor; 0: "
            "no limit.");
-  AddBytes(app, "--host-memory", &config->host_memory, "half of the machine's",
+  AddBytes(app, "--host-memory", &config->host_memory,
+           "half of the memory that machine and control group allow",
            "Pinned, arena and staging memory of all sessions together; 0: no "
            "limit.");
   app->add_option("--max-handles", config->max_handles,

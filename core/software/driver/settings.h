@@ -26,10 +26,11 @@ struct Settings {
   std::string visible_devices;
   // HOLDFAST_SOFTWARE_MEMORY: bytes, or a number with K, M, G or T; the same
   // for each device, or a list with one entry a device, the last of which
-  // holds for all that follow. Default: half of the machine's memory, in equal
-  // shares. As many entries as there are devices. The machine's memory is
-  // HOLDFAST_SOFTWARE_MACHINE_MEMORY if that is set, as the daemon does for
-  // executors, which do not see the limits of control groups.
+  // holds for all that follow. Default: half of MachineMemory(), in equal
+  // shares. As many entries as there are devices.
+  // HOLDFAST_SOFTWARE_MACHINE_MEMORY takes the place of MachineMemory(): the
+  // daemon sets it for executors, which do not see the limits of control
+  // groups.
   std::vector<size_t> memory_bytes;
   // HOLDFAST_SOFTWARE_THREADS: CPU threads that run kernels; each counts as a
   // multiprocessor. Default: the CPUs that this process may use.
