@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include "absl/strings/string_view.h"
+#include "core/software/driver/archive.h"
 #include "core/software/driver/decompress.h"
+#include "core/software/driver/settings.h"
 
 namespace holdfast::software {
 namespace {
@@ -15,6 +17,8 @@ constexpr char kElfMagic[4] = {'\x7f', 'E', 'L', 'F'};
 constexpr char kOnlyMachineCode[] =
     "the image holds machine code of a GPU only; the software driver runs "
     "PTX: compile with -arch=compute_XX instead of -arch=sm_XX";
+constexpr char kNoDeviceCode[] =
+    "an ELF file of the host without code for a GPU in it";
 
 // A fat binary: a header, then entries, each a header and a payload. The CUDA
 // compilers emit it into __nv_fatbin sections, and pass it by a wrapper.
@@ -91,7 +95,16 @@ bool ReadHeader(const char* image, size_t size, FatbinHeader* header) {
          header->payload_size <= size - header->header_size;
 }
 
-// The PTX entry for the highest architecture.
+// Is `entry` a better choice than `best`? The devices run PTX of their own
+// architecture and of earlier ones; PTX of a later one may do.
+bool IsBetter(const FatbinEntry& entry, const FatbinEntry& best) {
+  const Settings& settings = GetSettings();
+  const auto own = static_cast<uint32_t>(10 * settings.compute_major +
+                                         settings.compute_minor);
+  if ((entry.arch <= own) != (best.arch <= own)) return entry.arch <= own;
+  return entry.arch <= own ? entry.arch >= best.arch : entry.arch < best.arch;
+}
+
 CUresult ReadFatbin(const char* fatbin, size_t size,
                     std::vector<std::string>* modules, std::string* log) {
   FatbinHeader header{};
@@ -111,21 +124,55 @@ CUresult ReadFatbin(const char* fatbin, size_t size,
       *log = kDamaged;
       return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
-    if (entry.kind == kKindPtx && entry.arch >= best.arch) {
+    if (entry.kind == kKindPtx && (payload.empty() || IsBetter(entry, best))) {
       best = entry;
       payload = {at + entry.header_size, entry.payload_size};
     }
     at += entry.header_size + entry.payload_size;
     left -= entry.header_size + entry.payload_size;
   }
-  modules->resize(1);
   if (payload.empty()) {
     *log = kOnlyMachineCode;
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
-  if (ReadEntry(best, payload, &modules->front())) return CUDA_SUCCESS;
+  if (ReadEntry(best, payload, &modules->emplace_back())) return CUDA_SUCCESS;
   *log = kDamaged;
   return CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
+// Each fat binary of a section begins at a multiple of 8 bytes.
+CUresult ReadSection(absl::string_view section,
+                     std::vector<std::string>* modules, std::string* log) {
+  while (section.size() >= sizeof(FatbinHeader)) {
+    FatbinHeader header{};
+    if (!ReadHeader(section.data(), section.size(), &header) ||
+        header.magic != kFatbinMagic) {
+      *log = kDamaged;
+      return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
+    const CUresult result =
+        ReadFatbin(section.data(), section.size(), modules, log);
+    if (result != CUDA_SUCCESS && *log != kOnlyMachineCode) return result;
+    const size_t bytes = header.header_size + header.payload_size;
+    section.remove_prefix(std::min(section.size(), (bytes + 7) & ~size_t{7}));
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult ReadHostObject(absl::string_view object,
+                        std::vector<std::string>* modules, std::string* log) {
+  const std::vector<absl::string_view> sections = FatbinSections(object);
+  if (sections.empty()) {
+    *log = kNoDeviceCode;
+    return CUDA_ERROR_INVALID_IMAGE;
+  }
+  for (const absl::string_view section : sections) {
+    const CUresult result = ReadSection(section, modules, log);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  if (modules->empty()) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  log->clear();
+  return CUDA_SUCCESS;
 }
 
 CUresult ReadLinked(const char* image, size_t size,
@@ -191,6 +238,14 @@ CUresult ReadContainer(const void* image, size_t size,
   }
   modules->emplace_back(bytes, strnlen(bytes, size));
   return CUDA_SUCCESS;
+}
+
+CUresult ReadLinkInput(const std::string& input,
+                       std::vector<std::string>* modules, std::string* log) {
+  modules->clear();
+  if (IsHostObject(input)) return ReadHostObject(input, modules, log);
+  // With the zero at its end, text is an image.
+  return ReadContainer(input.c_str(), input.size() + 1, modules, log);
 }
 
 std::string WriteLinkedImage(const std::vector<std::string>& modules) {

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/driver/linker.h"
 
+#include <iterator>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/software/base/mutex.h"
+#include "core/software/driver/archive.h"
 #include "core/software/driver/container.h"
 #include "core/software/runtime/executable.h"
 
 namespace holdfast::software {
+namespace {
+
+void MoveTo(std::vector<std::string>* all, std::vector<std::string>* more) {
+  all->insert(all->end(), std::make_move_iterator(more->begin()),
+              std::make_move_iterator(more->end()));
+  more->clear();
+}
+
+}  // namespace
 
 CUresult Linker::Report(CUresult result, const std::string& log) {
   MutexLock lock(&mutex_);
@@ -27,11 +38,11 @@ CUresult Linker::Add(CUjitInputType type, const void* data, size_t size,
   }
   // Read as what it is, within its bytes: text needs no zero at its end, and a
   // container's header cannot claim more than the zeros behind it.
-  std::string bytes(static_cast<const char*>(data), size);
+  const std::string bytes(static_cast<const char*>(data), size);
+  if (IsArchive(bytes)) return AddArchive(bytes, name);
   std::vector<std::string> modules;
   std::string log;
-  CUresult result =
-      ReadContainer(bytes.c_str(), bytes.size() + 1, &modules, &log);
+  CUresult result = ReadLinkInput(bytes, &modules, &log);
   for (const std::string& module : modules) {
     if (result == CUDA_SUCCESS) result = Executable::Check(module, &log);
   }
@@ -40,25 +51,80 @@ CUresult Linker::Add(CUjitInputType type, const void* data, size_t size,
   }
   {
     MutexLock lock(&mutex_);
-    for (std::string& module : modules) modules_.push_back(std::move(module));
+    MoveTo(&inputs_.modules, &modules);
   }
   return Report(result, "");
 }
 
-CUresult Linker::Complete(void** image, size_t* size) {
-  std::vector<std::string> modules;
+CUresult Linker::AddArchive(absl::string_view archive, absl::string_view name) {
+  std::vector<ArchiveMember> members;
+  if (!ReadArchive(archive, &members)) {
+    return Report(CUDA_ERROR_INVALID_IMAGE,
+                  absl::StrCat(name, name.empty() ? "" : ": ",
+                               "the archive is damaged, or a thin one"));
+  }
+  Inputs found;
+  bool has_device_code = false;
+  for (const ArchiveMember& member : members) {
+    std::vector<std::string> modules;
+    std::string log;
+    const CUresult result =
+        ReadLinkInput(std::string(member.bytes), &modules, &log);
+    has_device_code |= result != CUDA_ERROR_INVALID_IMAGE;
+    if (result != CUDA_SUCCESS) {
+      found.left_out.push_back(
+          absl::StrCat(name, "(", member.name, ") is left out: ", log));
+    }
+    MoveTo(&found.members, &modules);
+  }
+  if (!has_device_code) {
+    return Report(CUDA_ERROR_INVALID_IMAGE,
+                  absl::StrCat(name, name.empty() ? "" : ": ",
+                               "the archive has no code for a GPU in it"));
+  }
   {
     MutexLock lock(&mutex_);
-    modules = modules_;
+    MoveTo(&inputs_.members, &found.members);
+    MoveTo(&inputs_.left_out, &found.left_out);
   }
-  if (modules.empty()) return CUDA_ERROR_INVALID_VALUE;
+  return Report(CUDA_SUCCESS, "");
+}
+
+CUresult Linker::Link(Inputs inputs, std::string* log,
+                      std::string* image) const {
+  std::vector<std::string>& modules = inputs.modules;
+  for (const size_t i : Executable::MembersNeeded(modules, inputs.members)) {
+    modules.push_back(inputs.members[i]);
+  }
   std::unique_ptr<Executable> executable;
+  const CUresult result = Executable::LoadLinked(modules, &executable, log);
+  if (result == CUDA_SUCCESS) {
+    *image = WriteLinkedImage(modules);
+    return result;
+  }
+  for (const std::string& member : inputs.left_out) {
+    absl::StrAppend(log, "\n", member);
+  }
+  return result;
+}
+
+CUresult Linker::Complete(void** image, size_t* size) {
+  Inputs inputs;
+  {
+    MutexLock lock(&mutex_);
+    inputs = inputs_;
+  }
+  if (inputs.modules.empty() && inputs.members.empty() &&
+      inputs.left_out.empty()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   std::string log;
-  const CUresult result = Executable::LoadLinked(modules, &executable, &log);
+  std::string linked;
+  const CUresult result = Link(std::move(inputs), &log, &linked);
   if (result != CUDA_SUCCESS) return Report(result, log);
   {
     MutexLock lock(&mutex_);
-    image_ = WriteLinkedImage(modules);
+    image_ = std::move(linked);
     *image = &image_[0];
     if (size != nullptr) *size = image_.size();
   }

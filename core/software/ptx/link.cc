@@ -142,7 +142,55 @@ class Linker {
   uint32_t first_file_ = 0;
 };
 
+// Calls see(name, defined) for each symbol that a linker can see. An extern
+// array in shared memory needs no definition.
+template <typename See>
+void ForEachShared(const Module& module, See see) {
+  for (const Variable& variable : module.variables) {
+    if (Shared(variable) && variable.space != Space::kShared) {
+      see(variable.name, Defined(variable));
+    }
+  }
+  for (const Function& function : module.functions) {
+    if (Shared(function)) see(function.name, Defined(function));
+  }
+}
+
 }  // namespace
+
+void MemberChoice::Add(const Module& module) {
+  ForEachShared(module, [&](const std::string& name, bool defined) {
+    if (defined) {
+      defined_.insert(name);
+      missing_.erase(name);
+    } else if (defined_.count(name) == 0 && !provided_(name)) {
+      missing_.insert(name);
+    }
+  });
+}
+
+bool MemberChoice::Defines(const Module& member) const {
+  bool defines = false;
+  ForEachShared(member, [&](const std::string& name, bool defined) {
+    defines |= defined && missing_.count(name) > 0;
+  });
+  return defines;
+}
+
+std::vector<size_t> MemberChoice::Choose(const std::vector<Module>& members) {
+  std::vector<size_t> chosen;
+  std::vector<bool> taken(members.size());
+  for (bool again = true; again;) {
+    again = false;
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (taken[i] || !Defines(members[i])) continue;
+      Add(members[i]);
+      chosen.push_back(i);
+      taken[i] = again = true;
+    }
+  }
+  return chosen;
+}
 
 bool Link(std::vector<Module> modules, Module* joined,
           std::vector<std::string>* errors) {

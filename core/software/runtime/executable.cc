@@ -21,6 +21,7 @@
 #include "core/software/ptx/link.h"
 #include "core/software/ptx/parser.h"
 #include "core/software/runtime/device_heap.h"
+#include "core/software/runtime/device_library.h"
 #include "core/software/runtime/fingerprint.h"
 #include "core/software/runtime/grid.h"
 #include "core/software/runtime/module_memory.h"
@@ -281,6 +282,23 @@ CUresult Parse(absl::string_view ptx, ptx::Module* module,
   return CUDA_SUCCESS;
 }
 
+// A fingerprint covers the declarations that have the library joined, and each
+// object the build of the driver, which has the library.
+bool Join(std::vector<ptx::Module> modules, ptx::Module* joined,
+          std::string* error_log) {
+  if (std::any_of(modules.begin(), modules.end(), NeedsDeviceLibrary)) {
+    modules.push_back(DeviceLibrary());
+  }
+  std::vector<std::string> errors;
+  if (modules.size() == 1) {
+    *joined = std::move(modules[0]);
+  } else if (!ptx::Link(std::move(modules), joined, &errors)) {
+    *error_log = absl::StrJoin(errors, "\n");
+    return false;
+  }
+  return true;
+}
+
 CUresult Prepare(ptx::Module module, std::vector<std::string> fingerprints,
                  std::unique_ptr<Executable>* executable,
                  std::string* error_log) {
@@ -301,7 +319,15 @@ CUresult Executable::Load(absl::string_view ptx,
   if (result != CUDA_SUCCESS) return result;
   std::vector<std::string> fingerprints =
       Fingerprints(module, std::string(ptx));
-  return Prepare(std::move(module), std::move(fingerprints), executable,
+  std::vector<ptx::Module> modules;
+  modules.push_back(std::move(module));
+  ptx::Module joined;
+  if (!Join(std::move(modules), &joined, error_log)) {
+    return CUDA_ERROR_INVALID_PTX;
+  }
+  // The library has no kernels.
+  fingerprints.resize(joined.functions.size());
+  return Prepare(std::move(joined), std::move(fingerprints), executable,
                  error_log);
 }
 
@@ -314,9 +340,7 @@ CUresult Executable::LoadLinked(const std::vector<std::string>& modules,
     if (result != CUDA_SUCCESS) return result;
   }
   ptx::Module joined;
-  std::vector<std::string> errors;
-  if (!ptx::Link(std::move(parsed), &joined, &errors)) {
-    *error_log = absl::StrJoin(errors, "\n");
+  if (!Join(std::move(parsed), &joined, error_log)) {
     return CUDA_ERROR_INVALID_PTX;
   }
   const std::vector<std::string> fingerprints(
@@ -327,6 +351,27 @@ CUresult Executable::LoadLinked(const std::vector<std::string>& modules,
 
 bool SetDeviceHeapBytes(size_t bytes) {
   return DeviceHeap::Get().SetLimit(bytes);
+}
+
+std::vector<size_t> Executable::MembersNeeded(
+    const std::vector<std::string>& modules,
+    const std::vector<std::string>& members) {
+  const auto provided = [](absl::string_view function) {
+    return transform::IsRuntimeFunction(function) || InDeviceLibrary(function);
+  };
+  ptx::MemberChoice choice(provided);
+  std::string log;
+  for (const std::string& text : modules) {
+    ptx::Module module;
+    if (Parse(text, &module, &log) == CUDA_SUCCESS) choice.Add(module);
+  }
+  if (!choice.Missing()) return {};
+  std::vector<ptx::Module> parsed(members.size());
+  for (size_t i = 0; i < members.size(); ++i) {
+    // A member that is not PTX for this driver defines nothing.
+    if (Parse(members[i], &parsed[i], &log) != CUDA_SUCCESS) parsed[i] = {};
+  }
+  return choice.Choose(parsed);
 }
 
 CUresult Executable::Check(absl::string_view ptx, std::string* error_log) {

@@ -118,6 +118,12 @@ class Executable {
                              std::unique_ptr<Executable>* executable,
                              std::string* error_log);
 
+  // Which of `members`, the modules of archives, a linker of `modules` takes in
+  // addition: each defines a symbol that is undefined otherwise. By index.
+  static std::vector<size_t> MembersNeeded(
+      const std::vector<std::string>& modules,
+      const std::vector<std::string>& members);
+
   // Checks one module before linking, and returns the result that Load would.
   // Only parses: undefined symbols are no error.
   static CUresult Check(absl::string_view ptx, std::string* error_log);

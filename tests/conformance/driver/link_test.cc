@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -305,6 +307,156 @@ TEST_F(LinkTest, SymbolDefinedTwiceIsNamed) {
   EXPECT_TRUE(strstr(log_, "base") != nullptr ||
               strstr(log_, "other") != nullptr)
       << log_;
+}
+
+// Each block leaves its number, waits for the whole grid, and sums the numbers
+// of all, twice. Thread 0 of a block stores the last sum, and what the library
+// says of the grid.
+constexpr char kGridGroup[] = R"(
+.extern .func (.param .b64 result) cudaCGGetIntrinsicHandle(.param .b32 scope);
+.extern .func (.param .b32 result) cudaCGSynchronize(.param .b64 handle, .param .b32 flags);
+.extern .func (.param .b32 result) cudaCGGetSize(.param .b64 threads, .param .b64 grids, .param .b64 handle);
+.extern .func (.param .b32 result) cudaCGGetRank(.param .b64 thread, .param .b64 grid, .param .b64 handle);
+.global .align 4 .u32 numbers[64];
+.visible .entry sums(.param .u64 p_to)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<20>;
+    .reg .b64 %rd<20>;
+    ld.param.u64 %rd1, [p_to];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %nctaid.x;
+    mul.wide.u32 %rd2, %r1, 24;
+    add.u64 %rd3, %rd1, %rd2;
+    {
+    .param .b32 scope;
+    .param .b64 result;
+    st.param.b32 [scope], 1;
+    call (result), cudaCGGetIntrinsicHandle, (scope);
+    ld.param.b64 %rd4, [result];
+    }
+    mov.u32 %r3, %tid.x;
+    setp.ne.u32 %p1, %r3, 0;
+    mov.u32 %r9, 0;
+AGAIN:
+    mul.wide.u32 %rd5, %r1, 4;
+    mov.u64 %rd6, numbers;
+    add.u64 %rd5, %rd6, %rd5;
+    add.u32 %r4, %r1, %r9;
+    @!%p1 st.volatile.global.u32 [%rd5], %r4;
+    {
+    .param .b64 handle;
+    .param .b32 flags;
+    .param .b32 result;
+    st.param.b64 [handle], %rd4;
+    st.param.b32 [flags], 0;
+    call (result), cudaCGSynchronize, (handle, flags);
+    ld.param.b32 %r5, [result];
+    }
+    mov.u32 %r6, 0;
+    mov.u32 %r7, 0;
+SUM:
+    ld.volatile.global.u32 %r8, [%rd6];
+    add.u32 %r6, %r6, %r8;
+    add.u64 %rd6, %rd6, 4;
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p2, %r7, %r2;
+    @%p2 bra SUM;
+    {
+    .param .b64 handle;
+    .param .b32 flags;
+    .param .b32 result;
+    st.param.b64 [handle], %rd4;
+    st.param.b32 [flags], 0;
+    call (result), cudaCGSynchronize, (handle, flags);
+    ld.param.b32 %r10, [result];
+    }
+    or.b32 %r5, %r5, %r10;
+    add.u32 %r9, %r9, 100;
+    setp.lt.u32 %p2, %r9, 200;
+    @%p2 bra AGAIN;
+    add.u64 %rd7, %rd3, 8;
+    add.u64 %rd8, %rd3, 12;
+    add.u64 %rd9, %rd3, 16;
+    add.u64 %rd10, %rd3, 20;
+    setp.ne.u32 %p2, %r3, 5;
+    @%p2 bra SIZE;
+    {
+    .param .b64 thread;
+    .param .b64 grid;
+    .param .b64 handle;
+    .param .b32 result;
+    st.param.b64 [thread], %rd8;
+    st.param.b64 [grid], %rd10;
+    st.param.b64 [handle], %rd4;
+    call (result), cudaCGGetRank, (thread, grid, handle);
+    ld.param.b32 %r11, [result];
+    }
+SIZE:
+    @%p1 bra DONE;
+    st.global.u32 [%rd3], %r6;
+    st.global.u32 [%rd3+4], %r5;
+    {
+    .param .b64 threads;
+    .param .b64 grids;
+    .param .b64 handle;
+    .param .b32 result;
+    st.param.b64 [threads], %rd7;
+    st.param.b64 [grids], %rd9;
+    st.param.b64 [handle], %rd4;
+    call (result), cudaCGGetSize, (threads, grids, handle);
+    ld.param.b32 %r12, [result];
+    }
+DONE:
+    ret;
+}
+)";
+
+// The toolkit's device runtime, which a GPU's driver needs for these functions.
+std::string DeviceRuntime() {
+  const char* home = getenv("CUDA_HOME");
+  const std::string path =
+      std::string(home == nullptr ? "/usr/local/cuda" : home) +
+      "/lib64/libcudadevrt.a";
+  return std::ifstream(path).good() ? path : "";
+}
+
+TEST_F(LinkTest, AGridsBlocksMeetInTheDeviceRuntime) {
+  if (Attribute(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) == 0) {
+    GTEST_SKIP() << "no cooperative launch";
+  }
+  ASSERT_OK(Add(kGridGroup, "grid.ptx"));
+  if (const std::string path = DeviceRuntime(); !path.empty()) {
+    ASSERT_OK(Cuda().cuLinkAddFile_v2(state_, CU_JIT_INPUT_LIBRARY,
+                                      path.c_str(), 0, nullptr, nullptr))
+        << log_;
+  }
+  void* image = nullptr;
+  size_t size = 0;
+  ASSERT_OK(Cuda().cuLinkComplete(state_, &image, &size)) << log_;
+  CUmodule module;
+  ASSERT_OK(Cuda().cuModuleLoadData(&module, image));
+  CUfunction function;
+  ASSERT_OK(Cuda().cuModuleGetFunction(&function, module, "sums"));
+  constexpr unsigned kBlocks = 3, kThreads = 40;
+  struct OfBlock {
+    uint32_t sum, error, threads, rank, grids, grid_rank;
+  } blocks[kBlocks] = {};
+  CUdeviceptr to;
+  ASSERT_OK(Cuda().cuMemAlloc_v2(&to, sizeof(blocks)));
+  void* parameters[] = {&to};
+  ASSERT_OK(Cuda().cuLaunchCooperativeKernel(function, kBlocks, 1, 1, kThreads,
+                                             1, 1, 0, nullptr, parameters));
+  ASSERT_OK(Cuda().cuMemcpyDtoH_v2(blocks, to, sizeof(blocks)));
+  for (unsigned i = 0; i < kBlocks; ++i) {
+    EXPECT_EQ(blocks[i].sum, 100u + 101u + 102u) << i;
+    EXPECT_EQ(blocks[i].error, 0u) << i;
+    EXPECT_EQ(blocks[i].threads, kBlocks * kThreads) << i;
+    EXPECT_EQ(blocks[i].rank, i * kThreads + 5) << i;
+    EXPECT_EQ(blocks[i].grids, 1u) << i;
+  }
+  EXPECT_OK(Cuda().cuMemFree_v2(to));
+  EXPECT_OK(Cuda().cuModuleUnload(module));
 }
 
 TEST_F(LinkTest, BadPtxIsRefusedAtOnce) {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions of cuda_device_runtime_api.h that this driver brings itself, as
+// PTX: the groups of threads of a grid (cudaCG...). A toolkit has them as
+// machine code of a GPU, in libcudadevrt.a.
+#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_DEVICE_LIBRARY_H_
+#define HOLDFAST_CORE_SOFTWARE_RUNTIME_DEVICE_LIBRARY_H_
+
+#include "absl/strings/string_view.h"
+#include "core/software/ptx/ast.h"
+
+namespace holdfast::software {
+
+// The functions, each weak: a module's own definition is taken instead.
+const ptx::Module& DeviceLibrary();
+
+// Returns true if the library defines this function.
+bool InDeviceLibrary(absl::string_view function);
+
+// Returns true if the module declares a function of the library and leaves it
+// undefined.
+bool NeedsDeviceLibrary(const ptx::Module& module);
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_DEVICE_LIBRARY_H_
