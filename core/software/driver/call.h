@@ -59,28 +59,59 @@ CUresult WithContext(Body body) {
   });
 }
 
-// Returns the stream of a handle in this context, default streams included, or
-// null. A null handle is the legacy default stream, or the calling thread's own
-// under PerThreadDefaultStream.
-inline std::shared_ptr<Stream> ResolveStream(Driver& driver, Context& context,
+// Runs body(Driver&): for calls about objects, which know their contexts, so
+// that none has to be current. After the fault of a kernel it returns the
+// fault.
+template <typename Body>
+CUresult WithObjects(Body body) {
+  return WithDriver([&](Driver& driver) -> CUresult {
+    if (const CUresult fault = LastFault(); fault != CUDA_SUCCESS) return fault;
+    return body(driver);
+  });
+}
+
+// The error about an object that is not there. It is `unknown`, unless the
+// current context has ended, and its objects with it.
+inline CUresult ErrorOfMissing(CUresult unknown) {
+  const CUcontext current = CurrentHandle();
+  return current != nullptr && FindContext(current) == nullptr
+             ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+             : unknown;
+}
+
+// True for the handles of the default streams, which belong to the current
+// context.
+inline bool IsDefaultStream(CUstream stream) {
+  return stream == nullptr || stream == CU_STREAM_LEGACY ||
+         stream == CU_STREAM_PER_THREAD;
+}
+
+// Returns the default stream that a handle means in this context. A null handle
+// is the legacy default stream, or the calling thread's own under
+// PerThreadDefaultStream.
+inline std::shared_ptr<Stream> DefaultStream(Context& context,
                                              CUstream stream) {
   if (stream == nullptr) {
     return PerThreadDefaultStream::Active() ? context.per_thread_stream()
                                             : context.legacy_stream();
   }
-  if (stream == CU_STREAM_LEGACY) return context.legacy_stream();
-  if (stream == CU_STREAM_PER_THREAD) return context.per_thread_stream();
-  return driver.streams.Find(stream);
+  return stream == CU_STREAM_LEGACY ? context.legacy_stream()
+                                    : context.per_thread_stream();
 }
 
-// Runs body(Driver&, Stream&). CUDA_ERROR_INVALID_HANDLE: there is no such
-// stream in this context.
+// Runs body(Driver&, Stream&). A default stream is the current context's, any
+// other stream that of its own. CUDA_ERROR_INVALID_HANDLE: there is no such
+// stream.
 template <typename Body>
 CUresult WithStream(CUstream handle, Body body) {
-  return WithContext([&](Driver& driver, Context& context) -> CUresult {
-    const std::shared_ptr<Stream> stream =
-        ResolveStream(driver, context, handle);
-    return stream == nullptr ? CUDA_ERROR_INVALID_HANDLE
+  if (IsDefaultStream(handle)) {
+    return WithContext([&](Driver& driver, Context& context) -> CUresult {
+      return body(driver, *DefaultStream(context, handle));
+    });
+  }
+  return WithObjects([&](Driver& driver) -> CUresult {
+    const std::shared_ptr<Stream> stream = driver.streams.Find(handle);
+    return stream == nullptr ? ErrorOfMissing(CUDA_ERROR_INVALID_HANDLE)
                              : body(driver, *stream);
   });
 }
@@ -88,9 +119,10 @@ CUresult WithStream(CUstream handle, Body body) {
 // Runs body(Event&). CUDA_ERROR_INVALID_HANDLE: there is no such event.
 template <typename Body>
 CUresult WithEvent(CUevent handle, Body body) {
-  return WithContext([&](Driver& driver, Context&) -> CUresult {
+  return WithObjects([&](Driver& driver) -> CUresult {
     const std::shared_ptr<Event> event = driver.events.Find(handle);
-    return event == nullptr ? CUDA_ERROR_INVALID_HANDLE : body(*event);
+    return event == nullptr ? ErrorOfMissing(CUDA_ERROR_INVALID_HANDLE)
+                            : body(*event);
   });
 }
 

@@ -43,10 +43,10 @@ Driver::Driver() {
     auto device = std::make_unique<Device>(index, device_count(), settings);
     device->set_default_pool(
         pools.Add(std::make_shared<MemoryPool>(*device, /*max_size=*/0)));
-    devices_.push_back(std::move(device));
     const auto handle = (CUcontext)NewHandleValue();
     primaries_.push_back({.handle = handle});
-    primary_handles_.insert(handle);
+    primary_handles_[handle] = device.get();
+    devices_.push_back(std::move(device));
   }
 }
 
@@ -155,7 +155,22 @@ bool Driver::IsPrimary(CUcontext context) const {
 std::shared_ptr<Context> Driver::CreateContext(Device& device, unsigned flags) {
   auto context = std::make_shared<Context>(device, flags);
   context->set_handle(contexts.Add(context));
+  MutexLock lock(&mutex_);
+  created_[context->handle()] = &device;
   return context;
+}
+
+std::shared_ptr<Context> Driver::FindContextById(uint64_t id) const {
+  return contexts.Find(contexts.HandleOf(
+      [id](const Context& context) { return context.id() == id; }));
+}
+
+Device* Driver::DeviceOf(CUcontext context) {
+  const auto primary = primary_handles_.find(context);
+  if (primary != primary_handles_.end()) return primary->second;
+  MutexLock lock(&mutex_);
+  const auto created = created_.find(context);
+  return created == created_.end() ? nullptr : created->second;
 }
 
 void Driver::EndContext(Context& context) {

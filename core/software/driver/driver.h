@@ -5,7 +5,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -90,6 +90,12 @@ class Driver {
   unsigned PrimaryFlags(Device& device);
   bool IsPrimary(CUcontext context) const;
 
+  // Returns the living context with this id; null if there is none.
+  std::shared_ptr<Context> FindContextById(uint64_t id) const;
+  // Returns the device of a context, which may have ended; null if there was
+  // never such a context.
+  Device* DeviceOf(CUcontext context);
+
   // Makes a context for cuCtxCreate, with a handle of its own.
   std::shared_ptr<Context> CreateContext(Device& device, unsigned flags);
   // Waits for the context's work and frees everything that it owns.
@@ -129,7 +135,9 @@ class Driver {
 
   Mutex primary_mutex_;
   std::vector<Primary> primaries_ ABSL_GUARDED_BY(primary_mutex_);
-  std::set<CUcontext> primary_handles_;  // all of them, never changed
+  std::map<CUcontext, Device*> primary_handles_;  // all, never changed
+  // Of every context that cuCtxCreate made. An ended context may be current.
+  std::unordered_map<CUcontext, Device*> created_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The functions below use the calling thread's stack of contexts. It holds

@@ -47,6 +47,16 @@ TEST(ProcAddressTest, MissingNameIsANullPointerAndNoError) {
   EXPECT_EQ(function, nullptr);
 }
 
+TEST(ProcAddressTest, AVersionNewerThanTheDriversIsRefused) {
+  int version = 0;
+  ASSERT_OK(Cuda().cuDriverGetVersion(&version));
+  void* function = nullptr;
+  EXPECT_OK(Cuda().get_proc_address("cuInit", &function, version, 0, nullptr));
+  EXPECT_CUDA(
+      CUDA_ERROR_INVALID_VALUE,
+      Cuda().get_proc_address("cuInit", &function, version + 10, 0, nullptr));
+}
+
 TEST(ProcAddressTest, OneNameHasOneAbiAVersion) {
   void* old = nullptr;
   void* current = nullptr;

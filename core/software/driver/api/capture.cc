@@ -16,12 +16,9 @@ namespace {
 // body(Driver&, const std::shared_ptr<Stream>&), with the lock of definitions.
 template <typename Body>
 CUresult WithCapturable(CUstream handle, Body body) {
-  return WithContext([&](Driver& driver, Context& context) -> CUresult {
-    const std::shared_ptr<Stream> stream =
-        ResolveStream(driver, context, handle);
-    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  return WithStream(handle, [&](Driver& driver, Stream& stream) -> CUresult {
     MutexLock lock(&driver.graphs.mutex);
-    return body(driver, stream);
+    return body(driver, stream.shared_from_this());
   });
 }
 

@@ -118,9 +118,12 @@ CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters,
 
 CUresult cuCtxDestroy_v2(CUcontext handle) {
   return WithDriver([&](Driver& driver) {
-    if (driver.IsPrimary(handle)) return CUDA_ERROR_INVALID_CONTEXT;
+    if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (driver.IsPrimary(handle) || driver.DeviceOf(handle) == nullptr) {
+      return CUDA_ERROR_INVALID_CONTEXT;
+    }
     const std::shared_ptr<Context> context = driver.contexts.Remove(handle);
-    if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     driver.EndContext(*context);
     CUcontext top = nullptr;
     if (CurrentHandle() == handle) PopCurrent(&top);
@@ -128,9 +131,10 @@ CUresult cuCtxDestroy_v2(CUcontext handle) {
   });
 }
 
+// A context that has ended may become current, too; what needs it then fails.
 CUresult cuCtxSetCurrent(CUcontext context) {
-  return WithDriver([&](Driver&) {
-    if (context != nullptr && FindContext(context) == nullptr) {
+  return WithDriver([&](Driver& driver) {
+    if (context != nullptr && driver.DeviceOf(context) == nullptr) {
       return CUDA_ERROR_INVALID_CONTEXT;
     }
     SetCurrent(context);
@@ -147,8 +151,9 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
 }
 
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
-  return WithDriver([&](Driver&) {
-    if (FindContext(context) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return WithDriver([&](Driver& driver) {
+    if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (driver.DeviceOf(context) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     PushCurrent(context);
     return CUDA_SUCCESS;
   });
@@ -164,9 +169,11 @@ CUresult cuCtxPopCurrent_v2(CUcontext* context) {
 }
 
 CUresult cuCtxGetDevice(CUdevice* device) {
-  return WithContext([&](Driver&, Context& context) {
+  return WithObjects([&](Driver& driver) {
+    const Device* const found = driver.DeviceOf(CurrentHandle());
+    if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *device = context.device().ordinal();
+    *device = found->ordinal();
     return CUDA_SUCCESS;
   });
 }

@@ -93,9 +93,10 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
 }
 
 CUresult cuEventDestroy_v2(CUevent handle) {
-  return WithContext([&](Driver& driver, Context&) {
-    return driver.events.Remove(handle) == nullptr ? CUDA_ERROR_INVALID_HANDLE
-                                                   : CUDA_SUCCESS;
+  return WithObjects([&](Driver& driver) {
+    return driver.events.Remove(handle) == nullptr
+               ? ErrorOfMissing(CUDA_ERROR_INVALID_HANDLE)
+               : CUDA_SUCCESS;
   });
 }
 
@@ -127,11 +128,13 @@ CUresult cuEventSynchronize(CUevent handle) {
 }
 
 CUresult cuEventElapsedTime_v2(float* ms, CUevent start, CUevent end) {
-  return WithContext([&](Driver& driver, Context&) {
+  return WithObjects([&](Driver& driver) {
     if (ms == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const std::shared_ptr<Event> from = driver.events.Find(start);
     const std::shared_ptr<Event> to = driver.events.Find(end);
-    if (from == nullptr || to == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (from == nullptr || to == nullptr) {
+      return ErrorOfMissing(CUDA_ERROR_INVALID_HANDLE);
+    }
     return Event::Elapsed(*from, *to, ms);
   });
 }

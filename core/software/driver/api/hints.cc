@@ -44,7 +44,7 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
 }
 
 CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig config) {
-  return WithContext([&](Driver& driver, Context&) {
+  return WithObjects([&](Driver& driver) {
     if (driver.kernels.Find(function) == nullptr) {
       return CUDA_ERROR_INVALID_HANDLE;
     }

@@ -14,7 +14,7 @@ namespace {
 
 template <typename Body>
 CUresult WithLinker(CUlinkState state, Body body) {
-  return WithContext([&](Driver& driver, Context&) -> CUresult {
+  return WithObjects([&](Driver& driver) -> CUresult {
     const std::shared_ptr<Linker> linker = driver.linkers.Find(state);
     return linker == nullptr ? CUDA_ERROR_INVALID_HANDLE : body(*linker);
   });
@@ -63,7 +63,7 @@ CUresult cuLinkComplete(CUlinkState state, void** image, size_t* size) {
 }
 
 CUresult cuLinkDestroy(CUlinkState state) {
-  return WithContext([&](Driver& driver, Context&) {
+  return WithObjects([&](Driver& driver) {
     return driver.linkers.Remove(state) == nullptr ? CUDA_ERROR_INVALID_HANDLE
                                                    : CUDA_SUCCESS;
   });

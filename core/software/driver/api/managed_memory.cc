@@ -24,16 +24,24 @@ bool IsLocation(Driver& driver, const CUmemLocation& location) {
   }
 }
 
+// Returns the managed memory that holds the whole range.
+std::optional<Region> FindManaged(Driver& driver, CUdeviceptr pointer,
+                                  size_t size) {
+  std::optional<Region> region = driver.memory.Find(pointer);
+  if (!region.has_value() || region->kind != MemoryKind::kManaged ||
+      size == 0 || size > region->size - (pointer - region->address)) {
+    return std::nullopt;
+  }
+  return region;
+}
+
 // body(const Region&) for managed memory that holds the whole range.
 template <typename Body>
 CUresult WithManaged(CUdeviceptr pointer, size_t size, Body body) {
   return WithContext([&](Driver& driver, Context&) -> CUresult {
-    const std::optional<Region> region = driver.memory.Find(pointer);
-    if (!region.has_value() || region->kind != MemoryKind::kManaged ||
-        size == 0 || size > region->size - (pointer - region->address)) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    return body(driver, *region);
+    const std::optional<Region> region = FindManaged(driver, pointer, size);
+    return region.has_value() ? body(driver, *region)
+                              : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
@@ -145,15 +153,14 @@ CUresult cuMemAdvise_v2(CUdeviceptr pointer, size_t size, CUmem_advise what,
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr pointer, size_t size,
                                CUmemLocation location, unsigned flags,
                                CUstream stream) {
-  return WithManaged(pointer, size, [&](Driver& driver, const Region& region) {
-    if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  return WithStream(stream, [&](Driver& driver, Stream&) {
+    const std::optional<Region> region = FindManaged(driver, pointer, size);
+    if (!region.has_value() || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     if (!IsLocation(driver, location)) return CUDA_ERROR_INVALID_DEVICE;
-    return WithStream(stream, [&](Driver&, Stream&) {
-      MemoryAdvice advice = region.advice;
-      advice.prefetched = location;
-      driver.memory.Advise(region.address, advice);
-      return CUDA_SUCCESS;
-    });
+    MemoryAdvice advice = region->advice;
+    advice.prefetched = location;
+    driver.memory.Advise(region->address, advice);
+    return CUDA_SUCCESS;
   });
 }
 

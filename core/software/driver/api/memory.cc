@@ -54,7 +54,7 @@ CUresult Free(Driver& driver, uintptr_t address,
     return unsafe;
   }
   const std::optional<Region> region = driver.memory.Remove(address, kinds);
-  if (!region.has_value()) return unknown;
+  if (!region.has_value()) return ErrorOfMissing(unknown);
   driver.DrainAll();
   return CUDA_SUCCESS;
 }
@@ -145,10 +145,9 @@ CUmemorytype MemoryType(const Region& region) {
 }
 
 CUcontext ContextOf(Driver& driver, const Region& region) {
-  for (const std::shared_ptr<Context>& context : driver.contexts.All()) {
-    if (context->id() == region.context_id) return context->handle();
-  }
-  return nullptr;
+  const std::shared_ptr<Context> context =
+      driver.FindContextById(region.context_id);
+  return context == nullptr ? nullptr : context->handle();
 }
 
 unsigned long long HandleTypes(const Region& region) {
@@ -268,7 +267,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width,
 }
 
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
-  return WithContext([&](Driver& driver, Context&) {
+  return WithObjects([&](Driver& driver) {
     if (pointer == 0) return CUDA_SUCCESS;
     if (const auto of_graph = GraphMemory::Get().Find(pointer)) {
       driver.DrainAll();
@@ -300,7 +299,7 @@ CUresult cuMemAllocHost_v2(void** pointer, size_t size) {
 }
 
 CUresult cuMemFreeHost(void* pointer) {
-  return WithContext([&](Driver& driver, Context&) {
+  return WithObjects([&](Driver& driver) {
     if (pointer == nullptr) return CUDA_SUCCESS;
     return Free(driver, reinterpret_cast<uintptr_t>(pointer),
                 {MemoryKind::kHost}, CUDA_ERROR_INVALID_VALUE);
@@ -319,7 +318,7 @@ CUresult cuMemHostRegister_v2(void* pointer, size_t size, unsigned flags) {
 }
 
 CUresult cuMemHostUnregister(void* pointer) {
-  return WithContext([&](Driver& driver, Context&) {
+  return WithObjects([&](Driver& driver) {
     if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     const std::optional<Region> region = driver.memory.Find(address);
@@ -365,17 +364,17 @@ CUresult cuMemHostGetFlags(unsigned* flags, void* host) {
 
 CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
                                CUdeviceptr pointer) {
-  return WithContext([&](Driver& driver, Context&) {
+  return WithObjects([&](Driver& driver) {
     if (data == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const std::optional<Region> region = driver.memory.Find(pointer);
-    if (!region.has_value()) return CUDA_ERROR_INVALID_VALUE;
+    if (!region.has_value()) return ErrorOfMissing(CUDA_ERROR_INVALID_VALUE);
     return GetPointerAttribute(driver, *region, attribute, pointer, data);
   });
 }
 
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
                                CUdeviceptr pointer) {
-  return WithContext([&](Driver& driver, Context&) {
+  return WithObjects([&](Driver& driver) {
     if (value == nullptr || !driver.memory.Find(pointer).has_value()) {
       return CUDA_ERROR_INVALID_VALUE;
     }
@@ -388,7 +387,7 @@ CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
 
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
                                 void** data, CUdeviceptr pointer) {
-  return WithContext([&](Driver& driver, Context&) {
+  return WithObjects([&](Driver& driver) {
     if (count > 0 && AnyNull(attributes, data)) return CUDA_ERROR_INVALID_VALUE;
     const std::optional<Region> region = driver.memory.Find(pointer);
     for (unsigned i = 0; i < count; ++i) {

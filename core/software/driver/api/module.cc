@@ -64,7 +64,7 @@ CUresult ReadFile(const char* path, std::string* content) {
 
 template <typename Body>
 CUresult WithModule(CUmodule handle, Body body) {
-  return WithContext([&](Driver& driver, Context&) -> CUresult {
+  return WithObjects([&](Driver& driver) -> CUresult {
     const std::shared_ptr<Library> module = driver.modules.Find(handle);
     return module == nullptr ? CUDA_ERROR_INVALID_HANDLE : body(*module);
   });
@@ -144,7 +144,7 @@ CUresult cuModuleLoad(CUmodule* module, const char* path) {
 }
 
 CUresult cuModuleUnload(CUmodule handle) {
-  return WithContext([&](Driver& driver, Context& context) {
+  return WithObjects([&](Driver& driver) {
     const std::shared_ptr<Library> module = driver.modules.Find(handle);
     if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     // A library's module goes with the library.
@@ -152,7 +152,9 @@ CUresult cuModuleUnload(CUmodule handle) {
     driver.modules.Remove(handle);
     driver.WithdrawKernels(*module);
     // Its variables go with it: no kernel may still use them.
-    context.Synchronize();
+    const std::shared_ptr<Context> context =
+        driver.FindContextById(module->context_id());
+    if (context != nullptr) context->Synchronize();
     return CUDA_SUCCESS;
   });
 }
@@ -185,8 +187,13 @@ CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count,
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, size_t* size,
                               CUmodule handle, const char* name) {
-  return WithContext([&](Driver&, Context& context) {
-    return WithModule(handle, [&](Library& module) {
+  return WithModule(handle, [&](Library& module) -> CUresult {
+    const std::shared_ptr<Context> owner =
+        Driver::Get().FindContextById(module.context_id());
+    if (owner != nullptr) {
+      return FindGlobal(module, *owner, name, pointer, size);
+    }
+    return WithContext([&](Driver&, Context& context) {
       return FindGlobal(module, context, name, pointer, size);
     });
   });

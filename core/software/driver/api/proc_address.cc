@@ -225,8 +225,8 @@ extern "C" CUresult cuGetProcAddress_v2(
   using namespace holdfast::software;
   constexpr cuuint64_t kFlags = CU_GET_PROC_ADDRESS_LEGACY_STREAM |
                                 CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-  if (name == nullptr || function == nullptr || (flags & ~kFlags) != 0 ||
-      flags == kFlags) {
+  if (name == nullptr || function == nullptr || version > CUDA_VERSION ||
+      (flags & ~kFlags) != 0 || flags == kFlags) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   const Entry* entry = nullptr;

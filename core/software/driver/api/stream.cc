@@ -20,11 +20,6 @@ CUresult CreateStream(CUstream* stream, unsigned flags, int priority) {
   });
 }
 
-bool IsDefaultStream(CUstream stream) {
-  return stream == nullptr || stream == CU_STREAM_LEGACY ||
-         stream == CU_STREAM_PER_THREAD;
-}
-
 // Stores what get(Stream&) returns.
 template <typename Value, typename Get>
 CUresult Query(CUstream handle, Value* value, Get get) {
@@ -73,11 +68,11 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags,
 }
 
 CUresult cuStreamDestroy_v2(CUstream handle) {
-  return WithContext([&](Driver& driver, Context&) {
+  return WithObjects([&](Driver& driver) {
     if (IsDefaultStream(handle)) return CUDA_ERROR_INVALID_HANDLE;
     // Its own thread does the work that is still pending.
     const std::shared_ptr<Stream> stream = driver.streams.Remove(handle);
-    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream == nullptr) return ErrorOfMissing(CUDA_ERROR_INVALID_HANDLE);
     if (driver.graphs.capturing > 0) {
       MutexLock lock(&driver.graphs.mutex);
       AbandonCapture(driver, *stream);
