@@ -1,6 +1,6 @@
 """A tarball that runs wherever it is unpacked."""
 
-def bundle(name, binaries = [], libraries = [], files = [], carried = []):
+def bundle(name, binaries = [], libraries = [], files = [], carried = [], links = {}):
     """Makes NAME.tar.gz with holdfast/bin, holdfast/lib and holdfast/.
 
     Args:
@@ -10,6 +10,7 @@ def bundle(name, binaries = [], libraries = [], files = [], carried = []):
       files: as they are, for the top folder.
       carried: of `libraries`, those that need shared libraries which a bare system lacks: these are
         copied beside them.
+      links: symbolic links, by their path in holdfast/, and what each holds.
     """
     commands = ["root=$$(mktemp -d)/holdfast", "mkdir -p $$root"]
     for folder, targets in [("bin", binaries), ("lib", libraries)]:
@@ -24,6 +25,9 @@ def bundle(name, binaries = [], libraries = [], files = [], carried = []):
         )
     for target in files:
         commands.append("cp -L $(location %s) $$root/" % target)
+    for link, target in links.items():
+        commands.append("mkdir -p $$(dirname $$root/%s)" % link)
+        commands.append("ln -s %s $$root/%s" % (target, link))
     commands.append(
         "tar -C $$(dirname $$root) --sort=name --owner=0 --group=0 --numeric-owner " +
         "--mtime=@0 -czf $@ holdfast",

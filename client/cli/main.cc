@@ -18,6 +18,7 @@
 #include "client/cli/command.h"
 #include "client/cli/compile_command.h"
 #include "client/cli/completion/completion_command.h"
+#include "client/cli/cuda_path_command.h"
 #include "client/cli/devices_command.h"
 #include "client/cli/graph_command.h"
 #include "client/cli/kernels_command.h"
@@ -60,6 +61,7 @@ void AddCommands(CLI::App* app, CommonOptions* options, absl::Status* status) {
   AddAttachCommand(app, options, status);
   AddGraphCommand(app, options, status);
   AddCdiCommand(app, options, status);
+  AddCudaPathCommand(app, options, status);
   AddBenchCommand(app, options, status);
   AddCompletionCommand(app, options, status);
 }

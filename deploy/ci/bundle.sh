@@ -27,5 +27,8 @@ python3 -c 'import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]
   grep '^holdfast_build_info'
 (cd / && "$directory/holdfast/bin/saxpy" --address='embedded:device=cpu' --n=65536)
 
+# A CUDA driver for other programs.
+[ -e "$("$directory/holdfast/bin/holdfast" cuda-path --cpu)/libcuda.so.1" ]
+
 # Strangers are refused, and bad policies; how long it takes is not looked at.
 DEVICE=cpu "$directory/holdfast/strangers.sh" "$directory/holdfast/bin" --count=200 --policies=24 --seconds=0.2

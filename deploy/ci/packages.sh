@@ -112,6 +112,14 @@ collection_is_there() {
   [ -n "$collection" ] && [ "$(as alice holdfast collection verify survivor)" = "$collection" ]
 }
 
+# shellcheck disable=SC2016
+cpu_driver_is_there() {
+  as alice sh -c 'LD_LIBRARY_PATH=$(holdfast cuda-path --cpu) python3 -c "import ctypes
+driver = ctypes.CDLL(\"libcuda.so.1\")
+count = ctypes.c_int()
+assert driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value == 1"'
+}
+
 watch_closely() {
   in_machine sh -c 'mkdir -p /run/systemd/system/holdfastd.service.d
     printf "[Service]\nWatchdogSec=1s\nWatchdogSignal=SIGKILL\n" >/run/systemd/system/holdfastd.service.d/test.conf
@@ -126,7 +134,7 @@ upgrade_leaves_it_alone() {
 }
 
 nothing_is_left() {
-  in_machine apt-get purge --yes holdfastd
+  in_machine apt-get purge --yes holdfastd holdfast-cpu
   # shellcheck disable=SC2016
   in_machine sh -c 'for path in /etc/holdfast/holdfastd.toml /var/cache/holdfast /var/lib/holdfast /run/holdfast \
     /lib/systemd/system/holdfastd.service /usr/lib/holdfast; do [ ! -e $path ] || { echo "$path is left"; exit 1; }; done'
@@ -147,6 +155,7 @@ test_machine() {
     check "SAXPY by another user is refused" is_refused bob saxpy unix:/run/holdfast/holdfast.sock
   fi
   check "another user is refused" is_refused bob holdfast devices
+  check "the CPU's CUDA driver is where holdfast says" cpu_driver_is_there
   check "import holdfast" as alice python3 -c 'import holdfast; holdfast.connect(
 "unix:/run/holdfast/holdfast.sock").device(0).create_stream().sync()'
   check "executors and compilers are confined within the unit" until_true 30 confinement
