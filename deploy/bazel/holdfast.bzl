@@ -35,12 +35,18 @@ def holdfast_cc_library(name, copts = [], deps = [], **kwargs):
         **kwargs
     )
 
+# Programs need no newer glibc than that of RHEL 9. Sanitizers bring a runtime of their own.
+_GLIBC = select({
+    "//deploy/bazel:clang": ["//deploy/bazel/glibc:older"],
+    "//conditions:default": [],
+})
+
 def holdfast_cc_binary(name, deps = [], copts = [], linkshared = False, **kwargs):
     native.cc_binary(
         name = name,
         copts = HOLDFAST_COPTS + _test_copts() + copts + precompiled_copts(copts),
         linkshared = linkshared,
-        deps = deps + precompiled_deps(copts) + ([] if linkshared else _TSAN),
+        deps = deps + precompiled_deps(copts) + _GLIBC + ([] if linkshared else _TSAN),
         **kwargs
     )
 

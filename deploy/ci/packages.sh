@@ -194,6 +194,7 @@ control_names_every_library() {
 check "control names every library that setup/packages.txt installs" control_names_every_library
 check "packages build" deploy/package.sh "$folder"
 ls -sh "$folder"/*.deb
+check "what they need of glibc" deploy/ci/glibc.sh "$folder"/*.deb
 cp client/c/examples/saxpy.c "$folder"
 if command -v lintian >/dev/null; then check "lintian" lintian --fail-on=error,warning "$folder"/*.deb; fi
 if reason=$(machine_can_boot); then

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two functions of glibc above 2.34 that the distribution's static
+// libstdc++ and libgcc call, so that programs start where glibc is older:
+// Ubuntu 22.04 has 2.35, RHEL 9 has 2.34. Hidden: each program and library has
+// its own, and no other library sees them.
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/random.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+namespace {
+
+// The object that has an address, as dl_iterate_phdr finds it.
+struct Search {
+  uintptr_t address;
+  dl_find_object* result;
+};
+
+// Returns 1, which ends the search, for the object that has the address and a
+// header of its exception tables.
+int Visit(dl_phdr_info* info, size_t, void* data) {
+  const Search& search = *static_cast<const Search*>(data);
+  bool found = false;
+  void* eh_frame = nullptr;
+  for (size_t i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_GNU_EH_FRAME) {
+      eh_frame = reinterpret_cast<void*>(begin);
+    } else if (segment.p_type == PT_LOAD && search.address >= begin &&
+               search.address - begin < segment.p_memsz) {
+      found = true;
+    }
+  }
+  if (!found || eh_frame == nullptr) return 0;
+  search.result->dlfo_eh_frame = eh_frame;
+  return 1;
+}
+
+}  // namespace
+
+extern "C" {
+
+// Of glibc 2.35. Called by libgcc for each frame that an exception unwinds;
+// libgcc reads dlfo_eh_frame alone on x86-64.
+__attribute__((visibility("hidden"))) int _dl_find_object(
+    void* address, dl_find_object* result) noexcept {
+  Search search = {reinterpret_cast<uintptr_t>(address), result};
+  return dl_iterate_phdr(&Visit, &search) == 1 ? 0 : -1;
+}
+
+// Of glibc 2.36. Called by std::random_device.
+__attribute__((visibility("hidden"))) uint32_t arc4random() noexcept {
+  uint32_t number = 0;
+  while (getrandom(&number, sizeof number, 0) !=
+         static_cast<ssize_t>(sizeof number)) {
+    if (errno != EINTR) std::abort();
+  }
+  return number;
+}
+
+}  // extern "C"
