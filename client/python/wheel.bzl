@@ -17,7 +17,7 @@ def wheel(name, out, package, binaries):
         commands.append("strip -o $$stripped/%s $(location %s)" % (file, label))
         arguments.append("%s=$$stripped/%s" % (file, file))
     commands.append(
-        "/usr/bin/python3 $(location build_wheel.py) $@ holdfast.h=$(location //client/c:holdfast.h) " +
+        "/usr/bin/python3 $(location build_wheel.py) $@ holdfast.h=$(location //client/c:holdfast.h) LICENSE=$(location //:LICENSE) " +
         " ".join(arguments),
     )
     commands.append("rm -rf $$stripped")
@@ -25,6 +25,7 @@ def wheel(name, out, package, binaries):
         name = name,
         srcs = package + labels + [
             "build_wheel.py",
+            "//:LICENSE",
             "//client/c:holdfast.h",
         ],
         outs = [out],

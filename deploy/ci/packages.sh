@@ -156,6 +156,8 @@ test_machine() {
   fi
   check "another user is refused" is_refused bob holdfast devices
   check "the CPU's CUDA driver is where holdfast says" cpu_driver_is_there
+  check "pip knows the Python package" as alice python3 -c 'import importlib.metadata
+assert importlib.metadata.version("holdfast") == "0.1.0"'
   check "import holdfast" as alice python3 -c 'import holdfast; holdfast.connect(
 "unix:/run/holdfast/holdfast.sock").device(0).create_stream().sync()'
   check "executors and compilers are confined within the unit" until_true 30 confinement

@@ -10,12 +10,17 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 export HOME=$work TMPDIR=$work
 unset HOLDFAST_DAEMON HOLDFAST_SOFTWARE_DRIVER HOLDFAST_ADDRESS PYTHONPATH
-cp "$wheel" holdfast-0.1.0-cp310-abi3-linux_x86_64.whl
+named=holdfast-0.1.0-cp310-abi3-manylinux_2_34_x86_64.whl
+cp "$wheel" "$named"
 /usr/bin/python3 -m venv --system-site-packages environment
-environment/bin/pip install --quiet --no-index --no-deps holdfast-0.1.0-cp310-abi3-linux_x86_64.whl
+environment/bin/pip install --quiet --no-index --no-deps "$named"
 environment/bin/python "$example" | tee output
 grep -q "saxpy<double> is right" output
 environment/bin/python -m holdfast --version | grep -q 0.1.0
+environment/bin/holdfast --version | grep -q 0.1.0
+# What an index shows.
+environment/bin/pip show --verbose holdfast >shown
+grep -q "^License: Apache-2.0" shown && grep -q "Typing :: Typed" shown
 
 if ! unshare --map-root-user --mount true; then
   echo "not tested without CUDA: no namespaces are to be had here" >&2
