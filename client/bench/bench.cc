@@ -17,6 +17,7 @@
 #include "client/bench/native_process.h"
 #include "client/bench/workload.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/devices.pb.h"
 
 namespace holdfast::bench {
 namespace {

@@ -23,6 +23,8 @@
 #include "client/bench/workload.h"
 #include "client/cpp/compile/program.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/admin.pb.h"
+#include "holdfast/v1/compile.pb.h"
 
 namespace holdfast::bench {
 namespace {

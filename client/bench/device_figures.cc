@@ -7,6 +7,7 @@
 #include "client/bench/workload.h"
 #include "client/cli/command.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/devices.pb.h"
 
 namespace holdfast::bench {
 namespace {

@@ -13,6 +13,7 @@
 #include "client/cpp/graph/graph.h"
 #include "client/cpp/launch.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/objects.pb.h"
 
 namespace holdfast::bench {
 namespace {

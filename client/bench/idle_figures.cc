@@ -14,6 +14,7 @@
 #include "client/bench/bench.h"
 #include "client/bench/process_time.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/sessions.pb.h"
 
 namespace holdfast::bench {
 namespace {

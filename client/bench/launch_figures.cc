@@ -10,6 +10,7 @@
 #include "client/cpp/launch.h"
 #include "client/cpp/session_state.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/objects.pb.h"
 
 namespace holdfast::bench {
 namespace {

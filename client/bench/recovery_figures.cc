@@ -21,6 +21,9 @@
 #include "client/cpp/fault.h"
 #include "client/cpp/launch.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/devices.pb.h"
+#include "holdfast/v1/faults.pb.h"
+#include "holdfast/v1/objects.pb.h"
 
 namespace holdfast::bench {
 namespace {

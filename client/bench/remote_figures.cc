@@ -22,6 +22,7 @@
 #include "client/cpp/connection/address.h"
 #include "client/cpp/launch.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/objects.pb.h"
 
 namespace holdfast::bench {
 namespace {

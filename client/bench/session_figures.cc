@@ -7,6 +7,7 @@
 #include "client/bench/bench.h"
 #include "client/bench/process_memory.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/sessions.pb.h"
 
 namespace holdfast::bench {
 namespace {

@@ -19,6 +19,8 @@
 #include "client/bench/workload.h"
 #include "client/cpp/launch.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/commands.pb.h"
+#include "holdfast/v1/objects.pb.h"
 
 namespace holdfast::bench {
 namespace {

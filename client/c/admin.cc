@@ -10,6 +10,7 @@
 #include "client/c/json.h"
 #include "client/cpp/tenants/tenants.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/admin.pb.h"
 
 using holdfast::Tenants;
 using holdfast::c::Guard;

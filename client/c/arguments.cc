@@ -8,6 +8,7 @@
 #include "client/c/error.h"
 #include "client/c/handles.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/launch.pb.h"
 
 namespace holdfast::c {
 namespace {
@@ -37,10 +38,9 @@ requires std::is_integral_v<Number> || std::is_enum_v<Number> absl::Status Read(
 }
 
 absl::Status Read(const hf_launch_attribute& given,
-                  std::optional<v1::MemSyncDomainMap>* attribute) {
-  v1::MemSyncDomainMap& map = attribute->emplace();
-  map.set_default_domain(given.value.domains.default_domain);
-  map.set_remote_domain(given.value.domains.remote_domain);
+                  std::optional<MemSyncDomainMap>* attribute) {
+  *attribute = {given.value.domains.default_domain,
+                given.value.domains.remote_domain};
   return absl::OkStatus();
 }
 
@@ -58,29 +58,25 @@ absl::Status Read(const hf_launch_attribute& given,
 }
 
 absl::Status Read(const hf_launch_attribute& given,
-                  std::optional<v1::AccessPolicyWindow>* attribute) {
+                  std::optional<AccessPolicyWindow>* attribute) {
   const hf_access_policy_window* const from = given.value.window;
   if (from == nullptr) return NullArgument("window");
   if (from->buffer == nullptr) return NullArgument("window->buffer");
-  v1::AccessPolicyWindow& window = attribute->emplace();
-  window.set_buffer(from->buffer->buffer.handle());
-  window.set_offset(from->offset);
-  window.set_size(from->size);
-  window.set_hit_ratio(from->hit_ratio);
-  window.set_hit_property(static_cast<v1::AccessProperty>(from->hit_property));
-  window.set_miss_property(
-      static_cast<v1::AccessProperty>(from->miss_property));
+  *attribute = {from->buffer->buffer.handle(),
+                from->offset,
+                from->size,
+                from->hit_ratio,
+                static_cast<AccessProperty>(from->hit_property),
+                static_cast<AccessProperty>(from->miss_property)};
   return absl::OkStatus();
 }
 
 absl::Status Read(const hf_launch_attribute& given,
-                  std::optional<v1::ProgrammaticEvent>* attribute) {
+                  std::optional<ProgrammaticEvent>* attribute) {
   const hf_programmatic_event* const from = given.value.programmatic_event;
   if (from == nullptr) return NullArgument("programmatic_event");
   if (from->event == nullptr) return NullArgument("programmatic_event->event");
-  v1::ProgrammaticEvent& event = attribute->emplace();
-  event.set_event(from->event->event.handle());
-  event.set_trigger_at_block_start(from->trigger_at_block_start);
+  *attribute = {from->event->event.handle(), from->trigger_at_block_start != 0};
   return absl::OkStatus();
 }
 
@@ -197,9 +193,11 @@ absl::Status CheckSession(const hf_argument& given,
 
 absl::Status ToConfig(const hf_launch_config& caller, LaunchConfig& config) {
   const bool whole = caller.struct_size == sizeof caller;
-  const hf_launch_config completed =
-      whole ? hf_launch_config{}
-            : Complete<hf_launch_config>(&caller, HF_LAUNCH_CONFIG_INIT);
+  hf_launch_config completed;
+  if (!whole) {
+    HOLDFAST_ASSIGN_OR_RETURN(
+        completed, Complete<hf_launch_config>(&caller, HF_LAUNCH_CONFIG_INIT));
+  }
   const hf_launch_config& given = whole ? caller : completed;
   config.grid = ToDim3(given.grid);
   config.block = ToDim3(given.block);

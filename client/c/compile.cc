@@ -16,6 +16,7 @@
 #include "client/cpp/compile/linker.h"
 #include "client/cpp/compile/program.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/compile.pb.h"
 
 using holdfast::c::Complete;
 using holdfast::c::Give;
@@ -128,8 +129,9 @@ hf_error* hf_compile(hf_daemon* daemon, const void* source, size_t size,
     HF_REQUIRE(daemon);
     HF_REQUIRE(compilation);
     if (size > 0) HF_REQUIRE(source);
-    const auto all =
-        Complete<hf_compile_options>(options, HF_COMPILE_OPTIONS_INIT);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto all,
+        Complete<hf_compile_options>(options, HF_COMPILE_OPTIONS_INIT));
     HOLDFAST_ASSIGN_OR_RETURN(auto wanted, holdfast::c::ToOptions(all));
     HOLDFAST_ASSIGN_OR_RETURN(
         auto names,
@@ -153,7 +155,9 @@ hf_error* hf_link(hf_daemon* daemon, const hf_link_input* inputs, size_t count,
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(daemon);
     HF_REQUIRE(compilation);
-    const auto all = Complete<hf_link_options>(options, HF_LINK_OPTIONS_INIT);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto all,
+        Complete<hf_link_options>(options, HF_LINK_OPTIONS_INIT));
     HOLDFAST_ASSIGN_OR_RETURN(const auto linker,
                               holdfast::c::ToLinker(all, inputs, count));
     HOLDFAST_ASSIGN_OR_RETURN(

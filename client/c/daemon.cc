@@ -15,6 +15,9 @@
 #include "client/c/holdfast.h"
 #include "client/c/json.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/admin.pb.h"
+#include "holdfast/v1/devices.pb.h"
+#include "holdfast/v1/sessions.pb.h"
 
 using holdfast::c::Give;
 using holdfast::c::Guard;

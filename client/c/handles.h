@@ -11,7 +11,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "client/c/holdfast.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/compile/object_code.h"
@@ -81,10 +83,17 @@ namespace holdfast::c {
 
 // Returns the caller's options struct, which may be of an older or a newer
 // version: members that it lacks have the value in `defaults`. Reads no more
-// bytes than `struct_size`, its first member.
+// bytes than `struct_size`, its first member. INVALID_ARGUMENT: that is too
+// small to be one, as in a struct of zeros.
 template <typename Options>
-Options Complete(const Options* given, Options defaults) {
+absl::StatusOr<Options> Complete(const Options* given, Options defaults) {
   if (given == nullptr) return defaults;
+  if (given->struct_size < sizeof given->struct_size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("struct_size is ", given->struct_size,
+                     ": begin with the INIT macro of the struct, as in "
+                     "hf_launch_config config = HF_LAUNCH_CONFIG_INIT"));
+  }
   const size_t size = given->struct_size < sizeof(Options) ? given->struct_size
                                                            : sizeof(Options);
   std::memcpy(&defaults, given, size);

@@ -12,6 +12,7 @@
 #include "client/c/holdfast.h"
 #include "client/cpp/kernel.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/module_commands.pb.h"
 
 using holdfast::c::Give;
 using holdfast::c::Guard;

@@ -42,8 +42,9 @@ absl::StatusOr<absl::Duration> ToDuration(const char* name, double seconds) {
 }
 
 absl::StatusOr<SessionOptions> ToOptions(const hf_session_options* given) {
-  const hf_session_options all =
-      Complete<hf_session_options>(given, HF_SESSION_OPTIONS_INIT);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const auto all,
+      Complete<hf_session_options>(given, HF_SESSION_OPTIONS_INIT));
   SessionOptions options;
   options.name = Text(all.name);
   options.memory_limit = all.memory_limit;

@@ -23,8 +23,9 @@ hf_error* hf_stream_create(hf_session* session, uint32_t device,
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(session);
     HF_REQUIRE(stream);
-    const auto all =
-        Complete<hf_stream_options>(options, HF_STREAM_OPTIONS_INIT);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto all,
+        Complete<hf_stream_options>(options, HF_STREAM_OPTIONS_INIT));
     HOLDFAST_ASSIGN_OR_RETURN(
         auto made, session->session->device(device).CreateStream(
                        {.priority = all.priority, .blocking = all.blocking}));
@@ -95,7 +96,9 @@ hf_error* hf_event_create(hf_session* session, uint32_t device,
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(session);
     HF_REQUIRE(event);
-    const auto all = Complete<hf_event_options>(options, HF_EVENT_OPTIONS_INIT);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto all,
+        Complete<hf_event_options>(options, HF_EVENT_OPTIONS_INIT));
     HOLDFAST_ASSIGN_OR_RETURN(auto made,
                               session->session->device(device).CreateEvent(
                                   {.timing = all.timing,

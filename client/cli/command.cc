@@ -16,6 +16,7 @@
 #include "client/cpp/fault.h"
 #include "core/base/error_detail.h"
 #include "core/base/printable.h"
+#include "holdfast/v1/faults.pb.h"
 
 namespace holdfast::cli {
 namespace {

@@ -20,6 +20,7 @@
 #include "client/cpp/connection/daemon.h"
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/devices.pb.h"
 
 namespace holdfast::cli {
 namespace {

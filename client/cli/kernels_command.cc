@@ -19,6 +19,7 @@
 #include "client/cpp/session.h"
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/module_commands.pb.h"
 
 namespace holdfast::cli {
 namespace {

@@ -22,6 +22,7 @@
 #include "client/cpp/session.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/module_commands.pb.h"
 
 namespace holdfast::cli {
 namespace {

@@ -6,6 +6,7 @@
 #include "client/cli/json_writer.h"
 #include "client/cli/version.h"
 #include "client/cpp/connection/daemon.h"
+#include "holdfast/v1/admin.pb.h"
 
 namespace holdfast::cli {
 namespace {

@@ -63,6 +63,21 @@ class Argument {
   Argument(std::span<const std::byte> bytes) : value_(bytes) {}
   // NOLINTEND(google-explicit-constructor)
 
+  // An argument of any of the types above; other types do not compile, and the
+  // compiler says what to do.
+  template <typename T>
+  static Argument Of(const T& value) {
+    constexpr bool kFits = std::constructible_from<Argument, const T&>;
+    static_assert(kFits,
+                  "not a kernel argument: Upload a container into a Buffer, "
+                  "pass a struct by Argument::Raw");
+    if constexpr (kFits) {
+      return Argument(value);
+    } else {
+      return Argument(nullptr);
+    }
+  }
+
   // A struct, which must live until the launch is submitted.
   template <typename T>
   requires std::is_trivially_copyable_v<T>

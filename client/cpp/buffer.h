@@ -19,9 +19,12 @@
 #include "client/cpp/resource.h"
 #include "client/cpp/sharing/export.h"
 #include "client/cpp/stream.h"
-#include "holdfast/v1/sharing_commands.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class ImportResource;
+}  // namespace v1
 
 class ArenaSpan;
 
@@ -211,6 +214,9 @@ class Buffer : public Resource {
       std::shared_ptr<SessionState> session, v1::ImportResource source);
   template <typename Range>
   static uint64_t SizeOf(const Range& range) {
+    static_assert(
+        std::is_trivially_copyable_v<std::ranges::range_value_t<Range>>,
+        "a buffer has bytes: elements must be trivially copyable");
     return std::ranges::size(range) * sizeof(*std::ranges::data(range));
   }
   // REQUIRES: pattern_size is 1, 2 or 4.

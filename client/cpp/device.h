@@ -12,9 +12,12 @@
 #include "client/cpp/event.h"
 #include "client/cpp/sharing/semaphore.h"
 #include "client/cpp/stream.h"
-#include "holdfast/v1/peer_commands.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class PeerAccess;
+}  // namespace v1
 
 // A device, as one session sees it. A value; made by Session::device.
 // Daemon::DescribeDevice tells its attributes.

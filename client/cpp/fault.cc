@@ -7,6 +7,7 @@
 #include "client/cpp/connection/rpc_status.h"
 #include "core/base/error_detail.h"
 #include "core/base/fault_epoch.h"
+#include "holdfast/v1/faults.pb.h"
 
 namespace holdfast {
 namespace {

@@ -18,9 +18,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "holdfast/v1/faults.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class FaultReport;
+}  // namespace v1
 
 // Returns the report, or nullopt if the status is of no fault.
 std::optional<v1::FaultReport> FaultOf(const absl::Status& status);

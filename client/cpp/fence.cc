@@ -2,6 +2,7 @@
 #include "client/cpp/fence.h"
 
 #include "client/cpp/session_state.h"
+#include "client/cpp/submission/command_queue.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -27,11 +28,12 @@ absl::StatusOr<Fence> Fence::Create(std::shared_ptr<SessionState> session,
         }
       }));
   session->queue.Flush();
-  return Fence(std::move(session), std::move(result));
+  return Fence(std::move(session),
+               std::make_shared<const PendingResult>(std::move(result)));
 }
 
 absl::Status Fence::Wait() const {
-  HOLDFAST_RETURN_IF_ERROR(result_.Wait().status());
+  HOLDFAST_RETURN_IF_ERROR(result_->Wait().status());
   return session_->queue.TakeFailure();
 }
 

@@ -9,9 +9,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cpp/stream.h"
-#include "client/cpp/submission/command_queue.h"
 
 namespace holdfast {
+
+class PendingResult;
 
 // A place in the session's commands that can be waited for, now or later. Made
 // by Session::Fence.
@@ -28,11 +29,12 @@ class Fence {
   absl::Status Wait() const;
 
  private:
-  Fence(std::shared_ptr<SessionState> session, PendingResult result)
+  Fence(std::shared_ptr<SessionState> session,
+        std::shared_ptr<const PendingResult> result)
       : session_(std::move(session)), result_(std::move(result)) {}
 
   std::shared_ptr<SessionState> session_;
-  PendingResult result_;
+  std::shared_ptr<const PendingResult> result_;
 };
 
 }  // namespace holdfast

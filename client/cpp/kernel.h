@@ -10,9 +10,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "holdfast/v1/module_commands.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class KernelDescription;
+class Occupancy;
+class QueryOccupancy;
+}  // namespace v1
 
 class LoadedModule;
 struct SessionState;

@@ -20,16 +20,16 @@ namespace holdfast {
 // The parts of a launch that are not the kernel's arguments. A value.
 struct LaunchConfig {
   // In blocks, also with clusters.
-  Dim3 grid;
+  Dim3 grid = {};
   // In threads.
-  Dim3 block;
+  Dim3 block = {};
   // In blocks; each dimension must divide the grid's.
-  std::optional<Dim3> cluster;
+  std::optional<Dim3> cluster = {};
   // Bytes. Above 48 KiB the kernel's limit is raised as needed.
   uint32_t dynamic_shared_bytes = 0;
   // All blocks resident at once, so that they may wait for each other.
   bool cooperative = false;
-  LaunchAttributes attributes;
+  LaunchAttributes attributes = {};
 };
 
 // Submits one launch. `arguments` has one entry for each parameter, in order.
@@ -53,7 +53,7 @@ template <typename... Arguments>
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, const Arguments&... arguments) {
   const std::array<Argument, sizeof...(Arguments)> list = {
-      Argument(arguments)...};
+      Argument::Of(arguments)...};
   return Launch(stream, config, kernel, std::span<const Argument>(list));
 }
 

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "client/cpp/event.h"
-#include "holdfast/v1/launch.pb.h"
 
 namespace holdfast {
 
@@ -20,6 +19,29 @@ struct Dim3 {
   uint32_t x;
   uint32_t y;
   uint32_t z;
+};
+
+// The types of attributes. Their names and numbers are those of
+// proto/holdfast/v1/launch.proto, which describes them.
+enum class ClusterSchedulingPolicy { kSpread = 1, kLoadBalancing = 2 };
+enum class SynchronizationPolicy { kSpin = 1, kYield = 2, kBlockingSync = 3 };
+enum class MemSyncDomain { kDefault = 1, kRemote = 2 };
+struct MemSyncDomainMap {
+  uint32_t default_domain = 0;
+  uint32_t remote_domain = 0;
+};
+enum class AccessProperty { kNormal = 1, kStreaming = 2, kPersisting = 3 };
+struct AccessPolicyWindow {
+  uint64_t buffer = 0;  // a handle
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  float hit_ratio = 0;
+  AccessProperty hit_property = {};
+  AccessProperty miss_property = {};
+};
+struct ProgrammaticEvent {
+  uint64_t event = 0;  // a handle
+  bool trigger_at_block_start = false;
 };
 
 // CUlaunchAttribute, by name: one std::optional field for each row of

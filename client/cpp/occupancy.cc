@@ -2,6 +2,7 @@
 #include "client/cpp/occupancy.h"
 
 #include "core/base/status_macros.h"
+#include "holdfast/v1/module_commands.pb.h"
 
 namespace holdfast {
 namespace {

@@ -12,6 +12,10 @@
 
 namespace holdfast {
 
+namespace v1 {
+class QueryOccupancy;
+}  // namespace v1
+
 // How much of a kernel fits onto a device: cuOccupancy*. Every query waits.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(

@@ -15,9 +15,13 @@
 #include "client/cpp/buffer.h"
 #include "client/cpp/stream.h"
 #include "client/cpp/transfer/arena.h"
-#include "holdfast/v1/buffer_commands.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class CopyBuffer;
+class FillRect;
+}  // namespace v1
 
 // The bytes of a buffer, or of a span of an arena, from an offset to the end.
 // Refers to the buffer or span, which must outlive the call.

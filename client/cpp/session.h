@@ -20,10 +20,13 @@
 #include "client/cpp/fence.h"
 #include "client/cpp/module.h"
 #include "client/cpp/transfer/arena.h"
-#include "holdfast/v1/commands.pb.h"
-#include "holdfast/v1/sessions.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class OpenSessionResponse;
+class StepTimes;
+}  // namespace v1
 
 class KeepAlive;
 
@@ -41,26 +44,26 @@ enum class RecoveryPolicy {
 
 struct SessionOptions {
   // See address.h; empty means DefaultAddress().
-  std::string address;
+  std::string address = {};
   // A label that `holdfast sessions` shows; at most 128 bytes.
-  std::string name;
+  std::string name = {};
   // How long the session outlives a broken connection; at most an hour.
-  absl::Duration reconnect_grace;
+  absl::Duration reconnect_grace = {};
   // How long the session lives without a client, after Detach or the death of
   // its client. At most the daemon's --detached-session-limit.
-  absl::Duration detached_lifetime;
+  absl::Duration detached_lifetime = {};
   // Ordinals that the session may use; empty: all.
-  std::vector<uint32_t> devices;
+  std::vector<uint32_t> devices = {};
   // Instead of ordinals: each an ordinal, a UUID or the beginning of one
   // ("GPU-b1f6"), or "most-free" (memory).
-  std::vector<std::string> device_choices;
+  std::vector<std::string> device_choices = {};
   // The limit of bytes in device buffers, over all devices; 0: the daemon's
   // limit.
   uint64_t memory_limit = 0;
   // A kernel, or a launch of a graph, that runs longer is a fault, whose report
   // names it. The daemon's limit applies if it is less; 0: the daemon's limit
   // alone. The time of waiting in a stream does not count.
-  absl::Duration kernel_time_limit;
+  absl::Duration kernel_time_limit = {};
   RecoveryPolicy recover = RecoveryPolicy::kAlways;
   // The number of parallel calls, each on a connection of its own, that carry
   // the bytes of one large copy; 0: chosen by the library.
@@ -69,12 +72,12 @@ struct SessionOptions {
   // line, before a wait for the kernel returns. Called by one thread at a time,
   // perhaps another one each time; it must not call the session. Null: standard
   // output, as in CUDA.
-  std::function<void(absl::string_view text)> kernel_output;
+  std::function<void(absl::string_view text)> kernel_output = {};
   // For measurements: takes the times of the steps of each command, in this and
   // the daemon's processes, before the command's result. Called as
   // `kernel_output`. Null: no times are taken. After a fault, and with a
   // `reconnect_grace` over the network, it gets the steps of this process only.
-  std::function<void(const v1::StepTimes& times)> step_times;
+  std::function<void(const v1::StepTimes& times)> step_times = {};
 };
 
 // A buffer as Session::Buffers lists it.

@@ -14,6 +14,7 @@
 #include "client/cpp/session.h"
 #include "client/examples/steps.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/devices.pb.h"
 
 namespace holdfast {
 namespace {

@@ -36,6 +36,7 @@
 #include "client/cpp/holdfast.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
+#include "holdfast/v1/collections.pb.h"
 
 namespace holdfast {
 namespace {

@@ -27,6 +27,7 @@
 #include "client/cpp/graph/graph.h"
 #include "client/cpp/session.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/faults.pb.h"
 
 namespace holdfast {
 namespace {

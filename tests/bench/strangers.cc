@@ -43,6 +43,8 @@
 #include "client/cpp/launch.h"
 #include "client/cpp/session.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/module_commands.pb.h"
+#include "holdfast/v1/objects.pb.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
 
 namespace holdfast {

@@ -18,6 +18,7 @@
 #include "client/cpp/launch.h"
 #include "client/cpp/session.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/objects.pb.h"
 
 namespace holdfast {
 namespace {

@@ -23,6 +23,7 @@
 #include "client/cpp/launch.h"
 #include "client/cpp/session.h"
 #include "core/base/sanitizer.h"
+#include "holdfast/v1/faults.pb.h"
 #include "tests/e2e/daemon_process.h"
 #include "tests/e2e/kept_sessions.h"
 #include "tests/testing/status_matchers.h"

@@ -18,6 +18,7 @@
 #include "client/cpp/session.h"
 #include "core/base/memfd.h"
 #include "core/base/sanitizer.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/e2e/daemon_process.h"
 
 namespace holdfast::e2e {

@@ -16,6 +16,7 @@
 #include "client/cpp/launch.h"
 #include "client/cpp/session.h"
 #include "core/base/error_detail.h"
+#include "holdfast/v1/objects.pb.h"
 #include "tests/e2e/cutting_proxy.h"
 #include "tests/e2e/daemon_process.h"
 #include "tests/testing/setting.h"

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "client/cpp/session.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/e2e/process.h"
 
 namespace holdfast::e2e {

@@ -27,6 +27,7 @@
 #include "client/cpp/fault.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/session.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/server/testing/daemon_process.h"
 #include "tests/testing/setting.h"
 

@@ -15,6 +15,7 @@
 #include "client/cpp/compile/program.h"
 #include "client/cpp/graph/graph.h"
 #include "client/cpp/launch.h"
+#include "holdfast/v1/admin.pb.h"
 #include "tests/e2e/process.h"
 
 namespace holdfast::e2e {

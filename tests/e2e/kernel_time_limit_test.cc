@@ -24,6 +24,8 @@
 #include "client/cpp/launch.h"
 #include "client/cpp/session.h"
 #include "client/cpp/sharing/semaphore.h"
+#include "holdfast/v1/admin.pb.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/server/testing/daemon_process.h"
 
 namespace holdfast {

@@ -27,6 +27,8 @@
 #include "client/cpp/launch.h"
 #include "client/cpp/session.h"
 #include "core/base/error_detail.h"
+#include "holdfast/v1/admin.pb.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/e2e/daemon_process.h"
 
 namespace holdfast::e2e {

@@ -40,6 +40,8 @@
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
 #include "core/cuda/driver_loader.h"
+#include "holdfast/v1/collections.pb.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/e2e/sharing_storm_board.h"
 
 namespace holdfast::e2e {

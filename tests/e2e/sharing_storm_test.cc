@@ -32,6 +32,8 @@
 #include "client/cpp/collection/collections.h"
 #include "client/cpp/connection/daemon.h"
 #include "core/base/unique_fd.h"
+#include "holdfast/v1/collections.pb.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/e2e/sharing_storm_board.h"
 #include "tests/server/testing/daemon_process.h"
 #include "tests/testing/setting.h"

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "client/cpp/connection/daemon.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/e2e/daemon_process.h"
 
 namespace holdfast::e2e {

@@ -18,6 +18,8 @@
 #include "client/cpp/sharing/semaphore.h"
 #include "client/cpp/submission/wait_hook.h"
 #include "client/cpp/transfer/arena.h"
+#include "holdfast/v1/buffer_commands.pb.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/e2e/daemon_process.h"
 
 namespace holdfast::e2e {

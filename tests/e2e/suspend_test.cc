@@ -34,6 +34,10 @@
 #include "client/cpp/graph/stream_capture.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/session.h"
+#include "holdfast/v1/admin.pb.h"
+#include "holdfast/v1/devices.pb.h"
+#include "holdfast/v1/objects.pb.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/server/testing/daemon_process.h"
 
 namespace holdfast {

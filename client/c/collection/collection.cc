@@ -33,8 +33,7 @@ struct hf_collection {
 
   holdfast::Collection collection;
   // Those of the collection, by name; anew after a wake.
-  std::vector<
-      const std::pair<const std::string, holdfast::v1::ArrayDescription>*>
+  std::vector<const std::pair<const std::string, holdfast::CollectionArray>*>
       arrays;
   std::vector<std::string> moved;  // by the last wake
 };
@@ -98,22 +97,21 @@ size_t hf_collection_array_count(const hf_collection* collection) {
 
 hf_array hf_collection_array_at(const hf_collection* collection, size_t index) {
   const auto& [name, array] = *collection->arrays[index];
-  return {name.c_str(), array.dtype().c_str(), array.shape().data(),
-          static_cast<size_t>(array.shape_size()), array.size()};
+  return {name.c_str(), array.dtype.c_str(), array.shape.data(),
+          array.shape.size(), array.size};
 }
 
 const int64_t* hf_collection_array_strides(const hf_collection* collection,
                                            size_t index) {
-  const auto& strides = collection->arrays[index]->second.strides();
+  const auto& strides = collection->arrays[index]->second.strides;
   return strides.empty() ? nullptr : strides.data();
 }
 
 void hf_collection_array_place(const hf_collection* collection, size_t index,
                                size_t* buffer, uint64_t* offset) {
-  const holdfast::v1::ArrayDescription& array =
-      collection->arrays[index]->second;
-  *buffer = array.buffer();
-  *offset = array.offset();
+  const holdfast::CollectionArray& array = collection->arrays[index]->second;
+  *buffer = array.buffer;
+  *offset = array.offset;
 }
 
 size_t hf_collection_buffer_count(const hf_collection* collection) {

@@ -13,6 +13,8 @@
 #include "client/c/json.h"
 #include "client/cpp/collection/collection_watch.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/collections.pb.h"
+#include "holdfast/v1/module_commands.pb.h"
 
 using holdfast::Collections;
 using holdfast::c::Guard;

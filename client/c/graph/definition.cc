@@ -14,6 +14,7 @@
 #include "client/cpp/graph/graph_text.h"
 #include "client/cpp/graph/rebind.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/graph_commands.pb.h"
 
 using holdfast::c::Guard;
 

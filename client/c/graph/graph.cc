@@ -57,7 +57,9 @@ hf_error* hf_graph_instantiate(const hf_graph* graph,
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(graph);
     HF_REQUIRE(exec);
-    const auto all = Complete<hf_graph_options>(options, HF_GRAPH_OPTIONS_INIT);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto all,
+        Complete<hf_graph_options>(options, HF_GRAPH_OPTIONS_INIT));
     HOLDFAST_ASSIGN_OR_RETURN(
         auto made, graph->graph.Instantiate(
                        {.auto_free_on_launch = all.auto_free_on_launch,

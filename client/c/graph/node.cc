@@ -14,6 +14,7 @@
 #include "client/cpp/box_copy.h"
 #include "client/cpp/graph/nested_nodes.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/graph_commands.pb.h"
 
 using holdfast::NodeParams;
 using holdfast::c::Guard;

@@ -26,8 +26,9 @@ hf_error* hf_event_export(const hf_event* event,
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(event);
     HF_REQUIRE(token);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        const auto made, event->event.Export(holdfast::c::ToOptions(options)));
+    HOLDFAST_ASSIGN_OR_RETURN(const auto wanted,
+                              holdfast::c::ToOptions(options));
+    HOLDFAST_ASSIGN_OR_RETURN(const auto made, event->event.Export(wanted));
     return holdfast::c::GiveToken(made, token);
   });
 }

@@ -89,9 +89,9 @@ hf_error* hf_buffer_export(const hf_buffer* buffer,
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(buffer);
     HF_REQUIRE(token);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        const auto made,
-        buffer->buffer.Export(holdfast::c::ToOptions(options)));
+    HOLDFAST_ASSIGN_OR_RETURN(const auto wanted,
+                              holdfast::c::ToOptions(options));
+    HOLDFAST_ASSIGN_OR_RETURN(const auto made, buffer->buffer.Export(wanted));
     return holdfast::c::GiveToken(made, token);
   });
 }
@@ -124,8 +124,9 @@ hf_error* hf_mapping_create(const hf_buffer* buffer,
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(buffer);
     HF_REQUIRE(mapping);
-    const auto all =
-        Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto all,
+        Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT));
     HOLDFAST_ASSIGN_OR_RETURN(
         const auto exported,
         buffer->buffer.ExportLocal({.rights = all.writable
@@ -142,8 +143,9 @@ hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(session);
     HF_REQUIRE(buffer);
-    const auto all =
-        Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto all,
+        Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT));
     HOLDFAST_ASSIGN_OR_RETURN(
         auto made,
         holdfast::ImportLocal(session->session->device(device), pointer, size,
@@ -158,8 +160,9 @@ hf_error* hf_stream_pair(const hf_stream* stream, const uint64_t* handle,
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(stream);
     HF_REQUIRE(paired);
-    const auto all =
-        Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto all,
+        Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT));
     const auto of_this_process =
         handle == nullptr ? std::nullopt : std::make_optional(*handle);
     HOLDFAST_ASSIGN_OR_RETURN(
@@ -175,9 +178,10 @@ hf_error* hf_buffer_export_local(const hf_buffer* buffer,
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(buffer);
     HF_REQUIRE(memory);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        const auto made,
-        buffer->buffer.ExportLocal(holdfast::c::ToOptions(options)));
+    HOLDFAST_ASSIGN_OR_RETURN(const auto wanted,
+                              holdfast::c::ToOptions(options));
+    HOLDFAST_ASSIGN_OR_RETURN(const auto made,
+                              buffer->buffer.ExportLocal(wanted));
     return holdfast::c::GiveLocalExport(made, memory);
   });
 }
@@ -188,9 +192,10 @@ hf_error* hf_semaphore_export_local(const hf_semaphore* semaphore,
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(semaphore);
     HF_REQUIRE(memory);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        const auto made,
-        semaphore->semaphore.ExportLocally(holdfast::c::ToOptions(options)));
+    HOLDFAST_ASSIGN_OR_RETURN(const auto wanted,
+                              holdfast::c::ToOptions(options));
+    HOLDFAST_ASSIGN_OR_RETURN(const auto made,
+                              semaphore->semaphore.ExportLocally(wanted));
     return holdfast::c::GiveLocalExport(made, memory);
   });
 }
@@ -201,8 +206,9 @@ hf_error* hf_mapping_open(const hf_local_export* memory,
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(memory);
     HF_REQUIRE(mapping);
-    const auto all =
-        Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        const auto all,
+        Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT));
     return holdfast::c::GiveMapping(holdfast::c::ToLocalExport(*memory), all,
                                     mapping);
   });

@@ -13,20 +13,23 @@
 #include "client/c/handles.h"
 #include "client/c/holdfast.h"
 #include "client/cpp/sharing/export.h"
+#include "core/base/status_macros.h"
 
 namespace holdfast::c {
 
-// The options of the caller's struct; null stands for the defaults.
-inline ExportOptions ToOptions(const hf_export_options* given) {
-  const hf_export_options all =
-      Complete<hf_export_options>(given, HF_EXPORT_OPTIONS_INIT);
-  return {.rights = all.writable ? Rights::kReadWrite : Rights::kRead,
-          .offset = all.offset,
-          .size = all.size,
-          .session_id = Text(all.session_id),
-          .tenant = Text(all.tenant),
-          .lifetime = absl::Seconds(all.lifetime),
-          .max_imports = all.max_imports};
+// The options of the caller's struct; null stands for the defaults. Fails as
+// Complete.
+inline absl::StatusOr<ExportOptions> ToOptions(const hf_export_options* given) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto all, Complete<hf_export_options>(
+                                                given, HF_EXPORT_OPTIONS_INIT));
+  return ExportOptions{
+      .rights = all.writable ? Rights::kReadWrite : Rights::kRead,
+      .offset = all.offset,
+      .size = all.size,
+      .session_id = Text(all.session_id),
+      .tenant = Text(all.tenant),
+      .lifetime = absl::Seconds(all.lifetime),
+      .max_imports = all.max_imports};
 }
 
 // The token that the caller holds. REQUIRES: HF_TOKEN_BYTES bytes.

@@ -90,12 +90,12 @@ NextBytes FileBytes(const std::string& path, int fd, const FileArray& array,
 
 // The arrays of a collection's memory.
 NextBytes DeviceBytes(const Collection& collection,
-                      const v1::ArrayDescription& array, const Stream& stream) {
+                      const CollectionArray& array, const Stream& stream) {
   return [&, done = uint64_t{0}](std::string& piece) mutable {
-    const uint64_t offset = array.offset() + done;
-    done += Shrink(array.size() - done, piece);
+    const uint64_t offset = array.offset + done;
+    done += Shrink(array.size - done, piece);
     if (piece.empty()) return absl::OkStatus();
-    return collection.buffers()[array.buffer()].Download(
+    return collection.buffers()[array.buffer].Download(
         piece.data(), piece.size(), stream, offset);
   };
 }
@@ -144,10 +144,10 @@ absl::StatusOr<NextBytes> InOrder(const NextBytes& bytes,
 }
 
 absl::StatusOr<NextBytes> DeviceElements(const Collection& collection,
-                                         const v1::ArrayDescription& array,
+                                         const CollectionArray& array,
                                          const Stream& stream) {
-  return InOrder(DeviceBytes(collection, array, stream), array.dtype(),
-                 array.shape(), array.strides());
+  return InOrder(DeviceBytes(collection, array, stream), array.dtype,
+                 array.shape, array.strides);
 }
 
 // Bytes of all elements of all arrays.
@@ -155,7 +155,7 @@ absl::StatusOr<uint64_t> ElementBytes(const Collection& collection) {
   uint64_t bytes = 0;
   for (const auto& [name, array] : collection.arrays()) {
     HOLDFAST_ASSIGN_OR_RETURN(const uint64_t size,
-                              ArrayBytes(array.dtype(), array.shape()));
+                              ArrayBytes(array.dtype, array.shape));
     bytes += size;
   }
   return bytes;
@@ -163,7 +163,7 @@ absl::StatusOr<uint64_t> ElementBytes(const Collection& collection) {
 
 uint64_t TotalBytes(const Collection& collection) {
   uint64_t bytes = 0;
-  for (const auto& [name, array] : collection.arrays()) bytes += array.size();
+  for (const auto& [name, array] : collection.arrays()) bytes += array.size;
   return bytes;
 }
 
@@ -172,8 +172,8 @@ absl::Status WriteArray(const Collection& collection, const Stream& stream,
                         int fd, const StoredArray& array, uint64_t begin,
                         Meter& meter) {
   uint64_t offset = begin + array.offset;
-  const v1::ArrayDescription& there = collection.arrays().at(array.name);
-  const auto alone = AloneIfStrided(there.strides());
+  const CollectionArray& there = collection.arrays().at(array.name);
+  const auto alone = AloneIfStrided(there.strides);
   HOLDFAST_ASSIGN_OR_RETURN(const NextBytes elements,
                             DeviceElements(collection, there, stream));
   return ForEachPiece(elements, [&](absl::string_view piece) -> absl::Status {
@@ -188,8 +188,7 @@ absl::Status WriteArrays(const Collection& collection, const Stream& stream,
                          int fd, const CopyProgress& progress) {
   std::vector<StoredArray> stored;
   for (const auto& [name, array] : collection.arrays()) {
-    stored.push_back(
-        {name, array.dtype(), {array.shape().begin(), array.shape().end()}});
+    stored.push_back({name, array.dtype, array.shape});
   }
   HOLDFAST_ASSIGN_OR_RETURN(
       const std::string header,
@@ -286,16 +285,14 @@ absl::StatusOr<std::string> ArrayFiles::Difference(
   const ArraySpec& here = whole.array->spec;
   const auto found = collection.arrays().find(here.name);
   if (found == collection.arrays().end()) return "not in the collection";
-  const v1::ArrayDescription& there = found->second;
-  if (there.dtype() != here.dtype ||
-      !std::equal(there.shape().begin(), there.shape().end(),
-                  here.shape.begin(), here.shape.end())) {
-    return absl::StrCat("of another type: ", there.dtype(), "[",
-                        absl::StrJoin(there.shape(), ","), "], in the file ",
+  const CollectionArray& there = found->second;
+  if (there.dtype != here.dtype || there.shape != here.shape) {
+    return absl::StrCat("of another type: ", there.dtype, "[",
+                        absl::StrJoin(there.shape, ","), "], in the file ",
                         here.dtype, "[", absl::StrJoin(here.shape, ","), "]");
   }
   const auto alone =
-      AloneIfStrided(here.strides.empty() ? absl::MakeConstSpan(there.strides())
+      AloneIfStrided(here.strides.empty() ? absl::MakeConstSpan(there.strides)
                                           : absl::MakeConstSpan(here.strides));
   HOLDFAST_ASSIGN_OR_RETURN(
       const NextBytes ours,
@@ -373,7 +370,7 @@ absl::StatusOr<std::map<std::string, std::string>> DigestArrays(
   Meter meter(TotalBytes(collection), progress);
   // Each job has an entry of its own.
   std::map<std::string, std::string> digests;
-  std::vector<std::pair<const v1::ArrayDescription*, std::string*>> jobs;
+  std::vector<std::pair<const CollectionArray*, std::string*>> jobs;
   for (const auto& [name, array] : collection.arrays()) {
     jobs.emplace_back(&array, &digests[name]);
   }

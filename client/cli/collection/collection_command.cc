@@ -13,6 +13,7 @@
 #include "client/cli/collection/copy_line.h"
 #include "client/cpp/collection/collections.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/module_commands.pb.h"
 
 namespace holdfast::cli {
 namespace {

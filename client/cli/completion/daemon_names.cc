@@ -13,6 +13,9 @@
 #include "client/cpp/connection/daemon.h"
 #include "client/cpp/tenants/tenants.h"
 #include "core/base/printable.h"
+#include "holdfast/v1/admin.pb.h"
+#include "holdfast/v1/collections.pb.h"
+#include "holdfast/v1/sessions.pb.h"
 
 namespace holdfast::cli {
 namespace {

@@ -17,6 +17,10 @@
 
 namespace holdfast {
 
+namespace v1 {
+class Quota;
+}  // namespace v1
+
 // Ends a session ("s-7"), whoever has opened it; its client is told `reason`.
 // Blocks until its executor is gone. NOT_FOUND: there is none of this name.
 absl::Status EndSession(Daemon& daemon, const std::string& session_id,
@@ -31,7 +35,7 @@ absl::Status SetSessionQuota(Daemon& daemon, const std::string& session_id,
 
 struct SuspendOptions {
   // A new file in the daemon's --suspend-directory; empty: host memory.
-  std::string file;
+  std::string file = {};
   // How long the session's work may take to end; zero: the daemon's default.
   absl::Duration timeout = absl::ZeroDuration();
 };

@@ -7,7 +7,7 @@
 #include "client/cpp/collection/collections.h"
 #include "client/cpp/session_state.h"
 #include "core/base/status_macros.h"
-#include "google/protobuf/util/message_differencer.h"
+#include "holdfast/v1/collections.pb.h"
 
 namespace holdfast {
 namespace {
@@ -31,7 +31,19 @@ absl::StatusOr<Collection> Retry(uint64_t version, Describe describe,
   }
 }
 
-using Arrays = std::map<std::string, v1::ArrayDescription>;
+using Arrays = std::map<std::string, CollectionArray>;
+
+CollectionArray ToArray(const v1::ArrayDescription& described) {
+  CollectionArray array;
+  array.name = described.name();
+  array.dtype = described.dtype();
+  array.shape.assign(described.shape().begin(), described.shape().end());
+  array.strides.assign(described.strides().begin(), described.strides().end());
+  array.buffer = described.buffer();
+  array.offset = described.offset();
+  array.size = described.size();
+  return array;
+}
 
 std::vector<std::string> NamesOf(const Arrays& arrays) {
   std::vector<std::string> names;
@@ -44,9 +56,7 @@ std::vector<std::string> Moved(const Arrays& before, const Arrays& now) {
   std::vector<std::string> moved;
   for (const auto& [name, array] : before) {
     const auto found = now.find(name);
-    const bool same = found != now.end() &&
-                      google::protobuf::util::MessageDifferencer::Equals(
-                          array, found->second);
+    const bool same = found != now.end() && found->second == array;
     if (!same) moved.push_back(name);
   }
   return moved;
@@ -73,7 +83,7 @@ absl::StatusOr<Collection> Collection::Describe(std::shared_ptr<Daemon> daemon,
   collection.metadata_.insert(described.metadata().begin(),
                               described.metadata().end());
   for (const v1::ArrayDescription& array : described.arrays()) {
-    collection.arrays_.emplace(array.name(), array);
+    collection.arrays_.emplace(array.name(), ToArray(array));
   }
   sizes->assign(described.buffer_sizes().begin(),
                 described.buffer_sizes().end());
@@ -108,8 +118,8 @@ absl::StatusOr<Buffer> Collection::Array(const std::string& name) const {
     return absl::NotFoundError(
         absl::StrCat("collection \"", name_, "\" has no array \"", name, "\""));
   }
-  const v1::ArrayDescription& array = found->second;
-  return buffers_[array.buffer()].Sub(array.offset(), array.size());
+  const CollectionArray& array = found->second;
+  return buffers_[array.buffer].Sub(array.offset, array.size);
 }
 
 absl::Status Collection::Sleep() {

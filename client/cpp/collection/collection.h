@@ -15,9 +15,31 @@
 #include "client/cpp/connection/daemon.h"
 #include "client/cpp/device.h"
 #include "client/cpp/session.h"
-#include "holdfast/v1/collection_commands.pb.h"
 
 namespace holdfast {
+
+// An array that is to be in a collection.
+struct ArraySpec {
+  std::string name;
+  std::string dtype;            // "F32", "BF16", ...
+  std::vector<uint64_t> shape;  // elements; empty: a scalar
+  // Elements from one to the next of each dimension, not below 0; empty: C
+  // order.
+  std::vector<int64_t> strides;
+
+  bool operator==(const ArraySpec&) const = default;
+};
+
+// An array of a version.
+struct CollectionArray : ArraySpec {
+  // Which of the version's buffers has it, and where in the buffer, in bytes.
+  uint32_t buffer = 0;
+  uint64_t offset = 0;
+  // Bytes, from the first element to the end of the last.
+  uint64_t size = 0;
+
+  bool operator==(const CollectionArray&) const = default;
+};
 
 // A version of a collection that a session has mapped, for reading. Nobody can
 // change it, and its memory stays as long as this object is awake, whatever
@@ -39,14 +61,14 @@ class Collection {
     return metadata_;
   }
 
-  // By name: dtype, shape, size.
-  const std::map<std::string, v1::ArrayDescription>& arrays() const {
+  // By name.
+  const std::map<std::string, CollectionArray>& arrays() const {
     return arrays_;
   }
   // The memory of one array: a part, which ends with this object. NOT_FOUND.
   absl::StatusOr<Buffer> Array(const std::string& name) const;
 
-  // The memory itself, in which arrays lie by ArrayDescription.buffer and
+  // The memory itself, in which arrays lie by CollectionArray's buffer and
   // offset.
   const std::vector<Buffer>& buffers() const { return buffers_; }
 
@@ -89,7 +111,7 @@ class Collection {
   // anew counts its versions from 1 again.
   std::string origin_;
   std::map<std::string, std::string> metadata_;
-  std::map<std::string, v1::ArrayDescription> arrays_;
+  std::map<std::string, CollectionArray> arrays_;
   std::vector<Buffer> buffers_;
 };
 

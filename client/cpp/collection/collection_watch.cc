@@ -6,7 +6,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cpp/collection/next_daemon.h"
-#include "grpcpp/channel.h"
+#include "client/cpp/connection/daemon_stubs.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/support/sync_stream.h"
 
 namespace holdfast {
 namespace {
@@ -14,13 +16,22 @@ namespace {
 // For a daemon that has just begun to list its collections.
 constexpr absl::Duration kListTime = absl::Seconds(10);
 
+v1::CollectionChange Deleted(
+    const std::pair<std::string, std::string>& owner_and_name,
+    uint64_t version) {
+  v1::CollectionChange change;
+  change.set_kind(v1::CollectionChange::KIND_DELETED);
+  change.set_owner(owner_and_name.first);
+  change.set_name(owner_and_name.second);
+  change.set_version(version);
+  return change;
+}
+
 }  // namespace
 
 CollectionWatch::CollectionWatch(std::shared_ptr<Daemon> daemon,
                                  const std::string& name)
-    : daemon_(std::move(daemon)),
-      name_(name),
-      stub_(v1::CollectionService::NewStub(daemon_->channel())) {
+    : daemon_(std::move(daemon)), name_(name) {
   Start();
 }
 
@@ -46,7 +57,7 @@ void CollectionWatch::Start() {
   v1::WatchCollectionsRequest request;
   request.set_name(name_);
   // Without the lock: it may wait for a connection, which Cancel ends.
-  reader_ = stub_->WatchCollections(context, request);
+  reader_ = daemon_->stubs().collections.WatchCollections(context, request);
 }
 
 void CollectionWatch::Restart() {
@@ -63,7 +74,8 @@ void CollectionWatch::NoteGone() {
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + kListTime));
   v1::ListCollectionsResponse list;
-  if (!stub_->ListCollections(&context, {}, &list).ok()) return;
+  if (!daemon_->stubs().collections.ListCollections(&context, {}, &list).ok())
+    return;
   std::map<Key, std::set<uint64_t>> there;
   for (const v1::CollectionInfo& info : list.collections()) {
     for (const v1::VersionInfo& version : info.versions()) {
@@ -74,11 +86,7 @@ void CollectionWatch::NoteGone() {
   for (const auto& [key, versions] : known_) {
     for (const uint64_t version : versions) {
       if (there[key].contains(version)) continue;
-      v1::CollectionChange& gone = pending_.emplace_back();
-      gone.set_kind(v1::CollectionChange::KIND_DELETED);
-      gone.set_owner(key.first);
-      gone.set_name(key.second);
-      gone.set_version(version);
+      gone_.emplace_back(key, version);
     }
   }
 }
@@ -98,9 +106,9 @@ bool CollectionWatch::Note(const v1::CollectionChange& change) {
 absl::StatusOr<v1::CollectionChange> CollectionWatch::Next() {
   while (reader_ != nullptr) {
     v1::CollectionChange change;
-    if (!pending_.empty()) {
-      change = std::move(pending_.front());
-      pending_.pop_front();
+    if (!gone_.empty()) {
+      change = Deleted(gone_.front().first, gone_.front().second);
+      gone_.pop_front();
       if (Note(change)) return change;
       continue;
     }

@@ -15,9 +15,18 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/connection/daemon.h"
-#include "holdfast/v1/collections.grpc.pb.h"
+
+namespace grpc {
+class ClientContext;
+template <class R>
+class ClientReader;
+}  // namespace grpc
 
 namespace holdfast {
+
+namespace v1 {
+class CollectionChange;
+}  // namespace v1
 
 // Reads the changes of collections one by one: first what there is, then each
 // change. Goes on with the next daemon if this one is replaced: what there is
@@ -61,11 +70,11 @@ class CollectionWatch {
 
   const std::shared_ptr<Daemon> daemon_;
   const std::string name_;
-  const std::unique_ptr<v1::CollectionService::Stub> stub_;
   std::unique_ptr<grpc::ClientReader<v1::CollectionChange>> reader_;
   // Versions that were told of and are there.
   std::map<Key, std::set<uint64_t>> known_;
-  std::deque<v1::CollectionChange> pending_;
+  // Those of them that are gone, and that nobody was told of.
+  std::deque<std::pair<Key, uint64_t>> gone_;
   int restarts_ = 0;  // since the last message
   // The status that the call ended with; every later Next returns it.
   absl::Status ended_;

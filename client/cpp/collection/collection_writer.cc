@@ -25,20 +25,25 @@ absl::Status WithArray(const ArraySpec& spec, const absl::Status& status) {
                    "\": ", status.message()));
 }
 
-absl::StatusOr<v1::ArrayDescription> Describe(const ArraySpec& spec,
-                                              uint64_t offset) {
+absl::StatusOr<CollectionArray> Describe(const ArraySpec& spec,
+                                         uint64_t offset) {
   const absl::Status name = CheckArrayName(spec.name);
   if (!name.ok()) return WithArray(spec, name);
   const auto size = ArrayExtent(spec.dtype, spec.shape, spec.strides);
   if (!size.ok()) return WithArray(spec, size.status());
-  v1::ArrayDescription array;
-  array.set_name(spec.name);
-  array.set_dtype(spec.dtype);
-  array.mutable_shape()->Add(spec.shape.begin(), spec.shape.end());
-  array.mutable_strides()->Add(spec.strides.begin(), spec.strides.end());
-  array.set_offset(offset);
-  array.set_size(*size);
-  return array;
+  return CollectionArray{spec, /*buffer=*/0, offset, *size};
+}
+
+v1::ArrayDescription ToMessage(const CollectionArray& array) {
+  v1::ArrayDescription message;
+  message.set_name(array.name);
+  message.set_dtype(array.dtype);
+  message.mutable_shape()->Add(array.shape.begin(), array.shape.end());
+  message.mutable_strides()->Add(array.strides.begin(), array.strides.end());
+  message.set_buffer(array.buffer);
+  message.set_offset(array.offset);
+  message.set_size(array.size);
+  return message;
 }
 
 absl::Status CheckContents(const v1::CommitCollection& contents) {
@@ -61,10 +66,13 @@ absl::StatusOr<CollectionWriter> CollectionWriter::Create(
     std::optional<uint32_t> device) {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max() - kAlignment;
   v1::CommitCollection described;
+  std::vector<CollectionArray> laid_out;
   uint64_t end = 0;
   for (const ArraySpec& spec : arrays) {
-    HOLDFAST_ASSIGN_OR_RETURN(*described.add_arrays(), Describe(spec, end));
-    const uint64_t size = described.arrays().rbegin()->size();
+    HOLDFAST_ASSIGN_OR_RETURN(const CollectionArray array, Describe(spec, end));
+    *described.add_arrays() = ToMessage(array);
+    const uint64_t size = array.size;
+    laid_out.push_back(array);
     if (size > kMost - end) {
       return absl::InvalidArgumentError("more bytes than 64 bits can count");
     }
@@ -78,7 +86,7 @@ absl::StatusOr<CollectionWriter> CollectionWriter::Create(
                             on.AllocateShared(std::max<uint64_t>(end, 1)));
   CollectionWriter writer(session, std::move(memory));
   writer.buffers_ = {writer.memory_.handle()};
-  writer.arrays_.assign(described.arrays().begin(), described.arrays().end());
+  writer.arrays_ = std::move(laid_out);
   return writer;
 }
 
@@ -89,20 +97,20 @@ absl::Status CollectionWriter::Adopt(const Collection& collection,
     return absl::NotFoundError(absl::StrCat("collection \"", collection.name(),
                                             "\" has no array \"", array, "\""));
   }
-  v1::ArrayDescription& adopted = arrays_.emplace_back(found->second);
-  const uint64_t handle = collection.buffers()[adopted.buffer()].handle();
+  CollectionArray& adopted = arrays_.emplace_back(found->second);
+  const uint64_t handle = collection.buffers()[adopted.buffer].handle();
   const auto known = std::find(buffers_.begin(), buffers_.end(), handle);
-  adopted.set_buffer(static_cast<uint32_t>(known - buffers_.begin()));
+  adopted.buffer = static_cast<uint32_t>(known - buffers_.begin());
   if (known == buffers_.end()) buffers_.push_back(handle);
   return absl::OkStatus();
 }
 
 absl::StatusOr<Buffer> CollectionWriter::Array(size_t index) const {
-  if (index >= arrays_.size() || arrays_[index].buffer() != 0) {
+  if (index >= arrays_.size() || arrays_[index].buffer != 0) {
     return absl::OutOfRangeError(
         absl::StrCat("array ", index, " is not there to be filled"));
   }
-  return memory_.Sub(arrays_[index].offset(), arrays_[index].size());
+  return memory_.Sub(arrays_[index].offset, arrays_[index].size);
 }
 
 v1::CommitCollection CollectionWriter::Contents(
@@ -111,7 +119,9 @@ v1::CommitCollection CollectionWriter::Contents(
   v1::CommitCollection contents;
   contents.set_name(name);
   contents.mutable_buffers()->Add(buffers_.begin(), buffers_.end());
-  contents.mutable_arrays()->Add(arrays_.begin(), arrays_.end());
+  for (const CollectionArray& array : arrays_) {
+    *contents.add_arrays() = ToMessage(array);
+  }
   contents.mutable_metadata()->insert(metadata.begin(), metadata.end());
   return contents;
 }

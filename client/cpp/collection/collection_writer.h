@@ -16,15 +16,9 @@
 
 namespace holdfast {
 
-// An array that is to be in a collection.
-struct ArraySpec {
-  std::string name;
-  std::string dtype;            // "F32", "BF16", ...
-  std::vector<uint64_t> shape;  // elements; empty: a scalar
-  // Elements from one to the next of each dimension, not below 0; empty: C
-  // order.
-  std::vector<int64_t> strides;
-};
+namespace v1 {
+class CommitCollection;
+}  // namespace v1
 
 // Memory for a new version of a collection, all in one piece, so that readers
 // map it at once. Fill the arrays by any command or upload, then commit. Before
@@ -46,7 +40,7 @@ class CollectionWriter {
   absl::Status Adopt(const Collection& collection, const std::string& array);
 
   // In the order of Create; Adopt's behind them.
-  const std::vector<v1::ArrayDescription>& arrays() const { return arrays_; }
+  const std::vector<CollectionArray>& arrays() const { return arrays_; }
   // All of it.
   const Buffer& memory() const { return memory_; }
   // The memory of one array that is to be filled: a part, which ends with this
@@ -78,7 +72,7 @@ class CollectionWriter {
   Buffer memory_;
   // Handles; the first is the memory's.
   std::vector<uint64_t> buffers_;
-  std::vector<v1::ArrayDescription> arrays_;
+  std::vector<CollectionArray> arrays_;
 };
 
 }  // namespace holdfast

@@ -5,8 +5,10 @@
 
 #include "client/cpp/collection/collection_watch.h"
 #include "client/cpp/collection/next_daemon.h"
+#include "client/cpp/connection/daemon_stubs.h"
 #include "core/base/status_macros.h"
-#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/support/sync_stream.h"
 #include "proto/metadata.h"
 
 namespace holdfast {
@@ -17,15 +19,11 @@ constexpr int kAttempts = 100;
 
 }  // namespace
 
-Collections::Collections(std::shared_ptr<Daemon> daemon)
-    : daemon_(std::move(daemon)),
-      stub_(v1::CollectionService::NewStub(daemon_->channel())) {}
-
 absl::StatusOr<v1::ListCollectionsResponse> Collections::List() {
   grpc::ClientContext context;
   v1::ListCollectionsResponse response;
-  HOLDFAST_RETURN_IF_ERROR(
-      daemon_->Explain(stub_->ListCollections(&context, {}, &response)));
+  HOLDFAST_RETURN_IF_ERROR(daemon_->Explain(
+      daemon_->stubs().collections.ListCollections(&context, {}, &response)));
   return response;
 }
 
@@ -36,8 +34,9 @@ absl::StatusOr<v1::DescribeCollectionResponse> Collections::Describe(
   request.set_name(name);
   request.set_version(version);
   v1::DescribeCollectionResponse response;
-  HOLDFAST_RETURN_IF_ERROR(daemon_->Explain(
-      stub_->DescribeCollection(&context, request, &response)));
+  HOLDFAST_RETURN_IF_ERROR(
+      daemon_->Explain(daemon_->stubs().collections.DescribeCollection(
+          &context, request, &response)));
   return response;
 }
 
@@ -49,7 +48,8 @@ absl::StatusOr<uint32_t> Collections::Delete(const std::string& name,
   request.set_version(version);
   v1::DeleteCollectionResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      daemon_->Explain(stub_->DeleteCollection(&context, request, &response)));
+      daemon_->Explain(daemon_->stubs().collections.DeleteCollection(
+          &context, request, &response)));
   return response.deleted_versions();
 }
 
@@ -57,8 +57,8 @@ absl::Status Collections::Configure(
     const v1::ConfigureCollectionRequest& request) {
   grpc::ClientContext context;
   v1::ConfigureCollectionResponse response;
-  return daemon_->Explain(
-      stub_->ConfigureCollection(&context, request, &response));
+  return daemon_->Explain(daemon_->stubs().collections.ConfigureCollection(
+      &context, request, &response));
 }
 
 absl::StatusOr<v1::SuspendCollectionResponse> Collections::Suspend(
@@ -70,8 +70,14 @@ absl::StatusOr<v1::SuspendCollectionResponse> Collections::Suspend(
   request.set_on_disk(options.on_disk);
   v1::SuspendCollectionResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      daemon_->Explain(stub_->SuspendCollection(&context, request, &response)));
+      daemon_->Explain(daemon_->stubs().collections.SuspendCollection(
+          &context, request, &response)));
   return response;
+}
+
+absl::StatusOr<v1::SuspendCollectionResponse> Collections::Suspend(
+    const std::string& name) {
+  return Suspend(name, SuspendOptions());
 }
 
 absl::StatusOr<v1::ResumeCollectionResponse> Collections::Resume(
@@ -82,7 +88,8 @@ absl::StatusOr<v1::ResumeCollectionResponse> Collections::Resume(
   request.set_version(version);
   v1::ResumeCollectionResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      daemon_->Explain(stub_->ResumeCollection(&context, request, &response)));
+      daemon_->Explain(daemon_->stubs().collections.ResumeCollection(
+          &context, request, &response)));
   return response;
 }
 
@@ -99,8 +106,7 @@ absl::Status Collections::Watch(
 WriteClaim::WriteClaim(const Session& session, std::string name)
     : daemon_(session.shared_daemon()),
       token_(session.token()),
-      name_(std::move(name)),
-      stub_(v1::CollectionService::NewStub(daemon_->channel())) {}
+      name_(std::move(name)) {}
 
 WriteClaim::~WriteClaim() {
   if (reader_ == nullptr) return;
@@ -113,7 +119,8 @@ absl::Status WriteClaim::Ask() {
   context_->AddMetadata(kSessionTokenKey.name, token_);
   v1::ClaimCollectionRequest request;
   request.set_name(name_);
-  reader_ = stub_->ClaimCollection(context_.get(), request);
+  reader_ =
+      daemon_->stubs().collections.ClaimCollection(context_.get(), request);
   v1::ClaimCollectionResponse response;
   if (reader_->Read(&response)) {
     writes_ = response.has_write();

@@ -5,21 +5,38 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cpp/connection/daemon.h"
 #include "client/cpp/session.h"
-#include "holdfast/v1/collections.grpc.pb.h"
+
+namespace grpc {
+class ClientContext;
+template <class R>
+class ClientReader;
+}  // namespace grpc
 
 namespace holdfast {
+
+namespace v1 {
+class ClaimCollectionResponse;
+class CollectionChange;
+class ConfigureCollectionRequest;
+class DescribeCollectionResponse;
+class ListCollectionsResponse;
+class ResumeCollectionResponse;
+class SuspendCollectionResponse;
+}  // namespace v1
 
 // The collections of a daemon: named, versioned sets of arrays in device memory
 // that outlive their writer. collections.proto tells what each message means.
 // Thread-safe.
 class Collections {
  public:
-  explicit Collections(std::shared_ptr<Daemon> daemon);
+  explicit Collections(std::shared_ptr<Daemon> daemon)
+      : daemon_(std::move(daemon)) {}
 
   // Those that this client may see, by name.
   absl::StatusOr<v1::ListCollectionsResponse> List();
@@ -45,9 +62,7 @@ class Collections {
   absl::StatusOr<v1::SuspendCollectionResponse> Suspend(
       const std::string& name, const SuspendOptions& options);
   absl::StatusOr<v1::SuspendCollectionResponse> Suspend(
-      const std::string& name) {
-    return Suspend(name, SuspendOptions());
-  }
+      const std::string& name);
   // RESOURCE_EXHAUSTED: the device has no room; it stays suspended.
   absl::StatusOr<v1::ResumeCollectionResponse> Resume(const std::string& name,
                                                       uint64_t version = 0);
@@ -60,7 +75,6 @@ class Collections {
 
  private:
   const std::shared_ptr<Daemon> daemon_;
-  const std::unique_ptr<v1::CollectionService::Stub> stub_;
 };
 
 // "Create it if it is not there, else open it", for one session. Held until the
@@ -93,7 +107,6 @@ class WriteClaim {
   const std::shared_ptr<Daemon> daemon_;
   const std::string token_;  // the session's
   const std::string name_;
-  const std::unique_ptr<v1::CollectionService::Stub> stub_;
   std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<grpc::ClientReader<v1::ClaimCollectionResponse>> reader_;
   bool writes_ = false;

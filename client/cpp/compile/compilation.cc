@@ -2,6 +2,7 @@
 #include "client/cpp/compile/compilation.h"
 
 #include "absl/strings/str_cat.h"
+#include "holdfast/v1/compile.pb.h"
 
 namespace holdfast {
 namespace {

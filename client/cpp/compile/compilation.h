@@ -7,9 +7,14 @@
 
 #include "absl/time/time.h"
 #include "client/cpp/compile/object_code.h"
-#include "holdfast/v1/compile.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class CompileResponse;
+class LinkResponse;
+enum CacheTier : int;
+}  // namespace v1
 
 // The result of Program::Compile and Linker::Link. A value.
 struct Compilation {
@@ -22,7 +27,7 @@ struct Compilation {
   std::string arch;
   bool cache_hit = false;
   // Where it was found.
-  v1::CacheTier cache_tier = v1::CACHE_TIER_UNSPECIFIED;
+  v1::CacheTier cache_tier = {};
   // In the compiler; 0 for a hit.
   absl::Duration time;
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "client/cpp/compile/compile_call.h"
 #include "client/cpp/connection/daemon_stubs.h"
 #include "client/cpp/connection/request_text.h"
 #include "core/base/status_macros.h"

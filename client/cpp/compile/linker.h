@@ -11,16 +11,19 @@
 #include "client/cpp/compile/compile_progress.h"
 #include "client/cpp/compile/object_code.h"
 #include "client/cpp/connection/daemon.h"
-#include "holdfast/v1/compile.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class LinkRequest;
+}  // namespace v1
 
 // A result is found in the daemon's cache only if all of them are the same.
 struct LinkerOptions {
   // "sm_90", "90" ...; empty: what device 0 is.
-  std::string arch;
+  std::string arch = {};
   // As nvJitLink spells them, one word each: "-maxrregcount=32".
-  std::vector<std::string> options;
+  std::vector<std::string> options = {};
 };
 
 // Objects of the store that become one.
@@ -40,7 +43,7 @@ class Linker {
   // the objects do not link; GetErrorDetail(status)->log is the whole log.
   // Blocks. `on_progress` as of Program::Compile. May be called again.
   absl::StatusOr<Compilation> Link(
-      Daemon& daemon, v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED,
+      Daemon& daemon, v1::ObjectFormat target = {},
       const CompileProgressCallback& on_progress = nullptr) const;
 
  private:

@@ -10,6 +10,11 @@
 #include "proto/protocol_limits.h"
 
 namespace holdfast {
+
+static_assert(kPtxFormat == v1::OBJECT_FORMAT_PTX);
+static_assert(kCubinFormat == v1::OBJECT_FORMAT_CUBIN);
+static_assert(kLtoIrFormat == v1::OBJECT_FORMAT_LTOIR);
+static_assert(kFatbinFormat == v1::OBJECT_FORMAT_FATBIN);
 namespace {
 
 absl::StatusOr<bool> IsStored(Daemon& daemon, const std::string& sha256) {

@@ -9,9 +9,20 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/cpp/connection/daemon.h"
-#include "holdfast/v1/objects.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class ObjectHeader;
+enum ObjectFormat : int;
+}  // namespace v1
+
+// The formats of code, by name: values of v1::ObjectFormat for programs that do
+// not include its header, which needs Protocol Buffers.
+inline constexpr v1::ObjectFormat kPtxFormat{1};
+inline constexpr v1::ObjectFormat kCubinFormat{2};
+inline constexpr v1::ObjectFormat kLtoIrFormat{3};
+inline constexpr v1::ObjectFormat kFatbinFormat{4};
 
 // Compiled code in the daemon's object store, by its SHA-256. Made by
 // Program::Compile or from bytes; Session::Load makes it a Module. A value: any
@@ -20,7 +31,7 @@ struct ObjectCode {
   // 32 bytes.
   std::string sha256;
   uint64_t size = 0;
-  v1::ObjectFormat format = v1::OBJECT_FORMAT_UNSPECIFIED;
+  v1::ObjectFormat format = {};
   // Source-level name -> name in the object.
   std::map<std::string, std::string> symbols;
 

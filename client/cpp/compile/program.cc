@@ -3,12 +3,17 @@
 
 #include <utility>
 
+#include "client/cpp/compile/compile_call.h"
 #include "client/cpp/compile/header_search.h"
 #include "client/cpp/connection/daemon_stubs.h"
 #include "client/cpp/connection/request_text.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
+
+static_assert(kCudaCppLanguage == v1::SOURCE_LANGUAGE_CUDA_CPP);
+static_assert(kPtxLanguage == v1::SOURCE_LANGUAGE_PTX);
+static_assert(kNvvmIrLanguage == v1::SOURCE_LANGUAGE_NVVM_IR);
 namespace {
 
 absl::StatusOr<v1::CompileResponse> Call(Daemon& daemon,

@@ -12,31 +12,41 @@
 #include "client/cpp/compile/compilation.h"
 #include "client/cpp/compile/compile_progress.h"
 #include "client/cpp/connection/daemon.h"
-#include "holdfast/v1/compile.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class CompileRequest;
+enum SourceLanguage : int;
+}  // namespace v1
+
+// The languages of sources, by name: values of v1::SourceLanguage for programs
+// that do not include its header, which needs Protocol Buffers.
+inline constexpr v1::SourceLanguage kCudaCppLanguage{1};
+inline constexpr v1::SourceLanguage kPtxLanguage{2};
+inline constexpr v1::SourceLanguage kNvvmIrLanguage{3};
 
 // The daemon's cache has a result only for a source with equal options.
 struct ProgramOptions {
   // The name of the source in the compiler's messages.
   std::string name = "source.cu";
   // "sm_90", "compute_90", "90" ...; empty: the architecture of device 0.
-  std::string arch;
+  std::string arch = {};
   // As NVRTC spells them, one word each: "--fmad=false".
-  std::vector<std::string> options;
+  std::vector<std::string> options = {};
   // Headers that the source may include: name in #include -> text.
-  std::map<std::string, std::string> headers;
+  std::map<std::string, std::string> headers = {};
   // Folders on this machine to search for headers; only headers that the source
   // includes are sent (HeaderSearch). CUDA C++ only, like the next two.
-  std::vector<std::string> include_path;
+  std::vector<std::string> include_path = {};
   // Headers that are included before the source's first line.
-  std::vector<std::string> pre_include;
+  std::vector<std::string> pre_include = {};
   // The first folder to search for #include "..." of the source itself; empty:
   // none.
-  std::string source_folder;
-  v1::SourceLanguage language = v1::SOURCE_LANGUAGE_CUDA_CPP;
+  std::string source_folder = {};
+  v1::SourceLanguage language = kCudaCppLanguage;
   // NVVM IR only: more modules of the program, name -> IR.
-  std::map<std::string, std::string> extra_sources;
+  std::map<std::string, std::string> extra_sources = {};
 };
 
 // Source code: CUDA C++, or the language in its options. Immutable.
@@ -62,7 +72,7 @@ class Program {
   // is the whole log), or a text is not UTF-8. Also fails as CollectHeaders.
   absl::StatusOr<Compilation> Compile(
       Daemon& daemon, std::vector<std::string> name_expressions = {},
-      v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED,
+      v1::ObjectFormat target = {},
       const CompileProgressCallback& on_progress = nullptr) const;
 
  private:

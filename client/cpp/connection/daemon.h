@@ -12,9 +12,6 @@
 #include "absl/strings/string_view.h"
 #include "client/cpp/connection/address.h"
 #include "client/cpp/connection/embedded_daemon.h"
-#include "holdfast/v1/admin.pb.h"
-#include "holdfast/v1/devices.pb.h"
-#include "holdfast/v1/sessions.pb.h"
 
 namespace grpc {
 class Channel;
@@ -22,6 +19,17 @@ class Status;
 }  // namespace grpc
 
 namespace holdfast {
+
+namespace v1 {
+class ClearCacheResponse;
+class DescribeDeviceResponse;
+class GetCacheStatisticsResponse;
+class GetServerInfoResponse;
+class ListCacheEntriesResponse;
+class ListDevicesResponse;
+class ListSessionsResponse;
+class SessionInfo;
+}  // namespace v1
 
 struct DaemonStubs;
 

@@ -11,6 +11,7 @@
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "holdfast/v1/admin.grpc.pb.h"
+#include "holdfast/v1/collections.grpc.pb.h"
 #include "holdfast/v1/compile.grpc.pb.h"
 #include "holdfast/v1/devices.grpc.pb.h"
 #include "holdfast/v1/objects.grpc.pb.h"
@@ -22,12 +23,14 @@ namespace holdfast {
 struct DaemonStubs {
   explicit DaemonStubs(const std::shared_ptr<grpc::Channel>& channel)
       : admin(channel),
+        collections(channel),
         compiler(channel),
         devices(channel),
         objects(channel),
         sessions(channel) {}
 
   v1::AdminService::Stub admin;
+  v1::CollectionService::Stub collections;
   v1::CompileService::Stub compiler;
   v1::DeviceService::Stub devices;
   v1::ObjectService::Stub objects;

@@ -5,9 +5,13 @@
 #include <cstdint>
 
 #include "absl/container/flat_hash_set.h"
-#include "holdfast/v1/graph_commands.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class GraphDefinition;
+class GraphNode;
+}  // namespace v1
 
 // Returns an id for a new condition. Ids are unique in the process, so that the
 // body of a conditional node can be built apart from the definition that

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/submission/wire_writer.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "proto/definition_check.h"
@@ -16,6 +17,13 @@ v1::GraphNode GraphDefinition::Node::ToMessage() const {
   node.set_id(id);
   node.mutable_after()->Assign(after.begin(), after.end());
   return node;
+}
+
+v1::GraphCondition GraphDefinition::Condition::ToMessage() const {
+  v1::GraphCondition condition;
+  condition.set_id(id);
+  if (default_value.has_value()) condition.set_default_value(*default_value);
+  return condition;
 }
 
 absl::StatusOr<GraphDefinition> GraphDefinition::FromProto(
@@ -35,8 +43,13 @@ absl::StatusOr<GraphDefinition> GraphDefinition::FromProto(
                                  {node.after().begin(), node.after().end()},
                                  NodeParams(node)});
   }
-  definition.conditions_.assign(message.conditions().begin(),
-                                message.conditions().end());
+  for (const v1::GraphCondition& condition : message.conditions()) {
+    Condition& read = definition.conditions_.emplace_back();
+    read.id = condition.id();
+    if (condition.has_default_value()) {
+      read.default_value = condition.default_value();
+    }
+  }
   definition.used_conditions_ = DeclaredConditions(message);
   return definition;
 }
@@ -63,7 +76,9 @@ DefinedNode GraphDefinition::node(size_t index) const {
 v1::GraphDefinition GraphDefinition::proto() const {
   v1::GraphDefinition message;
   for (const Node& node : nodes_) *message.add_nodes() = node.ToMessage();
-  message.mutable_conditions()->Assign(conditions_.begin(), conditions_.end());
+  for (const Condition& condition : conditions_) {
+    *message.add_conditions() = condition.ToMessage();
+  }
   return message;
 }
 
@@ -78,8 +93,9 @@ void GraphDefinition::Encode(WireWriter& writer) const {
       writer.Append(node.params.fields());
     });
   }
-  for (const v1::GraphCondition& condition : conditions_) {
-    writer.Message(Fields::kConditions, [&] { writer.Fields(condition); });
+  for (const Condition& condition : conditions_) {
+    writer.Message(Fields::kConditions,
+                   [&] { writer.Fields(condition.ToMessage()); });
   }
 }
 
@@ -113,13 +129,13 @@ absl::StatusOr<GraphNode> GraphDefinition::Add(
 
 GraphCondition GraphDefinition::CreateCondition(
     std::optional<uint32_t> default_value) {
-  v1::GraphCondition& condition = conditions_.emplace_back();
+  Condition& condition = conditions_.emplace_back();
   // A definition that was read from somewhere may have used the id.
   do {
-    condition.set_id(NewConditionId());
-  } while (!used_conditions_.insert(condition.id()).second);
-  if (default_value.has_value()) condition.set_default_value(*default_value);
-  return {condition.id()};
+    condition.id = NewConditionId();
+  } while (!used_conditions_.insert(condition.id).second);
+  condition.default_value = default_value;
+  return {condition.id};
 }
 
 absl::Status GraphDefinition::Set(GraphNode node, NodeParams params) {

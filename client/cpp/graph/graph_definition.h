@@ -27,10 +27,16 @@
 #include "client/cpp/graph/conditions.h"
 #include "client/cpp/graph/graph_node.h"
 #include "client/cpp/graph/node_value.h"
-#include "client/cpp/submission/wire_writer.h"
-#include "holdfast/v1/graph_commands.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class GraphCondition;
+class GraphDefinition;
+class GraphNode;
+}  // namespace v1
+
+class WireWriter;
 
 // A node as it stands in a definition. Valid until the definition changes. For
 // reading one; GraphDefinition::node makes it.
@@ -91,6 +97,12 @@ class GraphDefinition {
 
     v1::GraphNode ToMessage() const;
   };
+  struct Condition {
+    uint32_t id = 0;
+    std::optional<uint32_t> default_value;
+
+    v1::GraphCondition ToMessage() const;
+  };
 
   // The parameters, with what they hold made fit for this definition. Gives
   // conditions of nested graphs new ids where they are used already.
@@ -100,7 +112,7 @@ class GraphDefinition {
 
   std::vector<Node> nodes_;
   absl::flat_hash_map<uint32_t, size_t> index_;  // by id
-  std::vector<v1::GraphCondition> conditions_;
+  std::vector<Condition> conditions_;
   // Ids of conditions in nodes that were replaced or removed stay used.
   ConditionIds used_conditions_;
   uint32_t next_id_ = 1;

@@ -14,6 +14,7 @@
 #include "google/protobuf/text_format.h"
 #include "google/protobuf/util/json_util.h"
 #include "proto/protocol_limits.h"
+#include "holdfast/v1/graph_file.pb.h"
 
 namespace holdfast {
 namespace {
@@ -182,10 +183,14 @@ GraphNames NamesOf(const v1::GraphFile& file) {
   return names;
 }
 
+GraphFileWriter::GraphFileWriter() : file_(std::make_unique<v1::GraphFile>()) {}
+
+GraphFileWriter::~GraphFileWriter() = default;
+
 void GraphFileWriter::Name(const Kernel& kernel, const std::string& source,
                            const std::string& name) {
-  v1::FileKernel& entry = *file_.add_kernels();
-  entry.set_id(file_.kernels_size());
+  v1::FileKernel& entry = *file_->add_kernels();
+  entry.set_id(file_->kernels_size());
   entry.set_source(source);
   entry.set_name(name);
   numbers_.kernels[kernel.handle()] = entry.id();
@@ -193,8 +198,8 @@ void GraphFileWriter::Name(const Kernel& kernel, const std::string& source,
 
 void GraphFileWriter::Name(const Buffer& buffer, const std::string& name,
                            bool scratch) {
-  v1::FileBuffer& entry = *file_.add_buffers();
-  entry.set_id(file_.buffers_size());
+  v1::FileBuffer& entry = *file_->add_buffers();
+  entry.set_id(file_->buffers_size());
   entry.set_name(name);
   entry.set_size(buffer.size());
   entry.set_scratch(scratch);
@@ -202,8 +207,8 @@ void GraphFileWriter::Name(const Buffer& buffer, const std::string& name,
 }
 
 void GraphFileWriter::Name(const Event& event, const std::string& name) {
-  v1::FileEvent& entry = *file_.add_events();
-  entry.set_id(file_.events_size());
+  v1::FileEvent& entry = *file_->add_events();
+  entry.set_id(file_->events_size());
   entry.set_name(name);
   numbers_.events[event.handle()] = entry.id();
 }
@@ -211,7 +216,7 @@ void GraphFileWriter::Name(const Event& event, const std::string& name) {
 absl::StatusOr<v1::GraphFile> GraphFileWriter::Write(
     const GraphDefinition& definition) const {
   GraphBinding numbers = numbers_;
-  uint64_t next = file_.buffers_size();
+  uint64_t next = file_->buffers_size();
   ForEachDefinition(definition.proto(), [&](const v1::GraphDefinition& level) {
     for (const v1::GraphNode& node : level.nodes()) {
       if (!node.has_allocation()) continue;
@@ -220,7 +225,7 @@ absl::StatusOr<v1::GraphFile> GraphFileWriter::Write(
   });
   HOLDFAST_ASSIGN_OR_RETURN(const GraphDefinition numbered,
                             Rebind(definition, numbers));
-  v1::GraphFile file = file_;
+  v1::GraphFile file = *file_;
   *file.mutable_definition() = numbered.proto();
   return file;
 }

@@ -5,6 +5,7 @@
 #ifndef HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_FILE_H_
 #define HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_FILE_H_
 
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -16,9 +17,12 @@
 #include "client/cpp/graph/graph_text.h"
 #include "client/cpp/graph/rebind.h"
 #include "client/cpp/kernel.h"
-#include "holdfast/v1/graph_file.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class GraphFile;
+}  // namespace v1
 
 enum class GraphFileFormat { kJson, kTextProto };
 
@@ -46,6 +50,9 @@ GraphNames NamesOf(const v1::GraphFile& file);
 //                             writer.Write(definition));
 class GraphFileWriter {
  public:
+  GraphFileWriter();
+  ~GraphFileWriter();
+
   void Name(const Kernel& kernel, const std::string& source,
             const std::string& name);
   void Name(const Buffer& buffer, const std::string& name,
@@ -56,7 +63,7 @@ class GraphFileWriter {
   absl::StatusOr<v1::GraphFile> Write(const GraphDefinition& definition) const;
 
  private:
-  v1::GraphFile file_;
+  const std::unique_ptr<v1::GraphFile> file_;
   GraphBinding numbers_;  // by handle
 };
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/launch_check.h"
 #include "client/cpp/submission/wire_writer.h"
+#include "holdfast/v1/graph_commands.pb.h"
 
 namespace holdfast {
 namespace {

@@ -38,7 +38,7 @@ template <typename... Arguments>
 NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
                       const Arguments&... arguments) {
   const std::array<Argument, sizeof...(Arguments)> list = {
-      Argument(arguments)...};
+      Argument::Of(arguments)...};
   return KernelNode(config, kernel, std::span<const Argument>(list));
 }
 

@@ -9,9 +9,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "holdfast/v1/graph_commands.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class GraphNode;
+}  // namespace v1
 
 // The parameters of one node: its work, without its dependencies. A value, kept
 // encoded, so that sending a definition of many nodes needs no message object

@@ -15,7 +15,7 @@ namespace holdfast {
 struct LocalMappingOptions {
   // The driver's library; empty: libcuda.so.1. For a daemon on the software
   // device: the path of its driver, which DescribeDevice tells.
-  std::string driver;
+  std::string driver = {};
   // The device as this process counts, which must be the one that the memory is
   // on, or one that has access to it.
   int device = 0;

@@ -23,9 +23,9 @@ struct ExportOptions {
   uint64_t offset = 0;
   uint64_t size = 0;
   // Session that may redeem it ("s-7"); empty: any session of the daemon.
-  std::string session_id;
+  std::string session_id = {};
   // Tenant whose sessions may redeem it ("team-a", "uid 1000"); empty: any.
-  std::string tenant;
+  std::string tenant = {};
   // At most 24 hours.
   absl::Duration lifetime = absl::Seconds(60);
   // How often it may be redeemed.

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/tenants/tenants.h"
 
-#include <utility>
-
+#include "client/cpp/connection/daemon_stubs.h"
 #include "core/base/status_macros.h"
-#include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 
 namespace holdfast {
-
-Tenants::Tenants(std::shared_ptr<Daemon> daemon)
-    : daemon_(std::move(daemon)),
-      admin_(v1::AdminService::NewStub(daemon_->channel())) {}
 
 absl::StatusOr<std::string> Tenants::Create(
     const v1::CreateTenantRequest& request) {
   grpc::ClientContext context;
   v1::CreateTenantResponse response;
-  HOLDFAST_RETURN_IF_ERROR(
-      daemon_->Explain(admin_->CreateTenant(&context, request, &response)));
+  HOLDFAST_RETURN_IF_ERROR(daemon_->Explain(
+      daemon_->stubs().admin.CreateTenant(&context, request, &response)));
   return response.token();
 }
 
@@ -29,8 +23,8 @@ absl::StatusOr<v1::TenantInfo> Tenants::End(const std::string& name,
   request.set_name(name);
   request.set_reason(reason);
   v1::EndTenantResponse response;
-  HOLDFAST_RETURN_IF_ERROR(
-      daemon_->Explain(admin_->EndTenant(&context, request, &response)));
+  HOLDFAST_RETURN_IF_ERROR(daemon_->Explain(
+      daemon_->stubs().admin.EndTenant(&context, request, &response)));
   return response.final();
 }
 
@@ -41,14 +35,15 @@ absl::Status Tenants::SetQuota(const std::string& name,
   request.set_tenant(name);
   *request.mutable_quota() = quota;
   v1::SetQuotaResponse response;
-  return daemon_->Explain(admin_->SetQuota(&context, request, &response));
+  return daemon_->Explain(
+      daemon_->stubs().admin.SetQuota(&context, request, &response));
 }
 
 absl::StatusOr<v1::ListTenantsResponse> Tenants::List() {
   grpc::ClientContext context;
   v1::ListTenantsResponse response;
-  HOLDFAST_RETURN_IF_ERROR(
-      daemon_->Explain(admin_->ListTenants(&context, {}, &response)));
+  HOLDFAST_RETURN_IF_ERROR(daemon_->Explain(
+      daemon_->stubs().admin.ListTenants(&context, {}, &response)));
   return response;
 }
 

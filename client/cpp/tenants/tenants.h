@@ -4,18 +4,26 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "client/cpp/connection/daemon.h"
-#include "holdfast/v1/admin.grpc.pb.h"
 
 namespace holdfast {
+
+namespace v1 {
+class CreateTenantRequest;
+class ListTenantsResponse;
+class Quota;
+class TenantInfo;
+}  // namespace v1
 
 // The tenants of a daemon. Making and ending them is for operators, else
 // PERMISSION_DENIED. Thread-safe.
 class Tenants {
  public:
-  explicit Tenants(std::shared_ptr<Daemon> daemon);
+  explicit Tenants(std::shared_ptr<Daemon> daemon)
+      : daemon_(std::move(daemon)) {}
 
   // Returns the new tenant's bearer token. ALREADY_EXISTS: the name is taken.
   absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
@@ -35,7 +43,6 @@ class Tenants {
 
  private:
   const std::shared_ptr<Daemon> daemon_;
-  const std::unique_ptr<v1::AdminService::Stub> admin_;
 };
 
 }  // namespace holdfast

@@ -84,6 +84,17 @@ static void DescribesDevices(void) {
   hf_text_free(json);
 }
 
+/* A struct that nobody has begun with its INIT macro. */
+static void OptionsOfZerosAreRefused(void) {
+  hf_session_options options;
+  memset(&options, 0, sizeof options);
+  hf_session* session = NULL;
+  hf_error* error = hf_session_open(g_daemon, &options, &session);
+  EXPECT(error != NULL && hf_error_code(error) == HF_INVALID_ARGUMENT);
+  EXPECT(strstr(hf_error_message(error), "INIT") != NULL);
+  hf_error_free(error);
+}
+
 /* A program that was compiled when the options had fewer members. */
 static void OptionsOfAnOlderVersionHaveDefaults(void) {
   hf_session_options options = HF_SESSION_OPTIONS_INIT;
@@ -820,6 +831,7 @@ int main(void) {
   ConnectsAndRefusesAddresses();
   DescribesDevices();
   OptionsOfAnOlderVersionHaveDefaults();
+  OptionsOfZerosAreRefused();
   OpensASession();
   CompilesWithALog();
   LaunchesWithTypedArguments();

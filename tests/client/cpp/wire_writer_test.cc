@@ -163,8 +163,8 @@ TEST(WireWriterTest, LaunchAttributesAreWrittenIfTheyAreSet) {
 
   attributes.programmatic_stream_serialization = false;
   attributes.priority = -1;
-  attributes.mem_sync_domain = v1::MEM_SYNC_DOMAIN_REMOTE;
-  attributes.mem_sync_domain_map.emplace().set_remote_domain(3);
+  attributes.mem_sync_domain = MemSyncDomain::kRemote;
+  attributes.mem_sync_domain_map = {.remote_domain = 3};
   attributes.preferred_cluster = {4, 2, 1};
   attributes.preferred_shared_memory_carveout = 50;
   EXPECT_TRUE(attributes.any());

@@ -23,6 +23,7 @@
 #include "client/cpp/launch.h"
 #include "client/cpp/session_state.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/collections.pb.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"
 
@@ -141,7 +142,7 @@ TEST_F(CollectionTest, OutlivesItsWriterAndItsReaders) {
                          Collection::Open(*reader.session, name_));
     EXPECT_EQ(read.version(), 1u);
     EXPECT_EQ(read.metadata().at("first"), "7");
-    EXPECT_EQ(read.arrays().at("b").shape_size(), 2);
+    EXPECT_EQ(read.arrays().at("b").shape.size(), 2u);
     EXPECT_EQ(*Read(read, "a", reader.stream), Numbers(7));
     EXPECT_EQ(*Read(read, "b", reader.stream), Numbers(8));
   }

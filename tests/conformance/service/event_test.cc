@@ -17,6 +17,7 @@
 #include "client/cpp/fault.h"
 #include "client/cpp/sharing/semaphore.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"
 

@@ -31,6 +31,9 @@
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
+#include "holdfast/v1/collections.pb.h"
+#include "holdfast/v1/module_commands.pb.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"
 

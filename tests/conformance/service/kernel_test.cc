@@ -12,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/compile/program.h"
 #include "client/cpp/occupancy.h"
+#include "holdfast/v1/module_commands.pb.h"
+#include "holdfast/v1/objects.pb.h"
 #include "tests/conformance/service/direct_kernel.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"

@@ -15,6 +15,7 @@
 #include "client/cpp/launch.h"
 #include "core/base/status_macros.h"
 #include "core/compile/compiler.h"
+#include "holdfast/v1/objects.pb.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"
 

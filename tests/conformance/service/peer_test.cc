@@ -14,6 +14,8 @@
 #include "client/cpp/launch.h"
 #include "client/cpp/occupancy.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/module_commands.pb.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"
 

@@ -13,6 +13,7 @@
 
 #include "absl/time/clock.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"
 

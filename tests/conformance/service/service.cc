@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::conformance {

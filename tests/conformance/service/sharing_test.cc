@@ -14,6 +14,7 @@
 #include "client/cpp/compile/program.h"
 #include "client/cpp/launch.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/sessions.pb.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "client/cpp/graph/nested_nodes.h"
+#include "holdfast/v1/graph_file.pb.h"
 #include "tests/client/cpp/graph/fake_session.h"
 
 namespace holdfast {

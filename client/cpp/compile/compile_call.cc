@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/compile/compile_progress.h"
+#include "client/cpp/compile/compile_call.h"
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/connection/daemon_stubs.h"
