@@ -1,4 +1,18 @@
-"""A tarball that runs wherever it is unpacked."""
+"""Tarballs that run wherever they are unpacked."""
+
+def _carry(target):
+    """Copies the shared libraries that a library needs and a bare system lacks beside it."""
+    return (
+        "ldd $(location %s) | awk '$$2 == \"=>\" && $$1 !~ /^(libc|libm|libstdc\\+\\+|libgcc_s)\\.so/ { print $$3 }' | " % target +
+        "xargs -r install -m 755 -t $$root/lib"
+    )
+
+def _pack():
+    return [
+        "tar -C $$(dirname $$root) --sort=name --owner=0 --group=0 --numeric-owner " +
+        "--mtime=@0 -cf - holdfast | gzip -n > $@",
+        "rm -rf $$(dirname $$root)",
+    ]
 
 def bundle(name, binaries = [], libraries = [], files = [], carried = [], links = {}):
     """Makes NAME.tar.gz with holdfast/bin, holdfast/lib and holdfast/.
@@ -19,24 +33,47 @@ def bundle(name, binaries = [], libraries = [], files = [], carried = [], links 
             commands.append("chmod u+w $$root/%s/*" % folder)
             commands.append("strip $$root/%s/$$(basename $(location %s))" % (folder, target))
     for target in carried:
-        commands.append(
-            "ldd $(location %s) | awk '$$2 == \"=>\" && $$1 !~ /^(libc|libm|libstdc\\+\\+|libgcc_s)\\.so/ { print $$3 }' | " % target +
-            "xargs -r install -m 755 -t $$root/lib",
-        )
+        commands.append(_carry(target))
     for target in files:
         commands.append("cp -L $(location %s) $$root/" % target)
     for link, target in links.items():
         commands.append("mkdir -p $$(dirname $$root/%s)" % link)
         commands.append("ln -s %s $$root/%s" % (target, link))
-    commands.append(
-        "tar -C $$(dirname $$root) --sort=name --owner=0 --group=0 --numeric-owner " +
-        "--mtime=@0 -czf $@ holdfast",
-    )
-    commands.append("rm -rf $$(dirname $$root)")
     native.genrule(
         name = name,
         testonly = True,  # tests are among the binaries
         srcs = binaries + libraries + files,
         outs = [name + ".tar.gz"],
-        cmd = " && ".join(commands),
+        cmd = " && ".join(commands + _pack()),
+    )
+
+def development_bundle(name, library):
+    """Makes NAME.tar.gz with what programs outside of the tree compile and link with.
+
+    Args:
+      name: of the target and the archive.
+      library: the shared library; what it needs is copied beside it.
+    """
+    files = {
+        "header": "//client/c:holdfast.h",
+        "include": "//deploy/development:include",
+        "install": "//deploy/development:install.sh",
+        "archive": "//client/c:archive",
+        "pc": "//client/c:holdfast.pc.in",
+    }
+    location = {key: "$(location %s)" % label for key, label in files.items()}
+    commands = [
+        "root=$$(mktemp -d)/holdfast",
+        "version=$$(awk '$$2 == \"HF_VERSION\" { gsub(/\"/, \"\", $$3); print $$3 }' %s)" % location["header"],
+        # pkg-config finds the bundle wherever it lies.
+        "%s $$root '$${pcfiledir}/../..' lib $$version " % location["install"] +
+        " ".join([location[key] for key in ["include", "archive", "header", "pc"]]),
+        "strip -o $$root/lib/libholdfast.so.0 $(location %s)" % library,
+        _carry(library),
+    ]
+    native.genrule(
+        name = name,
+        srcs = files.values() + [library, "//deploy/development:files"],
+        outs = [name + ".tar.gz"],
+        cmd = " && ".join(commands + _pack()),
     )

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The bundle unpacks anywhere, needs only libc, and runs; for metrics the C++ library, too, and what it
-# carries.
+# carries. A program in C++ compiles against it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 bazel build --noshow_progress --ui_event_filters=-info //deploy:bundle
@@ -25,6 +25,8 @@ for _ in $(seq 100); do [ ! -s "$directory/ready" ] || break; sleep 0.1; done
 url=$(grep -o 'http://.*' "$directory/ready")
 python3 -c 'import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())' "$url" |
   grep '^holdfast_build_info'
+HOLDFAST_ADDRESS=embedded:device=cpu HOLDFAST_DAEMON=$directory/holdfast/bin/holdfastd \
+  deploy/ci/development.sh "$directory/holdfast" deploy/development/example
 (cd / && "$directory/holdfast/bin/saxpy" --address='embedded:device=cpu' --n=65536)
 
 # A CUDA driver for other programs.

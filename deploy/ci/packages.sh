@@ -154,6 +154,12 @@ test_machine() {
     check "SAXPY by a member of the group" as alice saxpy unix:/run/holdfast/holdfast.sock
     check "SAXPY by another user is refused" is_refused bob saxpy unix:/run/holdfast/holdfast.sock
   fi
+  if in_machine sh -c 'command -v g++ pkg-config && test -e /usr/share/doc/libabsl-dev' >/dev/null; then
+    check "a C++ program compiles with CMake, pkg-config and Bazel" in_machine \
+      env RULES_CC=/packages/rules_cc bash /packages/development.sh /usr \
+      /usr/share/doc/libholdfast-dev/examples
+    sed 's/^/  /' "$folder/output"
+  fi
   check "another user is refused" is_refused bob holdfast devices
   check "the CPU's CUDA driver is where holdfast says" cpu_driver_is_there
   check "pip knows the Python package" as alice python3 -c 'import importlib.metadata
@@ -197,7 +203,7 @@ check "control names every library that setup/packages.txt installs" control_nam
 check "packages build" deploy/package.sh "$folder"
 ls -sh "$folder"/*.deb
 check "what they need of glibc" deploy/ci/glibc.sh "$folder"/*.deb
-cp client/c/examples/saxpy.c "$folder"
+cp -r client/c/examples/saxpy.c deploy/ci/development.sh third_party/rules_cc "$folder"
 if command -v lintian >/dev/null; then check "lintian" lintian --fail-on=error,warning "$folder"/*.deb; fi
 if reason=$(machine_can_boot); then
   test_machine || failures=$((failures + 1))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/graph/node_value.h"
 
+#include "holdfast/v1/graph_commands.pb.h"
+
 namespace holdfast {
 
 NodeParams::NodeParams(v1::GraphNode node) {

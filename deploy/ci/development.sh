@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# A program outside of the tree compiles with CMake, pkg-config and Bazel against Holdfast as it is installed, and
+# computes what is right.
+#
+# Usage: development.sh PREFIX EXAMPLE     PREFIX: /usr, or the folder of an unpacked bundle; EXAMPLE: the folder
+#                                          deploy/development/example, or where the package has it
+# The daemon is the one that clients find by themselves, or $HOLDFAST_ADDRESS. RULES_CC: where a copy of the tree's
+# third_party/rules_cc is, for a script that is not in the tree.
+set -euo pipefail
+prefix=$(realpath "$1")
+example=$(realpath "$2")
+rules_cc=$(realpath "${RULES_CC:-$(dirname "$0")/../../third_party/rules_cc}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+cp "$example"/* .
+libraries=$(dirname "$(find "$prefix/lib" -maxdepth 2 -name 'libholdfast.so' | head -n 1)")
+expected='50000 of 50000 elements are right'
+
+runs() {  # TITLE PROGRAM
+  local said
+  said=$(LD_LIBRARY_PATH="$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$2" 2>&1) || true
+  [ "$said" = "$expected" ] || { echo "FAILED: $1: $said"; exit 1; }
+  echo "ok: $1"
+}
+
+with_pkg_config() {
+  local flags
+  export PKG_CONFIG_PATH=$libraries/pkgconfig
+  read -ra flags < <(pkg-config --cflags --libs holdfast-cpp)
+  # The carried libraries of a bundle are beside libholdfast.so.
+  g++ -std=c++20 -O1 -o with_pkg_config scale.cc "${flags[@]}" -Wl,-rpath-link,"$libraries"
+  runs "pkg-config" ./with_pkg_config
+}
+
+with_cmake() {
+  local cmake=(cmake -S . -B built -DCMAKE_PREFIX_PATH="$prefix" -Dholdfast_DIR="$libraries/cmake/holdfast")
+  "${cmake[@]}" >cmake.log 2>&1 || { cat cmake.log; exit 1; }
+  cmake --build built >>cmake.log 2>&1 || { tail -n 20 cmake.log; exit 1; }
+  runs "CMake, shared library" built/scale
+  runs "CMake, static library" built/scale_static
+}
+
+with_bazel() {
+  sed "s|/usr/share/holdfast/bazel|$prefix/share/holdfast/bazel|" example.WORKSPACE >WORKSPACE
+  mv example.BUILD BUILD.bazel
+  # Rules that the distribution's Bazel would download otherwise.
+  local options=(--override_repository=rules_java=/usr/share/bazel/rules/java --override_repository=rules_cc="$rules_cc")
+  bazel --nohome_rc --output_user_root="$work/bazel" build "${options[@]}" //:scale >bazel.log 2>&1 ||
+    { tail -n 20 bazel.log; exit 1; }
+  runs "Bazel" bazel-bin/scale
+  bazel --nohome_rc --output_user_root="$work/bazel" shutdown
+  chmod -R u+w "$work/bazel"
+}
+
+with_pkg_config
+if command -v cmake >/dev/null; then with_cmake; else echo "skipped: CMake is not installed"; fi
+if command -v bazel >/dev/null; then with_bazel; else echo "skipped: Bazel is not installed"; fi
