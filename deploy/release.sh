@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# Makes a release into a folder.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=deploy/setup/prepare.sh
+. deploy/setup/prepare.sh
+
+usage() {
+  cat <<'EOF'
+Usage: deploy/release.sh [--twice] [--dirty] [FOLDER]
+
+Makes all that is given to users, of a clean checkout, into FOLDER (./release), which must be new or empty:
+
+  holdfast-VERSION-*.whl               the Python package, with daemon, software driver and command line
+  holdfast-*-VERSION-linux-x86_64.tar.gz   the bundle, in four archives
+  apt/                                 the Debian packages, as an apt repository
+  holdfast-VERSION-image.tar           the container image, where podman is there and can get its base image
+  holdfast-VERSION.cdx.json            the libraries that are linked in, as a CycloneDX bill of materials
+  SHA256SUMS                           of all of these
+
+Every time stamp is that of the commit ($SOURCE_DATE_EPOCH), so that the same commit makes the same bytes with the same
+compilers and libraries.
+
+  --twice   packs everything again, and fails unless each file has the same bytes; not the image
+  --dirty   accepts changes that are not committed
+
+$HOLDFAST_IMAGE_BASE names another base image than debian:bookworm-slim, such as one of this machine.
+EOF
+}
+
+twice="" dirty="" folder=release
+for argument in "$@"; do
+  case "$argument" in
+    --twice) twice=yes ;;
+    --dirty) dirty=yes ;;
+    -h | --help) usage; exit 0 ;;
+    -*) usage >&2; die "unknown option: $argument" ;;
+    *) folder=$argument ;;
+  esac
+done
+
+[ -n "$dirty" ] || [ -z "$(git status --porcelain)" ] || die "there are changes that are not committed (--dirty accepts them)"
+folder=$(realpath -m "$folder")
+mkdir -p "$folder"
+[ -z "$(ls -A "$folder")" ] || die "$folder is not empty"
+version=$(sed -nE 's/.*kVersion\[\] = "(.*)";/\1/p' server/version.h)
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+umask 022
+
+# An apt repository: pool/ has the packages, dists/ the lists that apt reads.
+make_apt_repository() {  # FOLDER
+  local lists=dists/stable/main/binary-amd64
+  (
+    cd "$1"
+    mkdir -p "$lists"
+    apt-ftparchive packages pool >"$lists/Packages"
+    gzip --keep --no-name "$lists/Packages"
+    apt-ftparchive -o APT::FTPArchive::Release::Origin=Holdfast -o APT::FTPArchive::Release::Label=Holdfast \
+      -o APT::FTPArchive::Release::Suite=stable -o APT::FTPArchive::Release::Codename=stable \
+      -o APT::FTPArchive::Release::Architectures=amd64 -o APT::FTPArchive::Release::Components=main \
+      release dists/stable >dates
+    # The tool writes its own time.
+    sed "s/^Date: .*/Date: $(date --utc --date="@$SOURCE_DATE_EPOCH" '+%a, %d %b %Y %H:%M:%S +0000')/" dates >dists/stable/Release
+    rm dates
+  )
+}
+
+pack() {  # FOLDER: all but the image
+  local archive
+  deploy/package.sh "$1/apt/pool"
+  rm "$1/apt/pool/build.log"
+  make_apt_repository "$1/apt"
+  for archive in bazel-bin/deploy/holdfast*.tar.gz; do
+    cp "$archive" "$1/$(basename "$archive" .tar.gz)-$version-linux-x86_64.tar.gz"
+  done
+  cp bazel-bin/client/python/full.whl "$1/$(python3 client/python/build_wheel.py --name "$version")"
+  deploy/sbom.py "$version" >"$1/holdfast-$version.cdx.json"
+  chmod -R u=rwX,go=rX "$1"
+}
+
+make_image() {
+  local base=${HOLDFAST_IMAGE_BASE:-docker.io/library/debian:bookworm-slim}
+  command -v podman >/dev/null || { say "No image: podman is not installed"; return; }
+  podman image exists "$base" || podman pull --quiet "$base" >/dev/null 2>&1 ||
+    { say "No image: there is no base image $base here, and none can be fetched"; return; }
+  podman build --quiet --timestamp "$SOURCE_DATE_EPOCH" --build-arg "BASE=$base" --tag "holdfast:$version" \
+    --file deploy/container/Containerfile "$folder/apt/pool"
+  podman save --quiet --output "$folder/holdfast-$version-image.tar" "holdfast:$version"
+}
+
+install_packages apt-utils
+say "Building"
+bazel build --noshow_progress --ui_event_filters=-info //deploy:bundle //client/python:full_wheel
+say "Packing"
+pack "$folder"
+if [ -n "$twice" ]; then
+  say "Packing again"
+  again=$(mktemp -d)
+  trap 'rm -rf "$again"' EXIT
+  pack "$again"
+  diff --recursive "$folder" "$again" || die "the same commit made other bytes"
+  say "Twice the same bytes"
+fi
+make_image
+deploy/ci/glibc.sh "$folder"/*.whl "$folder"/*.tar.gz "$folder"/apt/pool/*.deb
+sums=$(cd "$folder" && find . -type f -printf '%P\n' | LC_ALL=C sort | xargs sha256sum)
+echo "$sums" >"$folder/SHA256SUMS"
+say "$folder"
+(cd "$folder" && du -ah --max-depth=1 . | LC_ALL=C sort -k2)
