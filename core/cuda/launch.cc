@@ -51,17 +51,13 @@ absl::Status CheckThreads(const LaunchConfig& config, const Kernel& kernel) {
   return absl::OkStatus();
 }
 
-// A device may lack them whatever its compute capability: the software device
-// does.
 absl::Status NoClusters(const Device& device) {
   const absl::StatusOr<DeviceDescription> description = device.Describe();
-  const bool old =
-      description.ok() && description->compute_capability_major < 9;
   return absl::FailedPreconditionError(absl::StrCat(
       "device ", device.ordinal(),
       description.ok() ? absl::StrCat(" (", description->name, ")") : "",
-      " has no thread block clusters",
-      old ? "; they need compute capability 9.0 or higher" : ""));
+      " has no thread block clusters; they need compute capability 9.0 or "
+      "higher"));
 }
 
 // The driver says only that a value is invalid where the kernel requires

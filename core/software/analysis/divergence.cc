@@ -322,7 +322,9 @@ class Analysis {
         variable.space == ptx::Space::kShared
             ? kernel_.AddressOf(operand)
             : variable.alignment | static_cast<uint64_t>(operand.offset);
-    shape.zeros = std::min(std::countr_zero(bits), 30);
+    // In a cluster, the bits above those of an offset are the block's.
+    constexpr int kMostZeros = 20;
+    shape.zeros = std::min(std::countr_zero(bits), kMostZeros);
     return shape;
   }
 

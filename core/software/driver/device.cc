@@ -149,6 +149,8 @@ bool Device::Attribute(CUdevice_attribute attribute, int* value) const {
         return CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
       case CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT:
         return settings_.compute_major >= 9 ? 4 : 1;
+      case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:
+        return has_clusters();
       case CU_DEVICE_ATTRIBUTE_NUMA_CONFIG:
         return CU_DEVICE_NUMA_CONFIG_NONE;
       case CU_DEVICE_ATTRIBUTE_NUMA_ID:

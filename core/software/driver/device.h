@@ -28,6 +28,10 @@ struct DeviceLimits {
   static constexpr int kSharedPerBlockOptIn = 227 << 10;
   static constexpr int kSharedPerMultiprocessor = 228 << 10;
   static constexpr int kSharedReservedPerBlock = 1 << 10;
+  // Blocks of a cluster; those of a kernel that may have larger ones
+  // (CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED).
+  static constexpr int kClusterBlocks = 8;
+  static constexpr int kLargeClusterBlocks = 16;
 };
 
 // The CPU as a CUDA device. All devices share the machine's threads; each has
@@ -53,6 +57,7 @@ class Device {
   std::string pci_bus_id() const;
   // One for each thread that runs kernels.
   int multiprocessors() const { return settings_.threads; }
+  bool has_clusters() const { return settings_.compute_major >= 9; }
   // The rest of the memory that the settings give the device.
   MemoryBudget& memory() { return memory_; }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/software/driver/cluster.h"
 #include "core/software/driver/context.h"
 #include "core/software/driver/device.h"
 #include "core/software/driver/fault.h"
@@ -85,6 +86,12 @@ CUresult CheckRequiredBlock(const KernelProperties& p,
                       " threads (.reqntid); this one is ", ToString(g.block)));
 }
 
+void Assign(unsigned x, unsigned y, unsigned z, uint32_t (&dims)[3]) {
+  dims[0] = x;
+  dims[1] = y;
+  dims[2] = z;
+}
+
 }  // namespace
 
 CUresult RefuseUnsupported(const Kernel& kernel) {
@@ -94,7 +101,8 @@ CUresult RefuseUnsupported(const Kernel& kernel) {
 }
 
 CUresult CheckGeometry(const Kernel& kernel, const Device& device,
-                       const LaunchGeometry& g) {
+                       LaunchGeometry* geometry) {
+  const LaunchGeometry& g = *geometry;
   using Limits = DeviceLimits;
   const KernelProperties& p = kernel.properties();
   if (!p.unsupported.empty()) return RefuseUnsupported(kernel);
@@ -122,6 +130,8 @@ CUresult CheckGeometry(const Kernel& kernel, const Device& device,
                         "the launch asks for ",
                         g.dynamic_shared_bytes));
   }
+  const CUresult cluster = ResolveCluster(kernel, device, geometry);
+  if (cluster != CUDA_SUCCESS) return cluster;
   if (g.cooperative) {
     // All blocks must be resident at a time.
     const uint64_t resident =
@@ -138,18 +148,18 @@ CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
                         LaunchGeometry* geometry) {
   enum Support { kHint, kRefused };
   const CUlaunchAttributeValue& value = attribute.value;
+  if (attribute.id == CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION) {
+    const auto& size = value.preferredClusterDim;
+    Assign(size.x, size.y, size.z, geometry->preferred_cluster);
+  }
   switch (attribute.id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
       geometry->cooperative = value.cooperative != 0;
       return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-      // One block a cluster is what every launch has.
-      return value.clusterDim.x <= 1 && value.clusterDim.y <= 1 &&
-                     value.clusterDim.z <= 1
-                 ? CUDA_SUCCESS
-                 : Refuse(CUDA_ERROR_NOT_SUPPORTED,
-                          "the software device has no clusters of several "
-                          "blocks");
+      Assign(value.clusterDim.x, value.clusterDim.y, value.clusterDim.z,
+             geometry->cluster);
+      return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
       return CUDA_SUCCESS;
 #define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
@@ -162,11 +172,25 @@ CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
   }
 }
 
+CUresult ReadConfig(const CUlaunchConfig* config, LaunchGeometry* geometry) {
+  if (config == nullptr || (config->numAttrs > 0 && config->attrs == nullptr)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  *geometry = {{config->gridDimX, config->gridDimY, config->gridDimZ},
+               {config->blockDimX, config->blockDimY, config->blockDimZ},
+               config->sharedMemBytes};
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUresult result = ApplyAttribute(config->attrs[i], geometry);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
 CUresult PrepareLaunch(std::shared_ptr<Kernel> kernel, const Context& context,
                        LaunchGeometry geometry, void** values, void** extra,
                        KernelLaunch* launch) {
   if (!kernel->code().UsableIn(context)) return CUDA_ERROR_INVALID_HANDLE;
-  CUresult result = CheckGeometry(*kernel, context.device(), geometry);
+  CUresult result = CheckGeometry(*kernel, context.device(), &geometry);
   if (result != CUDA_SUCCESS) return result;
   context.GetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, &geometry.print_bytes);
   context.GetLimit(CU_LIMIT_STACK_SIZE, &geometry.stack_bytes);

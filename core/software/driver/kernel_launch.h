@@ -36,14 +36,19 @@ CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
 // KernelProperties::unsupported is not empty.
 CUresult RefuseUnsupported(const Kernel& kernel);
 
-// Checks that a device can run the kernel with this geometry. A refusal has a
-// reason (refusal.h).
+// Checks that a device can run the kernel with this geometry, and gives it the
+// cluster that the kernel requires. A refusal has a reason (refusal.h).
 // CUDA_ERROR_NOT_SUPPORTED: the kernel needs a feature that the device lacks.
 // CUDA_ERROR_INVALID_VALUE: a dimension, the threads or the shared memory are
 //   over a limit, or not what the kernel requires.
 // CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: not all blocks fit at a time.
+// CUDA_ERROR_INVALID_CLUSTER_SIZE: see cluster.h.
 CUresult CheckGeometry(const Kernel& kernel, const Device& device,
-                       const LaunchGeometry& geometry);
+                       LaunchGeometry* geometry);
+
+// The geometry of `config`, with its attributes. Errors are ApplyAttribute's;
+// CUDA_ERROR_INVALID_VALUE: there is no config, or no list where it has one.
+CUresult ReadConfig(const CUlaunchConfig* config, LaunchGeometry* geometry);
 
 // Checks a launch in `context` and fills *launch. The parameters are copied
 // from `values` or `extra`, which mean the same as in cuLaunchKernel.

@@ -8,6 +8,15 @@
 
 namespace holdfast::software {
 
+namespace {
+
+// 0 of the width, and so on.
+int AxisOf(CUfunction_attribute attribute) {
+  return attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
+}
+
+}  // namespace
+
 Kernel::Kernel(std::shared_ptr<Code> code, size_t index)
     : code_(std::move(code)), index_(index) {
   const auto free = DeviceLimits::kSharedPerBlock -
@@ -39,13 +48,21 @@ CUresult Kernel::GetAttribute(CUfunction_attribute attribute, CUdevice device,
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
       return answer(p.ptx_version);
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+      return answer(0);
     case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+      return answer(p.cluster_must_be_set);
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: {
+      uint32_t cluster[3];
+      GetRequiredCluster(device, &cluster);
+      return answer(cluster[AxisOf(attribute)]);
+    }
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+      return answer(allows_large_clusters(device));
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      return answer(0);
+      *value = settings_[device].cluster_policy;
+      return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
       return answer(max_dynamic_shared(device));
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
@@ -71,11 +88,42 @@ CUresult Kernel::SetAttribute(CUfunction_attribute attribute, CUdevice device,
       if (value < -1 || value > 100) return CUDA_ERROR_INVALID_VALUE;
       settings_[device].carveout = value;
       return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+      return RequireCluster(device, AxisOf(attribute), value);
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+      settings_[device].large_clusters = value != 0;
+      return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      return CUDA_ERROR_NOT_SUPPORTED;
+      if (value < CU_CLUSTER_SCHEDULING_POLICY_DEFAULT ||
+          value > CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+      settings_[device].cluster_policy = value;
+      return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+// What the text requires may be set again, but not changed.
+CUresult Kernel::RequireCluster(CUdevice device, int axis, int blocks) {
+  if (blocks < 0) return CUDA_ERROR_INVALID_VALUE;
+  const uint32_t(&required)[3] = properties().required_cluster;
+  const auto number = static_cast<uint32_t>(blocks);
+  if (required[0] != 0) {
+    return required[axis] == number ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  }
+  settings_[device].cluster[axis] = number;
+  return CUDA_SUCCESS;
+}
+
+void Kernel::GetRequiredCluster(CUdevice device, uint32_t (*cluster)[3]) const {
+  const uint32_t(&required)[3] = properties().required_cluster;
+  for (int i = 0; i < 3; ++i) {
+    (*cluster)[i] =
+        required[0] != 0 ? required[i] : settings_[device].cluster[i].load();
   }
 }
 

@@ -47,6 +47,13 @@ class Kernel {
     return settings_[device].max_dynamic_shared;
   }
 
+  // The cluster that each launch has, in blocks; zeros: the launch decides.
+  void GetRequiredCluster(CUdevice device, uint32_t (*cluster)[3]) const;
+  // It may have clusters of more blocks than every device with clusters offers.
+  bool allows_large_clusters(CUdevice device) const {
+    return settings_[device].large_clusters;
+  }
+
   // Blocks of this shape that fit one multiprocessor at a time. 0: it does not
   // fit at all.
   int BlocksPerMultiprocessor(int threads, size_t dynamic_shared) const;
@@ -55,7 +62,13 @@ class Kernel {
   struct DeviceSettings {
     std::atomic<int> max_dynamic_shared{0};
     std::atomic<int> carveout{-1};
+    // Of a kernel whose text requires none: width, height, depth; 0: free.
+    std::atomic<uint32_t> cluster[3] = {0, 0, 0};
+    std::atomic<bool> large_clusters{false};
+    std::atomic<int> cluster_policy{CU_CLUSTER_SCHEDULING_POLICY_DEFAULT};
   };
+
+  CUresult RequireCluster(CUdevice device, int axis, int blocks);
 
   const std::shared_ptr<Code> code_;
   const size_t index_;

@@ -75,7 +75,7 @@ bool Addresses::IsGoodVariable(const Operand& operand, Space space,
       (variable.alignment % bytes != 0 || offset % bytes != 0)) {
     return false;
   }
-  const bool generic = space != Space::kShared && space != Space::kParam;
+  const bool generic = !IsShared(space) && space != Space::kParam;
   switch (variable.space) {
     case Space::kGlobal:
     case Space::kConst:
@@ -84,7 +84,7 @@ bool Addresses::IsGoodVariable(const Operand& operand, Space space,
       return space == Space::kParam &&
              IsNear(static_cast<int64_t>(c_.kernel.AddressOf(operand)), space);
     case Space::kShared:
-      return space == Space::kShared &&
+      return IsShared(space) &&
              c_.kernel.AddressOf(operand) < kSharedWindowBytes;
     case Space::kLocal: {
       const auto stride = static_cast<int64_t>(c_.kernel.local_bytes);

@@ -17,16 +17,20 @@ Space SpaceOf(const Instruction& instruction) {
   const auto& words = instruction.modifiers;
   if (words.Has(Modifier::kGlobal)) return Space::kGlobal;
   if (words.Has(Modifier::kConst)) return Space::kConst;
-  if (words.Has(Modifier::kShared) || words.Has(Modifier::kSharedCta) ||
-      words.Has(Modifier::kSharedCluster)) {
+  if (words.Has(Modifier::kShared) || words.Has(Modifier::kSharedCta)) {
     return Space::kShared;
   }
+  if (words.Has(Modifier::kSharedCluster)) return Space::kSharedCluster;
   if (words.Has(Modifier::kLocal)) return Space::kLocal;
   if (words.Has(Modifier::kParam) || words.Has(Modifier::kParamEntry) ||
       words.Has(Modifier::kParamFunc)) {
     return Space::kParam;
   }
   return Space::kGeneric;
+}
+
+bool IsShared(Space space) {
+  return space == Space::kShared || space == Space::kSharedCluster;
 }
 
 // start + offset, where `start` may be noted from an instruction in front. The
@@ -71,16 +75,18 @@ Value Addresses::StartOf(const Step& step, const Operand& operand,
     if (known != nullptr) return known->start;
   }
   Value address = ReadStart(step, operand);
+  const bool shared = IsShared(space);
   llvm::Value* base = space == Space::kParam
                           ? b_.CreatePtrToInt(c_.parameters, b_.getInt64Ty())
-                      : space == Space::kShared ? c_.shared
-                                                : nullptr;
+                      : !shared     ? nullptr
+                      : is_register ? c_.shared_window
+                                    : c_.shared;
   for (llvm::Value*& part : address.parts) {
     llvm::Type* wide = part->getType()->isVectorTy()
                            ? b_.VectorOf(b_.getInt64Ty())
                            : static_cast<llvm::Type*>(b_.getInt64Ty());
     if (is_register) part = b_.CreateFreeze(part);
-    if (space == Space::kShared) {
+    if (shared) {
       llvm::Type* narrow = b_.Like(part, b_.getInt32Ty());
       part = b_.CreateSExt(b_.CreateTrunc(part, narrow), wide);
     } else {

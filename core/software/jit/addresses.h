@@ -14,6 +14,10 @@ namespace holdfast::software::jit {
 // Returns the state space that the instruction names; generic if it names none.
 ptx::Space SpaceOf(const ptx::Instruction& instruction);
 
+// Shared memory, whichever block of the cluster has it: all of them run on one
+// thread.
+bool IsShared(ptx::Space space);
+
 class Addresses {
  public:
   Addresses(const EmitContext& context, const Operands& operands,

@@ -6,10 +6,12 @@
 #include "core/software/jit/arithmetic_emitter.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/software/jit/addresses.h"
 #include "core/software/jit/arithmetic/compute.h"
 #include "core/software/jit/arithmetic/routine.h"
+#include "core/software/runtime/shared_memory.h"
 
 namespace holdfast::software::jit {
 
@@ -113,6 +115,15 @@ llvm::Value* ArithmeticEmitter::ComputePart(const Instruction& instruction,
   if (instruction.opcode() == Opcode::kCvta) {
     return ConvertAddress(instruction, in[0]);
   }
+  if (instruction.opcode() == Opcode::kMapa) {
+    return MapAddress(instruction, in[0], in[1]);
+  }
+  if (instruction.opcode() == Opcode::kGetctarank) {
+    llvm::Value* rank = b_.CreateLShr(
+        FromClusterStart(instruction, in[0]),
+        b_.ConstantLike(in[0], std::countr_zero(kSharedStrideBytes)));
+    return b_.CreateTrunc(rank, b_.Like(rank, b_.getInt32Ty()));
+  }
   return varying && IsRoutine(instruction) ? CallRoutine(b_, instruction, in)
                                            : Compute(b_, instruction, in);
 }
@@ -146,7 +157,7 @@ Value ArithmeticEmitter::CombinePredicates(const Instruction& instruction,
 llvm::Value* ArithmeticEmitter::ConvertAddress(const Instruction& instruction,
                                                llvm::Value* address) const {
   const Space space = SpaceOf(instruction);
-  llvm::Value* base = space == Space::kShared ? c_.shared
+  llvm::Value* base = IsShared(space) ? c_.shared_window
                       : space == Space::kParam
                           ? b_.CreatePtrToInt(c_.parameters, b_.getInt64Ty())
                           : nullptr;
@@ -155,6 +166,34 @@ llvm::Value* ArithmeticEmitter::ConvertAddress(const Instruction& instruction,
   if (address->getType()->isVectorTy()) base = b_.Splat(base);
   return instruction.modifiers.Has(Modifier::kTo) ? b_.CreateSub(address, base)
                                                   : b_.CreateAdd(address, base);
+}
+
+// How far the address is from the shared memory of the cluster's first block.
+llvm::Value* ArithmeticEmitter::FromClusterStart(const Instruction& instruction,
+                                                 llvm::Value* address) const {
+  if (SpaceOf(instruction) == Space::kSharedCluster) return address;
+  return b_.CreateSub(address, ClusterStart(address));
+}
+
+llvm::Value* ArithmeticEmitter::ClusterStart(llvm::Value* like) const {
+  llvm::Value* start =
+      b_.CreateZExtOrTrunc(c_.shared_window, like->getType()->getScalarType());
+  return like->getType()->isVectorTy() ? b_.Splat(start) : start;
+}
+
+// mapa: the same place in the shared memory of the block with this rank.
+llvm::Value* ArithmeticEmitter::MapAddress(const Instruction& instruction,
+                                           llvm::Value* address,
+                                           llvm::Value* rank) const {
+  llvm::Value* offset =
+      b_.CreateAnd(FromClusterStart(instruction, address),
+                   b_.ConstantLike(address, kSharedStrideBytes - 1));
+  llvm::Value* block =
+      b_.CreateMul(b_.CreateZExtOrTrunc(rank, address->getType()),
+                   b_.ConstantLike(address, kSharedStrideBytes));
+  llvm::Value* mapped = b_.CreateAdd(offset, block);
+  if (SpaceOf(instruction) == Space::kSharedCluster) return mapped;
+  return b_.CreateAdd(mapped, ClusterStart(address));
 }
 
 }  // namespace holdfast::software::jit

@@ -44,6 +44,12 @@ class ArithmeticEmitter {
                            Values in) const;
   llvm::Value* ConvertAddress(const ptx::Instruction& instruction,
                               llvm::Value* address) const;
+  llvm::Value* MapAddress(const ptx::Instruction& instruction,
+                          llvm::Value* address, llvm::Value* rank) const;
+  llvm::Value* FromClusterStart(const ptx::Instruction& instruction,
+                                llvm::Value* address) const;
+  // As wide as `like`, for all lanes if that is a vector.
+  llvm::Value* ClusterStart(llvm::Value* like) const;
   // mov between a register and its parts (emit_pack.cc).
   void EmitPack(const Step& step) const;
   void EmitUnpack(const Step& step) const;

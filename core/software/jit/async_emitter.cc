@@ -144,6 +144,18 @@ Value AsyncEmitter::LoadValid(const Step& step, const Value& from,
   return loaded;
 }
 
+// st.async and red.async are done when they are issued.
+void AsyncEmitter::EmitCompletion(const Step& step) const {
+  const Instruction& instruction = step.instruction;
+  const Value barrier =
+      addresses_.Of(step, instruction.operands[2], SpaceOf(instruction));
+  const auto bytes = static_cast<uint64_t>(lower::AccessBytes(instruction));
+  const auto operation = static_cast<uint32_t>(MbarrierOperation::kComplete);
+  runtime_.CallForLanes(step, "holdfast_mbarrier", {b_.I32(operation)},
+                        {barrier, v_.Uniform(Type::kU64, b_.getInt64(bytes)),
+                         v_.Uniform(Type::kU64, b_.getInt64(0))});
+}
+
 // An mbarrier is 64 bits of shared memory that only the runtime understands:
 // one call for the warp, with an array each of addresses, counts and
 // transactions, runs the operation lane by lane.

@@ -31,6 +31,8 @@ class AsyncEmitter {
   void EmitCopy(const Step& step) const;
   // [d,] [a][, b][, hint]; pending_count: d, state
   void EmitMbarrier(const Step& step) const;
+  // [a], b, [barrier]: tells the barrier of the bytes that have gone to `a`.
+  void EmitCompletion(const Step& step) const;
 
  private:
   void CheckSource(const Step& step, const ptx::Operand& operand,

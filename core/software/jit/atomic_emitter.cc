@@ -266,7 +266,7 @@ llvm::Value* AtomicEmitter::AtomicOne(const Step& step, llvm::Value* place,
     return AtomicHalf(step, place, value, lanes);
   }
   const RMW::BinOp operation = OperationOf(instruction);
-  if (SpaceOf(instruction) != Space::kShared) {
+  if (!IsShared(SpaceOf(instruction))) {
     return Mark(
         c_.kernel, step,
         b_.CreateAtomicRMW(operation, place, value, llvm::MaybeAlign(),
@@ -308,7 +308,7 @@ llvm::Value* AtomicEmitter::CompareAndSwap(const Step& step, llvm::Value* place,
                                            llvm::Value* expected,
                                            llvm::Value* value,
                                            const AccessedLanes& lanes) const {
-  if (SpaceOf(step.instruction) == Space::kShared) {
+  if (IsShared(SpaceOf(step.instruction))) {
     llvm::Value* old =
         Mark(c_.kernel, step, b_.CreateLoad(value->getType(), place), lanes);
     Mark(

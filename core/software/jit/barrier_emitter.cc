@@ -5,6 +5,8 @@
 // completed it; so a slow lane cannot miss the end of its round.
 #include "core/software/jit/barrier_emitter.h"
 
+#include "core/software/runtime/abi.h"
+
 namespace holdfast::software::jit {
 
 using ptx::Instruction;
@@ -22,6 +24,10 @@ size_t BarrierOperand(const Instruction& instruction) {
 }
 
 }  // namespace
+
+bool BarrierEmitter::IsOfCluster(const Instruction& instruction) {
+  return instruction.modifiers.Has(Modifier::kCluster);
+}
 
 // The common barrier, of whole warps without a reduction: one call, which comes
 // back when the barrier has been passed.
@@ -41,6 +47,12 @@ BarrierEmitter::Round BarrierEmitter::Arrive(const Step& step,
                                              llvm::Value* lanes,
                                              llvm::Value* live) const {
   runtime_.NoteInstruction(step);
+  if (IsOfCluster(step.instruction)) {
+    if (step.instruction.modifiers.Has(Modifier::kArrive)) {
+      runtime_.Call("holdfast_cluster_arrive", b_.getVoidTy(), {lanes});
+    }
+    return {b_.I32(kClusterBarrier), lanes};
+  }
   // [d,] barrier[, threads][, predicate]; the first lane's operands count for
   // all.
   const size_t at = BarrierOperand(step.instruction);

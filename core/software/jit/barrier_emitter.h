@@ -31,8 +31,11 @@ class BarrierEmitter {
 
   // All lanes of the warp arrive and wait.
   void Synchronize(const Step& step) const;
+  // barrier.cluster: arriving and waiting are two instructions.
+  static bool IsOfCluster(const ptx::Instruction& instruction);
   // Announces `lanes` at the barrier, of `live` ones that have not ended.
-  // Returns the round that they have to wait for.
+  // Returns the round that they have to wait for. At the wait of a cluster,
+  // they have arrived already.
   Round Arrive(const Step& step, llvm::Value* lanes, llvm::Value* live) const;
   // Returns whether the barrier has completed the round, i1.
   llvm::Value* Passed(const Round& round) const;

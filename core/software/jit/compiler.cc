@@ -150,6 +150,7 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   DEFINE(holdfast_barrier_arrive);
   DEFINE(holdfast_barrier_sync);
   DEFINE(holdfast_barrier_passed);
+  DEFINE(holdfast_cluster_arrive);
   DEFINE(holdfast_barrier_result);
   DEFINE(holdfast_wait);
   DEFINE(holdfast_block_ended);

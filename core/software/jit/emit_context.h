@@ -39,8 +39,12 @@ struct EmitContext {
   llvm::Value* worker = nullptr;  // ptr to WorkerContext
   llvm::Value* parameters = nullptr;
   llvm::Value* shared = nullptr;  // i64
-  llvm::Value* local = nullptr;   // i64
-  llvm::Value* warp = nullptr;    // i32
+  // What addresses of shared memory count from; i64. The shared memory of the
+  // cluster's first block, if the kernel reaches that of other blocks; else
+  // `shared`.
+  llvm::Value* shared_window = nullptr;
+  llvm::Value* local = nullptr;  // i64
+  llvm::Value* warp = nullptr;   // i32
   std::array<llvm::Value*, 3> block_index = {};
   std::array<llvm::Value*, 3> grid = {};
   llvm::BasicBlock* done = nullptr;  // where a warp that has ended goes

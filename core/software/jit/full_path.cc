@@ -160,7 +160,8 @@ void FullPath::Converge(const Step& step) {
     }
     // All lanes run in one function, so they have met.
     if (instruction.opcode() != Opcode::kBar) e_.instructions.Emit(step);
-  } else if (!arrives && !instruction.modifiers.Has(Modifier::kRed)) {
+  } else if (!arrives && !instruction.modifiers.Has(Modifier::kRed) &&
+             !BarrierEmitter::IsOfCluster(instruction)) {
     e_.barriers.Synchronize(step);
   } else {
     const BarrierEmitter::Round round =

@@ -56,10 +56,12 @@ void InstructionEmitter::EmitUnguarded(const Step& step) {
     case Opcode::kLdu:
       return memory_.EmitLoad(step);
     case Opcode::kSt:
-      return memory_.EmitStore(step);
+      memory_.EmitStore(step);
+      break;
     case Opcode::kAtom:
     case Opcode::kRed:
-      return atomics_.Emit(step);
+      atomics_.Emit(step);
+      break;
     case Opcode::kCall:
       return calls_.EmitCall(step);
     case Opcode::kShfl:
@@ -100,6 +102,9 @@ void InstructionEmitter::EmitUnguarded(const Step& step) {
       return;  // hints
     default:
       return arithmetic_.Emit(step);
+  }
+  if (instruction.modifiers.Has(ptx::Modifier::kAsync)) {
+    async_.EmitCompletion(step);
   }
 }
 

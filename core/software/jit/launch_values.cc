@@ -30,6 +30,11 @@ void LoadLaunchValues(EmitContext* context) {
       load(context->launch, offsetof(LaunchContext, parameters), b.getPtrTy());
   context->shared =
       load(context->worker, offsetof(WorkerContext, shared), b.getInt64Ty());
+  context->shared_window =
+      context->kernel.uses_cluster
+          ? load(context->worker, offsetof(WorkerContext, cluster_shared),
+                 b.getInt64Ty())
+          : context->shared;
   context->local =
       load(context->worker, offsetof(WorkerContext, local), b.getInt64Ty());
   for (int i = 0; i < 3; ++i) {

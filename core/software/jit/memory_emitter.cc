@@ -136,8 +136,10 @@ llvm::Value* MemoryEmitter::IsIn(Modifier space, llvm::Value* address) const {
   switch (space) {
     case Modifier::kShared:
     case Modifier::kSharedCta:
-    case Modifier::kSharedCluster:
       return IsWithin(address, c_.shared, kSharedMemoryBytes);
+    case Modifier::kSharedCluster:
+      return IsWithin(address, c_.shared_window,
+                      kMaxClusterBlocks * kSharedStrideBytes);
     case Modifier::kLocal:
       return IsWithin(address, c_.local,
                       c_.kernel.local_bytes * analysis::kWarpLanes);
@@ -150,7 +152,9 @@ llvm::Value* MemoryEmitter::IsIn(Modifier space, llvm::Value* address) const {
       return IsConstant(address);
     default: {
       // By the PTX specification, kernel parameters are in the global window.
-      llvm::Value* elsewhere = IsIn(Modifier::kShared, address);
+      llvm::Value* elsewhere = IsIn(
+          c_.kernel.uses_cluster ? Modifier::kSharedCluster : Modifier::kShared,
+          address);
       for (const Modifier other : {Modifier::kLocal, Modifier::kConst}) {
         elsewhere = b_.CreateOr(elsewhere, IsIn(other, address));
       }

@@ -39,7 +39,7 @@ Value Operands::Read(const ActiveLanes& lanes, const Operand& operand,
           type);
     case Operand::Kind::kVariable:
     case Operand::Kind::kLocalVariable:
-      return v_.As(LaneAddress(lanes, operand), type);
+      return v_.As(ReadAddress(lanes, operand), type);
     default:
       return ReadConstant(operand, type);
   }
@@ -98,6 +98,19 @@ Value Operands::LaneAddress(const ActiveLanes& lanes,
   return OfLane(lanes, Value{LaneShape{false, true, stride},
                              Type::kU64,
                              {b_.CreateAdd(c_.local, offset)}});
+}
+
+// The address as code gets it to see: that of a shared variable tells the block
+// of the cluster, if that matters.
+Value Operands::ReadAddress(const ActiveLanes& lanes,
+                            const Operand& operand) const {
+  Value address = LaneAddress(lanes, operand);
+  if (c_.kernel.uses_cluster &&
+      c_.kernel.VariableOf(operand).space == Space::kShared) {
+    address.parts[0] = b_.CreateAdd(address.parts[0],
+                                    b_.CreateSub(c_.shared, c_.shared_window));
+  }
+  return address;
 }
 
 Type Operands::TypeOf(const Operand& operand) const {

@@ -43,6 +43,8 @@ class Operands {
   llvm::Value* VariableAddress(const ptx::Operand& operand) const;
   // The same, of every lane or of the one that runs alone: each lane has its
   // own copy of a local variable.
+  Value ReadAddress(const ActiveLanes& lanes,
+                    const ptx::Operand& operand) const;
   Value LaneAddress(const ActiveLanes& lanes,
                     const ptx::Operand& operand) const;
   // Returns the declared type of a register, else u64.

@@ -128,8 +128,53 @@ Value SpecialRegisters::ReadClock(Special special) const {
   return v_.Uniform(type, b_.CreateTrunc(now, b_.TypeOf(type)));
 }
 
-// Reads a special register that is the same for the whole launch. A block is a
-// cluster of its own, and all run on multiprocessor 0.
+// An i32, of %clusterid.x to %cluster_nctarank.
+llvm::Value* SpecialRegisters::ReadCluster(Special special) const {
+  const auto axis_of = [&](Special first) {
+    return static_cast<int>(special) - static_cast<int>(first);
+  };
+  const auto extent = [&](int axis) {
+    return runtime_.LoadField(
+        c_.launch,
+        offsetof(LaunchContext, cluster) + static_cast<size_t>(axis) * 4,
+        b_.getInt32Ty(), true);
+  };
+  const auto place = [&](int axis) {
+    return b_.CreateURem(c_.block_index[axis], extent(axis));
+  };
+  switch (special) {
+    case Special::kClusteridX:
+    case Special::kClusteridY:
+    case Special::kClusteridZ: {
+      const int axis = axis_of(Special::kClusteridX);
+      return b_.CreateUDiv(c_.block_index[axis], extent(axis));
+    }
+    case Special::kNclusteridX:
+    case Special::kNclusteridY:
+    case Special::kNclusteridZ: {
+      const int axis = axis_of(Special::kNclusteridX);
+      return b_.CreateUDiv(c_.grid[axis], extent(axis));
+    }
+    case Special::kClusterCtaidX:
+    case Special::kClusterCtaidY:
+    case Special::kClusterCtaidZ:
+      return place(axis_of(Special::kClusterCtaidX));
+    case Special::kClusterNctaidX:
+    case Special::kClusterNctaidY:
+    case Special::kClusterNctaidZ:
+      return extent(axis_of(Special::kClusterNctaidX));
+    case Special::kClusterCtarank: {
+      llvm::Value* row =
+          b_.CreateAdd(b_.CreateMul(place(2), extent(1)), place(1));
+      return b_.CreateAdd(b_.CreateMul(row, extent(0)), place(0));
+    }
+    default:
+      return b_.CreateMul(b_.CreateMul(extent(0), extent(1)), extent(2));
+  }
+}
+
+// Reads a special register that is the same for the whole launch, or for a
+// block. All run on multiprocessor 0.
 Value SpecialRegisters::ReadLaunch(Special special) const {
   const Type type = ptx::TypeOf(special);
   auto field = [&](size_t offset, llvm::Type* kind) {
@@ -155,26 +200,16 @@ Value SpecialRegisters::ReadLaunch(Special special) const {
             b_.I32(static_cast<uint32_t>(c_.kernel.static_shared_bytes)));
       }
       break;
-    case Special::kClusteridX:
-    case Special::kClusteridY:
-    case Special::kClusteridZ:
-      value = c_.block_index[static_cast<int>(special) -
-                             static_cast<int>(Special::kClusteridX)];
-      break;
-    case Special::kNclusteridX:
-    case Special::kNclusteridY:
-    case Special::kNclusteridZ:
-      value = c_.grid[static_cast<int>(special) -
-                      static_cast<int>(Special::kNclusteridX)];
+    case Special::kIsExplicitCluster:
+      value = b_.CreateICmpNE(
+          field(offsetof(LaunchContext, explicit_cluster), b_.getInt32Ty()),
+          b_.I32(0));
       break;
     case Special::kNsmid:
-    case Special::kClusterNctaidX:
-    case Special::kClusterNctaidY:
-    case Special::kClusterNctaidZ:
-    case Special::kClusterNctarank:
       value = b_.I32(1);
       break;
     default:
+      if (special >= Special::kClusteridX) value = ReadCluster(special);
       break;
   }
   return v_.Uniform(type, value);

@@ -23,6 +23,7 @@ class SpecialRegisters {
   Value ReadThreadIndex(ptx::Special special) const;
   Value ReadLanemask(ptx::Special special) const;
   Value ReadClock(ptx::Special special) const;
+  llvm::Value* ReadCluster(ptx::Special special) const;
   Value ReadLaunch(ptx::Special special) const;
 
   const EmitContext& c_;

@@ -58,6 +58,9 @@ struct Kernel {
   // The offset of dynamic shared memory in shared memory.
   uint64_t dynamic_shared_begin = 0;
   bool uses_shared = false;  // some instruction names shared memory
+  // Some instruction names shared memory of other blocks. Then an address of
+  // shared memory tells the block.
+  bool uses_cluster = false;
   uint64_t local_bytes = 0;  // of each lane
   // Warps of a block must run concurrently: they wait for each other at
   // barriers or in loops.

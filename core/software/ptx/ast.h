@@ -133,6 +133,10 @@ struct Function {
   // .reqntid and .maxntid, in threads; 0: not given.
   uint32_t required_block[3] = {0, 0, 0};
   uint32_t max_block[3] = {0, 0, 0};
+  // .reqnctapercluster, in blocks; 0: not given.
+  uint32_t required_cluster[3] = {0, 0, 0};
+  uint32_t max_cluster_blocks = 0;   // .maxclusterrank; 0: not given
+  bool cluster_must_be_set = false;  // .explicitcluster
   // The reason why the function cannot run here, as "line:column: reason": an
   // instruction that this device does not support (missing.h), which is left
   // out of the body. Empty: it can run.

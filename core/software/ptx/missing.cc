@@ -9,7 +9,6 @@ namespace {
 constexpr absl::string_view kTensorCores = "tensor cores";
 constexpr absl::string_view kTextures = "textures";
 constexpr absl::string_view kSurfaces = "surfaces";
-constexpr absl::string_view kClusters = "clusters of several blocks";
 constexpr absl::string_view kBulkCopies = "bulk copies";
 constexpr absl::string_view kStack = "stack that grows while code runs";
 constexpr absl::string_view kVideo = "scalar video instructions";
@@ -45,11 +44,6 @@ constexpr Missing kMissing[] = {
     {"sust", "", kSurfaces},
     {"sured", "", kSurfaces},
     {"suq", "", kSurfaces},
-    {"mapa", "", kClusters},
-    {"getctarank", "", kClusters},
-    {"barrier", "cluster", kClusters},
-    {"st", "async", kClusters},
-    {"red", "async", kClusters},
     {"multimem", "", "multicast memory"},
     {"alloca", "", kStack},
     {"stacksave", "", kStack},

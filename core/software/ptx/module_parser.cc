@@ -430,19 +430,25 @@ bool ModuleParser::ParseFormalParameter(Function* function, Operand* operand) {
 bool ModuleParser::ParseFunctionDirectives(Function* function) {
   while (tokens_.Peek().kind == TokenKind::kDotWord) {
     const absl::string_view word = tokens_.Take().text;
-    uint32_t ignored[3];
+    uint32_t numbers[3];
     if (word == "maxntid") {
       if (!ParseBlockShape(function->max_block)) return false;
     } else if (word == "reqntid") {
       if (!ParseBlockShape(function->required_block)) return false;
     } else if (word == "minnctapersm" || word == "maxnctapersm" ||
-               word == "maxnreg" || word == "reqnctapercluster" ||
-               word == "maxclusterrank") {
-      if (!ParseBlockShape(ignored)) return false;
+               word == "maxnreg") {
+      if (!ParseBlockShape(numbers)) return false;
+    } else if (word == "reqnctapercluster") {
+      if (!ParseBlockShape(function->required_cluster)) return false;
+    } else if (word == "maxclusterrank") {
+      if (!ParseBlockShape(numbers)) return false;
+      function->max_cluster_blocks = numbers[0];
+    } else if (word == "explicitcluster") {
+      function->cluster_must_be_set = true;
     } else if (word == "pragma") {
       tokens_.SkipStatement();
-    } else if (word != "noreturn" && word != "explicitcluster" &&
-               word != "blocksareclusters" && word != "abi_preserve") {
+    } else if (word != "noreturn" && word != "blocksareclusters" &&
+               word != "abi_preserve") {
       return tokens_.Fail(absl::StrCat("unknown directive '.", word, "'"));
     }
   }

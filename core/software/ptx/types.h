@@ -54,7 +54,8 @@ enum class Space : uint8_t {
   kRegister,
   kGlobal,
   kConst,
-  kShared,
+  kShared,         // of the thread's block
+  kSharedCluster,  // of any block of its cluster
   kLocal,
   kParam,
 };
@@ -111,7 +112,8 @@ enum class Space : uint8_t {
   X(kFractional, "fractional") X(kRange, "range") \
   X(kL2EvictUnchanged, "L2::evict_unchanged") \
   X(kLaunchDependents, "launch_dependents") X(kWait, "wait") \
-  X(kMbarrierInit, "mbarrier_init")
+  X(kMbarrierInit, "mbarrier_init") \
+  X(kCompleteTxBytes, "mbarrier::complete_tx::bytes")
 // clang-format on
 
 enum class Modifier : uint8_t {

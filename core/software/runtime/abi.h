@@ -25,6 +25,9 @@ struct LaunchContext {
   const std::atomic<bool>* stopped = nullptr;
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
+  // In blocks. Without clusters, each block is one of its own.
+  uint32_t cluster[3] = {1, 1, 1};
+  uint32_t explicit_cluster = 0;  // 1: the launch or the kernel asks for it
   uint32_t dynamic_shared_bytes = 0;
   // Where vprintf of device code writes.
   PrintBuffer* printer = nullptr;
@@ -42,6 +45,9 @@ inline constexpr uint32_t kWarpThreads = 32;
 // can say where it happened.
 struct WorkerContext {
   uint8_t* shared = nullptr;  // in the window
+  // The shared memory of the first block of the cluster; that of the others
+  // follows, kSharedStrideBytes apart (shared_memory.h).
+  uint8_t* cluster_shared = nullptr;
   // In the window. Local variables of the 32 lanes, one lane's behind the
   // other's.
   uint8_t* local = nullptr;
@@ -81,7 +87,11 @@ uint32_t holdfast_barrier_arrive(WorkerContext* worker, uint32_t barrier,
 // All 32 lanes arrive, of which all live, and wait.
 void holdfast_barrier_sync(WorkerContext* worker, uint32_t barrier,
                            uint32_t threads);
-// Whether the barrier has completed `round`.
+// `lanes` of a warp arrive at the barrier of their cluster.
+void holdfast_cluster_arrive(WorkerContext* worker, uint32_t lanes);
+// Whether the barrier has completed `round`. kClusterBarrier: whether it has
+// completed the round at which the lanes `round` have arrived.
+inline constexpr uint32_t kClusterBarrier = 16;
 bool holdfast_barrier_passed(WorkerContext* worker, uint32_t barrier,
                              uint32_t round);
 // Returns how many predicates of a completed round were true, with bit 31 set

@@ -115,6 +115,9 @@ class KernelCode {
       properties.max_threads_per_block =
           static_cast<int>(std::min<uint64_t>(threads, 1024));
     }
+    std::copy_n(function.required_cluster, 3, properties.required_cluster);
+    properties.max_cluster_blocks = function.max_cluster_blocks;
+    properties.cluster_must_be_set = function.cluster_must_be_set;
     properties.ptx_version = module.target;
     properties.unsupported = unsupported_;
     return properties;

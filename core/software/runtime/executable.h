@@ -48,7 +48,11 @@ struct KernelProperties {
   // .reqntid or .maxntid, else 1024.
   int max_threads_per_block = 1024;
   uint32_t required_block[3] = {0, 0, 0};  // .reqntid; zeros: free
-  int ptx_version = 0;                     // 10 * major + minor of .target sm
+  // .reqnctapercluster, in blocks; zeros: free.
+  uint32_t required_cluster[3] = {0, 0, 0};
+  uint32_t max_cluster_blocks = 0;   // .maxclusterrank; 0: the device's
+  bool cluster_must_be_set = false;  // .explicitcluster
+  int ptx_version = 0;               // 10 * major + minor of .target sm
   // The reason why the kernel cannot be launched on this device, as
   // "line:column: reason"; empty: it can.
   std::string unsupported;
@@ -69,6 +73,11 @@ struct LaunchGeometry {
   size_t dynamic_shared_bytes = 0;
   // All blocks are resident at once, so that they can wait for each other.
   bool cooperative = false;
+  // In blocks; divides the grid. The blocks of a cluster are resident at once,
+  // and reach each other's shared memory. Zeros: no clusters.
+  uint32_t cluster[3] = {0, 0, 0};
+  // A larger cluster that the device may use instead; zeros: none.
+  uint32_t preferred_cluster[3] = {0, 0, 0};
   // The buffer for its threads' output (CU_LIMIT_PRINTF_FIFO_SIZE).
   size_t print_bytes = size_t{8} << 20;
   // The stack of each thread, for calls that nest (CU_LIMIT_STACK_SIZE).

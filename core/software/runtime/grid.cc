@@ -59,6 +59,12 @@ class Grid {
     launch_.stopped = &stopped_;
     std::copy_n(geometry.grid, 3, launch_.grid);
     std::copy_n(geometry.block, 3, launch_.block);
+    if (geometry.cluster[0] != 0) {
+      std::copy_n(geometry.cluster, 3, launch_.cluster);
+      launch_.explicit_cluster = 1;
+    }
+    cluster_blocks_ =
+        launch_.cluster[0] * launch_.cluster[1] * launch_.cluster[2];
     if (geometry.cooperative) {
       memory_.workspace()[0] = kWorkspaceBytes;
       launch_.grid_workspace = reinterpret_cast<uint64_t>(memory_.workspace());
@@ -96,7 +102,7 @@ class Grid {
     static Mutex& one_at_a_time = *new Mutex;
     MutexLock lock(&one_at_a_time);
     WorkerPool& pool = WorkerPool::Get();
-    chunk_ = (blocks_ + pool.threads() - 1) / pool.threads();
+    chunk_ = WholeClusters((blocks_ + pool.threads() - 1) / pool.threads());
     if (chunk_ == blocks_) return RunChunks();
     pool.Run([this] { RunChunks(); });
   }
@@ -113,7 +119,13 @@ class Grid {
   // The blocks that each of `threads` takes next of those that are left.
   uint64_t ChunkFor(int threads) const {
     const uint64_t share = (blocks_ - next_) / (kChunksPerThread * threads);
-    return std::clamp<uint64_t>(share, 1, kMaxChunkWarps / BlockWarps());
+    return WholeClusters(
+        std::clamp<uint64_t>(share, 1, kMaxChunkWarps / BlockWarps()));
+  }
+
+  // Rounds up: a thread takes all blocks of a cluster.
+  uint64_t WholeClusters(uint64_t blocks) const {
+    return (blocks + cluster_blocks_ - 1) / cluster_blocks_ * cluster_blocks_;
   }
 
   void RunChunks() { RunChunksUntil(std::nullopt); }
@@ -132,6 +144,7 @@ class Grid {
   bool Equip(WorkerContext* worker) {
     worker->launch = &launch_;
     worker->shared = ThreadSharedMemory(shared_bytes_);
+    worker->cluster_shared = worker->shared;
     worker->local = ThreadLocalMemory(WarpLocalBytes());
     if (worker->shared != nullptr && worker->local != nullptr) return true;
     FailForMemory();
@@ -149,22 +162,71 @@ class Grid {
     const std::optional<KernelFault> fault =
         RunGuarded(worker, [&] { RunBlocks(worker, begin, end); });
     if (!fault.has_value()) return true;
-    const bool scheduled =
-        kernel_.lowered->concurrent_warps || geometry_.cooperative;
-    return Fail(*fault, scheduled ? WarpScheduler::OfThread().last() : *worker);
+    return Fail(*fault,
+                Scheduled() ? WarpScheduler::OfThread().last() : *worker);
   }
 
+  // Each warp has a stack of its own.
+  bool Scheduled() const {
+    return kernel_.lowered->concurrent_warps || geometry_.cooperative ||
+           cluster_blocks_ > 1;
+  }
+
+  // The positions [begin, end): see BlockAt.
   void RunBlocks(WorkerContext* worker, uint64_t begin, uint64_t end) {
-    if (!kernel_.lowered->concurrent_warps && !geometry_.cooperative) {
+    if (!Scheduled()) {
       kernel_.code->function()(&launch_, worker, begin, end, 0, BlockWarps());
       return;
     }
     const uint64_t count = end - begin;
     if (geometry_.cooperative) {
       RunTogether(worker->escape, begin, count, 1);
-    } else {
+    } else if (cluster_blocks_ == 1) {
       RunTogether(worker->escape, begin, 1, count);
+    } else {
+      RunClusters(worker, begin, end);
     }
+  }
+
+  void RunClusters(WorkerContext* worker, uint64_t begin, uint64_t end) {
+    for (; begin < end && !stopped_; begin += cluster_blocks_) {
+      if (*launch_.cancel) {
+        Fail({KernelFault::Kind::kCancelled}, *worker);
+        return;
+      }
+      RunTogether(worker->escape, begin, cluster_blocks_, 1);
+    }
+  }
+
+  // Returns the number in the grid of the block at a position. The blocks of a
+  // cluster have positions that follow each other, in the order of their ranks.
+  uint64_t BlockAt(uint64_t position) const {
+    if (cluster_blocks_ == 1) return position;
+    uint64_t cluster = position / cluster_blocks_;
+    uint64_t rank = position % cluster_blocks_;
+    uint64_t block = 0;
+    uint64_t row = 1;
+    for (int i = 0; i < 3; ++i) {
+      const uint32_t size = launch_.cluster[i];
+      const uint32_t clusters = launch_.grid[i] / size;
+      block += (cluster % clusters * size + rank % size) * row;
+      cluster /= clusters;
+      rank /= size;
+      row *= launch_.grid[i];
+    }
+    return block;
+  }
+
+  // Where the block of place `i` runs; null shared memory: there is none.
+  BlockPlace PlaceFor(uint64_t block, uint64_t i) const {
+    if (cluster_blocks_ == 1) {
+      uint8_t* shared = ThreadSharedMemory(shared_bytes_, i);
+      return {block, shared, shared};
+    }
+    const uint64_t first = i / cluster_blocks_ * kMaxClusterBlocks;
+    const uint64_t number = first + i % cluster_blocks_;
+    return {block, ThreadSharedMemory(shared_bytes_, number),
+            ThreadSharedMemory(std::nullopt, first)};
   }
 
   uint64_t BlockWarps() const {
@@ -178,20 +240,20 @@ class Grid {
   // `places` blocks at a time, `in_turn` in each place.
   void RunTogether(void* escape, uint64_t begin, uint64_t places,
                    uint64_t in_turn) {
-    static thread_local std::vector<uint8_t*> shared;
-    shared.clear();
+    static thread_local std::vector<BlockPlace> taken;
+    taken.clear();
     for (uint64_t i = 0; i < places; ++i) {
-      shared.push_back(ThreadSharedMemory(shared_bytes_, i));
-      if (shared.back() == nullptr) return FailForMemory();
+      taken.push_back(PlaceFor(BlockAt(begin + i), i));
+      if (taken.back().shared == nullptr) return FailForMemory();
     }
     uint8_t* local =
         ThreadLocalMemory(places * BlockWarps() * WarpLocalBytes());
     if (local == nullptr) return FailForMemory();
     const SchedulerLaunch launch{kernel_.code->function(),
                                  &launch_,
-                                 begin,
+                                 &taken,
                                  in_turn,
-                                 &shared,
+                                 cluster_blocks_,
                                  local,
                                  WarpLocalBytes(),
                                  static_cast<uint32_t>(threads_),
@@ -228,7 +290,8 @@ class Grid {
   std::optional<size_t> shared_bytes_;
   uint64_t blocks_ = 0;
   uint64_t threads_ = 0;  // of a block
-  uint64_t chunk_ = 1;    // blocks
+  uint32_t cluster_blocks_ = 1;
+  uint64_t chunk_ = 1;  // blocks
   std::atomic<uint64_t> next_{0};
   std::atomic<bool> stopped_{false};  // it has failed
   Mutex mutex_;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -15,49 +16,56 @@ namespace {
 
 constexpr size_t kPageBytes = 4096;
 
-// Pages behind the bytes of the block are not accessible.
-class Arena {
+// The arenas that the blocks of one cluster can have.
+class ArenaGroup {
  public:
   bool Map() {
-    memory_ = WindowMemory::Map(kSharedMemoryBytes, kSharedGuardBytes);
-    if (memory_ == nullptr) return false;
-    open_ = memory_->bytes();
-    return true;
+    constexpr size_t kBytes =
+        (kMaxClusterBlocks - 1) * kSharedStrideBytes + kSharedMemoryBytes;
+    memory_ = WindowMemory::Map(kBytes, kSharedGuardBytes);
+    return memory_ != nullptr &&
+           mprotect(memory_->data(), memory_->bytes(), PROT_NONE) == 0;
   }
 
-  bool Open(size_t bytes) {
+  uint8_t* arena(size_t number) const {
+    return memory_->data() + number * kSharedStrideBytes;
+  }
+
+  // Pages behind `bytes` are not accessible.
+  bool Open(size_t number, size_t bytes) {
     const size_t pages = std::min(
-        (bytes + kPageBytes - 1) / kPageBytes * kPageBytes, memory_->bytes());
-    if (pages == open_) return true;
-    const size_t begin = std::min(pages, open_);
-    const size_t end = std::max(pages, open_);
-    const int protection = pages > open_ ? PROT_READ | PROT_WRITE : PROT_NONE;
-    if (mprotect(memory_->data() + begin, end - begin, protection) != 0) {
+        (bytes + kPageBytes - 1) / kPageBytes * kPageBytes, kSharedMemoryBytes);
+    size_t& open = open_[number];
+    if (pages == open) return true;
+    const size_t begin = std::min(pages, open);
+    const size_t end = std::max(pages, open);
+    const int protection = pages > open ? PROT_READ | PROT_WRITE : PROT_NONE;
+    if (mprotect(arena(number) + begin, end - begin, protection) != 0) {
       return false;
     }
-    open_ = pages;
+    open = pages;
     return true;
   }
-
-  uint8_t* data() const { return memory_->data(); }
 
  private:
   std::unique_ptr<WindowMemory> memory_;
-  size_t open_ = 0;  // bytes that kernels can access
+  // By number: bytes that kernels can access.
+  std::array<size_t, kMaxClusterBlocks> open_ = {};
 };
 
 }  // namespace
 
 uint8_t* ThreadSharedMemory(std::optional<size_t> bytes, size_t number) {
-  thread_local std::vector<Arena> arenas;
-  while (arenas.size() <= number) {
-    Arena arena;
-    if (!arena.Map()) return nullptr;
-    arenas.push_back(std::move(arena));
+  thread_local std::vector<ArenaGroup> groups;
+  const size_t group = number / kMaxClusterBlocks;
+  while (groups.size() <= group) {
+    ArenaGroup added;
+    if (!added.Map()) return nullptr;
+    groups.push_back(std::move(added));
   }
-  Arena& arena = arenas[number];
-  if (bytes.has_value() && !arena.Open(*bytes)) return nullptr;
-  return arena.data();
+  const size_t member = number % kMaxClusterBlocks;
+  if (bytes.has_value() && !groups[group].Open(member, *bytes)) return nullptr;
+  return groups[group].arena(member);
 }
 
 }  // namespace holdfast::software

@@ -10,9 +10,10 @@
 // kDone     has ended its block; the block's other warps have not
 // kEnded    has ended its last block
 //
-// Blocks that must be resident together (a cooperative launch) are places, each
-// with its own barriers and shared memory; the circle goes through the warps of
-// all of them.
+// Blocks that must be resident together (a cooperative launch, a cluster) are
+// places, each with its own barriers and shared memory; the circle goes through
+// the warps of all of them. A cluster is some places with a barrier of their
+// own.
 #include "core/software/runtime/warp_scheduler.h"
 
 #include <sched.h>
@@ -40,8 +41,7 @@ void WarpScheduler::Main(void* argument) {
                               at.warp, at.warp + 1);
   warp->state = Warp::State::kEnded;
   ++scheduler->ended_;
-  warp->block->barriers.End(kWarpThreads - warp->ended);
-  scheduler->Wake(warp->block);
+  scheduler->EndInBlock(warp, ~0u, kWarpThreads - warp->ended);
   scheduler->RunNext(warp);
 }
 
@@ -54,10 +54,18 @@ bool WarpScheduler::Reserve(size_t warps, size_t places) {
     }
   }
   if (warps_.size() < warps) warps_.resize(warps);
+  clusters_.clear();
+  const size_t blocks = launch_.cluster_blocks;
+  for (size_t place = 0; place < places; place += blocks) {
+    clusters_.push_back(
+        {{&warps_[place * block_warps_], blocks * block_warps_},
+         static_cast<uint32_t>(blocks * launch_.block_threads)});
+  }
   blocks_.clear();
   for (size_t place = 0; place < places; ++place) {
     blocks_.push_back({BlockBarriers(launch_.block_threads),
-                       {&warps_[place * block_warps_], block_warps_}});
+                       {&warps_[place * block_warps_], block_warps_},
+                       &clusters_[place / blocks]});
   }
   return true;
 }
@@ -70,9 +78,10 @@ void WarpScheduler::Prepare(size_t i) {
   const auto number = static_cast<uint32_t>(i % block_warps_);
   const uint32_t rest = launch_.block_threads - number * kWarpThreads;
   warp->context.launch = launch_.context;
-  warp->context.shared = (*launch_.shared)[place];
+  warp->context.shared = (*launch_.places)[place].shared;
+  warp->context.cluster_shared = (*launch_.places)[place].cluster_shared;
   warp->context.local = launch_.local + i * launch_.local_bytes;
-  warp->context.block = launch_.begin + place * launch_.in_turn;
+  warp->context.block = (*launch_.places)[place].block;
   warp->context.warp = number;
   warp->context.escape = launch_.escape;
   warp->context.fiber = warp;
@@ -82,15 +91,16 @@ void WarpScheduler::Prepare(size_t i) {
   warp->state = Warp::State::kReady;
   warp->missing = rest < kWarpThreads ? kWarpThreads - rest : 0;
   warp->ended = warp->missing;
+  warp->at_cluster = 0;
   warp->position = stacks_[i].Enter(&Main, warp);
 }
 
 bool WarpScheduler::Run(const SchedulerLaunch& launch) {
   launch_ = launch;
   block_warps_ = (launch.block_threads + kWarpThreads - 1) / kWarpThreads;
-  count_ = launch.shared->size() * block_warps_;
+  count_ = launch.places->size() * block_warps_;
   ended_ = 0;
-  if (!Reserve(count_, launch.shared->size())) return false;
+  if (!Reserve(count_, launch.places->size())) return false;
   for (size_t i = 0; i < count_; ++i) Prepare(i);
   caller_.notes = NotesOfThread();
   at_ = warps_.data();
@@ -147,20 +157,52 @@ inline void WarpScheduler::Wake(ResidentBlock* block) {
   }
 }
 
+// A round waits for all threads of the cluster that have not ended.
+void WarpScheduler::CheckCluster(ResidentCluster* cluster) {
+  if (cluster->arrived == 0 || cluster->arrived < cluster->living) return;
+  cluster->arrived = 0;
+  for (Warp& warp : cluster->warps) {
+    warp.at_cluster = 0;
+    if (warp.state == Warp::State::kWaiting &&
+        (warp.awaits & (1u << kClusterBarrier)) != 0) {
+      warp.state = Warp::State::kReady;
+    }
+  }
+}
+
+void WarpScheduler::ArriveAtCluster(Warp* warp, uint32_t lanes) {
+  ResidentCluster* cluster = warp->block->cluster;
+  cluster->arrived += std::popcount(lanes & ~warp->at_cluster);
+  warp->at_cluster |= lanes;
+  CheckCluster(cluster);
+}
+
+void WarpScheduler::EndInBlock(Warp* warp, uint32_t lanes, uint32_t count) {
+  warp->block->barriers.End(count);
+  Wake(warp->block);
+  ResidentCluster* cluster = warp->block->cluster;
+  cluster->living -= count;
+  cluster->arrived -= std::popcount(warp->at_cluster & lanes);
+  warp->at_cluster &= ~lanes;
+  CheckCluster(cluster);
+}
+
 // A block ends when its last warp does, and that warp begins the next one at
 // once; the others, which were kDone, follow when their turn comes. A warp that
 // has ended counts as arrived at barriers that wait for the whole block.
 void WarpScheduler::EndBlock(Warp* warp) {
   ResidentBlock* block = warp->block;
   if (++block->done < block_warps_) {
-    block->barriers.End(kWarpThreads - warp->ended);
-    Wake(block);
+    EndInBlock(warp, ~0u, kWarpThreads - warp->ended);
     warp->ended = warp->missing;
     warp->state = Warp::State::kDone;
     return RunNext(warp);
   }
   warp->ended = warp->missing;
   block->barriers.Restart(launch_.block_threads);
+  block->cluster->living = launch_.block_threads;  // a cluster of its own
+  block->cluster->arrived = 0;
+  warp->at_cluster = 0;
   block->done = 0;
   for (Warp& other : block->warps) {
     if (other.state == Warp::State::kDone) other.state = Warp::State::kReady;
@@ -214,8 +256,15 @@ void holdfast_barrier_sync(WorkerContext* worker, uint32_t barrier,
   }
 }
 
+void holdfast_cluster_arrive(WorkerContext* worker, uint32_t lanes) {
+  worker->fiber->scheduler->ArriveAtCluster(worker->fiber, lanes);
+}
+
 bool holdfast_barrier_passed(WorkerContext* worker, uint32_t barrier,
                              uint32_t round) {
+  if (barrier == kClusterBarrier) {
+    return (worker->fiber->at_cluster & round) == 0;
+  }
   return worker->fiber->block->barriers.Passed(barrier, round);
 }
 
@@ -239,8 +288,7 @@ void holdfast_lanes_ended(WorkerContext* worker, uint32_t lanes) {
   Warp* warp = worker->fiber;
   const uint32_t count = std::popcount(lanes);
   warp->ended += count;
-  warp->block->barriers.End(count);
-  warp->scheduler->Wake(warp->block);
+  warp->scheduler->EndInBlock(warp, lanes, count);
 }
 
 void holdfast_yield(WorkerContext* worker) {

@@ -21,17 +21,23 @@ inline constexpr uint32_t kAnyBarrier = ~0u;
 
 class WarpScheduler;
 
+// Where a block runs that is resident together with others.
+struct BlockPlace {
+  uint64_t block;           // the first of those that run there
+  uint8_t* shared;          // their shared memory
+  uint8_t* cluster_shared;  // WorkerContext::cluster_shared
+};
+
 // All that one Run needs; borrowed until it returns.
 struct SchedulerLaunch {
   KernelFunction* function;
   const LaunchContext* context;
-  uint64_t begin;  // the first block
-  // Blocks that run one after the other in each of the places that `shared`
-  // has for them: place p has the blocks from begin + p * in_turn.
+  const std::vector<BlockPlace>* places;
+  // Blocks that run one after the other in each place. REQUIRES: 1, if clusters
+  // have several blocks.
   uint64_t in_turn;
-  // The shared memory of each place. One entry for each block that is resident
-  // at a time.
-  const std::vector<uint8_t*>* shared;
+  // Places of the blocks of each cluster, which follow each other.
+  uint32_t cluster_blocks;
   // The local memory of all warps, one behind the other.
   uint8_t* local;
   size_t local_bytes;  // of a warp
@@ -41,11 +47,20 @@ struct SchedulerLaunch {
 
 class Warp;
 
+// The blocks of one cluster, with their barrier. Its warps follow each other in
+// the circle.
+struct ResidentCluster {
+  absl::Span<Warp> warps;
+  uint32_t living = 0;   // threads that have not ended
+  uint32_t arrived = 0;  // of those, at the barrier
+};
+
 // A place for blocks, which run there one after the other. Its warps follow
 // each other in the circle.
 struct ResidentBlock {
   BlockBarriers barriers;
   absl::Span<Warp> warps;
+  ResidentCluster* cluster;
   uint32_t done = 0;  // warps that have ended with the block at hand
 };
 
@@ -69,6 +84,9 @@ class alignas(64) Warp {
   // Counted anew for each block.
   uint32_t ended = 0;    // lanes of the block at hand that have
   uint32_t missing = 0;  // lanes that no block has
+  // Lanes that have arrived at the barrier of the cluster, in the round at
+  // hand.
+  uint32_t at_cluster = 0;
   WorkerContext context;
 };
 
@@ -107,11 +125,18 @@ class WarpScheduler {
   // Warps of the block that wait for what has completed can run. Costs one load
   // if nothing has completed.
   void Wake(ResidentBlock* block);
+  // `lanes` arrive at the barrier of their cluster, which does not wait for
+  // threads that have ended.
+  void ArriveAtCluster(Warp* warp, uint32_t lanes);
+  // `lanes` have ended, and so have `count` threads: a last warp has fewer.
+  void EndInBlock(Warp* warp, uint32_t lanes, uint32_t count);
 
  private:
   static void Main(void* warp);
   // Room for so many warps and resident blocks. False: no memory for stacks.
   bool Reserve(size_t warps, size_t places);
+  // Ends the round of the cluster's barrier if all have come.
+  static void CheckCluster(ResidentCluster* cluster);
   // Puts warp i at the beginning of its first block.
   void Prepare(size_t i);
   // Runs the next warp that can, in place of `from`, on whose stack it is
@@ -125,6 +150,7 @@ class WarpScheduler {
   std::vector<Stack> stacks_;
   std::vector<Warp> warps_;
   std::vector<ResidentBlock> blocks_;
+  std::vector<ResidentCluster> clusters_;
   uint32_t block_warps_ = 0;
   size_t count_ = 0;    // of warps_ in use
   Warp* at_ = nullptr;  // that runs

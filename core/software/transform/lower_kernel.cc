@@ -147,6 +147,12 @@ bool UsesShared(const Kernel& kernel, const Instruction& instruction) {
                      });
 }
 
+bool UsesCluster(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kMapa ||
+         instruction.opcode() == Opcode::kGetctarank ||
+         instruction.modifiers.Has(ptx::Modifier::kSharedCluster);
+}
+
 }  // namespace
 
 Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
@@ -169,6 +175,8 @@ Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
                                    [&](const Instruction& instruction) {
                                      return UsesShared(kernel, instruction);
                                    });
+  kernel.uses_cluster =
+      std::any_of(function.body.begin(), function.body.end(), UsesCluster);
   return kernel;
 }
 

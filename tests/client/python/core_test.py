@@ -364,6 +364,88 @@ def test_a_launch_that_the_device_refuses_is_refused_at_once(device, stream):
     stream.sync()
 
 
+CLUSTER = """
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+
+// Each thread reads what the same thread of the next block of its cluster wrote.
+extern "C" __global__ void ring(unsigned* out) {
+  __shared__ unsigned mine[32];
+  cg::cluster_group cluster = cg::this_cluster();
+  mine[threadIdx.x] = 1000 * cluster.block_rank() + threadIdx.x;
+  cluster.sync();
+  unsigned next = (cluster.block_rank() + 1) % cluster.num_blocks();
+  unsigned* there = cluster.map_shared_rank(mine, next);
+  unsigned found = there[threadIdx.x] + 100000 * cluster.query_shared_rank(there);
+  out[blockIdx.x * blockDim.x + threadIdx.x] = found;
+  cluster.sync();
+}
+
+extern "C" __global__ void __cluster_dims__(2) pairs() {}
+"""
+
+
+@pytest.fixture
+def clusters(device):
+    if not device.properties.cluster_launch:
+        pytest.skip("the device has no clusters")
+    options = ProgramOptions(arch=f"sm_{device.arch}")
+    return Program(CLUSTER, "c++", options).compile("cubin")
+
+
+def rings(grid, cluster):
+    nexts = [(block % cluster + 1) % cluster for block in range(grid * cluster)]
+    return [101000 * n + thread for n in nexts for thread in range(32)]
+
+
+@pytest.mark.parametrize("blocks", [1, 3, 8])
+def test_blocks_of_a_cluster_reach_each_others_shared_memory(device, stream, clusters, blocks):
+    out = device.allocate(4 * 32 * 5 * blocks, stream=stream)
+    config = LaunchConfig(grid=5, cluster=blocks, block=32)
+    launch(stream, config, clusters.get_kernel("ring"), out)
+    found = out.copy_to(np.empty(32 * 5 * blocks, np.uint32), stream=stream)
+    assert found.tolist() == rings(5, blocks)
+
+
+def test_a_graphs_kernel_keeps_its_cluster(device, stream, clusters):
+    out = device.allocate(4 * 32 * 6, stream=stream)
+    stream.sync()
+    builder = device.create_graph_builder().begin_building()
+    config = LaunchConfig(grid=3, cluster=2, block=32)
+    launch(builder, config, clusters.get_kernel("ring"), out)
+    graph = builder.end_building().complete()
+    for _ in range(2):
+        out.fill(0, stream=stream)
+        graph.launch(stream)
+        found = out.copy_to(np.empty(32 * 6, np.uint32), stream=stream)
+        assert found.tolist() == rings(3, 2)
+
+
+def test_clusters_that_are_not_possible_are_refused(stream, clusters):
+    ring, pairs = clusters.get_kernel("ring"), clusters.get_kernel("pairs")
+    for config, kernel in (
+        (LaunchConfig(grid=1, cluster=9, block=32), ring),
+        (LaunchConfig(grid=3, block=32), pairs),
+        (LaunchConfig(grid=1, cluster=4, block=32), pairs),
+    ):
+        with pytest.raises(CUDAError, match="cluster"):
+            launch(stream, config, kernel, *([0] if kernel is ring else []))
+            stream.sync()
+    launch(stream, LaunchConfig(grid=2, block=32), pairs)
+    stream.sync()
+
+
+def test_a_kernel_says_which_clusters_it_may_have(clusters):
+    ring, pairs = clusters.get_kernel("ring"), clusters.get_kernel("pairs")
+    assert pairs.attributes.required_cluster_width == 2
+    assert pairs.attributes.required_cluster_height == 1
+    assert pairs.attributes.cluster_size_must_be_set
+    assert ring.attributes.required_cluster_width == 0
+    config = LaunchConfig(grid=2, cluster=2, block=32)
+    assert ring.occupancy.max_potential_cluster_size(config) >= 8
+    assert ring.occupancy.max_active_clusters(config) >= 1
+
+
 def test_compile_errors_have_the_log(device):
     bad = 'extern "C" __global__ void k() { not_a_real_symbol; }'
     with pytest.raises(NVRTCError, match="compilation log") as caught:

@@ -128,11 +128,20 @@ std::vector<Operation> Reductions(const Words& words) {
           Reduction(words, true, true, "%t1, 64")};
 }
 
+// The barrier of a cluster, which is one block here.
+std::vector<Operation> OfCluster(const Words& words) {
+  const std::string fence = "fence.acq_rel.cluster;\n";
+  return {ExchangeOperation(
+      kHalf, fence + (words.Has("arrive") ? "$;\nbarrier.cluster.wait;\n"
+                                          : "barrier.cluster.arrive;\n$;\n"))};
+}
+
 }  // namespace
 
 std::vector<Operation> DescribeBarrier(const Words& words) {
   if (words.opcode() != "bar" && words.opcode() != "barrier") return {};
   if (words.Has("warp")) return {};
+  if (words.Has("cluster")) return OfCluster(words);
   if (words.Has("sync")) return Syncs(words);
   if (words.Has("arrive")) return Arrivals();
   return Reductions(words);

@@ -27,7 +27,7 @@ constexpr std::pair<const char*, const char*> kOptional[] = {
     {"tcgen05 clusterlaunchcontrol", "compute capability 10 and above"},
     {"tex tld4 txq istypep", "textures"},
     {"suld sust sured suq", "surfaces"},
-    {"mapa getctarank multimem", "clusters of blocks"},
+    {"multimem", "memory of several GPUs at one address"},
     {"alloca stacksave stackrestore", "a stack that grows while code runs"},
     {"vadd vsub vabsdiff vmin vmax vshl vshr vmad vset",
      "scalar video instructions"},
@@ -39,8 +39,6 @@ constexpr std::pair<const char*, const char*> kOptional[] = {
 // The missing forms of opcodes that exist.
 constexpr absl::string_view kMissingForms[] = {
     "`fma.oob`: which NaN marks what is out of bounds is not documented",
-    "`barrier.cluster`, `st.async`, `red.async`, `.shared::cluster` addresses "
-    "of other blocks: clusters of blocks",
     "`cp.async.bulk`, `cp.reduce.async.bulk`, `st.bulk`, "
     "`fence.proxy.tensormap` "
     "and tensors: bulk copies",

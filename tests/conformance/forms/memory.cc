@@ -257,8 +257,37 @@ std::vector<Operation> Converted(const Words& words) {
 
 }  // namespace
 
+namespace {
+
+// A block is the only one of its cluster. 32 bits hold no generic address.
+std::vector<Operation> OfCluster(const Words& words) {
+  const bool narrow = words.Has("u32"), maps = words.opcode() == "mapa";
+  const bool window = words.Has("shared::cluster");
+  if (narrow && !window) return {};
+  const std::string from = narrow ? "%t0" : window ? "%shared" : "%gshared";
+  Operation operation;
+  operation.sources = {"u32"};
+  operation.results = {"u32"};
+  operation.code = "st.shared.u32 [%shared], S0;\ncvt.u32.u64 %t0, %shared;\n";
+  if (maps) {
+    const std::string to = narrow ? "%t1" : "%u0";
+    operation.code += "$ " + to + ", " + from + ", 0;\nld" +
+                      (window ? ".shared::cluster" : "") + ".u32 D0, [" + to +
+                      "];\n";
+  } else {
+    operation.code += "$ D0, " + from + ";\n";
+  }
+  operation.compute = [maps](const Sources& in) {
+    return Results{maps ? in[0] : 0};
+  };
+  return {operation};
+}
+
+}  // namespace
+
 std::vector<Operation> DescribeMemory(const Words& words) {
   const std::string& opcode = words.opcode();
+  if (opcode == "mapa" || opcode == "getctarank") return OfCluster(words);
   if (opcode == "isspacep") return InSpace(words);
   if (opcode == "cvta") return Converted(words);
   std::vector<Operation> list;

@@ -29,19 +29,13 @@ constexpr absl::string_view kComputing[] = {
     "vset2", "vset4",  "vsub2",  "vsub4", "xor"};
 
 // Opcodes of which every spelling is tried, though they compute nothing.
-constexpr absl::string_view kActing[] = {"activemask",   "applypriority",
-                                         "bar",          "barrier",
-                                         "bra",          "brx",
-                                         "call",         "cp",
-                                         "createpolicy", "discard",
-                                         "elect",        "exit",
-                                         "fence",        "griddepcontrol",
-                                         "isspacep",     "match",
-                                         "mbarrier",     "membar",
-                                         "nanosleep",    "pmevent",
-                                         "prefetch",     "prefetchu",
-                                         "redux",        "ret",
-                                         "shfl",         "vote"};
+constexpr absl::string_view kActing[] = {
+    "activemask", "applypriority", "bar",      "barrier",      "bra",
+    "brx",        "call",          "cp",       "createpolicy", "discard",
+    "elect",      "exit",          "fence",    "getctarank",   "griddepcontrol",
+    "isspacep",   "mapa",          "match",    "mbarrier",     "membar",
+    "nanosleep",  "pmevent",       "prefetch", "prefetchu",    "redux",
+    "ret",        "shfl",          "vote"};
 
 // The tests of opcodes that move, wait, branch or ask.
 constexpr std::pair<absl::string_view, absl::string_view> kTests[] = {
@@ -51,6 +45,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kTests[] = {
      "prefetchu griddepcontrol",
      "memory_test.cc"},
     {"bar barrier nanosleep", "barrier_test.cc"},
+    {"mapa getctarank", "cluster_test.cc"},
     {"membar fence trap activemask elect shfl vote match redux atom red",
      "warp_test.cc"},
 };

@@ -220,10 +220,9 @@ TEST_F(KernelTest, HintsAreAcceptedAndOtherAttributesRefusedByName) {
   hints[6].mutable_access_policy_window()->set_buffer(BufferName(0));
   hints[6].mutable_access_policy_window()->set_size(1024);
   hints[7].set_preferred_shared_memory_carveout(100);
-  std::vector<v1::LaunchAttribute> refused(3);
-  refused[0].mutable_preferred_cluster()->set_x(2);
-  refused[1].mutable_launch_completion_event()->set_event(EventName(0));
-  refused[2].mutable_programmatic_event()->set_event(EventName(0));
+  std::vector<v1::LaunchAttribute> refused(2);
+  refused[0].mutable_launch_completion_event()->set_event(EventName(0));
+  refused[1].mutable_programmatic_event()->set_event(EventName(0));
   uint64_t sequence = 11;
   for (const v1::LaunchAttribute& hint : hints) {
     Batch batch(sequence++);

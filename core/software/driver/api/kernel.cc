@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "core/software/driver/call.h"
+#include "core/software/driver/cluster.h"
+#include "core/software/driver/kernel_launch.h"
 
 using namespace holdfast::software;
 
@@ -85,6 +87,36 @@ CUresult PotentialBlock(int* grid, int* block, CUfunction function,
       }
     }
     return best > 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+// Answers with answer(kernel, device, geometry, blocks that fit one
+// multiprocessor); 0 if a block does not fit at all.
+template <typename Answer>
+CUresult WithClusters(int* number, CUfunction function,
+                      const CUlaunchConfig* config, Answer answer) {
+  return WithKernel(function, [&](Kernel& kernel) {
+    LaunchGeometry geometry;
+    CUresult result = ReadConfig(config, &geometry);
+    if (result != CUDA_SUCCESS) return result;
+    const uint64_t threads =
+        uint64_t{geometry.block[0]} * geometry.block[1] * geometry.block[2];
+    if (number == nullptr || threads == 0 || geometry.grid[0] == 0 ||
+        geometry.grid[1] == 0 || geometry.grid[2] == 0) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    const int each =
+        threads > DeviceLimits::kThreadsPerBlock
+            ? 0
+            : kernel.BlocksPerMultiprocessor(static_cast<int>(threads),
+                                             geometry.dynamic_shared_bytes);
+    const Device& device = Driver::Get().CurrentDevice();
+    if (each > 0) {
+      result = ResolveCluster(kernel, device, &geometry);
+      if (result != CUDA_SUCCESS) return result;
+    }
+    *number = each == 0 ? 0 : answer(kernel, device, geometry, each);
+    return CUDA_SUCCESS;
   });
 }
 
@@ -236,6 +268,27 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(
     return CUDA_ERROR_INVALID_VALUE;
   }
   return PotentialBlock(grid, block, function, shared_of_block, shared, limit);
+}
+
+CUresult cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction function,
+                                            const CUlaunchConfig* config) {
+  return WithClusters(
+      blocks, function, config,
+      [](const Kernel& kernel, const Device& device, const LaunchGeometry&,
+         int) { return MaxClusterBlocks(kernel, device); });
+}
+
+CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function,
+                                      const CUlaunchConfig* config) {
+  return WithClusters(
+      clusters, function, config,
+      [](const Kernel&, const Device& device, const LaunchGeometry& geometry,
+         int each) {
+        const auto blocks = static_cast<int>(ClusterBlocks(geometry));
+        if (blocks == 0) return 0;
+        // A cluster runs on one thread, so that one always fits.
+        return std::max(each * device.multiprocessors() / blocks, 1);
+      });
 }
 
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared,

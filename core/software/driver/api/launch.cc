@@ -78,18 +78,12 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x,
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
                           void** values, void** extra) {
-  if (config == nullptr || (config->numAttrs > 0 && config->attrs == nullptr)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  LaunchGeometry geometry{
-      {config->gridDimX, config->gridDimY, config->gridDimZ},
-      {config->blockDimX, config->blockDimY, config->blockDimZ},
-      config->sharedMemBytes};
+  LaunchGeometry geometry;
+  const CUresult result = ReadConfig(config, &geometry);
+  if (result != CUDA_SUCCESS) return result;
   Attributes attributes;
   for (unsigned i = 0; i < config->numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config->attrs[i];
-    const CUresult result = ApplyAttribute(attribute, &geometry);
-    if (result != CUDA_SUCCESS) return result;
     if (attribute.id != CU_LAUNCH_ATTRIBUTE_IGNORE) {
       attributes[attribute.id] = attribute.value;
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/software/driver/cluster.h"
 #include "core/software/driver/copy_description.h"
 #include "core/software/driver/graph/allocation.h"
 #include "core/software/runtime/graph_condition.h"
@@ -344,9 +345,17 @@ CUresult SetAttribute(KernelNode& node, CUlaunchAttributeID id,
   CUlaunchAttribute attribute{};
   attribute.id = id;
   attribute.value = value;
-  const CUresult result = ApplyAttribute(attribute, &node.launch.geometry);
-  if (result == CUDA_SUCCESS) node.attributes[id] = value;
-  return result;
+  const std::shared_ptr<Context> context = ContextOf(node.context);
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  LaunchGeometry geometry = node.launch.geometry;
+  CUresult result = ApplyAttribute(attribute, &geometry);
+  if (result == CUDA_SUCCESS) {
+    result = ResolveCluster(*node.launch.kernel, context->device(), &geometry);
+  }
+  if (result != CUDA_SUCCESS) return result;
+  node.launch.geometry = geometry;
+  node.attributes[id] = value;
+  return CUDA_SUCCESS;
 }
 
 CUresult GetAttribute(const KernelNode& node, CUlaunchAttributeID id,

@@ -160,12 +160,13 @@ struct Maker {
     const std::shared_ptr<Context> context = FindContext(node.context);
     if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     // Attributes may have been set after the node was checked.
-    const CUresult result = CheckGeometry(
-        *node.launch.kernel, context->device(), node.launch.geometry);
+    LaunchGeometry geometry = node.launch.geometry;
+    const CUresult result =
+        CheckGeometry(*node.launch.kernel, context->device(), &geometry);
     if (result != CUDA_SUCCESS) return result;
     std::string error;
     std::unique_ptr<PreparedLaunch> prepared = node.launch.code->PrepareLaunch(
-        node.launch.kernel->index(), node.launch.geometry, &error);
+        node.launch.kernel->index(), geometry, &error);
     if (prepared == nullptr) return CUDA_ERROR_INVALID_PTX;
     *step = std::make_shared<KernelStep>(node.launch, std::move(prepared));
     return CUDA_SUCCESS;

@@ -58,6 +58,7 @@ Type SourceType(const Instruction& instruction, size_t at) {
       return at == 3 ? Type::kPred : types[0];
     case Opcode::kShl:
     case Opcode::kShr:
+    case Opcode::kMapa:
       return at == 2 ? Type::kU32 : types[0];
     case Opcode::kBfe:
       return at >= 2 ? Type::kU32 : types[0];
@@ -88,6 +89,7 @@ Type ResultType(const Instruction& instruction) {
     case Opcode::kPopc:
     case Opcode::kClz:
     case Opcode::kBfind:
+    case Opcode::kGetctarank:
       return Type::kU32;
     case Opcode::kCvt:
       return instruction.modifiers.Has(Modifier::kPack) ? Type::kB32 : types[0];

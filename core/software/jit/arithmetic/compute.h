@@ -15,8 +15,8 @@ ptx::Type SourceType(const ptx::Instruction& instruction, size_t at);
 
 ptx::Type ResultType(const ptx::Instruction& instruction);
 
-// Null: there is no such operation. cvta is not one: it wants addresses of the
-// warp.
+// Null: there is no such operation. cvta, mapa and getctarank are none: they
+// want addresses of the warp.
 llvm::Value* Compute(Builder& ir, const ptx::Instruction& instruction,
                      Values in);
 

@@ -235,8 +235,6 @@ TEST(ParserHazardTest, AnInstructionThatIsNotServedIsNotedInItsFunction) {
       {"txq.width.b32 %r1, [%a];", "textures"},
       {"sust.b.1d.v2.b32.clamp [%a, {%r1}], {%r1, %r2};", "surfaces"},
       {"suld.b.2d.b32.trap {%r1}, [%a, {%r1, %r2}];", "surfaces"},
-      {"mapa.shared::cluster.u32 %r1, %r2, 0;", "clusters of several blocks"},
-      {"barrier.cluster.arrive.aligned;", "clusters of several blocks"},
       {"cp.async.bulk.commit_group;", "bulk copies"},
       {"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%a], "
        "[%r1], 16;",
