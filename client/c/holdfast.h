@@ -417,6 +417,12 @@ hf_error* hf_session_disable_peer_access(hf_session* session, uint32_t device,
  * inside a call. */
 void hf_set_wait_hook(bool (*hook)(void));
 
+/* Makes the calling thread quiet, or an ordinary one again: for a library's own
+ * threads. A fault, or the failure of a command, is reported once, by the next
+ * call that waits. A call of a quiet thread does not count: it fails with a
+ * fault, too, but another thread is still told of it, and of every failure. */
+void hf_set_quiet_thread(bool quiet);
+
 /* ----------------------------------------------------------------- streams */
 
 typedef struct hf_stream_options {

@@ -11,6 +11,7 @@
 #include "client/c/holdfast.h"
 #include "client/cpp/device.h"
 #include "client/cpp/fence.h"
+#include "client/cpp/submission/quiet_thread.h"
 #include "client/cpp/submission/wait_hook.h"
 #include "core/base/status_macros.h"
 
@@ -184,6 +185,8 @@ hf_error* hf_session_disable_peer_access(hf_session* session, uint32_t device,
 }
 
 void hf_set_wait_hook(bool (*hook)(void)) { holdfast::SetWaitHook(hook); }
+
+void hf_set_quiet_thread(bool quiet) { holdfast::SetQuietThread(quiet); }
 
 hf_error* hf_fence_create(hf_session* session, const hf_stream* const* streams,
                           size_t stream_count, hf_fence** fence) {

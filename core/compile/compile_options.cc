@@ -170,12 +170,12 @@ absl::Status CheckValue(const Option& option) {
       if (IsNumber(value)) return absl::OkStatus();
       return Refuse(option.text, "takes a number");
     case Value::kThreads:
-      if (IsNumber(value) && absl::SimpleAtoi(value, &number) && number >= 1 &&
+      if (IsNumber(value) && absl::SimpleAtoi(value, &number) &&
           number <= kMaxThreads) {
         return absl::OkStatus();
       }
       return Refuse(option.text,
-                    absl::StrCat("takes a number from 1 to ", kMaxThreads));
+                    absl::StrCat("takes a number from 0 to ", kMaxThreads));
     case Value::kLevel:
       if (value == "0" || value == "3") return absl::OkStatus();
       return Refuse(option.text, "takes 0 or 3");
@@ -255,8 +255,13 @@ std::vector<std::string> Render(const Option& option, Backend backend) {
       }
       return words;
     }
-    case Value::kNumber:
     case Value::kThreads:
+      if (int number = 0;
+          absl::SimpleAtoi(option.value, &number) && number == 0) {
+        return {absl::StrCat(flag, "=", kMaxThreads)};
+      }
+      return {absl::StrCat(flag, "=", option.value)};
+    case Value::kNumber:
     case Value::kText:
       return {absl::StrCat(flag, "=", option.value)};
   }

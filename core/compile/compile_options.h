@@ -36,7 +36,7 @@ enum class Value {
   kBool,     // true, false, 1, 0
   kOn,       // on, off
   kNumber,   // digits
-  kThreads,  // digits, at most kMaxThreads; 0 would be all processors
+  kThreads,  // digits, at most kMaxThreads, which 0 stands for
   kLevel,    // 0, 3
   kText,
   kPtxas,  // options of ptxas that touch no file, with commas between them

@@ -485,19 +485,22 @@ def ipc_event_out(address, _):
 
     result = {}
     session, device, stream = connect(address)
-    event = stream.record(options={"ipc_enabled": True})
-    stream.sync()
     cuda = Cuda()
-    opened = ctypes.c_void_p()
     own = cuda.stream()
 
-    def works():
-        cuda("cuIpcOpenEventHandle", ctypes.byref(opened), Handle.of(event.ipc_handle))
+    def hold():
+        """A gate; `own` waits for an event of the stream, which waits for the gate."""
         gate = holdfast.Semaphore(device=device)
         gate.wait(1, stream=stream)
-        stream.record(event)
+        event = stream.record(options={"ipc_enabled": True})
         assert not event.is_done
+        opened = ctypes.c_void_p()
+        cuda("cuIpcOpenEventHandle", ctypes.byref(opened), Handle.of(event.ipc_handle))
         cuda("cuStreamWaitEvent", own, opened, 0)
+        return gate, event
+
+    def works():
+        gate, _ = hold()
         held = cuda.lib.cuStreamQuery(own) != 0
         gate.signal(1)
         cuda("cuStreamSynchronize", own)
@@ -506,13 +509,10 @@ def ipc_event_out(address, _):
     attempt(result, "works", works)
 
     def pending_then(end):
-        gate = holdfast.Semaphore(device=device)
-        gate.wait(1, stream=stream)
-        stream.record(event)
-        assert not event.is_done
-        cuda("cuStreamWaitEvent", own, opened, 0)
+        held = hold()
         end()
         took = wait_until(lambda: cuda.lib.cuStreamQuery(own) != 600)
+        del held
         if took is None:
             return "a wait that is pending hangs"
         return f"a pending wait ended after {took} s with {cuda.lib.cuStreamQuery(own)}"

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/connection/rpc_status.h"
+#include "client/cpp/submission/quiet_thread.h"
 #include "client/cpp/submission/wait_hook.h"
 #include "core/base/spin.h"
 #include "core/base/status_macros.h"
@@ -455,7 +456,8 @@ void CommandQueue::Deliver(v1::Result result) {
 absl::Status CommandQueue::TakeFailure() {
   absl::MutexLock lock(&mutex_);
   if (fault_untold_) return TakeFault();
-  absl::Status failure = failures_.Take();
+  absl::Status failure;
+  if (!IsQuietThread()) failure = failures_.Take();
   return failure.ok() ? lost_ : failure;
 }
 

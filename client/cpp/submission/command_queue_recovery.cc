@@ -35,6 +35,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/submission/command_queue.h"
+#include "client/cpp/submission/quiet_thread.h"
 #include "core/base/fault_epoch.h"
 #include "core/base/status_macros.h"
 
@@ -245,13 +246,14 @@ void CommandQueue::SetFault(const absl::Status& fault) {
 }
 
 absl::Status CommandQueue::TakeFault() {
-  fault_untold_ = false;
+  if (!IsQuietThread()) fault_untold_ = false;
   return fault_;
 }
 
 void CommandQueue::NoteTold(const absl::Status& status) {
   if (status.ok()) [[likely]]
     return;
+  if (IsQuietThread()) return;
   const uint64_t epoch = FaultEpochOf(status);
   absl::MutexLock lock(&mutex_);
   if (epoch != 0 && FaultEpochOf(fault_) == epoch) fault_untold_ = false;

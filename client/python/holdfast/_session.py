@@ -65,6 +65,8 @@ class Session(_native.Session):
         # Buffers that graphs will allocate. They live until their graph is made, since the daemon
         # has nothing to free before.
         self._unmade = set()
+        # Pairs: events, and memory of this process that is let go when they are reached.
+        self._parked = []
         _sessions.add(self)
         return self
 
@@ -97,6 +99,7 @@ class Session(_native.Session):
     def sync(self):
         """Waits until the work of all streams is done, and raises what has failed."""
         self._synchronize()
+        self._let_go()
 
     async def sync_async(self):
         """``sync`` for asyncio."""
@@ -134,6 +137,7 @@ class Session(_native.Session):
                 _default = None
         self._arenas.clear()
         self._unmade.clear()
+        self._parked.clear()
         self._close()
         self._daemon.close()
 
@@ -177,8 +181,14 @@ class Session(_native.Session):
         """Memory that the executor shares; ordinary memory, if it is on another machine."""
         return self._take_span(size) or _native.make_ordinary_memory(size)
 
+    def _let_go(self):
+        """Frees what is parked and not used any more."""
+        if self._parked:
+            self._parked = [one for one in self._parked if not all(e.is_done for e in one[0])]
+
     def _take_span(self, size):
         """Memory that the executor shares, or None: the executor is on another machine."""
+        self._let_go()
         with self._guard:
             if self._no_arenas:
                 return None

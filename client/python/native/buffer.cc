@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Buffers of the daemon, and addresses in them.
+#include <chrono>
+#include <thread>
+
 #include "client/python/native/array_bytes.h"
 #include "client/python/native/native.h"
 #include "client/python/native/number.h"
@@ -247,6 +250,20 @@ PyObject* CloseBuffer(PyObject* self, PyObject* on) {
   Py_RETURN_NONE;
 }
 
+// _move_to(buffer): that one gets the memory, and this one is closed. Waits for
+// calls of other threads that use it.
+PyObject* MoveTo(PyObject* self, PyObject* to) {
+  if (!CheckType(to, buffer_type, "a Buffer")) return nullptr;
+  const auto* const handle = reinterpret_cast<Handle<hf_buffer>*>(self);
+  while (handle->users > 0) {
+    const WithoutGil released;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  hf_buffer* const buffer = TakeToClose<hf_buffer>(self);
+  if (buffer == nullptr) Py_RETURN_NONE;
+  return Adopt<hf_buffer, hf_buffer_free>(to, buffer);
+}
+
 PyMethodDef methods[] = {
     {"_allocate", Allocate, METH_VARARGS, nullptr},
     {"_allocate_shared", AllocateShared, METH_VARARGS, nullptr},
@@ -265,6 +282,7 @@ PyMethodDef methods[] = {
     {"_fill", Fill, METH_VARARGS, nullptr},
     {"_address", BufferAddress, METH_NOARGS, nullptr},
     {"_close", CloseBuffer, METH_O, nullptr},
+    {"_move_to", MoveTo, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -5,65 +5,11 @@
 #include <vector>
 
 #include "client/python/native/array_bytes.h"
+#include "client/python/native/dlpack_structs.h"
 #include "client/python/native/number.h"
 
 namespace holdfast::python {
 namespace {
-
-// The structs of DLPack, whose layout is its ABI.
-struct DlpackDevice {
-  int32_t type;
-  int32_t id;
-};
-struct DLDataType {
-  uint8_t code;
-  uint8_t bits;
-  uint16_t lanes;
-};
-struct DLTensor {
-  void* data;
-  DlpackDevice device;
-  int32_t ndim;
-  DLDataType dtype;
-  int64_t* shape;
-  int64_t* strides;
-  uint64_t byte_offset;
-};
-struct DLManagedTensor {
-  DLTensor tensor;
-  void* manager;
-  void (*deleter)(DLManagedTensor* self);
-};
-// The struct since version 1.0: it says what else is so of the memory.
-struct DLPackVersion {
-  uint32_t major;
-  uint32_t minor;
-};
-struct DLManagedTensorVersioned {
-  DLPackVersion version;
-  void* manager;
-  void (*deleter)(DLManagedTensorVersioned* self);
-  uint64_t flags;
-  DLTensor tensor;
-};
-
-constexpr DLPackVersion kVersion = {1, 0};
-constexpr uint64_t kReadOnly = 1;
-
-// The names of capsules, before and after somebody took what they hold.
-template <typename Managed>
-constexpr const char* kName = nullptr;
-template <>
-constexpr const char* kName<DLManagedTensor> = "dltensor";
-template <>
-constexpr const char* kName<DLManagedTensorVersioned> = "dltensor_versioned";
-template <typename Managed>
-constexpr const char* kUsedName = nullptr;
-template <>
-constexpr const char* kUsedName<DLManagedTensor> = "used_dltensor";
-template <>
-constexpr const char* kUsedName<DLManagedTensorVersioned> =
-    "used_dltensor_versioned";
 
 // What a capsule describes, until a struct of either kind is made of it.
 struct Description {
@@ -96,6 +42,15 @@ void DestroyCapsule(PyObject* capsule) {
   managed->deleter(managed);
 }
 
+// Since version 1.2 every tensor tells its strides.
+std::vector<int64_t> StridesOfC(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i > 1; --i) {
+    strides[i - 2] = strides[i - 1] * shape[i - 1];
+  }
+  return strides;
+}
+
 // `owner` keeps the memory. The caller sets what else the struct has.
 template <typename Managed>
 std::unique_ptr<Tensor<Managed>> MakeTensor(Description description,
@@ -106,7 +61,8 @@ std::unique_ptr<Tensor<Managed>> MakeTensor(Description description,
   made->tensor = kept.tensor;
   made->tensor.ndim = static_cast<int32_t>(kept.shape.size());
   made->tensor.shape = kept.shape.data();
-  made->tensor.strides = kept.strides.empty() ? nullptr : kept.strides.data();
+  if (kept.strides.empty()) kept.strides = StridesOfC(kept.shape);
+  made->tensor.strides = kept.strides.data();
   made->manager = owner;
   made->deleter = Release<Managed>;
   return made;
@@ -256,7 +212,8 @@ PyMethodDef functions[] = {
 }  // namespace
 
 bool AddDlpack(PyObject* module) {
-  return PyModule_AddFunctions(module, functions) == 0;
+  return PyModule_AddFunctions(module, functions) == 0 &&
+         AddDlpackExchange(module);
 }
 
 }  // namespace holdfast::python

@@ -12,6 +12,10 @@ namespace holdfast::python {
 // exception.
 bool AddDlpack(PyObject* module);
 
+// Adds dlpack_exchange_api, DLPack's interface for callers in C; used by
+// AddDlpack.
+bool AddDlpackExchange(PyObject* module);
+
 }  // namespace holdfast::python
 
 #endif  // HOLDFAST_CLIENT_PYTHON_NATIVE_DLPACK_H_

@@ -51,9 +51,16 @@ PyObject* NoteConnection(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+// set_quiet_thread(quiet)
+PyObject* SetQuietThread(PyObject*, PyObject* quiet) {
+  hf_set_quiet_thread(PyObject_IsTrue(quiet) == 1);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
     {"set_exception_factory", SetExceptionFactory, METH_O, nullptr},
     {"note_connection", NoteConnection, METH_NOARGS, nullptr},
+    {"set_quiet_thread", SetQuietThread, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -17,6 +17,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/time/clock.h"
+#include "client/cpp/submission/quiet_thread.h"
 #include "core/base/ring_pair.h"
 #include "core/base/spin.h"
 #include "grpcpp/create_channel.h"
@@ -187,6 +188,30 @@ TEST_F(RingQueueTest, ACommandWithoutAResultFailsForItsOwnReasonAlone) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "command 1 failed: grid of 0 blocks"));
   EXPECT_OK(queue_->TakeFailure());
+}
+
+TEST_F(RingQueueTest, AQuietThreadLeavesFaultsAndFailuresToOthers) {
+  Connect();
+  daemon_.Fail(1, 3, "grid of 0 blocks");
+  const auto write = [this] {
+    return queue_
+        ->Submit([](v1::Command& command) { command.mutable_write_buffer(); })
+        .status();
+  };
+  const auto aborted = StatusIs(absl::StatusCode::kAborted, "a fault");
+  ASSERT_OK(write());
+  ASSERT_OK(Fence());
+  std::thread([&] {
+    SetQuietThread(true);
+    EXPECT_OK(queue_->TakeFailure());
+    queue_->SetFault(absl::AbortedError("a fault"));
+    EXPECT_THAT(queue_->TakeFailure(), aborted);
+    EXPECT_THAT(write(), aborted);
+  }).join();
+  EXPECT_THAT(write(), aborted);
+  EXPECT_OK(write());
+  EXPECT_THAT(queue_->TakeFailure(),
+              StatusIs(absl::StatusCode::kInvalidArgument, "grid of 0 blocks"));
 }
 
 TEST_F(RingQueueTest, AFailureOfAnEarlierClientIsKeptWhicheverFenceTellsIt) {

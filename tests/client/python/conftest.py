@@ -6,7 +6,6 @@ HOLDFAST_TEST_DEVICE chooses the device of the daemons, "cpu" by default.
 
 import itertools
 import os
-import re
 import socket
 import subprocess
 import tempfile
@@ -30,15 +29,21 @@ def _free_port():
 
 
 @pytest.fixture(scope="session")
-def tcp_address():
+def runtime_directory():
+    """A folder whose name is short enough for a socket in it."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-python-", dir="/tmp") as directory:
+        yield directory
+
+
+@pytest.fixture(scope="session")
+def tcp_address(runtime_directory):
     """A daemon that listens on TCP."""
     port = _free_port()
-    directory = tempfile.mkdtemp(prefix="holdfast-python-", dir="/tmp")
     daemon = subprocess.Popen([
         os.environ["HOLDFAST_DAEMON"],
         f"--device={_DEVICE}",
         f"--listen=tcp:127.0.0.1:{port}",
-        f"--runtime-dir={directory}",
+        f"--runtime-dir={runtime_directory}",
         "--detached-session-limit=10m",
         "--insecure",
         "--log-level=error",

@@ -63,6 +63,11 @@ def test_properties_are_the_drivers_attributes(device):
     assert device.properties.max_threads_per_block >= 1024
     assert device.properties.unified_addressing is True
     assert "multiprocessor_count" in dir(device.properties)
+    # Deprecated attributes are told, and not listed.
+    assert "cooperative_multi_device_launch" not in dir(device.properties)
+    assert "can_use_64_bit_stream_mem_ops" in dir(device.properties)
+    assert not any(name.endswith("_v1") for name in dir(device.properties))
+    assert device.properties.cooperative_multi_device_launch in (0, 1)
     with pytest.raises(AttributeError, match="no_such"):
         device.properties.no_such
 
@@ -477,7 +482,7 @@ def test_program_options(device, stream):
     launch(stream, LaunchConfig(grid=1, block=1), kernel, out)
     assert out.copy_to(np.empty(1, np.int32), stream=stream)[0] == 42
     assert ProgramOptions(fma=False, arch="sm_90").as_bytes("nvrtc") == [
-        b"--gpu-architecture=sm_90",
+        b"-arch=sm_90",
         b"--fmad=false",
     ]
     with pytest.raises(TypeError, match="no_such"):
@@ -488,19 +493,27 @@ def test_program_options(device, stream):
         Program("", "c++").compile("object")
 
 
-def test_options_are_spelled_as_the_backend_wants_them():
+def test_options_are_spelled_as_the_backend_wants_them(device):
     options = ProgramOptions(arch="sm_80", ftz=True, fma=False, link_time_optimization=True)
     assert options.as_bytes("NVVM") == [b"-arch=compute_80", b"-ftz=1", b"-fma=0", b"-gen-lto"]
-    assert options.as_bytes("nvjitlink") == [b"-arch=sm_80", b"-lto", b"-ftz=1", b"-fma=0"]
+    assert options.as_bytes("nvjitlink") == [b"-arch=sm_80", b"-lto", b"-ftz=true", b"-fma=false"]
+    arch = f"-arch=sm_{device.arch}".encode()
+    assert ProgramOptions(split_compile=0).as_bytes("nvrtc") == [arch, b"--split-compile=0"]
+    assert LinkerOptions(split_compile=0).as_bytes() == [arch, b"-split-compile=0"]
+    assert ProgramOptions(include_path=["/a", "/b"], pch=True).as_bytes("nvrtc") == [
+        arch, b"--include-path=/a", b"--include-path=/b", b"--pch",
+    ]  # fmt: skip
     assert b"-gen-lto" in ProgramOptions().as_bytes("nvvm", "ltoir")
     with pytest.raises(ValueError, match="nonsense"):
         options.as_bytes("nonsense")
-    with pytest.raises(CUDAError, match="restrict"):
-        ProgramOptions(restrict=True).as_bytes("nvvm")
+    for field in "restrict", "lineinfo":
+        with pytest.raises(CUDAError, match=f"{field} is not supported by NVVM backend"):
+            ProgramOptions(**{field: True}).as_bytes("nvvm")
     linking = LinkerOptions(arch="sm_80", ptx=True, optimization_level=3)
     assert linking.as_bytes() == [b"-arch=sm_80", b"-ptx", b"-O3"]
-    with pytest.raises(ValueError, match="nonsense"):
-        linking.as_bytes("nonsense")
+    for backend in "nonsense", "driver":
+        with pytest.raises(ValueError, match=f"only supports 'nvjitlink' backend, got '{backend}'"):
+            linking.as_bytes(backend)
 
 
 def test_headers_of_this_machine_are_sent(device, stream, tmp_path):
@@ -543,7 +556,7 @@ def test_options_without_effect_are_taken(device, tmp_path):
 def test_hints_of_ptx_and_of_links_are_taken(device, stream):
     ptx = Program(SCALE, "c++", dict(relocatable_device_code=True)).compile("ptx")
     assert b"\0" not in ptx.code
-    hints = dict(max_register_count=32, lineinfo=True, fma=True, ftz=False, split_compile=2)
+    hints = dict(max_register_count=32, lineinfo=True, fma=True, ftz=False, split_compile=0)
     program = Program(ptx.code.decode(), "ptx", ProgramOptions(**hints))
     linking = LinkerOptions(optimization_level=3, verbose=True, time=True, no_cache=True, **hints)
     for target in "cubin", "ptx":

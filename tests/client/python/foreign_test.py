@@ -192,7 +192,8 @@ def test_a_custream_of_this_process_is_a_stream(device, cuda, kernel):
             return 0, handle
 
     assert device.create_stream(Wrapped()) == stream
-    launch(Wrapped(), CONFIG, kernel, pointer, np.uint64(N))
+    with pytest.warns(DeprecationWarning, match="foreign stream objects"):
+        launch(Wrapped(), CONFIG, kernel, pointer, np.uint64(N))
     assert np.all(cuda.read(pointer, handle) == 21)
 
 

@@ -4,6 +4,7 @@
 import ctypes
 import gc
 import threading
+import time
 import weakref
 
 import holdfast
@@ -37,12 +38,10 @@ class Told(list):
 
     def __init__(self, monkeypatch):
         super().__init__()
-        self.has_come = threading.Event()
         monkeypatch.setattr(threading, "excepthook", self._hook)
 
     def _hook(self, args):
         self.append(args.exc_value)
-        self.has_come.set()
 
 
 def run(graph, stream, times=1):
@@ -167,18 +166,21 @@ def test_what_a_function_raises_is_told_and_the_graph_goes_on(stream, pinned, se
     assert seen == [8, 8] and [type(error) for error in told] == [ZeroDivisionError] * 2
 
 
-def test_behind_a_fault_no_function_is_called(stream, pinned, seen, monkeypatch):
-    told = Told(monkeypatch)
+def test_behind_a_fault_no_function_is_called(stream, pinned, seen):
     source = 'extern "C" __global__ void stray(int* x) { x[1ull << 40] = 1; }'
     stray = Program(source, "c++").compile("cubin").get_kernel("stray")
     definition = GraphDefinition()
     definition.launch(LaunchConfig(grid=1, block=1), stray, pinned).callback(seen)
     graph = definition.instantiate()
-    graph.launch(stream)
-    assert told.has_come.wait(30) and isinstance(told[0], holdfast.Fault) and seen == []
-    with pytest.raises(holdfast.Fault):
+    for _ in range(5):
         graph.launch(stream)
+        # The thread that waits for the kernel meets the fault first, and leaves it to this one.
+        while any(thread.name == "holdfast-callbacks" for thread in threading.enumerate()):
+            time.sleep(0.001)
+        with pytest.raises(holdfast.Fault):
+            stream.sync()
         stream.sync()
+    assert seen == []
 
 
 def test_a_graph_is_updated_with_its_functions(stream, pinned, seen):

@@ -6,6 +6,7 @@ import os
 import pickle
 import sys
 import uuid
+import warnings
 
 import holdfast
 import numpy as np
@@ -608,8 +609,33 @@ def test_work_goes_to_the_stream_that_an_object_stands_for(device, stream, add):
 
     x = device.allocate(16, stream)
     x.fill(0, stream=stream)
-    launch(Wrapper(), LaunchConfig(grid=1, block=4), add, x, 2)
+    with pytest.warns(DeprecationWarning, match="foreign stream objects.*is deprecated"):
+        launch(Wrapper(), LaunchConfig(grid=1, block=4), add, x, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        launch(stream, LaunchConfig(grid=1, block=4), add, x, 0)
+        launch(LEGACY_DEFAULT_STREAM, LaunchConfig(grid=1, block=4), add, x, 0)
     assert (x.copy_to(np.empty(4, np.int32), stream=Wrapper()) == 2).all()
+
+
+@pytest.mark.parametrize("told, message", [
+    ((1, 0), "must be 0, got 1"), ((0, 1, 2), "got 3 elements"), (7, "got <class 'int'>"),
+])  # fmt: skip
+def test_what_stands_for_no_stream_is_refused(device, told, message):
+    class Wrapper:
+        def __cuda_stream__(self):
+            return told
+
+    with pytest.raises(RuntimeError, match=message):
+        device.create_stream(Wrapper())
+
+
+def test_a_stream_told_by_an_attribute_is_taken_with_a_warning(device, stream):
+    class Wrapper:
+        __cuda_stream__ = (0, int(stream.handle))
+
+    with pytest.warns(DeprecationWarning, match="as an attribute is deprecated"):
+        assert device.create_stream(Wrapper()) == stream
 
 
 def test_a_kernel_is_found_by_its_handle(device, stream, add):

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """StridedMemoryView over Buffers, and over arrays of other libraries."""
 
+import ctypes
 import gc
+import sys
 import weakref
 
 import holdfast
 import numpy as np
 import pytest
+from holdfast import _native
 from holdfast.core import LaunchConfig, PinnedMemoryResource, Program, launch
 from holdfast.core.utils import StridedMemoryView, args_viewable_as_strided_memory
 
@@ -88,7 +91,7 @@ def test_functions_take_buffers_and_arrays_alike(device, stream):
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "f2", "f8", "c8"])
 def test_arrays_of_numpy_go_in_and_out(make, dtype):
     array = np.arange(24).astype(dtype).reshape(4, 6)[1:, ::2]
-    view = make(array)
+    view = make(array, -1) if make == StridedMemoryView.from_dlpack else make(array)
     assert view.ptr == array.ctypes.data and view.exporting_obj is array
     assert (view.shape, view.strides, view.dtype) == ((3, 3), (6, 2), array.dtype)
     assert view.device_id == -1 and not view.is_device_accessible
@@ -108,7 +111,7 @@ def test_what_is_read_only_stays_so():
 def test_views_keep_the_memory():
     array = np.arange(4)
     watched = weakref.ref(array)
-    view = StridedMemoryView.from_dlpack(array)
+    view = StridedMemoryView.from_dlpack(array, -1)
     taken = np.from_dlpack(view)
     del array, view
     gc.collect()
@@ -134,6 +137,149 @@ def test_memory_of_the_daemon_is_not_given_away(device, stream):
     view = StridedMemoryView.from_buffer(device.allocate(16, stream=stream), 4, dtype="f4")
     with pytest.raises(BufferError, match="in the daemon"):
         np.from_dlpack(view)
+
+
+def test_arrays_whose_place_or_order_is_not_told_are_refused():
+    with pytest.raises(BufferError, match="stream=None is ambiguous"):
+        StridedMemoryView.from_dlpack(np.arange(4))
+
+    class OfVulkan:
+        def __dlpack_device__(self):
+            return (7, 0)
+
+    with pytest.raises(BufferError, match="device not supported"):
+        StridedMemoryView.from_dlpack(OfVulkan(), -1)
+
+
+class _Bfloat16:
+    """An array whose capsule has elements of bfloat16."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, **kwargs):
+        return _native.make_dlpack(
+            self.array, self.array.ctypes.data, 1, 0, 4, 16, self.array.shape, None, True, False
+        )
+
+
+def test_bfloat16_needs_ml_dtypes_for_its_type_alone(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    array = np.arange(6, dtype=np.uint16).reshape(2, 3)
+    view = StridedMemoryView.from_dlpack(_Bfloat16(array), -1)
+    assert (view.shape, view.size, view.ptr) == ((2, 3), 6, array.ctypes.data)
+    assert "itemsize=2, dtype=bfloat16" in repr(view)
+    with pytest.raises(NotImplementedError, match="requires `ml_dtypes`"):
+        view.dtype
+    assert view.view(dtype=np.uint16).dtype == np.uint16
+    bits = StridedMemoryView.from_dlpack(view, -1).view(dtype=np.uint16)
+    assert np.array_equal(np.from_dlpack(bits), array)
+
+
+class _Tensor(ctypes.Structure):
+    """DLTensor, of DLPack's header."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device", ctypes.c_int32),
+        ("dimensions", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64),
+    ]  # fmt: skip
+
+
+class _Managed(ctypes.Structure):
+    """DLManagedTensorVersioned."""
+
+    _fields_ = [
+        ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+        ("deleter", ctypes.PYFUNCTYPE(None, ctypes.c_void_p)), ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    ]  # fmt: skip
+
+
+_Function = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+_Told = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+
+
+class _Exchange(ctypes.Structure):
+    """DLPackExchangeAPI."""
+
+    _fields_ = [
+        ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("previous", ctypes.c_void_p),
+        ("allocate", ctypes.PYFUNCTYPE(
+            ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, _Told)),
+        ("managed_of", _Function), ("of_managed", _Function), ("tensor_of", _Function),
+        ("current_stream", ctypes.PYFUNCTYPE(
+            ctypes.c_int, ctypes.c_int, ctypes.c_int32, ctypes.c_void_p)),
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def exchange():
+    capsule = StridedMemoryView.__dlpack_c_exchange_api__
+    assert StridedMemoryView.__c_dlpack_exchange_api__ is capsule
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.argtypes, get.restype = (ctypes.py_object, ctypes.c_char_p), ctypes.c_void_p
+    return _Exchange.from_address(get(capsule, b"dlpack_exchange_api"))
+
+
+def test_callers_in_c_read_a_view_in_place(exchange):
+    assert (exchange.major, exchange.minor, exchange.previous) == (1, 3, None)
+    array = np.arange(12, dtype=np.int32).reshape(3, 4)
+    view = StridedMemoryView.from_any_interface(array, -1)
+    tensor = _Tensor()
+    for _ in range(2):
+        assert exchange.tensor_of(id(view), ctypes.addressof(tensor)) == 0
+        assert tensor.data == array.ctypes.data and (tensor.device_type, tensor.device) == (1, 0)
+        assert (tensor.code, tensor.bits, tensor.lanes) == (0, 32, 1)
+        assert tensor.shape[: tensor.dimensions] == [3, 4]
+        assert tensor.strides[: tensor.dimensions] == [4, 1]
+    watched = weakref.ref(view)
+    del view
+    assert watched() is None
+    with pytest.raises(TypeError, match="must be a StridedMemoryView"):
+        exchange.tensor_of(id(array), ctypes.addressof(tensor))
+
+
+def test_callers_in_c_take_a_view_and_give_it_back(exchange):
+    array = np.arange(6, dtype=np.float64).reshape(2, 3)[:, ::2]
+    array.flags.writeable = False
+    watched = weakref.ref(array)
+    managed = ctypes.c_void_p()
+    view = StridedMemoryView.from_array_interface(array)
+    assert exchange.managed_of(id(view), ctypes.addressof(managed)) == 0
+    taken = _Managed.from_address(managed.value)
+    assert taken.major == 1 and taken.flags == 1 and taken.tensor.data == array.ctypes.data
+    assert taken.tensor.strides[:2] == [3, 2]
+    del view, array
+    assert watched() is not None
+    made = ctypes.py_object()
+    assert exchange.of_managed(managed, ctypes.addressof(made)) == 0
+    again = made.value
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(again))  # what the call has given
+    assert isinstance(again, StridedMemoryView) and again.readonly
+    assert (again.shape, again.strides, again.dtype) == ((2, 2), (3, 2), np.float64)
+    del again, made
+    gc.collect()
+    assert watched() is None  # the deleter was called
+    with pytest.raises(RuntimeError, match="tensor cannot be NULL"):
+        exchange.of_managed(None, ctypes.addressof(managed))
+
+
+def test_callers_in_c_learn_what_views_cannot_do(exchange):
+    out = ctypes.c_void_p(1)
+    assert exchange.current_stream(2, 0, ctypes.addressof(out)) == 0 and out.value is None
+    out.value = 1
+    with pytest.raises(NotImplementedError, match="not supported"):
+        exchange.allocate(None, ctypes.addressof(out), None, _Told())
+    assert out.value is None
+    told = []
+    note = _Told(lambda context, kind, message: told.append(kind))
+    assert exchange.allocate(None, ctypes.addressof(out), None, note) == -1
+    assert told == [b"NotImplementedError"]
 
 
 class _OfInterface:

@@ -42,6 +42,18 @@ TEST(CompileOptionsTest, CommonOptionsPass) {
                    "--ptxas-options=-dlcm=cg"}));
 }
 
+TEST(CompileOptionsTest, AllThreadsAreAsManyAsMayBe) {
+  for (const Backend backend : {Backend::kNvrtc, Backend::kNvJitLink}) {
+    const auto options = ParseOptions({"--split-compile=0"});
+    ASSERT_OK(options.status());
+    const auto words =
+        RenderOptions(*options, backend, ObjectFormat::kCubin, /*lto=*/false);
+    ASSERT_OK(words.status());
+    ASSERT_EQ(words->size(), 1U);
+    EXPECT_EQ(words->front().substr(words->front().find('=')), "=16");
+  }
+}
+
 TEST(CompileOptionsTest, WhateverNamesAFileIsRefused) {
   for (const char* option :
        {"-I/etc", "-I", "-I=/etc", "--include-path=/etc", "-include=/etc/x",

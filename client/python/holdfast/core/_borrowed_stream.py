@@ -3,6 +3,7 @@
 
 import os
 import threading
+import warnings
 
 from holdfast import _native, _session
 from holdfast.core import _foreign
@@ -189,9 +190,30 @@ def borrowed(session, obj):
         return of_handle(obj.handle, session)
     _borrowing.now = True
     try:
-        version, handle = protocol() if callable(protocol) else protocol
+        told = protocol() if callable(protocol) else protocol
     finally:
         _borrowing.now = False
+    if not callable(protocol):
+        warnings.warn(
+            "Implementing __cuda_stream__ as an attribute is deprecated; it must be implemented as "
+            "a method",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+    return of_handle(_told_handle(told), session)
+
+
+def _told_handle(told):
+    """The handle of what ``__cuda_stream__`` has told: (version, handle)."""
+    found = f"{len(told)} elements" if hasattr(told, "__len__") else type(told)
+    if found != "2 elements":
+        raise RuntimeError(
+            f"obj.__cuda_stream__ must return a sequence with 2 elements, got {found}"
+        )
+    version, handle = told
     if version != 0:
-        raise RuntimeError(f"version {version} of __cuda_stream__ is not known, 0 is")
-    return of_handle(handle, session)
+        raise RuntimeError(
+            "The first element of the sequence returned by obj.__cuda_stream__ must be 0, got "
+            f"{version!r}"
+        )
+    return handle

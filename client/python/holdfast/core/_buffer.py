@@ -117,7 +117,13 @@ class Buffer(_native.Buffer):
         self._release = None
         # (Buffer, offset), if it is a part of one.
         self._part_of = None
+        # What graphs keep of it, by a weak reference: see _held.py.
+        self._heir_reference = None
         return self
+
+    @property
+    def _heir(self):
+        return None if self._heir_reference is None else self._heir_reference()
 
     @classmethod
     def _shared(cls, device, size, resource, stream):
@@ -541,17 +547,15 @@ class Buffer(_native.Buffer):
         """Frees the memory in the order of ``stream``; by default, the allocation's.
 
         On a stream that is recorded, a node of the graph frees it, which has to be memory of a
-        graph. The memory of a graph stays as long as the graph, and the Buffer.
+        graph. The memory of a graph stays as long as the graph, and the Buffer. Memory that nodes
+        of graphs use stays as long as these.
         """
-        self._charge = None
-        if self._release is not None:
-            release, self._release = self._release, None
-            release(stream)
-        if self._memory is not None:
-            self._memory = None
-            self._owner = None
-            self._close(None)
-            return
+        heir = self._heir
+        if heir is None:
+            self._charge = None
+            if self._release is not None:
+                release, self._release = self._release, None
+                release(stream)
         where = self._stream if stream is None else check_stream(stream)
         builder = None if where is None else where._builder
         if self._is_of_graph:
@@ -559,12 +563,15 @@ class Buffer(_native.Buffer):
                 builder._record_free(self, where)
             return
         if builder is not None:
-            if stream is not None:
+            if stream is not None and self._memory is None:
                 raise ValueError("a graph frees only what a graph allocates")
             where = None
         if where is not None and where._closed:
             where = None
-        if not self._closed:
+        if not self._is_closed:
+            if heir is not None:
+                heir._inherit(where)
+            self._memory = None
             self._close(where)
         self._owner = None
 

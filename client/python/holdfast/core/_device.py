@@ -17,9 +17,15 @@ ComputeCapability = namedtuple("ComputeCapability", ("major", "minor"))
 class DeviceProperties:
     """Every attribute of a device, by cuda.core's names: ``properties.multiprocessor_count``.
 
-    The names are those of CU_DEVICE_ATTRIBUTE in lower case; ``dir()`` lists those of the driver.
-    An attribute that answers yes or no is a bool.
+    The names are those of CU_DEVICE_ATTRIBUTE in lower case; ``dir()`` lists those of the driver,
+    but for deprecated ones, which cuda.core does not have. An attribute that answers yes or no is a
+    bool.
     """
+
+    _DEPRECATED = frozenset((
+        "can_use_stream_mem_ops_v1", "can_use_64_bit_stream_mem_ops_v1",
+        "can_use_stream_wait_value_nor_v1", "cooperative_multi_device_launch",
+    ))  # fmt: skip
 
     # Beside those that end in "_supported".
     _BOOLS = frozenset((
@@ -55,7 +61,7 @@ class DeviceProperties:
         return bool(value) if name in self._BOOLS or name.endswith("_supported") else value
 
     def __dir__(self):
-        return sorted(self._attributes)
+        return sorted(self._attributes.keys() - self._DEPRECATED)
 
 
 class Device:
@@ -184,7 +190,10 @@ class Device:
         return Stream._make(self, as_options(StreamOptions, options))
 
     def create_event(self, options=None):
-        return Event._make(self, as_options(EventOptions, options))
+        options = as_options(EventOptions, options)
+        if options.ipc_enabled:
+            raise TypeError("IPC-enabled events must be bound; use Stream.record for creation.")
+        return Event._make(self, options)
 
     def allocate(self, size, stream=None):
         """Allocates ``size`` bytes of the device, in the stream's order; None: the default

@@ -10,8 +10,9 @@ class EventOptions(Options):
     Fields:
         timing_enabled (False): elapsed time can be asked for.
         blocking_sync (False): the executor sleeps, rather than spins, while it waits.
-        ipc_enabled (False): other processes can wait for it: ``Event.ipc_descriptor``. Excludes
-            timing, and takes 2 MiB of the device; graphs cannot use it.
+        ipc_enabled (False): other processes can wait for it: ``Event.ipc_descriptor``. Such an
+            event is made by ``Stream.record(options=...)`` and recorded once, has no timing, and
+            takes 2 MiB of the device; graphs cannot use it.
     """
 
     _fields = {"timing_enabled": False, "blocking_sync": False, "ipc_enabled": False}

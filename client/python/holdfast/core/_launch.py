@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
+from warnings import warn
+
 from holdfast import _native
 from holdfast.core import _foreign
 from holdfast.core._module import Kernel
 from holdfast.core._options import as_options
-from holdfast.core._stream import check_stream
+from holdfast.core._stream import Stream, check_stream
 
 _launch = _native.launch
+
+_FOREIGN_STREAM = (
+    "Passing foreign stream objects to this function via the stream protocol is deprecated. "
+    "Convert the object explicitly using Stream(obj) instead."
+)
 
 # Of a dimension, and of bytes of shared memory.
 _MAX = 2**32 - 1
@@ -117,6 +124,8 @@ def launch(stream, config, kernel, *kernel_args):
     except (TypeError, RuntimeError):
         # A dict is a configuration, too, and a GraphBuilder or a borrowed stream a stream.
         target = check_stream(stream)
+        if not (isinstance(stream, Stream) or hasattr(stream, "_captured_stream_")):
+            warn(_FOREIGN_STREAM, DeprecationWarning, stacklevel=2)
         is_dict = isinstance(config, dict) and isinstance(kernel, Kernel)
         known = kernel_args
         kernel_args = _foreign.arguments(target._device, kernel_args)

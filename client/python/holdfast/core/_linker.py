@@ -13,6 +13,10 @@ def _number(name):
     return lambda value: (f"{name}={int(value)}",)
 
 
+def _boolean(name):
+    return lambda value: (f"{name}={'true' if value else 'false'}",)
+
+
 def _list(name):
     def render(value):
         values = (value,) if isinstance(value, str) else tuple(value)
@@ -30,10 +34,10 @@ _RENDERERS = {
     "optimization_level": lambda level: (f"-O{level}",),
     "debug": _flag("-g"),
     "lineinfo": _flag("-lineinfo"),
-    "ftz": _number("-ftz"),
-    "prec_div": _number("-prec-div"),
-    "prec_sqrt": _number("-prec-sqrt"),
-    "fma": _number("-fma"),
+    "ftz": _boolean("-ftz"),
+    "prec_div": _boolean("-prec-div"),
+    "prec_sqrt": _boolean("-prec-sqrt"),
+    "fma": _boolean("-fma"),
     "kernels_used": _list("-kernels-used"),
     "variables_used": _list("-variables-used"),
     "optimize_unused_variables": _flag("-optimize-unused-variables"),
@@ -80,15 +84,13 @@ class LinkerOptions(Options):
         """The options as nvJitLink's words.
 
         Raises:
-            RuntimeError: the driver's linker has no words.
-            ValueError: no such backend.
+            ValueError: another backend.
         """
         backend = str(backend).lower()
-        if backend == "driver":
-            raise RuntimeError("as_bytes() only supports the 'nvjitlink' backend")
         if backend != "nvjitlink":
-            raise ValueError(f"Unknown backend {backend!r} (nvjitlink)")
-        return [word.encode() for word in self._all_words()]
+            raise ValueError(f"as_bytes() only supports 'nvjitlink' backend, got {backend!r}")
+        arch = () if self.arch else (f"-arch=sm_{working_device().arch}",)
+        return [word.encode() for word in (*arch, *self._all_words())]
 
 
 class Linker:

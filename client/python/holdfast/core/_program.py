@@ -94,21 +94,24 @@ _RENDERERS = {
 
 # What the compiler would keep or write in files of its machine, and what it finds without being
 # told: taken, without effect. The daemon keeps what it has compiled.
-_NO_EFFECT = (
-    "pch",
-    "create_pch",
-    "use_pch",
-    "pch_dir",
-    "pch_verbose",
-    "pch_messages",
-    "instantiate_templates_in_pch",
-    "use_bundled_headers",
-    "time",
-    "fdevice_time_trace",
-)
+_NO_EFFECT = {
+    "pch": _flag("--pch"),
+    "create_pch": _value("--create-pch"),
+    "use_pch": _value("--use-pch"),
+    "pch_dir": _value("--pch-dir"),
+    "pch_verbose": _boolean("--pch-verbose"),
+    "pch_messages": _boolean("--pch-messages"),
+    "instantiate_templates_in_pch": _boolean("--instantiate-templates-in-pch"),
+    "use_bundled_headers": lambda on: (),
+    "time": _value("--time"),
+    "fdevice_time_trace": _value("--fdevice-time-trace"),
+}
 
 # Folders and files of this machine: the source's headers are read here and sent.
-_FILES = ("include_path", "pre_include")
+_FILES = {
+    "include_path": lambda paths: _values("--include-path")(_paths(paths)),
+    "pre_include": lambda paths: _values("--pre-include")(_paths(paths)),
+}
 
 
 def _paths(value):
@@ -119,10 +122,9 @@ def _paths(value):
     return tuple(os.fsdecode(v) for v in values)
 
 
-# libNVVM's words for the fields that it honours.
+# libNVVM's words for the fields that cuda.core gives it.
 _NVVM_RENDERERS = {
     "debug": _flag("-g"),
-    "lineinfo": _flag("-generate-line-info"),
     "device_code_optimize": lambda on: (f"-opt={3 if on else 0}",),
     "ftz": lambda on: (f"-ftz={int(bool(on))}",),
     "prec_sqrt": lambda on: (f"-prec-sqrt={int(bool(on))}",),
@@ -166,7 +168,7 @@ class ProgramOptions(Options):
         **dict.fromkeys(_RENDERERS),
         "extra_sources": None,
         "headers": None,
-        **dict.fromkeys(_FILES + _NO_EFFECT),
+        **dict.fromkeys((*_FILES, *_NO_EFFECT)),
     }
 
     def __init__(self, *args, **kwargs):
@@ -188,7 +190,7 @@ class ProgramOptions(Options):
     def _nvvm_words(self, target_type):
         for field in _RENDERERS:
             if getattr(self, field) and field not in _NVVM_RENDERERS:
-                raise CUDAError(f"ProgramOptions.{field} is not supported by the NVVM backend")
+                raise CUDAError(f"ProgramOptions.{field} is not supported by NVVM backend")
         words = self._render(_NVVM_RENDERERS)
         if target_type == "ltoir" and "-gen-lto" not in words:
             words += ("-gen-lto",)
@@ -205,19 +207,17 @@ class ProgramOptions(Options):
             CUDAError: NVVM has no such option.
         """
         backend = str(backend).lower()
-        arch = self.arch or ""
+        arch = self.arch or f"sm_{working_device().arch}"
         if backend == "nvrtc":
-            words = (f"--gpu-architecture={arch}",) if arch else ()
-            words += self._words()
-            for field, word in (("include_path", "include-path"), ("pre_include", "pre-include")):
-                words += tuple(f"--{word}={path}" for path in _paths(getattr(self, field)))
+            words = (f"-arch={arch}",)
+            words += self._render({**_RENDERERS, **_FILES, **_NO_EFFECT})
         elif backend == "nvvm":
-            words = (f"-arch={arch.replace('sm_', 'compute_')}",) if arch else ()
+            words = (f"-arch={arch.replace('sm_', 'compute_')}",)
             words += self._nvvm_words(target_type)
         elif backend in ("nvjitlink", "linker"):
-            words = self._linker_options()._all_words()
+            return self._linker_options().as_bytes()
         else:
-            raise ValueError(f"Unknown backend {backend!r} (nvrtc, nvvm, nvjitlink)")
+            raise ValueError(f"Unknown backend {backend!r}. Must be one of: 'nvrtc', 'nvvm', 'nvjitlink'")
         return [word.encode() for word in words]
 
     def _linker_options(self):

@@ -91,6 +91,11 @@ class Stream(_native.Stream):
             event = Event._make(self._device, as_options(EventOptions, options))
         elif not isinstance(event, Event):
             raise TypeError(f"an Event expected, got {type(event).__name__}")
+        elif event.is_ipc_enabled:
+            raise TypeError(
+                "IPC-enabled events should not be re-recorded, instead create a new event by "
+                "supplying options."
+            )
         self._record(event)
         event._recorded = True
         return event

@@ -16,26 +16,20 @@ are::
 
 from holdfast.core.graph._builder import GraphBuilder
 from holdfast.core.graph._definition import GraphCondition, GraphDefinition
+from holdfast.core.graph._event_nodes import EventRecordNode, EventWaitNode
 from holdfast.core.graph._graph import Graph, GraphCompleteOptions, GraphDebugPrintOptions
 from holdfast.core.graph._host import HostCallbackNode
-from holdfast.core.graph._nodes import (
-    AllocNode,
+from holdfast.core.graph._kernel_node import KernelNode
+from holdfast.core.graph._memory_nodes import AllocNode, FreeNode, MemcpyNode, MemsetNode
+from holdfast.core.graph._nested_nodes import (
     ChildGraphNode,
     ConditionalNode,
-    EmptyNode,
-    EventRecordNode,
-    EventWaitNode,
-    FreeNode,
-    GraphNode,
-    GraphNodeType,
     IfElseNode,
     IfNode,
-    KernelNode,
-    MemcpyNode,
-    MemsetNode,
     SwitchNode,
     WhileNode,
 )
+from holdfast.core.graph._node import EmptyNode, GraphNode, GraphNodeType
 
 # As cuda.core had them before 1.0.
 GraphDef = GraphDefinition

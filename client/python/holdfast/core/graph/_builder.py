@@ -4,11 +4,18 @@
 import weakref
 
 from holdfast import _native
+from holdfast.core._held import held
 from holdfast.core._options import not_served
-from holdfast.core.graph import _nodes
 from holdfast.core.graph._definition import GraphCondition, GraphDefinition, plain
 from holdfast.core.graph._graph import instantiate
 from holdfast.core.graph._host import HostCallbackNode, has_functions
+from holdfast.core.graph._nested_nodes import (
+    ChildGraphNode,
+    IfElseNode,
+    IfNode,
+    SwitchNode,
+    WhileNode,
+)
 
 _NOT_STARTED, _BUILDING, _ENDED, _CLOSED = range(4)
 
@@ -35,6 +42,8 @@ class GraphBuilder:
         self._stream = stream
         self._session = stream.device._session
         self._body = body
+        # What the nodes are for: it has the conditions already.
+        self._level = GraphDefinition._of(self._session) if body is None else body
         self._primary = primary
         self._state = _NOT_STARTED
         self._capture = None
@@ -61,7 +70,7 @@ class GraphBuilder:
         return self if self._primary is None else self._primary
 
     def _keep(self, *used):
-        self._root()._used.extend(used)
+        self._root()._used.extend(map(held, used))
 
     @property
     def stream(self):
@@ -127,7 +136,7 @@ class GraphBuilder:
     def _kept(self):
         yield from self._used
         for node in self._nested.values():
-            yield from node._keep
+            yield from node._kept()
         if self._definition is not None:
             yield from self._definition._kept()
 
@@ -164,7 +173,7 @@ class GraphBuilder:
             if self._state == _NOT_STARTED:
                 raise RuntimeError("there is no graph_definition before begin_building()")
             self._check_ended()
-            definition = GraphDefinition._of(self._session)
+            definition = self._level
             definition._absorb(self._recorded, self._nested, self._used)
             self._definition = definition
             self._recorded = None
@@ -227,7 +236,9 @@ class GraphBuilder:
             raise RuntimeError(
                 "the branch's definition has conditions already: make this one there, too"
             )
-        return GraphCondition(self._capture.create_condition(plain(default_value)))
+        condition = self._capture.create_condition(plain(default_value))
+        self._root()._level._conditions[0].add(condition)
+        return GraphCondition(condition)
 
     def _add_nested(self, node):
         """Records an empty node, which `node` replaces at the end."""
@@ -238,7 +249,7 @@ class GraphBuilder:
         return node
 
     def _conditional(self, cls, condition, count):
-        node = cls._of(self._session, condition, count)
+        node = cls._of(self._root()._level, condition, count)
         node._device = self._stream.device._ordinal
         self._add_nested(node)
         device = self._stream.device
@@ -249,19 +260,19 @@ class GraphBuilder:
     def if_then(self, condition):
         """Adds a branch that runs if the condition is not 0. Returns its builder, to be built by
         ``begin_building`` and ``end_building`` before this one is completed."""
-        return self._conditional(_nodes.IfNode, condition, 1)[0]
+        return self._conditional(IfNode, condition, 1)[0]
 
     def if_else(self, condition):
         """The same with a second branch, which runs if the condition is 0. Returns both."""
-        return self._conditional(_nodes.IfElseNode, condition, 2)
+        return self._conditional(IfElseNode, condition, 2)
 
     def while_loop(self, condition):
         """Adds a body that runs while the condition is not 0. Returns its builder."""
-        return self._conditional(_nodes.WhileNode, condition, 1)[0]
+        return self._conditional(WhileNode, condition, 1)[0]
 
     def switch(self, condition, count):
         """Adds branches, of which number n runs if the condition is n. Returns their builders."""
-        return self._conditional(_nodes.SwitchNode, condition, count)
+        return self._conditional(SwitchNode, condition, count)
 
     def _record_free(self, buffer, stream):
         """Adds a node that frees a graph's memory. REQUIRES: this is the builder that was begun;
@@ -274,7 +285,7 @@ class GraphBuilder:
         if not isinstance(child, GraphBuilder):
             raise TypeError(f"a GraphBuilder expected, got {type(child).__name__}")
         child._check_ended(ValueError)
-        self._add_nested(_nodes.ChildGraphNode._of(child.graph_definition))
+        self._add_nested(ChildGraphNode._of(child.graph_definition))
         self._keep(*child._used)
 
     def callback(self, fn, *, user_data=None):

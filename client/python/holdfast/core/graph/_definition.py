@@ -2,11 +2,13 @@
 """Graphs that are written node by node."""
 
 from holdfast import _native
-from holdfast._errors import invalid_argument
+from holdfast._errors import CUDAError, invalid_argument
 from holdfast.core._module import Kernel, working_device
-from holdfast.core.graph import _nodes
 from holdfast.core.graph._graph import drawing, instantiate, write_drawing
 from holdfast.core.graph._host import has_functions, instantiate_with_functions
+from holdfast.core.graph._maker import NodeMaker
+from holdfast.core.graph._node import EmptyNode, EntryNode, GraphNode
+from holdfast.core.graph._recorded_nodes import recorded_node
 
 
 def plain(default_value):
@@ -38,7 +40,7 @@ class GraphCondition:
         return f"<GraphCondition handle={self._condition_:#x}>"
 
 
-class GraphDefinition(_nodes.NodeMaker):
+class GraphDefinition(NodeMaker):
     """Nodes, and which come after which. Nothing of it is in the daemon.
 
     Methods of the definition add nodes that come after nothing, methods of a node add nodes that
@@ -62,6 +64,8 @@ class GraphDefinition(_nodes.NodeMaker):
         # The conditions: a native definition without nodes.
         self._base = _native.make_definition()
         self._has_conditions = False
+        # Their numbers, and those of the definitions around it.
+        self._conditions = (set(),)
         # Keeps alive what recorded nodes use.
         self._used = []
         self._is_valid = True
@@ -72,14 +76,21 @@ class GraphDefinition(_nodes.NodeMaker):
         self._start(session)
         return self
 
-    def _copy(self):
-        copy = GraphDefinition._of(self._session)
+    def _branch(self):
+        """A definition that a node of this one runs."""
+        branch = GraphDefinition._of(self._session)
+        branch._conditions += self._conditions
+        return branch
+
+    def _copy(self, around=None):
+        copy = GraphDefinition._of(self._session) if around is None else around._branch()
         copy._base = self._base.copy()
         copy._has_conditions = self._has_conditions
+        copy._conditions[0].update(self._conditions[0])
         copy._used = list(self._used)
         twins = {}
         for node in self._order():
-            twins[node] = copy._add(node._copy(), [twins[earlier] for earlier in node._pred])
+            twins[node] = copy._add(node._copy(copy), [twins[earlier] for earlier in node._pred])
         return copy
 
     # The definition that NodeMaker adds to, and the nodes that a new one depends on.
@@ -88,17 +99,32 @@ class GraphDefinition(_nodes.NodeMaker):
 
     def join(self, *nodes):
         """A node that does nothing and comes after all of ``nodes``."""
-        return self._graph._add(_nodes.EmptyNode(_native.node_empty()), nodes)
+        return self._graph._add(EmptyNode(_native.node_empty()), nodes)
 
     def create_condition(self, default_value=None):
         """A condition; with a default, it has that at each launch."""
         condition = self._base.create_condition(plain(default_value))
         self._has_conditions = True
+        self._conditions[0].add(condition)
         return GraphCondition(condition)
+
+    def _check_condition(self, condition):
+        if not any(condition._condition_ in numbers for numbers in self._conditions):
+            raise invalid_argument(
+                f"CUDA_ERROR_INVALID_VALUE: {condition!r} is not a condition of this graph"
+            )
+
+    def _check_removable(self, what):
+        """As CUDA has it."""
+        if any(node._kind in ("MEM_ALLOC", "MEM_FREE") for node in self._nodes):
+            raise CUDAError(
+                f"CUDA_ERROR_NOT_SUPPORTED: {what} cannot be removed from a graph that allocates "
+                "or frees memory"
+            )
 
     def _add(self, node, after):
         for earlier in after:
-            if not isinstance(earlier, _nodes.GraphNode):
+            if not isinstance(earlier, GraphNode):
                 raise TypeError(f"expected a GraphNode, got {type(earlier).__name__}")
             if earlier._graph is not self:
                 raise invalid_argument(f"{earlier!r} is not a node of this definition")
@@ -113,10 +139,11 @@ class GraphDefinition(_nodes.NodeMaker):
         self._used.extend(used)
         by_id = {}
         for node_id, params, after in captured.take():
-            node = nested.get(node_id) or _nodes.from_params(params)
+            node = nested.get(node_id) or recorded_node(params)
             by_id[node_id] = self._add(node, [by_id[earlier] for earlier in after])
         if not self._has_conditions:
             self._base = captured
+            self._has_conditions = bool(self._conditions[0])
 
     def _order(self):
         """The nodes, each behind those that it is after."""
@@ -159,8 +186,7 @@ class GraphDefinition(_nodes.NodeMaker):
     def _kept(self):
         yield from self._used
         for node in self._nodes:
-            yield from node._keep
-            yield from node._owners
+            yield from node._kept()
 
     def instantiate(self, options=None):
         """Has the daemon check the graph and make it ready to run. Waits for its answer.
@@ -180,7 +206,7 @@ class GraphDefinition(_nodes.NodeMaker):
         """Ends the definition with the node that it is a part of."""
         self._is_valid = False
         for node in list(self._nodes):
-            node.destroy()
+            node._remove()
 
     def debug_dot_print(self, path, options=None):
         """Writes the graph, for ``dot -Tsvg``: every node with its parameters."""
@@ -210,7 +236,7 @@ class GraphDefinition(_nodes.NodeMaker):
 
     @property
     def _entry(self):
-        return _nodes.EntryNode(self)
+        return EntryNode(self)
 
     def __str__(self):
         return self._lower().text(sorted(set(self._names())))

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs that are ready to run."""
 
+import re
+
 from holdfast import _native
 from holdfast._errors import CUDAError
 from holdfast.core._buffer import Buffer
+from holdfast.core._held import note_launches
 from holdfast.core._options import Options, as_options, not_served
 from holdfast.core._stream import check_stream
 
@@ -54,11 +57,14 @@ def instantiate(session, definition, options, *, ids=None, keep=(), cls=None):
     )
     session._check()
     graph._session = session
+    graph._last_stream = None
     graph._ids = ids or {}
     # What nodes do in this graph, as their _merged and _build have it.
     graph._values = {node: getattr(node, "_values", None) for node in graph._ids}
     graph._keep = tuple(keep)
-    session._unmade.difference_update(_buffers(keep))
+    # What nodes that were changed in this graph keep, by their places.
+    graph._changed = {}
+    session._unmade.difference_update(_buffers(graph._keep))
     graph._disabled = set()
     if options.upload_stream is not None:
         graph.upload(options.upload_stream)
@@ -72,6 +78,13 @@ def _has_functions(source):
     if nodes is None:  # of a builder
         nodes = [*source._nested.values(), *getattr(source._definition, "_nodes", ())]
     return has_functions(nodes)
+
+
+def _name_update(error):
+    """Lets an update's error say as cuda.core does that it is one, with CUDA's reason at the end."""
+    found = re.search(r"CU_GRAPH_EXEC_UPDATE_ERROR_\w+", str(error))
+    if found is not None:
+        error.args = (f"Graph update failed: {error} ({found.group()})",)
 
 
 def topology_changed():
@@ -117,7 +130,9 @@ class Graph(_native.Graph):
 
     def launch(self, stream):
         """Runs the graph, as one operation of the stream."""
-        self._launch(check_stream(stream))
+        stream = check_stream(stream)
+        self._launch(stream)
+        self._last_stream = stream
 
     def upload(self, stream):
         """Brings to the device what the next launch needs."""
@@ -138,11 +153,23 @@ class Graph(_native.Graph):
         self._session._check()
         keep = tuple(source._kept())
         self._session._unmade.difference_update(_buffers(keep))
-        self._update(made)
-        self._session._check()
+        try:
+            self._update(made)
+            self._session._check()
+        except CUDAError as error:
+            _name_update(error)
+            raise
         nodes = set(getattr(source, "_nodes", ()))
         self._values = {node: node._values for node in self._values if node in nodes}
-        self._keep += keep
+        memory = tuple(buffer for buffer in _buffers(self._keep) if buffer._is_of_graph)
+        self._let_go()
+        self._keep = keep + memory
+
+    def _let_go(self):
+        """Keeps nothing any more. What a launch uses is freed after it."""
+        kept = (*self._keep, *(one for changed in self._changed.values() for one in changed))
+        self._keep, self._changed = (), {}
+        note_launches(kept, self._last_stream)
 
     def _lowered(self, source):
         from holdfast.core.graph._builder import GraphBuilder
@@ -173,6 +200,11 @@ class Graph(_native.Graph):
     def close(self):
         """Destroys the graph; launches that were submitted are carried out."""
         self._close()
+        self._let_go()
+
+    def __del__(self):
+        if "_changed" in self.__dict__:  # else it was not made
+            self._let_go()
 
     def __repr__(self):
         state = ", closed" if self._closed else f" {self._handle:#x} of {self._session.id}"
@@ -205,7 +237,9 @@ class ExecutableNode:
         graph._set_node(self._within, self._id, params)
         graph._session._check()
         graph._values[node] = values
-        graph._keep += (keep,)
+        place = (self._within, self._id)
+        note_launches(graph._changed.get(place, ()), graph._last_stream)
+        graph._changed[place] = keep
 
     def _enable(self, enabled):
         self._graph._set_enabled(self._within, self._id, enabled)

@@ -8,15 +8,17 @@ of that step have returned.
 """
 
 import collections
+import contextlib
 import sys
 import threading
 
 from holdfast import _native
+from holdfast._errors import CUDAError
 from holdfast._sharing import Semaphore
 from holdfast.core._options import not_served
 from holdfast.core._stream import check_not_recorded, check_stream
 from holdfast.core.graph._graph import ExecutableNode, Graph, instantiate, topology_changed
-from holdfast.core.graph._nodes import ChildGraphNode, ConditionalNode, GraphNode
+from holdfast.core.graph._node import GraphNode
 
 
 def _is_of_ctypes(function):
@@ -93,9 +95,9 @@ class _Flat:
         for node in nodes:
             after = [end for one in node._pred for end in self._ends.get(one, (one,))]
             after = after if node._pred else list(before)
-            if isinstance(node, ConditionalNode):
+            if node._kind == "CONDITIONAL":
                 raise not_served("a function of this process beside a condition", "make two graphs")
-            if isinstance(node, ChildGraphNode) and has_functions((node,)):
+            if node._kind == "GRAPH" and has_functions((node,)):
                 self._ends[node] = self._add(node._child, after)
             else:
                 self.after[node] = after
@@ -142,14 +144,6 @@ class _Caller:
         self._waiting = collections.deque()
         self._lock = threading.Lock()
         self._runs = False
-        self._failure = None
-
-    def check(self):
-        """Raises once what the thread has met while it waited for a stream, which no other call
-        raises any more."""
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
 
     def call(self, stream, functions):
         """Submits the calls. REQUIRES: one thread at a time."""
@@ -166,28 +160,32 @@ class _Caller:
         threading.Thread(target=self._run, name="holdfast-callbacks", daemon=True).start()
 
     def _run(self):
+        _native.set_quiet_thread(True)
         while True:
             with self._lock:
                 if not self._waiting:
                     self._runs = False
                     return
                 event, functions, value = self._waiting.popleft()
-            failure = _failure_of(event.sync)
-            self._failure = failure or self._failure
-            for function in () if failure else functions:
-                _failure_of(function)
-            _failure_of(lambda: self._semaphore.signal(value))
+            # What fails here is told to the next call of another thread.
+            with contextlib.suppress(CUDAError):
+                event.sync()
+                for function in functions:
+                    _call(function)
+            with contextlib.suppress(CUDAError):
+                self._semaphore.signal(value)
 
 
-def _failure_of(function):
-    """None, or what the function raised, which is told to ``threading.excepthook``."""
+def _call(function):
+    """What the function raises is told to ``threading.excepthook``."""
+    _native.set_quiet_thread(False)  # what its own calls fail with is for the function
     try:
         function()
-        return None
     except BaseException as error:
         told = (type(error), error, error.__traceback__, threading.current_thread())
         threading.excepthook(threading.ExceptHookArgs(told))
-        return error
+    finally:
+        _native.set_quiet_thread(True)
 
 
 class GraphWithFunctions(Graph):
@@ -209,16 +207,14 @@ class GraphWithFunctions(Graph):
         return (self, *self._later)
 
     def launch(self, stream):
-        """Runs the graph, in the order of the stream, and after its launch before. Raises what
-        has failed before a function of an earlier launch, which was not called then."""
+        """Runs the graph, in the order of the stream, and after its launch before."""
         stream = check_stream(stream)
         check_not_recorded(stream, "a graph with functions of this process")
         with self._lock:
-            self._caller.check()
             if self._last is not None:
                 stream.wait(self._last)
             for graph, functions in zip(self._graphs, self._functions):
-                graph._launch(stream)
+                Graph.launch(graph, stream)
                 if functions:
                     self._caller.call(stream, functions)
             self._last = stream.record()
@@ -246,7 +242,7 @@ class GraphWithFunctions(Graph):
 
     def close(self):
         for graph in self._graphs:
-            graph._close()
+            Graph.close(graph)
 
 
 def instantiate_with_functions(definition, options, keep=None):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from holdfast.core import Address, Buffer, Device, Stream
 
@@ -38,6 +38,8 @@ def copy_batch(
 ) -> None: ...
 
 class StridedMemoryView:
+    __dlpack_c_exchange_api__: ClassVar[Any]
+    __c_dlpack_exchange_api__: ClassVar[Any]
     def __init__(self, obj: Any = None, stream_ptr: int | None = None) -> None: ...
     def copy_from(self, other: Any, stream: Any, allocator: Any = None, blocking: Any = None
     ) -> None: ...

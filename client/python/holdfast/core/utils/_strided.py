@@ -17,6 +17,10 @@ _ON_DEVICE = (CUDA, CUDA_HOST, 13)  # also pinned and managed memory, which kern
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _KINDS = {code: kind for kind, code in _CODES.items()}
 _BFLOAT = 4
+# A view's type of elements for which NumPy needs ml_dtypes, until it is asked for.
+_BFLOAT16 = "bfloat16"
+
+_AMBIGUOUS = "stream=None is ambiguous: -1 is for memory that needs no order"
 
 # Of an extent: DLPack has 63 bits.
 _MAX = 2**63 - 1
@@ -67,6 +71,7 @@ class StridedMemoryView:
         self._dlpack_type, self._device_id = device
         self._readonly = readonly
         self._keep = keep
+        self._capsule = None
         return self
 
     @classmethod
@@ -103,20 +108,24 @@ class StridedMemoryView:
         """The memory of an array with ``__dlpack__``. ``stream_ptr``: for an array of a CUDA
         device, the stream of this process that uses it; -1: that needs no order."""
         kind, _ = obj.__dlpack_device__()
+        if kind != CPU and kind not in _ON_DEVICE:
+            raise BufferError(f"device not supported: DLPack's type {kind}")
+        if stream_ptr is None:
+            raise BufferError(_AMBIGUOUS)
         if kind in (CPU, CUDA_HOST):
             capsule = _ask_dlpack(obj)
-        elif stream_ptr is None:
-            raise BufferError("stream_ptr is needed for an array of a device; -1: without order")
         else:  # DLPack's None is CUDA's legacy default stream, for which it refuses 0
             capsule = _ask_dlpack(obj, stream=int(stream_ptr) or None)
+        return cls._of_capsule(capsule, obj)
+
+    @classmethod
+    def _of_capsule(cls, capsule, obj=None):
         keep, ptr, code, bits, lanes, shape, strides, kind, device_id, readonly = (
             _native.take_dlpack(capsule)
         )
-        dtype = _dtype_of_dlpack(code, bits, lanes)
+        dtype, itemsize = _dtype_of_dlpack(code, bits, lanes)
         device = (kind, -1 if kind in (CPU, CUDA_HOST) else device_id)
-        return cls._make(
-            obj, ptr, shape, strides, dtype, dtype.itemsize, device, readonly, keep
-        )
+        return cls._make(obj, ptr, shape, strides, dtype, itemsize, device, readonly, keep)
 
     @classmethod
     def from_cuda_array_interface(cls, obj, stream_ptr=None):
@@ -127,6 +136,8 @@ class StridedMemoryView:
         is_torch = type(obj).__module__.partition(".")[0] == "torch"
         if interface["version"] < 3 and not is_torch:
             raise BufferError("only version 3 of __cuda_array_interface__, or later, is supported")
+        if stream_ptr is None:
+            raise BufferError(_AMBIGUOUS)
         producer = interface.get("stream")
         if producer not in (None, stream_ptr) and stream_ptr not in (None, -1):
             _foreign.order(int(producer), int(stream_ptr))
@@ -192,19 +203,20 @@ class StridedMemoryView:
     size = property(lambda self: math.prod(self._shape))
     shape = property(lambda self: self._shape)
     strides = property(lambda self: self._strides)
-    dtype = property(lambda self: self._dtype)
+
+    @property
+    def dtype(self):
+        return _bfloat16() if self._dtype is _BFLOAT16 else self._dtype
 
     def view(self, layout=None, dtype=None):
         """The same memory with elements of another type of the same size; of another size where
         the strides are C's and the last dimension can be divided."""
         if layout is not None:
             raise not_served("a layout of cuda.core", "StridedMemoryView.from_buffer(strides=...)")
-        if dtype is None or dtype == self._dtype:
+        if dtype is None or self._dtype is not _BFLOAT16 and dtype == self._dtype:
             return self
-        shape, itemsize = self._shape, self._itemsize
-        dtype = self._dtype if dtype is None else dtype
-        if dtype is not None:
-            dtype, itemsize = _element(None, dtype)
+        shape = self._shape
+        dtype, itemsize = _element(None, dtype)
         if itemsize != self._itemsize:
             last = shape[-1] * self._itemsize if shape else -1
             if self._strides is not None or last < 0 or last % itemsize:
@@ -238,6 +250,22 @@ class StridedMemoryView:
     def __dlpack_device__(self):
         return self._here()[2]
 
+    def _exported(self):
+        """A capsule of version 1, as ``__dlpack__`` makes it, for ``__dlpack_c_exchange_api__``."""
+        return self.__dlpack__(max_version=(1, 0))
+
+    def _borrowed(self):
+        """The same for callers that keep the view themselves, as it is kept by none."""
+        if self._capsule is None:
+            code, bits = _dlpack_of_dtype(self._dtype, self._itemsize)
+            keep, ptr, device = self._here()
+            self._capsule = make_capsule(
+                None if keep is self else keep, ptr, device, self._shape, max_version=(1, 0),
+                dl_device=None, copy=None, code=code, bits=bits, strides=self._strides,
+                read_only=self._readonly,
+            )  # fmt: skip
+        return self._capsule
+
     def _here(self):
         """(what keeps the memory, its address in this process, DLPack's device)."""
         if isinstance(self._obj, Buffer) and self._dlpack_type == CUDA:
@@ -255,6 +283,11 @@ class StridedMemoryView:
             f"device_id={self._device_id}, is_device_accessible={self.is_device_accessible}, "
             f"readonly={self._readonly})"
         )
+
+
+# DLPack's table of functions for callers in C, by both names that libraries ask for.
+StridedMemoryView.__dlpack_c_exchange_api__ = _native.dlpack_exchange_api(StridedMemoryView)
+StridedMemoryView.__c_dlpack_exchange_api__ = StridedMemoryView.__dlpack_c_exchange_api__
 
 
 def _normal(shape, strides):
@@ -307,18 +340,26 @@ def _ask_dlpack(obj, **stream):
         return obj.__dlpack__(**stream)
 
 
+def _bfloat16():
+    try:
+        import numpy
+        from ml_dtypes import bfloat16
+    except ImportError:
+        raise NotImplementedError("bfloat16 dtype requires `ml_dtypes` to be installed") from None
+    return numpy.dtype(bfloat16)
+
+
 def _dtype_of_dlpack(code, bits, lanes):
+    """(NumPy's type, bytes) of an element."""
     import numpy
 
     if lanes != 1:
         raise BufferError(f"elements of {lanes} lanes are not supported")
     if code == _BFLOAT and bits == 16:
-        import ml_dtypes
-
-        return numpy.dtype(ml_dtypes.bfloat16)
+        return _BFLOAT16, 2
     if code not in _KINDS or bits % 8:
         raise BufferError(f"DLPack's type {code} of {bits} bits is not supported")
-    return numpy.dtype(f"{_KINDS[code]}{bits // 8}")
+    return numpy.dtype(f"{_KINDS[code]}{bits // 8}"), bits // 8
 
 
 def _fault_of(dtype):
