@@ -33,6 +33,14 @@ extern "C" {
 
 const char* hf_version(void) { return HF_VERSION; }
 
+hf_error* hf_default_address(hf_text** address) {
+  return Guard([&]() -> absl::Status {
+    HF_REQUIRE(address);
+    Give(holdfast::DefaultAddress(), address);
+    return absl::OkStatus();
+  });
+}
+
 hf_error* hf_daemon_connect(const char* address, hf_daemon** daemon) {
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(daemon);

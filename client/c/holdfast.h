@@ -246,12 +246,14 @@ void hf_text_free(hf_text* text);
 /* ------------------------------------------------------------------ daemon */
 
 /* Connects to a daemon. `address`:
- *   "unix:PATH", "tcp:HOST:PORT", "tls:HOST:PORT?ca=FILE&cert=FILE&key=FILE",
+ *   "unix:PATH", "tcp:HOST:PORT", "tls:HOST:PORT?ca=FILE,cert=FILE,key=FILE",
  *   "embedded:device=auto|cpu|cuda" (starts a private daemon, which ends with
  *   this object and its sessions);
  *   NULL or "": $HOLDFAST_ADDRESS, else the system's or the user's socket.
  * HF_UNAVAILABLE: there is no daemon. Waits. */
 hf_error* hf_daemon_connect(const char* address, hf_daemon** daemon);
+/* The address that NULL stands for, whether or not a daemon is there. */
+hf_error* hf_default_address(hf_text** address);
 /* The daemon of an embedded: address ends when its sessions are closed too. */
 void hf_daemon_free(hf_daemon* daemon);
 
@@ -354,11 +356,15 @@ typedef struct hf_session_options {
    * hf_session_detach, or when its client has died. At most the daemon's
    * --detached-session-limit. */
   double detached_lifetime;
+  /* To find the call that fails: each call waits until the work that it has
+   * submitted is done, and returns its failure; work that waits for later work
+   * never ends. Also by the environment: HOLDFAST_BLOCKING=1. */
+  bool blocking;
 } hf_session_options;
 #define HF_SESSION_OPTIONS_INIT                                  \
   {                                                              \
     sizeof(hf_session_options), NULL, NULL, 0, 0, 0, NULL, NULL, \
-        HF_RECOVER_ALWAYS, 0, 0                                  \
+        HF_RECOVER_ALWAYS, 0, 0, false                           \
   }
 
 /* Opens a session, which has an executor process of its own in the daemon and

@@ -57,6 +57,7 @@ absl::StatusOr<SessionOptions> ToOptions(const hf_session_options* given) {
   HOLDFAST_ASSIGN_OR_RETURN(
       options.detached_lifetime,
       ToDuration("detached_lifetime", all.detached_lifetime));
+  options.blocking = all.blocking;
   if (all.device_count > 0) HF_REQUIRE(all.devices);
   for (size_t i = 0; i < all.device_count; ++i) {
     options.device_choices.push_back(Text(all.devices[i]));

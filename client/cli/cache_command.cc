@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -153,8 +154,9 @@ absl::Status List(const CommonOptions& options, uint32_t max_entries) {
     std::puts(json.EndArray().EndObject().text().c_str());
     return absl::OkStatus();
   }
-  std::printf("%-12s %-24s %-6s %-11s %10s  %-11s %8s   %s\n", "OBJECT", "NAME",
-              "FORMAT", "ARCH", "SIZE", "TIERS", "UNUSED", "TENANT");
+  PrintTitle(absl::StrFormat("%-12s %-24s %-6s %-11s %10s  %-11s %8s   %s",
+                             "OBJECT", "NAME", "FORMAT", "ARCH", "SIZE",
+                             "TIERS", "UNUSED", "TENANT"));
   for (const auto& entry : list.entries()) PrintEntry(entry);
   return absl::OkStatus();
 }

@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "client/cli/color.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/usage_error.h"
 #include "client/cpp/fault.h"
@@ -42,6 +44,14 @@ void PrintDetail(const absl::Status& status, const ErrorDetail& detail) {
                             detail.explanation));
   }
   if (!absl::StrContains(status.message(), detail.log)) PrintLines(detail.log);
+}
+
+// The report without its first line, which is the status's message.
+void PrintFault(const v1::FaultReport& report) {
+  std::string text = DescribeFault(report);
+  const std::string cause = absl::StrCat("fault of epoch ", report.epoch(),
+                                         ": ", report.cause().message(), "\n");
+  PrintLines(absl::StripPrefix(text, cause));
 }
 
 void PrintJson(const absl::Status& status) {
@@ -88,11 +98,29 @@ CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
 
 int Report(const absl::Status& status, const CommonOptions& options) {
   if (status.ok()) return kExitOk;
-  PrintLines(absl::StrCat("holdfast: ", Kind(status), ": ", status.message()));
-  if (const auto fault = FaultOf(status)) PrintLines(DescribeFault(*fault));
+  const Color color = ShowsColors(stderr) ? Color::kRed : Color::kNone;
+  std::fputs(
+      Colored(absl::StrCat("holdfast: ", Kind(status), ":"), color).c_str(),
+      stderr);
+  PrintLines(absl::StrCat(" ", status.message()));
+  if (const auto fault = FaultOf(status)) PrintFault(*fault);
   if (const auto detail = GetErrorDetail(status)) PrintDetail(status, *detail);
   if (options.json) PrintJson(status);
   return ExitCodeOf(status);
+}
+
+void ReportDone(const CommonOptions& options,
+                absl::FunctionRef<void(JsonWriter&)> write) {
+  if (!options.json) return;
+  JsonWriter json;
+  json.BeginObject();
+  write(json);
+  std::puts(json.EndObject().text().c_str());
+}
+
+void PrintTitle(absl::string_view titles) {
+  const Color color = ShowsColors(stdout) ? Color::kBold : Color::kNone;
+  std::puts(Colored(titles, color).c_str());
 }
 
 std::string HumanBytes(uint64_t bytes) {

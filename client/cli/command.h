@@ -8,8 +8,10 @@
 #include <string>
 
 #include "CLI/CLI.hpp"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "client/cli/json_writer.h"
 
 namespace holdfast::cli {
 
@@ -38,6 +40,14 @@ CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
 // is one; with --json also {"error": {"code": .., "message": ..}} to stdout.
 // Control characters in the text are escaped. Returns the exit code.
 int Report(const absl::Status& status, const CommonOptions& options);
+
+// Ends a command that has nothing to show: with --json, prints an object with
+// the members that `write` adds; else nothing.
+void ReportDone(const CommonOptions& options,
+                absl::FunctionRef<void(JsonWriter&)> write);
+
+// Prints the titles of a table's columns, bold on a terminal.
+void PrintTitle(absl::string_view titles);
 
 // "1.5 GiB"
 std::string HumanBytes(uint64_t bytes);

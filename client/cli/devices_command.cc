@@ -11,15 +11,16 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "client/cli/color.h"
 #include "client/cli/json_writer.h"
 #include "client/cpp/connection/daemon.h"
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
+#include "core/base/uuid_text.h"
 #include "holdfast/v1/devices.pb.h"
 
 namespace holdfast::cli {
@@ -27,15 +28,6 @@ namespace {
 
 const char* KindName(const v1::Driver& driver) {
   return driver.kind() == v1::Driver::KIND_SOFTWARE ? "software" : "cuda";
-}
-
-// As CUDA_VISIBLE_DEVICES and nvidia-smi have it.
-std::string UuidText(const v1::Device& device) {
-  const std::string hex = absl::BytesToHexString(device.uuid());
-  if (hex.size() != 32) return hex;
-  return absl::StrCat("GPU-", hex.substr(0, 8), "-", hex.substr(8, 4), "-",
-                      hex.substr(12, 4), "-", hex.substr(16, 4), "-",
-                      hex.substr(20));
 }
 
 std::string StateName(const v1::DeviceHealth& health) {
@@ -64,7 +56,9 @@ void WriteHealth(const v1::DeviceHealth& health, JsonWriter* json) {
 // Empty if the daemon does not tell.
 std::string HealthText(const v1::DeviceHealth& health) {
   if (health.state() == v1::DeviceHealth::STATE_UNSPECIFIED) return "";
-  return absl::StrCat("   ", StateName(health),
+  const std::string state = StateName(health);
+  const Color color = ShowsColors(stdout) ? ColorOfState(state) : Color::kNone;
+  return absl::StrCat("   ", Colored(state, color),
                       health.reason().empty() ? "" : ": ",
                       ToPrintable(health.reason()));
 }
@@ -124,7 +118,7 @@ void WriteDevice(const v1::Device& device, JsonWriter* json) {
   json->BeginObject()
       .Member("ordinal", device.ordinal())
       .Member("name", device.name())
-      .Member("uuid", UuidText(device))
+      .Member("uuid", UuidText(device.uuid()))
       .Member("pci_bus_id", device.pci_bus_id())
       .Member("compute_capability",
               absl::StrCat(device.compute_capability_major(), ".",
@@ -170,7 +164,7 @@ void PrintDevice(const v1::Device& device) {
               device.compute_capability_major(),
               device.compute_capability_minor(),
               HumanBytes(device.total_memory()).c_str(), free.c_str(),
-              device.pci_bus_id().c_str(), UuidText(device).c_str(),
+              device.pci_bus_id().c_str(), UuidText(device.uuid()).c_str(),
               HealthText(device.health()).c_str(),
               TelemetryText(device.telemetry()).c_str());
 }

@@ -29,13 +29,14 @@ absl::Status Run(const CommonOptions& options, GraphRunFlags flags) {
   return RunGraph(options, flags, file);
 }
 
-absl::Status Draw(const std::string& path) {
+absl::Status Draw(const CommonOptions& options, const std::string& path) {
   HOLDFAST_ASSIGN_OR_RETURN(const v1::GraphFile file, ReadGraph(path));
   HOLDFAST_ASSIGN_OR_RETURN(const GraphDefinition definition,
                             GraphDefinition::FromProto(file.definition()));
   const std::string dot = ToDot(definition, NamesOf(file),
                                 std::filesystem::path(path).stem().string());
-  std::fputs(dot.c_str(), stdout);
+  if (!options.json) std::fputs(dot.c_str(), stdout);
+  ReportDone(options, [&](JsonWriter& json) { json.Member("dot", dot); });
   return absl::OkStatus();
 }
 
@@ -72,7 +73,7 @@ void AddDot(CLI::App* graph, CommonOptions* options, absl::Status* status) {
   auto file = std::make_shared<std::string>();
   CLI::App* command = AddCommand(
       graph, options, "dot", "Print a graph's file as DOT; needs no daemon",
-      [file] { return Draw(*file); }, status);
+      [options, file] { return Draw(*options, *file); }, status);
   command->add_option("FILE", *file, "A .json or .textproto")->required();
 }
 

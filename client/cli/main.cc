@@ -101,6 +101,14 @@ int ReportMissingCommand(const CLI::App& app, const Words& words) {
   return kExitUsage;
 }
 
+int ReportUsage(const std::string& text, const Words& words) {
+  CommonOptions options;
+  options.json = WantsJson(words);
+  (void)Report(UsageError(absl::InvalidArgumentError(text)), options);
+  std::fputs("`--help` tells what there is.\n", stderr);
+  return kExitUsage;
+}
+
 int ReportMistake(const CLI::App& app, const CLI::ParseError& error,
                   const Words& words) {
   if (error.get_exit_code() == 0) {
@@ -111,12 +119,7 @@ int ReportMistake(const CLI::App& app, const CLI::ParseError& error,
   if (unknown.empty() && LacksCommand(app)) {
     return ReportMissingCommand(app, words);
   }
-  const std::string text = unknown.empty() ? error.what() : unknown;
-  CommonOptions options;
-  options.json = WantsJson(words);
-  (void)Report(UsageError(absl::InvalidArgumentError(text)), options);
-  std::fputs("`--help` tells what there is.\n", stderr);
-  return kExitUsage;
+  return ReportUsage(unknown.empty() ? error.what() : unknown, words);
 }
 
 int Main(int argc, char** argv) {
@@ -131,6 +134,10 @@ int Main(int argc, char** argv) {
   if (IsCompletion(words)) {
     PrintCandidates(app, Words(words.begin() + 1, words.end()));
     return kExitOk;
+  }
+  if (const std::string missing = AboutMissingValue(app, words);
+      !missing.empty()) {
+    return ReportUsage(missing, words);
   }
   try {
     app.parse(Words(words.rbegin(), words.rend()));

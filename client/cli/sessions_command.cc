@@ -9,10 +9,12 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "client/cli/color.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/quota_flags.h"
 #include "client/cli/usage_report.h"
@@ -112,11 +114,19 @@ void PrintSession(const v1::SessionInfo& session) {
       absl::StrCat(session.client().program(), " ", session.client().pid()));
   const absl::Duration age =
       absl::Trunc(absl::Now() - OpenedAt(session), absl::Seconds(1));
-  std::printf("%-8s %-16s %-7s %-20s %-24s %10s %6u %8s   %-16s %s\n",
+  const bool colors = ShowsColors(stdout);
+  const std::string state = absl::StrFormat("%-16s", StateText(session));
+  const std::string faults = absl::StrFormat("%6u", session.faults());
+  const Color of_state =
+      colors ? ColorOfState(StateName(session)) : Color::kNone;
+  const Color of_faults =
+      colors && session.faults() > 0 ? Color::kRed : Color::kNone;
+  std::printf("%-8s %s %-7s %-20s %-24s %10s %s %8s   %-16s %s\n",
               ToPrintable(session.session_id()).c_str(),
-              StateText(session).c_str(), DevicesText(session).c_str(),
+              Colored(state, of_state).c_str(), DevicesText(session).c_str(),
               ToPrintable(session.name()).c_str(), client.c_str(),
-              HumanBytes(session.memory_bytes()).c_str(), session.faults(),
+              HumanBytes(session.memory_bytes()).c_str(),
+              Colored(faults, of_faults).c_str(),
               absl::FormatDuration(age).c_str(),
               ToPrintable(session.tenant()).c_str(),
               ToPrintable(session.peer()).c_str());
@@ -138,9 +148,10 @@ absl::Status ListSessions(const CommonOptions& options, bool usage) {
     PrintUsage(list);
     return absl::OkStatus();
   }
-  std::printf("%-8s %-16s %-7s %-20s %-24s %10s %6s %8s   %-16s %s\n",
-              "SESSION", "STATE", "DEVICES", "NAME", "CLIENT", "MEMORY",
-              "FAULTS", "AGE", "TENANT", "PEER");
+  PrintTitle(
+      absl::StrFormat("%-8s %-16s %-7s %-20s %-24s %10s %6s %8s   %-16s %s",
+                      "SESSION", "STATE", "DEVICES", "NAME", "CLIENT", "MEMORY",
+                      "FAULTS", "AGE", "TENANT", "PEER"));
   for (const auto& session : list.sessions()) PrintSession(session);
   return absl::OkStatus();
 }
@@ -152,7 +163,11 @@ struct EndOptions {
 
 absl::Status End(const CommonOptions& options, const EndOptions& end) {
   HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
-  return EndSession(*daemon, end.session_id, end.reason);
+  HOLDFAST_RETURN_IF_ERROR(EndSession(*daemon, end.session_id, end.reason));
+  ReportDone(options, [&](JsonWriter& json) {
+    json.Member("session_id", end.session_id);
+  });
+  return absl::OkStatus();
 }
 
 void AddEndCommand(CLI::App* sessions, CommonOptions* options,
@@ -272,7 +287,11 @@ void AddQuotaCommand(CLI::App* sessions, CommonOptions* options,
         HOLDFAST_ASSIGN_OR_RETURN(const v1::Quota quota, QuotaOf(*flags));
         HOLDFAST_ASSIGN_OR_RETURN(auto daemon,
                                   Daemon::Connect(options->address));
-        return SetSessionQuota(*daemon, *session_id, quota);
+        HOLDFAST_RETURN_IF_ERROR(SetSessionQuota(*daemon, *session_id, quota));
+        ReportDone(*options, [&](JsonWriter& json) {
+          json.Member("session_id", *session_id);
+        });
+        return absl::OkStatus();
       },
       status);
   command->add_option("SESSION", *session_id, "Its name, e.g. s-7")->required();

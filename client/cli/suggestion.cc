@@ -52,6 +52,7 @@ const CLI::App* Find(const CLI::App& app, const std::string& name) {
 Words OptionsOf(const CLI::App& app) {
   Words names;
   for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // not for people
     for (const std::string& name : option->get_lnames()) {
       names.push_back(absl::StrCat("--", name));
     }
@@ -82,6 +83,30 @@ std::string Nearest(absl::string_view word, const Words& candidates) {
     nearest = candidate;
   }
   return nearest;
+}
+
+std::string AboutMissingValue(const CLI::App& app, const Words& words) {
+  const CLI::App* command = &app;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") break;
+    const CLI::App* const next = Find(*command, word);
+    if (next != nullptr) command = next;
+    const CLI::Option* const option = command->get_option_no_throw(word);
+    if (!absl::StartsWith(word, "-") || option == nullptr ||
+        option->get_expected_min() == 0) {
+      continue;
+    }
+    const bool is_last = i + 1 == words.size();
+    if (is_last || (absl::StartsWith(words[i + 1], "--") &&
+                    command->get_option_no_throw(words[i + 1]) != nullptr)) {
+      return absl::StrCat(word, " needs a value", is_last ? "" : ", and ",
+                          is_last ? "" : words[i + 1],
+                          is_last ? "" : " is an option");
+    }
+    ++i;
+  }
+  return "";
 }
 
 std::string AboutUnknownWord(const CLI::App& app, const Words& words) {

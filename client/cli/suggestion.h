@@ -17,6 +17,12 @@ namespace holdfast::cli {
 std::string Nearest(absl::string_view word,
                     const std::vector<std::string>& candidates);
 
+// Returns a message about the first option without its value, where the next
+// word is another option or there is none: "--only needs a value"; empty if
+// there is no such option. The value may begin with "--" after "=".
+std::string AboutMissingValue(const CLI::App& app,
+                              const std::vector<std::string>& words);
+
 // Returns a message about the first word that is neither a command nor an
 // option of `app`: "there is no command \"device\"; did you mean devices?";
 // empty if all words are known. `words` is the command line without the

@@ -149,10 +149,10 @@ absl::Status List(const CommonOptions& options) {
     std::puts(json.EndArray().EndObject().text().c_str());
     return absl::OkStatus();
   }
-  std::printf(
-      "%-24s %-9s %6s %-9s %12s %12s %-24s %-10s %-24s %-24s %-24s %s\n",
+  PrintTitle(absl::StrFormat(
+      "%-24s %-9s %6s %-9s %12s %12s %-24s %-10s %-24s %-24s %-24s %s",
       "TENANT", "KIND", "WEIGHT", "SESSIONS", "GPU TIME", "LAUNCHES", "DEVICE",
-      "RESERVED", "PINNED", "ARENAS", "COLLECTIONS", "COMPILING/H");
+      "RESERVED", "PINNED", "ARENAS", "COLLECTIONS", "COMPILING/H"));
   for (const auto& tenant : list.tenants()) PrintTenant(tenant);
   return absl::OkStatus();
 }
@@ -260,7 +260,10 @@ void AddQuota(CLI::App* tenants, CommonOptions* options, absl::Status* status) {
       [options, name, flags]() -> absl::Status {
         HOLDFAST_ASSIGN_OR_RETURN(const v1::Quota quota, QuotaOf(*flags));
         HOLDFAST_ASSIGN_OR_RETURN(const auto tenants, ConnectTenants(*options));
-        return tenants->SetQuota(*name, quota);
+        HOLDFAST_RETURN_IF_ERROR(tenants->SetQuota(*name, quota));
+        ReportDone(*options,
+                   [&](JsonWriter& json) { json.Member("name", *name); });
+        return absl::OkStatus();
       },
       status);
   command->add_option("NAME", *name, "As the policy or `tenants create` has it")

@@ -154,7 +154,8 @@ void WriteTotals(const v1::MemoryTotals& totals, JsonWriter* json) {
 }
 
 void PrintUsage(const v1::ListSessionsResponse& sessions) {
-  std::printf("%-8s %-24s %12s %12s\n", "SESSION", "WHAT", "USED", "LIMIT");
+  PrintTitle(absl::StrFormat("%-8s %-24s %12s %12s", "SESSION", "WHAT", "USED",
+                             "LIMIT"));
   for (const v1::SessionInfo& session : sessions.sessions()) {
     PrintRows(session.session_id(), RowsOf(session.usage()));
     PrintExecution(session.session_id(), session.usage());

@@ -4,6 +4,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
+#include "client/cpp/compile/source_lines.h"
 #include "client/cpp/connection/rpc_status.h"
 #include "core/base/error_detail.h"
 #include "core/base/fault_epoch.h"
@@ -44,10 +45,10 @@ std::optional<v1::FaultReport> FaultOf(const absl::Status& status) {
 }
 
 absl::Status FaultStatus(absl::string_view session_id,
-                         const v1::FaultReport& report, uint64_t epoch) {
+                         const v1::FaultReport& report) {
   absl::Status status = absl::AbortedError(absl::StrCat(
       "session ", session_id, " has faulted: ", report.cause().message(),
-      "; it goes on in epoch ", epoch));
+      "; it goes on, with the memory and the objects that it had"));
   if (const auto detail = GetErrorDetail(ToStatus(report.cause()));
       detail.has_value()) {
     SetErrorDetail(*detail, &status);
@@ -62,6 +63,8 @@ std::string DescribeFault(const v1::FaultReport& report) {
                                   report.cause().message());
   if (!report.kernel().empty()) {
     absl::StrAppend(&text, "\n  at: ", PlaceOf(report));
+    const std::string line = SourceLineAt(report.source_line());
+    if (!line.empty()) absl::StrAppend(&text, ":  ", line);
   }
   absl::StrAppend(&text, "\n  commands: completed up to ",
                   report.completed_through(), ", may have run up to ",

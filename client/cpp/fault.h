@@ -31,7 +31,7 @@ std::optional<v1::FaultReport> FaultOf(const absl::Status& status);
 // The status, ABORTED, that tells a fault of a session. Its ErrorDetail is that
 // of the cause.
 absl::Status FaultStatus(absl::string_view session_id,
-                         const v1::FaultReport& report, uint64_t epoch);
+                         const v1::FaultReport& report);
 
 // The report in lines for people, without a last line feed.
 std::string DescribeFault(const v1::FaultReport& report);

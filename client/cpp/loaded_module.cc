@@ -64,7 +64,9 @@ absl::StatusOr<LoadedModule::KernelEntry> LoadedModule::GetKernel(
       const uint64_t sequence,
       session()->queue.SubmitCreation(
           [&](WireWriter& writer) { writer.Fields(command); }));
-  return kernels_[std::string(name)] = {kernel, sequence};
+  kernels_[std::string(name)] = {kernel, sequence};
+  HOLDFAST_RETURN_IF_ERROR(session()->queue.Settle());
+  return KernelEntry{kernel, sequence};
 }
 
 }  // namespace holdfast

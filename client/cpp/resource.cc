@@ -31,7 +31,9 @@ absl::StatusOr<Resource> Resource::Make(std::shared_ptr<SessionState> session,
     session->handles.Free(handle);
     return sequence.status();
   }
-  return Resource(std::move(session), handle, *sequence, destroy);
+  Resource resource(std::move(session), handle, *sequence, destroy);
+  HOLDFAST_RETURN_IF_ERROR(resource.session_->queue.Settle());
+  return resource;
 }
 
 absl::StatusOr<Resource> Resource::Reserve(

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <utility>
 
@@ -23,6 +24,7 @@
 #include "client/cpp/connection/rpc_status.h"
 #include "client/cpp/connection/session_loss.h"
 #include "client/cpp/fault.h"
+#include "client/cpp/payload_text.h"
 #include "client/cpp/session_state.h"
 #include "client/cpp/transfer/staging_ring.h"
 #include "client/cpp/transfer/transfer_stream.h"
@@ -229,6 +231,11 @@ CommandQueue::Options QueueOptions(const v1::SessionLimits& limits) {
   return options;
 }
 
+bool IsBlockingByEnvironment() {
+  const char* const value = std::getenv("HOLDFAST_BLOCKING");
+  return value != nullptr && *value != '\0' && std::string(value) != "0";
+}
+
 void Print(absl::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
@@ -316,8 +323,7 @@ absl::StatusOr<CommandQueue::Recovery> Recover(
   if (!acknowledged.ok()) return LostSession(id, acknowledged.status());
   const Route route = RouteToExecutor(daemon, session);
   CommandQueue::Recovery recovery;
-  recovery.fault =
-      FaultStatus(id, acknowledged->fault(), acknowledged->epoch());
+  recovery.fault = FaultStatus(id, acknowledged->fault());
   recovery.submitted_through = acknowledged->fault().submitted_through();
   recovery.suspended = acknowledged->fault().suspended();
   for (Unacknowledged::Batch& batch : unacknowledged) {
@@ -342,7 +348,7 @@ absl::Status FaultToAskFor(Daemon& daemon, const std::string& id,
   if (!sessions.ok()) return reason;
   for (const v1::SessionInfo& info : *sessions) {
     if (info.session_id() != id || !info.has_last_fault()) continue;
-    return FaultStatus(id, info.last_fault(), info.last_fault().epoch() + 1);
+    return FaultStatus(id, info.last_fault());
   }
   return reason;
 }
@@ -410,8 +416,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Attach(
                          absl::BytesToHexString(response.session().token()),
                          RestartGrace(), response.fault().epoch()));
     if (!acknowledged.fault().suspended()) {
-      fault =
-          FaultStatus(session_id, acknowledged.fault(), acknowledged.epoch());
+      fault = FaultStatus(session_id, acknowledged.fault());
     }
   }
   // The results of the clients before cannot be had, so that there is no coming
@@ -443,11 +448,13 @@ std::unique_ptr<Session> Session::Start(std::shared_ptr<Daemon> daemon,
                                         const v1::OpenSessionResponse& response,
                                         const SessionOptions& options,
                                         uint64_t received_through) {
+  PrintPayloadsAsText();
   const v1::SessionLimits limits = WithDefaults(response.limits());
   Route route = RouteToExecutor(*daemon, response);
   ExecuteStream::Options stream = OfferRings(route, response.token());
   CommandQueue::Options queue = QueueOptions(limits);
   queue.received_through = received_through;
+  queue.blocking = options.blocking || IsBlockingByEnvironment();
   const auto relay = std::make_shared<std::shared_ptr<ResumingRelay>>(
       ResumeOver(route, options.reconnect_grace, &stream));
   const auto restart = std::make_shared<RestartGrace>();

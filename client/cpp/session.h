@@ -65,6 +65,11 @@ struct SessionOptions {
   // alone. The time of waiting in a stream does not count.
   absl::Duration kernel_time_limit = {};
   RecoveryPolicy recover = RecoveryPolicy::kAlways;
+  // To find the call that fails: each call waits until the work that it has
+  // submitted is done, and returns its failure. As with
+  // CUDA_LAUNCH_BLOCKING, work that waits for later work never ends. Also
+  // by HOLDFAST_BLOCKING=1.
+  bool blocking = false;
   // The number of parallel calls, each on a connection of its own, that carry
   // the bytes of one large copy; 0: chosen by the library.
   uint32_t transfer_calls = 0;

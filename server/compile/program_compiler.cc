@@ -77,6 +77,22 @@ bool TakesNvJitLink(const v1::CompileRequest& request) {
 
 bool TakesNvJitLink(const v1::LinkRequest& /*request*/) { return true; }
 
+// Adds line information for faults, which costs nothing where PTX is what
+// runs: on the software device.
+void AskForLines(v1::CompileRequest* request) {
+  if (request->language() == v1::SOURCE_LANGUAGE_PTX) return;
+  for (const std::string& option : request->options()) {
+    for (const absl::string_view word :
+         {"-lineinfo", "line-info", "device-debug"}) {
+      if (absl::StrContains(option, word)) return;
+    }
+    if (option == "-G" || option == "-g") return;
+  }
+  request->add_options("--generate-line-info");
+}
+
+void AskForLines(v1::LinkRequest* /*request*/) {}
+
 v1::LinkResponse ToLinkResponse(v1::CompileResponse made) {
   v1::LinkResponse response;
   *response.mutable_object() = std::move(*made.mutable_object());
@@ -230,6 +246,7 @@ absl::Status ProgramCompiler::FillIn(absl::Time deadline,
   if (request->target() == v1::OBJECT_FORMAT_UNSPECIFIED) {
     const bool to_ptx = LacksNvJitLink(installed) && TakesNvJitLink(*request);
     request->set_target(to_ptx ? v1::OBJECT_FORMAT_PTX : defaults->target);
+    if (defaults->target == v1::OBJECT_FORMAT_PTX) AskForLines(request);
   }
   if (request->arch().empty()) request->set_arch(defaults->arch);
   return absl::OkStatus();

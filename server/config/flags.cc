@@ -5,7 +5,9 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <charconv>
+#include <cstdio>
 #include <map>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -15,10 +17,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "proto/protocol_limits.h"
+#include "server/config/config_file.h"
 #include "server/config/version.h"
 
 namespace holdfast::server {
 namespace {
+
+// The command line or the configuration file is wrong.
+constexpr int kExitUsage = 2;
 
 constexpr char kDescription[] =
     R"(holdfastd - the Holdfast GPU execution daemon
@@ -62,7 +68,8 @@ FILES
 
 EXIT STATUS
   0 after a stop that was asked for; 1 if it could not start, or could not go
-  on because its spawner process had died; else a flag is wrong.
+  on because its spawner process had died; 2 if an option or the configuration
+  file is wrong.
 
 EXAMPLES
   holdfastd
@@ -564,6 +571,8 @@ std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code) {
   app.set_config("--config", "", "Read options from this file.")
       ->type_name("FILE");
   app.allow_config_extras(CLI::config_extras_mode::error);
+  const auto file = std::make_shared<ConfigFile>(app);
+  app.config_formatter(file);
   AddAddresses(&app, &config);
   AddExecution(&app, &config);
   AddQuotas(&app, &config);
@@ -575,7 +584,12 @@ std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    *exit_code = app.exit(error);
+    *exit_code = error.get_exit_code() == 0 ? app.exit(error) : kExitUsage;
+    if (*exit_code != 0) {
+      std::fprintf(stderr,
+                   "holdfastd: %s\n`holdfastd --help` tells what there is.\n",
+                   file->WithPlace(error.what()).c_str());
+    }
     return std::nullopt;
   }
   SetDefaults(&config);

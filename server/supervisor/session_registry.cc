@@ -54,11 +54,16 @@ absl::StatusOr<absl::Duration> LifetimeOf(const v1::OpenSessionRequest& request,
                                           absl::Duration limit) {
   HOLDFAST_ASSIGN_OR_RETURN(const absl::Duration grace, GraceOf(request));
   const absl::Duration detached = ToDuration(request.detached_lifetime());
-  if (detached < absl::ZeroDuration() || detached > limit) {
+  if (detached > limit && limit == absl::ZeroDuration()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("detached_lifetime is ", absl::FormatDuration(detached),
-                     ", allowed is 0 to ", absl::FormatDuration(limit),
-                     " (--detached-session-limit)"));
+        "no session of this daemon lives on without a client: its operator "
+        "allows it by --detached-session-limit");
+  }
+  if (detached < absl::ZeroDuration() || detached > limit) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the session is to live ", absl::FormatDuration(detached),
+        " without a client, the daemon allows ", absl::FormatDuration(limit),
+        " (detached_lifetime, --detached-session-limit)"));
   }
   return std::max(grace, detached);
 }

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/uuid_text.h"
 #include "server/telemetry/metric_values.h"
 
 namespace holdfast {
@@ -16,7 +16,7 @@ void AddInfo(MetricFamily& family, const v1::Driver& driver,
   family.Add(
       1, {{"device", absl::StrCat(device.ordinal())},
           {"name", device.name()},
-          {"uuid", absl::BytesToHexString(device.uuid())},
+          {"uuid", UuidText(device.uuid())},
           {"pci_bus_id", device.pci_bus_id()},
           {"compute_capability",
            absl::StrCat(device.compute_capability_major(), ".",

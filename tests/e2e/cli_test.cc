@@ -13,10 +13,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/file.h"
 #include "client/cli/npy.h"
+#include "client/cpp/session.h"
 #include "tests/e2e/daemon_process.h"
 #include "tests/e2e/process.h"
 
@@ -460,6 +462,55 @@ TEST_F(CliTest, EveryCommandTellsItsMistakesAsJson) {
     ++visited;
   });
   EXPECT_GT(visited, 40);
+}
+
+// Commands that only do something print one value, too.
+TEST_F(CliTest, EverySuccessIsJsonWhereJsonIsWanted) {
+  const auto expect_json = [&](std::vector<std::string> line,
+                               const std::string& text) {
+    line.emplace_back("--json");
+    const Outcome done = Holdfast(line);
+    EXPECT_EQ(done.exit_code, 0) << line[0] << done.err;
+    EXPECT_EQ(done.out, absl::StrCat("{", text, "}\n")) << line[0];
+  };
+  ASSERT_TRUE(cli::WriteNpy(Path("w.npy"),
+                            MakeArray<float>(cli::ElementType::kF32, {1}, {1}))
+                  .ok());
+  expect_json({"collection", "load", "j", Path("w.npy")},
+              R"("name": "j", "loaded": true, "version": 1)");
+  expect_json({"collection", "load", "j", Path("w.npy"), "--once"},
+              R"("name": "j", "loaded": false)");
+  for (const char* const change : {"share", "pin", "unpin"}) {
+    expect_json({"collection", change, "j"}, R"("name": "j")");
+  }
+  expect_json({"collection", "keep", "j", "2"}, R"("name": "j")");
+  expect_json({"collection", "save", "j", Path("j.safetensors")},
+              absl::StrCat(R"("name": "j", "version": 1, "file": ")",
+                           Path("j.safetensors"), "\""));
+  expect_json({"collection", "rm", "j"},
+              R"("name": "j", "deleted_versions": 1)");
+  auto session = Session::Open({.address = daemon_->address()});
+  ASSERT_TRUE(session.ok()) << session.status();
+  const std::string id = (*session)->id();
+  const std::string named = absl::StrCat(R"("session_id": ")", id, "\"");
+  expect_json({"sessions", "quota", id, "--memory=1GiB"}, named);
+  expect_json({"sessions", "end", id}, named);
+}
+
+TEST_F(CliTest, AnOptionIsNotTakenForTheValueOfAnother) {
+  ExpectFailure(Holdfast({"bench", "--native", "--quick"}), 2,
+                "--native needs a value, and --quick is an option");
+  ExpectFailure(Holdfast({"sessions", "--address"}), 2,
+                "--address needs a value");
+}
+
+TEST_F(CliTest, TextThatNoTerminalShowsHasNoColors) {
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"devices"}, {"sessions"}, {"no-command"}}) {
+    const Outcome plain = Holdfast(line);
+    EXPECT_FALSE(absl::StrContains(plain.out + plain.err, "\x1b"))
+        << plain.out << plain.err;
+  }
 }
 
 TEST_F(CliTest, AGroupWithoutACommandIsAMistakeForPrograms) {

@@ -10,6 +10,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -123,6 +124,27 @@ TEST_F(TopTest, ASignalLeavesTheTerminalAsItWas) {
   EXPECT_TRUE(top.Shows(kLeave));
   top.Wait();
   EXPECT_TRUE(top.IsCooked());
+}
+
+TEST_F(TopTest, AKeyChoosesTheColumnThatSessionsAreSortedBy) {
+  OnTerminal top(Command({"--interval=3600"}), {24, 120, 0, 0});
+  EXPECT_TRUE(top.Shows("\x1b[7m    DEVICE\x1b[0m"));
+  EXPECT_TRUE(top.Shows("q leaves   sort by   m memory"));
+  top.Type('f');
+  EXPECT_TRUE(top.Shows("\x1b[7mFAULTS\x1b[0m"));
+  top.Type('z');
+  EXPECT_TRUE(top.Shows("\x1b[7mFAULTS\x1b[0m"));
+  top.Type('q');
+  EXPECT_EQ(top.Wait(), 0);
+}
+
+TEST_F(TopTest, NoColorsAreShownWhereTheyAreNotWanted) {
+  setenv("NO_COLOR", "1", 1);
+  OnTerminal top(Command({"--interval=3600", "--sort=gpu"}), {24, 120, 0, 0});
+  unsetenv("NO_COLOR");
+  EXPECT_TRUE(top.Shows("\r\nSESSION STATE"));
+  top.Type('q');
+  EXPECT_EQ(top.Wait(), 0);
 }
 
 TEST_F(TopTest, PrintsPlainTextElsewhere) {

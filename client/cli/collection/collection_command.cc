@@ -45,6 +45,21 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(
       {.address = options.address, .name = "holdfast collection"});
 }
 
+// `version`: the new one; 0: the collection was there already.
+void PrintLoaded(const CommonOptions& options, const std::string& name,
+                 uint64_t version) {
+  if (options.json) {
+    ReportDone(options, [&](JsonWriter& json) {
+      json.Member("name", name).Member("loaded", version != 0);
+      if (version != 0) json.Member("version", version);
+    });
+  } else if (version == 0) {
+    std::printf("%s is there already\n", name.c_str());
+  } else {
+    std::printf("%s version %s\n", name.c_str(), absl::StrCat(version).c_str());
+  }
+}
+
 absl::Status Load(const CommonOptions& options, const Arguments& arguments) {
   HOLDFAST_ASSIGN_OR_RETURN(const ArrayFiles files,
                             ArrayFiles::Open(arguments.files));
@@ -54,7 +69,7 @@ absl::Status Load(const CommonOptions& options, const Arguments& arguments) {
     HOLDFAST_ASSIGN_OR_RETURN(claim,
                               WriteClaim::Wait(*session, arguments.name));
     if (!claim->writes()) {
-      std::printf("%s is there already\n", arguments.name.c_str());
+      PrintLoaded(options, arguments.name, 0);
       return absl::OkStatus();
     }
   }
@@ -73,8 +88,7 @@ absl::Status Load(const CommonOptions& options, const Arguments& arguments) {
   }
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t version,
                             writer.Commit(arguments.name, files.metadata()));
-  std::printf("%s version %s\n", arguments.name.c_str(),
-              absl::StrCat(version).c_str());
+  PrintLoaded(options, arguments.name, version);
   return absl::OkStatus();
 }
 
@@ -93,13 +107,21 @@ absl::Status WithCollection(const CommonOptions& options,
 }
 
 absl::Status Save(const CommonOptions& options, const Arguments& arguments) {
-  CopyLine line;
   return WithCollection(
       options, arguments,
-      [&](const Collection& collection, const Stream& stream) {
-        return SaveCollection(
-            collection, stream, arguments.file,
-            [&](uint64_t done, uint64_t all) { line.Show(done, all); });
+      [&](const Collection& collection, const Stream& stream) -> absl::Status {
+        {
+          CopyLine line;
+          HOLDFAST_RETURN_IF_ERROR(SaveCollection(
+              collection, stream, arguments.file,
+              [&](uint64_t done, uint64_t all) { line.Show(done, all); }));
+        }
+        ReportDone(options, [&](JsonWriter& json) {
+          json.Member("name", arguments.name)
+              .Member("version", collection.version())
+              .Member("file", arguments.file);
+        });
+        return absl::OkStatus();
       });
 }
 
@@ -160,7 +182,21 @@ absl::Status Show(const CommonOptions& options, const Arguments& arguments) {
 
 absl::Status Remove(const CommonOptions& options, const Arguments& arguments) {
   HOLDFAST_ASSIGN_OR_RETURN(const auto collections, Connect(options));
-  return collections->Delete(arguments.name, arguments.version).status();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const uint32_t deleted,
+      collections->Delete(arguments.name, arguments.version));
+  ReportDone(options, [&](JsonWriter& json) {
+    json.Member("name", arguments.name).Member("deleted_versions", deleted);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status Configure(const CommonOptions& options, Collections& collections,
+                       const v1::ConfigureCollectionRequest& request) {
+  HOLDFAST_RETURN_IF_ERROR(collections.Configure(request));
+  ReportDone(options,
+             [&](JsonWriter& json) { json.Member("name", request.name()); });
+  return absl::OkStatus();
 }
 
 absl::Status Share(const CommonOptions& options, const Arguments& arguments) {
@@ -171,7 +207,7 @@ absl::Status Share(const CommonOptions& options, const Arguments& arguments) {
   for (const std::string& client : arguments.clients) {
     request.mutable_visibility()->add_clients(client);
   }
-  return collections->Configure(request);
+  return Configure(options, *collections, request);
 }
 
 absl::Status Keep(const CommonOptions& options, const Arguments& arguments) {
@@ -180,7 +216,7 @@ absl::Status Keep(const CommonOptions& options, const Arguments& arguments) {
   request.set_name(arguments.name);
   request.set_keep(arguments.keep);
   request.set_until_unreferenced(arguments.until_unreferenced);
-  return collections->Configure(request);
+  return Configure(options, *collections, request);
 }
 
 absl::Status Pin(const CommonOptions& options, const Arguments& arguments) {
@@ -188,7 +224,7 @@ absl::Status Pin(const CommonOptions& options, const Arguments& arguments) {
   v1::ConfigureCollectionRequest request;
   request.set_name(arguments.name);
   request.add_pin(arguments.version);
-  return collections->Configure(request);
+  return Configure(options, *collections, request);
 }
 
 absl::Status Unpin(const CommonOptions& options, const Arguments& arguments) {
@@ -196,7 +232,7 @@ absl::Status Unpin(const CommonOptions& options, const Arguments& arguments) {
   v1::ConfigureCollectionRequest request;
   request.set_name(arguments.name);
   request.add_unpin(arguments.version);
-  return collections->Configure(request);
+  return Configure(options, *collections, request);
 }
 
 absl::Status Suspend(const CommonOptions& options, const Arguments& arguments) {

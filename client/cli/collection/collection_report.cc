@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
@@ -121,8 +122,9 @@ void PrintCollections(const v1::ListCollectionsResponse& list, bool as_json) {
     std::puts(json.EndArray().EndObject().text().c_str());
     return;
   }
-  std::printf("%-32s %8s %10s %8s   %-21s %-16s %s\n", "NAME", "VERSION",
-              "SIZE", "ARRAYS", "COMMITTED", "OWNER", "READERS");
+  PrintTitle(absl::StrFormat("%-32s %8s %10s %8s   %-21s %-16s %s", "NAME",
+                             "VERSION", "SIZE", "ARRAYS", "COMMITTED", "OWNER",
+                             "READERS"));
   for (const v1::CollectionInfo& info : list.collections()) {
     for (const v1::VersionInfo& version : info.versions()) {
       PrintVersion(info, version);

@@ -83,7 +83,7 @@ void Screen::Draw(const std::vector<std::string>& lines) const {
   Write(text);
 }
 
-Screen::Event Screen::Wait(absl::Duration timeout) {
+Screen::Event Screen::Wait(absl::Duration timeout, char* key) {
   pollfd sources[] = {{signals_.get(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
   const int ready = poll(sources, 2,
                          static_cast<int>(std::max<int64_t>(
@@ -95,12 +95,11 @@ Screen::Event Screen::Wait(absl::Duration timeout) {
       return signal.ssi_signo == SIGWINCH ? Event::kResized : Event::kQuit;
     }
   }
-  char key = 'q';  // also if the terminal is gone
-  if (sources[1].revents != 0 && read(STDIN_FILENO, &key, 1) >= 0 &&
-      (key == 'q' || key == 'Q')) {
-    return Event::kQuit;
+  *key = 'q';  // also if the terminal is gone
+  if (sources[1].revents == 0 || read(STDIN_FILENO, key, 1) < 0) {
+    return Event::kTimeout;
   }
-  return Event::kTimeout;
+  return *key == 'q' || *key == 'Q' ? Event::kQuit : Event::kKey;
 }
 
 }  // namespace holdfast::cli

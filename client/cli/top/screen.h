@@ -31,10 +31,10 @@ class Screen {
   ViewSize size() const;
   void Draw(const std::vector<std::string>& lines) const;
 
-  enum class Event { kTimeout, kResized, kQuit };
-  // Blocks until the time is up, the terminal's size has changed, or somebody
-  // wants to leave: q, or a signal.
-  Event Wait(absl::Duration timeout);
+  enum class Event { kTimeout, kResized, kQuit, kKey };
+  // Blocks until the time is up, the terminal's size has changed, a key is
+  // there (*key), or somebody wants to leave: q, or a signal.
+  Event Wait(absl::Duration timeout, char* key);
 
  private:
   explicit Screen(UniqueFd signals) : signals_(std::move(signals)) {}

@@ -112,7 +112,12 @@ std::string Heading(const TopSnapshot& snapshot, const CopyRates* rates,
       room);
 }
 
-using Cells = std::vector<std::string>;
+using Cells = std::vector<Cell>;
+
+// A number that is bad when it is not 0.
+Cell Alarming(uint64_t number) {
+  return {absl::StrCat(number), number == 0 ? Color::kNone : Color::kRed};
+}
 
 const std::vector<Column>& DeviceColumns() {
   static const auto* const columns = new std::vector<Column>{
@@ -155,7 +160,7 @@ Cells DeviceCells(const v1::Device& device, uint64_t reserved) {
       HumanBytes(used),
       HumanBytes(device.total_memory()),
       HumanBytes(reserved),
-      absl::StrCat(" ", HealthName(device)),
+      {absl::StrCat(" ", HealthName(device)), ColorOfState(HealthName(device))},
       Known(telemetry.has_gpu_utilization(), telemetry.gpu_utilization(), "%"),
       Known(telemetry.has_temperature(), telemetry.temperature(), "C"),
       Known(telemetry.has_power(), telemetry.power() / 1000, "W")};
@@ -184,7 +189,7 @@ Cells SessionCells(const TopSnapshot& snapshot, const CopyRates* rates,
   const double* const gpu =
       rates == nullptr ? nullptr : Find(rates->gpu_share, session);
   return {ToPrintable(session.session_id()),
-          StateName(session),
+          {StateName(session), ColorOfState(StateName(session))},
           ToPrintable(session.tenant()),
           HumanBytes(usage.device_bytes().used()),
           HumanBytes(HostBytes(usage)),
@@ -193,36 +198,72 @@ Cells SessionCells(const TopSnapshot& snapshot, const CopyRates* rates,
           absl::StrFormat("%.1fs", GpuSeconds(usage)),
           absl::StrCat(usage.launches()),
           absl::StrCat(usage.outstanding_commands().used()),
-          absl::StrCat(session.faults()),
+          Alarming(session.faults()),
           Age(snapshot.time - ToTime(session.opened())),
           absl::StrCat(" ", ClientText(session))};
 }
 
-// Those that hold most device memory first, then the oldest.
-std::vector<const v1::SessionInfo*> Sorted(const TopSnapshot& snapshot) {
+double OrZero(const double* value) { return value == nullptr ? 0 : *value; }
+
+// The number that a session is sorted by.
+double SortValue(const SortOrder& order, const CopyRates* rates,
+                 const v1::SessionInfo& session) {
+  const v1::SessionUsage& usage = session.usage();
+  switch (order.key) {
+    case 'g':
+      return rates == nullptr ? 0 : OrZero(Find(rates->gpu_share, session));
+    case 'c':
+      return rates == nullptr ? 0 : OrZero(Find(rates->by_session, session));
+    case 't':
+      return GpuSeconds(usage);
+    case 'l':
+      return static_cast<double>(usage.launches());
+    case 'f':
+      return static_cast<double>(session.faults());
+    case 'a':
+      return -absl::ToDoubleSeconds(ToTime(session.opened()) -
+                                    absl::UnixEpoch());
+    default:
+      return static_cast<double>(usage.device_bytes().used());
+  }
+}
+
+// The largest first; among equals the oldest.
+std::vector<const v1::SessionInfo*> Sorted(const TopSnapshot& snapshot,
+                                           const CopyRates* rates,
+                                           const SortOrder& order) {
   std::vector<const v1::SessionInfo*> sessions;
   for (const auto& session : snapshot.sessions.sessions()) {
     sessions.push_back(&session);
   }
-  std::stable_sort(sessions.begin(), sessions.end(),
-                   [](const auto* a, const auto* b) {
-                     return a->usage().device_bytes().used() >
-                            b->usage().device_bytes().used();
-                   });
+  std::stable_sort(
+      sessions.begin(), sessions.end(), [&](const auto* a, const auto* b) {
+        return SortValue(order, rates, *a) > SortValue(order, rates, *b);
+      });
   return sessions;
+}
+
+// "q leaves   sorted by: m memory   g gpu ..."
+std::string KeysLine(size_t room) {
+  std::vector<std::string> parts = {"q leaves", "sort by"};
+  for (const SortOrder& order : SortOrders()) {
+    parts.push_back(absl::StrCat(std::string(1, order.key), " ", order.name));
+  }
+  return Joined(parts, room);
 }
 
 // The client, which comes last, has the rest of the line.
 std::string SessionLine(const std::vector<bool>& shown, Cells cells) {
-  const std::string client = std::move(cells.back());
-  cells.back().clear();
+  const std::string client = std::move(cells.back().text);
+  cells.back().text.clear();
   std::string line = Row(SessionColumns(), shown, cells);
   line.resize(line.size() - SessionColumns().back().width);
   return absl::StrCat(line, client);
 }
 
 std::vector<std::string> AllLines(const TopSnapshot& snapshot,
-                                  const CopyRates* rates, size_t room) {
+                                  const CopyRates* rates, size_t room,
+                                  const SortOrder& order) {
   std::vector<std::string> lines;
   lines.push_back(Joined(
       {absl::StrCat("holdfast ", snapshot.info.version()),
@@ -234,7 +275,7 @@ std::vector<std::string> AllLines(const TopSnapshot& snapshot,
   lines.push_back(Heading(snapshot, rates, room));
   lines.emplace_back();
   const std::vector<bool> of_devices = Shown(DeviceColumns(), room);
-  lines.push_back(TitleRow(DeviceColumns(), of_devices));
+  lines.push_back(TitleRow(DeviceColumns(), of_devices, nullptr));
   std::map<uint32_t, uint64_t> reserved = Reserved(snapshot);
   for (const v1::Device& device : snapshot.devices.devices()) {
     lines.push_back(Row(DeviceColumns(), of_devices,
@@ -242,8 +283,8 @@ std::vector<std::string> AllLines(const TopSnapshot& snapshot,
   }
   lines.emplace_back();
   const std::vector<bool> of_sessions = Shown(SessionColumns(), room);
-  lines.push_back(TitleRow(SessionColumns(), of_sessions));
-  for (const v1::SessionInfo* session : Sorted(snapshot)) {
+  lines.push_back(TitleRow(SessionColumns(), of_sessions, order.title));
+  for (const v1::SessionInfo* session : Sorted(snapshot, rates, order)) {
     lines.push_back(
         SessionLine(of_sessions, SessionCells(snapshot, rates, *session)));
   }
@@ -303,22 +344,41 @@ void WriteSession(const v1::SessionInfo& session, const CopyRates* rates,
 
 }  // namespace
 
+const std::vector<SortOrder>& SortOrders() {
+  static const auto* const orders = new std::vector<SortOrder>{
+      {'m', "memory", "DEVICE"},     {'g', "gpu", "GPU"},
+      {'t', "time", "GPU TIME"},     {'c', "copies", "COPIES"},
+      {'l', "launches", "LAUNCHES"}, {'f', "faults", "FAULTS"},
+      {'a', "age", "AGE"},
+  };
+  return *orders;
+}
+
 std::vector<std::string> TopView(const TopSnapshot& snapshot,
-                                 const CopyRates* rates, ViewSize size) {
-  std::vector<std::string> lines = AllLines(snapshot, rates, size.columns);
+                                 const CopyRates* rates, ViewSize size,
+                                 const ViewStyle& style) {
+  std::vector<std::string> lines =
+      AllLines(snapshot, rates, size.columns, style.order);
+  if (style.keys && size.rows > 1) --size.rows;
   if (size.rows > 0 && lines.size() > size.rows) {
     const size_t hidden = lines.size() - size.rows + 1;
     lines.resize(size.rows - 1);
     lines.push_back(absl::StrCat("... ", hidden, " more"));
   }
+  if (style.keys) {
+    lines.resize(std::max(lines.size(), size.rows));
+    lines.push_back(KeysLine(size.columns));
+  }
   for (std::string& line : lines) {
+    if (!style.colors) line = WithoutColors(line);
     if (size.columns > 0) line = Fit(line, size.columns);
     absl::StripTrailingAsciiWhitespace(&line);
   }
   return lines;
 }
 
-std::string TopJson(const TopSnapshot& snapshot, const CopyRates* rates) {
+std::string TopJson(const TopSnapshot& snapshot, const CopyRates* rates,
+                    const SortOrder& order) {
   JsonWriter json;
   json.BeginObject()
       .Member("time", absl::FormatTime(snapshot.time, absl::UTCTimeZone()))
@@ -331,7 +391,7 @@ std::string TopJson(const TopSnapshot& snapshot, const CopyRates* rates) {
     WriteDevice(device, reserved[device.ordinal()], &json);
   }
   json.EndArray().BeginArray("sessions");
-  for (const v1::SessionInfo* session : Sorted(snapshot)) {
+  for (const v1::SessionInfo* session : Sorted(snapshot, rates, order)) {
     WriteSession(*session, rates, &json);
   }
   json.EndArray();

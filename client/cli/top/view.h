@@ -17,14 +17,34 @@ struct ViewSize {
   size_t rows = 0;
 };
 
-// Lines of text, without control characters, that fit: the daemon, its devices,
-// its sessions with those that hold most memory first. Columns that people miss
+// What sessions are sorted by, the largest first.
+struct SortOrder {
+  char key;           // that chooses it
+  const char* name;   // as the command line has it
+  const char* title;  // of the column
+};
+// All orders; the first is the usual one.
+const std::vector<SortOrder>& SortOrders();
+
+// How people want to see it.
+struct ViewStyle {
+  // Of SortOrders.
+  SortOrder order = SortOrders().front();
+  bool colors = false;
+  // A last line says which keys there are.
+  bool keys = false;
+};
+
+// Lines of text that fit, without control characters but those of colors: the
+// daemon, its devices, its sessions in their order. Columns that people miss
 // least are left out where there is no room. `rates` is null in the first view.
 std::vector<std::string> TopView(const TopSnapshot& snapshot,
-                                 const CopyRates* rates, ViewSize size);
+                                 const CopyRates* rates, ViewSize size,
+                                 const ViewStyle& style = {});
 
 // The same as one JSON object on one line.
-std::string TopJson(const TopSnapshot& snapshot, const CopyRates* rates);
+std::string TopJson(const TopSnapshot& snapshot, const CopyRates* rates,
+                    const SortOrder& order = SortOrders().front());
 
 }  // namespace holdfast::cli
 

@@ -5,6 +5,7 @@
 
 #include "client/cpp/compile/compile_call.h"
 #include "client/cpp/compile/header_search.h"
+#include "client/cpp/compile/source_lines.h"
 #include "client/cpp/connection/daemon_stubs.h"
 #include "client/cpp/connection/request_text.h"
 #include "core/base/status_macros.h"
@@ -46,6 +47,7 @@ absl::StatusOr<Compilation> Program::Compile(
   HOLDFAST_ASSIGN_OR_RETURN(const v1::CompileRequest request,
                             Request(std::move(name_expressions), target));
   HOLDFAST_RETURN_IF_ERROR(CheckRequestText(request));
+  NoteSource(options_.name, source_);
   HOLDFAST_ASSIGN_OR_RETURN(const v1::CompileResponse response,
                             on_progress
                                 ? CallWithProgress(daemon, request, on_progress)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/connection/address.h"
 
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -30,11 +31,11 @@ absl::Status Malformed(absl::string_view text, absl::string_view what) {
       "embedded:"));
 }
 
-absl::Status ParseOptions(absl::string_view list, char separator,
+absl::Status ParseOptions(absl::string_view list,
                           std::initializer_list<absl::string_view> known,
                           Address* address) {
   for (absl::string_view item :
-       absl::StrSplit(list, separator, absl::SkipEmpty())) {
+       absl::StrSplit(list, absl::ByAnyChar(",&"), absl::SkipEmpty())) {
     const std::pair<absl::string_view, absl::string_view> option =
         absl::StrSplit(item, absl::MaxSplits('=', 1));
     bool valid = absl::StrContains(item, '=');
@@ -48,6 +49,23 @@ absl::Status ParseOptions(absl::string_view list, char separator,
     address->options[std::string(option.first)] = std::string(option.second);
   }
   return absl::OkStatus();
+}
+
+bool IsNamedByEnvironment() {
+  const char* const address = std::getenv("HOLDFAST_ADDRESS");
+  return address != nullptr && *address != '\0';
+}
+
+// ": did you mean tcp:localhost:7070?"; empty if there is nothing to suggest.
+std::string Suggestion(absl::string_view text) {
+  absl::string_view form;
+  if (absl::ConsumePrefix(&text, "http://")) form = "tcp:";
+  if (absl::ConsumePrefix(&text, "https://")) form = "tls:";
+  if (absl::StartsWith(text, "/")) form = "unix:";
+  if (form.empty() && absl::StrContains(text, ':')) form = "tcp:";
+  if (text == "embedded") return ": did you mean embedded:?";
+  if (form.empty()) return "";
+  return absl::StrCat(": did you mean ", form, text, "?");
 }
 
 absl::Status CheckPath(const Address& address) {
@@ -100,26 +118,23 @@ absl::StatusOr<Address> Address::Parse(absl::string_view text) {
         absl::StrSplit(rest, absl::MaxSplits('?', 1));
     address.target = std::string(parts.first);
     HOLDFAST_RETURN_IF_ERROR(CheckHostAndPort(address));
-    HOLDFAST_RETURN_IF_ERROR(ParseOptions(
-        parts.second, '&', {"ca", "cert", "key", "name"}, &address));
+    HOLDFAST_RETURN_IF_ERROR(
+        ParseOptions(parts.second, {"ca", "cert", "key", "name"}, &address));
   } else if (absl::ConsumePrefix(&rest, "embedded:")) {
     address.kind = Kind::kEmbedded;
     HOLDFAST_RETURN_IF_ERROR(
-        ParseOptions(rest, ',',
+        ParseOptions(rest,
                      {"device", "log-level", "cache-directory",
                       "compiler-workers", "warm-executors"},
                      &address));
   } else {
-    return Malformed(text, "unknown form");
+    return Malformed(text, absl::StrCat("unknown form", Suggestion(text)));
   }
   return address;
 }
 
 std::string DefaultAddress() {
-  if (const char* address = std::getenv("HOLDFAST_ADDRESS");
-      address != nullptr && *address != '\0') {
-    return address;
-  }
+  if (IsNamedByEnvironment()) return std::getenv("HOLDFAST_ADDRESS");
   if (access(kSystemSocket, F_OK) == 0) {
     return absl::StrCat("unix:", kSystemSocket);
   }
@@ -128,6 +143,24 @@ std::string DefaultAddress() {
     return absl::StrCat("unix:", directory, "/holdfast/holdfast.sock");
   }
   return absl::StrCat("unix:/tmp/holdfast-", getuid(), "/holdfast.sock");
+}
+
+absl::Status CheckDefaultAddress(const Address& address) {
+  if (IsNamedByEnvironment() || address.kind != Address::Kind::kUnix ||
+      !absl::StartsWith(address.target, "/tmp/")) {
+    return absl::OkStatus();
+  }
+  const std::string folder =
+      address.target.substr(0, address.target.rfind('/'));
+  struct stat info = {};
+  if (lstat(folder.c_str(), &info) != 0 || info.st_uid == getuid()) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat(folder, " was made by another user (", info.st_uid,
+                   "), whose daemon is not used without being asked for: "
+                   "HOLDFAST_ADDRESS=",
+                   address.text, " asks for it"));
 }
 
 }  // namespace holdfast

@@ -4,13 +4,14 @@
 //
 //   unix:PATH                      a socket of this machine
 //   tcp:HOST:PORT                  plain text; [HOST] if it has colons
-//   tls:HOST:PORT[?ca=FILE&cert=FILE&key=FILE&name=HOST]
+//   tls:HOST:PORT[?ca=FILE,cert=FILE,key=FILE,name=HOST]
 //                                  ca: who signs the server (default: the
 //                                  system's); cert, key: who we are; name: what
-//                                  the server's certificate says
+//                                  the server's certificate says; & separates
+//                                  options, too
 //   embedded:[KEY=VALUE,...]       a private daemon for the life of the client;
 //                                  device=auto|cpu|cuda (default auto),
-//                                  log-level=LEVEL (default warning), and
+//                                  log-level=LEVEL (default error), and
 //                                  cache-directory, compiler-workers and
 //                                  warm-executors as holdfastd's flags
 #ifndef HOLDFAST_CLIENT_CPP_CONNECTION_ADDRESS_H_
@@ -19,6 +20,7 @@
 #include <map>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -43,6 +45,11 @@ struct Address {
 // user's, $XDG_RUNTIME_DIR/holdfast/holdfast.sock or
 // /tmp/holdfast-UID/holdfast.sock.
 std::string DefaultAddress();
+
+// Checks DefaultAddress() before it is used. PERMISSION_DENIED: the socket lies
+// in a folder below /tmp that another user has made, who would see all that is
+// sent.
+absl::Status CheckDefaultAddress(const Address& address);
 
 }  // namespace holdfast
 

@@ -18,11 +18,13 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cpp/connection/bearer_token.h"
+#include "client/cpp/connection/failed_connection.h"
 #include "core/base/malloc_tuning.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
 #include "core/base/unix_connection.h"
 #include "grpc/grpc.h"
+#include "grpc/support/log.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/create_channel_posix.h"
 #include "grpcpp/security/credentials.h"
@@ -32,6 +34,13 @@ namespace holdfast {
 namespace {
 
 constexpr absl::Duration kSecondTry = absl::Milliseconds(100);
+
+// For each step of looking for the reason of a failure.
+constexpr absl::Duration kExplaining = absl::Seconds(3);
+
+// Above the most severe of gRPC's messages.
+constexpr auto kNoGrpcLog =
+    static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1);
 
 absl::StatusOr<std::string> ReadOption(const Address& address,
                                        const char* name) {
@@ -100,6 +109,11 @@ void PrepareGrpc() {
     KeepFreedMemory();
     setenv("GRPC_POLL_STRATEGY", "poll", /*overwrite=*/0);
     grpc_init();
+    // Without it gRPC writes of each failed handshake to standard error, beside
+    // the error that the caller gets.
+    if (std::getenv("GRPC_VERBOSITY") == nullptr) {
+      gpr_set_log_verbosity(kNoGrpcLog);
+    }
     return true;
   }();
   static_cast<void>(once);
@@ -140,7 +154,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(
 absl::Status NoDaemonError(const Address& address, absl::string_view why) {
   return absl::UnavailableError(
       absl::StrCat("no Holdfast daemon at ", address.text, " (", why,
-                   "): start one with `holdfastd` or use --address=embedded:"));
+                   "): start one with `holdfastd`, or let the address be "
+                   "embedded:, a private one"));
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(
@@ -174,7 +189,13 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToDaemon(
     return channel;
   }
   absl::SleepFor(kSecondTry);
-  return Connect(address, deadline - absl::Now(), bearer_token);
+  channel = Connect(address, deadline - absl::Now(), bearer_token);
+  const bool is_of_network = address.kind == Address::Kind::kTcp ||
+                             address.kind == Address::Kind::kTls;
+  if (absl::IsUnavailable(channel.status()) && is_of_network) {
+    return ExplainFailedConnection(address, kExplaining);
+  }
+  return channel;
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectOnce(

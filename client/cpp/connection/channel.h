@@ -22,7 +22,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(
 
 // The same for a daemon's address, and once more a moment after it was
 // UNAVAILABLE: a daemon that makes way for another may take a connection that
-// it has no time to serve; the next daemon takes the second.
+// it has no time to serve; the next daemon takes the second. UNAVAILABLE, of an
+// address of the network, names the mistake (failed_connection.h).
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToDaemon(
     const Address& address, absl::Duration timeout,
     const std::string& bearer_token);

@@ -24,6 +24,7 @@ absl::StatusOr<std::shared_ptr<Daemon>> Daemon::Connect(
   HOLDFAST_ASSIGN_OR_RETURN(
       Address address,
       Address::Parse(text.empty() ? DefaultAddress() : std::string(text)));
+  if (text.empty()) HOLDFAST_RETURN_IF_ERROR(CheckDefaultAddress(address));
   std::unique_ptr<EmbeddedDaemon> embedded;
   Address reachable = address;
   std::string token;

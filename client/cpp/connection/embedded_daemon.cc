@@ -178,7 +178,8 @@ absl::StatusOr<std::unique_ptr<EmbeddedDaemon>> EmbeddedDaemon::Start(
   const std::string address =
       absl::StrCat("unix:", directory, "/holdfast.sock");
   std::map<std::string, std::string> flags = options;
-  flags.emplace("log-level", "warning");
+  // Warnings are about sessions, whose client is this process and is told.
+  flags.emplace("log-level", "error");
   flags["listen"] = address;
   flags["runtime-dir"] = directory;
   flags["ready-fd"] = "3";

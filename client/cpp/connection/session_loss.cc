@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cpp/connection/daemon_stubs.h"
@@ -57,8 +59,14 @@ bool Works(const grpc::Status& answer) {
 
 absl::Status LostSession(const std::string& session_id,
                          const absl::Status& reason) {
-  absl::Status lost = absl::UnavailableError(
-      absl::StrCat("session ", session_id, " is lost: ", reason.message()));
+  const std::string session = absl::StrCat("session ", session_id, " is lost");
+  absl::string_view why = reason.message();
+  // The daemon says so, too.
+  if (absl::ConsumePrefix(&why, session)) {
+    absl::ConsumePrefix(&why, " with all its resources");
+    absl::ConsumePrefix(&why, ": ");
+  }
+  absl::Status lost = absl::UnavailableError(absl::StrCat(session, ": ", why));
   ErrorDetail detail = GetErrorDetail(reason).value_or(ErrorDetail());
   detail.session_lost = true;
   SetErrorDetail(detail, &lost);

@@ -155,7 +155,16 @@ absl::StatusOr<uint64_t> CommandQueue::Submit(Encode encode) {
     HOLDFAST_ASSIGN_OR_RETURN(sequence, Append(encode, &full));
   }
   if (full) Flush();
+  if (options_.blocking) HOLDFAST_RETURN_IF_ERROR(Settle());
   return sequence;
+}
+
+absl::Status CommandQueue::Settle() {
+  if (!options_.blocking) return absl::OkStatus();
+  HOLDFAST_RETURN_IF_ERROR(Call([](v1::Command& fence) {
+                             fence.mutable_fence()->set_all_streams(true);
+                           }).status());
+  return TakeFailure();
 }
 
 absl::StatusOr<uint64_t> CommandQueue::Submit(Fill fill) {

@@ -97,6 +97,9 @@ class CommandQueue {
     size_t max_command_bytes = 3 << 20;
     // The longest that a command waits for others to join its batch.
     absl::Duration flush_delay = absl::Microseconds(100);
+    // Each command is awaited, so that the call which submits it fails with its
+    // failure: Settle.
+    bool blocking = false;
     // Commands up to this number were submitted by an earlier client of the
     // session. A fence reports their failure, which TakeFailure returns.
     uint64_t received_through = 0;
@@ -131,6 +134,10 @@ class CommandQueue {
   // Return the command's number; UNAVAILABLE once the session is lost.
   absl::StatusOr<uint64_t> Submit(Encode encode);
   absl::StatusOr<uint64_t> Submit(Fill fill);
+
+  // With Options.blocking, blocks until the work of all streams is done, and
+  // returns its failure. Submit calls it; after SubmitCreation the caller does.
+  absl::Status Settle();
 
   // Submits a command that makes a resource. FailureOf returns its failure
   // until the command that destroys the resource, or Forget.

@@ -6,13 +6,13 @@ runs in a daemon, here or on another machine::
 
     from holdfast.core import Device, LaunchConfig, Program, launch
 
-    device = Device()          # $HOLDFAST_ADDRESS, else a private daemon
+    device = Device()          # of the daemon that runs here, else of a private one
     device.set_current()
     stream = device.create_stream()
 
-``connect`` opens sessions with other daemons, several at once. ``empty_pinned`` makes NumPy arrays
-that devices copy from and to without a copy in between. ``Fault`` is raised when a kernel has
-faulted and the session goes on.
+``array`` has arrays with a shape and a type, for programs without CuPy. ``connect`` opens sessions
+with other daemons, several at once. ``empty_pinned`` makes NumPy arrays that devices copy from and
+to without a copy in between. ``Fault`` is raised when a kernel has faulted and the session goes on.
 """
 
 from holdfast import _native
@@ -44,6 +44,7 @@ __all__ = [
     "SemaphoreDescriptor",
     "Session",
     "SessionLostError",
+    "array",
     "collections",
     "connect",
     "current_device",
@@ -82,8 +83,8 @@ def empty_pinned(shape, dtype=float, *, session=None):
 
 
 def __getattr__(name):
-    if name == "collections":  # imported when it is first used
+    if name in ("array", "collections", "core"):  # imported when they are first used
         import importlib
 
-        return importlib.import_module("holdfast.collections")
+        return importlib.import_module(f"holdfast.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

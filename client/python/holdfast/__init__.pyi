@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from typing import Any, Callable, Literal, NamedTuple, Sequence, TypeVar
 
+from holdfast import array as array
 from holdfast import collections as collections
 from holdfast.core import CUDAError as CUDAError
 from holdfast.core import CUDAWarning as CUDAWarning
@@ -98,6 +99,7 @@ def connect(
     recover: Literal["always", "never", "ask"] = "always",
     kernel_time_limit: float = 0.0,
     detached_lifetime: float = 0.0,
+    blocking: bool = False,
 ) -> Session: ...
 def default_session() -> Session: ...
 async def run_async(

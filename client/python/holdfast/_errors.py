@@ -152,6 +152,15 @@ def invalid_argument(message):
     return error
 
 
+def out_of_memory(size, device):
+    """The exception for more memory than a device has, as the driver tells it."""
+    message = (
+        f"CUDA_ERROR_OUT_OF_MEMORY: {size} bytes of memory of device {int(device)}, which has "
+        f"{device.total_memory}"
+    )
+    return _make(8, message, "", "CUDA_ERROR_OUT_OF_MEMORY", 2, "", "", False, None)
+
+
 # The names under which the package has them, for tracebacks and pickles.
 for _class in (
     CUDAError, CUDAWarning, DaemonUnavailableError, Fault, InvalidArgumentError, LostResource,

@@ -8,7 +8,7 @@ _DELAY = 0.5  # seconds before anything is shown
 _INTERVAL = 0.1
 
 
-def _is_terminal(file):
+def is_terminal(file):
     return file is not None and file.isatty()
 
 
@@ -24,7 +24,7 @@ class Progress:
         self._total = total
         self._done = 0
         self._file = sys.stderr if file is None else file
-        self._shown = _is_terminal(self._file) if shown is None else bool(shown)
+        self._shown = is_terminal(self._file) if shown is None else bool(shown)
         self._start = self._last = time.monotonic()
         self._width = 0
 
@@ -86,4 +86,4 @@ class Line:
 
 def compile_line(what):
     """A Line, or None where nobody looks."""
-    return Line(what, sys.stderr) if _is_terminal(sys.stderr) else None
+    return Line(what, sys.stderr) if is_terminal(sys.stderr) else None

@@ -8,7 +8,8 @@ import threading
 import weakref
 
 from holdfast import _native
-from holdfast._errors import CUDAError
+from holdfast._errors import CUDAError, DaemonUnavailableError
+from holdfast._progress import is_terminal
 
 _ARENA_BYTES = 64 << 20
 
@@ -21,10 +22,6 @@ _thread = threading.local()
 _sessions = weakref.WeakSet()
 # Sessions that were opened for what came from other processes.
 _kept = []
-
-
-def _escape(text):
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 class Session(_native.Session):
@@ -43,8 +40,7 @@ class Session(_native.Session):
         raise RuntimeError("sessions are made by holdfast.connect()")
 
     @classmethod
-    def _open(cls, address, name, devices, *limits):
-        daemon = _native.connect(address)
+    def _open(cls, daemon, address, name, devices, *limits):
         _native.note_connection()
         self = _native.Session.__new__(cls)
         self._daemon = daemon
@@ -153,13 +149,14 @@ class Session(_native.Session):
         return f"<holdfast.Session {self._id} of {self._daemon.address}>"
 
     def _repr_html_(self):
+        from holdfast import _html
+
         if self._closed:
-            return "<b>Session</b>, closed"
-        rows = "".join(f"<tr><td>{device._repr_html_()}</td></tr>" for device in self.devices)
-        return (
-            f"<b>Session {self._id}</b> of <code>{_escape(self._daemon.address)}</code>"
-            f"<table>{rows}</table>"
-        )
+            return _html.card("Session", (("state", "closed"),))
+        return _html.card(f"Session {self._id}", (
+            ("daemon", self._daemon.address),
+            *((f"device {int(device)}", device.name) for device in self.devices),
+        ))  # fmt: skip
 
     def __reduce__(self):
         raise TypeError("a session belongs to its process; connect in each process")
@@ -210,13 +207,15 @@ class Session(_native.Session):
 
 
 def connect(address=None, *, name="", devices=(), memory_limit=0, reconnect_grace=0.0,
-            recover="always", kernel_time_limit=0.0, detached_lifetime=0.0):  # fmt: skip
+            recover="always", kernel_time_limit=0.0, detached_lifetime=0.0,
+            blocking=False):  # fmt: skip
     """Opens a session with the daemon at ``address``.
 
     Args:
-        address: ``"unix:PATH"``, ``"tcp:HOST:PORT"``, ``"tls:HOST:PORT?ca=FILE&cert=FILE&key=FILE"``,
+        address: ``"unix:PATH"``, ``"tcp:HOST:PORT"``, ``"tls:HOST:PORT?ca=FILE,cert=FILE,key=FILE"``,
             or ``"embedded:device=auto|cpu|cuda"`` for a private daemon. Default:
-            ``$HOLDFAST_ADDRESS``, else ``"embedded:"``.
+            ``$HOLDFAST_ADDRESS``; else the system's or the user's socket, as the command line has
+            it; else, if no daemon is there, ``"embedded:"``, which a line on a terminal says.
         name: a label for people, shown by ``holdfast sessions``.
         devices: those that the session may use: ordinals, UUIDs or their beginnings, or
             ``"most-free"``. Default: all.
@@ -232,23 +231,66 @@ def connect(address=None, *, name="", devices=(), memory_limit=0, reconnect_grac
         detached_lifetime: seconds that the session lives on without any client, after
             :meth:`Session.detach` or when its process has died; ``holdfast attach`` takes it up.
             At most the daemon's ``--detached-session-limit``.
+        blocking: to find the line that fails: each call waits until the work that it has submitted
+            is done, and raises its failure. ``HOLDFAST_BLOCKING=1`` does so for a whole program.
+            Work that waits for later work never ends.
 
     Raises:
         DaemonUnavailableError: there is no daemon.
     """
-    address = address or os.environ.get("HOLDFAST_ADDRESS") or "embedded:"
-    address = _parents_daemon(address) if address.startswith("embedded:") else address
     if recover not in _RECOVERY:
         raise ValueError(f'recover must be "always", "never" or "ask", got {recover!r}')
     policy = _RECOVERY[recover]
+    daemon, address = _reach(address)
     session = Session._open(
-        address, name, devices, memory_limit, reconnect_grace, policy, kernel_time_limit,
-        detached_lifetime,
+        daemon, address, name, devices, memory_limit, reconnect_grace, policy, kernel_time_limit,
+        detached_lifetime, blocking,
     )  # fmt: skip
     if address.startswith("embedded:"):
         os.environ[_PRIVATE_DAEMON] = f"{os.getpid()} {address} {session.address}"
     return session
 
+
+def _reach(address):
+    """(daemon, address): a connection with the daemon at the address, or with the one that is used
+    where none is given."""
+    address = address or os.environ.get("HOLDFAST_ADDRESS")
+    if not address:
+        return _find()
+    if address.startswith("embedded:"):
+        address = _parents_daemon(address)
+    return _native.connect(address), address
+
+
+def _find():
+    """(daemon, address): the private daemon of the parent, for what multiprocessing has started;
+    else the system's or the user's daemon; else a private one."""
+    private = _parents_daemon("embedded:")
+    if private != "embedded:":
+        return _native.connect(private), private
+    address = _native.default_address()
+    try:
+        if os.path.exists(address.removeprefix("unix:")):
+            return _native.connect(""), address
+    except DaemonUnavailableError:  # the socket of a daemon that has ended
+        pass
+    daemon = _native.connect("embedded:")
+    _say_private(address)
+    return daemon, "embedded:"
+
+
+def _say_private(address):
+    global _said_private
+    if not _said_private and is_terminal(sys.stderr):
+        print(
+            f"holdfast: no daemon at {address}, so a private one serves this process "
+            "(HOLDFAST_ADDRESS=embedded: asks for it without this line)",
+            file=sys.stderr,
+        )
+    _said_private = True
+
+
+_said_private = False
 
 # Names the private daemon of a process to the processes that multiprocessing starts for it.
 _PRIVATE_DAEMON = "HOLDFAST_PRIVATE_DAEMON"
@@ -282,9 +324,9 @@ def _own_address(address):
 
     The address came with a descriptor, from another process. A session tells its daemon who this
     process is ($HOLDFAST_TOKEN), so an address that came from elsewhere gets none: but for that of
-    $HOLDFAST_ADDRESS, and for a socket of this machine where there is no secret to tell.
+    connect(), and for a socket of this machine where there is no secret to tell.
     """
-    own = os.environ.get("HOLDFAST_ADDRESS", "")
+    own = _native.default_address()
     if address.split("?")[0] == own.split("?")[0]:
         return own
     secret = os.environ.get("HOLDFAST_TOKEN") or os.environ.get("HOLDFAST_TOKEN_FILE")

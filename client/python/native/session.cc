@@ -41,6 +41,15 @@ PyObject* Connect(PyObject*, PyObject* address) {
   return self;
 }
 
+PyObject* DefaultAddress(PyObject*, PyObject*) {
+  hf_text* text = nullptr;
+  if (hf_error* const error = hf_default_address(&text)) return Raise(error);
+  PyObject* const address = PyUnicode_FromStringAndSize(
+      hf_text_data(text), static_cast<Py_ssize_t>(hf_text_size(text)));
+  hf_text_free(text);
+  return address;
+}
+
 PyObject* Address(PyObject* self, void*) {
   const UseDaemon daemon(self);
   return daemon ? PyUnicode_FromString(hf_daemon_address(daemon.get()))
@@ -138,7 +147,7 @@ PyObject* ClearCache(PyObject* self, PyObject*) {
 }
 
 // open(session, name, devices, memory_limit, reconnect_grace, recovery,
-//      kernel_time_limit, detached_lifetime)
+//      kernel_time_limit, detached_lifetime, blocking)
 PyObject* Open(PyObject* self, PyObject* arguments) {
   const UseDaemon daemon(self);
   if (!daemon) return nullptr;
@@ -150,10 +159,12 @@ PyObject* Open(PyObject* self, PyObject* arguments) {
   int recover = 0;
   Seconds time_limit("kernel_time_limit");
   Seconds detached("detached_lifetime");
+  int blocking = 0;
   std::vector<std::string> choices;
-  if (!PyArg_ParseTuple(arguments, "OsOO&O&iO&O&", &session, &name, &devices,
+  if (!PyArg_ParseTuple(arguments, "OsOO&O&iO&O&p", &session, &name, &devices,
                         ToNumber, &memory_limit, ToSeconds, &grace, &recover,
-                        ToSeconds, &time_limit, ToSeconds, &detached) ||
+                        ToSeconds, &time_limit, ToSeconds, &detached,
+                        &blocking) ||
       !CheckType(session, session_type, "a Session") ||
       !ToStrings(devices, &choices)) {
     return nullptr;
@@ -161,8 +172,8 @@ PyObject* Open(PyObject* self, PyObject* arguments) {
   hf_session* opened = nullptr;
   hf_error* error = nullptr;
   const auto open = [d = daemon.get(), label = std::string(name), choices,
-                     memory_limit, grace, recover, time_limit,
-                     detached](hf_session** made) {
+                     memory_limit, grace, recover, time_limit, detached,
+                     blocking](hf_session** made) {
     std::vector<const char*> names;
     names.reserve(choices.size());
     for (const std::string& choice : choices) names.push_back(choice.c_str());
@@ -175,6 +186,7 @@ PyObject* Open(PyObject* self, PyObject* arguments) {
     options.recover = static_cast<hf_recovery>(recover);
     options.kernel_time_limit = time_limit;
     options.detached_lifetime = detached;
+    options.blocking = blocking != 0;
     return hf_session_open(d, &options, made);
   };
   if (!RunJob<hf_session>(open, hf_session_free, &opened, &error)) {
@@ -321,6 +333,7 @@ PyType_Spec session_spec = {
 
 PyMethodDef functions[] = {
     {"connect", Connect, METH_O, nullptr},
+    {"default_address", DefaultAddress, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

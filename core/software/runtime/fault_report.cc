@@ -85,6 +85,12 @@ std::string Threads(const FaultReport& report, std::optional<uint32_t> lane) {
                       Triple(last, block));
 }
 
+// NVRTC has put the directory "/", in which it runs, before the name of a
+// program.
+absl::string_view NameOf(absl::string_view file) {
+  return file.rfind('/') == 0 ? file.substr(1) : file;
+}
+
 // ", PTX line 12, kernel.cu:3: st"; ": " if nothing is known.
 std::string Place(const lower::Kernel& kernel,
                   std::optional<uint32_t> instruction) {
@@ -94,7 +100,8 @@ std::string Place(const lower::Kernel& kernel,
   std::string text = absl::StrCat(", PTX line ", at.location.line);
   const auto& files = kernel.module->files;
   if (at.source.line != 0 && at.source.file < files.size()) {
-    absl::StrAppend(&text, ", ", files[at.source.file], ":", at.source.line);
+    absl::StrAppend(&text, ", ", NameOf(files[at.source.file]), ":",
+                    at.source.line);
   }
   return absl::StrCat(text, ": ", ptx::SpellingOf(at.opcode()), ": ");
 }

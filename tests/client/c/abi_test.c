@@ -49,6 +49,10 @@ static void ConnectsAndRefusesAddresses(void) {
         HF_UNAVAILABLE, "there-is-no-such-socket");
   FAILS(hf_daemon_connect("embedded:", NULL), HF_INVALID_ARGUMENT, "NULL");
   EXPECT(none == NULL);
+  hf_text* address = NULL;
+  OK(hf_default_address(&address));
+  EXPECT(strchr(hf_text_data(address), ':') != NULL);
+  hf_text_free(address);
   OK(hf_daemon_connect("embedded:", &g_daemon));
   EXPECT(strncmp(hf_daemon_address(g_daemon), "unix:", 5) == 0);
 }

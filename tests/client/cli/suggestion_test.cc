@@ -41,6 +41,24 @@ TEST_F(SuggestionTest, TheNearestOptionIsNamed) {
             "there is no option \"--adress\"; did you mean --address?");
 }
 
+TEST_F(SuggestionTest, AnOptionIsNotTheValueOfTheOneBefore) {
+  EXPECT_EQ(AboutMissingValue(app_, {"run", "--grid", "--address", "x"}), "");
+  app_.get_subcommand("run")->add_flag("--json");
+  EXPECT_EQ(AboutMissingValue(app_, {"run", "--grid", "--json"}),
+            "--grid needs a value, and --json is an option");
+  EXPECT_EQ(AboutMissingValue(app_, {"run", "k.cu", "--grid"}),
+            "--grid needs a value");
+  EXPECT_EQ(AboutMissingValue(app_, {"run", "--grid=--json"}), "");
+  EXPECT_EQ(AboutMissingValue(app_, {"run", "--grid", "-1", "--json"}), "");
+  EXPECT_EQ(AboutMissingValue(app_, {"run", "--json", "--", "--grid"}), "");
+}
+
+TEST_F(SuggestionTest, OptionsThatAreNotForPeopleAreNotSuggested) {
+  app_.add_flag("--internal")->group("");
+  EXPECT_EQ(AboutUnknownWord(app_, {"--internol"}),
+            "there is no option \"--internol\"");
+}
+
 TEST_F(SuggestionTest, WordsThatAreKnownOrOfTheCompilerAreLeftAlone) {
   EXPECT_EQ(AboutUnknownWord(app_, {"cache"}), "");
   EXPECT_EQ(AboutUnknownWord(app_, {"run", "devics", "--grid", "1"}), "");

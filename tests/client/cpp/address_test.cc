@@ -44,6 +44,10 @@ TEST(AddressTest, MalformedAddressesSayWhatIsWrong) {
   ExpectRefused("unix:", "no path");
   ExpectRefused("unix:/" + std::string(107, 'x'),
                 "108 bytes, the limit is 107");
+  ExpectRefused("localhost:7070", "did you mean tcp:localhost:7070?");
+  ExpectRefused("/tmp/h.sock", "did you mean unix:/tmp/h.sock?");
+  ExpectRefused("https://gpu:443", "did you mean tls:gpu:443?");
+  ExpectRefused("embedded", "did you mean embedded:?");
   ExpectRefused("tcp:localhost", "HOST:PORT");
   ExpectRefused("tcp::80", "HOST:PORT");
   ExpectRefused("tcp:localhost:http", "not a port");

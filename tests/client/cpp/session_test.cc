@@ -434,7 +434,7 @@ TEST(SessionOpenTest, NoDaemonIsAClearSentence) {
   EXPECT_TRUE(
       Says(session.status(), "no Holdfast daemon at unix:/tmp/no/such/socket"));
   EXPECT_TRUE(Says(session.status(), "`holdfastd`"));
-  EXPECT_TRUE(Says(session.status(), "--address=embedded:"));
+  EXPECT_TRUE(Says(session.status(), "let the address be embedded:"));
 }
 
 }  // namespace

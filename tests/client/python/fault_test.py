@@ -223,3 +223,23 @@ def test_a_kernel_over_its_limit_of_time_is_a_fault(address):
 def test_a_limit_of_time_that_is_none_is_refused(address, limit):
     with pytest.raises((holdfast.CUDAError, ValueError), match="kernel_time_limit"):
         holdfast.connect(address, kernel_time_limit=limit)
+
+
+def test_a_blocking_session_fails_in_the_call_that_is_wrong(address):
+    with holdfast.connect(address, blocking=True) as session:
+        device = session.device(0)
+        device.set_current()
+        stream = device.create_stream()
+        code = Program(SOURCE, "c++").compile("cubin")
+        with pytest.raises(holdfast.CUDAError, match='no kernel is named "none"'):
+            code.get_kernel("none")
+        with pytest.raises(holdfast.CUDAError, match="memory"):
+            device.allocate(10**14, stream=stream)
+        stray, bump = code.get_kernel("stray"), code.get_kernel("bump")
+        x = device.allocate(128, stream=stream)
+        x.fill(0, stream=stream)
+        with pytest.raises(holdfast.Fault, match="stray"):
+            launch(stream, ONE, stray, x)
+        launch(stream, WARP, bump, x)
+        assert x.copy_to(np.empty(32, np.int32), stream=stream).tolist() == [1] * 32
+        stream.sync()

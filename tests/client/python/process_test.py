@@ -4,7 +4,9 @@
 import asyncio
 import json
 import os
+import pty
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -345,3 +347,59 @@ def test_a_spawned_process_uses_the_private_daemon_of_its_parent(tmp_path):
         [sys.executable, script], env=environment, capture_output=True, text=True, timeout=120
     )
     assert ran.stdout == f"True {bytes([7] * 4)}\n", ran.stderr
+
+
+FINDS = """
+import holdfast
+from holdfast.core import Device
+Device()
+print(holdfast.default_session().address)
+"""
+
+
+def without_address(runtime):
+    names = ("HOLDFAST_ADDRESS", "HOLDFAST_PRIVATE_DAEMON")
+    return {**{k: v for k, v in os.environ.items() if k not in names}, "XDG_RUNTIME_DIR": runtime}
+
+
+def on_terminal(script, environment):
+    """(standard output, what a terminal shows of standard error)."""
+    terminal, child_end = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, stderr=child_end,
+        timeout=120, check=True, text=True,
+    )  # fmt: skip
+    os.set_blocking(terminal, False)
+    os.close(child_end)
+    try:
+        shown = os.read(terminal, 1 << 16).decode()
+    except OSError:  # nothing was written
+        shown = ""
+    os.close(terminal)
+    return done.stdout.strip(), shown
+
+
+@pytest.mark.skipif(os.path.exists("/run/holdfast/holdfast.sock"), reason="the system's daemon runs")
+def test_the_users_daemon_is_found(embedded, tmp_path):
+    (tmp_path / "holdfast").mkdir()
+    place = tmp_path / "holdfast" / "holdfast.sock"
+    place.symlink_to(embedded.removeprefix("unix:"))
+    found, shown = on_terminal(FINDS, without_address(str(tmp_path)))
+    assert found == f"unix:{place}" and shown == ""
+
+
+@pytest.mark.skipif(os.path.exists("/run/holdfast/holdfast.sock"), reason="the system's daemon runs")
+@pytest.mark.parametrize("is_left", [False, True], ids=["no socket", "a socket of a dead daemon"])
+def test_a_private_daemon_is_started_last_and_said(tmp_path, is_left):
+    (tmp_path / "holdfast").mkdir()
+    if is_left:
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(str(tmp_path / "holdfast" / "holdfast.sock"))
+    found, shown = on_terminal(FINDS + "holdfast.connect().close()", without_address(str(tmp_path)))
+    assert "holdfast-embedded-" in found
+    assert shown.count("a private one serves this process") == 1 and str(tmp_path) in shown
+    quiet = subprocess.run(
+        [sys.executable, "-c", FINDS], env=without_address(str(tmp_path)), capture_output=True,
+        text=True, timeout=120,
+    )  # fmt: skip
+    assert "private" not in quiet.stderr

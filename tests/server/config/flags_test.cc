@@ -117,6 +117,26 @@ class ConfigFileTest : public testing::Test {
   }
 };
 
+TEST_F(ConfigFileTest, MistakesAreToldWithTheirPlace) {
+  const auto refused = [&](const std::string& text, const std::string& why) {
+    int exit_code = 0;
+    testing::internal::CaptureStderr();
+    EXPECT_FALSE(Parse({Write(text)}, &exit_code).has_value()) << text;
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(exit_code, 2);
+    EXPECT_NE(said.find("/holdfast.conf:" + why), std::string::npos) << said;
+  };
+  refused("device = \"cpu\"\nlisen = []\n",
+          "2:1: unknown key 'lisen'; there are: ");
+  refused("\n max-sessions = \"abc\"\n", "2:2: max-sessions: ");
+  refused("max-sessions = 0\n", "1:1: max-sessions: ");
+  refused("listen = [\n", "");
+  refused("device = cpu\n", "1:");
+  refused("[tls]\ncert = \"a\"\n", "1:1: unknown key 'tls'");
+  refused("device = 1979-05-27\n", "1:10: a string, a number");
+  refused("listen = [[\"unix:/a\"]]\n", "1:11: a string, a number");
+}
+
 TEST_F(ConfigFileTest, HoldsAnyOptionAndTheCommandLineWins) {
   const std::string file = Write(
       "listen = [\"unix:/tmp/a\", \"tcp:127.0.0.1:7070\"]\n"

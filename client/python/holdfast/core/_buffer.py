@@ -8,7 +8,7 @@ from and to it, and kernels use it in place.
 """
 
 from holdfast import _native, _sharing
-from holdfast._errors import CUDAError
+from holdfast._errors import CUDAError, out_of_memory
 from holdfast._progress import Progress
 from holdfast.core._address import Address
 from holdfast.core._bytes import array_bytes, fill_pattern, pinned_place
@@ -134,6 +134,8 @@ class Buffer(_native.Buffer):
 
     @classmethod
     def _on_device(cls, device, size, resource, stream):
+        if size > device.total_memory:  # known here: not told by a later call
+            raise out_of_memory(size, device)
         self = cls._empty(device._session, device._ordinal, size, resource, stream)
         # An empty buffer has an address in CUDA, too.
         self._allocate(device._session, device._ordinal, max(size, 1), stream)
@@ -604,6 +606,14 @@ class Buffer(_native.Buffer):
         if self._view is None:
             self._view = self.map_locally()
         return self._view
+
+    def __array__(self, *args, **kwargs):
+        if self._memory is None:
+            raise TypeError(
+                "the bytes are in the daemon: Buffer.copy_to(array, stream=stream) copies them "
+                "here; holdfast.array has arrays with a shape and a type"
+            )
+        raise TypeError("numpy.from_dlpack(buffer) is an array of the bytes of pinned memory")
 
     @property
     def __cuda_array_interface__(self):

@@ -68,7 +68,7 @@ class Device:
     """A device of a session; the same object for the same thread, session and ordinal.
 
     ``Device()`` is the thread's current device, else the first of the process's own session, which
-    is opened for it: ``$HOLDFAST_ADDRESS``, else a private daemon.
+    is opened for it, with the daemon that ``holdfast.connect()`` finds.
     """
 
     def __new__(cls, device_id=None):
@@ -185,6 +185,8 @@ class Device:
     def create_stream(self, obj=None, options=None):
         """Makes a stream, or, with ``obj``, one more object for a stream of the session. A stream
         of another library is not served."""
+        if isinstance(obj, (StreamOptions, dict)):
+            raise TypeError("options are given by name: create_stream(options=...)")
         if obj is not None:
             return borrowed(self._session, obj)
         return Stream._make(self, as_options(StreamOptions, options))
@@ -259,8 +261,10 @@ class Device:
         return f"<Device {self._ordinal} ({self.name})>"
 
     def _repr_html_(self):
-        memory = self.total_memory / (1 << 30)
-        return (
-            f"<b>{_session._escape(self.name)}</b> (device {self._ordinal} of {self._session.id}): "
-            f"compute capability {'.'.join(map(str, self.compute_capability))}, {memory:.1f} GiB"
-        )
+        from holdfast import _html
+
+        return _html.card(self.name, (
+            ("device", f"{self._ordinal} of session {self._session.id}"),
+            ("memory", _html.bytes_of(self.total_memory)),
+            ("compute capability", ".".join(map(str, self.compute_capability))),
+        ))  # fmt: skip

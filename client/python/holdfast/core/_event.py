@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from holdfast import _native, _sharing
 from holdfast._errors import CUDAError, SessionLostError
+from holdfast.core._closing import Closing
 from holdfast.core._options import Options
 
 
@@ -23,7 +24,7 @@ class EventOptions(Options):
     }
 
 
-class Event(_native.Event):
+class Event(_native.Event, Closing):
     """A mark in a stream; made by ``Stream.record`` or ``Device.create_event``.
 
     ``end - start`` is the time between two recordings in milliseconds.

@@ -204,7 +204,8 @@ def argument(device, obj):
     from holdfast.core._address import Address
     from holdfast.core._buffer import Buffer
 
-    if isinstance(obj, Buffer) or isinstance(obj, Address):
+    # Of the session: a Buffer, an Address, a holdfast.array.Array.
+    if isinstance(obj, Buffer) or hasattr(obj, "_kernel_argument_"):
         return obj
     number = _number(obj)
     pointer = number or pointer_of(obj)

@@ -294,6 +294,7 @@ class Program:
         _paths(self._options.include_path)
         self._options._words()
         self._compiled = False
+        self._is_run_as_ptx = False
 
     @property
     def backend(self):
@@ -342,6 +343,8 @@ class Program:
         daemon = device._session._daemon
         # The software device runs PTX; the cubin is made if its bytes are asked for.
         keeps_ptx = target_type == "cubin" and device.is_software
+        # Line numbers cost nothing there, and faults have them.
+        self._is_run_as_ptx = keeps_ptx
         stored, result = self._compile(device, "ptx" if keeps_ptx else target_type, names, logs)
         self._compiled = True
         code = _native.fetch(daemon, stored)
@@ -377,6 +380,10 @@ class Program:
         return stored, result
 
     def _words(self, target_type):
+        if self._code_type == "c++" and target_type == "ptx" and self._is_run_as_ptx:
+            words = self._options._words()
+            has_lines = self._options.lineinfo or self._options.debug
+            return words if has_lines else (*words, "--generate-line-info")
         if self._code_type != "ptx":
             return self._options._words()
         # PTX that stays as it is has nothing to optimize; the cubin is made with the options.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from holdfast import _native
 from holdfast.core import _foreign
+from holdfast.core._closing import Closing
 from holdfast.core._event import Event, EventOptions
 from holdfast.core._options import Options, as_options, not_served
 
@@ -18,7 +19,7 @@ class StreamOptions(Options):
     _fields = {"nonblocking": True, "priority": None}
 
 
-class Stream(_native.Stream):
+class Stream(_native.Stream, Closing):
     """An ordered queue of work on one device; made by ``Device.create_stream``."""
 
     def __new__(cls, *args, **kwargs):

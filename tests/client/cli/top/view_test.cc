@@ -139,6 +139,50 @@ TEST(TopViewTest, JsonHasTheSame) {
   EXPECT_FALSE(json.contains("copied_bytes_per_second"));
 }
 
+TEST(TopViewTest, SessionsAreSortedByWhatIsChosen) {
+  TopSnapshot snapshot = Example();
+  snapshot.sessions.mutable_sessions(0)->set_faults(3);
+  snapshot.sessions.mutable_sessions(1)->mutable_usage()->set_launches(7);
+  const auto is_first = [&](const char* name, const char* session) {
+    for (const SortOrder& order : SortOrders()) {
+      if (std::string(order.name) != name) continue;
+      const auto json =
+          nlohmann::json::parse(TopJson(snapshot, nullptr, order));
+      EXPECT_EQ(json["sessions"][0]["session_id"], session) << name;
+    }
+  };
+  is_first("memory", "s-2");
+  is_first("faults", "s-1");
+  is_first("launches", "s-2");
+  is_first("gpu", "s-1");  // equal: the oldest
+}
+
+TEST(TopViewTest, ColorsAreShownOnlyWhereTheyAreWantedAndTakeNoRoom) {
+  TopSnapshot snapshot = Example();
+  snapshot.sessions.mutable_sessions(0)->set_faults(3);
+  const auto plain = TopView(snapshot, nullptr, {60, 24});
+  const auto colored = TopView(snapshot, nullptr, {60, 24}, {.colors = true});
+  ASSERT_EQ(plain.size(), colored.size());
+  EXPECT_FALSE(absl::StrContains(Text(plain), "\x1b"));
+  EXPECT_TRUE(absl::StrContains(Text(colored), "\x1b[32m"));  // active
+  for (size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_TRUE(absl::StartsWith(WithoutColors(colored[i]), plain[i]));
+  }
+}
+
+TEST(TopViewTest, TheLastLineSaysTheKeys) {
+  const auto lines = TopView(Example(), nullptr, {100, 30}, {.keys = true});
+  EXPECT_EQ(lines.size(), 30u);
+  EXPECT_TRUE(absl::StartsWith(lines.back(), "q leaves")) << lines.back();
+  EXPECT_EQ(TopView(Example(), nullptr, {20, 4}, {.keys = true}).size(), 4u);
+}
+
+TEST(FitTest, ColorsTakeNoRoomAndEndWithTheText) {
+  EXPECT_EQ(Fit("\x1b[31mab\x1b[0m", 3), "\x1b[31mab\x1b[0m ");
+  EXPECT_EQ(Fit("\x1b[31mabc\x1b[0m", 2), "\x1b[31mab\x1b[0m");
+  EXPECT_EQ(WithoutColors("a\x1b[1mb\x1b[0mc"), "abc");
+}
+
 TEST(FitTest, CutsBetweenCharactersAndPads) {
   EXPECT_EQ(Fit("abc", 5), "abc  ");
   EXPECT_EQ(Fit("abcdef", 3), "abc");

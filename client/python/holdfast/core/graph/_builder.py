@@ -300,6 +300,12 @@ class GraphBuilder:
     def __cuda_stream__(self):
         raise not_served("a CUstream for other libraries", "the stream is in the daemon's process")
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.close()
+
     def close(self):
         """Drops what is not completed; a stream that is recorded is an ordinary one again."""
         if self._state == _BUILDING and self._primary is None:

@@ -192,6 +192,12 @@ class Graph(_native.Graph):
             raise KeyError(f"{node!r} is not a node of the definition that this graph was made of")
         return ExecutableNode(self, node, self._ids[node])
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.close()
+
     @property
     def handle(self):
         """The graph's name in its session, 0 when it is closed; not a CUgraphExec."""

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_COMPILE_SOURCE_LINES_H_
+#define HOLDFAST_CLIENT_CPP_COMPILE_SOURCE_LINES_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace holdfast {
+
+// The sources that this process has compiled last, so that a fault's report can
+// quote the line. Thread-safe.
+
+// Keeps a source by its name, "put.cu". Of all sources the last 4 MiB are kept,
+// none of more than 1 MiB.
+void NoteSource(absl::string_view name, absl::string_view text);
+
+// Returns the text of a line, of "put.cu:3", without the space around it. Empty
+// if it is not known, or if sources of this name differ in it.
+std::string SourceLineAt(absl::string_view place);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_COMPILE_SOURCE_LINES_H_

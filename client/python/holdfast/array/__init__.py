@@ -1,0 +1,632 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays in the memory of devices, for programs without CuPy or PyTorch::
+
+    import numpy as np
+    from holdfast import array as ha
+
+    x = ha.asarray(np.arange(6.0).reshape(2, 3))
+    x[:, 1] = 7                        # from a number, an array of the host, or another Array
+    launch(stream, config, kernel, x)  # a kernel gets its first element's address
+    ha.asnumpy(2 * x + 1)
+
+An Array is a Buffer with a shape and a type. Its slices are views. Arithmetic is made of one
+generated kernel, ``elementwise``; there are no reductions and no linear algebra.
+
+Each function takes ``stream=``: then it is work of that stream, as with Buffers. Without, it waits
+for all work of the session, and is done when it returns; so do the operators.
+"""
+
+import contextlib
+import math
+
+import numpy
+
+from holdfast import _html, _native
+from holdfast.core import _foreign
+from holdfast.core._buffer import Buffer
+from holdfast.core._device import Device
+from holdfast.core._dlpack import make_capsule
+from holdfast.core._memory import DeviceMemoryResource
+from holdfast.core._stream import check_stream
+from holdfast.core.utils._strided import StridedMemoryView, _dlpack_of_dtype
+
+__all__ = ["Array", "arange", "asarray", "asnumpy", "elementwise", "empty", "full", "zeros"]
+
+_BASIC = "an index is made of ints, slices, ... and None; holdfast.array.asnumpy(a)[index] takes others"
+_SIZE_OF_PATTERN = (1, 2, 4)
+
+
+class Array:
+    """Memory of a device with a shape and a type of elements.
+
+    Args:
+        buffer: its memory, a Buffer, which the Array keeps.
+        shape: an int or a tuple of ints.
+        dtype: anything that ``numpy.dtype`` takes.
+        strides: bytes from one element to the next, by dimension; None: as C has them.
+        offset: bytes to the first element.
+
+    Raises:
+        ValueError: an element lies outside of the Buffer.
+    """
+
+    # NumPy leaves operators with an Array to the Array.
+    __array_ufunc__ = None
+    __hash__ = None
+
+    def __init__(self, buffer, shape, dtype=float, *, strides=None, offset=0):
+        if not isinstance(buffer, Buffer):
+            raise TypeError(f"a Buffer expected, got {type(buffer).__name__}: see asarray")
+        self._buffer = buffer
+        self._dtype = _to_dtype(dtype)
+        self._shape = _to_shape(shape)
+        self._strides = _c_strides(self._shape, self._dtype) if strides is None else tuple(strides)
+        self._offset = offset
+        self._check_fits()
+
+    def _check_fits(self):
+        if len(self._strides) != len(self._shape):
+            raise ValueError(f"{len(self._shape)} strides expected, got {self._strides}")
+        first, end = self._reach()
+        if first < 0 or end > self._buffer.size:
+            raise ValueError(
+                f"shape {self._shape} of {self._dtype} from byte {self._offset} on, with strides "
+                f"{self._strides}, reaches from byte {first} to {end} of {self._buffer.size}"
+            )
+
+    def _reach(self):
+        """The first byte of the Buffer that an element has, and the one behind the last."""
+        if self.size == 0:
+            return self._offset, self._offset
+        steps = [(extent - 1) * s for extent, s in zip(self._shape, self._strides)]
+        first = self._offset + sum(step for step in steps if step < 0)
+        last = self._offset + sum(step for step in steps if step > 0)
+        return first, last + self._dtype.itemsize
+
+    buffer = property(lambda self: self._buffer, doc="The Buffer that it lies in.")
+    offset = property(lambda self: self._offset, doc="Bytes from the Buffer's first to its own.")
+    shape = property(lambda self: self._shape)
+    strides = property(lambda self: self._strides, doc="Bytes, by dimension.")
+    dtype = property(lambda self: self._dtype)
+    ndim = property(lambda self: len(self._shape))
+    size = property(lambda self: math.prod(self._shape), doc="Elements.")
+    itemsize = property(lambda self: self._dtype.itemsize)
+    nbytes = property(lambda self: self.size * self._dtype.itemsize)
+
+    @property
+    def device(self):
+        """The Device; of pinned memory, the first of the session."""
+        session = self._buffer._session
+        ordinal = self._buffer.device_id
+        return session.device(session._ordinals[0] if ordinal < 0 else ordinal)
+
+    @property
+    def is_contiguous(self):
+        """Whether the elements lie one after the other, as C has them."""
+        return self._strides == _c_strides(self._shape, self._dtype, self._strides)
+
+    @property
+    def _kernel_argument_(self):
+        return self._buffer, self._offset
+
+    def _view(self, change):
+        """The view whose geometry NumPy works out: ``change`` gets an array that is never read."""
+        base = numpy.empty(1, self._dtype)
+        model = change(numpy.lib.stride_tricks.as_strided(base, self._shape, self._strides))
+        moved = model.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        offset = self._offset + (moved if model.size else 0)
+        return Array(
+            self._buffer, model.shape, self._dtype, strides=model.strides, offset=offset
+        )
+
+    def __getitem__(self, index):
+        """A view."""
+        index = index if isinstance(index, tuple) else (index,)
+        for part in index:
+            is_number = isinstance(part, (int, numpy.integer)) and not isinstance(part, bool)
+            if not (part is None or part is Ellipsis or is_number or isinstance(part, slice)):
+                raise TypeError(f"{_BASIC}; got {type(part).__name__}")
+        ends = () if any(part is Ellipsis for part in index) else (Ellipsis,)
+        return self._view(lambda model: model[index + ends])
+
+    def __setitem__(self, index, value):
+        _assign(self[index], value, None)
+
+    def fill(self, value, *, stream=None):
+        """Copies ``value``, a number or an array of the host or a device, over the elements."""
+        _assign(self, value, stream)
+
+    @property
+    def T(self):
+        """The transposed view."""
+        return self.transpose()
+
+    def transpose(self, *axes):
+        """A view with the dimensions in another order; without any, in the opposite one."""
+        return self._view(lambda model: model.transpose(*axes))
+
+    def reshape(self, *shape):
+        """A view with another shape; of an Array that is not contiguous, a copy."""
+        shape = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
+        whole = self if self.is_contiguous else self.copy()
+        return whole._view(lambda model: model.reshape(shape))
+
+    def ravel(self):
+        """``reshape(-1)``."""
+        return self.reshape(-1)
+
+    def copy(self, *, stream=None):
+        """A contiguous Array with the same elements."""
+        made = empty(self._shape, self._dtype, device=self.device, stream=stream)
+        _assign(made, self, stream)
+        return made
+
+    def astype(self, dtype, *, stream=None):
+        """A copy whose elements are converted as C does it."""
+        made = empty(self._shape, dtype, device=self.device, stream=stream)
+        _assign(made, self, stream)
+        return made
+
+    def asnumpy(self, out=None, *, stream=None):
+        """A copy in this process, a NumPy array, or ``out``. Waits."""
+        return asnumpy(self, out, stream=stream)
+
+    def item(self):
+        """The one element, a number of Python. Waits."""
+        return asnumpy(self).item()
+
+    def tolist(self):
+        """The elements as numbers in lists. Waits."""
+        return asnumpy(self).tolist()
+
+    def __array__(self, *args, **kwargs):
+        raise TypeError(
+            "the elements are in the daemon: holdfast.array.asnumpy(a) copies them here, "
+            "holdfast.array.asarray(x) copies an array there"
+        )
+
+    def __len__(self):
+        if not self._shape:
+            raise TypeError("len() of an Array without dimensions")
+        return self._shape[0]
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self):
+        if self.size != 1:
+            raise ValueError("the truth of more than one element: holdfast.array.asnumpy(a).any()")
+        return bool(self.item())
+
+    def __int__(self):
+        return int(self.item())
+
+    def __float__(self):
+        return float(self.item())
+
+    @property
+    def __cuda_array_interface__(self):
+        local = self._buffer.__cuda_array_interface__
+        pointer, is_read_only = local["data"]
+        return {
+            "shape": self._shape,
+            "typestr": self._dtype.str,
+            "data": (pointer + self._offset, is_read_only),
+            "strides": None if self.is_contiguous else self._strides,
+            "stream": None,
+            "version": 3,
+        }
+
+    def __dlpack_device__(self):
+        return self._buffer.__dlpack_device__()
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """For NumPy the elements of pinned memory; for libraries with CUDA those of a device, if the
+        Buffer is of a resource with ``ipc_enabled``."""
+        code, bits = _dlpack_of_dtype(self._dtype, self.itemsize)
+        device = self._buffer.__dlpack_device__()
+        if self._buffer._can_be_mapped:
+            local = self._buffer._local_view()
+            keep, pointer = local._mapping, local.ptr
+        else:
+            keep = self._buffer._host_memory()
+            pointer = _native.address_of(keep)
+        strides = tuple(stride // self.itemsize for stride in self._strides)
+        return make_capsule(
+            keep, pointer + self._offset, device, self._shape, max_version=max_version,
+            dl_device=dl_device, copy=copy, code=code, bits=bits, strides=strides,
+        )  # fmt: skip
+
+    def __neg__(self):
+        return elementwise("-x", x=self)
+
+    def __pos__(self):
+        return self.copy()
+
+    def __str__(self):
+        return str(asnumpy(self))
+
+    def __repr__(self):
+        return f"<Array {self._shape} {self._dtype}, device {self._buffer.device_id}>"
+
+    def _repr_html_(self):
+        return _html.card("Array", (
+            ("shape", " × ".join(map(str, self._shape)) or "a number"),
+            ("type", self._dtype),
+            ("memory", _html.bytes_of(self.nbytes) + ("" if self.is_contiguous else ", strided")),
+            ("device", self.device),
+        ))  # fmt: skip
+
+
+def _operator(sign, dtype, is_swapped):
+    expression = f"y {sign} x" if is_swapped else f"x {sign} y"
+
+    def apply(self, other):
+        if not _is_operand(other):
+            return NotImplemented
+        common = numpy.result_type(_typed(self), _typed(other))
+        wanted, worked = dtype(common) if callable(dtype) else (dtype, common)
+        return _evaluate(expression, {"x": self, "y": other}, wanted, worked, None, None)
+
+    return apply
+
+
+def _in_place(sign):
+    def apply(self, other):
+        if not _is_operand(other):
+            return NotImplemented
+        common = numpy.result_type(self.dtype, _typed(other))
+        if not numpy.can_cast(common, self.dtype, "same_kind"):
+            raise TypeError(f"the result is {common}, which an Array of {self.dtype} does not have")
+        return elementwise(f"x {sign} y", x=self, y=other, out=self)
+
+    return apply
+
+
+def _is_operand(value):
+    """Whether it is an Array or a number; TypeError: it is an array of the host."""
+    if isinstance(value, numpy.ndarray) and value.ndim > 0:
+        raise TypeError("an array of the host: holdfast.array.asarray(x) copies it to the device")
+    return isinstance(value, (Array, bool, int, float, numpy.generic))
+
+
+def _same(common):
+    return common, common
+
+
+def _quotient(common):
+    """As NumPy divides: integers as doubles."""
+    divided = common if common.kind in "fc" else numpy.dtype(float)
+    return divided, divided
+
+
+for _name, _sign, _type in (
+    ("add", "+", _same), ("sub", "-", _same), ("mul", "*", _same), ("truediv", "/", _quotient),
+):  # fmt: skip
+    setattr(Array, f"__{_name}__", _operator(_sign, _type, False))
+    setattr(Array, f"__r{_name}__", _operator(_sign, _type, True))
+    setattr(Array, f"__i{_name}__", _in_place(_sign))
+for _name, _sign in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "=="), ("ne", "!=")):
+    setattr(Array, f"__{_name}__", _operator(_sign, numpy.dtype(bool), False))
+
+
+def empty(shape, dtype=float, *, device=None, stream=None, resource=None):
+    """An Array with undefined elements.
+
+    Args:
+        device: default: the current one.
+        stream: in whose order it is allocated and freed.
+        resource: the memory resource; default: the device's. With ``ipc_enabled`` libraries of this
+            process that have CUDA can use the Array in place; of pinned memory, NumPy can.
+    """
+    dtype, shape = _to_dtype(dtype), _to_shape(shape)
+    size = math.prod(shape) * dtype.itemsize
+    device = _device_of(device, resource, stream)
+    if resource is not None:
+        return Array(resource.allocate(size, stream=stream or device.default_stream), shape, dtype)
+    if stream is not None or type(device.memory_resource) is not DeviceMemoryResource:
+        return Array(device.allocate(size, stream), shape, dtype)
+    # Freed when the work of all streams is done that may use it.
+    return Array(Buffer._on_device(device, size, device.memory_resource, None), shape, dtype)
+
+
+def full(shape, value, dtype=None, *, device=None, stream=None, resource=None):
+    """An Array of one number, in the number's type by default."""
+    dtype = numpy.asarray(value).dtype if dtype is None else dtype
+    made = empty(shape, dtype, device=device, stream=stream, resource=resource)
+    _assign(made, value, stream)
+    return made
+
+
+def zeros(shape, dtype=float, *, device=None, stream=None, resource=None):
+    """An Array of zeros."""
+    nothing = numpy.zeros((), dtype)
+    return full(shape, nothing, dtype, device=device, stream=stream, resource=resource)
+
+
+def arange(*args, dtype=None, device=None, stream=None):
+    """``numpy.arange`` of a device."""
+    return asarray(numpy.arange(*args, dtype=dtype), device=device, stream=stream)
+
+
+def asarray(obj, dtype=None, *, device=None, stream=None, resource=None):
+    """An Array of what is given.
+
+    Args:
+        obj: an Array, a Buffer (as bytes, or as ``dtype`` has them), a StridedMemoryView of a
+            Buffer, or an array of CuPy or PyTorch that the daemon can use in place: the same
+            memory. Anything else that ``numpy.asarray`` takes: a copy.
+        dtype: of the elements; an Array of another type is converted.
+    """
+    if isinstance(obj, Array):
+        same = dtype is None or _to_dtype(dtype) == obj.dtype
+        return obj if same else obj.astype(dtype, stream=stream)
+    if isinstance(obj, Buffer):
+        dtype = _to_dtype("u1" if dtype is None else dtype)
+        return Array(obj, obj.size // dtype.itemsize, dtype)
+    if isinstance(obj, StridedMemoryView) and isinstance(obj.exporting_obj, Buffer):
+        return _of_view(obj)
+    if hasattr(obj, "__cuda_array_interface__"):
+        return _of_foreign(obj, _device_of(device, resource, stream))
+    host = numpy.asarray(obj, dtype)
+    made = empty(host.shape, host.dtype, device=device, stream=stream, resource=resource)
+    _assign(made, host, stream)
+    return made
+
+
+def _of_view(view):
+    dtype = numpy.dtype("u1" if view.dtype is None else view.dtype)
+    strides = view.strides
+    if strides is not None:
+        strides = [stride * dtype.itemsize for stride in strides]
+    return Array(view.exporting_obj, view.shape, dtype, strides=strides)
+
+
+def _of_foreign(obj, device):
+    interface = obj.__cuda_array_interface__
+    found = _foreign.memory_of(device).find(interface["data"][0])
+    if found is None:
+        raise TypeError(f"{type(obj).__name__} is not memory of this process's CUDA device")
+    buffer, offset = found
+    return Array(
+        buffer, interface["shape"], interface["typestr"], strides=interface.get("strides"),
+        offset=offset,
+    )  # fmt: skip
+
+
+def asnumpy(array, out=None, *, stream=None):
+    """A copy of an Array in this process, a NumPy array, or ``out``. Waits.
+
+    Of anything that is no Array, ``numpy.asarray``; of a Buffer, its bytes.
+    """
+    if isinstance(array, Buffer):
+        array = asarray(array)
+    if not isinstance(array, Array):
+        host = numpy.asarray(array)
+        return host if out is None else _filled(out, host)
+    if out is not None and (out.dtype != array.dtype or not out.flags.c_contiguous):
+        return _filled(out, asnumpy(array, stream=stream))
+    host = numpy.empty(array.shape, array.dtype) if out is None else out
+    if host.shape != array.shape:
+        raise ValueError(f"out has shape {host.shape}, the Array {array.shape}")
+    with _order(array.device, stream) as order:
+        whole = array if array.is_contiguous else _packed(array, order)
+        _download(whole, host, order)
+    return host
+
+
+def _filled(out, host):
+    out[...] = host
+    return out
+
+
+def elementwise(expression, *, out=None, dtype=None, stream=None, **operands):
+    """Evaluates an expression of CUDA C++ for each element, by one kernel that is generated::
+
+        y = elementwise("a * x + y", a=2, x=x, y=y)
+        elementwise("x < 0 ? 0 : x", x=x, out=x)
+
+    Operands are Arrays, whose shapes are broadcast as NumPy does it, and numbers. They are converted
+    to their common type, in which the expression is evaluated.
+
+    Args:
+        out: an Array that gets the result; default: a new one.
+        dtype: of the new one; default: the common type.
+
+    Raises:
+        NVRTCError: the expression does not compile.
+    """
+    if not any(isinstance(value, Array) for value in operands.values()):
+        raise TypeError("elementwise needs an Array among its operands")
+    for name, value in operands.items():
+        if not _is_operand(value):
+            raise TypeError(f"{name}: an Array or a number expected, got {type(value).__name__}")
+    common = numpy.result_type(*map(_typed, operands.values()))
+    wanted = common if dtype is None else _to_dtype(dtype)
+    return _evaluate(expression, operands, wanted, common, out, stream)
+
+
+def _typed(value):
+    """What ``numpy.result_type`` is asked about."""
+    return value.dtype if isinstance(value, Array) else value
+
+
+def _evaluate(expression, operands, dtype, common, out, stream):
+    from holdfast import _elementwise
+
+    arrays = {name: value for name, value in operands.items() if isinstance(value, Array)}
+    shape = numpy.broadcast_shapes(*(array.shape for array in arrays.values()))
+    device = next(iter(arrays.values())).device
+    if out is None:
+        out = empty(shape, dtype, device=device, stream=stream)
+    elif out.shape != shape:
+        raise ValueError(f"out has shape {out.shape}, the result {shape}")
+    with _order(device, stream) as order:
+        for name, array in arrays.items():
+            if _overlaps(out, array) and not _is_same(out, array):
+                operands = {**operands, name: _packed(array, order)}
+        _elementwise.run(order, device, expression, operands, common, out)
+    return out
+
+
+def _assign(target, value, stream):
+    """Copies ``value``, which is broadcast, to the elements of ``target``."""
+    if not isinstance(value, Array) and (
+        isinstance(value, (Buffer, StridedMemoryView)) or hasattr(value, "__cuda_array_interface__")
+    ):
+        value = asarray(value, device=target.device)
+    with _order(target.device, stream) as order:
+        if isinstance(value, Array):
+            _assign_array(target, value, order)
+        else:
+            _assign_host(target, value, order)
+
+
+def _assign_array(target, source, stream):
+    if numpy.broadcast_shapes(target.shape, source.shape) != target.shape:
+        raise ValueError(f"shape {source.shape} does not fit into shape {target.shape}")
+    if target.size == 0 or _is_same(target, source):
+        return
+    same = target.dtype == source.dtype
+    if _overlaps(target, source):
+        source = _packed(source, stream)
+    if same and target.shape == source.shape and target.is_contiguous and source.is_contiguous:
+        _native.place_copy(
+            target._buffer._copied_memory(), target._offset, source._buffer._copied_memory(),
+            source._offset, target.nbytes, stream,
+        )  # fmt: skip
+    else:
+        _copy_strided(target, source, stream)
+
+
+def _is_same(one, two):
+    return (
+        one._buffer is two._buffer and one._offset == two._offset and one.dtype == two.dtype
+        and one.shape == two.shape and one.strides == two.strides
+    )  # fmt: skip
+
+
+def _overlaps(one, two):
+    if one._buffer._session is not two._buffer._session:
+        raise ValueError("the Arrays belong to different sessions: copy by asnumpy")
+    (first, end), (other_first, other_end) = one._reach(), two._reach()
+    return one._buffer == two._buffer and first < other_end and other_first < end
+
+
+def _assign_host(target, value, stream):
+    host = numpy.asarray(value)
+    if host.dtype != target.dtype:
+        host = host.astype(target.dtype)
+    if numpy.broadcast_shapes(target.shape, host.shape) != target.shape:
+        raise ValueError(f"shape {host.shape} does not fit into shape {target.shape}")
+    if target.size == 0:
+        return
+    is_filled = host.size == 1 and target.is_contiguous and not target._buffer._is_ordinary
+    pattern = _pattern(host) if is_filled else None
+    if pattern is not None:
+        memory = target._buffer._copied_memory()
+        _native.place_fill(memory, target._offset, target.nbytes, pattern, stream)
+    elif target.is_contiguous:
+        _upload(target, numpy.broadcast_to(host, target.shape), stream)
+    else:
+        packed = _temporary(host.shape, host.dtype, target.device, stream)
+        _upload(packed, host, stream)
+        _copy_strided(target, packed, stream)
+
+
+def _pattern(host):
+    """1, 2 or 4 bytes that repeated make the element; None: there are none."""
+    data = host.tobytes()
+    for size in _SIZE_OF_PATTERN:
+        if len(data) % size == 0 and data == data[:size] * (len(data) // size):
+            return data[:size]
+    return None
+
+
+def _upload(target, host, stream):
+    data = numpy.ascontiguousarray(host).reshape(-1).view("u1")
+    if target._buffer._memory is not None:
+        stream.sync()
+        memoryview(target._buffer._memory)[target._offset : target._offset + data.size] = data
+    elif data.size:
+        target._buffer._upload(data, target._offset, stream)
+
+
+def _download(source, host, stream):
+    data = host.reshape(-1).view("u1")
+    if source._buffer._memory is not None:
+        stream.sync()
+        memory = memoryview(source._buffer._memory)
+        data[:] = memory[source._offset : source._offset + data.size]
+    elif data.size:
+        source._buffer._download(data, source._offset, stream)
+
+
+def _temporary(shape, dtype, device, stream):
+    return Array(device.allocate(math.prod(shape) * dtype.itemsize, stream), shape, dtype)
+
+
+def _packed(array, stream):
+    """A contiguous copy, freed in the stream's order."""
+    made = _temporary(array.shape, array.dtype, array.device, stream)
+    _assign_array(made, array, stream)
+    return made
+
+
+def _copy_strided(target, source, stream):
+    """Copies, broadcasts and converts by a kernel."""
+    from holdfast import _elementwise
+
+    if target.dtype == source.dtype:
+        target, source = _elementwise.as_words(target), _elementwise.as_words(source)
+    _elementwise.run(stream, target.device, "x", {"x": source}, source.dtype, target)
+
+
+@contextlib.contextmanager
+def _order(device, stream):
+    """The stream for an operation. Of None: all work of the session is done before, and the
+    operation when the block is left."""
+    if stream is not None:
+        yield check_stream(stream)
+        return
+    device.sync()
+    stream = check_stream(device.default_stream)
+    yield stream
+    stream.sync()
+
+
+def _device_of(device, resource, stream):
+    if device is not None:
+        return device
+    if stream is not None:
+        return check_stream(stream).device
+    found = getattr(resource, "_device", None)
+    return Device() if found is None else found
+
+
+def _to_dtype(dtype):
+    dtype = numpy.dtype(dtype)
+    if dtype.hasobject:
+        raise TypeError(f"{dtype}: the elements are objects of Python, which devices cannot have")
+    if not dtype.isnative:
+        raise TypeError(f"{dtype}: the elements have the other byte order")
+    return dtype
+
+
+def _to_shape(shape):
+    shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    limit = 2**63 - 1
+    return tuple(_native.whole_number("shape", extent, limit) for extent in shape)
+
+
+def _c_strides(shape, dtype, like=None):
+    """The strides of C. ``like``: those of a dimension of one element, and of an Array without
+    elements, do not count."""
+    if like is not None and 0 in shape:
+        return like
+    strides, step = [], dtype.itemsize
+    for axis in range(len(shape) - 1, -1, -1):
+        free = like is not None and shape[axis] == 1
+        strides.append(like[axis] if free else step)
+        step *= shape[axis]
+    return tuple(reversed(strides))

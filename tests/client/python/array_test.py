@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""holdfast.array: shapes, views, copies and the generated kernel do as NumPy does."""
+
+import itertools
+
+import holdfast
+import numpy as np
+import pytest
+from holdfast import array as ha
+from holdfast.core import Device, LaunchConfig, PinnedMemoryResource, Program, launch
+from holdfast.core.utils import StridedMemoryView
+
+TYPES = ("bool", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
+
+DOUBLED = """extern "C" __global__ void doubled(float* x, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) x[i] *= 2;
+}"""
+
+
+def host(shape=(3, 4, 5), dtype="f4"):
+    return (np.arange(np.prod(shape)) % 100).reshape(shape).astype(dtype)
+
+
+def same(array, expected):
+    got = ha.asnumpy(array)
+    assert got.dtype == expected.dtype and got.shape == expected.shape
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("dtype", [*TYPES, "c16", "S5", "M8[s]", [("a", "i4"), ("b", "f8")]])
+def test_what_is_copied_there_comes_back(device, dtype):
+    values = np.zeros((4, 3), dtype)
+    values.reshape(-1).view("u1")[:] = np.arange(values.nbytes) % 2
+    same(ha.asarray(values), values)
+    same(ha.asarray(values)[1::2, ::-1], values[1::2, ::-1])
+    there = ha.zeros((4, 3), dtype)
+    there[:, 1] = values[:, 1]
+    expected = np.zeros((4, 3), dtype)
+    expected[:, 1] = values[:, 1]
+    same(there, expected)
+
+
+def test_an_array_says_what_it_is(device):
+    a = ha.zeros((2, 3), "f4")
+    assert (a.shape, a.dtype, a.ndim, a.size) == ((2, 3), np.dtype("f4"), 2, 6)
+    assert (a.itemsize, a.nbytes, a.strides, a.offset) == (4, 24, (12, 4), 0)
+    assert a.device == device and a.buffer.size == 24 and len(a) == 2 and a.is_contiguous
+    assert repr(a) == f"<Array (2, 3) float32, device {device.device_id}>"
+    assert "2 × 3" in a._repr_html_() and "float32" in a._repr_html_()
+    assert str(a) == str(np.zeros((2, 3), "f4"))
+
+
+def test_what_makes_arrays_is_as_numpys(device):
+    same(ha.zeros(3), np.zeros(3))
+    same(ha.zeros((2, 0)), np.zeros((2, 0)))
+    same(ha.full((2, 2), 1.5), np.full((2, 2), 1.5))
+    same(ha.full(3, 7, "u2"), np.full(3, 7, "u2"))
+    same(ha.arange(5), np.arange(5))
+    same(ha.arange(1, 9, 2, dtype="f4"), np.arange(1, 9, 2, dtype="f4"))
+    same(ha.asarray([[1, 2], [3, 4]]), np.array([[1, 2], [3, 4]]))
+    same(ha.asarray(3.5), np.asarray(3.5))
+    assert ha.empty((5, 6), "i8").shape == (5, 6)
+
+
+INDICES = [
+    np.s_[0], np.s_[-1], np.s_[1:], np.s_[::2], np.s_[::-1], np.s_[1, 2], np.s_[1, 2, 3],
+    np.s_[..., 1], np.s_[:, None, 2], np.s_[2:0], np.s_[1:2, ::-2, 1:], np.s_[...], (),
+    np.s_[np.int64(1)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_slices_are_views_as_numpys(device, index):
+    values = host()
+    a = ha.asarray(values)
+    view = a[index]
+    same(view, values[index] if isinstance(values[index], np.ndarray) else np.asarray(values[index]))
+    assert view.buffer is a.buffer
+    view[...] = 77
+    values[index] = 77
+    same(a, values)
+
+
+def test_indices_that_are_none_are_refused(device):
+    a = ha.zeros((3, 4))
+    for index in ([0, 1], np.array([0]), np.zeros((3, 4), bool), True, 1.5, "a"):
+        with pytest.raises(TypeError, match="asnumpy"):
+            a[index]
+    for index in (3, -4, (0, 4), (0, 0, 0)):
+        with pytest.raises(IndexError):
+            a[index]
+
+
+def test_other_views_are_as_numpys(device):
+    values = host()
+    a = ha.asarray(values)
+    same(a.T, values.T)
+    same(a.transpose(1, 0, 2), values.transpose(1, 0, 2))
+    same(a.reshape(5, -1), values.reshape(5, -1))
+    same(a.reshape((12, 5)), values.reshape(12, 5))
+    same(a.T.reshape(-1), values.T.reshape(-1))
+    same(a.ravel(), values.ravel())
+    assert a.reshape(-1).buffer is a.buffer and a.T.reshape(-1).buffer is not a.buffer
+    for row, expected in zip(a, values):
+        same(row, expected)
+    with pytest.raises(ValueError):
+        a.reshape(7)
+
+
+def test_assignment_broadcasts_and_converts(device):
+    a, values = ha.zeros((3, 4), "f4"), np.zeros((3, 4), "f4")
+    for index, value in (
+        (np.s_[1], 3), (np.s_[:, 2], [1, 2, 3]), (np.s_[::2], np.arange(4, dtype="i8")),
+        (np.s_[...], np.float16(2.5)), (np.s_[0, 0], 9), (np.s_[:, ::3], np.ones((3, 1))),
+    ):  # fmt: skip
+        a[index] = value
+        values[index] = value
+        same(a, values)
+    with pytest.raises(ValueError):
+        a[...] = np.zeros(5)
+    with pytest.raises(ValueError):
+        a[0] = ha.zeros((3, 4))
+
+
+@pytest.mark.parametrize("to,of", itertools.product(("f2", "i4", "bool"), ("f2", "f8", "u1")))
+def test_an_array_is_assigned_to_one_of_another_type(device, to, of):
+    values = host((5, 6), of)
+    a = ha.zeros((6, 5), to)
+    a.T[...] = ha.asarray(values)
+    same(a, values.T.astype(to))
+    same(ha.asarray(values).astype(to), values.astype(to))
+
+
+def test_an_array_is_assigned_to_a_part_of_itself(device):
+    values = host((100,))
+    a = ha.asarray(values)
+    a[1:] = a[:-1]
+    values[1:] = values[:-1].copy()
+    same(a, values)
+    a[...] = a[::-1]
+    same(a, values[::-1])
+    a[:50] += a[1:51]
+    expected = values[::-1].copy()
+    expected[:50] += expected[1:51].copy()
+    same(a, expected)
+
+
+@pytest.mark.parametrize("dtype", ("u1", "i4", "f2", "f8"))
+def test_operators_are_as_numpys(device, dtype):
+    x, y = host((4, 5), dtype) % 7 + 1, host((5,), dtype) % 3 + 1
+    a, b = ha.asarray(x), ha.asarray(y)
+    for one, two in ((a + b, x + y), (a - b, x - y), (a * b, x * y), (a < b, x < y), (a >= b, x >= y)):
+        same(one, two)
+    same(a == 2, x == 2)
+    same(a != b, x != y)
+    same(2 * a, 2 * x)
+    same(10 - a, 10 - x)
+    np.testing.assert_allclose(ha.asnumpy(a / b), x / y, rtol=1e-3 if dtype == "f2" else 1e-6)
+    assert (a / b).dtype == (x / y).dtype or x.dtype.itemsize == 1
+    a += 1
+    a *= b
+    same(a, ((x + 1) * y).astype(dtype))
+
+
+def test_operands_have_their_common_type(device):
+    x, y = host((6,), "i4"), host((6,), "f4")
+    a, b = ha.asarray(x), ha.asarray(y)
+    for one, two in ((a + b, x + y), (a + 1.5, x + 1.5), (-a, -x), (+b, +y), (np.float32(2) * b, 2 * y)):
+        same(one, two)
+    with pytest.raises(TypeError, match="float64"):
+        a += 1.5
+    with pytest.raises(TypeError, match="asarray"):
+        b + y
+    with pytest.raises(TypeError):
+        a + "b"
+
+
+def test_elementwise_evaluates_an_expression(device):
+    x, y = host((4, 5)), host((4, 5)) * 3
+    a, b = ha.asarray(x), ha.asarray(y)
+    same(ha.elementwise("a * x + y", a=2, x=a, y=b), 2 * x + y)
+    same(ha.elementwise("x < 10 ? 0 : x", x=a.T), np.where(x.T < 10, 0, x.T))
+    same(ha.elementwise("x > y", x=a, y=7, dtype=bool), x > 7)
+    assert ha.elementwise("x + y", x=a, y=b, out=a[...]) is not a
+    same(a, x + y)
+    with pytest.raises(ValueError, match="out"):
+        ha.elementwise("x", x=a, out=b[0])
+    with pytest.raises(holdfast.NVRTCError, match="nonsense"):
+        ha.elementwise("nonsense(x)", x=a)
+    with pytest.raises(TypeError, match="Array"):
+        ha.elementwise("x", x=3)
+    with pytest.raises(TypeError, match="y: "):
+        ha.elementwise("x", x=a, y=y)
+    with pytest.raises(TypeError, match="complex"):
+        ha.zeros(3, complex) + 1
+
+
+def test_an_array_is_an_argument_of_kernels(device, stream):
+    kernel = Program(DOUBLED, "c++").compile("cubin").get_kernel("doubled")
+    a = ha.asarray(host((20,)))
+    launch(stream, LaunchConfig(grid=1, block=32), kernel, a[4:], 5)
+    expected = host((20,))
+    expected[4:9] *= 2
+    same(a, expected)  # waits for the stream, too
+    a[...] = 1
+    launch(stream, LaunchConfig(grid=1, block=32), kernel, a, 20)
+    assert ha.asnumpy(a, stream=stream).tolist() == [2] * 20
+
+
+def test_work_of_a_stream_is_in_its_order(device, stream):
+    a = ha.zeros((64, 64), "f4", stream=stream)
+    for _ in range(10):
+        ha.elementwise("x + 1", x=a.T, out=a.T, stream=stream)
+    b = a.astype("i4", stream=stream).copy(stream=stream)
+    assert (b.asnumpy(stream=stream) == 10).all()
+    out = np.empty((64, 64), "f8")
+    assert ha.asnumpy(b, out) is out and (out == 10).all()
+
+
+def test_an_array_is_recorded_in_a_graph(device, stream):
+    a = ha.zeros(8, "f4")
+    builder = device.create_graph_builder().begin_building()
+    ha.elementwise("x + 1", x=a, out=a, stream=builder)
+    with builder.end_building() as recorded, recorded.complete() as graph:
+        for _ in range(3):
+            graph.launch(stream)
+        same(a, np.full(8, 3, "f4"))
+
+
+def test_numpy_is_told_what_to_do(device):
+    a = ha.zeros(3)
+    for call in (np.asarray, np.array, np.sum, lambda x: np.add(x, 1)):
+        with pytest.raises(TypeError):
+            call(a)
+    with pytest.raises(TypeError, match="asnumpy"):
+        np.asarray(a)
+    with pytest.raises(TypeError, match="copy_to"):
+        np.asarray(a.buffer)
+    with pytest.raises(TypeError, match="objects"):
+        ha.asarray(np.array([object()]))
+    with pytest.raises(TypeError, match="byte order"):
+        ha.zeros(3, ">f4")
+
+
+def test_one_element_is_a_number(device):
+    a = ha.arange(5)
+    assert (int(a[2]), float(a[3]), a[4].item(), bool(a[0]), bool(a[1])) == (2, 3.0, 4, False, True)
+    assert a.tolist() == [0, 1, 2, 3, 4] and [int(x) for x in a] == [0, 1, 2, 3, 4]
+    with pytest.raises(ValueError, match="any"):
+        bool(a)
+    with pytest.raises(TypeError):
+        {a}
+
+
+def test_memory_that_is_there_is_an_array(device, stream):
+    buffer = device.allocate(24, stream=stream)
+    buffer.copy_from(np.arange(6, dtype="i4"), stream=stream)
+    stream.sync()
+    same(ha.asarray(buffer, "i4"), np.arange(6, dtype="i4"))
+    assert ha.asarray(buffer).shape == (24,) and ha.asarray(buffer).buffer is buffer
+    view = StridedMemoryView.from_buffer(buffer, (2, 2), (3, 1), dtype=np.dtype("i4"))
+    same(ha.asarray(view), np.array([[0, 1], [3, 4]], "i4"))
+    same(ha.Array(buffer, 2, "i4", strides=(12,), offset=4), np.array([1, 4], "i4"))
+    for wrong in (dict(offset=8), dict(offset=-4), dict(strides=(8, 12)), dict(strides=(4,))):
+        with pytest.raises(ValueError):
+            ha.Array(buffer, (2, 3), "i4", **wrong)
+
+
+def test_numpy_shares_pinned_memory(device, stream):
+    a = ha.zeros((2, 3), "i4", resource=PinnedMemoryResource())
+    shared = np.from_dlpack(a)
+    assert shared.shape == (2, 3) and shared.dtype == np.int32
+    a[1] = 5
+    assert shared.tolist() == [[0, 0, 0], [5, 5, 5]]
+
+
+def test_memory_of_a_device_is_shared_where_it_can_be(device, address):
+    with pytest.raises(BufferError, match="ipc_enabled"):
+        ha.zeros(3).__dlpack__()
+    assert not hasattr(ha.zeros(3), "__cuda_array_interface__")
+
+
+def test_arrays_of_two_sessions_do_not_mix(device, other):
+    one = ha.zeros(3)
+    two = ha.zeros(3, device=other.device(0))
+    assert two.device.session is other
+    with pytest.raises(ValueError, match="sessions"):
+        one[...] = two
+
+
+def test_memory_lives_as_long_as_work_may_use_it(device, stream):
+    kernel = Program(DOUBLED, "c++").compile("cubin").get_kernel("doubled")
+    for _ in range(20):
+        launch(stream, LaunchConfig(grid=8, block=64), kernel, ha.zeros(1 << 16, "f4"), 1 << 16)
+    stream.sync()
+
+
+def test_what_is_opened_with_with_is_closed(device):
+    with device.create_stream() as stream, device.create_event() as event:
+        stream.record(event)
+    assert "closed" in repr(stream)
+    with pytest.raises((ValueError, RuntimeError)):
+        stream.sync()
+    assert Device() is device and holdfast.core.Device is Device and holdfast.array is ha
