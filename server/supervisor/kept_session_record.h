@@ -8,7 +8,7 @@
 
 #include "holdfast/internal/restart.pb.h"
 #include "holdfast/v1/admin.pb.h"
-#include "server/restart/descriptor_store.h"
+#include "server/kept/descriptor_store.h"
 
 namespace holdfast::supervisor {
 

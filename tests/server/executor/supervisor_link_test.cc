@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/executor/supervisor_link.h"
+#include "server/executor/link/supervisor_link.h"
 
 #include <gtest/gtest.h>
 

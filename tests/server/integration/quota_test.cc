@@ -22,8 +22,8 @@
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "proto/protocol_limits.h"
-#include "server/executor/account/account.h"
-#include "server/sharing/session_memory.h"
+#include "server/account/account.h"
+#include "server/supervisor/session_memory.h"
 #include "tests/server/integration/daemon_fixture.h"
 
 namespace holdfast {
