@@ -13,8 +13,6 @@
 #include "server/executor/command/command_handlers.h"
 #include "server/executor/command/encoded_commands.h"
 #include "server/executor/command/operand_scope.h"
-#include "server/executor/graph/node_index.h"
-#include "server/executor/graph/node_path.h"
 #include "server/executor/journal/session_journal.h"
 #include "server/executor/journal/update_sets.h"
 #include "server/executor/resources/hold_set.h"
