@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "core/base/log.h"
+#include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/commands.pb.h"

@@ -50,9 +50,10 @@ absl::Status ShapeDiffers(CUgraphExecUpdateResult result,
 absl::Status CompareShapes(const BuiltLevel& level, const BuiltLevel& other,
                            NodePath* path) {
   if (level.nodes.size() != other.nodes.size()) {
-    return path->Prefix(ShapeDiffers(
-        CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
-        absl::StrCat(level.nodes.size(), " nodes stand here, other")));
+    return AtNode(*path,
+                  ShapeDiffers(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
+                               absl::StrCat(level.nodes.size(),
+                                            " nodes stand here, other")));
   }
   for (size_t i = 0; i < level.nodes.size(); ++i) {
     const BuiltNode& node = level.nodes[i];
@@ -60,14 +61,14 @@ absl::Status CompareShapes(const BuiltLevel& level, const BuiltLevel& other,
     path->Enter(node.id);
     if (node.parameters.type() != old.parameters.type() ||
         node.inner.size() != old.inner.size()) {
-      return path->Prefix(
-          ShapeDiffers(CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED,
-                       "the node is of another kind"));
+      return AtNode(*path,
+                    ShapeDiffers(CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED,
+                                 "the node is of another kind"));
     }
     if (node.after != old.after) {
-      return path->Prefix(
-          ShapeDiffers(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
-                       "the node comes after others"));
+      return AtNode(*path,
+                    ShapeDiffers(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
+                                 "the node comes after others"));
     }
     for (size_t j = 0; j < node.inner.size(); ++j) {
       if (node.operation == v1::GraphNode::kConditional) {
