@@ -43,7 +43,7 @@ done
 folder=$(realpath -m "$folder")
 mkdir -p "$folder"
 [ -z "$(ls -A "$folder")" ] || die "$folder is not empty"
-version=$(sed -nE 's/.*kVersion\[\] = "(.*)";/\1/p' server/version.h)
+version=$(sed -nE 's/.*kVersion\[\] = "(.*)";/\1/p' server/config/version.h)
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 umask 022

@@ -288,8 +288,9 @@ TEST_F(QuotaTest, StagingMemoryIsListed) {
 // Buffers for sharing have chunks of their own, and the supervisor keeps so
 // many for a session.
 TEST_F(QuotaTest, AChunkMoreThanTheDaemonKeepsIsRefused) {
-  static_assert(executor::Account::kMaxChunks == SessionMemory::kMaxChunks);
-  constexpr auto kChunks = static_cast<uint32_t>(SessionMemory::kMaxChunks);
+  static_assert(Account::kMaxChunks == supervisor::SessionMemory::kMaxChunks);
+  constexpr auto kChunks =
+      static_cast<uint32_t>(supervisor::SessionMemory::kMaxChunks);
   setenv("HOLDFAST_SOFTWARE_MEMORY", "16G", 1);
   Start({});
   unsetenv("HOLDFAST_SOFTWARE_MEMORY");
