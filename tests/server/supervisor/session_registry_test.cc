@@ -108,7 +108,7 @@ class FakeExecutor final : public Executor {
   const std::shared_ptr<ExecutorControl> control_;
 };
 
-class SessionRegistryTest : public testing::Test {
+class SessionRegistryTest : public ::testing::Test {
  protected:
   SessionRegistryTest() {
     char name[] = "/tmp/holdfast-test-XXXXXX";
