@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Containers of PTX: fat binaries, linked images, their compression.
+// Containers of PTX: fat binaries, linked images, objects, archives, their
+// compression.
 #include <zstd.h>
 
 #include <cstring>
+#include <string>
+#include <vector>
 
+#include "core/software/driver/archive.h"
 #include "core/software/driver/container.h"
 #include "core/software/driver/decompress.h"
+#include "tests/core/software/driver/containers.h"
 #include "tests/core/software/fuzz/fuzz_target.h"
 
 namespace holdfast::software {
@@ -37,14 +42,6 @@ std::string Entry(uint64_t flags, const std::string& payload) {
   return entry + payload;
 }
 
-std::string Fatbin(const std::string& entries) {
-  std::string fatbin;
-  Put(uint32_t{0xba55ed50}, &fatbin);
-  Put(uint32_t{0x00100001}, &fatbin);
-  Put(uint64_t{entries.size()}, &fatbin);
-  return fatbin + entries;
-}
-
 }  // namespace
 
 std::vector<std::string> FuzzCorpus() {
@@ -58,6 +55,8 @@ std::vector<std::string> FuzzCorpus() {
           Fatbin(Entry(0x8000, zstd)),
           Fatbin(Entry(0x2000, lz4) + Entry(0, plain)),
           WriteLinkedImage({plain, plain}),
+          HostObject(".nv_fatbin", Fatbin(Entry(0, plain))),
+          Archive({{"x.o", plain}}) + ArMember("#1/2", "y\n"),
           "\x7f"
           "ELF\x02\x01\x01"};
 }
@@ -71,8 +70,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<std::string> modules;
   std::string text;
   software::ReadContainer(bytes.data(), bytes.size(), &modules, &text);
+  software::ReadLinkInput(std::string(bytes.begin(), bytes.end()), &modules,
+                          &text);
   const absl::string_view view(reinterpret_cast<const char*>(bytes.data()),
                                bytes.size());
+  std::vector<software::ArchiveMember> members;
+  software::ReadArchive(view, &members);
   software::DecompressLz4(view, 1000, &text);
   software::DecompressZstd(view, 1000, &text);
   return 0;
