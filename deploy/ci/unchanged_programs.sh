@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# CUDA programs of Debian run unchanged on the CPU's driver: hashcat finds a password and measures itself, and
+# numba passes its own CUDA tests, as many as run in SECONDS (by default 420). Nothing but LD_LIBRARY_PATH
+# is set for them, and for numba what brings it to CUDA 13 (numba/sitecustomize.py).
+#   deploy/ci/unchanged_programs.sh [SECONDS]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/setup/prepare.sh
+. deploy/setup/prepare.sh
+require_cuda_toolkit
+install_packages hashcat python3-numba
+bazel build --noshow_progress --ui_event_filters=-info //client/cli:holdfast //core/software:libholdfast_software.so
+
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+# Files of the programs, hashcat's compiled kernels among them, go to a home of their own.
+export HOME=$directory XDG_CACHE_HOME=$directory/cache XDG_DATA_HOME=$directory/data
+driver=$(bazel-bin/client/cli/holdfast cuda-path --cpu)
+libraries=$CUDA_HOME/lib64
+[ -d "$libraries" ] || libraries=$CUDA_HOME/lib
+# NVRTC's headers and libraries are the toolkit's.
+export LD_LIBRARY_PATH=$driver:$libraries
+
+# The first launch of a kernel compiles it. On a busy machine that may take longer than the two seconds that hashcat
+# gives a kernel before it gives up; its next start finds the code in the driver's cache.
+run_hashcat() {
+  hashcat --backend-ignore-opencl --hash-type=0 "$@" || hashcat --backend-ignore-opencl --hash-type=0 "$@"
+}
+cd "$directory"
+printf 'world\nhello\nholdfast\n' >words
+printf '%s' hello | md5sum | cut -d " " -f 1 >"hash"
+run_hashcat --attack-mode=0 --potfile-disable --quiet --outfile=found hash words
+grep ':hello$' found
+run_hashcat --benchmark --machine-readable | tee speed
+grep -q '^1:0:' speed
+cd "$OLDPWD"
+say "hashcat finds a password on the processor"
+
+# numba looks for libNVVM in nvvm/lib64, which the toolkit's Python packages do not have.
+toolkit=$directory/toolkit
+mkdir -p "$toolkit/nvvm/lib64"
+for folder in bin include; do ln -s "$CUDA_HOME/$folder" "$toolkit/$folder"; done
+ln -s "$libraries" "$toolkit/lib64"
+ln -s "$CUDA_HOME/nvvm/libdevice" "$toolkit/nvvm/libdevice"
+nvvm=$(find -L "$CUDA_HOME/nvvm" "$libraries" -maxdepth 2 -name 'libnvvm.so.*' -print -quit)
+ln -s "$nvvm" "$toolkit/nvvm/lib64/libnvvm.so"
+CUDA_HOME=$toolkit PYTHONPATH=$PWD/deploy/ci/numba /usr/bin/python3 deploy/ci/numba/run_tests.py "${1:-420}"
