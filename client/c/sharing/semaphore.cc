@@ -78,9 +78,10 @@ hf_error* hf_semaphore_export(const hf_semaphore* semaphore,
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(semaphore);
     HF_REQUIRE(token);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        const auto made,
-        semaphore->semaphore.Export(holdfast::c::ToOptions(options)));
+    HOLDFAST_ASSIGN_OR_RETURN(const auto wanted,
+                              holdfast::c::ToOptions(options));
+    HOLDFAST_ASSIGN_OR_RETURN(const auto made,
+                              semaphore->semaphore.Export(wanted));
     return holdfast::c::GiveToken(made, token);
   });
 }
