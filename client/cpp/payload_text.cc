@@ -13,6 +13,7 @@
 #include "absl/types/optional.h"
 #include "client/cpp/fault.h"
 #include "core/base/error_detail.h"
+#include "holdfast/v1/faults.pb.h"
 
 namespace holdfast {
 namespace {

@@ -129,9 +129,12 @@ std::vector<std::string> NamesOf(X509* certificate) {
   return names;
 }
 
+// As gRPC has it: the subject counts only where no name is listed.
 bool IsFor(X509* certificate, const std::string& name) {
-  return X509_check_host(certificate, name.c_str(), name.size(), 0, nullptr) ==
-             1 ||
+  const unsigned flags =
+      NamesOf(certificate).empty() ? 0 : X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+  return X509_check_host(certificate, name.c_str(), name.size(), flags,
+                         nullptr) == 1 ||
          X509_check_ip_asc(certificate, name.c_str(), 0) == 1;
 }
 
@@ -166,21 +169,16 @@ std::string FaultOfCertificate(const Address& address, SSL* ssl) {
                       ": name=", names.front(), " says so");
 }
 
-// What the other side says of this one's certificate; empty: nothing.
+// Notes, in the bool `asked`, that the other side asks for a certificate.
+int NoteQuestion(SSL* /*ssl*/, void* asked) {
+  *static_cast<bool*>(asked) = true;
+  return 1;
+}
+
+// Why the other side, which has asked for this one's certificate, has ended the
+// connection for `reason`. gRPC does not tell it why.
 std::string FaultOfOwnCertificate(const Address& address, int reason) {
   const std::string cert = Option(address, "cert");
-  switch (reason) {
-    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-    case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
-    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-    case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
-      break;
-    default:
-      return "";
-  }
   if (cert.empty()) {
     return "the daemon wants a certificate of its clients: cert=FILE and "
            "key=FILE name yours";
@@ -271,6 +269,8 @@ absl::Status ExplainTls(const Address& address, int socket) {
   if (context == nullptr) return NoConnection(address, "TLS cannot be used");
   std::string why = Prepare(address, context.get());
   if (!why.empty()) return NoConnection(address, why);
+  bool asked = false;
+  SSL_CTX_set_cert_cb(context.get(), NoteQuestion, &asked);
   const Connection ssl(SSL_new(context.get()), SSL_free);
   const int reason = Shake(address, socket, ssl.get());
   if (IsPlainText(reason)) {
@@ -280,7 +280,9 @@ absl::Status ExplainTls(const Address& address, int socket) {
   if (SSL_get_peer_cert_chain(ssl.get()) != nullptr) {
     why = FaultOfCertificate(address, ssl.get());
   }
-  if (why.empty()) why = FaultOfOwnCertificate(address, reason);
+  if (why.empty() && asked && reason != 0) {
+    why = FaultOfOwnCertificate(address, reason);
+  }
   if (!why.empty()) return NoConnection(address, why);
   const char* const text = ERR_reason_error_string(ERR_peek_last_error());
   return NoConnection(

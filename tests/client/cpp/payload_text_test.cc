@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "client/cpp/fault.h"
 #include "core/base/error_detail.h"
+#include "holdfast/v1/faults.pb.h"
 
 namespace holdfast {
 namespace {

@@ -132,7 +132,7 @@ TEST_F(ConfigFileTest, MistakesAreToldWithTheirPlace) {
   refused("max-sessions = 0\n", "1:1: max-sessions: ");
   refused("listen = [\n", "");
   refused("device = cpu\n", "1:");
-  refused("[tls]\ncert = \"a\"\n", "1:1: unknown key 'tls'");
+  refused("[tls]\ncert = \"a\"\n", "1:2: unknown key 'tls'");
   refused("device = 1979-05-27\n", "1:10: a string, a number");
   refused("listen = [[\"unix:/a\"]]\n", "1:11: a string, a number");
 }
