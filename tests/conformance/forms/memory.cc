@@ -283,10 +283,51 @@ std::vector<Operation> OfCluster(const Words& words) {
   return {operation};
 }
 
+// A thread waits at a barrier of its own for what it has stored. 16 bytes have
+// no place beside the barrier.
+std::vector<Operation> Async(const Words& words) {
+  const Kind type = words.Type();
+  const bool pair = words.Has("v2"), adds = words.opcode() == "red";
+  const int bytes = BitsOf(type) / 8 * (pair ? 2 : 1);
+  if (bytes > 8 || words.Has("v4")) return {};
+  const std::string address =
+      words.Has("shared::cluster") ? "%shared" : "%gshared";
+  const std::string size = std::to_string(bytes);
+  Operation operation;
+  operation.sources = {type, type};
+  operation.results = {type};
+  if (pair) operation.results.push_back(type);
+  operation.code =
+      "mbarrier.init.shared.b64 [%shared+8], 1;\n"
+      "mbarrier.expect_tx.relaxed.cta.shared.b64 [%shared+8], " +
+      size + ";\nmbarrier.arrive.shared.b64 %u0, [%shared+8];\n" +
+      (adds ? "st.shared." + type + " [%shared], S0;\n" : "") + "$ [" +
+      address + "], " +
+      (adds   ? "S1"
+       : pair ? "{S0, S1}"
+              : "S0") +
+      ", [" + address +
+      "+8];\nAgain:\nmbarrier.try_wait.shared.b64 %q0, [%shared+8], %u0;\n"
+      "@!%q0 bra Again;\nmbarrier.inval.shared.b64 [%shared+8];\nld.shared." +
+      (pair ? "v2." + type + " {D0, D1}" : type + " D0") + ", [%shared];\n";
+  if (adds) {
+    const Combine combine = CombineOf(words);
+    operation.compute = [combine](const Sources& in) {
+      return Results{combine(in)};
+    };
+  } else {
+    operation.compute = [](const Sources& in) { return Results{in[0], in[1]}; };
+  }
+  return {operation};
+}
+
 }  // namespace
 
 std::vector<Operation> DescribeMemory(const Words& words) {
   const std::string& opcode = words.opcode();
+  if (words.Has("async") && (opcode == "st" || opcode == "red")) {
+    return Async(words);
+  }
   if (opcode == "mapa" || opcode == "getctarank") return OfCluster(words);
   if (opcode == "isspacep") return InSpace(words);
   if (opcode == "cvta") return Converted(words);

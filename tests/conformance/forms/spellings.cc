@@ -245,6 +245,16 @@ std::vector<std::string> MemorySpellings() {
     list.push_back(absl::StrCat("ld", space, ".b128"));
     list.push_back(absl::StrCat("st", space, ".b128"));
   }
+  for (const char* space : {"", ".shared::cluster"}) {
+    const std::string end =
+        absl::StrCat(space, ".mbarrier::complete_tx::bytes.");
+    for (const char* type : {"b32", "u64", "s32", "f64", "v2.u32"}) {
+      list.push_back(absl::StrCat("st.async", end, type));
+    }
+    for (const char* operation : {"add.u64", "min.s32", "inc.u32", "xor.b32"}) {
+      list.push_back(absl::StrCat("red.async.relaxed.cluster", end, operation));
+    }
+  }
   list.push_back("cvta.const.u64");
   list.push_back("cvta.to.const.u64");
   for (const char* space : {"global", "shared", "local"}) {
