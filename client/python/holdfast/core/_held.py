@@ -14,6 +14,9 @@ from holdfast.core._buffer import Buffer
 class Heir(Buffer):
     """What graphs keep of a Buffer: the Buffer while it is open, then its memory."""
 
+    _buffer = None
+    _launched_on = ()
+
     @classmethod
     def _of(cls, buffer):
         self = cls._empty(

@@ -155,7 +155,8 @@ class GraphNode(NodeMaker):
     @staticmethod
     def _replace(neighbours, nodes):
         wanted = list(nodes)
-        neighbours.clear()
+        for node in neighbours - set(wanted):
+            neighbours.discard(node)
         for node in wanted:
             neighbours.add(node)
 
