@@ -358,7 +358,7 @@ class JitKernel : public CompiledKernel {
     auto thread = StartThread("code for parted lanes",
                               [&] { made = Load(slot->part, error); });
     if (!thread.ok()) {
-      *error = thread.status().message();
+      *error = std::string(thread.status().message());
       return nullptr;
     }
     thread->join();
