@@ -433,7 +433,7 @@ TEST_F(LinkTest, AGridsBlocksMeetInTheDeviceRuntime) {
   }
   void* image = nullptr;
   size_t size = 0;
-  ASSERT_OK(Cuda().cuLinkComplete(state_, &image, &size)) << log_;
+  ASSERT_OK(Cuda().cuLinkComplete(state_, &image, &size));
   CUmodule module;
   ASSERT_OK(Cuda().cuModuleLoadData(&module, image));
   CUfunction function;
