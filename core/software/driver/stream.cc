@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "core/base/start_thread.h"
+#include "core/software/base/start_thread.h"
 #include "core/software/driver/context.h"
 #include "core/software/driver/fault.h"
 #include "core/software/driver/refusal.h"
@@ -160,15 +160,14 @@ bool Stream::WakeWorker() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  auto worker = StartThread("the work of a stream",
-                            [self = shared_from_this()] { self->Work(); });
+  auto worker = StartThread([self = shared_from_this()] { self->Work(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (worker.ok()) {
+  if (worker.has_value()) {
     worker->detach();
   } else {
-    Refuse(CUDA_ERROR_OUT_OF_MEMORY, std::string(worker.status().message()));
+    Refuse(CUDA_ERROR_OUT_OF_MEMORY, kNoThread);
   }
-  return has_worker_ = worker.ok();
+  return has_worker_ = worker.has_value();
 }
 
 void Stream::Work() {

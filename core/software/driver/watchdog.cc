@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
-#include "core/base/start_thread.h"
 #include "core/software/base/mutex.h"
+#include "core/software/base/start_thread.h"
 #include "core/software/driver/refusal.h"
 
 namespace holdfast::software {
@@ -26,9 +26,9 @@ class Watchdog {
   bool Start() {
     MutexLock lock(&mutex_);
     if (started_) return true;
-    auto thread = StartThread("the time limit of kernels", [this] { Watch(); });
-    if (!thread.ok()) {
-      Refuse(CUDA_ERROR_OUT_OF_MEMORY, std::string(thread.status().message()));
+    auto thread = StartThread([this] { Watch(); });
+    if (!thread.has_value()) {
+      Refuse(CUDA_ERROR_OUT_OF_MEMORY, kNoThread);
       return false;
     }
     thread->detach();

@@ -18,13 +18,12 @@
 #include <thread>
 #include <utility>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "core/base/start_thread.h"
 #include "core/software/analysis/divergence.h"
 #include "core/software/analysis/likely_divergence.h"
 #include "core/software/base/mutex.h"
+#include "core/software/base/start_thread.h"
 #include "core/software/jit/access_finder.h"
 #include "core/software/jit/host_cpu.h"
 #include "core/software/jit/kernel_emitter.h"
@@ -268,15 +267,14 @@ class Objects {
     if (part == Part::kDivergent && masked_ != nullptr)
       return std::move(masked_);
     if (auto object = Find(Key(part))) return object;
-    absl::StatusOr<std::thread> beside = std::thread();
+    std::optional<std::thread> beside;
     std::string ignored;  // comes up again if the code is needed
     if (part == Part::kFull && std::thread::hardware_concurrency() > 1 &&
         LikelyDivergent()) {
-      beside = StartThread("code for parted lanes",
-                           [&] { masked_ = Make(Part::kDivergent, &ignored); });
+      beside = StartThread([&] { masked_ = Make(Part::kDivergent, &ignored); });
     }
     auto object = Make(part, error);
-    if (beside.ok() && beside->joinable()) beside->join();
+    if (beside.has_value()) beside->join();
     return object;
   }
 
@@ -355,10 +353,9 @@ class JitKernel : public CompiledKernel {
     void* made = slot->function.load(std::memory_order_acquire);
     if (made != nullptr) return made;
     // On a stack of its own: that of a warp is too small for a compiler.
-    auto thread = StartThread("code for parted lanes",
-                              [&] { made = Load(slot->part, error); });
-    if (!thread.ok()) {
-      *error = std::string(thread.status().message());
+    auto thread = StartThread([&] { made = Load(slot->part, error); });
+    if (!thread.has_value()) {
+      *error = kNoThread;
       return nullptr;
     }
     thread->join();

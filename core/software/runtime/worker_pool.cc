@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "absl/strings/numbers.h"
-#include "core/base/start_thread.h"
 #include "core/software/base/mutex.h"
+#include "core/software/base/start_thread.h"
 
 namespace holdfast::software {
 namespace {
@@ -32,8 +32,8 @@ WorkerPool& WorkerPool::Get() {
 
 WorkerPool::WorkerPool(int threads) {
   for (int i = 1; i < threads; ++i) {
-    auto worker = StartThread("blocks of kernels", [this] { Work(); });
-    if (!worker.ok()) break;  // Launches run on fewer.
+    auto worker = StartThread([this] { Work(); });
+    if (!worker.has_value()) break;  // Launches run on fewer.
     workers_.push_back(*std::move(worker));
   }
 }
