@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/jit/object_cache.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
+#include <tuple>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "core/base/cache_directory.h"
 #include "core/base/unique_fd.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/SHA256.h"
@@ -54,6 +54,12 @@ bool WriteAll(int fd, absl::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return true;
+}
+
+// Ours, and written by no other user: it will be run.
+bool IsTrusted(const struct stat& status) {
+  return status.st_uid == geteuid() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 // Everything about a file is checked before it is run as code: owner and
@@ -120,10 +126,24 @@ std::string ObjectCache::PathOf(const std::string& key) const {
   return absl::StrCat(folder_, "/", key, kSuffix);
 }
 
+// Makes the folder and those above it.
+bool ObjectCache::PrepareFolder() const {
+  for (size_t at = 1; at != std::string::npos;) {
+    at = folder_.find('/', at + 1);
+    mkdir(folder_.substr(0, at).c_str(), 0700);
+  }
+  struct stat status;
+  return stat(folder_.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         IsTrusted(status);
+}
+
+// The time of a file is when it was last used: loading sets it, and Evict
+// removes the oldest first.
 bool ObjectCache::Load(const std::string& key, std::string* object) const {
   if (!enabled()) return false;
   if (store_ != nullptr) return LoadFrom(*store_, key, object);
-  if (!CheckDirectory(folder_).ok()) return false;
+  struct stat folder;
+  if (stat(folder_.c_str(), &folder) != 0 || !IsTrusted(folder)) return false;
   const std::string path = PathOf(key);
   const UniqueFd fd(
       open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -132,11 +152,12 @@ bool ObjectCache::Load(const std::string& key, std::string* object) const {
     unlink(path.c_str());
     return false;
   }
-  SetUsedNow(fd.get());
+  futimens(fd.get(), nullptr);
   return true;
 }
 
-// Failures are silent: the code is in memory anyway.
+// Written under a name of its own and then renamed, so that other processes see
+// the whole entry or none. Failures are silent: the code is in memory anyway.
 void ObjectCache::Store(const std::string& key,
                         absl::string_view object) const {
   if (!enabled() || object.size() > kMaxObject) return;
@@ -144,28 +165,56 @@ void ObjectCache::Store(const std::string& key,
     return store_->store(store_->context, key.c_str(), object.data(),
                          object.size());
   }
-  if (!MakeDirectories(folder_).ok()) return;
+  if (!PrepareFolder()) return;
+  static std::atomic<uint64_t> count{0};
+  const std::string path =
+      absl::StrCat(folder_, "/", key, ".", getpid(), ".", count++);
   Header header;
   memcpy(header.magic, kMagic, sizeof(kMagic));
   header.size = object.size();
   memcpy(header.checksum, Sha256Hex(object).data(), sizeof(header.checksum));
-  (void)ReplaceFile(PathOf(key), [&](int fd) {
-    const bool written =
-        WriteAll(fd, {reinterpret_cast<char*>(&header), sizeof(header)}) &&
-        WriteAll(fd, object);
-    SetUsedNow(fd);
-    return written ? absl::OkStatus() : absl::ErrnoToStatus(errno, "write");
-  });
+  const UniqueFd fd(open(path.c_str(),
+                         O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                         0600));
+  if (!fd.valid()) return;
+  const bool stored =
+      WriteAll(fd.get(), {reinterpret_cast<char*>(&header), sizeof(header)}) &&
+      WriteAll(fd.get(), object) &&
+      rename(path.c_str(), PathOf(key).c_str()) == 0;
+  if (!stored) unlink(path.c_str());
   Evict();
 }
 
+// Processes may do so at the same time, and each may find files gone that it
+// has listed.
 void ObjectCache::Evict() const {
-  std::vector<CacheFile> files = ListCache(folder_);
+  DIR* folder = opendir(folder_.c_str());
+  if (folder == nullptr) return;
+  using Entry = std::tuple<int64_t, int64_t, uint64_t, std::string>;
+  std::vector<Entry> entries;  // when last used, bytes, name
   uint64_t total = 0;
-  for (const CacheFile& file : files) total += file.bytes;
-  if (total <= max_bytes_) return;
-  // Some room, so that not every new entry costs a removal.
-  RemoveLeastRecentlyUsed(folder_, std::move(files), max_bytes_ / 4 * 3);
+  while (const dirent* entry = readdir(folder)) {
+    struct stat status;
+    if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) !=
+            0 ||
+        !S_ISREG(status.st_mode)) {
+      continue;
+    }
+    const auto size = static_cast<uint64_t>(status.st_size);
+    total += size;
+    entries.emplace_back(status.st_mtim.tv_sec, status.st_mtim.tv_nsec, size,
+                         entry->d_name);
+  }
+  if (total > max_bytes_) {
+    std::sort(entries.begin(), entries.end());
+    for (const auto& [seconds, nanoseconds, size, name] : entries) {
+      // Some room, so that not every new entry costs a removal.
+      if (total <= max_bytes_ / 4 * 3) break;
+      unlinkat(dirfd(folder), name.c_str(), 0);
+      total -= size;
+    }
+  }
+  closedir(folder);
 }
 
 std::string Sha256Hex(absl::string_view bytes) {

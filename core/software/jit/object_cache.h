@@ -37,6 +37,7 @@ class ObjectCache {
 
  private:
   std::string PathOf(const std::string& key) const;
+  bool PrepareFolder() const;
   void Evict() const;
 
   const std::string folder_;
