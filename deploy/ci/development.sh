@@ -49,7 +49,7 @@ with_bazel() {
   bazel --nohome_rc --output_user_root="$work/bazel" build "${options[@]}" //:scale >bazel.log 2>&1 ||
     { tail -n 20 bazel.log; exit 1; }
   runs "Bazel" bazel-bin/scale
-  bazel --nohome_rc --output_user_root="$work/bazel" shutdown
+  bazel --nohome_rc --output_user_root="$work/bazel" shutdown 2>/dev/null
   chmod -R u+w "$work/bazel"
 }
 
