@@ -189,8 +189,10 @@ def test_elementwise_evaluates_an_expression(device):
         ha.elementwise("nonsense(x)", x=a)
     with pytest.raises(TypeError, match="Array"):
         ha.elementwise("x", x=3)
-    with pytest.raises(TypeError, match="y: "):
+    with pytest.raises(TypeError, match="asarray"):
         ha.elementwise("x", x=a, y=y)
+    with pytest.raises(TypeError, match="y: "):
+        ha.elementwise("x", x=a, y="a")
     with pytest.raises(TypeError, match="complex"):
         ha.zeros(3, complex) + 1
 
