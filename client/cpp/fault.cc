@@ -63,7 +63,8 @@ std::string DescribeFault(const v1::FaultReport& report) {
                                   report.cause().message());
   if (!report.kernel().empty()) {
     absl::StrAppend(&text, "\n  at: ", PlaceOf(report));
-    const std::string line = SourceLineAt(report.source_line());
+    const std::string line =
+        SourceLineAt(report.source_line(), report.kernel());
     if (!line.empty()) absl::StrAppend(&text, ":  ", line);
   }
   absl::StrAppend(&text, "\n  commands: completed up to ",

@@ -8,7 +8,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 
 namespace holdfast {
@@ -33,6 +35,21 @@ struct Sources {
 Sources& Kept() {
   static auto* const sources = new Sources;
   return *sources;
+}
+
+// The name that a source has for a kernel: "scale" of "_Z5scaleIfEvPT_".
+absl::string_view PlainName(absl::string_view kernel) {
+  absl::string_view rest = kernel;
+  if (!absl::ConsumePrefix(&rest, "_Z")) return kernel;
+  size_t digits = 0;
+  size_t length = 0;
+  while (digits < rest.size() &&
+         absl::ascii_isdigit(static_cast<unsigned char>(rest[digits]))) {
+    ++digits;
+  }
+  // Of a name in a namespace nothing is told apart.
+  if (!absl::SimpleAtoi(rest.substr(0, digits), &length)) return "";
+  return rest.substr(digits, length);
 }
 
 // The line of this number, the first being 1; nullopt: there is none.
@@ -63,7 +80,7 @@ void NoteSource(absl::string_view name, absl::string_view text) {
   }
 }
 
-std::string SourceLineAt(absl::string_view place) {
+std::string SourceLineAt(absl::string_view place, absl::string_view kernel) {
   const size_t colon = place.rfind(':');
   size_t number = 0;
   if (colon == absl::string_view::npos ||
@@ -74,7 +91,10 @@ std::string SourceLineAt(absl::string_view place) {
   absl::MutexLock lock(&kept.mutex);
   std::optional<absl::string_view> line;
   for (const Source& source : kept.all) {
-    if (source.name != place.substr(0, colon)) continue;
+    if (source.name != place.substr(0, colon) ||
+        !absl::StrContains(source.text, PlainName(kernel))) {
+      continue;
+    }
     const auto found = LineOf(source.text, number);
     if (!found.has_value() || (line.has_value() && *line != *found)) return "";
     line = found;

@@ -15,9 +15,10 @@ namespace holdfast {
 // none of more than 1 MiB.
 void NoteSource(absl::string_view name, absl::string_view text);
 
-// Returns the text of a line, of "put.cu:3", without the space around it. Empty
-// if it is not known, or if sources of this name differ in it.
-std::string SourceLineAt(absl::string_view place);
+// Returns the text of a line, of "put.cu:3", without the space around it. Of
+// sources of one name those count that contain the name of the kernel. Empty if
+// the line is not known, or if these sources differ in it.
+std::string SourceLineAt(absl::string_view place, absl::string_view kernel);
 
 }  // namespace holdfast
 
