@@ -70,10 +70,6 @@ bool Arguments::SetOne(PyObject* object, size_t index) {
     return CheckSize(index, 1, "a bool");
   }
   if (PyLong_Check(object)) return SetInt(object, index);
-  if (object == Py_None) {
-    all_[index] = hf_i64(0);
-    return CheckSize(index, 8, "None is a null pointer, which");
-  }
   if (PyFloat_Check(object)) {
     all_[index] = hf_f64(PyFloat_AsDouble(object));
     return CheckSize(index, 8, "a Python float is a double, which");
