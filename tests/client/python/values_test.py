@@ -74,13 +74,25 @@ def test_an_error_that_was_caught_does_not_come_again(stream, module, buffer, wr
         assert values(buffer, stream)[0] == 7
 
 
-def test_a_buffer_that_could_not_be_made_tells_each_use_and_no_other_call(device, stream, buffer):
-    huge = device.allocate(1 << 60, stream=stream)
-    data = np.zeros(8, np.uint8)
-    with pytest.raises(CUDAError, match="1152921504606846976"):
-        huge.sub(0, 8)._download(data, 0, stream)
+def test_a_buffer_that_could_not_be_made_tells_each_use_and_no_other_call(address):
+    with holdfast.connect(address, memory_limit=1 << 20) as session:
+        device = session.device(0)
+        stream = device.create_stream()
+        buffer = device.allocate(64, stream=stream)
+        buffer.fill(0, stream=stream)
+        huge = device.allocate(1 << 24, stream=stream)
+        data = np.zeros(8, np.uint8)
+        with pytest.raises(CUDAError, match="16777216"):
+            huge.sub(0, 8)._download(data, 0, stream)
+        stream.sync()
+        assert (values(buffer, stream) == 0).all()
+
+
+def test_more_memory_than_the_device_has_is_refused_at_once(device, stream):
+    with pytest.raises(CUDAError, match="CUDA_ERROR_OUT_OF_MEMORY.*1152921504606846976") as caught:
+        device.allocate(1 << 60, stream=stream)
+    assert caught.value.result_name == "CUDA_ERROR_OUT_OF_MEMORY"
     stream.sync()
-    assert (values(buffer, stream) == 0).all()
 
 
 def test_the_driver_that_cannot_load_is_no_compiler(device, module):
