@@ -111,7 +111,7 @@ TEST_F(GraphCliTest, TellsWhatIsWrongWithAFile) {
   ExpectFailure(Graph({"dot", Changed("\"kernel\": 2", "\"kernel\": 7")}),
                 "node 3: the file has no kernel 7");
   ExpectFailure(Graph({"dot", Changed("\"after\": [1]", "\"after\": [3]")}),
-                "node 2: depends on node 3");
+                "node 2: it is to come after node 3");
   ExpectFailure(
       Graph({"dot", Changed("\"id\": 3, \"name\"", "\"id\": 2, \"name\"")}),
       "buffer 2 is there twice");

@@ -335,9 +335,9 @@ def test_a_capsule_of_version_1_is_writable_or_says_that_it_is_not(device, strea
     assert versioned(view.__dlpack__(max_version=(1, 0))).flags == 1
     with pytest.raises(BufferError, match="read-only"):
         view.__dlpack__()
-    again = StridedMemoryView.from_dlpack(view)
+    again = StridedMemoryView.from_dlpack(view, stream_ptr=-1)
     assert again.readonly and again.shape == (64,)
-    assert not StridedMemoryView.from_dlpack(host).readonly
+    assert not StridedMemoryView.from_dlpack(host, stream_ptr=-1).readonly
 
 
 def test_a_capsule_keeps_its_memory_and_gives_it_back(device):

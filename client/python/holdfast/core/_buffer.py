@@ -146,8 +146,9 @@ class Buffer(_native.Buffer):
         """Memory that a node of the graph allocates which the stream is recorded as."""
         self = cls._empty(device._session, device._ordinal, size, resource, stream)
         self._allocate(device._session, device._ordinal, max(size, 1), stream)
+        self._note_of_graph()
         keep_recorded(stream, self)
-        return self._note_of_graph()
+        return self
 
     @classmethod
     def _of_definition(cls, session, device_id, size):

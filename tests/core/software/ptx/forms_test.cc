@@ -78,6 +78,7 @@ TEST(FormsTest, ModifiersMayStandInAnyOrder) {
       Words words = absl::StrSplit(spelling, '.');
       words.erase(words.begin());
       if (words.size() < 2 || HasTwoOfAKind(words)) continue;
+      if (words.front() == "async") continue;  // the name is st.async
       const std::string other =
           absl::StrCat(SpellingOf(form.opcode), ".",
                        absl::StrJoin(Shuffled(words, random), "."));
