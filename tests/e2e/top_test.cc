@@ -105,11 +105,11 @@ class TopTest : public ::testing::Test {
 TEST_F(TopTest, RedrawsForANewSizeAndLeavesTheTerminalAsItWas) {
   OnTerminal top(Command({"--interval=3600"}), {24, 120, 0, 0});
   EXPECT_TRUE(top.Shows(kEnter));
-  EXPECT_TRUE(top.Shows("DEV NAME"));
+  EXPECT_TRUE(top.Shows("NAME"));
   EXPECT_TRUE(top.Shows("CLIENT"));  // the last column
   top.Resize({24, 60, 0, 0});
   EXPECT_TRUE(top.Shows("\x1b[H"));
-  EXPECT_TRUE(top.Shows("DEV NAME"));
+  EXPECT_TRUE(top.Shows("NAME"));
   EXPECT_FALSE(top.IsCooked());
   top.Type('q');
   EXPECT_TRUE(top.Shows(kLeave));

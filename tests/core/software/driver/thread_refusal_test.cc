@@ -44,7 +44,7 @@ class ThreadRefusalTest : public ::testing::Test {
 TEST_F(ThreadRefusalTest, WorkThatNeedsAThreadIsRefusedAndSaysWhy) {
   const ThreadRefusal refusal;
   EXPECT_THAT(Wait(), StatusIs(absl::StatusCode::kResourceExhausted,
-                               "no thread for the work of a stream"));
+                               "the system allows no more threads"));
   EXPECT_OK(stream_->Synchronize());  // It has nothing to do.
 }
 
@@ -66,8 +66,9 @@ TEST_F(ThreadRefusalTest, AnEventBehindWorkIsRefusedAndStaysWhereItWas) {
   ASSERT_OK(event->Record(*stream_));
   {
     const ThreadRefusal refusal;
-    EXPECT_THAT(other->Wait(*event),
-                StatusIs(absl::StatusCode::kResourceExhausted, "no thread"));
+    EXPECT_THAT(
+        other->Wait(*event),
+        StatusIs(absl::StatusCode::kResourceExhausted, "no more threads"));
   }
   Signal();
   EXPECT_OK(other->Synchronize());
