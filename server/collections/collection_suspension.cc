@@ -95,16 +95,16 @@ class Copiers {
   }
 
  private:
-  using CopyCall = absl::FunctionRef<absl::Status(
-      ChunkCopier&, const ChunkCopy&)>;
+  using CopyCall =
+      absl::FunctionRef<absl::Status(ChunkCopier&, const ChunkCopy&)>;
 
   // Has an executor copy; another one if the first has ended.
   absl::Status Copy(const SharedChunk& chunk, int file, CopyCall call) {
     const ChunkCopy copy = {.device = chunk.device(),
-                                        .size = chunk.size(),
-                                        .file = file,
-                                        .deadline = deadline_,
-                                        .cancelled = given_up_};
+                            .size = chunk.size(),
+                            .file = file,
+                            .deadline = deadline_,
+                            .cancelled = given_up_};
     for (int attempt = 1;; ++attempt) {
       HOLDFAST_RETURN_IF_ERROR(Prepare(chunk.device()));
       const absl::Status copied = call(*copier_, copy);
@@ -127,8 +127,7 @@ class Copiers {
   }
 
   // In slices: what takes one cannot be interrupted.
-  absl::StatusOr<std::unique_ptr<ChunkCopier>> Take(
-      uint32_t device) {
+  absl::StatusOr<std::unique_ptr<ChunkCopier>> Take(uint32_t device) {
     const absl::Time until = std::min(deadline_, absl::Now() + kTakeTime);
     while (true) {
       auto taken = take_(device, std::min(until, absl::Now() + kTakeSlice));
@@ -152,9 +151,9 @@ class Copiers {
 
 }  // namespace
 
-CollectionSuspension::CollectionSuspension(
-    CollectionTable& table, const MemoryLedger& ledger,
-    Options options)
+CollectionSuspension::CollectionSuspension(CollectionTable& table,
+                                           const MemoryLedger& ledger,
+                                           Options options)
     : table_(table), ledger_(ledger), options_(std::move(options)) {
   thread_ = std::thread([this] { Run(); });
 }
@@ -289,11 +288,9 @@ absl::Status CollectionSuspension::CheckDirectory() const {
 absl::StatusOr<std::unique_ptr<const SuspendedMemory>>
 CollectionSuspension::MakeRoom(uint64_t bytes, bool on_disk) const {
   if (on_disk) {
-    return SuspendedMemory::CreateUnnamed(options_.directory,
-                                                      bytes);
+    return SuspendedMemory::CreateUnnamed(options_.directory, bytes);
   }
-  return SuspendedMemory::Create(/*path=*/"", bytes,
-                                             *ledger_.host());
+  return SuspendedMemory::Create(/*path=*/"", bytes, *ledger_.host());
 }
 
 absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Load(

@@ -30,9 +30,8 @@ namespace holdfast::collections {
 class CollectionSuspension {
  public:
   // Returns an executor with a context on the device; the caller owns it.
-  using Take =
-      std::function<absl::StatusOr<std::unique_ptr<ChunkCopier>>(
-          uint32_t device, absl::Time deadline)>;
+  using Take = std::function<absl::StatusOr<std::unique_ptr<ChunkCopier>>(
+      uint32_t device, absl::Time deadline)>;
   struct Options {
     Take take;
     std::string directory;  // for files; empty: to host memory only
@@ -46,8 +45,8 @@ class CollectionSuspension {
   };
 
   // `table` and `ledger` must outlive it.
-  CollectionSuspension(CollectionTable& table,
-                       const MemoryLedger& ledger, Options options);
+  CollectionSuspension(CollectionTable& table, const MemoryLedger& ledger,
+                       Options options);
   // Cancels the present move, and waits for its end. Waiting resumptions get no
   // answer.
   ~CollectionSuspension();

@@ -133,8 +133,8 @@ absl::Status Restore::MakeSaved(const ChunkKey& key, KeptChunk chunk) {
   SharedChunk::Options options;
   HOLDFAST_ASSIGN_OR_RETURN(
       options.saved,
-      SuspendedMemory::AdoptUnnamed(
-          std::move(chunk.memory), chunk.size, *parts_.holdings.ledger.host()));
+      SuspendedMemory::AdoptUnnamed(std::move(chunk.memory), chunk.size,
+                                    *parts_.holdings.ledger.host()));
   Make(key, chunk, std::move(options));
   return absl::OkStatus();
 }

@@ -26,8 +26,7 @@ class DeviceService final : public v1::DeviceService::CallbackService {
   // executor. With `show_all`, every client sees all processes that use a
   // device, and their sessions; else a client that is no operator sees only
   // those of its own sessions.
-  DeviceService(supervisor::ExecutorPool& pool,
-                const DeviceMemory& memory,
+  DeviceService(supervisor::ExecutorPool& pool, const DeviceMemory& memory,
                 const DeviceHealthTable& health,
                 const DeviceTelemetry& telemetry,
                 const supervisor::SessionRegistry& sessions,

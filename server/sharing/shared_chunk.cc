@@ -84,8 +84,8 @@ SharedChunk::Place SharedChunk::InFile(
 
 // Not "chunk" again: that would be memory of the session that made it, which
 // pays for it no more and may have used the number for another chunk since.
-SharedChunk::Place SharedChunk::OnDevice(
-    UniqueFd descriptor, MemoryGrants::Detached charge) const {
+SharedChunk::Place SharedChunk::OnDevice(UniqueFd descriptor,
+                                         MemoryGrants::Detached charge) const {
   KeepFromReopening(descriptor.get());
   Place place = Keep("owned", descriptor.get());
   place.descriptor = std::move(descriptor);

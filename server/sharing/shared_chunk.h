@@ -94,8 +94,7 @@ class SharedChunk {
   // Return a place with the same bytes, which is in the store already. While
   // both places are there, the next daemon would find both, and use the file.
   Place InFile(std::unique_ptr<const SuspendedMemory> saved) const;
-  Place OnDevice(UniqueFd descriptor,
-                 MemoryGrants::Detached charge) const;
+  Place OnDevice(UniqueFd descriptor, MemoryGrants::Detached charge) const;
   // Moves the chunk to `place`. Returns the old place, for the caller to
   // destroy. REQUIRES: `place` is this chunk's, and no process has the bytes
   // mapped.

@@ -13,8 +13,8 @@
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "google/protobuf/util/json_util.h"
-#include "proto/protocol_limits.h"
 #include "holdfast/v1/graph_file.pb.h"
+#include "proto/protocol_limits.h"
 
 namespace holdfast {
 namespace {

@@ -53,7 +53,8 @@ inline constexpr const char* kName = nullptr;
 template <>
 inline constexpr const char* kName<DLManagedTensor> = "dltensor";
 template <>
-inline constexpr const char* kName<DLManagedTensorVersioned> = "dltensor_versioned";
+inline constexpr const char* kName<DLManagedTensorVersioned> =
+    "dltensor_versioned";
 template <typename Managed>
 inline constexpr const char* kUsedName = nullptr;
 template <>

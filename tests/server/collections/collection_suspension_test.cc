@@ -76,14 +76,12 @@ class FakeCopier final : public ChunkCopier {
  public:
   explicit FakeCopier(FakeExecutors& executors) : executors_(executors) {}
 
-  absl::Status SaveChunk(const ChunkCopy& copy,
-                         int chunk) override {
+  absl::Status SaveChunk(const ChunkCopy& copy, int chunk) override {
     const absl::Status begun = Begin(copy);
     if (begun.ok()) WriteAll(copy.file, ReadAll(chunk));
     return begun;
   }
-  absl::StatusOr<UniqueFd> LoadChunk(
-      const ChunkCopy& copy) override {
+  absl::StatusOr<UniqueFd> LoadChunk(const ChunkCopy& copy) override {
     const absl::Status begun = Begin(copy);
     if (!begun.ok()) return begun;
     return MakeDeviceMemory(ReadAll(copy.file));
@@ -225,8 +223,7 @@ class CollectionSuspensionTest : public ::testing::Test {
               .directory = ""});
 
  private:
-  absl::StatusOr<std::unique_ptr<ChunkCopier>> Take(
-      absl::Time deadline) {
+  absl::StatusOr<std::unique_ptr<ChunkCopier>> Take(absl::Time deadline) {
     EXPECT_LE(deadline, absl::Now() + absl::Seconds(1));
     ++executors_.taken;
     if (executors_.start) return std::make_unique<FakeCopier>(executors_);
