@@ -5,7 +5,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <charconv>
-#include <cstdio>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <string>
@@ -586,9 +586,8 @@ std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code) {
   } catch (const CLI::ParseError& error) {
     *exit_code = error.get_exit_code() == 0 ? app.exit(error) : kExitUsage;
     if (*exit_code != 0) {
-      std::fprintf(stderr,
-                   "holdfastd: %s\n`holdfastd --help` tells what there is.\n",
-                   file->WithPlace(error.what()).c_str());
+      std::cerr << "holdfastd: " << file->WithPlace(error.what())
+                << "\n`holdfastd --help` tells what there is.\n";
     }
     return std::nullopt;
   }
