@@ -5,6 +5,10 @@
 // than accesses; else element by element.
 #include "core/software/jit/memory_emitter.h"
 
+#include <cstddef>
+
+#include "core/software/jit/runtime_calls.h"
+#include "core/software/runtime/abi.h"
 #include "core/software/runtime/shared_memory.h"
 
 namespace holdfast::software::jit {
@@ -136,18 +140,18 @@ llvm::Value* MemoryEmitter::IsIn(Modifier space, llvm::Value* address) const {
   switch (space) {
     case Modifier::kShared:
     case Modifier::kSharedCta:
-      return IsWithin(address, c_.shared, kSharedMemoryBytes);
+      return IsWithin(address, c_.shared, b_.getInt64(kSharedMemoryBytes));
     case Modifier::kSharedCluster:
-      return IsWithin(address, c_.shared_window,
-                      kMaxClusterBlocks * kSharedStrideBytes);
+      return IsWithin(address, c_.shared_window, ClusterWindowBytes());
     case Modifier::kLocal:
-      return IsWithin(address, c_.local,
-                      c_.kernel.local_bytes * analysis::kWarpLanes);
+      return IsWithin(
+          address, c_.local,
+          b_.getInt64(c_.kernel.local_bytes * analysis::kWarpLanes));
     case Modifier::kParam:
     case Modifier::kParamEntry:
       return IsWithin(address,
                       b_.CreatePtrToInt(c_.parameters, b_.getInt64Ty()),
-                      c_.kernel.parameter_bytes);
+                      b_.getInt64(c_.kernel.parameter_bytes));
     case Modifier::kConst:
       return IsConstant(address);
     default: {
@@ -164,11 +168,28 @@ llvm::Value* MemoryEmitter::IsIn(Modifier space, llvm::Value* address) const {
 }
 
 llvm::Value* MemoryEmitter::IsWithin(llvm::Value* address, llvm::Value* base,
-                                     uint64_t bytes) const {
-  llvm::Type* wide = b_.Like(address, b_.getInt64Ty());
-  if (wide->isVectorTy()) base = b_.Splat(base);
-  return b_.CreateICmpULT(b_.CreateSub(address, base),
-                          llvm::ConstantInt::get(wide, bytes));
+                                     llvm::Value* bytes) const {
+  if (address->getType()->isVectorTy()) {
+    base = b_.Splat(base);
+    bytes = b_.Splat(bytes);
+  }
+  return b_.CreateICmpULT(b_.CreateSub(address, base), bytes);
+}
+
+llvm::Value* MemoryEmitter::ClusterWindowBytes() const {
+  if (!c_.kernel.uses_cluster) return b_.getInt64(kSharedMemoryBytes);
+  const RuntimeCalls runtime(c_);
+  llvm::Value* blocks = b_.getInt32(1);
+  for (size_t axis = 0; axis < 3; ++axis) {
+    blocks = b_.CreateMul(
+        blocks, runtime.LoadField(c_.launch,
+                                  offsetof(LaunchContext, cluster) + 4 * axis,
+                                  b_.getInt32Ty(), /*invariant=*/true));
+  }
+  llvm::Value* others =
+      b_.CreateZExt(b_.CreateSub(blocks, b_.getInt32(1)), b_.getInt64Ty());
+  return b_.CreateAdd(b_.CreateMul(others, b_.getInt64(kSharedStrideBytes)),
+                      b_.getInt64(kSharedMemoryBytes));
 }
 
 // Constant memory has no range of its own: the address is compared with each
@@ -184,7 +205,7 @@ llvm::Value* MemoryEmitter::IsConstant(llvm::Value* address) const {
     variable.index = i;
     inside = b_.CreateOr(inside,
                          IsWithin(address, operands_.VariableAddress(variable),
-                                  variables[i].bytes));
+                                  b_.getInt64(variables[i].bytes)));
   }
   return inside;
 }

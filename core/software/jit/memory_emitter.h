@@ -40,8 +40,12 @@ class MemoryEmitter {
                      const std::vector<Value>& elements) const;
   llvm::Value* IsIn(ptx::Modifier space, llvm::Value* address) const;
   llvm::Value* IsConstant(llvm::Value* address) const;
+  // `base` and `bytes` are i64.
   llvm::Value* IsWithin(llvm::Value* address, llvm::Value* base,
-                        uint64_t bytes) const;
+                        llvm::Value* bytes) const;
+  // The bytes from the shared memory of a cluster's first block to the end of
+  // the last block's, an i64. Beyond them lies other memory.
+  llvm::Value* ClusterWindowBytes() const;
 
   const EmitContext& c_;
   Builder& b_;

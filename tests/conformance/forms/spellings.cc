@@ -65,12 +65,18 @@ bool IsHalfOrdered(const std::string& spelling) {
   return scope != order;
 }
 
+// Allowed by the table and the assembler, but 32 bits hold no generic address.
+bool IsNarrowGeneric(const std::string& spelling) {
+  return spelling == "mapa.u32" || spelling == "getctarank.u32";
+}
+
 std::set<std::string> SpellingsOf(absl::Span<const absl::string_view> opcodes) {
   std::set<std::string> all;
   for (const software::ptx::Form& form : software::ptx::AllForms()) {
     if (!Contains(opcodes, SpellingOf(form.opcode))) continue;
     for (std::string& spelling : software::ptx::Spellings(form)) {
-      if (!IsHalfOrdered(spelling)) all.insert(std::move(spelling));
+      if (IsHalfOrdered(spelling) || IsNarrowGeneric(spelling)) continue;
+      all.insert(std::move(spelling));
     }
   }
   return all;
