@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What proto/commands.inc says of a command, as a value. The types are those of
-// the table's columns.
+// A row of proto/commands.inc as a value: the facts about one command.
 #ifndef HOLDFAST_PROTO_COMMAND_FACTS_H_
 #define HOLDFAST_PROTO_COMMAND_FACTS_H_
 
@@ -14,11 +13,11 @@ namespace holdfast {
 // How long a command may take.
 enum class CommandLength { kShort, kLong };
 
-// What a command gives its stream to do.
+// The work that a command submits to its stream.
 enum class CommandWork { kNone, kMemory, kKernels };
 
-// What a command does to the session's resources. A successor of the executor
-// repeats kMakes and kChanges, unless the resource was ended.
+// The effect of a command on the session's resources. A successor of the
+// executor repeats kMakes and kChanges, unless the resource was ended.
 enum class CommandEffect {
   kNone,
   kMakes,

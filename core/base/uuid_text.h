@@ -9,7 +9,8 @@
 namespace holdfast {
 
 // Returns a device's UUID as nvidia-smi, CUDA_VISIBLE_DEVICES and DCGM have it:
-// "GPU-a1af0764-711c-...". Of anything but 16 bytes: hexadecimal digits.
+// "GPU-a1af0764-711c-...". A UUID that has not 16 bytes becomes hexadecimal
+// digits.
 std::string UuidText(absl::string_view uuid);
 
 }  // namespace holdfast

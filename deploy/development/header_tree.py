@@ -14,7 +14,7 @@ import re
 import sys
 
 _UMBRELLA = "client/cpp/holdfast.h"
-# What no other header includes, and programs need.
+# Headers that programs need and no other header includes.
 _ALSO = ["core/base/status_macros.h"]
 _MESSAGES = re.compile(r"^holdfast/v1/\w+(?<!\.grpc)\.pb\.h$")
 _INCLUDE = re.compile(r'^(\s*#\s*include\s+)"([^"]+)"', re.MULTILINE)

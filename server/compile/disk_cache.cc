@@ -148,7 +148,7 @@ void DiskCache::MakeRoom(uint64_t bytes) {
   if (bytes_ + bytes <= max_bytes_) return;
   // Some more, so that not every new entry costs a look at all.
   uint64_t goal = max_bytes_ - std::max(bytes, max_bytes_ / 16);
-  // What is being written stays.
+  // Files that are being written stay.
   const auto news = std::partition(files.begin(), files.end(), IsEntry);
   for (auto file = news; file != files.end(); ++file) {
     goal -= std::min(goal, file->bytes);

@@ -249,7 +249,7 @@ void ExecutorPool::Start(const std::vector<uint32_t>& devices) {
       LogWarning("an executor did not start: ", ready.message());
       ready = AwaitReady(options_.start(devices[i]), devices[i]);
     }
-    // Those that are left end here.
+    // The remaining executors end here.
     if (!ready.ok()) return SetFailed(ready);
   }
 }

@@ -150,7 +150,7 @@ void AddTopCommand(CLI::App* app, CommonOptions* options,
                     "Print one view, with rates over one interval, and end");
   command
       ->add_option("--sort", flags->sort,
-                   "What sessions are sorted by, the largest first")
+                   "The column that sessions are sorted by, the largest first")
       ->check(CLI::IsMember(NamesOfOrders()))
       ->type_name(absl::StrJoin(NamesOfOrders(), "|"))
       ->capture_default_str();

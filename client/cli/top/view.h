@@ -17,7 +17,7 @@ struct ViewSize {
   size_t rows = 0;
 };
 
-// What sessions are sorted by, the largest first.
+// A column that sessions can be sorted by, the largest first.
 struct SortOrder {
   char key;           // that chooses it
   const char* name;   // as the command line has it
@@ -28,7 +28,7 @@ const std::vector<SortOrder>& SortOrders();
 
 // How people want to see it.
 struct ViewStyle {
-  // Of SortOrders.
+  // One of SortOrders().
   SortOrder order = SortOrders().front();
   bool colors = false;
   // A last line says which keys there are.

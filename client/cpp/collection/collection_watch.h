@@ -71,9 +71,9 @@ class CollectionWatch {
   const std::shared_ptr<Daemon> daemon_;
   const std::string name_;
   std::unique_ptr<grpc::ClientReader<v1::CollectionChange>> reader_;
-  // Versions that were told of and are there.
+  // The present versions that the caller was told of.
   std::map<Key, std::set<uint64_t>> known_;
-  // Those of them that are gone, and that nobody was told of.
+  // Versions that are gone, which the caller was not told of yet.
   std::deque<std::pair<Key, uint64_t>> gone_;
   int restarts_ = 0;  // since the last message
   // The status that the call ended with; every later Next returns it.

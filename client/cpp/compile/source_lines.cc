@@ -47,7 +47,7 @@ absl::string_view PlainName(absl::string_view kernel) {
          absl::ascii_isdigit(static_cast<unsigned char>(rest[digits]))) {
     ++digits;
   }
-  // Of a name in a namespace nothing is told apart.
+  // The name is in a namespace, whose parts are not read.
   if (!absl::SimpleAtoi(rest.substr(0, digits), &length)) return "";
   return rest.substr(digits, length);
 }

@@ -11,8 +11,8 @@ namespace holdfast {
 // The sources that this process has compiled last, so that a fault's report can
 // quote the line. Thread-safe.
 
-// Keeps a source by its name, "put.cu". Of all sources the last 4 MiB are kept,
-// none of more than 1 MiB.
+// Keeps a source by its name, "put.cu". The oldest sources are dropped beyond
+// 4 MiB in all; a source of more than 1 MiB is not kept.
 void NoteSource(absl::string_view name, absl::string_view text);
 
 // Returns the text of a line, of "put.cu:3", without the space around it. Of

@@ -138,7 +138,7 @@ bool IsFor(X509* certificate, const std::string& name) {
          X509_check_ip_asc(certificate, name.c_str(), 0) == 1;
 }
 
-// What is wrong with the certificate of the other side; empty: nothing.
+// Returns the fault of the other side's certificate; empty: there is none.
 std::string FaultOfCertificate(const Address& address, SSL* ssl) {
   const Certificate certificate(SSL_get1_peer_certificate(ssl), X509_free);
   const long result = SSL_get_verify_result(ssl);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What notebooks show of objects: one small table, in the notebook's own colours."""
+"""The HTML of objects in notebooks: one small table, in the notebook's own colours."""
 
 _CARD = (
     "display:inline-block;border:1px solid rgba(128,128,128,.4);border-radius:6px;"

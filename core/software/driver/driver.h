@@ -136,7 +136,8 @@ class Driver {
   Mutex primary_mutex_;
   std::vector<Primary> primaries_ ABSL_GUARDED_BY(primary_mutex_);
   std::map<CUcontext, Device*> primary_handles_;  // all, never changed
-  // Of every context that cuCtxCreate made. An ended context may be current.
+  // The device of every context that cuCtxCreate made. An ended context may be
+  // current.
   std::unordered_map<CUcontext, Device*> created_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -107,7 +107,7 @@ CUresult Kernel::SetAttribute(CUfunction_attribute attribute, CUdevice device,
   }
 }
 
-// What the text requires may be set again, but not changed.
+// A size that the PTX text requires may be set again, but not changed.
 CUresult Kernel::RequireCluster(CUdevice device, int axis, int blocks) {
   if (blocks < 0) return CUDA_ERROR_INVALID_VALUE;
   const uint32_t(&required)[3] = properties().required_cluster;

@@ -62,7 +62,7 @@ class Kernel {
   struct DeviceSettings {
     std::atomic<int> max_dynamic_shared{0};
     std::atomic<int> carveout{-1};
-    // Of a kernel whose text requires none: width, height, depth; 0: free.
+    // For a kernel whose text requires no size: width, height, depth; 0: free.
     std::atomic<uint32_t> cluster[3] = {0, 0, 0};
     std::atomic<bool> large_clusters{false};
     std::atomic<int> cluster_policy{CU_CLUSTER_SCHEDULING_POLICY_DEFAULT};

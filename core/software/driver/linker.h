@@ -43,7 +43,7 @@ class Linker {
   CUresult Report(CUresult result, const std::string& log);
 
  private:
-  // What the linker was given.
+  // The inputs of the linker.
   struct Inputs {
     std::vector<std::string> modules;
     std::vector<std::string> members;   // of archives, taken if needed

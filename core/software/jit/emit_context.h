@@ -39,9 +39,9 @@ struct EmitContext {
   llvm::Value* worker = nullptr;  // ptr to WorkerContext
   llvm::Value* parameters = nullptr;
   llvm::Value* shared = nullptr;  // i64
-  // What addresses of shared memory count from; i64. The shared memory of the
-  // cluster's first block, if the kernel reaches that of other blocks; else
-  // `shared`.
+  // The origin of shared addresses; i64. If the kernel reaches the shared
+  // memory of other blocks, this is the memory of the cluster's first block;
+  // else `shared`.
   llvm::Value* shared_window = nullptr;
   llvm::Value* local = nullptr;  // i64
   llvm::Value* warp = nullptr;   // i32

@@ -46,15 +46,15 @@ int Visit(dl_phdr_info* info, size_t, void* data) {
 
 extern "C" {
 
-// Of glibc 2.35. Called by libgcc for each frame that an exception unwinds;
-// libgcc reads dlfo_eh_frame alone on x86-64.
+// Stands for glibc 2.35's. Called by libgcc for each frame that an exception
+// unwinds; libgcc reads dlfo_eh_frame alone on x86-64.
 __attribute__((visibility("hidden"))) int _dl_find_object(
     void* address, dl_find_object* result) noexcept {
   Search search = {reinterpret_cast<uintptr_t>(address), result};
   return dl_iterate_phdr(&Visit, &search) == 1 ? 0 : -1;
 }
 
-// Of glibc 2.36. Called by std::random_device.
+// Stands for glibc 2.36's. Called by std::random_device.
 __attribute__((visibility("hidden"))) uint32_t arc4random() noexcept {
   uint32_t number = 0;
   while (getrandom(&number, sizeof number, 0) !=

@@ -203,8 +203,9 @@ std::string KeyOf(const v1::UpdateGraphExec& command) {
   return key;
 }
 
-// What a step has besides the command and the handle that the command makes or
-// changes: an overload for each command that makes or changes a resource.
+// Adds the facts of a step besides the command and the handle that the command
+// makes or changes: an overload for each command that makes or changes a
+// resource.
 void Describe(const v1::CreateStream&, Resources&, JournalRecord*) {}
 
 void Describe(const v1::CreateEvent& command, Resources& resources,

@@ -397,7 +397,7 @@ def _of_foreign(obj, device):
 def asnumpy(array, out=None, *, stream=None):
     """A copy of an Array in this process, a NumPy array, or ``out``. Waits.
 
-    Of anything that is no Array, ``numpy.asarray``; of a Buffer, its bytes.
+    Other objects are passed to ``numpy.asarray``; a Buffer gives its bytes.
     """
     if isinstance(array, Buffer):
         array = asarray(array)
@@ -447,7 +447,7 @@ def elementwise(expression, *, out=None, dtype=None, stream=None, **operands):
 
 
 def _typed(value):
-    """What ``numpy.result_type`` is asked about."""
+    """The operand as ``numpy.result_type`` takes it."""
     return value.dtype if isinstance(value, Array) else value
 
 

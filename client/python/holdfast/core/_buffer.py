@@ -117,7 +117,7 @@ class Buffer(_native.Buffer):
         self._release = None
         # (Buffer, offset), if it is a part of one.
         self._part_of = None
-        # What graphs keep of it, by a weak reference: see _held.py.
+        # The Heir that graphs keep, by a weak reference: see _held.py.
         self._heir_reference = None
         return self
 

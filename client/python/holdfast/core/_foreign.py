@@ -204,7 +204,7 @@ def argument(device, obj):
     from holdfast.core._address import Address
     from holdfast.core._buffer import Buffer
 
-    # Of the session: a Buffer, an Address, a holdfast.array.Array.
+    # An object of the session: a Buffer, an Address, a holdfast.array.Array.
     if isinstance(obj, Buffer) or hasattr(obj, "_kernel_argument_"):
         return obj
     number = _number(obj)

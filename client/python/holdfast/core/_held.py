@@ -12,7 +12,7 @@ from holdfast.core._buffer import Buffer
 
 
 class Heir(Buffer):
-    """What graphs keep of a Buffer: the Buffer while it is open, then its memory."""
+    """Stands for a Buffer in graphs: the Buffer while it is open, then its memory."""
 
     _buffer = None
     _launched_on = ()
@@ -75,7 +75,7 @@ class Heir(Buffer):
 
 
 def held(operand):
-    """What a graph keeps of an operand of its nodes."""
+    """The object that a graph keeps for an operand of its nodes."""
     if isinstance(operand, Address):
         operand = operand._buffer
     if not isinstance(operand, Buffer) or isinstance(operand, Heir) or operand._is_of_graph:

@@ -42,7 +42,7 @@ class GraphBuilder:
         self._stream = stream
         self._session = stream.device._session
         self._body = body
-        # What the nodes are for: it has the conditions already.
+        # The definition of the nodes, which has their conditions already.
         self._level = GraphDefinition._of(self._session) if body is None else body
         self._primary = primary
         self._state = _NOT_STARTED

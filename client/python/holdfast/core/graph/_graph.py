@@ -62,7 +62,7 @@ def instantiate(session, definition, options, *, ids=None, keep=(), cls=None):
     # What nodes do in this graph, as their _merged and _build have it.
     graph._values = {node: getattr(node, "_values", None) for node in graph._ids}
     graph._keep = tuple(keep)
-    # What nodes that were changed in this graph keep, by their places.
+    # Objects that the changed nodes of this graph keep, by the places of the nodes.
     graph._changed = {}
     session._unmade.difference_update(_buffers(graph._keep))
     graph._disabled = set()
@@ -166,7 +166,7 @@ class Graph(_native.Graph):
         self._keep = keep + memory
 
     def _let_go(self):
-        """Keeps nothing any more. What a launch uses is freed after it."""
+        """Drops all kept objects. Memory of the last launch is freed behind that launch."""
         kept = (*self._keep, *(one for changed in self._changed.values() for one in changed))
         self._keep, self._changed = (), {}
         note_launches(kept, self._last_stream)

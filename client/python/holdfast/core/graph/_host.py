@@ -167,7 +167,7 @@ class _Caller:
                     self._runs = False
                     return
                 event, functions, value = self._waiting.popleft()
-            # What fails here is told to the next call of another thread.
+            # The next call of another thread reports a failure.
             with contextlib.suppress(CUDAError):
                 event.sync()
                 for function in functions:
@@ -177,7 +177,7 @@ class _Caller:
 
 
 def _call(function):
-    """What the function raises is told to ``threading.excepthook``."""
+    """Passes exceptions of the function to ``threading.excepthook``."""
     _native.set_quiet_thread(False)  # what its own calls fail with is for the function
     try:
         function()

@@ -11,7 +11,7 @@ from holdfast.core._held import held, live
 from holdfast.core._options import not_served
 from holdfast.core.graph._node import ChangeableNode, GraphNode, given, is_update
 
-# Of sizes, in bytes or elements.
+# The limit of sizes, in bytes or elements.
 _MAX = 2**63 - 1
 
 

@@ -7,7 +7,7 @@ from holdfast.core.graph._definition import GraphCondition, GraphDefinition
 from holdfast.core.graph._node import GraphNode
 from holdfast.core.typing import GraphConditionalType
 
-# Of branches.
+# The limit of branches.
 _MAX = 2**31 - 1
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all nodes of graphs have in common: a place in a definition, and what they come after."""
+"""The base of all nodes of graphs: a place in a definition, and its predecessors."""
 
 import enum
 import json
@@ -11,7 +11,7 @@ from holdfast.core.graph._maker import NodeMaker
 
 
 class GraphNodeType(enum.IntEnum):
-    """What a node does, by CUDA's names and numbers (CUgraphNodeType of cuda.h)."""
+    """The kinds of nodes, by CUDA's names and numbers (CUgraphNodeType of cuda.h)."""
 
     CU_GRAPH_NODE_TYPE_KERNEL = 0
     CU_GRAPH_NODE_TYPE_MEMCPY = 1
@@ -53,7 +53,7 @@ class _Neighbours(MutableSet):
 
     @classmethod
     def _from_iterable(cls, nodes):
-        """What &, |, - and ^ of the set make: an ordinary set."""
+        """The results of &, |, - and ^ are ordinary sets."""
         return set(nodes)
 
     def add(self, other):
@@ -99,7 +99,7 @@ class GraphNode(NodeMaker):
 
     @property
     def type(self):
-        """What the node does, a GraphNodeType; None for the entry of a definition, and for a node
+        """The kind of the node, a GraphNodeType; None for the entry of a definition, and for a node
         that was destroyed."""
         if self._kind is None or not self.is_valid:
             return None
@@ -161,7 +161,7 @@ class GraphNode(NodeMaker):
             neighbours.add(node)
 
     def _kept(self):
-        """What it keeps alive, as ``held`` has it."""
+        """The objects that the node keeps alive, as ``held`` returns them."""
         return self._keep
 
     def _copy(self, definition):
@@ -173,7 +173,7 @@ class GraphNode(NodeMaker):
         return twin
 
     def _lower(self, ids):
-        """What the daemon gets. ``ids``, a dict, takes the nodes of child graphs."""
+        """The node's message to the daemon. ``ids``, a dict, takes the nodes of child graphs."""
         return self._params
 
     def _description(self):
@@ -181,7 +181,7 @@ class GraphNode(NodeMaker):
         return json.loads(self._params.describe())
 
     def _details(self):
-        """What the repr says of the node beside its handle."""
+        """The text of the repr beside the handle."""
         return ""
 
     def __repr__(self):
