@@ -45,8 +45,7 @@ class Session {
   static constexpr absl::Duration kFirstKeepAlive =
       session::Lease::kFirstKeepAlive;
   static constexpr absl::Duration kLostKept = session::Lease::kLostKept;
-  // The time between asking an executor to stop and killing it.
-  static constexpr absl::Duration kStopTime = absl::Seconds(5);
+  static constexpr absl::Duration kStopTime = SessionLife::kStopTime;
   // The most Execute calls of a remote client at once: one, and earlier ones
   // whose broken connections were not noticed yet.
   static constexpr int kMaxExecuteCalls = 8;

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "holdfast/v1/faults.pb.h"
+#include "server/session/state.h"
 
 namespace holdfast::supervisor {
 
@@ -16,8 +17,15 @@ namespace holdfast::supervisor {
 absl::Status LostError(const std::string& id, const absl::Status& reason);
 // ABORTED: answers AcknowledgeFault for a session that is lost with this error.
 absl::Status NotResumedError(const absl::Status& lost);
-// UNAVAILABLE: the session cannot change, because the daemon is replaced.
-absl::Status MakingWayError(const std::string& id);
+// OK: the session can be suspended. UNAVAILABLE: the daemon is being replaced.
+// FAILED_PRECONDITION: it does not serve; `over` is the error of a session that
+// is lost or closed.
+absl::Status CheckSuspendable(const std::string& id,
+                              const session::State& state,
+                              const absl::Status& over);
+// OK: the session is suspended. UNAVAILABLE: the daemon is being replaced.
+// FAILED_PRECONDITION: it is not suspended.
+absl::Status CheckSuspended(const std::string& id, const session::State& state);
 // UNAVAILABLE with the cause that an executor has reported itself.
 absl::Status CauseOf(const v1::FaultReport& report);
 

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
@@ -15,6 +14,7 @@
 #include "server/rpc/fault_status.h"
 #include "server/supervisor/no_executor.h"
 #include "server/supervisor/session_errors.h"
+#include "server/supervisor/shown_state.h"
 
 namespace holdfast::supervisor {
 namespace {
@@ -24,39 +24,6 @@ using session::Event;
 using session::Phase;
 using session::Reason;
 using session::State;
-
-// The time between asking a suspended executor to stop and killing it.
-constexpr absl::Duration kStopTime = absl::Seconds(5);
-
-// The state that users see. A session that an operator has resumed waits for
-// its client's acknowledgement, and one that is parked for the next daemon:
-// users know nothing of either.
-v1::SessionInfo::State Shown(const State& state, bool detached) {
-  using Info = v1::SessionInfo;
-  const auto running = detached ? Info::STATE_DETACHED : Info::STATE_ACTIVE;
-  const bool fault = state.why == Reason::kFault;
-  switch (state.phase) {
-    case Phase::kServing:
-    case Phase::kQuiescing:
-      return running;
-    case Phase::kParked:
-    case Phase::kLeft:
-      return Shown({.phase = state.unparked, .why = state.why}, detached);
-    case Phase::kRecovering:
-      return Info::STATE_RECOVERING;
-    case Phase::kStopped:
-    case Phase::kPlacing:
-      return fault ? Info::STATE_FAULTED : Info::STATE_SUSPENDED;
-    case Phase::kRestored:
-    case Phase::kResuming:
-      return fault ? Info::STATE_FAULTED : running;
-    case Phase::kLost:
-      return Info::STATE_LOST;
-    case Phase::kClosed:
-      break;
-  }
-  return Info::STATE_CLOSING;
-}
 
 }  // namespace
 
@@ -123,7 +90,7 @@ std::optional<SessionLife::Halt> SessionLife::halt() const {
 
 void SessionLife::Describe(bool detached, v1::SessionInfo* info) const {
   absl::MutexLock lock(&mutex_);
-  info->set_state(Shown(state_, detached));
+  info->set_state(ShownState(state_, detached));
   info->set_epoch(epoch_);
   info->set_faults(faults_.count());
   if (faults_.count() > 0) *info->mutable_last_fault() = last_fault_;
@@ -418,38 +385,13 @@ absl::StatusOr<v1::AcknowledgeFaultResponse> SessionLife::AcknowledgeFault(
 
 // Suspension.
 
-absl::Status SessionLife::CheckSuspendable() const {
-  const std::string name = absl::StrCat("session ", options_.id);
-  switch (state_.phase) {
-    case Phase::kServing:
-      return absl::OkStatus();
-    case Phase::kLost:
-    case Phase::kClosed:
-      return absl::FailedPreconditionError(over_.message());
-    case Phase::kParked:
-    case Phase::kLeft:
-      return MakingWayError(options_.id);
-    case Phase::kQuiescing:
-      if (state_.why == Reason::kUpgrade) return MakingWayError(options_.id);
-      return absl::FailedPreconditionError(
-          absl::StrCat(name, " is being suspended already"));
-    default:
-      return absl::FailedPreconditionError(absl::StrCat(
-          name, " is ",
-          last_fault_.suspended() && state_.phase != Phase::kRecovering
-              ? "suspended"
-              : absl::AsciiStrToLower(Name(state_.phase)),
-          ": only an active or detached one can be suspended"));
-  }
-}
-
 absl::StatusOr<uint64_t> SessionLife::Suspend(const std::string& path,
                                               absl::Time deadline) {
   const LogScope scope(options_.log_fields);
   std::shared_ptr<Executor> executor;
   {
     absl::MutexLock lock(&mutex_);
-    HOLDFAST_RETURN_IF_ERROR(CheckSuspendable());
+    HOLDFAST_RETURN_IF_ERROR(CheckSuspendable(options_.id, state_, over_));
     Apply(Event::kSuspend);
     executor = executor_;
   }
@@ -498,21 +440,10 @@ absl::StatusOr<uint64_t> SessionLife::NoteSuspended(
   return holdings_->suspended_bytes();
 }
 
-absl::Status SessionLife::CheckSuspended() const {
-  if (state_.phase == Phase::kParked || state_.phase == Phase::kLeft) {
-    return MakingWayError(options_.id);
-  }
-  if (state_.phase == Phase::kStopped && state_.why == Reason::kSuspension) {
-    return absl::OkStatus();
-  }
-  return absl::FailedPreconditionError(
-      absl::StrCat("session ", options_.id, " is not suspended"));
-}
-
 absl::Status SessionLife::Place(uint32_t device, absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
-    HOLDFAST_RETURN_IF_ERROR(CheckSuspended());
+    HOLDFAST_RETURN_IF_ERROR(CheckSuspended(options_.id, state_));
     // Nothing else resumes it meanwhile.
     Apply(Event::kPlace);
   }
@@ -520,7 +451,7 @@ absl::Status SessionLife::Place(uint32_t device, absl::Time deadline) {
   absl::MutexLock lock(&mutex_);
   Apply(Event::kPlaced);
   HOLDFAST_RETURN_IF_ERROR(possible);
-  HOLDFAST_RETURN_IF_ERROR(CheckSuspended());
+  HOLDFAST_RETURN_IF_ERROR(CheckSuspended(options_.id, state_));
   return options_.recovery->Place(device, *holdings_);
 }
 
@@ -539,7 +470,7 @@ absl::Status SessionLife::ResumeSuspended(std::optional<uint32_t> device,
           absl::StrCat("session ", options_.id,
                        " is still being suspended, or given a device"));
     }
-    HOLDFAST_RETURN_IF_ERROR(CheckSuspended());
+    HOLDFAST_RETURN_IF_ERROR(CheckSuspended(options_.id, state_));
   }
   if (device.has_value()) {
     HOLDFAST_RETURN_IF_ERROR(

@@ -45,6 +45,9 @@ namespace holdfast::supervisor {
 // Thread-safe.
 class SessionLife {
  public:
+  // The time between asking an executor to stop and killing it.
+  static constexpr absl::Duration kStopTime = absl::Seconds(5);
+
   struct Options {
     std::string id;
     std::string client;  // the tenant
@@ -154,8 +157,6 @@ class SessionLife {
   // Notes that this executor has saved its memory, and returns the bytes.
   absl::StatusOr<uint64_t> NoteSuspended(
       const std::shared_ptr<Executor>& saved);
-  absl::Status CheckSuspendable() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  absl::Status CheckSuspended() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Puts the suspended session on this device.
   absl::Status Place(uint32_t device, absl::Time deadline);
   absl::Status RefusedCall() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);

@@ -494,6 +494,22 @@ TEST_F(SessionRegistryTest, ASessionThatIsParkedIsNotResumed) {
   EXPECT_EQ(session.Info().state(), v1::SessionInfo::STATE_ACTIVE);
 }
 
+// Its client asks again with the next daemon.
+TEST_F(SessionRegistryTest, AParkedSessionAnswersItsClientAtTheDeadline) {
+  const auto opened = Open();
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  executor_->park = absl::OkStatus();
+  ASSERT_TRUE(opened->session->Park(absl::InfiniteFuture()).ok());
+  EXPECT_TRUE(absl::IsAborted(opened->session->Serving()));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(
+      opened->session->AcknowledgeFault(1, absl::Now() + absl::Milliseconds(10))
+          .status()));
+  opened->session->TellRestart();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(
+      opened->session->AcknowledgeFault(1, absl::Now() + absl::Milliseconds(10))
+          .status()));
+}
+
 TEST_F(SessionRegistryTest, OnlyASessionThatIsToOutliveItsClientIsTakenUp) {
   const auto plain = Open();
   ASSERT_TRUE(plain.ok()) << plain.status();
