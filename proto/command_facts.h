@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row of proto/commands.inc as a value: the facts about one command.
+// The facts about one command: a row of proto/commands.inc as a value.
 #ifndef HOLDFAST_PROTO_COMMAND_FACTS_H_
 #define HOLDFAST_PROTO_COMMAND_FACTS_H_
 
@@ -16,17 +16,18 @@ enum class CommandLength { kShort, kLong };
 // The work that a command submits to its stream.
 enum class CommandWork { kNone, kMemory, kKernels };
 
-// The effect of a command on the session's resources. A successor of the
-// executor repeats kMakes and kChanges, unless the resource was ended.
+// The effect of a command on the session's resources. When another executor
+// restores the session, it repeats the commands with kMakes and kChanges,
+// except commands on a resource that has been ended.
 enum class CommandEffect {
   kNone,
   kMakes,
   kChanges,
   kEnds,
-  kGivesBack,  // kEnds, and its memory may go back to the supervisor
+  kGivesBack,  // as kEnds; the supervisor may get the resource's memory back
 };
 
-// The memory that has to be free before a command is carried out.
+// The memory that must be free before the executor carries out a command.
 struct CommandRoom {
   enum class Memory { kNone, kInline, kPinned };
 
@@ -35,7 +36,7 @@ struct CommandRoom {
   static constexpr CommandRoom Inline(uint64_t bytes) {
     return {Memory::kInline, bytes};
   }
-  // Page-locked memory that was freed and that a device may still use.
+  // Page-locked memory. A device may still use such memory after it was freed.
   static constexpr CommandRoom Pinned(uint64_t bytes) {
     return {bytes > 0 ? Memory::kPinned : Memory::kNone, bytes};
   }
@@ -45,7 +46,7 @@ struct CommandRoom {
 };
 inline constexpr CommandRoom CommandRoom::kNone = {};
 
-// The operation of a graph's node that a command is captured as.
+// The operation of the graph node that stream capture makes from a command.
 struct CommandNode {
   using enum v1::GraphNode::OperationCase;
   static constexpr auto kNone = OPERATION_NOT_SET;
@@ -57,7 +58,7 @@ struct CommandFacts {
   CommandRoom room;
   CommandEffect effect = CommandEffect::kNone;
   uint64_t resource = 0;  // the handle that `effect` is on, or 0
-  uint64_t stream = 0;    // the handle of the stream that is named, or 0
+  uint64_t stream = 0;    // the handle of the command's stream, or 0
 
   // Returns the handle that the command ends, or 0.
   uint64_t ended() const {
@@ -79,7 +80,7 @@ uint64_t StreamIn(const Message& message) {
   }
 }
 
-// Returns what the command's row says. A command without a row has no effect
+// Returns the facts in the command's row. A command without a row has no effect
 // and may take long.
 inline CommandFacts FactsOf(const v1::Command& command) {
   switch (command.operation_case()) {
@@ -100,7 +101,7 @@ inline CommandFacts FactsOf(const v1::Command& command) {
   }
 }
 
-// Returns the work of the command that has this number in Command.
+// Returns the work of the command whose field in v1::Command has this number.
 constexpr CommandWork WorkOf(uint32_t field) {
   switch (field) {
 #define HOLDFAST_COMMAND(field, Message, outcome, length, work, ...) \

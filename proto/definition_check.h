@@ -10,30 +10,34 @@
 
 namespace holdfast {
 
-// Where a definition stands. CUDA allows other kinds of nodes in each place.
+// The place of a definition in a graph. CUDA allows different kinds of nodes in
+// different places.
 enum class DefinitionPlace {
-  kGraph,   // it is the graph itself
-  kChild,   // it is a child graph
-  kBranch,  // it is a branch of a conditional node
-  kChildInBranch,
+  kGraph,          // the graph itself
+  kChild,          // a child graph
+  kBranch,         // a branch of a conditional node
+  kChildInBranch,  // a child graph in a branch
 };
 
-// Sums over a definition, those of child graphs and branches included.
+// The numbers of nodes and edges in a definition, child graphs and branches
+// included.
 struct DefinitionSize {
   uint64_t nodes = 0;
   uint64_t edges = 0;
 };
 
-// Checks all of a graph's definition that can be told without the session's
+// Checks a graph's definition as far as possible without the session's
 // resources: ids, dependencies, nesting, conditions, and the limits of
-// proto/protocol_limits.h. Errors as CreateGraph says; `*where`, which is empty
-// before, then leads to the node. Takes time and memory in proportion to the
-// definition, up to the limits; the depth of its recursion is limited.
+// proto/protocol_limits.h. Fails with the errors that CreateGraph documents;
+// `*where` then leads to the node that failed. REQUIRES: `*where` is empty.
+// Takes time and memory in proportion to the definition, up to the limits. The
+// depth of the recursion is limited.
 absl::Status CheckDefinition(const v1::GraphDefinition& definition,
                              DefinitionSize* size, NodePath* where);
 
-// The same for a definition that may become a part of another: it may use
-// conditions that the other declares, and declare some that the other tests.
+// Does the same checks for a definition that may become a part of another
+// definition. The part may use conditions that the other definition declares,
+// and may declare conditions that the other definition tests.
 absl::Status CheckPart(const v1::GraphDefinition& definition,
                        DefinitionPlace place, NodePath* where);
 

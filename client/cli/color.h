@@ -11,15 +11,16 @@ namespace holdfast::cli {
 
 enum class Color { kNone, kBold, kRed, kGreen, kYellow, kReverse };
 
-// Returns true if `file` is a terminal that is to show colours: NO_COLOR is not
-// set (https://no-color.org), and TERM is not "dumb".
+// Returns true if `file` is a terminal, NO_COLOR is not set
+// (https://no-color.org), and TERM is not "dumb".
 bool ShowsColors(std::FILE* file);
 
-// Returns the text as a terminal shows it in the color. kNone: unchanged.
+// Returns the text with the escape sequences that make a terminal show it in
+// this color. Returns it unchanged for kNone.
 std::string Colored(absl::string_view text, Color color);
 
-// The color of a device's health, "healthy", and of a session's state,
-// "active", as people read them.
+// Returns the color for the name of a device's health, such as "ready", or of a
+// session's state, such as "active".
 Color ColorOfState(absl::string_view name);
 
 }  // namespace holdfast::cli

@@ -9,15 +9,16 @@
 
 namespace holdfast::cli {
 
-// `holdfast cuda-path`: the folder that makes a program find a CUDA driver of
-// ours, by LD_LIBRARY_PATH.
+// Adds `holdfast cuda-path`, which prints a folder for LD_LIBRARY_PATH.
+// Programs then load Holdfast's CUDA driver from this folder.
 void AddCudaPathCommand(CLI::App* app, CommonOptions* options,
                         absl::Status* status);
 
-// Returns the folder with the software driver under the name libcuda.so.1, for
-// a program in the folder `here`: the folder cpu beside the driver, as packages
-// have it. Otherwise makes a folder of links in the folder `cache`. NOT_FOUND:
-// there is no software driver.
+// Returns a folder that contains the software driver under the name
+// libcuda.so.1. `here` is the folder of the calling program. Packages install
+// such a folder, `cpu`, beside the driver. If it does not exist, this function
+// makes a folder of links in the folder `cache`. NOT_FOUND: there is no
+// software driver.
 absl::StatusOr<std::string> FindCpuDriver(const std::string& here,
                                           const std::string& cache);
 

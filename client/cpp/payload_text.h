@@ -4,10 +4,11 @@
 
 namespace holdfast {
 
-// Makes absl::Status::ToString show Holdfast's payloads as text for people: a
-// fault's report as DescribeFault has it, the rest in a word. Payloads of
-// others stay as they are, and so does a printer that the program has set
-// itself. Thread-safe.
+// Makes absl::Status::ToString print Holdfast's payloads as readable text: a
+// fault's report in the words of DescribeFault, and an error detail as the call
+// and its result. Payloads of other libraries are printed as before. If the
+// program has already set a payload printer, this function leaves that printer
+// in place. Thread-safe.
 void PrintPayloadsAsText();
 
 }  // namespace holdfast

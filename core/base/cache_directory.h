@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A directory in which a program caches what it made: a file an entry. The
-// files may be code that will run, so no other user may be able to write there.
-// A file is whole, or is not there, whenever its writer is killed. The time of
-// a file is when it was last used. Several processes may share a directory.
+// A directory in which a program caches its results, with one file for each
+// entry. The files may contain code that will run, so no other user may be able
+// to write to the directory. If a writer is killed, its file is either complete
+// or absent. The modification time of a file is the time of its last use.
+// Several processes may share a directory.
 #ifndef HOLDFAST_CORE_BASE_CACHE_DIRECTORY_H_
 #define HOLDFAST_CORE_BASE_CACHE_DIRECTORY_H_
 
@@ -30,29 +31,32 @@ struct CacheFile {
 // this directory.
 bool IsTrusted(const struct stat& info);
 
-// PERMISSION_DENIED: it is not a directory that can be trusted.
+// PERMISSION_DENIED: `path` is not a directory, or it is not trusted.
 absl::Status CheckDirectory(const std::string& path);
 
-// Makes it, and those above it, with mode 0700; then as CheckDirectory.
+// Makes the directory and its missing parents, with mode 0700. Then checks it
+// as CheckDirectory does.
 absl::Status MakeDirectories(const std::string& path);
 
-// Makes or replaces a file, mode 0600, in one step: `write` writes to one
-// beside it, which is locked meanwhile and gets the name in the end.
+// Makes or replaces a file, with mode 0600, in one step: `write` fills a locked
+// temporary file beside it, which is then renamed to `path`.
 absl::Status ReplaceFile(const std::string& path,
                          const std::function<absl::Status(int fd)>& write);
 
-// Returns the final name of a file that ReplaceFile is writing, or was writing
-// when its process was killed. Empty: it is no such file.
+// `name` is the name of a temporary file of ReplaceFile, which may remain from
+// a killed process. Returns the final name of this file. Returns "" if `name`
+// is another kind of name.
 absl::string_view FinalName(absl::string_view name);
 
-// Returns the regular files of a directory, also those that are being written;
-// none if it cannot be read.
+// Returns the regular files of a directory, including the temporary files of
+// ReplaceFile. Returns no files if the directory cannot be read.
 std::vector<CacheFile> ListCache(const std::string& directory);
 
-// Returns true if `file` is being written, but its writer is gone.
+// Returns true if `file` is a temporary file of ReplaceFile whose writer has
+// ended.
 bool IsStaleTempFile(const std::string& directory, const CacheFile& file);
 
-// Notes that a file was used.
+// Sets the times of an open file to now, because the file was used.
 void SetUsedNow(int fd);
 
 struct CacheSum {
@@ -60,9 +64,9 @@ struct CacheSum {
   uint64_t bytes = 0;
 };
 
-// Removes those of `files` that were not used for the longest time until the
-// others have `goal` bytes at most. Returns the number of files and of bytes
-// that are gone. Another process may remove some at the same time.
+// Removes the least recently used files of `files` until the remaining files
+// have at most `goal` bytes. Returns the number of removed files and of removed
+// bytes. Another process may remove files at the same time.
 CacheSum RemoveLeastRecentlyUsed(const std::string& directory,
                                  std::vector<CacheFile> files, uint64_t goal);
 

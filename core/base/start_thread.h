@@ -11,16 +11,17 @@
 
 namespace holdfast {
 
-// Starts a thread that runs `run`. A process uses it for each thread that a
-// client causes to be made: std::thread throws when the system refuses one,
-// which would end the process. RESOURCE_EXHAUSTED: the system allows no more
-// threads; the message names `purpose`, as in "no thread for the stream".
+// Starts a thread that runs `run`. A process uses this function for each thread
+// that it starts because of a client: if the system refuses a thread,
+// std::thread throws, which would end the process. RESOURCE_EXHAUSTED: the
+// system allows no more threads; the message names `purpose`, as in "no thread
+// for the stream".
 absl::StatusOr<std::thread> StartThread(absl::string_view purpose,
                                         std::function<void()> run);
 
-// Runs all jobs side by side, each in a thread of its own, and returns when
-// they have ended. A job that the system allows no thread for runs in the
-// calling thread, when all others have begun.
+// Runs all jobs at the same time, each in its own thread, and returns when all
+// jobs have ended. If the system refuses a thread for a job, the calling thread
+// runs this job after all other jobs have begun.
 void RunSideBySide(std::vector<std::function<void()>> jobs);
 
 }  // namespace holdfast

@@ -10,13 +10,14 @@
 
 namespace holdfast {
 
-// Secrets by which a caller is known.
+// A token is a secret that identifies a caller.
 
-// Returns `size` random bytes that nobody can foresee. REQUIRES: size <= 256.
+// Returns `size` random bytes that cannot be predicted. REQUIRES: size <= 256.
 absl::StatusOr<std::string> RandomToken(size_t size);
 
-// Returns true if the tokens are equal. The time depends on their length alone,
-// so that it does not tell how much of a wrong token was right.
+// Returns true if the tokens are equal. The duration depends only on the
+// lengths of the tokens, so it does not reveal how many bytes of a wrong token
+// match.
 bool EqualTokens(absl::string_view a, absl::string_view b);
 
 }  // namespace holdfast

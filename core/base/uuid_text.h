@@ -8,9 +8,9 @@
 
 namespace holdfast {
 
-// Returns a device's UUID as nvidia-smi, CUDA_VISIBLE_DEVICES and DCGM have it:
-// "GPU-a1af0764-711c-...". A UUID that has not 16 bytes becomes hexadecimal
-// digits.
+// Returns a device's UUID in the form of nvidia-smi, CUDA_VISIBLE_DEVICES and
+// DCGM: "GPU-a1af0764-711c-...". Returns only hexadecimal digits if `uuid` does
+// not have 16 bytes.
 std::string UuidText(absl::string_view uuid);
 
 }  // namespace holdfast

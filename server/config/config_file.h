@@ -12,27 +12,30 @@
 
 namespace holdfast::server {
 
-// Reads the file of --config: TOML, with a key for each long option of the
-// command line and no tables. CLI11 calls it while it parses.
+// Reads the file that --config names. The file is TOML without tables; each key
+// is the name of a long option of the command line. CLI11 calls this class
+// while it parses the command line.
 class ConfigFile : public CLI::Config {
  public:
   // REQUIRES: `app` has the option --config, and outlives this object.
   explicit ConfigFile(const CLI::App& app) : app_(app) {}
 
-  // Throws CLI::ConfigError, "FILE:LINE:COLUMN: unknown key 'lisen'; ...".
+  // Throws CLI::ConfigError for a wrong file, with a message such as
+  // "FILE:LINE:COLUMN: unknown key 'lisen'; ...".
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override;
   std::string to_config(const CLI::App*, bool, bool,
                         std::string) const override {
     return "";
   }
 
-  // Returns an error about an option with the place of its key, if the file has
-  // it: "FILE:2:1: max-sessions: ...".
+  // Returns an error about an option. If the file sets this option, the result
+  // begins with the place of the key: "FILE:2:1: max-sessions: ...".
   std::string WithPlace(const std::string& error) const;
 
  private:
   const CLI::App& app_;
-  // "FILE:LINE:COLUMN: " by the name of the option, of the file's keys.
+  // The place of each key of the file, "FILE:LINE:COLUMN: ", by the name of the
+  // option, such as "--listen".
   mutable std::map<std::string, std::string> places_;
 };
 

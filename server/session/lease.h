@@ -9,26 +9,28 @@
 
 namespace holdfast::session {
 
-// A client's right to its session: when a session without a client ends, and
-// when another client may take the session up.
+// A client's right to its session. The lease decides when a session without a
+// client ends, and when another client may take the session up.
 //
-// A client is connected while one of its KeepAlive streams is open. Before the
-// first stream, the session waits for kFirstKeepAlive; after the last one for
-// the grace that the client has asked for. Not thread-safe. Times are of one
-// steady clock.
+// A client is connected while one of its KeepAlive streams is open. The session
+// waits kFirstKeepAlive for the first stream. After the last stream has ended,
+// the session waits for the grace that the client has asked for. Not
+// thread-safe. All times are of one steady clock.
 class Lease {
  public:
   // The time that a client has for opening a KeepAlive stream after it opens,
   // attaches to or takes up a session.
   static constexpr absl::Duration kFirstKeepAlive = absl::Seconds(30);
-  // The time that a lost session without a stream is kept for its error.
+  // The time for which a lost session without a stream is kept, so that its
+  // client can read the error.
   static constexpr absl::Duration kLostKept = absl::Minutes(1);
 
-  // Of a session that has just been opened.
+  // The lease of a session that has just been opened.
   Lease(absl::Duration grace, absl::Time now)
       : grace_(grace), deadline_(now + kFirstKeepAlive) {}
-  // Of a session that an earlier daemon has left. If it had a client then, only
-  // this client can return for kFirstKeepAlive.
+  // Returns the lease of a session that an earlier daemon has left. If the
+  // session had a client in that daemon, only this client can return to it
+  // during the first kFirstKeepAlive.
   static Lease Left(absl::Duration grace, absl::Time now, bool had_client);
 
   // A KeepAlive stream has begun or ended. Disconnect returns true if it was
@@ -37,20 +39,22 @@ class Lease {
   bool Disconnect(absl::Time now);
   // The client has returned, and has time to open a stream.
   void Attach(absl::Time now);
-  // The session is lost: it is kept for kLostKept at least, for its error.
+  // The session is lost. It is kept for at least kLostKept, so that its client
+  // can read the error.
   void NoteLost(absl::Time now);
 
   // FAILED_PRECONDITION: another client has the session, may yet return to it,
   // or has claimed it.
   absl::Status CheckClaim(absl::Time now) const;
-  // Another client takes the session up. Unclaim undoes this.
+  // Another client takes the session up. Unclaim reverses Claim.
   void Claim(absl::Time now);
   void Unclaim() { claimed_until_ = absl::InfinitePast(); }
 
   bool connected() const { return streams_ > 0; }
-  // It had a client and has none now.
+  // Returns true if the session had a client and has no client now.
   bool detached() const { return detached_; }
-  // The end of the session; infinite while a client is connected.
+  // Returns the time when the session ends; infinite while a client is
+  // connected.
   absl::Time deadline() const { return deadline_; }
 
  private:

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The life of a session as a table: which states there are, which event leads
-// from one to another, and what is to be done then.
+// The life of a session as a table: the states, the events that lead from one
+// state to another, and the actions that each event requires.
 //
-// Next() is a pure function without lock and I/O, so that a test walks every
-// pair of state and event; README.md has the table. SessionLife applies it
-// under its lock, and carries out the actions after it has let go of the lock.
+// Next() is a pure function without locks and I/O, so that a test can walk
+// every pair of a state and an event. README.md has the table. SessionLife
+// calls Next() under its lock, and carries out the actions after it has
+// released the lock.
 #ifndef HOLDFAST_SERVER_SESSION_STATE_H_
 #define HOLDFAST_SERVER_SESSION_STATE_H_
 
@@ -24,9 +25,9 @@ enum class Phase {
   kLeft,        // The next daemon has the session now.
   kRecovering,  // A thread makes another executor ready.
   kStopped,     // There is no executor; the session's resources wait.
-  kPlacing,     // As kStopped; a thread asks whether a device can take them.
-  kRestored,    // Another executor is ready; its client has to acknowledge it.
-  kResuming,    // That executor is being opened for commands.
+  kPlacing,     // As kStopped; a thread checks a device for the session.
+  kRestored,    // Another executor is ready; the client must acknowledge.
+  kResuming,    // The other executor is being opened for commands.
   kLost,        // There is no executor, and there will be none.
   kClosed,      // The session is being taken down.
 };
@@ -35,19 +36,20 @@ inline constexpr std::array kPhases = {
     Phase::kRecovering, Phase::kStopped,   Phase::kPlacing, Phase::kRestored,
     Phase::kResuming,   Phase::kLost,      Phase::kClosed};
 
-// Why the session does not serve, or is about to stop serving.
+// The reason why the session does not serve, or is about to stop serving.
 enum class Reason {
   kFault,       // Its executor has died.
-  kSuspension,  // An operator, or idleness, took it off its devices.
+  kSuspension,  // An operator, or the idle limit, took it off its devices.
   kUpgrade,     // The daemon is replaced.
 };
 
 struct State {
   Phase phase = Phase::kServing;
-  // Has no meaning in kServing, kLost and kClosed.
+  // The reason has no meaning in kServing, kLost and kClosed.
   Reason why = Reason::kFault;
-  // The phase that follows kParked if the daemon is not replaced after all. It
-  // has no meaning in other phases, except that kLeft keeps it.
+  // In kParked: the phase that follows if the daemon is not replaced after all.
+  // In kLeft: the same phase if the session was parked; otherwise the phase
+  // before kLeft. Has no meaning in other phases.
   Phase unparked = Phase::kServing;
 
   bool operator==(const State&) const = default;
@@ -57,15 +59,15 @@ enum class Event {
   kSuspend,      // An operator wants the session suspended.
   kSuspended,    // Its executor has saved the device memory.
   kPark,         // The daemon is about to be replaced.
-  kParked,       // The executor has finished its work for that.
-  kNotQuiesced,  // The executor could do neither.
+  kParked,       // The executor has finished its work for the next daemon.
+  kNotQuiesced,  // The executor could not be suspended or parked.
   kUnpark,       // The daemon is not replaced after all.
   kLeave,        // The next daemon takes over.
   kFault,        // The executor has ended; the session recovers at once.
   kFaultAsk,     // The executor has ended; the client decides on recovery.
   kFatal,        // The executor, or the recovery, has failed for good.
   kPlace,        // An operator names the device to resume on.
-  kPlaced,       // It is known whether that device can be used.
+  kPlaced,       // The check of the device has ended, with any result.
   kResume,       // The client or an operator wants a stopped session back.
   kRestored,     // Another executor has all resources.
   kNotStarted,   // The system allows no thread for the recovery.
@@ -85,7 +87,7 @@ inline constexpr std::array kEvents = {
 
 enum class Action {
   kStopExecutor,  // End the executor that has failed.
-  kTell,          // Tell clients of the fault, the epoch or the loss.
+  kTell,          // Tell clients about the fault, the epoch or the loss.
   kRecover,       // Start a recovery.
 };
 
@@ -94,8 +96,8 @@ struct Transition {
   std::vector<Action> actions;  // in this order
 };
 
-// Returns the state after `event` and the actions that go with it. nullopt: the
-// event changes nothing in this state.
+// Returns the state after `event`, and the actions that the event requires.
+// Returns nullopt if the event changes nothing in this state.
 std::optional<Transition> Next(const State& state, Event event);
 
 // Returns true if commands are refused until the client acknowledges the fault
@@ -103,12 +105,13 @@ std::optional<Transition> Next(const State& state, Event event);
 bool IsHalted(const State& state);
 // Returns true if the executor serves commands.
 bool IsServing(const State& state);
-// Returns true if there will be no executor any more.
+// Returns true if the session is lost or closed, and never gets an executor.
 bool IsOver(const State& state);
-// Returns true while a thread changes the session's executor.
+// Returns true while a thread quiesces, recovers, places or resumes the
+// session.
 bool IsChanging(const State& state);
 
-// Returns the name as in the table, e.g. "Recovering".
+// Returns the name that the table uses, such as "Recovering".
 absl::string_view Name(Phase phase);
 absl::string_view Name(Event event);
 

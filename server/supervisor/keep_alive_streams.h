@@ -14,17 +14,17 @@
 
 namespace holdfast::supervisor {
 
-// The open KeepAlive streams of one session, by which its clients learn of its
-// faults and its end. Thread-safe.
+// The open KeepAlive streams of one session. Through these streams, clients
+// learn about the session's faults and its end. Thread-safe.
 //
 // Callbacks run one at a time, under the lock of this class, and must not call
-// its methods. What a stream is told is read under the same lock, so that no
-// stream sees an older state after a newer one.
+// its methods. A callback reads the session's state under the same lock, so
+// that no stream sees an older state after a newer state.
 class KeepAliveStreams {
  public:
   struct Stream {
-    // Called at most once: with the reason if the session ends by itself, with
-    // "" if its client closes it.
+    // Called at most once, when the session ends. `reason` is "" if the client
+    // has closed the session.
     std::function<void(const std::string& reason)> on_end;
     // Called with each fault, and again with the new epoch when the session has
     // another executor. May be null.
@@ -33,16 +33,16 @@ class KeepAliveStreams {
     std::function<void()> on_restart;
   };
 
-  // Adds a stream and calls `greet` with it, which tells it the present state.
-  // Returns its number. If `greet` returns false the session is over, and the
-  // stream is not called any more.
+  // Adds a stream, and calls `greet` to tell the stream the present state.
+  // Returns the number of the stream. If the session is over, `greet` returns
+  // false, and no callback of the stream is called any more.
   int64_t Add(Stream stream, const std::function<bool(const Stream&)>& greet);
-  // Nothing of the stream runs after Remove has returned.
+  // Removes a stream. No callback of the stream runs after Remove has returned.
   void Remove(int64_t number);
 
   // Calls `tell` with every stream.
   void ForEach(const std::function<void(const Stream&)>& tell);
-  // Tells every stream of the end, and forgets all.
+  // Tells every stream that the session has ended, and removes all streams.
   void End(const std::string& reason);
 
  private:

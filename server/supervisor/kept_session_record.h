@@ -12,21 +12,22 @@
 
 namespace holdfast::supervisor {
 
-// A session's record and sockets in the DescriptorStore, from which the next
-// daemon makes the session again. Not thread-safe.
+// A session's record and sockets in the DescriptorStore. The next daemon makes
+// the session again from them. Not thread-safe.
 //
-// Changes are sent to the service manager at once, under the session's lock, so
-// that they arrive in their order. A message is given up after a second while
-// the manager's queue is full.
+// Each change is sent to the service manager at once, under the session's lock,
+// so that the changes arrive in their order. If the manager's queue stays full
+// for a second, the message is dropped.
 class KeptSessionRecord {
  public:
   struct Options {
-    // The record first, then the sockets; empty: nothing is kept.
+    // The record first, then the sockets. Empty if nothing is kept.
     std::vector<DescriptorStore::Kept> kept;
     internal::SessionRecord record;
-    // Keeps a changed record; null: not kept.
+    // Keeps a changed record. Null if changes are not kept.
     std::function<DescriptorStore::Kept(const internal::SessionRecord&)> keep;
-    // Keeps the fact that the session has no client; null: not kept.
+    // Keeps the fact that the session has no client. Null if the fact is not
+    // kept.
     std::function<DescriptorStore::Kept()> keep_detached;
   };
   explicit KeptSessionRecord(Options options);
@@ -34,13 +35,13 @@ class KeptSessionRecord {
   void SetQuota(const v1::Quota& quota);
   // REQUIRES: the session has one device.
   void SetDevice(uint32_t device);
-  // The session has a client, or has none any more.
+  // The session has a client, or has no client any more.
   void SetAttached();
   void SetDetached();
-  // The next daemon has the session. It ends the streams of clients, which is
-  // no detaching.
+  // The next daemon takes the session. The streams of clients end because of
+  // this; SetDetached then has no effect.
   void Leave() { left_ = true; }
-  // The session has ended: the next daemon learns nothing of it.
+  // The session has ended. Nothing about it is kept for the next daemon.
   void Close();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One client's session, as services see it: its identity, its secret, its
-// lease, and its life (SessionLife).
+// One client's session, with the interface for services: its identity, its
+// secret, its lease, and its life (SessionLife).
 #ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_H_
 #define HOLDFAST_SERVER_SUPERVISOR_SESSION_H_
 
@@ -37,17 +37,18 @@ namespace holdfast::supervisor {
 
 // Thread-safe.
 //
-// Made by SessionRegistry, which closes it after deadline(). Services look it
-// up by its token and call it from their own threads. Calls block only where
-// that is documented; Close waits for the executor's end.
+// SessionRegistry makes the session, and closes it after deadline(). Services
+// find the session by its token and call it from their own threads. A method
+// blocks only if its comment says so; Close waits until the executor has ended.
 class Session {
  public:
   static constexpr absl::Duration kFirstKeepAlive =
       session::Lease::kFirstKeepAlive;
   static constexpr absl::Duration kLostKept = session::Lease::kLostKept;
   static constexpr absl::Duration kStopTime = SessionLife::kStopTime;
-  // The most Execute calls of a remote client at once: one, and earlier ones
-  // whose broken connections were not noticed yet.
+  // The most Execute calls that a remote client can have at the same time. A
+  // client needs one; the others are earlier calls whose broken connections the
+  // daemon has not noticed yet.
   static constexpr int kMaxExecuteCalls = 8;
 
   struct Options {
@@ -63,23 +64,23 @@ class Session {
     // The time from the end of the last KeepAlive stream to the end of the
     // session.
     absl::Duration grace;
-    // It can live without a client, and other clients of its tenant can take it
-    // up.
+    // The session can live without a client, and other clients of its tenant
+    // can take it up.
     bool detachable = false;
     std::vector<uint32_t> devices;  // as its client names them
     std::string socket_path;        // of the executor
     std::string descriptor_socket_path;
     // The limits from opening; a quota restricts them further.
     internal::AccountLimits limits;
-    // The quota of SetQuota, under an earlier daemon.
+    // The quota that SetQuota has set under an earlier daemon.
     std::optional<v1::Quota> quota;
-    // For the next daemon.
+    // The record that is kept for the next daemon.
     KeptSessionRecord::Options kept;
-    // NEVER: a fault loses the session. ASK: it recovers when its client
-    // acknowledges the fault. Otherwise it recovers at once.
+    // NEVER: a fault loses the session. ASK: the session recovers when its
+    // client acknowledges the fault. Otherwise the session recovers at once.
     v1::RecoveryPolicy recover = v1::RECOVERY_POLICY_NEVER;
     FaultLimits fault_limits;
-    // Gets another executor; null: impossible.
+    // Gets another executor. Null if the session cannot be recovered.
     std::unique_ptr<SessionRecovery> recovery;
     std::function<absl::Time()> now;           // clock that clients see
     std::function<absl::Time()> lease_time;    // clock of leases
@@ -89,48 +90,53 @@ class Session {
   // REQUIRES: `executor` serves these options; now, lease_time and
   // on_deadline_change are set.
   Session(Options options, std::shared_ptr<Executor> executor);
-  // The state of a session that an earlier daemon has left. It recovers by
-  // itself: as after a fault, or as after a suspension if no work of it ran. A
-  // session that an operator had suspended stays suspended. Its client has time
-  // to return.
+  // The state of a session that an earlier daemon has left. The new daemon
+  // recovers the session: as after a suspension if none of its work ran,
+  // otherwise as after a fault. A session that was suspended stays suspended.
+  // The client has time to return.
   struct Left {
     std::unique_ptr<SessionHoldings> holdings;
     uint64_t epoch = 1;
     bool idle = false;
-    // It had no client. Otherwise its client has kFirstKeepAlive to return, and
-    // no other client can take it up meanwhile.
+    // True if the session had no client. If false, its client has
+    // kFirstKeepAlive to return, and no other client can take the session up
+    // during this time.
     bool detached = false;
     absl::Time opened;
   };
   Session(Options options, Left left);
-  // Closes it.
+  // Closes the session.
   ~Session();
 
   // "s-" and a number, unique in the daemon's directory.
   const std::string& id() const { return options_.id; }
   const std::string& client() const { return options_.client; }
-  // Its devices' ordinals in the client's numbering; never change.
+  // Returns the ordinals of the session's devices in the client's numbering.
+  // They never change.
   const std::vector<uint32_t>& devices() const { return options_.devices; }
-  // The devices that it runs on, in the same order.
+  // Returns the devices that the session runs on, in the order of devices().
   std::vector<uint32_t> current_devices() const {
     absl::MutexLock lock(&mutex_);
     return current_devices_;
   }
-  // The pid of its present executor; 0: none.
+  // Returns the pid of the present executor; 0 if there is no executor.
   pid_t executor_pid() const { return executor()->pid(); }
-  // For clients on this machine, which connect to the executor directly.
+  // The addresses for clients on this machine, which connect to the executor
+  // directly.
   std::string local_address() const { return "unix:" + options_.socket_path; }
   std::string descriptor_address() const {
     return "unix:" + options_.descriptor_socket_path;
   }
-  // Asks the executor. Waits for 200 ms at most, then returns older values.
+  // Returns the state and usage of the session. Asks the executor, and waits
+  // for at most 200 ms. If the executor does not answer in time, returns older
+  // values.
   v1::SessionInfo Info() const;
 
   // Gives a client that has returned time to open its KeepAlive stream. Does
   // nothing while a stream is open.
   void NoteAttach();
   // Returns the number of the last received command. Fails as
-  // Executor::ReceivedThrough.
+  // Executor::ReceivedThrough does.
   absl::StatusOr<uint64_t> ReceivedThrough() const {
     return executor()->ReceivedThrough();
   }
@@ -141,49 +147,53 @@ class Session {
     std::optional<v1::FaultReport> fault;  // not acknowledged
     uint64_t epoch = 0;
   };
-  // Gives a detached session to another client, which then has kFirstKeepAlive
-  // to open a stream; meanwhile no other client gets it. If a client has just
-  // left, waits for its end for a second at most. FAILED_PRECONDITION: the
-  // session has a client (perhaps one that a restart of the daemon has cut
-  // off), is not detachable, or is lost.
+  // Gives a detached session to another client. This client then has
+  // kFirstKeepAlive to open a stream; no third client gets the session during
+  // this time. If the previous client has just left, waits for at most a second
+  // until the session is detached. FAILED_PRECONDITION: the session has a
+  // client (also if a restart of the daemon has disconnected this client), is
+  // not detachable, or is lost.
   absl::StatusOr<TakenUp> TakeUp();
 
   // Compares in constant time.
   bool HasToken(absl::string_view token) const;
 
-  // The channel to the executor's socket, which connects on first use. Stays
-  // valid over recoveries, because the sockets' paths do not change.
+  // Returns the channel to the executor's socket. The channel connects on first
+  // use. It stays valid after a recovery, because the paths of the sockets do
+  // not change.
   std::shared_ptr<grpc::Channel> executor_channel() const { return channel_; }
 
   // Sends a descriptor to the executor, as a client would. Returns the token
-  // that names it in a call. Blocks for up to 10 s. Fails as SendFd.
+  // that names the descriptor in a call. Blocks for up to 10 s. Fails as
+  // holdfast::SendFd does.
   absl::StatusOr<std::string> SendFd(int fd) const;
-  // Admits one Execute call, until the result is destroyed. REQUIRES: the
-  // session outlives the result. RESOURCE_EXHAUSTED: there are
-  // kMaxExecuteCalls.
+  // Admits one Execute call. The call counts until the result is destroyed.
+  // REQUIRES: the session outlives the result. RESOURCE_EXHAUSTED: the session
+  // has kMaxExecuteCalls calls already.
   absl::StatusOr<std::shared_ptr<void>> TakeExecuteCall();
 
-  // Pipes to the executor for transfers of remote clients. Pipes to an executor
-  // that has ended are replaced.
+  // Returns the pipes to the executor, for transfers of remote clients. Pipes
+  // to an executor that has ended are replaced.
   TransferPipes& transfer_pipes() { return *transfer_pipes_; }
 
-  // Returns OK, or why the session does not serve commands: UNAVAILABLE with
-  // ErrorDetail.session_lost, or ABORTED with its fault_epoch. Never blocks.
+  // Returns OK, or the reason why the session does not serve commands:
+  // UNAVAILABLE with ErrorDetail.session_lost, or ABORTED with its fault_epoch.
+  // Never blocks.
   absl::Status Serving() const { return AwaitLoss(absl::InfinitePast()); }
-  // True if it will never serve commands again.
+  // Returns true if the session will never serve commands again.
   bool lost() const { return IsOver(life_->state()); }
 
   // See SessionService.AcknowledgeFault; blocks until the recovery is done.
   // FAILED_PRECONDITION: there is no fault. ABORTED: the session is lost, or
-  // the fault is not that of `epoch`. DEADLINE_EXCEEDED: the recovery is still
-  // going on.
+  // the fault has an epoch other than `epoch`. DEADLINE_EXCEEDED: the recovery
+  // is still running.
   absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
       uint64_t epoch, absl::Time deadline) {
     return life_->AcknowledgeFault(epoch, deadline);
   }
-  // Like Serving, for a caller whose call to the executor broke: blocks until
-  // the cause, a loss or a fault, is known. Returns OK if nothing has happened
-  // until the deadline.
+  // Returns the same result as Serving, for a caller whose call to the executor
+  // broke. Blocks until the cause, a loss or a fault, is known. Returns OK if
+  // the session still serves at the deadline.
   absl::Status AwaitLoss(absl::Time deadline) const {
     return life_->AwaitLoss(deadline);
   }
@@ -193,55 +203,62 @@ class Session {
   using FaultKeeper =
       std::function<void(const v1::FaultReport& report, uint64_t epoch)>;
   using RestartKeeper = std::function<void()>;
-  // Adds a KeepAlive stream. Calls back at once with the present state:
-  // `on_end` if the session is over, `on_fault` if a fault is not acknowledged.
+  // Adds a KeepAlive stream, and reports the present state at once: calls
+  // `on_end` if the session is over, or `on_fault` if a fault or suspension is
+  // not acknowledged.
   // Callbacks must not call AddKeeper, RemoveKeeper or Close.
   int64_t AddKeeper(Keeper on_end, FaultKeeper on_fault = nullptr,
                     RestartKeeper on_restart = nullptr);
-  // Removes a stream. The last one detaches the session and starts its grace.
+  // Removes a stream. Removing the last stream detaches the session and starts
+  // its grace.
   void RemoveKeeper(int64_t keeper);
 
   // Moves the session's device memory to the file `path`, or to host memory if
-  // that is empty; its work has until `deadline` to end. Returns the bytes.
-  // Blocks. If it fails, the session continues. FAILED_PRECONDITION names its
-  // state, or the resource that cannot be suspended.
+  // `path` is empty. The session's work has until `deadline` to end. Returns
+  // the number of bytes. Blocks. If Suspend fails, the session continues.
+  // FAILED_PRECONDITION names the session's state, or the resource that cannot
+  // be suspended.
   absl::StatusOr<uint64_t> Suspend(const std::string& path,
                                    absl::Time deadline) {
     return life_->Suspend(path, deadline);
   }
-  // Resumes the session without its client, on `device` if one is given.
-  // Blocks. Fails as AdminService.ResumeSession.
+  // Resumes the session without its client, on `device` if `device` is given.
+  // Blocks. Fails as AdminService.ResumeSession does.
   absl::Status ResumeSuspended(std::optional<uint32_t> device,
                                absl::Time deadline);
 
-  // Restricts its resources, in addition to the limits of its opening. Replaces
-  // an earlier quota; keeps all present resources. Waits for 200 ms at most
-  // until the executor knows it. INVALID_ARGUMENT: as CheckSessionQuota.
+  // Restricts the session's resources, in addition to the limits from opening.
+  // Replaces an earlier quota. The session keeps all its present resources.
+  // Waits until the executor knows the quota: for two answers of the executor,
+  // and at most 200 ms for each. INVALID_ARGUMENT: as CheckSessionQuota.
   absl::Status SetQuota(const v1::Quota& quota);
 
-  // The work counters of its executors.
+  // Returns the work counters of the session's executors.
   const ExecutionTotals& execution() const { return *options_.execution; }
 
-  // Finishes its work until `deadline`, before another daemon takes over;
-  // clients see a suspension. FAILED_PRECONDITION names the resource that would
-  // not survive. The session continues if this fails, or at Unpark.
+  // Finishes the session's work until `deadline`, before another daemon takes
+  // over. Clients see a suspension. FAILED_PRECONDITION names the resource that
+  // would not survive. The session continues if Park fails, or after Unpark.
   absl::Status Park(absl::Time deadline) { return life_->Park(deadline); }
   void Unpark(absl::Time deadline) { life_->Unpark(deadline); }
-  // Leaves the session to the next daemon as it is now; cannot be undone.
+  // Leaves the session to the next daemon in its present state, and tells every
+  // KeepAlive stream. This cannot be undone.
   void TellRestart();
 
-  // The time to close it. Infinite while a KeepAlive stream is open.
-  // on_deadline_change is called after a change.
+  // Returns the time at which the session is to be closed. Infinite while a
+  // KeepAlive stream is open. on_deadline_change is called after the last
+  // stream has ended, and after the session is lost.
   absl::Time deadline() const;
 
-  // Stops the executor, kills it after `stop_time`, and blocks until it has
-  // ended. Later calls wait for the first. First calls keepers with `reason`;
-  // empty: its client closes it.
+  // Calls each stream's `on_end` with `reason`, which is empty if the client
+  // closes the session. Then stops the executor, kills it after `stop_time`,
+  // and blocks until it has ended. Later calls of Close wait for the first
+  // call.
   void Close(const std::string& reason, absl::Duration stop_time = kStopTime);
 
  private:
   // `opened` and `lease` come first because the public constructors move the
-  // others.
+  // other arguments.
   Session(
       absl::Time opened, session::Lease lease, Options options,
       const std::function<std::unique_ptr<SessionLife>(SessionLife::Options)>&
@@ -250,12 +267,13 @@ class Session {
   // SessionLife's callbacks. OnChange tells every KeepAlive stream.
   void OnChange();
   void OnDevices(const std::vector<uint32_t>& devices);
-  // Tells `stream` of a fault that is not acknowledged, or of the end. False:
-  // the session is over.
+  // Tells `stream` about a fault that is not acknowledged, or about the end.
+  // Returns false if the session is over.
   bool Greet(const KeepAliveStreams::Stream& stream) const;
   absl::Status CheckTakeUp() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<Executor> executor() const { return life_->executor(); }
-  // Tells the executor of the quota, if there is one, and waits until it knows.
+  // If there is a quota, sends it to the executor and waits until the executor
+  // knows it.
   void ApplyQuota();
 
   Options options_;  // constant; the constructor moves parts of it out
@@ -266,8 +284,9 @@ class Session {
   std::atomic<int> execute_calls_{0};
   KeepAliveStreams streams_;
 
-  // The quota of SetQuota or of an earlier daemon; empty: none. The mutex is
-  // held while the executor is told, so that it gets the last quota last.
+  // The quota of SetQuota or of an earlier daemon; empty if there is no quota.
+  // The mutex is held while the quota is sent to the executor, so that the
+  // executor gets the last quota last.
   absl::Mutex quota_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   std::optional<v1::Quota> quota_ ABSL_GUARDED_BY(quota_mutex_);
 

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The executors of one session, one after the other, and the way from one to
-// the next: faults, recovery, suspension, and a daemon that is replaced.
+// The executors of one session, one after the other, and the events between two
+// executors: faults, recovery, suspension, and the replacement of the daemon.
 //
-// The session is in one State, which changes by Next() alone
+// The session is always in one State, which only Next() changes
 // (server/session/state.h). Each public method reports an event, or waits for
 // a state.
 //
 // Threads. Services' threads call the public methods. The thread that reads an
 // executor's channel reports its end (NoteEnd). One thread of this class
 // recovers the session: it gives the holdings to SessionRecovery, which makes
-// the resources again in another executor. That executor is the session's as
-// soon as it is tried (Adopt), so that Close can stop it. It takes commands
-// after the client's acknowledgement. If it ends before that, the same thread
-// recovers the session again.
+// the resources again in another executor. The session owns this executor from
+// the start of the attempt (Adopt), so that Close can stop it. The executor
+// takes commands after the client's acknowledgement. If the executor ends
+// before the acknowledgement, the same thread recovers the session again.
 //
-// Locks. mutex_ guards the state and what belongs to it. No executor is asked,
-// no thread is waited for and no callback runs while it is held.
+// Locks. mutex_ guards the state and the members that belong to it. A thread
+// that holds mutex_ asks no executor, runs no callback, and joins only a
+// recovery thread that has finished its work.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_LIFE_H_
 #define HOLDFAST_SERVER_SUPERVISOR_SESSION_LIFE_H_
 
@@ -52,22 +53,25 @@ class SessionLife {
     std::string id;
     std::string client;  // the tenant
     LogFields log_fields;
-    // NEVER: a fault loses the session. ASK: it recovers when its client
-    // acknowledges the fault. Otherwise it recovers at once.
+    // NEVER: a fault loses the session. ASK: the session recovers when its
+    // client acknowledges the fault. Otherwise the session recovers at once.
     v1::RecoveryPolicy recover = v1::RECOVERY_POLICY_NEVER;
     FaultLimits fault_limits;
-    // Gets another executor; null: impossible.
+    // Gets another executor. Null if the session cannot be recovered.
     std::unique_ptr<SessionRecovery> recovery;
     std::function<absl::Time()> now;         // clock that clients see
     std::function<absl::Time()> lease_time;  // clock of leases
 
-    // Called without a lock, one after the other for one event.
-    // The session has faulted, has another executor, or is lost: see Halt() and
-    // AwaitServing().
+    // The callbacks are called without a lock. The callbacks for one event are
+    // called one after the other.
+    //
+    // The session has faulted, has another executor, or is lost: see halt() and
+    // AwaitLoss().
     std::function<void()> on_change;
-    // The next executor is on these devices. Called before it makes memory.
+    // The next executor is on these devices. Called before this executor
+    // allocates memory.
     std::function<void(const std::vector<uint32_t>&)> on_devices;
-    // Another executor has all resources, and is to get its limits.
+    // Another executor has all resources. The callback sets its limits.
     std::function<void()> on_restored;
   };
   // The state that an earlier daemon has left; see Session::Left.
@@ -77,32 +81,34 @@ class SessionLife {
     bool idle = false;
   };
 
-  // Start must follow. REQUIRES: all functions are set.
+  // The caller must call Start next. REQUIRES: all functions are set.
   SessionLife(Options options, std::shared_ptr<Executor> executor);
   SessionLife(Options options, Left left);
   // REQUIRES: End has returned.
   ~SessionLife() = default;
 
-  // Watches the executor, or begins the recovery of a session that was left.
-  // Callbacks may run from now on.
+  // Watches the executor, or begins the recovery of a session that an earlier
+  // daemon has left. Callbacks may run from now on.
   void Start();
 
   session::State state() const;
   std::shared_ptr<Executor> executor() const;
-  // Begins with 1, and grows with each executor that has restored the session.
+  // Returns the epoch. It begins with 1, and grows with each executor that has
+  // restored the session.
   uint64_t epoch() const;
   // A session that refuses commands until its client acknowledges `report`.
   struct Halt {
     v1::FaultReport report;
-    uint64_t epoch = 0;  // above the report's: another executor is ready
+    // Greater than the report's epoch if another executor is ready.
+    uint64_t epoch = 0;
   };
   std::optional<Halt> halt() const;
-  // Writes state, epoch, faults and executor of the session. `detached`: it has
-  // no client.
+  // Writes state, epoch, faults and executor of the session. `detached`: the
+  // session has no client.
   void Describe(bool detached, v1::SessionInfo* info) const;
 
   // Waits until the session is lost, closed or halted, and returns its error.
-  // OK: it serves at the deadline. See Session::AwaitLoss.
+  // OK: the session serves at the deadline. See Session::AwaitLoss.
   absl::Status AwaitLoss(absl::Time deadline) const;
 
   // See the methods of Session.
@@ -116,45 +122,48 @@ class SessionLife {
   void Unpark(absl::Time deadline);
   void Leave();
 
-  // Refuses everything from now on. False: it was called before.
+  // Refuses everything from now on. Returns false if Close was called before.
   bool Close(const std::string& because);
-  // Stops the executor, and waits for the recovery's thread. REQUIRES: Close.
+  // Stops the executor, and waits for the recovery thread. REQUIRES: Close was
+  // called.
   void End(absl::Time deadline);
 
  private:
-  // Applies an event. Returns the actions for Carry; none if the event changes
-  // nothing.
+  // Applies an event. Returns the actions for Carry; no actions if the event
+  // changes nothing.
   std::vector<session::Action> Apply(session::Event event)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Carries the actions out in order. Fails as StartRecovery.
   absl::Status Carry(const std::vector<session::Action>& actions)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The executor in use has ended, unasked.
+  // The executor in use has ended without being asked to.
   void NoteEnd(const absl::Status& reason);
-  // Makes last_fault_. Returns why the session is lost; OK: it recovers.
+  // Makes last_fault_. Returns the reason why the session is lost; OK if the
+  // session can recover.
   absl::Status NoteFault(const absl::Status& reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Makes the report of a stop that is no fault: every received command is
-  // done.
+  // Changes last_fault_ to the report of a stop without a fault: the executor
+  // has carried out every received command.
   void NoteIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // RESOURCE_EXHAUSTED: the system allows no thread; then the session is
-  // stopped, until its client or an operator asks for its recovery again.
+  // Starts the recovery thread. RESOURCE_EXHAUSTED: the system allows no
+  // thread. The session is then stopped until its client or an operator asks
+  // for its recovery again.
   absl::Status StartRecovery() ABSL_LOCKS_EXCLUDED(mutex_);
-  // One recovery. False: none is left to do.
+  // Does one recovery. Returns false if no recovery is left to do.
   bool RecoverOnce();
   bool Adopt(std::shared_ptr<Executor> executor);
-  // Notes that the recovery has failed.
+  // The recovery has failed: the session is lost.
   void GiveUp(const absl::Status& failure);
 
-  // Begins to resume a halted session for its client. Returns the executor to
-  // be opened; null: the session serves already.
+  // Begins to resume a halted session for its client. Returns the executor that
+  // the caller must open for commands; null if the session serves already.
   absl::StatusOr<std::shared_ptr<Executor>> BeginResuming(uint64_t epoch,
                                                           absl::Time deadline);
   absl::Status CheckAcknowledged(uint64_t epoch) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Notes that this executor has saved its memory, and returns the bytes.
+  // Notes that this executor has saved its memory. Returns the number of bytes.
   absl::StatusOr<uint64_t> NoteSuspended(
       const std::shared_ptr<Executor>& saved);
   // Puts the suspended session on this device.
@@ -164,16 +173,16 @@ class SessionLife {
   const Options options_;
   mutable absl::Mutex mutex_;
   session::State state_ ABSL_GUARDED_BY(mutex_);
-  // The one that serves, is being restored, or has ended last.
+  // The executor that serves, is being restored, or has ended last.
   std::shared_ptr<Executor> executor_ ABSL_GUARDED_BY(mutex_);
-  // The resources of a session without executor, for the next one.
+  // The resources of a session without an executor, for the next executor.
   std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);
   uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 1;
   FaultHistory faults_ ABSL_GUARDED_BY(mutex_);
-  // Of the last fault, suspension or upgrade.
+  // The report of the last fault, suspension or upgrade.
   v1::FaultReport last_fault_ ABSL_GUARDED_BY(mutex_);
   absl::Status over_ ABSL_GUARDED_BY(mutex_);  // the error in kLost, kClosed
-  // A thread runs RecoverOnce until nothing is left to recover.
+  // True while recovery_thread_ calls RecoverOnce, until it returns false.
   bool recovering_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread recovery_thread_ ABSL_GUARDED_BY(mutex_);
 };

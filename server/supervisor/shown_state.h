@@ -7,9 +7,10 @@
 
 namespace holdfast::supervisor {
 
-// Returns the state that users see; `detached`: the session has no client.
-// Users do not see that a session is parked for the next daemon, or that an
-// operator has resumed it and its client has not acknowledged that yet.
+// Returns the state that users see. `detached`: the session has no client. The
+// shown state hides that a session is parked for the next daemon. It also hides
+// that an operator has resumed a session whose client has not acknowledged the
+// suspension yet.
 v1::SessionInfo::State ShownState(const session::State& state, bool detached);
 
 }  // namespace holdfast::supervisor

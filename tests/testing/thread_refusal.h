@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A system that allows no more threads, as under ulimit -u or TasksMax=.
+// Simulates a system that allows no more threads, as under ulimit -u or
+// TasksMax=.
 //
 //   ThreadRefusal refusal;  // pthread_create fails with EAGAIN
 //   EXPECT_THAT(Begin(), StatusIs(absl::StatusCode::kResourceExhausted));
 //
-// Replaces pthread_create in the whole test program, in libraries that it loads
-// as well. Under a sanitizer, which has a pthread_create of its own, threads
-// are not refused: such a test begins with
+// This library replaces pthread_create in the whole test program, and in the
+// libraries that the program loads. It refuses no threads under a sanitizer,
+// because a sanitizer has its own pthread_create. A test that needs the refusal
+// therefore begins with
 //
 //   if (!ThreadRefusal::kWorks) GTEST_SKIP();
 #ifndef HOLDFAST_TESTS_TESTING_THREAD_REFUSAL_H_
@@ -17,7 +19,7 @@
 
 namespace holdfast::testing {
 
-// Refuses every thread of the process while it lives.
+// While an object of this class exists, the process can start no thread.
 class ThreadRefusal {
  public:
   static constexpr bool kWorks = !kSanitized;

@@ -11,12 +11,15 @@
 
 namespace holdfast {
 
-// To be called before a compilation or a link: if it fails, its whole log comes
-// with the error, and not the beginning that any gRPC client takes.
+// Call this before a compilation or a link starts. If the compilation or link
+// fails, its error then contains the log up to kMaxTrailerBytes. Without this
+// call the error contains only the first few KiB, which every gRPC client
+// accepts.
 void AskForWholeLog(grpc::ClientContext* context);
 
-// Reads the answers to a call with progress to their end; the last message,
-// which has the response.
+// Reads all messages of a call that reports progress. Passes each progress
+// message to `on_progress`. Returns the last message, which contains the
+// response.
 absl::StatusOr<v1::CompileProgress> AwaitDone(
     Daemon& daemon, grpc::ClientReader<v1::CompileProgress>& reader,
     const CompileProgressCallback& on_progress);

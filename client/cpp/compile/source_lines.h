@@ -8,16 +8,17 @@
 
 namespace holdfast {
 
-// The sources that this process has compiled last, so that a fault's report can
-// quote the line. Thread-safe.
+// These functions keep the sources that this process has compiled last, so that
+// a fault's report can quote a line of them. Thread-safe.
 
-// Keeps a source by its name, "put.cu". The oldest sources are dropped beyond
-// 4 MiB in all; a source of more than 1 MiB is not kept.
+// Keeps a source under its name, such as "put.cu". Drops the oldest sources
+// when all sources together exceed 4 MiB. Ignores a source of more than 1 MiB.
 void NoteSource(absl::string_view name, absl::string_view text);
 
-// Returns the text of a line, of "put.cu:3", without the space around it. Of
-// sources of one name those count that contain the name of the kernel. Empty if
-// the line is not known, or if these sources differ in it.
+// Returns the text of the line at `place`, such as "put.cu:3", without the
+// whitespace around it. Reads the sources that have this file name and contain
+// the name of `kernel`. Returns "" if there is no such source, if one of them
+// does not have the line, or if two of them differ in it.
 std::string SourceLineAt(absl::string_view place, absl::string_view kernel);
 
 }  // namespace holdfast

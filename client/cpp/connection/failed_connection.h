@@ -8,10 +8,11 @@
 
 namespace holdfast {
 
-// Looks for the reason why gRPC, which does not tell, could not connect to an
-// address of the network. Connects once more, with a socket and a TLS handshake
-// of its own; each of their steps may take `limit`. Returns UNAVAILABLE with a
-// sentence that names the mistake and the option of the address that mends it.
+// Finds out why gRPC could not connect to a network address; gRPC itself does
+// not report the reason. Connects once more, with its own socket and TLS
+// handshake. Each step of the connection may take `limit`. Returns UNAVAILABLE
+// with a sentence that names the mistake and the option of the address that
+// corrects it.
 // REQUIRES: `address` is of kind kTcp or kTls.
 absl::Status ExplainFailedConnection(const Address& address,
                                      absl::Duration limit);

@@ -16,10 +16,11 @@ namespace v1 {
 class GraphNode;
 }  // namespace v1
 
-// The parameters of one node: its work, without its dependencies. A value, kept
-// encoded, so that sending a definition of many nodes needs no message object
-// for each. The functions that make parameters (node_params.h, nested_nodes.h)
-// never fail: an error is kept here and reported by the call that uses them.
+// The parameters of one node: its work, without its dependencies. The class is
+// a value type. It stores the parameters encoded, so that a definition of many
+// nodes can be sent without a message object for each node. The functions that
+// make parameters (node_params.h, nested_nodes.h) never fail: this object
+// stores their error, and the call that uses the parameters reports it.
 class NodeParams {
  public:
   // Ignores the node's id and dependencies.
@@ -29,18 +30,19 @@ class NodeParams {
   // child graph and branches.
   static NodeParams FromFields(absl::string_view fields);
 
-  // The first error that was found; OK if there is none.
+  // Returns the first error that was found; OK if there is none.
   const absl::Status& status() const { return status_; }
-  // Returns the parameters as a message, without id and dependencies; with
-  // nested graphs.
+  // Returns the parameters as a message. The message has no id and no
+  // dependencies, but includes nested graphs.
   v1::GraphNode proto() const;
-  // The encoded fields of that message.
+  // Returns the encoded fields of the message that proto() returns.
   absl::string_view fields() const { return fields_; }
   // Returns true for nodes with a child graph or branches.
   bool holds_graphs() const { return nested_ != nullptr; }
 
-  // Sets the device whose context runs the node; the default is the session's
-  // first. Used as KernelNode(...).On(1). The last call counts.
+  // Sets the device whose context runs the node, as in KernelNode(...).On(1).
+  // The default is the session's first device. If On is called several times,
+  // the last call counts.
   NodeParams On(uint32_t device) &&;
 
  private:
@@ -48,8 +50,8 @@ class NodeParams {
 
   absl::Status status_;
   std::string fields_;
-  // The message of a node that holds graphs: conditions in it may get other
-  // ids. Otherwise null.
+  // The message of a node that holds graphs; null for other nodes. Such a node
+  // is kept as a message because its conditions may get other ids.
   std::shared_ptr<const v1::GraphNode> nested_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The structs of DLPack, whose layout is its ABI.
+// The structs of DLPack. Their layout is the ABI of DLPack.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_DLPACK_STRUCTS_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_DLPACK_STRUCTS_H_
 
@@ -35,7 +35,8 @@ struct DLPackVersion {
   uint32_t major;
   uint32_t minor;
 };
-// The struct since version 1.0: it says what else is so of the memory.
+// DLPack 1.0 and later use this struct. Its flags describe the memory, such as
+// kReadOnly.
 struct DLManagedTensorVersioned {
   DLPackVersion version;
   void* manager;
@@ -47,7 +48,8 @@ struct DLManagedTensorVersioned {
 inline constexpr DLPackVersion kVersion = {1, 0};
 inline constexpr uint64_t kReadOnly = 1;
 
-// The names of capsules, before and after somebody took what they hold.
+// The names of a capsule: kName before a consumer takes the tensor out of it,
+// and kUsedName afterwards.
 template <typename Managed>
 inline constexpr const char* kName = nullptr;
 template <>

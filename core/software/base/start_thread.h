@@ -9,12 +9,13 @@
 
 namespace holdfast::software {
 
-// The message of a thread that the system does not allow.
+// The error message for a thread that the system refuses.
 inline constexpr char kNoThread[] = "the system allows no more threads";
 
-// Starts a thread that runs `run`; nullopt: the system allows no more threads.
-// std::thread throws then, which would end the process. As core/base's
-// StartThread, without Abseil's status, which this library is not linked with.
+// Starts a thread that runs `run`. Returns nullopt if the system allows no more
+// threads; std::thread throws in this case, which would end the process. This
+// function replaces StartThread of core/base, which returns Abseil's status:
+// this library is not linked with Abseil's status.
 template <typename Run>
 std::optional<std::thread> StartThread(Run run) {
   try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that hold device code in parts: archives of objects (ar), and objects
-// of the host, in whose sections compilers put fat binaries.
+// Files that contain several pieces of device code: archives of objects (ar),
+// and host objects, some of whose sections contain fat binaries.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_ARCHIVE_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_ARCHIVE_H_
 
@@ -17,18 +17,21 @@ struct ArchiveMember {
   absl::string_view bytes;
 };
 
-// Returns true if `bytes` begin as an archive does.
+// Returns true if `bytes` begins with the signature of an archive, thin
+// archives included.
 bool IsArchive(absl::string_view bytes);
 
-// Lists the members, without the table of symbols. Returns false for a damaged
-// archive, and for a thin one, whose members are elsewhere.
+// Appends the members of the archive, without its table of symbols, to
+// `*members`. Returns false if the archive is damaged, or thin: the members of
+// a thin archive are in other files.
 bool ReadArchive(absl::string_view bytes, std::vector<ArchiveMember>* members);
 
-// Returns true for an ELF file that is not a GPU's.
+// Returns true if `bytes` is a 64-bit ELF file for a machine that is not a GPU.
 bool IsHostObject(absl::string_view bytes);
 
-// Returns the sections with fat binaries, each several of them in a row. None:
-// the object has no device code, or is damaged.
+// Returns the contents of the sections with fat binaries. One section may
+// contain several fat binaries in a row. Returns no sections if the object has
+// no device code, or is damaged.
 std::vector<absl::string_view> FatbinSections(absl::string_view object);
 
 }  // namespace holdfast::software

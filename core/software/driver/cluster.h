@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Thread block clusters: the sizes that a launch may have.
+// Thread block clusters: the cluster sizes that a launch may have.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_CLUSTER_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_CLUSTER_H_
 
@@ -11,19 +11,23 @@
 
 namespace holdfast::software {
 
-// Gives a launch that names no cluster the one that the kernel requires on the
-// device, if it requires one, and checks the cluster. A refusal has a reason
-// (refusal.h).
-// CUDA_ERROR_INVALID_CLUSTER_SIZE: it does not divide the grid, is over a
-//   limit, or is not what the kernel requires.
-// CUDA_ERROR_NOT_SUPPORTED: the device has no clusters.
+// Checks the cluster of a launch. If the launch names no cluster and the kernel
+// requires a cluster on the device, first sets the required cluster. Each error
+// has a reason (refusal.h).
+// CUDA_ERROR_INVALID_CLUSTER_SIZE: the cluster does not divide the grid,
+//   exceeds a limit, or differs from the cluster that the kernel requires; or
+//   the preferred cluster does not fit the cluster or the grid.
+// CUDA_ERROR_NOT_SUPPORTED: the cluster has several blocks, and the device has
+//   no clusters.
 CUresult ResolveCluster(const Kernel& kernel, const Device& device,
                         LaunchGeometry* geometry);
 
-// Blocks of the largest cluster that the kernel may have on the device.
+// Returns the number of blocks of the largest cluster that the kernel may have
+// on the device.
 int MaxClusterBlocks(const Kernel& kernel, const Device& device);
 
-// Blocks of the launch's clusters; 0: it has none.
+// Returns the number of blocks of each cluster of the launch; 0 if the launch
+// has no clusters.
 uint32_t ClusterBlocks(const LaunchGeometry& geometry);
 
 }  // namespace holdfast::software

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of cuda_device_runtime_api.h that this driver brings itself, as
-// PTX: the groups of threads of a grid (cudaCG...). A toolkit has them as
-// machine code of a GPU, in libcudadevrt.a.
+// Functions of cuda_device_runtime_api.h that this driver provides itself, as
+// PTX: the cudaCG... functions, which serve the cooperative groups of a grid. A
+// CUDA toolkit provides these functions as GPU machine code, in libcudadevrt.a.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_DEVICE_LIBRARY_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_DEVICE_LIBRARY_H_
 
@@ -11,7 +11,8 @@
 
 namespace holdfast::software {
 
-// The functions, each weak: a module's own definition is taken instead.
+// Returns the module of these functions. Each function is weak: a definition in
+// the program's module replaces it.
 const ptx::Module& DeviceLibrary();
 
 // Returns true if the library defines this function.
