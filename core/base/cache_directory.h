@@ -31,7 +31,8 @@ struct CacheFile {
 // this directory.
 bool IsTrusted(const struct stat& info);
 
-// PERMISSION_DENIED: `path` is not a directory, or it is not trusted.
+// PERMISSION_DENIED: `path` is not a directory, or it is not trusted. Fails as
+// stat, for instance with NOT_FOUND.
 absl::Status CheckDirectory(const std::string& path);
 
 // Makes the directory and its missing parents, with mode 0700. Then checks it

@@ -39,8 +39,9 @@ class Lease {
   bool Disconnect(absl::Time now);
   // The client has returned, and has time to open a stream.
   void Attach(absl::Time now);
-  // The session is lost. It is kept for at least kLostKept, so that its client
-  // can read the error.
+  // The session is lost. Without an open stream it ends after kLostKept; after
+  // the last stream, it is kept for kLostKept at least, so that its client can
+  // read the error.
   void NoteLost(absl::Time now);
 
   // FAILED_PRECONDITION: another client has the session, may yet return to it,
