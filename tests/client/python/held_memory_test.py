@@ -127,11 +127,12 @@ def test_a_closed_buffer_stays_what_it_is_in_its_node(device, stream, add, out):
     assert number(out, stream) == 9
     with pytest.raises(ValueError, match="no active allocation"):
         kernel.update(args=(out, source, 1))
-    for add_node in definition.memset, definition.launch:
+    for add_node in (
+        lambda: definition.memset(source, 0, 4),
+        lambda: definition.launch(ONE, add, out, source, 1),
+    ):
         with pytest.raises((ValueError, holdfast.core.CUDAError), match="closed|has no active"):
-            add_node(source, 0, 4) if add_node is definition.memset else add_node(
-                ONE, add, out, source, 1
-            )
+            add_node()
 
 
 def test_what_no_graph_uses_any_more_is_freed(device, stream, add, out):

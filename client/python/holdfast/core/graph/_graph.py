@@ -188,6 +188,8 @@ class Graph(_native.Graph):
         return definition
 
     def __getitem__(self, node):
+        if self._closed:
+            raise ValueError("the graph is closed")
         if node not in self._ids:
             raise KeyError(f"{node!r} is not a node of the definition that this graph was made of")
         return ExecutableNode(self, node, self._ids[node])
@@ -207,6 +209,7 @@ class Graph(_native.Graph):
         """Destroys the graph; launches that were submitted are carried out."""
         self._close()
         self._let_go()
+        self._ids, self._values = {}, {}  # nodes keep memory, too
 
     def __del__(self):
         if "_changed" in self.__dict__:  # else it was not made

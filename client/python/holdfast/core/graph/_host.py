@@ -15,6 +15,7 @@ import threading
 from holdfast import _native
 from holdfast._errors import CUDAError
 from holdfast._sharing import Semaphore
+from holdfast.core._event import Event, EventOptions
 from holdfast.core._options import not_served
 from holdfast.core._stream import check_not_recorded, check_stream
 from holdfast.core.graph._graph import ExecutableNode, Graph, instantiate, topology_changed
@@ -138,8 +139,8 @@ class _Caller:
     """Calls functions between what a stream did before and does after. Its thread ends when there
     is nothing to call."""
 
-    def __init__(self):
-        self._semaphore = None
+    def __init__(self, device):
+        self._semaphore = Semaphore(0, device=device)
         self._value = 0
         self._waiting = collections.deque()
         self._lock = threading.Lock()
@@ -147,8 +148,6 @@ class _Caller:
 
     def call(self, stream, functions):
         """Submits the calls. REQUIRES: one thread at a time."""
-        if self._semaphore is None:
-            self._semaphore = Semaphore(0, device=stream.device)
         event = stream.record()
         self._value += 1
         self._semaphore.wait(self._value, stream=stream)
@@ -191,13 +190,14 @@ def _call(function):
 class GraphWithFunctions(Graph):
     """A graph of several steps, of which it is the first itself."""
 
-    def _start(self, later, functions, shape):
+    def _start(self, device, later, functions, shape):
         self._later = later
         self._functions = functions
         self._shape = shape
         self._successor = None  # the graph that `update` made
-        self._caller = _Caller()
-        self._last = None
+        # Launches make neither: behind a fault, nothing new is made until the fault is raised.
+        self._caller = _Caller(device)
+        self._end = Event._make(device, EventOptions())  # of the last launch
         self._lock = threading.Lock()
 
     @property
@@ -211,13 +211,14 @@ class GraphWithFunctions(Graph):
         stream = check_stream(stream)
         check_not_recorded(stream, "a graph with functions of this process")
         with self._lock:
-            if self._last is not None:
-                stream.wait(self._last)
+            stream.wait(self._end)
             for graph, functions in zip(self._graphs, self._functions):
                 Graph.launch(graph, stream)
                 if functions:
                     self._caller.call(stream, functions)
-            self._last = stream.record()
+            if self._end.device != stream.device:
+                self._end = Event._make(stream.device, EventOptions())
+            stream.record(self._end)
 
     def upload(self, stream):
         """Brings to the device what the next launch needs."""
@@ -261,5 +262,5 @@ def instantiate_with_functions(definition, options, keep=None):
     functions = [[node._call for node in hosts] for _, hosts in steps]
     number = {node: index for index, node in enumerate(flat.after)}
     shape = [(type(n), [number[one] for one in after]) for n, after in flat.after.items()]
-    graphs[0]._start(graphs[1:], functions, shape)
+    graphs[0]._start(definition._session.devices[0], graphs[1:], functions, shape)
     return graphs[0]
