@@ -42,10 +42,14 @@ extern "C" __global__ void spin(volatile int* flag) {
 
 constexpr int kCount = 1 << 12;
 constexpr absl::Duration kLimit = absl::Milliseconds(300);
+// Of sessions whose kernels end, also on a machine that has much else to do.
+constexpr absl::Duration kWideLimit = absl::Milliseconds(1500);
 const LaunchConfig kOneThread = {.grid = 1, .block = 1};
 
 // Longer than the limit, and than it takes to notice that.
-void OutlastTheLimit() { usleep(900'000); }
+void Outlast(absl::Duration limit) {
+  absl::SleepFor(limit + absl::Milliseconds(600));
+}
 
 // A session with two streams, a buffer of known bytes and a flag that is 0.
 class Client {
@@ -195,13 +199,13 @@ TEST_F(KernelTimeLimitTest, AGraphIsNamedByItsKernel) {
 }
 
 TEST_F(KernelTimeLimitTest, WaitingForASemaphoreIsNotRunning) {
-  Client client({.address = Address(), .kernel_time_limit = kLimit});
+  Client client({.address = Address(), .kernel_time_limit = kWideLimit});
   const auto semaphore = client.session().device(0).CreateSemaphore();
   ASSERT_TRUE(semaphore.ok()) << semaphore.status();
   ASSERT_EQ(semaphore->Wait(1, client.stream()), absl::OkStatus());
   ASSERT_EQ(client.Add(1), absl::OkStatus());
   ASSERT_TRUE(semaphore->Value().ok());
-  OutlastTheLimit();
+  Outlast(kWideLimit);
   ASSERT_EQ(semaphore->Signal(1), absl::OkStatus());
   EXPECT_EQ(client.stream().Synchronize(), absl::OkStatus());
   client.ExpectBytes();
@@ -209,8 +213,8 @@ TEST_F(KernelTimeLimitTest, WaitingForASemaphoreIsNotRunning) {
 }
 
 TEST_F(KernelTimeLimitTest, ManyShortKernelsMayTakeLonger) {
-  Client client({.address = Address(), .kernel_time_limit = kLimit});
-  const absl::Time end = absl::Now() + 3 * kLimit;
+  Client client({.address = Address(), .kernel_time_limit = kWideLimit});
+  const absl::Time end = absl::Now() + 2 * kWideLimit;
   while (absl::Now() < end) {
     for (int i = 0; i < 1000; ++i) ASSERT_EQ(client.Add(1), absl::OkStatus());
     ASSERT_EQ(client.stream().Synchronize(), absl::OkStatus());
