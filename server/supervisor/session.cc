@@ -348,6 +348,16 @@ void Session::ApplyQuota() {
   for (int i = 0; i < 2; ++i) executor->AskUsage(absl::Now() + kUsageTime);
 }
 
+void Session::LetGo() {
+  absl::MutexLock closing(&close_mutex_);
+  if (!life_->HasRemains()) return;
+  const LogScope scope(log_fields_);
+  transfer_pipes_->Close();
+  life_->LetGo();
+  absl::MutexLock lock(&mutex_);
+  kept_.Close();
+}
+
 void Session::Close(const std::string& reason, absl::Duration stop_time) {
   absl::MutexLock close_lock(&close_mutex_);
   {

@@ -250,6 +250,12 @@ class Session {
   // stream has ended, and after the session is lost.
   absl::Time deadline() const;
 
+  // A lost session stays known for kLostKept, so that its clients hear why. Its
+  // process and descriptors need not stay: LetGo gives them back, and does
+  // nothing if the session is not lost. Blocks.
+  bool HasRemains() const { return life_->HasRemains(); }
+  void LetGo();
+
   // Calls each stream's `on_end` with `reason`, which is empty if the client
   // closes the session. Then stops the executor, kills it after `stop_time`,
   // and blocks until it has ended. Later calls of Close wait for the first

@@ -590,4 +590,24 @@ void SessionLife::End(absl::Time deadline) {
   if (recovery.joinable()) recovery.join();
 }
 
+bool SessionLife::HasRemains() const {
+  absl::MutexLock lock(&mutex_);
+  return state_.phase == Phase::kLost && executor_->pid() != 0;
+}
+
+void SessionLife::LetGo() {
+  std::shared_ptr<Executor> last = std::make_shared<NoExecutor>();
+  std::thread recovery;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (state_.phase != Phase::kLost) return;
+    executor_.swap(last);
+    recovery.swap(recovery_thread_);
+  }
+  last->OnEnd(nullptr);
+  last->Stop(absl::Now());
+  if (recovery.joinable()) recovery.join();
+  if (options_.recovery != nullptr) options_.recovery->CloseSockets();
+}
+
 }  // namespace holdfast::supervisor

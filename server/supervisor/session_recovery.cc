@@ -128,6 +128,11 @@ void SessionRecovery::GoToNext(SessionHoldings& holdings, Places* places) {
   }
 }
 
+void SessionRecovery::CloseSockets() {
+  options_.calls.Reset();
+  options_.descriptors.Reset();
+}
+
 void SessionRecovery::NoteRecovered() const {
   if (options_.totals != nullptr) options_.totals->NoteRecovered();
   for (const auto& executions : options_.start.tenant->executions()) {

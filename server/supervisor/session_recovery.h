@@ -89,6 +89,10 @@ class SessionRecovery {
       std::unique_ptr<SessionHoldings> holdings, uint64_t epoch,
       uint64_t received_through, const Show& show, const LetGo& let_go);
 
+  // The session is lost: nobody connects to it any more. REQUIRES: no method is
+  // called from now on.
+  void CloseSockets();
+
   // The session is there again after the death of its executor. Counts it in
   // the totals of the daemon and of the tenant.
   void NoteRecovered() const;

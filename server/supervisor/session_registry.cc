@@ -502,6 +502,10 @@ void SessionRegistry::CloseExpired() {
   const absl::Time now = options_.lease_time();
   std::vector<std::function<void()>> closing;
   for (const auto& session : List()) {
+    if (session->HasRemains()) {
+      closing.emplace_back([session] { session->LetGo(); });
+      continue;
+    }
     if (session->deadline() > now) continue;
     // Each may take as long as its executor needs to stop.
     closing.emplace_back(
@@ -516,7 +520,9 @@ bool SessionRegistry::AwaitExpiry() {
     // Not under mutex_: a session may just tell the service manager something.
     absl::Time earliest = absl::InfiniteFuture();
     for (const auto& session : List()) {
-      earliest = std::min(earliest, session->deadline());
+      earliest = std::min(earliest, session->HasRemains()
+                                        ? absl::InfinitePast()
+                                        : session->deadline());
     }
     absl::MutexLock lock(&mutex_);
     if (stopped_) return false;

@@ -202,9 +202,10 @@ class SessionRegistry {
   size_t AwaitPausedEmpty(absl::Time deadline,
                           const std::stop_token& cancelled = {}) const;
 
-  // Closes the expired sessions. Blocks meanwhile.
+  // Closes the expired sessions, and gives back the remains of lost sessions.
+  // Blocks meanwhile.
   void CloseExpired();
-  // Blocks until a session has expired. Returns false after Stop.
+  // Blocks until a session has expired or has remains. Returns false after Stop.
   bool AwaitExpiry();
   // Makes AwaitExpiry return false.
   void Stop();

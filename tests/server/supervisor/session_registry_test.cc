@@ -297,6 +297,22 @@ TEST_F(SessionRegistryTest, LostSessionSaysWhyUntilItIsClosed) {
   EXPECT_FALSE(registry_->Find(opened.token).ok());
 }
 
+// A process's descriptors and sockets, for a minute a session, would add up.
+TEST_F(SessionRegistryTest, LostSessionKeepsNoProcessWhileItSaysWhy) {
+  const auto opened = Open().value();
+  executor_->on_end(absl::UnavailableError("killed by SIGKILL"));
+  EXPECT_FALSE(executor_->destroyed);  // its own thread has told
+  EXPECT_TRUE(registry_->AwaitExpiry());
+  Pass(absl::ZeroDuration());
+  EXPECT_TRUE(executor_->destroyed);
+  EXPECT_EQ(opened.session->executor_pid(), 0);
+  EXPECT_TRUE(registry_->Find(opened.token).ok());
+  EXPECT_TRUE(absl::StrContains(opened.session->Serving().message(),
+                                "killed by SIGKILL"));
+  Pass(Session::kLostKept);
+  EXPECT_FALSE(registry_->Find(opened.token).ok());
+}
+
 TEST_F(SessionRegistryTest, LostSessionTellsAKeeperThatComesLate) {
   const auto opened = Open().value();
   executor_->on_end(absl::UnavailableError("killed by SIGKILL"));
