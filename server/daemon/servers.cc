@@ -192,12 +192,14 @@ absl::Status DaemonServers::ServeMetrics() {
   }
   options.collect = [this] { return metrics_.Collect(); };
   options.status = [this] { return status_.Json(); };
+  options.ready = [this] { return serving_.load(); };
   HOLDFAST_ASSIGN_OR_RETURN(metrics_server_,
                             MetricsServer::Start(std::move(options)));
   return absl::OkStatus();
 }
 
 void DaemonServers::SetHealth(const Health::View& view) {
+  serving_ = view.serving;
   rpc_server_->SetHealth(view.serving);
   for (const auto& [device, serving] : view.devices) {
     rpc_server_->SetHealthOf(absl::StrCat("holdfast.device.", device), serving);

@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_SERVER_DAEMON_SERVERS_H_
 #define HOLDFAST_SERVER_DAEMON_SERVERS_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -76,6 +77,7 @@ class DaemonServers {
   const MetricSources sources_;
   DaemonMetrics metrics_;
   StatusReport status_;
+  std::atomic<bool> serving_ = false;  // the health, for probes
   std::unique_ptr<MetricsServer> metrics_server_;  // if it is asked for
 };
 

@@ -18,9 +18,10 @@ namespace {
 
 constexpr char kFile[] = "libholdfast_metrics.so";
 
-// Scrapes come every few seconds from one or two places.
+// Scrapes come every few seconds from one or two places. A client is answered
+// in a few milliseconds, in which nobody can open so many connections.
 constexpr int kThreads = 4;
-constexpr int kWaiting = 16;
+constexpr int kConnections = 256;
 constexpr int kMaxRequestBytes = 8192;
 
 // Directory of this executable, with a slash at its end; empty if unknown.
@@ -64,7 +65,7 @@ class RunningServer final : public ExporterLibrary::Server {
         .answer = Answer,
         .timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(timeout)),
         .threads = kThreads,
-        .waiting = kWaiting,
+        .connections = kConnections,
         .max_request_bytes = kMaxRequestBytes};
     char error[256] = {};
     server_ = exporter_.start(&options, error, sizeof error);

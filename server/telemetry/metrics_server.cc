@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -66,11 +67,20 @@ bool NamesLoopback(absl::string_view host) {
   return endpoint.ok() && endpoint->IsLoopback();
 }
 
-// As civetweb takes it: "127.0.0.1:9464".
+// As the exporter takes it: "127.0.0.1:9464".
 std::string AddressOf(const Endpoint& endpoint) {
   Endpoint numeric = endpoint;
   if (numeric.host == "localhost") numeric.host = "127.0.0.1";
   return std::string(absl::StripPrefix(numeric.ToString(), "tcp:"));
+}
+
+// Whether the daemon answers, and whether it takes sessions: a probe, which has
+// no password, learns no more. nullopt: another path.
+std::optional<Response> AnswerProbe(const std::string& path, bool ready) {
+  if (path == "/healthz") return Response{.body = "ok\n"};
+  if (path != "/readyz") return std::nullopt;
+  if (ready) return Response{.body = "ready\n"};
+  return Refuse(503, "not ready: no executor can be started");
 }
 
 }  // namespace
@@ -130,6 +140,9 @@ Response MetricsServer::Answer(const Request& request) const {
   if (options_.endpoint.IsLoopback() && !NamesLoopback(request.host)) {
     return Refuse(403, "the request's host is not this machine's loopback");
   }
+  if (auto probe = AnswerProbe(request.path, options_.ready())) {
+    return *std::move(probe);
+  }
   if (!options_.password.empty() &&
       !HasPassword(request.authorization, options_.password)) {
     return Refuse(401, "a password is needed",
@@ -144,7 +157,7 @@ Response MetricsServer::Answer(const Request& request) const {
   }
   const auto file = FindPageFile(request.path);
   if (!file.has_value()) {
-    return Refuse(404, "there are /, /metrics and /status.json");
+    return Refuse(404, "there are /, /metrics, /status.json, /healthz and /readyz");
   }
   return {.content_type = std::string(file->content_type),
           .headers = kPagePolicy,

@@ -15,7 +15,8 @@
 namespace holdfast {
 
 // The daemon's HTTP endpoint for operators: /metrics for Prometheus, / a page
-// for browsers, which shows /status.json.
+// for browsers, which shows /status.json, and /healthz and /readyz for probes,
+// which need no password.
 //
 // HTTP is plain: a password keeps out other users of this machine, but not
 // those who can read the network. On loopback, a request has to name loopback
@@ -32,6 +33,8 @@ class MetricsServer {
     // Called by several threads.
     std::function<MetricFamilies()> collect;
     std::function<std::string()> status;  // JSON
+    // Whether the daemon takes sessions.
+    std::function<bool()> ready = [] { return true; };
     // To receive a request, and to send an answer.
     absl::Duration timeout = absl::Seconds(5);
   };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C interface of libholdfast_metrics.so: an HTTP server (civetweb) and
-// Prometheus' text format (prometheus-cpp). Distributions have both as shared
-// libraries only, which need a shared C++ runtime; the daemon is linked
+// C interface of libholdfast_metrics.so: an HTTP server (Boost.Beast) and
+// Prometheus' text format (prometheus-cpp). Distributions have prometheus-cpp as
+// a shared library only, which needs a shared C++ runtime; the daemon is linked
 // statically and loads this library with dlopen, and only when it is told to
 // serve metrics. C types alone cross, since each side has a C++ runtime of its
 // own.
@@ -22,11 +22,11 @@ extern "C" {
 #endif
 
 // Changes with every change of this file.
-#define HOLDFAST_EXPORTER_VERSION 1
+#define HOLDFAST_EXPORTER_VERSION 2
 
 // A request's parts, valid until `answer` returns. Absent headers are null.
 struct HoldfastHttpRequest {
-  const char* path;  // decoded, without the query: "/metrics"
+  const char* path;  // as sent, without the query: "/metrics"
   const char* host;
   const char* authorization;
 };
@@ -43,15 +43,15 @@ struct HoldfastHttpResponse {
 struct HoldfastHttpOptions {
   const char* address;  // "127.0.0.1:9464", "[::1]:0"
   void* context;
-  // Answers one GET by calling `send` once. Called by several threads. Other
-  // methods never get here.
+  // Answers one GET or HEAD by calling `send` once. Called by several threads.
+  // Other methods never get here.
   void (*answer)(void* context, const struct HoldfastHttpRequest* request,
                  void (*send)(void* connection,
                               const struct HoldfastHttpResponse* response),
                  void* connection);
   int timeout_ms;         // to receive a request, and to send an answer
   int threads;            // calls of `answer` at once
-  int waiting;            // connections that wait for a thread
+  int connections;        // at once; a new one closes the oldest of them
   int max_request_bytes;  // of a request's line and headers
 };
 

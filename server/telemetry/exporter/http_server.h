@@ -2,41 +2,61 @@
 #ifndef HOLDFAST_SERVER_TELEMETRY_EXPORTER_HTTP_SERVER_H_
 #define HOLDFAST_SERVER_TELEMETRY_EXPORTER_HTTP_SERVER_H_
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <list>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "server/telemetry/exporter/exporter.h"
 
-struct mg_connection;
-struct mg_context;
-
 namespace holdfast::exporter {
 
-// Answers GET requests on one address, one request a connection. Bounded by
-// HoldfastHttpOptions; it serves no files. Thread-safe.
+class HttpConnection;
+
+// Answers GET and HEAD requests on one address, one request a connection.
+// Bounded by HoldfastHttpOptions; it serves no files.
+//
+// One thread accepts, reads and writes for all connections, so a client that
+// reads or writes slowly holds up no other client. A connection that finds all
+// places taken closes the oldest connection: a client that sends its request
+// at once is answered long before it is the oldest. `answer` may block and
+// runs in threads of a pool. Thread-safe.
 class HttpServer {
  public:
   // Accepts connections when it returns; null: `error` says why.
   static std::unique_ptr<HttpServer> Start(const HoldfastHttpOptions& options,
                                            std::string* error);
+  // Closes all connections. Returns when no call of `answer` runs any more.
   ~HttpServer();
 
   int port() const { return port_; }
 
  private:
+  friend class HttpConnection;
+
   explicit HttpServer(const HoldfastHttpOptions& options)
-      : context_(options.context),
-        answer_(options.answer),
-        address_(options.address) {}
+      : options_(options), answers_(static_cast<size_t>(options.threads)) {}
 
-  static int OnRequest(mg_connection* connection);
-  int Answer(mg_connection* connection) const;
+  // Throws boost::system::system_error if the address cannot be had.
+  void Listen(const std::string& address);
+  // Accepts the next connection, and then the connection after it.
+  void Accept();
+  void Add(boost::asio::ip::tcp::socket socket);
 
-  void* const context_;
-  decltype(HoldfastHttpOptions::answer) const answer_;
-  const std::string address_;
-  mg_context* server_ = nullptr;
+  // Its address is not valid any more.
+  const HoldfastHttpOptions options_;
   int port_ = 0;
+  boost::asio::io_context loop_{1};
+  boost::asio::ip::tcp::acceptor acceptor_{loop_};
+  boost::asio::steady_timer pause_{loop_};  // when no descriptor is free
+  // Used by the loop's thread alone, the oldest first.
+  std::list<std::shared_ptr<HttpConnection>> connections_;
+  boost::asio::thread_pool answers_;
+  std::thread thread_;
 };
 
 }  // namespace holdfast::exporter

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -82,17 +83,51 @@ TEST(MetricsServerTest, ServesPrometheusTextFormat) {
   }
 }
 
-TEST(MetricsServerTest, AnswersGetAndNothingElse) {
+TEST(MetricsServerTest, AnswersGetAndHeadAndNothingElse) {
   const Served served;
   const std::string rest =
       " /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc";
-  for (const char* method : {"POST", "PUT", "DELETE", "HEAD", "OPTIONS"}) {
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"}) {
     EXPECT_EQ(SendHttp(served.address(), method + rest).status, 405) << method;
   }
   EXPECT_EQ(HttpGet(served.address(), "/nothing").status, 404);
   EXPECT_EQ(HttpGet(served.address(), "/../etc/passwd").status, 404);
   EXPECT_EQ(HttpGet(served.address(), "/metrics?a=b").status, 200);
   EXPECT_NE(SendHttp(served.address(), "\x16\x03\x01\r\n\r\n").status, 200);
+}
+
+TEST(MetricsServerTest, AnswersHeadWithTheHeadersOfGet) {
+  const Served served;
+  const HttpAnswer answer =
+      SendHttp(served.address(),
+               "HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(absl::StrContains(answer.headers, "Content-Length: "));
+  EXPECT_FALSE(absl::StrContains(answer.headers, "Content-Length: 0\r\n"));
+  EXPECT_EQ(answer.body, "");
+}
+
+// Probes have no password.
+TEST(MetricsServerTest, TellsProbesWhetherItTakesSessions) {
+  std::atomic<bool> ready = false;
+  MetricsServer::Options options = OnLoopback();
+  options.password = "open:sesame";
+  options.ready = [&ready] { return ready.load(); };
+  const Served served(std::move(options));
+  EXPECT_EQ(HttpGet(served.address(), "/healthz").status, 200);
+  EXPECT_EQ(HttpGet(served.address(), "/readyz").status, 503);
+  ready = true;
+  EXPECT_EQ(HttpGet(served.address(), "/readyz").status, 200);
+  EXPECT_EQ(HttpGet(served.address(), "/readyz").body, "ready\n");
+}
+
+TEST(MetricsServerTest, RefusesARequestThatNamesTwoHosts) {
+  const Served served;
+  EXPECT_EQ(SendHttp(served.address(),
+                     "GET /metrics HTTP/1.1\r\nHost: localhost\r\n"
+                     "Host: evil.example\r\n\r\n")
+                .status,
+            400);
 }
 
 TEST(MetricsServerTest, AsksForThePassword) {
@@ -171,16 +206,27 @@ TEST(MetricsServerTest, RefusesLongRequests) {
   EXPECT_EQ(HttpGet(served.address(), "/metrics").status, 200);
 }
 
-// Clients that never finish their requests hold every thread for a while, and
-// no longer.
 TEST(MetricsServerTest, GivesUpOnClientsThatDoNotFinishTheirRequest) {
   const Served served;
+  const UniqueFd slow = ConnectTo(served.address());
+  ASSERT_EQ(send(slow.get(), "GET ", 4, MSG_NOSIGNAL), 4);
+  EXPECT_EQ(ReadAnswer(slow).status, 0);
+}
+
+// More than there are places for, none of which ends by itself: each is a user
+// of the machine who wants to keep the operator out.
+TEST(MetricsServerTest, ManySlowClientsKeepNobodyOut) {
+  MetricsServer::Options options = OnLoopback();
+  options.timeout = absl::Hours(1);
+  const Served served(std::move(options));
   std::vector<UniqueFd> slow;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 500; ++i) {
     slow.push_back(ConnectTo(served.address()));
-    ASSERT_EQ(send(slow.back().get(), "GET ", 4, MSG_NOSIGNAL), 4);
+    // Fails where the connection is closed already.
+    (void)send(slow.back().get(), "GET ", 4, MSG_NOSIGNAL);
   }
   EXPECT_EQ(HttpGet(served.address(), "/metrics").status, 200);
+  EXPECT_EQ(ReadAnswer(slow.front()).status, 0);
 }
 
 TEST(MetricsServerTest, StopsWhileClientsAreConnected) {

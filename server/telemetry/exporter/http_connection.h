@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_TELEMETRY_EXPORTER_HTTP_CONNECTION_H_
+#define HOLDFAST_SERVER_TELEMETRY_EXPORTER_HTTP_CONNECTION_H_
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <memory>
+#include <string>
+
+#include "server/telemetry/exporter/exporter.h"
+
+namespace holdfast::exporter {
+
+class HttpServer;
+
+// A client's connection: reads one request, sends its answer, and closes. Keeps
+// itself while it waits for either. Used by the thread of the server's loop,
+// but for Answer.
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
+ public:
+  HttpConnection(HttpServer& server, boost::asio::ip::tcp::socket socket)
+      : server_(server), stream_(std::move(socket)) {}
+
+  // Reads the request and goes on from there.
+  void Start();
+  // What it waits for ends at once. Has no effect on a closed connection.
+  void Close() { stream_.close(); }
+
+ private:
+  void OnRequest(const boost::system::error_code& error);
+  // Calls the server's `answer`; by a thread of its pool.
+  void Answer();
+  static void TakeAnswer(void* connection,
+                         const HoldfastHttpResponse* response);
+  void SetText(const HoldfastHttpResponse& response);
+  // Sends an answer that says why there is no other.
+  void Refuse(int status, const char* headers, const std::string& why);
+  void Send();
+  // Takes it out of the server's connections.
+  void End();
+
+  HttpServer& server_;
+  boost::beast::tcp_stream stream_;
+  boost::beast::flat_buffer buffer_;
+  boost::beast::http::request_parser<boost::beast::http::empty_body> parser_;
+  std::string text_;  // the answer
+};
+
+}  // namespace holdfast::exporter
+
+#endif  // HOLDFAST_SERVER_TELEMETRY_EXPORTER_HTTP_CONNECTION_H_
