@@ -77,7 +77,7 @@ class DaemonServers {
   const MetricSources sources_;
   DaemonMetrics metrics_;
   StatusReport status_;
-  std::atomic<bool> serving_ = false;  // the health, for probes
+  std::atomic<bool> serving_ = false;              // the health, for probes
   std::unique_ptr<MetricsServer> metrics_server_;  // if it is asked for
 };
 

@@ -520,9 +520,9 @@ bool SessionRegistry::AwaitExpiry() {
     // Not under mutex_: a session may just tell the service manager something.
     absl::Time earliest = absl::InfiniteFuture();
     for (const auto& session : List()) {
-      earliest = std::min(earliest, session->HasRemains()
-                                        ? absl::InfinitePast()
-                                        : session->deadline());
+      earliest =
+          std::min(earliest, session->HasRemains() ? absl::InfinitePast()
+                                                   : session->deadline());
     }
     absl::MutexLock lock(&mutex_);
     if (stopped_) return false;

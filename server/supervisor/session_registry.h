@@ -205,7 +205,8 @@ class SessionRegistry {
   // Closes the expired sessions, and gives back the remains of lost sessions.
   // Blocks meanwhile.
   void CloseExpired();
-  // Blocks until a session has expired or has remains. Returns false after Stop.
+  // Blocks until a session has expired or has remains. Returns false after
+  // Stop.
   bool AwaitExpiry();
   // Makes AwaitExpiry return false.
   void Stop();

@@ -157,7 +157,8 @@ Response MetricsServer::Answer(const Request& request) const {
   }
   const auto file = FindPageFile(request.path);
   if (!file.has_value()) {
-    return Refuse(404, "there are /, /metrics, /status.json, /healthz and /readyz");
+    return Refuse(404,
+                  "there are /, /metrics, /status.json, /healthz and /readyz");
   }
   return {.content_type = std::string(file->content_type),
           .headers = kPagePolicy,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // C interface of libholdfast_metrics.so: an HTTP server (Boost.Beast) and
-// Prometheus' text format (prometheus-cpp). Distributions have prometheus-cpp as
-// a shared library only, which needs a shared C++ runtime; the daemon is linked
-// statically and loads this library with dlopen, and only when it is told to
-// serve metrics. C types alone cross, since each side has a C++ runtime of its
-// own.
+// Prometheus' text format (prometheus-cpp). Distributions have prometheus-cpp
+// as a shared library only, which needs a shared C++ runtime; the daemon is
+// linked statically and loads this library with dlopen, and only when it is
+// told to serve metrics. C types alone cross, since each side has a C++ runtime
+// of its own.
 //
 //   const HoldfastExporter* exporter = holdfastExporter();
 //   void* server = exporter->start(&options, error, sizeof error);

@@ -44,8 +44,7 @@ void HttpConnection::OnRequest(const error_code& error) {
   const auto& request = parser_.get();
   if (request.method() != http::verb::get &&
       request.method() != http::verb::head) {
-    return Refuse(405, "Allow: GET, HEAD\r\n",
-                  "only GET and HEAD are served");
+    return Refuse(405, "Allow: GET, HEAD\r\n", "only GET and HEAD are served");
   }
   if (request.count(http::field::host) > 1) {
     return Refuse(400, "", "the request names several hosts");
@@ -79,12 +78,10 @@ void HttpConnection::TakeAnswer(void* connection,
 }
 
 void HttpConnection::SetText(const HoldfastHttpResponse& response) {
-  const auto reason =
-      http::obsolete_reason(http::int_to_status(
-          static_cast<unsigned>(response.status)));
+  const auto reason = http::obsolete_reason(
+      http::int_to_status(static_cast<unsigned>(response.status)));
   text_ = "HTTP/1.1 " + std::to_string(response.status) + " " +
-          std::string(reason) +
-          "\r\nContent-Type: " + response.content_type +
+          std::string(reason) + "\r\nContent-Type: " + response.content_type +
           "\r\nContent-Length: " + std::to_string(response.body_size) +
           "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n" +
           response.headers + "Connection: close\r\n\r\n";
@@ -106,8 +103,8 @@ void HttpConnection::Send() {
       [self = shared_from_this()](const error_code&, size_t) {
         // The client sees the end before the reset that unread bytes cause.
         error_code ignored;
-        self->stream_.socket().shutdown(
-            boost::asio::socket_base::shutdown_send, ignored);
+        self->stream_.socket().shutdown(boost::asio::socket_base::shutdown_send,
+                                        ignored);
         self->End();
       });
 }

@@ -98,9 +98,8 @@ TEST(MetricsServerTest, AnswersGetAndHeadAndNothingElse) {
 
 TEST(MetricsServerTest, AnswersHeadWithTheHeadersOfGet) {
   const Served served;
-  const HttpAnswer answer =
-      SendHttp(served.address(),
-               "HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const HttpAnswer answer = SendHttp(
+      served.address(), "HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(answer.status, 200);
   EXPECT_TRUE(absl::StrContains(answer.headers, "Content-Length: "));
   EXPECT_FALSE(absl::StrContains(answer.headers, "Content-Length: 0\r\n"));
