@@ -50,13 +50,13 @@ def holdfast_cc_binary(name, deps = [], copts = [], linkshared = False, **kwargs
         **kwargs
     )
 
-def holdfast_cc_test(name, deps = [], copts = [], size = "small", **kwargs):
-    """A GoogleTest test with its own main from the library."""
+def holdfast_cc_test(name, deps = [], copts = [], size = "small", carried = False, **kwargs):
+    """A GoogleTest test with its own main from the library. `carried`: the bundle has it."""
     native.cc_test(
         name = name,
         size = size,
         copts = HOLDFAST_COPTS + _test_copts() + copts + precompiled_copts(copts) + _COPIES_COPTS,
-        deps = deps + ["@system//:gtest_main"] + precompiled_deps(copts) + _TSAN + _COPIES_DEPS,
+        deps = deps + ["@system//:gtest_main"] + precompiled_deps(copts) + _TSAN + _COPIES_DEPS + (_GLIBC if carried else []),
         **kwargs
     )
 

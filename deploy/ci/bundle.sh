@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The bundle unpacks anywhere, needs only libc, and runs; for metrics the C++ library, too, and what it
-# carries. A program in C++ compiles against it.
+# The bundle unpacks anywhere, needs only libc, and runs; metrics and the C++ library need what it carries, too. A
+# program in C++ compiles against it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 bazel build --noshow_progress --ui_event_filters=-info //deploy:bundle
@@ -10,8 +10,10 @@ for archive in bazel-bin/deploy/holdfast*.tar.gz; do tar -xzf "$archive" -C "$di
 
 allowed='linux-vdso|libc\.so|libm\.so|ld-linux'
 for binary in "$directory"/holdfast/bin/* "$directory"/holdfast/lib/*.so; do
-  also=$allowed
-  [ "${binary##*/}" != libholdfast_metrics.so ] || also="$allowed|libstdc\+\+|libgcc_s|$directory/holdfast/lib/"
+  case "${binary##*/}" in
+    libholdfast_metrics.so | libholdfast.so) also="$allowed|libstdc\+\+|libgcc_s|$directory/holdfast/lib/" ;;
+    *) also=$allowed ;;
+  esac
   extra=$(ldd "$binary" | grep -vE "$also" || true)
   [ -z "$extra" ] || { echo "$binary needs more than libc: $extra"; exit 1; }
 done
