@@ -37,7 +37,7 @@ def executed(address, home, monkeypatch, request):
         monkeypatch.setenv(name, home)
     monkeypatch.setenv("HOLDFAST_ADDRESS", address)
     notebook = nbformat.read(os.path.join(_EXAMPLES, request.param), as_version=4)
-    client = _Client(notebook, timeout=120, kernel_name="python3")
+    client = _Client(notebook, timeout=250, kernel_name="python3")  # fonts are listed first
     client.execute()
     return client
 
