@@ -33,7 +33,8 @@ def _run(address, example, *arguments):
 
 def test_the_hash_is_the_first_with_so_many_zeros(embedded):
     printed = _run(embedded, "hash_search.py", "--zeros=3", "--text=a test")
-    nonce, digest = re.match(r'sha256\("([0-9a-f]{8}) a test"\) = ([0-9a-f]{64})\n', printed).groups()
+    line = re.match(r'sha256\("([0-9a-f]{8}) a test"\) = ([0-9a-f]{64})\n', printed)
+    nonce, digest = line.groups()
     hashes = (hashlib.sha256(f"{n:08x} a test".encode()).hexdigest() for n in range(1 << 20))
     expected = next((n, found) for n, found in enumerate(hashes) if found.startswith("000"))
     assert (int(nonce, 16), digest) == expected
