@@ -70,6 +70,34 @@ TEST_F(EmbeddedTest, Converge) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
 
+TEST_F(EmbeddedTest, HashSearch) {
+  const Outcome outcome =
+      RunProgram({ProgramPath("HASH_SEARCH"), kAddress, "--zeros=5"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  // Python's hashlib finds none with a lower nonce.
+  EXPECT_TRUE(absl::StrContains(
+      outcome.out,
+      "sha256(\"0001aa62 holdfast\") = "
+      "0000077ba0a46e7395949f17a6fcf470ca82ecd897294d99722a3a8c4ce8efc2\n"))
+      << outcome.out;
+}
+
+TEST_F(EmbeddedTest, Mandelbrot) {
+  const Outcome outcome = RunProgram({ProgramPath("MANDELBROT"), kAddress});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_TRUE(absl::StrContains(outcome.out, "@@@@@@@@@@@@@@@@@@@@"))
+      << outcome.out;
+  EXPECT_TRUE(absl::StrContains(outcome.out, " 0 differ")) << outcome.out;
+}
+
+TEST_F(EmbeddedTest, NBody) {
+  const Outcome outcome =
+      RunProgram({ProgramPath("NBODY"), kAddress, "--blocks=3"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_TRUE(absl::StrContains(outcome.out, "768 bodies, 50 steps"))
+      << outcome.out;
+}
+
 TEST_F(EmbeddedTest, UpdateGraph) {
   const Outcome outcome = RunProgram({ProgramPath("UPDATE_GRAPH"), kAddress});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
