@@ -15,30 +15,31 @@ namespace holdfast::exporter {
 
 class HttpServer;
 
-// A client's connection: reads one request, sends its answer, and closes. Keeps
-// itself while it waits for either. Used by the thread of the server's loop,
-// but for Answer.
+// The connection of one client: reads one request, sends the answer, and
+// closes. It lives until then, or until Close. Only the thread of the server's
+// loop calls it, except for Answer.
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(HttpServer& server, boost::asio::ip::tcp::socket socket)
       : server_(server), stream_(std::move(socket)) {}
 
-  // Reads the request and goes on from there.
+  // Begins to read the request.
   void Start();
-  // What it waits for ends at once. Has no effect on a closed connection.
+  // Ends the read or the write that is under way. Has no effect on a closed
+  // connection.
   void Close() { stream_.close(); }
 
  private:
   void OnRequest(const boost::system::error_code& error);
-  // Calls the server's `answer`; by a thread of its pool.
+  // Calls the server's `answer`. A thread of the server's pool runs it.
   void Answer();
   static void TakeAnswer(void* connection,
                          const HoldfastHttpResponse* response);
   void SetText(const HoldfastHttpResponse& response);
-  // Sends an answer that says why there is no other.
+  // Answers with the error `status` and its reason.
   void Refuse(int status, const char* headers, const std::string& why);
   void Send();
-  // Takes it out of the server's connections.
+  // Closes, and removes the connection from the server's list.
   void End();
 
   HttpServer& server_;

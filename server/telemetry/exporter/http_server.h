@@ -41,19 +41,18 @@ class HttpServer {
   explicit HttpServer(const HoldfastHttpOptions& options)
       : options_(options), answers_(static_cast<size_t>(options.threads)) {}
 
-  // Throws boost::system::system_error if the address cannot be had.
+  // Throws boost::system::system_error if nothing can listen on the address.
   void Listen(const std::string& address);
   // Accepts the next connection, and then the connection after it.
   void Accept();
   void Add(boost::asio::ip::tcp::socket socket);
 
-  // Its address is not valid any more.
-  const HoldfastHttpOptions options_;
+  const HoldfastHttpOptions options_;  // `address` is dangling after Start
   int port_ = 0;
   boost::asio::io_context loop_{1};
   boost::asio::ip::tcp::acceptor acceptor_{loop_};
   boost::asio::steady_timer pause_{loop_};  // when no descriptor is free
-  // Used by the loop's thread alone, the oldest first.
+  // The oldest first. Only the loop's thread uses them.
   std::list<std::shared_ptr<HttpConnection>> connections_;
   boost::asio::thread_pool answers_;
   std::thread thread_;
