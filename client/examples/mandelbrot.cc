@@ -66,8 +66,9 @@ absl::Status Run(const std::string& address, uint32_t width, int pictures) {
   steps.Done("compute all pictures", std::to_string(pictures));
   uint32_t wrong = 0;
   for (uint32_t i = 0; i < n; ++i) {
-    wrong +=
-        counts[i] != Count({left + i % width * pixel, top + i / width * pixel});
+    const uint32_t column = i % width;
+    const uint32_t row = i / width;
+    wrong += counts[i] != Count({left + column * pixel, top + row * pixel});
   }
   steps.Done("compute the last one again", std::to_string(wrong) + " differ");
   return wrong == 0 ? absl::OkStatus() : absl::DataLossError("wrong points");
