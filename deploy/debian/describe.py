@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a manual page of what a program's --help says, of each subcommand too.
+"""Makes a manual page of what a program's --help says, of each subcommand too: for man, or for the site.
 
     describe.py manual --section=N PROGRAM     > PROGRAM.N
+    describe.py markdown --section=N PROGRAM   > PROGRAM.md
 """
 
 import argparse
@@ -168,13 +169,54 @@ def manual(command, section, version):
     yield from _manual_notes(command.notes)
 
 
+# ---- The same page for the site, in Markdown with definition lists.
+
+
+def _plain(text):
+    """Text without the characters that Markdown has a meaning for."""
+    return re.sub(r"([\\`*_<>\[\]|#])", r"\\\1", text)
+
+
+def _markdown_entries(sections):
+    for heading, entries in sections:
+        yield f"**{heading}**"
+        yield ""
+        for entry in entries:
+            yield f"`{entry.term}`"
+            yield ": " + "\\\n  ".join(map(_plain, entry.text.split("\n"))) if entry.text else ": …"
+            yield ""
+
+
+def _markdown_notes(notes):
+    if any(notes):
+        yield from ("```text", *"\n".join(notes).strip("\n").split("\n"), "```", "")
+
+
+def _markdown_command(command, notes):
+    yield from (_plain(command.summary), "", "```text", command.usage, "```", "")
+    yield from _markdown_entries(command.sections)
+    yield from _markdown_notes(notes)
+
+
+def markdown(command, section):
+    """The page's lines, with a heading for each subcommand."""
+    yield f"# {command.path[0]}({section})"
+    yield from _markdown_command(command, command.notes)
+    for inner in list(all_commands(command))[1:]:
+        yield f"## {' '.join(inner.path)}"
+        yield from _markdown_command(inner, _own_notes(inner, command))
+
+
 def _main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("form", choices=["manual"])
+    parser.add_argument("form", choices=["manual", "markdown"])
     parser.add_argument("--section", default="1", help="of the manual")
     parser.add_argument("program")
     arguments = parser.parse_args()
     program = describe(arguments.program)
+    if arguments.form == "markdown":
+        print("\n".join(markdown(program, arguments.section)))
+        return
     version = subprocess.run(
         [arguments.program, "--version"], capture_output=True, text=True, check=False
     ).stdout.strip()

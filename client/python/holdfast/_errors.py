@@ -65,7 +65,9 @@ class Fault(CUDAError):
         except holdfast.Fault as fault:
             print(fault.kernel, fault.result_name)
 
-    Attributes, besides those of CUDAError, which tell the cause:
+    The attributes of CUDAError tell the cause. Besides, there are:
+
+    Attributes:
         epoch: that the fault ended; a session begins in epoch 1.
         cause: one or more sentences.
         device_id, kernel, block, thread, source_line: where. The name is empty if no single kernel

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Builds the documentation as a site.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/setup/prepare.sh
+. deploy/setup/prepare.sh
+
+packages=(python3-sphinx python3-myst-parser furo python3-sphinx-autoapi doxygen python3-breathe protobuf-compiler
+  python3-protobuf)
+
+usage() {
+  cat <<TEXT
+Usage: deploy/site/build.sh [--check] [FOLDER]
+
+Builds the documentation as a site into FOLDER (./site), which it replaces. A warning is an error, and so is a link that
+leads nowhere. Installs nothing; what it needs:
+
+  apt-get install ${packages[*]}
+
+The manual pages are made of what the built programs say; \$HOLDFAST_BUILT is where they are (bazel-bin). Without them,
+the site says how to get them.
+
+  --check   needs the programs, and leaves nothing behind but FOLDER, if one is named
+TEXT
+}
+
+check="" folder=""
+for argument in "$@"; do
+  case "$argument" in
+    --check) check=yes ;;
+    -h | --help) usage; exit 0 ;;
+    -*) usage >&2; die "unknown option: $argument" ;;
+    *) folder=$argument ;;
+  esac
+done
+missing=$(missing_packages "${packages[@]}" | tr '\n' ' ')
+[ -z "$missing" ] || die "packages are missing: apt-get install $missing"
+
+# The folder of the programs, as Bazel lays them out.
+built=${HOLDFAST_BUILT:-bazel-bin}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+tree=$scratch/tree
+python=/usr/bin/python3
+export PYTHONDONTWRITEBYTECODE=1
+
+# Sphinx reads a copy of the tree, to which the generators add pages.
+copy_tree() {
+  mkdir "$tree"
+  git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- -c | tar -x -C "$tree"
+  cp -r "$tree/deploy/site/pages/." "$tree"
+  mkdir "$tree/generated"
+}
+
+make_headers() {
+  git ls-files '*.h' '*.inc' | sed 's/.*/&=&/' >"$scratch/headers"
+  $python deploy/development/header_tree.py "$tree/generated/include" "@$scratch/headers"
+  (
+    cd "$tree"
+    {
+      cat deploy/site/Doxyfile
+      echo "INPUT = generated/include client/c/holdfast.h"
+      echo "INCLUDE_PATH = generated/include"
+      echo "STRIP_FROM_PATH = generated/include"
+      echo "INPUT_FILTER = \"$python deploy/site/header_comments.py\""
+      echo "OUTPUT_DIRECTORY = generated"
+    } | doxygen -
+    $python deploy/site/header_pages.py . generated/include reference
+  )
+}
+
+make_protocol() {
+  protoc -Iproto --include_source_info --descriptor_set_out="$scratch/protocol" proto/holdfast/v1/*.proto
+  $python deploy/site/protocol_pages.py "$scratch/protocol" "$tree/reference/protocol"
+}
+
+# manual SECTION PROGRAM: its page, of its --help.
+manual() {
+  local name page
+  name=$(basename "$2")
+  page=$tree/reference/manual/$name.md
+  mkdir -p "$(dirname "$page")"
+  if [ -x "$built/$2" ]; then
+    $python deploy/debian/describe.py markdown --section="$1" "$built/$2" >"$page"
+  elif [ -n "$check" ]; then
+    die "$built/$2 is not there: bazel build //$(dirname "$2"):$name"
+  else
+    printf '# %s(%s)\n\nThis page is made of the program, which was not built: bazel build //%s:%s\n' \
+      "$name" "$1" "$(dirname "$2")" "$name" >"$page"
+  fi
+}
+
+copy_tree
+make_headers
+make_protocol
+manual 1 client/cli/holdfast
+manual 8 server/holdfastd
+manual 8 deploy/kubernetes/holdfast-device-plugin
+$python deploy/site/python_api.py client/python/holdfast "$tree/generated/python"
+sphinx-build -q -W --keep-going -j 2 -b html -c "$tree/deploy/site" -d "$scratch/doctrees" "$tree" "$scratch/site"
+rm -f "$scratch/site/.buildinfo" "$scratch/site/objects.inv"
+$python deploy/site/links.py "$scratch/site"
+if [ -n "$folder" ] || [ -z "$check" ]; then
+  folder=${folder:-site}
+  rm -rf "$folder"
+  mkdir -p "$(dirname "$folder")"
+  cp -r "$scratch/site" "$folder"
+  say "$folder/index.html"
+fi
