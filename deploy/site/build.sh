@@ -90,6 +90,21 @@ manual() {
   fi
 }
 
+# Debian's Furo looks for normalize.css on a web server of Debian's, and its colours are not dark for a reader who wants
+# them to be.
+mend_theme() {
+  local css=$scratch/site/_static/styles/furo.css
+  {
+    cat /usr/share/javascript/normalize.css/normalize.css
+    grep -v '^@import url(/javascript/' "$css"
+    echo '@media (prefers-color-scheme: dark) {'
+    awk '/^  body\[data-theme="dark"\] \{$/ { inside = 1 } inside { print } inside && / }$/ { exit }' "$css" |
+      sed 's/"dark"/"auto"/'
+    echo '}'
+  } >"$scratch/furo.css"
+  mv "$scratch/furo.css" "$css"
+}
+
 copy_tree
 make_headers
 make_protocol
@@ -98,6 +113,7 @@ manual 8 server/holdfastd
 manual 8 deploy/kubernetes/holdfast-device-plugin
 $python deploy/site/python_api.py client/python/holdfast "$tree/generated/python"
 sphinx-build -q -W --keep-going -j 2 -b html -c "$tree/deploy/site" -d "$scratch/doctrees" "$tree" "$scratch/site"
+mend_theme
 rm -f "$scratch/site/.buildinfo" "$scratch/site/objects.inv"
 $python deploy/site/links.py "$scratch/site"
 if [ -n "$folder" ] || [ -z "$check" ]; then

@@ -2,13 +2,14 @@
 """The text of the tree's comments as reStructuredText.
 
 Comments of headers and protocol files are plain text. A line that is indented by two spaces or more is code, `this`
-too; a line that begins with "- ", or with a status ("NOT_FOUND: ..."), is an item of a list.
+too; a line that begins with "- ", or with a status ("NOT_FOUND: ..."), is an item of a list, and indented lines below
+it are its text.
 """
 
 import re
 import textwrap
 
-_ITEM = re.compile(r"^(- |[A-Z]+(_[A-Z]+)+(, [A-Z_]+)*: )")
+_ITEM = re.compile(r"^(- |[A-Z][A-Z_]{5,}(, [A-Z_]+)*: )")
 _LITERAL = re.compile(r"(`[^`]+`)")
 _SPECIAL = re.compile(r"([\\*_|`])")
 
@@ -40,10 +41,18 @@ def _paragraph(lines):
     return "\n\n".join(filter(None, [before, "\n".join(items)]))
 
 
+def _without_hanging_indents(lines):
+    """The lines; those that go on with an item, and are indented for that, without their indentation."""
+    in_item = False
+    for line in lines:
+        in_item = bool(_ITEM.match(line)) or (in_item and line.startswith("  "))
+        yield line.lstrip() if in_item else line
+
+
 def _blocks(lines):
     """Runs of lines that are code, or text without an empty line."""
     block, is_code = [], False
-    for line in [*lines, ""]:
+    for line in [*_without_hanging_indents(lines), ""]:
         indented = line.startswith("  ")
         if block and (indented != is_code if line else not is_code):
             yield is_code, block

@@ -6,6 +6,7 @@ import re
 import sys
 
 import autoapi.extension
+from docutils import nodes
 
 here = os.path.dirname(os.path.abspath(__file__))
 tree = os.path.dirname(os.path.dirname(here))
@@ -51,6 +52,8 @@ autoapi.extension.add_domain_to_toctree = lambda app, doctree, docname: None
 
 # A fenced block without a language is a drawing or a transcript.
 highlight_language = "text"
+# Two dashes are an option's.
+smartquotes = False
 myst_heading_anchors = 4
 myst_enable_extensions = ["deflist", "fieldlist"]
 
@@ -60,3 +63,14 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
+
+
+def _put_dashes(app, doctree, docname):
+    """Between a field and its text, as smart quotes would."""
+    for text in list(doctree.findall(nodes.Text)):
+        if text == " -- ":
+            text.parent.replace(text, nodes.Text(" – "))
+
+
+def setup(app):
+    app.connect("doctree-resolved", _put_dashes)
