@@ -240,6 +240,7 @@ ExecutorPool::Warm ExecutorPool::TakeDead() {
 
 void ExecutorPool::Start(const std::vector<uint32_t>& devices) {
   std::vector<Started> started;
+  started.reserve(devices.size());
   for (const uint32_t device : devices) {
     started.push_back(options_.start(device));
   }
