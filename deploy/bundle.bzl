@@ -14,7 +14,7 @@ def _pack():
         "rm -rf $$(dirname $$root)",
     ]
 
-def bundle(name, binaries = [], libraries = [], files = [], carried = [], links = {}):
+def bundle(name, binaries = [], libraries = [], files = [], carried = [], links = {}, drivers = []):
     """Makes NAME.tar.gz with holdfast/bin, holdfast/lib and holdfast/.
 
     Args:
@@ -25,9 +25,10 @@ def bundle(name, binaries = [], libraries = [], files = [], carried = [], links 
       carried: of `libraries`, those that need shared libraries which a bare system lacks: these are
         copied beside them.
       links: symbolic links, by their path in holdfast/, and what each holds.
+      drivers: shared libraries, stripped, for lib/cuda, where no loader looks unless it is told to.
     """
     commands = ["root=$$(mktemp -d)/holdfast", "mkdir -p $$root"]
-    for folder, targets in [("bin", binaries), ("lib", libraries)]:
+    for folder, targets in [("bin", binaries), ("lib", libraries), ("lib/cuda", drivers)]:
         for target in targets:
             commands.append("install -D -t $$root/%s $(location %s)" % (folder, target))
             commands.append("chmod u+w $$root/%s/*" % folder)
@@ -42,7 +43,7 @@ def bundle(name, binaries = [], libraries = [], files = [], carried = [], links 
     native.genrule(
         name = name,
         testonly = True,  # tests are among the binaries
-        srcs = binaries + libraries + files,
+        srcs = binaries + libraries + files + drivers,
         outs = [name + ".tar.gz"],
         cmd = " && ".join(commands + _pack()),
     )

@@ -12,7 +12,7 @@ Usage: deploy/release.sh [--twice] [--dirty] [FOLDER]
 Makes all that is given to users, of a clean checkout, into FOLDER (./release), which must be new or empty:
 
   holdfast-VERSION-*.whl               the Python package, with daemon, software driver and command line
-  holdfast-*-VERSION-linux-x86_64.tar.gz   the bundle, in four archives
+  holdfast-*-VERSION-linux-x86_64.tar.gz   the bundle, in five archives
   apt/                                 the Debian packages, as an apt repository
   holdfast-VERSION-image.tar           the container image, where podman is there and can get its base image
   holdfast-VERSION.cdx.json            the libraries that are linked in, as a CycloneDX bill of materials

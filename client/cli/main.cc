@@ -20,6 +20,7 @@
 #include "client/cli/completion/completion_command.h"
 #include "client/cli/cuda_path_command.h"
 #include "client/cli/devices_command.h"
+#include "client/cli/exec_command.h"
 #include "client/cli/graph_command.h"
 #include "client/cli/kernels_command.h"
 #include "client/cli/link_command.h"
@@ -44,7 +45,8 @@ has {"error": {"code": .., "message": ..}} after a failure.)";
 
 using Words = std::vector<std::string>;
 
-void AddCommands(CLI::App* app, CommonOptions* options, absl::Status* status) {
+void AddCommands(CLI::App* app, CommonOptions* options, const Words& program,
+                 absl::Status* status) {
   AddCommonOptions(app, options);
   AddDevicesCommand(app, options, status);
   AddSessionsCommand(app, options, status);
@@ -61,6 +63,7 @@ void AddCommands(CLI::App* app, CommonOptions* options, absl::Status* status) {
   AddAttachCommand(app, options, status);
   AddGraphCommand(app, options, status);
   AddCdiCommand(app, options, status);
+  AddExecCommand(app, options, program, status);
   AddCudaPathCommand(app, options, status);
   AddBenchCommand(app, options, status);
   AddCompletionCommand(app, options, status);
@@ -129,8 +132,9 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("holdfast ") + kVersion);
   CommonOptions options;
   absl::Status status;
-  AddCommands(&app, &options, &status);
-  const Words words = Expand(Words(argv + std::min(argc, 1), argv + argc));
+  Words words = Expand(Words(argv + std::min(argc, 1), argv + argc));
+  const Words program = TakeProgram(words);
+  AddCommands(&app, &options, program, &status);
   if (IsCompletion(words)) {
     PrintCandidates(app, Words(words.begin() + 1, words.end()));
     return kExitOk;

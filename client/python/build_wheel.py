@@ -96,7 +96,7 @@ def _system_libraries(library):
     bare = re.compile(r"^(ld-linux|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)[.-]")
     listing = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
     for name, path in re.findall(r"(\S+) => (/\S+)", listing):
-        if not bare.match(name) and not name.startswith("libholdfast"):
+        if not bare.match(name) and not name.startswith(("libholdfast", "libcuda")):
             yield name, path
 
 

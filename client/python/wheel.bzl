@@ -14,6 +14,7 @@ def wheel(name, out, package, binaries):
     labels = []
     for label, file in [item for some in binaries for item in some.items()]:
         labels.append(label)
+        commands.append("mkdir -p $$(dirname $$stripped/%s)" % file)
         commands.append("strip -o $$stripped/%s $(location %s)" % (file, label))
         arguments.append("%s=$$stripped/%s" % (file, file))
     commands.append(

@@ -30,9 +30,12 @@ constexpr char kVersion[] = "1";
 constexpr absl::string_view kBuiltIn[] = {"vprintf", "malloc", "free",
                                           "__assertfail"};
 
+// The functions of NVIDIA's device runtime about grids are not in a library of
+// PTX: a device that runs PTX has them itself.
 bool IsBuiltIn(absl::string_view name) {
-  return std::find(std::begin(kBuiltIn), std::end(kBuiltIn), name) !=
-         std::end(kBuiltIn);
+  return absl::StartsWith(name, "cudaCG") ||
+         std::find(std::begin(kBuiltIn), std::end(kBuiltIn), name) !=
+             std::end(kBuiltIn);
 }
 
 // "sm_90" before "sm_90a" before "sm_100".

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # CUDA programs of Debian run unchanged on the CPU's driver: hashcat finds a password and measures itself, and
-# numba passes its own CUDA tests, as many as run in SECONDS (by default 420). Nothing but LD_LIBRARY_PATH
-# is set for them, and for numba what brings it to CUDA 13 (numba/sitecustomize.py).
+# numba passes its own CUDA tests, as many as run in SECONDS (by default 300); and once more in a daemon, by
+# `holdfast exec`. Nothing but LD_LIBRARY_PATH is set for them, and for numba what brings it to CUDA 13
+# (numba/sitecustomize.py).
 #   deploy/ci/unchanged_programs.sh [SECONDS]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -9,7 +10,8 @@ cd "$(dirname "$0")/../.."
 . deploy/setup/prepare.sh
 require_cuda_toolkit
 install_packages hashcat python3-numba
-bazel build --noshow_progress --ui_event_filters=-info //client/cli:holdfast //core/software:libholdfast_software.so
+bazel build --noshow_progress --ui_event_filters=-info //client/cli:holdfast //client/cuda:libcuda.so.1 \
+  //core/software:libholdfast_software.so //server:holdfastd
 
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
@@ -19,14 +21,16 @@ driver=$(bazel-bin/client/cli/holdfast cuda-path --cpu)
 libraries=$CUDA_HOME/lib64
 [ -d "$libraries" ] || libraries=$CUDA_HOME/lib
 # NVRTC's headers and libraries are the toolkit's.
-export LD_LIBRARY_PATH=$driver:$libraries
+export LD_LIBRARY_PATH=$libraries
 
 # The first launch of a kernel compiles it. On a busy machine that may take longer than the two seconds that hashcat
 # gives a kernel: it gives up then, with exit status 0. Its next start finds the code in the driver's cache.
 run_hashcat() {
-  hashcat --backend-ignore-opencl --hash-type=0 "$@" >first_run 2>&1 || true
-  hashcat --backend-ignore-opencl --hash-type=0 "$@"
+  "${with[@]}" hashcat --backend-ignore-opencl --hash-type=0 "$@" >first_run 2>&1 || true
+  "${with[@]}" hashcat --backend-ignore-opencl --hash-type=0 "$@"
 }
+with=(env "LD_LIBRARY_PATH=$driver:$libraries")
+in_daemon=("$PWD/bazel-bin/client/cli/holdfast" exec --device=cpu --)
 cd "$directory"
 printf 'world\nhello\nholdfast\n' >words
 printf '%s' hello | md5sum | cut -d " " -f 1 >"hash"
@@ -37,6 +41,14 @@ grep -q '^1:0:' speed
 cd "$OLDPWD"
 say "hashcat finds a password on the processor"
 
+cd "$directory"
+rm found
+with=("${in_daemon[@]}")
+run_hashcat --attack-mode=0 --potfile-disable --quiet --outfile=found hash words
+grep ':hello$' found
+cd "$OLDPWD"
+say "hashcat finds a password in a daemon"
+
 # numba looks for libNVVM in nvvm/lib64, which the toolkit's Python packages do not have.
 toolkit=$directory/toolkit
 mkdir -p "$toolkit/nvvm/lib64"
@@ -45,4 +57,9 @@ ln -s "$libraries" "$toolkit/lib64"
 ln -s "$CUDA_HOME/nvvm/libdevice" "$toolkit/nvvm/libdevice"
 nvvm=$(find -L "$CUDA_HOME/nvvm" "$libraries" -maxdepth 2 -name 'libnvvm.so.*' -print -quit)
 ln -s "$nvvm" "$toolkit/nvvm/lib64/libnvvm.so"
-CUDA_HOME=$toolkit PYTHONPATH=$PWD/deploy/ci/numba /usr/bin/python3 deploy/ci/numba/run_tests.py "${1:-420}"
+numba_tests=(/usr/bin/python3 deploy/ci/numba/run_tests.py "${1:-300}")
+export PYTHONPATH=$PWD/deploy/ci/numba
+LD_LIBRARY_PATH=$driver:$libraries CUDA_HOME=$toolkit "${numba_tests[@]}"
+say "The same in a daemon"
+# holdfastd compiles with the toolkit's own folders.
+"${in_daemon[@]}" env CUDA_HOME="$toolkit" "${numba_tests[@]}" 96

@@ -3,8 +3,8 @@
 
 #include <atomic>
 
+#include "core/cuda/error_text.h"
 #include "core/software/base/mutex.h"
-#include "core/software/driver/error.h"
 #include "core/software/driver/trace.h"
 
 namespace holdfast::software {
@@ -24,7 +24,7 @@ void ReportFault(CUresult result, absl::string_view message) {
     fault_message = new std::string(message);
     fault = result;
   }
-  Print(ErrorName(result), ": ", message);
+  Print(cuda::ErrorName(result), ": ", message);
 }
 
 CUresult LastFault() { return fault.load(std::memory_order_acquire); }

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "core/cuda/error_text.h"
 #include "core/software/driver/container.h"
-#include "core/software/driver/error.h"
 #include "core/software/driver/settings.h"
 #include "core/software/driver/trace.h"
 
@@ -79,7 +79,7 @@ CUresult LoadImage(const void* image, const JitOptions& options,
   options.WriteErrorLog(result == CUDA_SUCCESS ? "" : log);
   options.WriteInfoLog("");
   if (result != CUDA_SUCCESS && GetSettings().trace != Trace::kOff) {
-    Print(ErrorName(result), ": ", log);
+    Print(cuda::ErrorName(result), ": ", log);
   }
   return result;
 }

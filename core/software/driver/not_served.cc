@@ -13,7 +13,7 @@ extern "C" {
 #define HOLDFAST_UNSUPPORTED(symbol, version) \
   int symbol() { return holdfast::software::RefuseCall(#symbol); }
 #define HOLDFAST_UNSUPPORTED_SYMBOL(symbol) HOLDFAST_UNSUPPORTED(symbol, 0)
-#include "core/software/driver/entry_points.inc"
+#include "core/cuda/entry_points.inc"
 #undef HOLDFAST_UNSUPPORTED
 #undef HOLDFAST_UNSUPPORTED_SYMBOL
 
@@ -26,7 +26,7 @@ const std::vector<NotServed>& FunctionsNotServed() {
 #define HOLDFAST_UNSUPPORTED(symbol, version) \
   {#symbol, version, reinterpret_cast<void*>(&symbol)},
 #define HOLDFAST_UNSUPPORTED_SYMBOL(symbol)
-#include "core/software/driver/entry_points.inc"
+#include "core/cuda/entry_points.inc"
 #undef HOLDFAST_ENTRY
 #undef HOLDFAST_STREAM_ENTRY
 #undef HOLDFAST_UNSUPPORTED

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs numba's own CUDA tests in an order that is always the same and has no order of topics.
 
-    run_tests.py SECONDS
+    run_tests.py SECONDS [PERCENT]
 
 Stops after SECONDS: the tests that ran by then are a sample of all. A test that fails for what
-NVIDIA's compiler refuses or writes says nothing about the driver. Fails if less than 98 % of the other
-tests are right. Known to be wrong: kernels do not reach memory of the program's own heap that was
-registered with cuMemHostRegister, and CU_JIT_MAX_REGISTERS changes no kernel's attributes.
+NVIDIA's compiler refuses or writes says nothing about the driver. Fails if less than PERCENT (98) of
+the other tests are right. Known to be wrong: kernels do not reach memory of the program's own heap that
+was registered with cuMemHostRegister, CU_JIT_MAX_REGISTERS changes no kernel's attributes, and numba
+launches kernels of a context that was reset; in front of a daemon there are no IPC handles, too.
 """
 
 import os
@@ -96,7 +97,8 @@ def main():
         f"{result.own_reasons} fail in numba's compiler, {len(result.skipped)} skipped, "
         f"{len(tests) - result.testsRun} not run"
     )
-    return 0 if counted > 0 and share >= 98 else 1
+    least = float(sys.argv[2]) if len(sys.argv) > 2 else 98
+    return 0 if counted > 0 and share >= least else 1
 
 
 if __name__ == "__main__":

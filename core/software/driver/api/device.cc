@@ -5,8 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include "core/cuda/error_text.h"
 #include "core/software/driver/call.h"
-#include "core/software/driver/error.h"
 
 namespace holdfast::software {
 namespace {
@@ -47,11 +47,11 @@ CUresult cuDriverGetVersion(int* version) {
 }
 
 CUresult cuGetErrorName(CUresult error, const char** name) {
-  return Describe(FindErrorName(error), name);
+  return Describe(holdfast::cuda::FindErrorName(error), name);
 }
 
 CUresult cuGetErrorString(CUresult error, const char** text) {
-  return Describe(FindErrorText(error), text);
+  return Describe(holdfast::cuda::FindErrorText(error), text);
 }
 
 CUresult cuDeviceGetCount(int* count) {

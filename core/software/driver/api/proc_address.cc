@@ -4,10 +4,10 @@
 #include <cstring>
 #include <vector>
 
-#include "core/software/driver/api/first_forms.h"
-#include "core/software/driver/api/graph_versions.h"
+#include "core/cuda/error_text.h"
+#include "core/cuda/first_forms.h"
+#include "core/cuda/graph_versions.h"
 #include "core/software/driver/driver.h"
-#include "core/software/driver/error.h"
 #include "core/software/driver/fault.h"
 #include "core/software/driver/not_served.h"
 #include "core/software/driver/refusal.h"
@@ -56,7 +56,7 @@ enum Index {
 #define HOLDFAST_STREAM_ENTRY(symbol, name, version) k_##symbol,
 #define HOLDFAST_UNSUPPORTED(symbol, version)
 #define HOLDFAST_UNSUPPORTED_SYMBOL(symbol)
-#include "core/software/driver/entry_points.inc"
+#include "core/cuda/entry_points.inc"
 #undef HOLDFAST_ENTRY
 #undef HOLDFAST_STREAM_ENTRY
 #undef HOLDFAST_UNSUPPORTED
@@ -68,7 +68,7 @@ constexpr const char* kSymbols[] = {
 #define HOLDFAST_STREAM_ENTRY(symbol, name, version) #symbol,
 #define HOLDFAST_UNSUPPORTED(symbol, version)
 #define HOLDFAST_UNSUPPORTED_SYMBOL(symbol)
-#include "core/software/driver/entry_points.inc"
+#include "core/cuda/entry_points.inc"
 #undef HOLDFAST_ENTRY
 #undef HOLDFAST_STREAM_ENTRY
 #undef HOLDFAST_UNSUPPORTED
@@ -79,7 +79,7 @@ void TraceCall(Index index, CUresult result) {
   const Trace trace = GetSettings().trace;
   const bool failed = result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
   if (trace == Trace::kAll || (trace == Trace::kFailures && failed)) {
-    Print(kSymbols[index], " -> ", ErrorName(result));
+    Print(kSymbols[index], " -> ", cuda::ErrorName(result));
   }
 }
 
@@ -140,7 +140,7 @@ std::vector<Entry> MakeEntries() {
   MakeStreamEntry<k_##symbol, &symbol>(name, version),
 #define HOLDFAST_UNSUPPORTED(symbol, version)
 #define HOLDFAST_UNSUPPORTED_SYMBOL(symbol)
-#include "core/software/driver/entry_points.inc"
+#include "core/cuda/entry_points.inc"
 #undef HOLDFAST_ENTRY
 #undef HOLDFAST_STREAM_ENTRY
 #undef HOLDFAST_UNSUPPORTED
@@ -213,7 +213,7 @@ CUdriverProcAddressQueryResult Find(const char* name, int version,
       ".type " #symbol "_ptsz, @function\n" #symbol "_ptds:\n" #symbol        \
       "_ptsz:\n"                                                              \
       "  jmp *holdfast_per_thread_" #symbol "(%rip)\n");
-#include "core/software/driver/entry_points.inc"
+#include "core/cuda/entry_points.inc"
 #undef HOLDFAST_ENTRY
 #undef HOLDFAST_STREAM_ENTRY
 #undef HOLDFAST_UNSUPPORTED

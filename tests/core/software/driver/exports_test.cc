@@ -31,7 +31,7 @@ constexpr EntryPoint kEntryPoints[] = {
   {#symbol, name, version, true},
 #define HOLDFAST_UNSUPPORTED(symbol, version)
 #define HOLDFAST_UNSUPPORTED_SYMBOL(symbol)
-#include "core/software/driver/entry_points.inc"
+#include "core/cuda/entry_points.inc"
 #undef HOLDFAST_ENTRY
 #undef HOLDFAST_STREAM_ENTRY
 #undef HOLDFAST_UNSUPPORTED
@@ -43,7 +43,7 @@ constexpr EntryPoint kUnsupported[] = {
 #define HOLDFAST_UNSUPPORTED(symbol, version) \
   {#symbol, #symbol, version, false},
 #define HOLDFAST_UNSUPPORTED_SYMBOL(symbol) {#symbol, "", 0, false},
-#include "core/software/driver/entry_points.inc"
+#include "core/cuda/entry_points.inc"
 #undef HOLDFAST_ENTRY
 #undef HOLDFAST_STREAM_ENTRY
 #undef HOLDFAST_UNSUPPORTED

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cli/cuda_path_command.h"
+#include "client/cli/cuda_folder.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -13,13 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class CudaPathTest : public testing::Test {
+class CudaFolderTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string made = testing::TempDir() + "/cuda-path-XXXXXX";
+    std::string made = testing::TempDir() + "/cuda-folder-XXXXXX";
     ASSERT_NE(mkdtemp(made.data()), nullptr);
     root_ = fs::canonical(made);
     unsetenv("HOLDFAST_SOFTWARE_DRIVER");
+    unsetenv("HOLDFAST_LIBCUDA");
   }
   void TearDown() override { fs::remove_all(root_); }
 
@@ -31,13 +32,14 @@ class CudaPathTest : public testing::Test {
   }
 
   absl::StatusOr<std::string> Find() {
-    return FindCpuDriver(root_ / "bin", root_ / "cache");
+    return FindCudaFolder(library_, root_ / "bin", root_ / "cache");
   }
 
+  CudaLibrary library_ = CudaLibrary::kSoftware;
   fs::path root_;
 };
 
-TEST_F(CudaPathTest, APackagesFolderIsTaken) {
+TEST_F(CudaFolderTest, APackagesFolderIsTaken) {
   fs::create_directories(root_ / "bin");
   Touch(root_ / "lib/holdfast/libholdfast_software.so");
   Touch(root_ / "lib/holdfast/cpu/libcuda.so.1");
@@ -46,7 +48,7 @@ TEST_F(CudaPathTest, APackagesFolderIsTaken) {
   EXPECT_EQ(*folder, root_ / "lib/holdfast/cpu");
 }
 
-TEST_F(CudaPathTest, ADriverBesideTheProgramGetsAFolderOfLinks) {
+TEST_F(CudaFolderTest, ADriverBesideTheProgramGetsAFolderOfLinks) {
   const fs::path driver = Touch(root_ / "bin/libholdfast_software.so");
   const auto folder = Find();
   ASSERT_TRUE(folder.ok()) << folder.status();
@@ -55,7 +57,7 @@ TEST_F(CudaPathTest, ADriverBesideTheProgramGetsAFolderOfLinks) {
   EXPECT_EQ(*Find(), *folder) << "it stays";
 }
 
-TEST_F(CudaPathTest, ADriverThatWasReplacedIsLinkedAgain) {
+TEST_F(CudaFolderTest, ADriverThatWasReplacedIsLinkedAgain) {
   Touch(root_ / "bin/libholdfast_software.so");
   const auto folder = Find();
   ASSERT_TRUE(folder.ok()) << folder.status();
@@ -66,11 +68,31 @@ TEST_F(CudaPathTest, ADriverThatWasReplacedIsLinkedAgain) {
   EXPECT_TRUE(fs::exists(link));
 }
 
-TEST_F(CudaPathTest, WithoutADriverThePackageIsNamed) {
+TEST_F(CudaFolderTest, WithoutADriverThePackageIsNamed) {
   fs::create_directories(root_ / "bin");
   const absl::Status status = Find().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_NE(status.message().find("holdfast-cpu"), std::string::npos) << status;
+}
+
+TEST_F(CudaFolderTest, TheClientsLibraryIsAnotherOne) {
+  library_ = CudaLibrary::kClient;
+  Touch(root_ / "lib/holdfast/cpu/libcuda.so.1");
+  fs::create_directories(root_ / "bin");
+  EXPECT_EQ(Find().status().code(), absl::StatusCode::kNotFound);
+  Touch(root_ / "lib/holdfast/cuda/libcuda.so.1");
+  const auto folder = Find();
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  EXPECT_EQ(*folder, root_ / "lib/holdfast/cuda");
+}
+
+TEST_F(CudaFolderTest, ALibraryOfTheBuildTreeIsLinked) {
+  library_ = CudaLibrary::kClient;
+  fs::create_directories(root_ / "bin");
+  const fs::path driver = Touch(root_ / "cuda/libcuda.so.1");
+  const auto folder = Find();
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  EXPECT_EQ(fs::canonical(fs::path(*folder) / "libcuda.so"), driver);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 // look a symbol up by name. cuda.h maps the unversioned names to later
 // versions; after this header, an unversioned name is the first version, as in
 // the library. Functions about graphs are in graph_versions.h.
-#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_API_FIRST_FORMS_H_
-#define HOLDFAST_CORE_SOFTWARE_DRIVER_API_FIRST_FORMS_H_
+#ifndef HOLDFAST_CORE_CUDA_FIRST_FORMS_H_
+#define HOLDFAST_CORE_CUDA_FIRST_FORMS_H_
 
 #include "cuda.h"
 
@@ -102,4 +102,4 @@ CUresult cuStreamBatchMemOp(CUstream stream, unsigned count,
 
 }  // extern "C"
 
-#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_API_FIRST_FORMS_H_
+#endif  // HOLDFAST_CORE_CUDA_FIRST_FORMS_H_

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/driver/error.h"
+#include "core/cuda/error_text.h"
 
-namespace holdfast::software {
+namespace holdfast::cuda {
 
 const char* FindErrorName(CUresult result) {
   switch (result) {
 #define HOLDFAST_CURESULT(name, text) \
   case name:                          \
     return #name;
-#include "core/software/driver/error.inc"
+#include "core/cuda/error_text.inc"
 #undef HOLDFAST_CURESULT
   }
   return nullptr;
@@ -19,7 +19,7 @@ const char* FindErrorText(CUresult result) {
 #define HOLDFAST_CURESULT(name, text) \
   case name:                          \
     return text;
-#include "core/software/driver/error.inc"
+#include "core/cuda/error_text.inc"
 #undef HOLDFAST_CURESULT
   }
   return nullptr;
@@ -30,4 +30,4 @@ const char* ErrorName(CUresult result) {
   return name == nullptr ? "CUDA_ERROR_UNKNOWN" : name;
 }
 
-}  // namespace holdfast::software
+}  // namespace holdfast::cuda

@@ -2,7 +2,7 @@
 //
 // Entry points: functions about graphs as CUDA 10 to 12 had them, each by the
 // version that took its place.
-#include "core/software/driver/api/graph_versions.h"
+#include "core/cuda/graph_versions.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 // Functions about graphs as CUDA 10 to 12 first had them. cuda.h no longer
 // declares these, and gives their names to later versions: behind this header a
 // name without a version is the first one, as it is in the library.
-#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_API_GRAPH_VERSIONS_H_
-#define HOLDFAST_CORE_SOFTWARE_DRIVER_API_GRAPH_VERSIONS_H_
+#ifndef HOLDFAST_CORE_CUDA_GRAPH_VERSIONS_H_
+#define HOLDFAST_CORE_CUDA_GRAPH_VERSIONS_H_
 
 #include "cuda.h"
 
@@ -75,4 +75,4 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream,
 
 }  // extern "C"
 
-#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_API_GRAPH_VERSIONS_H_
+#endif  // HOLDFAST_CORE_CUDA_GRAPH_VERSIONS_H_

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_ERROR_H_
-#define HOLDFAST_CORE_SOFTWARE_DRIVER_ERROR_H_
+#ifndef HOLDFAST_CORE_CUDA_ERROR_TEXT_H_
+#define HOLDFAST_CORE_CUDA_ERROR_TEXT_H_
 
 #include "cuda.h"
 
-namespace holdfast::software {
+namespace holdfast::cuda {
 
 // "CUDA_ERROR_INVALID_VALUE"; null for a number that is no CUresult.
 const char* FindErrorName(CUresult result);
@@ -15,6 +15,6 @@ const char* FindErrorText(CUresult result);
 // As FindErrorName, but never null.
 const char* ErrorName(CUresult result);
 
-}  // namespace holdfast::software
+}  // namespace holdfast::cuda
 
-#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_ERROR_H_
+#endif  // HOLDFAST_CORE_CUDA_ERROR_TEXT_H_

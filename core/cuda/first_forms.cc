@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: each by the form that took its name.
-#include "core/software/driver/api/first_forms.h"
+#include "core/cuda/first_forms.h"
 
 #include <cstdint>
 

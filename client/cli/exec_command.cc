@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program takes this process's place. Only a private daemon needs a parent,
+// which waits for the program, passes signals on and ends the daemon.
+#include "client/cli/exec_command.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/cuda_folder.h"
+#include "client/cli/usage_error.h"
+#include "client/cpp/connection/address.h"
+#include "client/cpp/connection/daemon.h"
+#include "client/cpp/connection/embedded_daemon.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr char kFooter[] = R"(
+Usage: holdfast exec [OPTIONS] [--] PROGRAM [ARGUMENTS]
+
+Examples:
+  holdfast exec python3 my_numba_script.py
+  holdfast exec --address=tcp:gpu-host:7070 -- hashcat -b -m 0
+  holdfast exec --device=cpu -- ./saxpy
+  holdfast exec --direct -- ./saxpy
+
+PROGRAM loads Holdfast's libcuda.so.1 instead of NVIDIA's. It has to use the
+driver's interface: programs with NVIDIA's runtime inside (nvcc's default)
+end with "operation not supported". HOLDFAST_CUDA_LOG=1 prints why a call of
+the driver failed.)";
+
+struct ExecOptions {
+  std::string device;
+  bool direct = false;
+  std::vector<std::string> program;
+};
+
+void SetVariable(const char* name, const std::string& value) {
+  setenv(name, value.c_str(), /*overwrite=*/1);
+}
+
+// The folder comes first, so that the program finds no other libcuda.so.1.
+void PrependLibraryPath(const std::string& folder) {
+  const char* path = std::getenv("LD_LIBRARY_PATH");
+  SetVariable("LD_LIBRARY_PATH", path == nullptr || *path == '\0'
+                                     ? folder
+                                     : absl::StrCat(folder, ":", path));
+}
+
+// Returns only if the program cannot be started.
+absl::Status Become(const std::vector<std::string>& program) {
+  std::vector<char*> arguments;
+  for (const std::string& word : program) {
+    arguments.push_back(const_cast<char*>(word.c_str()));
+  }
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  return absl::NotFoundError(absl::StrCat("cannot start ", program.front(),
+                                          ": ", std::strerror(errno)));
+}
+
+std::atomic<pid_t> child{0};
+
+void PassOn(int signal) { kill(child, signal); }
+
+// Ends this process as the child has ended.
+[[noreturn]] void EndAs(int status) {
+  if (WIFSIGNALED(status)) {
+    signal(WTERMSIG(status), SIG_DFL);
+    raise(WTERMSIG(status));
+  }
+  std::exit(WIFEXITED(status) ? WEXITSTATUS(status) : kExitFailed);
+}
+
+// Runs the program in a private daemon, which has ended when this returns.
+absl::StatusOr<int> RunWithOwnDaemon(
+    const std::map<std::string, std::string>& daemon_options,
+    const std::vector<std::string>& program) {
+  HOLDFAST_ASSIGN_OR_RETURN(const std::unique_ptr<EmbeddedDaemon> daemon,
+                            EmbeddedDaemon::Start(daemon_options));
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string folder,
+                            FindCudaFolder(CudaLibrary::kClient));
+  const pid_t pid = fork();
+  if (pid < 0) return absl::ResourceExhaustedError("cannot fork");
+  if (pid == 0) {
+    PrependLibraryPath(folder);
+    SetVariable("HOLDFAST_ADDRESS", daemon->address());
+    std::fprintf(stderr, "holdfast: %s\n",
+                 std::string(Become(program).message()).c_str());
+    _exit(127);
+  }
+  child = pid;
+  for (const int passed : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    signal(passed, PassOn);
+  }
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+absl::Status RunInDaemon(const std::string& address,
+                         const std::vector<std::string>& program) {
+  const std::string used = address.empty() ? DefaultAddress() : address;
+  {
+    // Without a daemon the program would say "no CUDA device".
+    HOLDFAST_ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon,
+                              Daemon::Connect(used));
+    HOLDFAST_RETURN_IF_ERROR(daemon->Devices().status());
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string folder,
+                            FindCudaFolder(CudaLibrary::kClient));
+  PrependLibraryPath(folder);
+  SetVariable("HOLDFAST_ADDRESS", used);
+  return Become(program);
+}
+
+absl::Status RunDirect(const std::vector<std::string>& program) {
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string folder,
+                            FindCudaFolder(CudaLibrary::kSoftware));
+  PrependLibraryPath(folder);
+  return Become(program);
+}
+
+absl::Status Run(const ExecOptions& exec, const CommonOptions& options) {
+  if (exec.program.empty()) {
+    return UsageError(absl::InvalidArgumentError("exec: no PROGRAM is given"));
+  }
+  if (exec.direct) return RunDirect(exec.program);
+  std::map<std::string, std::string> daemon_options;
+  if (!exec.device.empty()) {
+    daemon_options["device"] = exec.device;
+  } else if (absl::StartsWith(options.address, "embedded:")) {
+    HOLDFAST_ASSIGN_OR_RETURN(const Address address,
+                              Address::Parse(options.address));
+    daemon_options = address.options;
+  } else {
+    return RunInDaemon(options.address, exec.program);
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const int status,
+                            RunWithOwnDaemon(daemon_options, exec.program));
+  EndAs(status);
+}
+
+}  // namespace
+
+std::vector<std::string> TakeProgram(std::vector<std::string>& words) {
+  const auto marker = std::find(words.begin(), words.end(), "--");
+  if (marker == words.end() ||
+      std::find(words.begin(), marker, "exec") == marker) {
+    return {};
+  }
+  std::vector<std::string> program(marker + 1, words.end());
+  words.erase(marker, words.end());
+  return program;
+}
+
+void AddExecCommand(CLI::App* app, CommonOptions* options,
+                    const std::vector<std::string>& program,
+                    absl::Status* status) {
+  const auto exec = std::make_shared<ExecOptions>();
+  exec->program = program;
+  CLI::App* command = AddCommand(
+      app, options, "exec",
+      "Run an unchanged CUDA program on a daemon's devices",
+      [exec, options, app] {
+        const auto words = app->get_subcommand("exec")->remaining();
+        exec->program.insert(exec->program.begin(), words.begin(), words.end());
+        return Run(*exec, *options);
+      },
+      status);
+  command
+      ->add_option("--device", exec->device,
+                   "Start a private daemon for the program: cpu, cuda or auto, "
+                   "as holdfastd's flag")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  command->add_flag("--direct", exec->direct,
+                    "No daemon: the software driver in the program's process");
+  // Without `--`, too, all words from the program on are its own.
+  command->prefix_command();
+  command->footer(kFooter);
+}
+
+}  // namespace holdfast::cli

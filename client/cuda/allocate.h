@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory of a device for a program, in or out of a stream's order.
+#ifndef HOLDFAST_CLIENT_CUDA_ALLOCATE_H_
+#define HOLDFAST_CLIENT_CUDA_ALLOCATE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "client/cpp/stream.h"
+#include "client/cuda/context.h"
+#include "client/cuda/memory_map.h"
+#include "client/cuda/memory_pool.h"
+#include "client/cuda/process.h"
+#include "cuda.h"
+
+namespace holdfast::libcuda {
+
+// An allocation of the context, without memory yet.
+std::shared_ptr<Allocation> NewAllocation(const Context& context,
+                                          uint64_t size);
+
+// Where memory is to come from; both may be null.
+struct AllocationOrder {
+  const holdfast::Stream* stream = nullptr;
+  std::shared_ptr<MemoryPool> pool = nullptr;
+};
+
+// Costs one round trip: for the address, and for the error if there is no
+// memory.
+CUresult AllocateDevice(Process& process, Context& context,
+                        const AllocationOrder& order, size_t size,
+                        CUdeviceptr* pointer);
+
+// May cuMemFree end it? Not a module's variable, nor pinned memory.
+bool IsFreeable(const Allocation& memory);
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_ALLOCATE_H_

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a program is told: the CUresult of an absl::Status.
+#ifndef HOLDFAST_CLIENT_CUDA_ANSWER_H_
+#define HOLDFAST_CLIENT_CUDA_ANSWER_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cuda.h"
+
+namespace holdfast::libcuda {
+
+// Returns the driver's own number if the status carries one, else the closest
+// one. The error of a fault stays for the life of the process (LastFault), as
+// in CUDA. With HOLDFAST_CUDA_LOG=1 in the environment, the status is also
+// printed to stderr: a number says little. Thread-safe.
+CUresult Answer(const absl::Status& status);
+inline CUresult Answer(CUresult result) { return result; }
+
+// Returns the error of the fault that ended the session; CUDA_SUCCESS: none.
+CUresult LastFault();
+
+// Return from the calling function, which answers with a CUresult, if
+// `expression` fails.
+#define HOLDFAST_ANSWER_IF_ERROR(expression)                  \
+  do {                                                        \
+    if (const ::absl::Status holdfast_status_ = (expression); \
+        !holdfast_status_.ok()) [[unlikely]] {                \
+      return ::holdfast::libcuda::Answer(holdfast_status_);   \
+    }                                                         \
+  } while (false)
+#define HOLDFAST_ANSWER_OR_ASSIGN(target, expression) \
+  HOLDFAST_ANSWER_OR_ASSIGN_2_(target, expression, __LINE__)
+#define HOLDFAST_ANSWER_OR_ASSIGN_2_(target, expression, line) \
+  HOLDFAST_ANSWER_OR_ASSIGN_3_(target, expression, line)
+#define HOLDFAST_ANSWER_OR_ASSIGN_3_(target, expression, line)           \
+  auto holdfast_result_##line = (expression);                            \
+  if (!holdfast_result_##line.ok()) [[unlikely]] {                       \
+    return ::holdfast::libcuda::Answer(holdfast_result_##line.status()); \
+  }                                                                      \
+  target = *std::move(holdfast_result_##line)
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_ANSWER_H_

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points: the start, and what is told of devices. Nothing here asks the
+// daemon but cuInit and the free memory.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "client/cuda/call.h"
+#include "client/cuda/names.h"
+#include "core/cuda/error_text.h"
+
+using namespace holdfast::libcuda;
+using holdfast::v1::Device;
+
+namespace {
+
+CUresult CopyText(const std::string& text, char* to, int size) {
+  if (to == nullptr || size <= 0) return CUDA_ERROR_INVALID_VALUE;
+  const size_t length = std::min(text.size(), static_cast<size_t>(size) - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
+  return CUDA_SUCCESS;
+}
+
+CUresult Describe(const char* found, const char** text) {
+  if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *text = found;
+  return found == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+// What the device can do and a program in front of a daemon cannot.
+bool IsUnserved(CUdevice_attribute attribute) {
+  switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS:
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR:
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
+    case CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST:
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
+    case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsPeer(Process& process, const Device& device, CUdevice peer) {
+  const uint32_t ordinal =
+      process.devices()[static_cast<size_t>(peer)].ordinal();
+  return std::count(device.peers().begin(), device.peers().end(), ordinal) > 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuInit(unsigned flags) {
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  HOLDFAST_ANSWER_IF_ERROR(Process::Get().Init());
+  return Process::Get().devices().empty() ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
+}
+
+// Programs ask for the version before cuInit, too.
+CUresult cuDriverGetVersion(int* version) {
+  if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  HOLDFAST_ANSWER_IF_ERROR(Process::Get().Init());
+  *version = std::min(Process::Get().driver_version(), CUDA_VERSION);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult error, const char** name) {
+  return Describe(holdfast::cuda::FindErrorName(error), name);
+}
+
+CUresult cuGetErrorString(CUresult error, const char** text) {
+  return Describe(holdfast::cuda::FindErrorText(error), text);
+}
+
+CUresult cuDeviceGetCount(int* count) {
+  return WithProcess([&](Process& process) {
+    if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *count = static_cast<int>(process.devices().size());
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  return WithDevice(ordinal, [&](Process&, const Device&) {
+    if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *device = ordinal;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDeviceGetName(char* name, int size, CUdevice device) {
+  return WithDevice(device, [&](Process&, const Device& found) {
+    return CopyText(found.name(), name, size);
+  });
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
+  return WithDevice(device, [&](Process&, const Device& found) {
+    if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    std::memcpy(uuid->bytes, found.uuid().data(),
+                std::min(sizeof uuid->bytes, found.uuid().size()));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
+  return WithDevice(device, [&](Process&, const Device& found) {
+    if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *bytes = found.total_memory();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute,
+                              CUdevice device) {
+  return WithDevice(device, [&](Process&, const Device& found) {
+    const auto known = found.attributes().find(NameOf(attribute));
+    if (value == nullptr || known == found.attributes().end()) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    *value = IsUnserved(attribute) ? 0 : static_cast<int>(known->second);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
+  return WithDevice(device, [&](Process&, const Device& found) {
+    if (AnyNull(major, minor)) return CUDA_ERROR_INVALID_VALUE;
+    *major = static_cast<int>(found.compute_capability_major());
+    *minor = static_cast<int>(found.compute_capability_minor());
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDeviceGetPCIBusId(char* id, int size, CUdevice device) {
+  return WithDevice(device, [&](Process&, const Device& found) {
+    return CopyText(found.pci_bus_id(), id, size);
+  });
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
+  return WithProcess([&](Process& process) {
+    if (AnyNull(device, id)) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < process.devices().size(); ++i) {
+      if (absl::EqualsIgnoreCase(process.devices()[i].pci_bus_id(), id)) {
+        *device = static_cast<CUdevice>(i);
+        return CUDA_SUCCESS;
+      }
+    }
+    return CUDA_ERROR_INVALID_DEVICE;
+  });
+}
+
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  return WithDevice(device, [&](Process&, const Device& found) {
+    return WithDevice(peer, [&](Process& process, const Device&) {
+      if (can == nullptr) return CUDA_ERROR_INVALID_VALUE;
+      *can = device != peer && IsPeer(process, found, peer);
+      return CUDA_SUCCESS;
+    });
+  });
+}
+
+CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute,
+                                 CUdevice source, CUdevice destination) {
+  return WithDevice(source, [&](Process&, const Device& found) {
+    return WithDevice(destination, [&](Process& process, const Device&) {
+      if (source == destination) return CUDA_ERROR_INVALID_DEVICE;
+      if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+      switch (attribute) {
+        case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+        case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+          *value = IsPeer(process, found, destination);
+          return CUDA_SUCCESS;
+        case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+        case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+          *value = 0;
+          return CUDA_SUCCESS;
+        default:
+          return CUDA_ERROR_INVALID_VALUE;
+      }
+    });
+  });
+}
+
+CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
+  return WithContext([&](Process& process, Context& context) -> CUresult {
+    if (AnyNull(free, total)) return CUDA_ERROR_INVALID_VALUE;
+    HOLDFAST_ANSWER_OR_ASSIGN(
+        const holdfast::v1::DescribeDeviceResponse response,
+        process.session().daemon().DescribeDevice(context.device().ordinal()));
+    *total = response.device().total_memory();
+    *free = response.device().has_free_memory()
+                ? response.device().free_memory()
+                : *total;
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // extern "C"

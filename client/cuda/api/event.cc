@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points: events.
+#include <utility>
+
+#include "client/cuda/call.h"
+
+using namespace holdfast::libcuda;
+
+namespace {
+
+constexpr unsigned kEventFlags =
+    CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+
+bool AreEventFlags(unsigned flags) {
+  const bool shared = (flags & CU_EVENT_INTERPROCESS) != 0;
+  return (flags & ~kEventFlags) == 0 &&
+         (!shared || (flags & CU_EVENT_DISABLE_TIMING) != 0);
+}
+
+CUresult Record(CUevent event, CUstream handle) {
+  return WithWork(handle, [&](Process&, Stream& stream) {
+    return WithEvent(event, [&](ProgramEvent& found) {
+      return stream.queue().Record(found.event);
+    });
+  });
+}
+
+// A clock that is read before both events are there has no answer yet.
+CUresult ElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+  return WithEvent(start, [&](ProgramEvent& from) {
+    return WithEvent(end, [&](ProgramEvent& to) -> CUresult {
+      if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
+      const absl::StatusOr<float> elapsed =
+          to.event.MillisecondsSince(from.event);
+      if (absl::IsUnavailable(elapsed.status()) &&
+          LastFault() == CUDA_SUCCESS) {
+        return CUDA_ERROR_NOT_READY;
+      }
+      if (absl::IsFailedPrecondition(elapsed.status())) {
+        return CUDA_ERROR_INVALID_HANDLE;
+      }
+      HOLDFAST_ANSWER_IF_ERROR(elapsed.status());
+      *milliseconds = *elapsed;
+      return CUDA_SUCCESS;
+    });
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuEventCreate(CUevent* event, unsigned flags) {
+  return WithContext([&](Process& process, Context& context) -> CUresult {
+    if (event == nullptr || !AreEventFlags(flags)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    HOLDFAST_ANSWER_OR_ASSIGN(
+        holdfast::Event created,
+        context.device().CreateEvent(
+            {.timing = (flags & CU_EVENT_DISABLE_TIMING) == 0,
+             .blocking_sync = (flags & CU_EVENT_BLOCKING_SYNC) != 0,
+             .interprocess = (flags & CU_EVENT_INTERPROCESS) != 0}));
+    *event = process.events.Add(std::make_shared<ProgramEvent>(
+        ProgramEvent{std::move(created), context.id()}));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuEventDestroy_v2(CUevent event) {
+  return WithObjects([&](Process& process) {
+    return process.events.Remove(event) == nullptr
+               ? ErrorOfMissing(process, CUDA_ERROR_INVALID_HANDLE)
+               : CUDA_SUCCESS;
+  });
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  return Record(event, stream);
+}
+
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream,
+                                unsigned flags) {
+  return (flags & ~CU_EVENT_RECORD_EXTERNAL) != 0 ? CUDA_ERROR_INVALID_VALUE
+                                                  : Record(event, stream);
+}
+
+CUresult cuEventQuery(CUevent event) {
+  return WithEvent(event, [](ProgramEvent& found) -> CUresult {
+    HOLDFAST_ANSWER_OR_ASSIGN(const bool done, found.event.IsDone());
+    return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  });
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+  return WithEvent(
+      event, [](ProgramEvent& found) { return found.event.Synchronize(); });
+}
+
+CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start,
+                               CUevent end) {
+  return ElapsedTime(milliseconds, start, end);
+}
+
+}  // extern "C"

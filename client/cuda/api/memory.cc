@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points: device and host memory, and what pointers are.
+#include <sys/mman.h>
+
+#include <cstring>
+#include <utility>
+
+#include "client/cuda/allocate.h"
+#include "client/cuda/call.h"
+
+using namespace holdfast::libcuda;
+
+namespace {
+
+constexpr unsigned kHostAllocFlags = CU_MEMHOSTALLOC_PORTABLE |
+                                     CU_MEMHOSTALLOC_DEVICEMAP |
+                                     CU_MEMHOSTALLOC_WRITECOMBINED;
+constexpr unsigned kHostRegisterFlags =
+    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+    CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
+constexpr size_t kPitch = 512;
+constexpr uint64_t kPageSize = 4096;
+
+// Where no memory can be shared with the daemon, ordinary memory, which is
+// page-locked by nobody and which only copies reach.
+CUresult MapOrdinary(Allocation& allocation) {
+  void* mapped = mmap(nullptr, allocation.size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  allocation.mapped = mapped;
+  allocation.address = reinterpret_cast<uint64_t>(mapped);
+  return CUDA_SUCCESS;
+}
+
+CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
+  return WithContext([&](Process& process, Context& context) -> CUresult {
+    if (pointer == nullptr || size == 0 || (flags & ~kHostAllocFlags) != 0) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    auto allocation = NewAllocation(context, size);
+    allocation->flags = flags;
+    absl::StatusOr<holdfast::ArenaSpan> span = process.pinned().Allocate(size);
+    if (span.ok()) {
+      allocation->address = reinterpret_cast<uint64_t>(span->data());
+      allocation->span = *std::move(span);
+    } else if (!absl::IsFailedPrecondition(span.status())) {
+      return Answer(span.status());
+    } else if (const CUresult mapped = MapOrdinary(*allocation);
+               mapped != CUDA_SUCCESS) {
+      return mapped;
+    }
+    *pointer = reinterpret_cast<void*>(allocation->address);
+    process.memory.Add(std::move(allocation));
+    return CUDA_SUCCESS;
+  });
+}
+
+bool IsMapped(const void* pointer, size_t size) {
+  const auto begin = reinterpret_cast<uint64_t>(pointer);
+  const uint64_t first = begin / kPageSize * kPageSize;
+  const uint64_t pages = (begin + size - first + kPageSize - 1) / kPageSize;
+  std::vector<unsigned char> resident(pages);
+  return mincore(reinterpret_cast<void*>(first), pages * kPageSize,
+                 resident.data()) == 0 ||
+         errno != ENOMEM;
+}
+
+template <typename T>
+CUresult Store(void* data, T value) {
+  std::memcpy(data, &value, sizeof value);
+  return CUDA_SUCCESS;
+}
+
+CUresult GetPointerAttribute(const Allocation& memory,
+                             CUpointer_attribute attribute, CUdeviceptr pointer,
+                             void* data) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      return Store(data, memory.context);
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      return Store<unsigned>(data, memory.is_host() && !memory.is_managed
+                                       ? CU_MEMORYTYPE_HOST
+                                       : CU_MEMORYTYPE_DEVICE);
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      return memory.has_place() ? Store(data, pointer)
+                                : CUDA_ERROR_INVALID_VALUE;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      return memory.is_host() ? Store(data, pointer) : CUDA_ERROR_INVALID_VALUE;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      return Store<unsigned>(data, memory.is_managed);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      return Store(data, 0U);
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      return Store<unsigned long long>(data, memory.id);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      return Store<int>(data, memory.ordinal);
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      return Store<CUdeviceptr>(data, memory.address);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      return Store<size_t>(data, memory.size);
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+      return Store<unsigned>(data, memory.has_place());
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      return Store<unsigned long long>(data, 0);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return Store<unsigned>(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
+    default:
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+// What cuPointerGetAttributes has for a pointer that is not the session's.
+void StoreUnknown(CUpointer_attribute attribute, void* data) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      Store<int>(data, CU_DEVICE_INVALID);
+      return;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      Store(data, 0U);
+      return;
+    default:
+      Store<unsigned long long>(data, 0);
+  }
+}
+
+// CUDA_ERROR_INVALID_VALUE: not all of the range is managed memory.
+CUresult WithManaged(CUdeviceptr pointer, size_t size) {
+  return WithContext([&](Process& process, Context&) {
+    const auto memory = process.memory.Find(pointer);
+    return memory == nullptr || !memory->is_managed || size == 0 ||
+                   size > memory->address + memory->size - pointer
+               ? CUDA_ERROR_INVALID_VALUE
+               : CUDA_SUCCESS;
+  });
+}
+
+// body(Allocation&) with host memory that the driver knows.
+template <typename Body>
+CUresult WithHostMemory(void* host, Body body) {
+  return WithContext([&](Process& process, Context&) -> CUresult {
+    const auto memory = process.memory.Find(reinterpret_cast<uint64_t>(host));
+    return memory == nullptr || !memory->is_host() ? CUDA_ERROR_INVALID_VALUE
+                                                   : body(*memory);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t size) {
+  return WithContext([&](Process& process, Context& context) {
+    return AllocateDevice(process, context, {}, size, pointer);
+  });
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width,
+                            size_t height, unsigned element) {
+  if (AnyNull(pointer, pitch) || width == 0 || height == 0 ||
+      (element != 4 && element != 8 && element != 16)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (width > SIZE_MAX - kPitch) return CUDA_ERROR_OUT_OF_MEMORY;
+  const size_t row = (width + kPitch - 1) / kPitch * kPitch;
+  if (row > SIZE_MAX / height) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result = cuMemAlloc_v2(pointer, row * height);
+  if (result == CUDA_SUCCESS) *pitch = row;
+  return result;
+}
+
+// The daemon frees the memory when no work can use it any more.
+CUresult cuMemFree_v2(CUdeviceptr pointer) {
+  return WithObjects([&](Process& process) -> CUresult {
+    if (pointer == 0) return CUDA_SUCCESS;
+    const auto freed = process.memory.Remove(pointer, IsFreeable);
+    if (freed == nullptr) {
+      return ErrorOfMissing(process, CUDA_ERROR_INVALID_VALUE);
+    }
+    return freed->is_managed ? Answer(process.session().Synchronize())
+                             : CUDA_SUCCESS;
+  });
+}
+
+// On the daemon's machine, pinned memory: one address for the program and for
+// kernels, which read and write it across the bus. It never moves to a device.
+CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned flags) {
+  return WithContext([&](Process& process, Context& context) -> CUresult {
+    if (pointer == nullptr || size == 0 ||
+        (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    auto allocation = NewAllocation(context, size);
+    absl::StatusOr<holdfast::ArenaSpan> span = process.pinned().Allocate(size);
+    if (absl::IsFailedPrecondition(span.status())) {
+      return CUDA_ERROR_NOT_SUPPORTED;  // another machine's daemon
+    }
+    HOLDFAST_ANSWER_IF_ERROR(span.status());
+    allocation->is_managed = true;
+    allocation->address = reinterpret_cast<uint64_t>(span->data());
+    allocation->span = *std::move(span);
+    *pointer = allocation->address;
+    process.memory.Add(std::move(allocation));
+    return CUDA_SUCCESS;
+  });
+}
+
+// Advice and prefetches change no result.
+CUresult cuMemAdvise_v2(CUdeviceptr pointer, size_t size, CUmem_advise,
+                        CUmemLocation) {
+  return WithManaged(pointer, size);
+}
+
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr pointer, size_t size, CUmemLocation,
+                               unsigned flags, CUstream) {
+  return flags != 0 ? CUDA_ERROR_INVALID_VALUE : WithManaged(pointer, size);
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size,
+                                 CUdeviceptr pointer) {
+  return WithContext([&](Process& process, Context&) {
+    const auto memory = process.memory.Find(pointer);
+    if (memory == nullptr) return CUDA_ERROR_NOT_FOUND;
+    if (base != nullptr) *base = memory->address;
+    if (size != nullptr) *size = memory->size;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemHostAlloc(void** pointer, size_t size, unsigned flags) {
+  return AllocateHost(pointer, size, flags);
+}
+
+CUresult cuMemAllocHost_v2(void** pointer, size_t size) {
+  return AllocateHost(pointer, size, 0);
+}
+
+// As the driver: waits until no work can use the memory any more.
+CUresult cuMemFreeHost(void* pointer) {
+  return WithObjects([&](Process& process) -> CUresult {
+    if (pointer == nullptr) return CUDA_SUCCESS;
+    const auto freed = process.memory.Remove(
+        reinterpret_cast<uint64_t>(pointer), [](const Allocation& memory) {
+          return memory.is_host() && !memory.is_registered;
+        });
+    if (freed == nullptr) {
+      return ErrorOfMissing(process, CUDA_ERROR_INVALID_VALUE);
+    }
+    return freed->has_place() ? Answer(process.session().Synchronize())
+                              : CUDA_SUCCESS;
+  });
+}
+
+// The program's own memory cannot be moved into an arena: copies use it as
+// ordinary memory, and kernels cannot.
+CUresult cuMemHostRegister_v2(void* pointer, size_t size, unsigned flags) {
+  return WithContext([&](Process& process, Context& context) -> CUresult {
+    if (pointer == nullptr || size == 0 || (flags & ~kHostRegisterFlags) != 0 ||
+        !IsMapped(pointer, size)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    const auto address = reinterpret_cast<uint64_t>(pointer);
+    if (process.memory.Find(address) != nullptr) {
+      return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    }
+    auto allocation = NewAllocation(context, size);
+    allocation->address = address;
+    allocation->flags = flags;
+    allocation->is_registered = true;
+    process.memory.Add(std::move(allocation));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemHostUnregister(void* pointer) {
+  return WithObjects([&](Process& process) {
+    if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const auto found = process.memory.Remove(
+        reinterpret_cast<uint64_t>(pointer),
+        [](const Allocation& memory) { return memory.is_registered; });
+    return found == nullptr
+               ? ErrorOfMissing(process, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)
+               : CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* host,
+                                      unsigned flags) {
+  if (AnyNull(device, host) || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  return WithHostMemory(host, [&](Allocation& memory) {
+    if (!memory.has_place()) return CUDA_ERROR_NOT_SUPPORTED;
+    *device = reinterpret_cast<CUdeviceptr>(host);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemHostGetFlags(unsigned* flags, void* host) {
+  if (AnyNull(flags, host)) return CUDA_ERROR_INVALID_VALUE;
+  return WithHostMemory(host, [&](Allocation& memory) {
+    *flags = memory.flags | CU_MEMHOSTALLOC_DEVICEMAP;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
+                               CUdeviceptr pointer) {
+  return WithObjects([&](Process& process) {
+    if (data == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const auto memory = process.memory.Find(pointer);
+    return memory == nullptr
+               ? ErrorOfMissing(process, CUDA_ERROR_INVALID_VALUE)
+               : GetPointerAttribute(*memory, attribute, pointer, data);
+  });
+}
+
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
+                                void** data, CUdeviceptr pointer) {
+  return WithObjects([&](Process& process) {
+    if (count > 0 && AnyNull(attributes, data)) return CUDA_ERROR_INVALID_VALUE;
+    const auto memory = process.memory.Find(pointer);
+    for (unsigned i = 0; i < count; ++i) {
+      if (memory == nullptr ||
+          GetPointerAttribute(*memory, attributes[i], pointer, data[i]) !=
+              CUDA_SUCCESS) {
+        StoreUnknown(attributes[i], data[i]);
+      }
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+// Synchronous copies are synchronous always.
+CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
+                               CUdeviceptr pointer) {
+  return WithObjects([&](Process& process) {
+    return value == nullptr || process.memory.Find(pointer) == nullptr ||
+                   attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+               ? CUDA_ERROR_INVALID_VALUE
+               : CUDA_SUCCESS;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points: modules and libraries.
+#include "client/cuda/module.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "client/cuda/call.h"
+#include "client/cuda/jit_options.h"
+
+using namespace holdfast::libcuda;
+
+namespace {
+
+CUresult Load(Process& process, const void* image, const Context* context,
+              const JitOptions& options, std::shared_ptr<Module>* module) {
+  HOLDFAST_ANSWER_OR_ASSIGN(const Image found, ImageOf(image));
+  auto loaded = Module::Load(process.session(), found, context);
+  options.Report(loaded.status());
+  HOLDFAST_ANSWER_IF_ERROR(loaded.status());
+  *module = *std::move(loaded);
+  return CUDA_SUCCESS;
+}
+
+CUresult LoadModule(CUmodule* handle, const void* image,
+                    const JitOptions& options = {}) {
+  return WithContext([&](Process& process, Context& context) {
+    if (AnyNull(handle, image)) return CUDA_ERROR_INVALID_VALUE;
+    std::shared_ptr<Module> module;
+    const CUresult result = Load(process, image, &context, options, &module);
+    if (result == CUDA_SUCCESS) *handle = process.modules.Add(module);
+    return result;
+  });
+}
+
+// A library is a module of no context.
+CUresult LoadLibrary(CUlibrary* handle, const void* image,
+                     const JitOptions& options) {
+  return WithObjects([&](Process& process) {
+    if (AnyNull(handle, image)) return CUDA_ERROR_INVALID_VALUE;
+    std::shared_ptr<Module> module;
+    const CUresult result = Load(process, image, nullptr, options, &module);
+    if (result == CUDA_SUCCESS) {
+      *handle = reinterpret_cast<CUlibrary>(process.modules.Add(module));
+    }
+    return result;
+  });
+}
+
+CUresult ReadFile(const char* path, std::string* content) {
+  if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
+  content->assign(std::istreambuf_iterator<char>(file), {});
+  return CUDA_SUCCESS;
+}
+
+// body(Process&, Module&) with a CUmodule or a CUlibrary.
+template <typename Body>
+CUresult WithModule(void* handle, Body body) {
+  return WithObjects([&](Process& process) -> CUresult {
+    const auto module = process.modules.Find(static_cast<CUmodule>(handle));
+    return module == nullptr ? CUDA_ERROR_INVALID_HANDLE
+                             : Answer(body(process, *module));
+  });
+}
+
+CUresult GetFunction(CUfunction* function, void* handle, const char* name) {
+  return WithModule(handle, [&](Process& process, Module& module) -> CUresult {
+    if (AnyNull(function, name)) return CUDA_ERROR_INVALID_VALUE;
+    HOLDFAST_ANSWER_OR_ASSIGN(*function,
+                              module.GetFunction(name, process.functions));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult Enumerate(CUfunction* functions, unsigned count, void* handle) {
+  return WithModule(handle, [&](Process& process, Module& module) -> CUresult {
+    if (functions == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const std::vector<std::string>& names = module.kernel_names();
+    for (unsigned i = 0; i < std::min<size_t>(count, names.size()); ++i) {
+      HOLDFAST_ANSWER_OR_ASSIGN(
+          functions[i], module.GetFunction(names[i], process.functions));
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult Count(unsigned* count, void* handle) {
+  return WithModule(handle, [&](Process&, Module& module) {
+    if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *count = static_cast<unsigned>(module.kernel_names().size());
+    return CUDA_SUCCESS;
+  });
+}
+
+// The variable is memory of the session from now on, until its module ends.
+CUresult GetGlobal(CUdeviceptr* pointer, size_t* size, void* handle,
+                   const char* name) {
+  return WithModule(handle, [&](Process& process, Module& module) -> CUresult {
+    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    // A library's variables are those of the current context's device.
+    const CUcontext owner =
+        module.context() != nullptr ? module.context() : CurrentContext();
+    const auto context = process.contexts().Find(owner);
+    if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    auto variable = std::make_shared<Allocation>();
+    HOLDFAST_ANSWER_OR_ASSIGN(
+        variable->buffer,
+        module.loaded().GetGlobal(name, context->device().ordinal()));
+    HOLDFAST_ANSWER_OR_ASSIGN(variable->address, variable->buffer->address());
+    variable->size = variable->buffer->size();
+    variable->context = context->handle();
+    variable->context_id = module.context_id();
+    variable->ordinal = context->ordinal();
+    variable->module = &module;
+    if (pointer != nullptr) *pointer = variable->address;
+    if (size != nullptr) *size = variable->size;
+    process.memory.Add(std::move(variable));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult Unload(void* handle) {
+  return WithObjects([&](Process& process) {
+    const auto module = process.modules.Remove(static_cast<CUmodule>(handle));
+    if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    process.functions.RemoveIf(
+        [&](const Function& function) { return function.module() == module; });
+    process.memory.RemoveIf([&](const Allocation& memory) {
+      return memory.module == module.get();
+    });
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  return LoadModule(module, image);
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
+  return LoadModule(module, image);
+}
+
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
+                            CUjit_option* options, void** values) {
+  JitOptions jit;
+  const CUresult result = JitOptions::Parse(count, options, values, &jit);
+  return result != CUDA_SUCCESS ? result : LoadModule(module, image, jit);
+}
+
+CUresult cuModuleLoad(CUmodule* module, const char* path) {
+  std::string image;
+  const CUresult result = ReadFile(path, &image);
+  return result != CUDA_SUCCESS ? result : LoadModule(module, image.c_str());
+}
+
+CUresult cuModuleUnload(CUmodule module) { return Unload(module); }
+
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
+  return WithProcess([&](Process&) {
+    if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *mode = CU_MODULE_LAZY_LOADING;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module,
+                             const char* name) {
+  return GetFunction(function, module, name);
+}
+
+CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
+  return Count(count, module);
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count,
+                                    CUmodule module) {
+  return Enumerate(functions, count, module);
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, size_t* size,
+                              CUmodule module, const char* name) {
+  return GetGlobal(pointer, size, module, name);
+}
+
+CUresult cuLibraryLoadData(CUlibrary* library, const void* image,
+                           CUjit_option* options, void** values, unsigned count,
+                           CUlibraryOption*, void**, unsigned) {
+  JitOptions jit;
+  const CUresult result = JitOptions::Parse(count, options, values, &jit);
+  return result != CUDA_SUCCESS ? result : LoadLibrary(library, image, jit);
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path,
+                               CUjit_option* options, void** values,
+                               unsigned count, CUlibraryOption*, void**,
+                               unsigned) {
+  std::string image;
+  const CUresult result = ReadFile(path, &image);
+  return result != CUDA_SUCCESS
+             ? result
+             : cuLibraryLoadData(library, image.c_str(), options, values, count,
+                                 nullptr, nullptr, 0);
+}
+
+CUresult cuLibraryUnload(CUlibrary library) { return Unload(library); }
+
+CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library,
+                            const char* name) {
+  return GetFunction(reinterpret_cast<CUfunction*>(kernel), library, name);
+}
+
+CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
+  return Count(count, library);
+}
+
+CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count,
+                                   CUlibrary library) {
+  return Enumerate(reinterpret_cast<CUfunction*>(kernels), count, library);
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr* pointer, size_t* size,
+                            CUlibrary library, const char* name) {
+  return GetGlobal(pointer, size, library, name);
+}
+
+CUresult cuLibraryGetModule(CUmodule* handle, CUlibrary library) {
+  return WithModule(library, [&](Process&, Module&) {
+    if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *handle = reinterpret_cast<CUmodule>(library);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // extern "C"

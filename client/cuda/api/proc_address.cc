@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cuGetProcAddress, and the forms of functions for per-thread default streams.
+#include <array>
+#include <cstring>
+
+#include "client/cuda/context.h"
+#include "core/cuda/first_forms.h"
+#include "core/cuda/graph_versions.h"
+#include "cuda.h"
+
+// Deprecated is not gone.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+// Two functions that only cudaProfiler.h declares.
+extern "C" CUresult cuProfilerStart();
+extern "C" CUresult cuProfilerStop();
+
+namespace holdfast::libcuda {
+namespace {
+
+// kFunction with the null stream meaning the thread's own default stream.
+template <auto kFunction>
+struct PerThread;
+template <typename... Args, CUresult (*kFunction)(Args...)>
+struct PerThread<kFunction> {
+  static CUresult Call(Args... args) {
+    const PerThreadDefaultStream scope;
+    return kFunction(args...);
+  }
+};
+
+struct Entry {
+  const char* name;
+  int version;
+  void* function;
+  void* per_thread;  // the same as `function` if streams do not matter
+};
+
+template <auto kFunction>
+Entry Plain(const char* name, int version) {
+  void* const address = reinterpret_cast<void*>(kFunction);
+  return {name, version, address, address};
+}
+
+template <auto kFunction>
+Entry OfStream(const char* name, int version) {
+  return {name, version, reinterpret_cast<void*>(kFunction),
+          reinterpret_cast<void*>(&PerThread<kFunction>::Call)};
+}
+
+#define HOLDFAST_UNSUPPORTED(symbol, version)
+#define HOLDFAST_UNSUPPORTED_SYMBOL(symbol)
+const auto& Entries() {
+  static const auto& entries = *new auto(std::to_array<Entry>({
+#define HOLDFAST_ENTRY(symbol, name, version) Plain<&symbol>(name, version),
+#define HOLDFAST_STREAM_ENTRY(symbol, name, version) \
+  OfStream<&symbol>(name, version),
+#include "core/cuda/entry_points.inc"
+#undef HOLDFAST_ENTRY
+#undef HOLDFAST_STREAM_ENTRY
+  }));
+  return entries;
+}
+
+// The newest entry of this name that `version` already has; null: none.
+const Entry* Find(const char* name, int version,
+                  CUdriverProcAddressQueryResult* result) {
+  const Entry* found = nullptr;
+  *result = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  for (const Entry& entry : Entries()) {
+    if (std::strcmp(entry.name, name) != 0) continue;
+    if (entry.version > version) {
+      if (found == nullptr) {
+        *result = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+      }
+    } else if (found == nullptr || entry.version > found->version) {
+      found = &entry;
+      *result = CU_GET_PROC_ADDRESS_SUCCESS;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+}  // namespace holdfast::libcuda
+
+// Each symbol is a jump, which leaves all arguments where they are.
+#define HOLDFAST_ENTRY(symbol, name, version)
+#define HOLDFAST_STREAM_ENTRY(symbol, name, version)                          \
+  extern "C" {                                                                \
+  extern void* const holdfast_per_thread_##symbol;                            \
+  __attribute__((                                                             \
+      used, visibility("hidden"))) void* const holdfast_per_thread_##symbol = \
+      reinterpret_cast<void*>(&holdfast::libcuda::PerThread<&symbol>::Call);  \
+  }                                                                           \
+  asm(".text\n"                                                               \
+      ".globl " #symbol "_ptds, " #symbol                                     \
+      "_ptsz\n"                                                               \
+      ".type " #symbol                                                        \
+      "_ptds, @function\n"                                                    \
+      ".type " #symbol "_ptsz, @function\n" #symbol "_ptds:\n" #symbol        \
+      "_ptsz:\n"                                                              \
+      "  jmp *holdfast_per_thread_" #symbol "(%rip)\n");
+#include "core/cuda/entry_points.inc"
+#undef HOLDFAST_ENTRY
+#undef HOLDFAST_STREAM_ENTRY
+#undef HOLDFAST_UNSUPPORTED
+#undef HOLDFAST_UNSUPPORTED_SYMBOL
+
+using namespace holdfast::libcuda;
+
+extern "C" {
+
+CUresult cuGetProcAddress_v2(const char* name, void** function, int version,
+                             cuuint64_t flags,
+                             CUdriverProcAddressQueryResult* status) {
+  constexpr cuuint64_t kFlags = CU_GET_PROC_ADDRESS_LEGACY_STREAM |
+                                CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  if (name == nullptr || function == nullptr || version > CUDA_VERSION ||
+      (flags & ~kFlags) != 0 || flags == kFlags) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CUdriverProcAddressQueryResult result{};
+  const Entry* entry = Find(name, version, &result);
+  if (status != nullptr) *status = result;
+  const bool per_thread =
+      (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+  *function = entry == nullptr ? nullptr
+              : per_thread     ? entry->per_thread
+                               : entry->function;
+  return CUDA_SUCCESS;  // a missing name is an answer, not an error
+}
+
+// For programs compiled with --default-stream per-thread.
+CUresult cuGetProcAddress_v2_ptsz(const char* name, void** function,
+                                  int version, cuuint64_t flags,
+                                  CUdriverProcAddressQueryResult* status) {
+  if (flags == CU_GET_PROC_ADDRESS_DEFAULT) {
+    flags = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  }
+  return cuGetProcAddress_v2(name, function, version, flags, status);
+}
+
+// Private tables of NVIDIA's driver, which no other driver has: NVRTC goes on
+// without, NVIDIA's runtime gives up.
+CUresult cuGetExportTable(const void** table, const CUuuid*) {
+  if (table == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *table = nullptr;
+  return CUDA_ERROR_NOT_FOUND;
+}
+
+}  // extern "C"

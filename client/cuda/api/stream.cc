@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points: streams, and functions of the program in them.
+#include <algorithm>
+#include <utility>
+
+#include "client/cuda/call.h"
+
+using namespace holdfast::libcuda;
+
+namespace {
+
+CUresult CreateStream(CUstream* stream, unsigned flags, int priority) {
+  return WithContext([&](Process& process, Context& context) -> CUresult {
+    if (stream == nullptr || (flags & ~CU_STREAM_NON_BLOCKING) != 0) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    HOLDFAST_ANSWER_OR_ASSIGN(
+        std::shared_ptr<Stream> created,
+        context.CreateStream(flags, std::clamp(priority, -5, 0)));
+    *stream = process.streams.Add(std::move(created));
+    return CUDA_SUCCESS;
+  });
+}
+
+// What a stream's function is told of the work before it.
+CUresult OutcomeOf(const absl::Status& status) {
+  return status.ok() ? CUDA_SUCCESS : Answer(status);
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  return CreateStream(stream, flags, 0);
+}
+
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags,
+                                    int priority) {
+  return CreateStream(stream, flags, priority);
+}
+
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  return WithObjects([&](Process& process) -> CUresult {
+    const std::shared_ptr<Stream> ended = process.streams.Remove(stream);
+    if (ended == nullptr) {
+      return ErrorOfMissing(process, CUDA_ERROR_INVALID_HANDLE);
+    }
+    const std::shared_ptr<Context> context = ended->context();
+    return context == nullptr ? CUDA_SUCCESS : Answer(context->Retire(*ended));
+  });
+}
+
+CUresult cuStreamQuery(CUstream handle) {
+  return WithStream(handle, [](Process&, Stream& stream) -> CUresult {
+    if (stream.kind() == Stream::Kind::kLegacy) {
+      HOLDFAST_ANSWER_IF_ERROR(stream.Enter());
+    }
+    HOLDFAST_ANSWER_OR_ASSIGN(const bool done, stream.queue().IsDone());
+    return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  });
+}
+
+CUresult cuStreamSynchronize(CUstream handle) {
+  return WithStream(
+      handle, [](Process&, Stream& stream) { return stream.Synchronize(); });
+}
+
+CUresult cuStreamGetPriority(CUstream handle, int* priority) {
+  return WithStream(handle, [&](Process&, Stream& stream) {
+    if (priority == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *priority = stream.priority();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
+  return WithStream(handle, [&](Process&, Stream& stream) {
+    if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *flags = stream.flags();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
+  return WithStream(handle, [&](Process&, Stream& stream) {
+    if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *id = stream.id();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
+  return WithStream(handle, [&](Process&, Stream& stream) {
+    const std::shared_ptr<Context> context = stream.context();
+    if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *device = context->ordinal();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
+  return WithStream(handle, [&](Process&, Stream& stream) {
+    const std::shared_ptr<Context> owner = stream.context();
+    if (owner == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *context = owner->handle();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context,
+                           CUgreenCtx* green) {
+  if (green != nullptr) *green = nullptr;
+  return cuStreamGetCtx(handle, context);
+}
+
+CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
+  return WithWork(handle, [&](Process&, Stream& stream) {
+    return WithEvent(event, [&](ProgramEvent& found) -> CUresult {
+      if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+      return Answer(stream.queue().Wait(found.event));
+    });
+  });
+}
+
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
+  return WithWork(handle, [&](Process&, Stream& stream) -> CUresult {
+    if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    // After a failure CUDA does not run the function.
+    return Answer(stream.Call([function, data](const absl::Status& outcome) {
+      if (outcome.ok()) function(data);
+    }));
+  });
+}
+
+CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
+                             void* data, unsigned flags) {
+  return WithWork(handle, [&](Process&, Stream& stream) -> CUresult {
+    if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    return Answer(
+        stream.Call([handle, callback, data](const absl::Status& outcome) {
+          callback(handle, OutcomeOf(outcome), data);
+        }));
+  });
+}
+
+// Memory of a session has no owner among streams.
+CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr, size_t,
+                                unsigned) {
+  return WithStream(handle,
+                    [](Process&, Stream&) { return CUDA_ERROR_NOT_SUPPORTED; });
+}
+
+}  // extern "C"

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Contexts and their streams: what a program sees of one device of the session.
+#ifndef HOLDFAST_CLIENT_CUDA_CONTEXT_H_
+#define HOLDFAST_CLIENT_CUDA_CONTEXT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "client/cpp/device.h"
+#include "client/cpp/stream.h"
+#include "client/cuda/host_function.h"
+#include "cuda.h"
+
+namespace holdfast::libcuda {
+
+class Context;
+
+// A stream of a program. Streams of sessions know no default stream, so its
+// order is made here, by waits that need no answer:
+// - before work enters a blocking stream, that stream waits for the legacy
+//   stream, if work has entered the legacy stream since;
+// - before work enters the legacy stream, it waits for each blocking stream
+//   that work has entered since.
+// Thread-safe.
+class Stream {
+ public:
+  enum class Kind { kLegacy, kPerThread, kCreated };
+
+  Stream(std::weak_ptr<Context> context, holdfast::Stream queue, Kind kind,
+         unsigned flags, int priority);
+  // Does not wait: all work that the stream was given is carried out.
+  ~Stream();
+
+  // Null if the context was destroyed.
+  std::shared_ptr<Context> context() const { return context_.lock(); }
+  const holdfast::Stream& queue() const { return queue_; }
+  Kind kind() const { return kind_; }
+  bool is_blocking() const { return (flags_ & CU_STREAM_NON_BLOCKING) == 0; }
+  unsigned flags() const { return flags_; }
+  int priority() const { return priority_; }
+  uint64_t id() const { return id_; }
+
+  // Call before each command that the stream is given. Makes its order with the
+  // context's other streams.
+  absl::Status Enter();
+  // Waits for the stream's work, and for what comes before it.
+  absl::Status Synchronize();
+  // Runs `function` in this process when the stream has come to this point; the
+  // stream's later work waits for its end.
+  absl::Status Call(HostFunction function);
+
+ private:
+  friend class Context;
+
+  const std::weak_ptr<Context> context_;
+  const holdfast::Stream queue_;
+  const Kind kind_;
+  const unsigned flags_;
+  const int priority_;
+  const uint64_t id_;
+  // Both are the context's, under its lock: work has entered since the legacy
+  // stream waited for this stream; and the number of works in the legacy stream
+  // that this stream has waited for.
+  bool has_work_ = false;
+  uint64_t legacy_works_ = 0;
+
+  absl::Mutex functions_mutex_;
+  std::shared_ptr<HostFunctions> functions_ ABSL_GUARDED_BY(functions_mutex_);
+};
+
+// A CUcontext: a device of the session, settings, and streams. Everything else
+// that a program makes names its context by id and ends with it. Thread-safe.
+class Context : public std::enable_shared_from_this<Context> {
+ public:
+  // `ordinal` is the program's number of the device.
+  Context(holdfast::Device device, int ordinal, unsigned flags,
+          CUcontext handle);
+
+  const holdfast::Device& device() const { return device_; }
+  int ordinal() const { return ordinal_; }
+  CUcontext handle() const { return handle_; }
+  // Never used twice: a primary context that is made again has a new one.
+  uint64_t id() const { return id_; }
+  std::atomic<unsigned>& flags() { return flags_; }
+
+  absl::StatusOr<std::shared_ptr<Stream>> LegacyStream();
+  // The calling thread's own default stream.
+  absl::StatusOr<std::shared_ptr<Stream>> PerThreadStream();
+  absl::StatusOr<std::shared_ptr<Stream>> CreateStream(unsigned flags,
+                                                       int priority);
+  // For Stream::Enter.
+  absl::Status Order(Stream& stream);
+  // Call before a stream is destroyed: its work still counts for the legacy
+  // stream and for waits for all streams.
+  absl::Status Retire(const Stream& stream);
+
+  // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess.
+  CUresult EnablePeer(const Context& peer);
+  CUresult DisablePeer(const Context& peer);
+
+  // CU_LIMIT_...: kept and told. The daemon has limits of its own.
+  CUresult GetLimit(CUlimit limit, size_t* value);
+  CUresult SetLimit(CUlimit limit, size_t value);
+
+ private:
+  absl::StatusOr<std::shared_ptr<Stream>> Make(Stream::Kind kind,
+                                               unsigned flags, int priority)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const holdfast::Device device_;
+  const int ordinal_;
+  const CUcontext handle_;
+  const uint64_t id_;
+  std::atomic<unsigned> flags_;
+
+  absl::Mutex mutex_;
+  std::shared_ptr<Stream> legacy_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::thread::id, std::shared_ptr<Stream>> per_thread_
+      ABSL_GUARDED_BY(mutex_);
+  // Streams that are in order with the legacy stream.
+  std::vector<std::weak_ptr<Stream>> blocking_ ABSL_GUARDED_BY(mutex_);
+  uint64_t legacy_works_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Waits for the work of every stream that was destroyed; null: none was.
+  std::shared_ptr<Stream> retired_ ABSL_GUARDED_BY(mutex_);
+  std::set<uint64_t> peers_ ABSL_GUARDED_BY(mutex_);
+  // As a new context of the driver has them, in bytes.
+  std::map<CUlimit, size_t> limits_ ABSL_GUARDED_BY(mutex_) = {
+      {CU_LIMIT_STACK_SIZE, 1024},
+      {CU_LIMIT_PRINTF_FIFO_SIZE, 8 << 20},
+      {CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20},
+      {CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 2},
+      {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2048},
+      {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64},
+      {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0}};
+};
+
+// The calling thread's stack of contexts. A context that has ended stays on it.
+CUcontext CurrentContext();
+void SetCurrentContext(CUcontext context);
+void PushContext(CUcontext context);
+// False: the stack is empty.
+bool PopContext(CUcontext* context);
+
+// While one lives, a null stream means the thread's own default stream: for the
+// forms of functions with _ptds and _ptsz.
+class PerThreadDefaultStream {
+ public:
+  static bool Active();
+  PerThreadDefaultStream();
+  ~PerThreadDefaultStream();
+  PerThreadDefaultStream(const PerThreadDefaultStream&) = delete;
+  PerThreadDefaultStream& operator=(const PerThreadDefaultStream&) = delete;
+};
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_CONTEXT_H_

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CUDA_CONTEXT_TABLE_H_
+#define HOLDFAST_CLIENT_CUDA_CONTEXT_TABLE_H_
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "client/cpp/device.h"
+#include "client/cuda/context.h"
+#include "cuda.h"
+
+namespace holdfast::libcuda {
+
+// Every context that the program has made, and the primary context of each
+// device. The handle of an ended context stays known, since it may be current
+// in a thread. Thread-safe.
+class ContextTable {
+ public:
+  // `devices` are the program's, in the order of its numbers.
+  explicit ContextTable(std::vector<holdfast::Device> devices);
+
+  std::shared_ptr<Context> Create(int ordinal, unsigned flags);
+  // Returns null if the handle is no context, or one that has ended.
+  std::shared_ptr<Context> Find(CUcontext handle) const;
+  // Returns the number of the context's device, which may have ended; -1: there
+  // was never such a context.
+  int OrdinalOf(CUcontext handle) const;
+  // Ends a context of Create, and returns it so that its resources can be
+  // ended. Null: there is none.
+  std::shared_ptr<Context> Remove(CUcontext handle);
+
+  // The primary context of a device. Its handle never changes.
+  // `Retain` makes the context if there is none, and counts a user.
+  CUcontext Retain(int ordinal);
+  // Drops a user. False: there is none. With the last, `ended` gets the
+  // context.
+  bool Release(int ordinal, std::shared_ptr<Context>* ended);
+  // Ends the context, whose users stay; null: there is none.
+  std::shared_ptr<Context> Reset(int ordinal);
+  bool IsActive(int ordinal) const;
+  unsigned Flags(int ordinal) const;
+  // Of the present context and of later ones.
+  void SetFlags(int ordinal, unsigned flags);
+  bool IsPrimary(CUcontext handle) const;
+
+ private:
+  struct Entry {
+    int ordinal = 0;
+    std::shared_ptr<Context> context;
+  };
+  struct Primary {
+    CUcontext handle = nullptr;
+    unsigned flags = CU_CTX_SCHED_AUTO;
+    int users = 0;
+  };
+
+  CUcontext NewHandle(int ordinal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Primary& Of(int ordinal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return primaries_[static_cast<size_t>(ordinal)];
+  }
+
+  const std::vector<holdfast::Device> devices_;
+  mutable absl::Mutex mutex_;
+  std::map<CUcontext, Entry> contexts_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Primary> primaries_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_CONTEXT_TABLE_H_

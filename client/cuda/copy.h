@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies and fills between any two addresses of a program.
+#ifndef HOLDFAST_CLIENT_CUDA_COPY_H_
+#define HOLDFAST_CLIENT_CUDA_COPY_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/cuda/context.h"
+#include "client/cuda/memory_map.h"
+
+namespace holdfast::libcuda {
+
+// Memory from an address on: of the session, or ordinary memory of this
+// process. A value that keeps the allocation alive.
+class Operand {
+ public:
+  // Ordinary memory, unless the session has memory at the address.
+  static Operand At(const MemoryMap& memory, uint64_t address);
+  // INVALID_ARGUMENT: the session's devices have no memory there.
+  static absl::StatusOr<Operand> OnDevice(const MemoryMap& memory,
+                                          uint64_t address);
+
+  bool is_ordinary() const {
+    return allocation_ == nullptr || !allocation_->has_place();
+  }
+  bool is_device() const {
+    return allocation_ != nullptr && !allocation_->is_host();
+  }
+  // REQUIRES: !is_ordinary().
+  Place place() const {
+    return allocation_->At(address_ - allocation_->address);
+  }
+  // REQUIRES: is_device().
+  const Buffer& buffer() const { return *allocation_->buffer; }
+  uint64_t offset() const { return address_ - allocation_->address; }
+  Operand Plus(uint64_t bytes) const {
+    return Operand(allocation_, address_ + bytes);
+  }
+  // REQUIRES: it is memory of this process.
+  char* data() const { return reinterpret_cast<char*>(address_); }
+
+ private:
+  Operand(std::shared_ptr<Allocation> allocation, uint64_t address)
+      : allocation_(std::move(allocation)), address_(address) {}
+
+  std::shared_ptr<Allocation> allocation_;
+  uint64_t address_;
+};
+
+// Copies in the stream's order. Ordinary memory may be reused when the call
+// returns, and is filled by then; between two places of the session nothing
+// waits.
+absl::Status CopyBytes(const Operand& destination, const Operand& source,
+                       uint64_t size, const holdfast::Stream& stream);
+
+// Rows of a box: bytes of a row, rows, slices, and the distances of rows and
+// slices on either side.
+struct Pitches {
+  uint64_t row = 0;
+  uint64_t slice = 0;
+};
+struct BoxCopy {
+  uint64_t width = 0;
+  uint64_t height = 1;
+  uint64_t depth = 1;
+  Pitches destination = {};
+  Pitches source = {};
+};
+absl::Status CopyBoxes(const BoxCopy& box, const Operand& destination,
+                       const Operand& source, const holdfast::Stream& stream);
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_COPY_H_

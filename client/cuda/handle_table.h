@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CUDA_HANDLE_TABLE_H_
+#define HOLDFAST_CLIENT_CUDA_HANDLE_TABLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+
+namespace holdfast::libcuda {
+
+// Returns a number that was never a handle of any kind before, and no small
+// number, which may mean something else (CU_STREAM_LEGACY): programs destroy
+// objects of a context that has ended, and must not meet newer objects then.
+inline uintptr_t NewHandleValue() {
+  static std::atomic<uintptr_t> next{0x10000};
+  return next.fetch_add(0x10, std::memory_order_relaxed);
+}
+
+// Live objects of one kind by their handles in the program. A call that has
+// found an object can use it to its end, even if another thread destroys the
+// handle. Thread-safe.
+template <typename Handle, typename Object>
+class HandleTable {
+ public:
+  Handle Add(std::shared_ptr<Object> object) {
+    const auto handle = reinterpret_cast<Handle>(NewHandleValue());
+    absl::MutexLock lock(&mutex_);
+    objects_[handle] = std::move(object);
+    return handle;
+  }
+
+  // Returns null if the handle is not a live object of this kind.
+  std::shared_ptr<Object> Find(Handle handle) const {
+    absl::ReaderMutexLock lock(&mutex_);
+    const auto found = objects_.find(handle);
+    return found == objects_.end() ? nullptr : found->second;
+  }
+
+  // Returns the handle of an object; null: it has none. Looks at all of them.
+  Handle HandleOf(const Object* object) const {
+    absl::ReaderMutexLock lock(&mutex_);
+    for (const auto& [handle, found] : objects_) {
+      if (found.get() == object) return handle;
+    }
+    return nullptr;
+  }
+
+  // As Find, and ends the handle.
+  std::shared_ptr<Object> Remove(Handle handle) {
+    absl::MutexLock lock(&mutex_);
+    auto node = objects_.extract(handle);
+    return node.empty() ? nullptr : std::move(node.mapped());
+  }
+
+  // Ends the handles of all objects that `predicate` accepts, and returns
+  // those objects: their destructors run without the lock.
+  template <typename Predicate>
+  std::vector<std::shared_ptr<Object>> RemoveIf(Predicate predicate) {
+    std::vector<std::shared_ptr<Object>> removed;
+    absl::MutexLock lock(&mutex_);
+    absl::erase_if(objects_, [&](auto& entry) {
+      if (!predicate(*entry.second)) return false;
+      removed.push_back(std::move(entry.second));
+      return true;
+    });
+    return removed;
+  }
+
+ private:
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<Handle, std::shared_ptr<Object>> objects_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_HANDLE_TABLE_H_

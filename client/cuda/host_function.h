@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions of the program in the order of a stream: cuLaunchHostFunc and
+// cuStreamAddCallback.
+#ifndef HOLDFAST_CLIENT_CUDA_HOST_FUNCTION_H_
+#define HOLDFAST_CLIENT_CUDA_HOST_FUNCTION_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "client/cpp/device.h"
+#include "client/cpp/event.h"
+#include "client/cpp/sharing/semaphore.h"
+#include "client/cpp/stream.h"
+
+namespace holdfast::libcuda {
+
+// `outcome` is that of the stream's work before the function.
+using HostFunction = std::function<void(const absl::Status& outcome)>;
+
+// The functions of one stream. The stream records an event and then waits for a
+// semaphore; a thread waits for the event, runs the function and signals the
+// semaphore. The thread owns this object together with the stream, since work
+// outlives its stream. Thread-safe.
+class HostFunctions {
+ public:
+  static absl::StatusOr<std::shared_ptr<HostFunctions>> Create(
+      const holdfast::Device& device);
+
+  // The thread ends when the functions so far have run. Does not wait.
+  void End();
+
+  absl::Status Add(HostFunction function, const holdfast::Stream& stream);
+
+  // Is the calling thread in a function? CUDA refuses most calls there.
+  static bool InFunction();
+
+ private:
+  struct Call {
+    Event reached;
+    HostFunction function;
+    uint64_t number = 0;
+  };
+
+  explicit HostFunctions(Semaphore done) : done_(std::move(done)) {}
+  void Run();
+  bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return ends_ || !calls_.empty();
+  }
+
+  const Semaphore done_;
+  absl::Mutex mutex_;
+  std::deque<Call> calls_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool ends_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_HOST_FUNCTION_H_

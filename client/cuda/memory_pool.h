@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CUDA_MEMORY_POOL_H_
+#define HOLDFAST_CLIENT_CUDA_MEMORY_POOL_H_
+
+#include <cstdint>
+#include <map>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "cuda.h"
+
+namespace holdfast::libcuda {
+
+// A CUmemoryPool: an account of memory, and settings that a program reads back.
+// The memory itself comes from the daemon's pools, which keep what is freed, so
+// that a pool of a program reserves no more than it uses. Thread-safe.
+class MemoryPool {
+ public:
+  explicit MemoryPool(int ordinal) : ordinal_(ordinal) {}
+
+  // The program's number of the device.
+  int ordinal() const { return ordinal_; }
+  void Taken(uint64_t bytes);
+  void Returned(uint64_t bytes);
+
+  // cuMemPoolGetAttribute, cuMemPoolSetAttribute: `value` is an int or a
+  // cuuint64_t, by the attribute. CUDA_ERROR_INVALID_VALUE: an unknown one, or
+  // one that cannot be set so.
+  CUresult Get(CUmemPool_attribute attribute, void* value) const;
+  CUresult Set(CUmemPool_attribute attribute, const void* value);
+
+ private:
+  const int ordinal_;
+  mutable absl::Mutex mutex_;
+  uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t most_used_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t release_threshold_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The permissions to reuse memory, which are all given at first.
+  std::map<CUmemPool_attribute, int> reuse_ ABSL_GUARDED_BY(mutex_) = {
+      {CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, 1},
+      {CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, 1},
+      {CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, 1}};
+};
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_MEMORY_POOL_H_

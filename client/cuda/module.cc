@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cuda/module.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "client/cpp/compile/object_code.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::libcuda {
+
+namespace {
+
+int64_t AttributeOf(const v1::KernelDescription& description,
+                    const std::string& name, int64_t absent) {
+  const auto found = description.attributes().find(name);
+  return found == description.attributes().end() ? absent : found->second;
+}
+
+}  // namespace
+
+Function::Function(std::weak_ptr<Module> module, Kernel kernel,
+                   v1::KernelDescription description)
+    : module_(std::move(module)),
+      kernel_(std::move(kernel)),
+      description_(std::move(description)),
+      has_clusters_(
+          AttributeOf(description_, "cluster_size_must_be_set", 0) != 0 ||
+          AttributeOf(description_, "required_cluster_width", 0) != 0),
+      dynamic_shared_limit_(AttributeOf(
+          description_, "max_dynamic_shared_size_bytes", INT32_MAX)) {}
+
+absl::StatusOr<int64_t> Function::Attribute(const std::string& name,
+                                            uint32_t device) const {
+  HOLDFAST_ASSIGN_OR_RETURN(const v1::KernelDescription description,
+                            kernel_.Describe(device));
+  const auto found = description.attributes().find(name);
+  if (found == description.attributes().end()) {
+    return absl::NotFoundError(absl::StrCat("no attribute is called ", name));
+  }
+  return found->second;
+}
+
+absl::StatusOr<std::shared_ptr<Module>> Module::Load(Session& session,
+                                                     const Image& image,
+                                                     const Context* context) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const ObjectCode object,
+      ObjectCode::Put(session.daemon(), image.bytes, image.format));
+  HOLDFAST_ASSIGN_OR_RETURN(holdfast::Module loaded, session.Load(object));
+  HOLDFAST_ASSIGN_OR_RETURN(std::vector<std::string> names,
+                            loaded.KernelNames());
+  return std::shared_ptr<Module>(
+      new Module(std::move(loaded), context, std::move(names)));
+}
+
+absl::StatusOr<CUfunction> Module::GetFunction(const std::string& name,
+                                               FunctionTable& functions) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = functions_.find(name);
+  if (found != functions_.end()) return found->second;
+  HOLDFAST_ASSIGN_OR_RETURN(Kernel kernel, loaded_.GetKernel(name));
+  HOLDFAST_ASSIGN_OR_RETURN(v1::KernelDescription description,
+                            kernel.Describe());
+  const CUfunction handle = functions.Add(std::make_shared<Function>(
+      weak_from_this(), std::move(kernel), std::move(description)));
+  functions_.emplace(name, handle);
+  return handle;
+}
+
+}  // namespace holdfast::libcuda

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CUDA_NOT_SERVED_H_
+#define HOLDFAST_CLIENT_CUDA_NOT_SERVED_H_
+
+namespace holdfast::libcuda {
+
+// Returns CUDA_ERROR_NOT_SUPPORTED as a number. With HOLDFAST_CUDA_LOG=1 it
+// prints the function's name: no session has such a thing.
+int Refuse(const char* function);
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_NOT_SERVED_H_

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cuda/process.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "client/cpp/connection/address.h"
+#include "client/cpp/connection/daemon.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::libcuda {
+namespace {
+
+std::string SessionName() {
+  const char* name = std::getenv("HOLDFAST_SESSION_NAME");
+  return name != nullptr && *name != '\0' ? name
+                                          : program_invocation_short_name;
+}
+
+}  // namespace
+
+Process& Process::Get() {
+  static Process& process = *new Process;
+  return process;
+}
+
+absl::Status Process::Init() {
+  absl::MutexLock lock(&init_mutex_);
+  if (initialized_) return absl::OkStatus();
+  HOLDFAST_RETURN_IF_ERROR(Open());
+  initialized_ = true;
+  return absl::OkStatus();
+}
+
+// After a fault every call fails with its error, as in CUDA: the session is
+// never asked to recover.
+absl::Status Process::Open() {
+  // A private daemon would load this library as its own driver.
+  if (absl::StartsWith(DefaultAddress(), "embedded:")) {
+    return absl::InvalidArgumentError(
+        "HOLDFAST_ADDRESS is embedded: start the program with "
+        "`holdfast exec --device=auto`, which starts such a daemon");
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      session_,
+      Session::Open({.name = SessionName(), .recover = RecoveryPolicy::kAsk}));
+  std::vector<holdfast::Device> devices;
+  for (const uint32_t ordinal : session_->devices()) {
+    HOLDFAST_ASSIGN_OR_RETURN(const v1::DescribeDeviceResponse response,
+                              session_->daemon().DescribeDevice(ordinal));
+    driver_version_ = response.driver().version();
+    is_software_ = response.driver().kind() == v1::Driver::KIND_SOFTWARE;
+    devices_.push_back(response.device());
+    devices.push_back(session_->device(ordinal));
+  }
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    default_pools_.push_back(
+        pools.Add(std::make_shared<MemoryPool>(static_cast<int>(i))));
+  }
+  {
+    absl::MutexLock lock(&pools_mutex_);
+    current_pools_ = default_pools_;
+  }
+  contexts_ = std::make_unique<ContextTable>(std::move(devices));
+  pinned_ = std::make_unique<PinnedMemory>(*session_);
+  return absl::OkStatus();
+}
+
+bool Process::IsDefaultPool(CUmemoryPool pool) const {
+  return std::count(default_pools_.begin(), default_pools_.end(), pool) > 0;
+}
+
+absl::Status Process::AwaitCommands() {
+  HOLDFAST_ASSIGN_OR_RETURN(const Fence fence, session_->Fence());
+  return fence.Wait();
+}
+
+void Process::End(std::shared_ptr<Context> context) {
+  if (context == nullptr) return;
+  const uint64_t id = context->id();
+  streams.RemoveIf([&](const Stream& stream) {
+    const std::shared_ptr<Context> owner = stream.context();
+    return owner == nullptr || owner->id() == id;
+  });
+  events.RemoveIf(
+      [id](const ProgramEvent& event) { return event.context_id == id; });
+  modules.RemoveIf(
+      [id](const Module& module) { return module.context_id() == id; });
+  functions.RemoveIf(
+      [](const Function& function) { return function.module() == nullptr; });
+  memory.RemoveIf([id](const Allocation& allocation) {
+    return allocation.context_id == id;
+  });
+}
+
+}  // namespace holdfast::libcuda

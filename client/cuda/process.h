@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CUDA_PROCESS_H_
+#define HOLDFAST_CLIENT_CUDA_PROCESS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "client/cpp/event.h"
+#include "client/cpp/session.h"
+#include "client/cuda/context.h"
+#include "client/cuda/context_table.h"
+#include "client/cuda/handle_table.h"
+#include "client/cuda/link_state.h"
+#include "client/cuda/memory_map.h"
+#include "client/cuda/memory_pool.h"
+#include "client/cuda/module.h"
+#include "client/cuda/pinned_memory.h"
+#include "cuda.h"
+#include "holdfast/v1/devices.pb.h"
+
+namespace holdfast::libcuda {
+
+// A CUevent.
+struct ProgramEvent {
+  Event event;
+  uint64_t context_id = 0;
+};
+
+// The driver's state in this process: one session, whose devices and contexts
+// the program sees, and every live handle. Never destroyed, for threads may
+// use the driver while the process exits; the daemon ends the session with the
+// process. Thread-safe.
+class Process {
+ public:
+  static Process& Get();
+
+  // Opens the session, unless that was done: at $HOLDFAST_ADDRESS or the
+  // default address, named $HOLDFAST_SESSION_NAME or as the program is.
+  absl::Status Init();
+  bool initialized() const { return initialized_; }
+
+  // The calls below need Init to have succeeded.
+  Session& session() { return *session_; }
+  PinnedMemory& pinned() { return *pinned_; }
+  // The program's devices, in the order of its numbers. The descriptions never
+  // change.
+  const std::vector<v1::Device>& devices() const { return devices_; }
+  int driver_version() const { return driver_version_; }
+  // The daemon's driver is the software driver.
+  bool is_software() const { return is_software_; }
+
+  ContextTable& contexts() { return *contexts_; }
+  // A device's own pool, and the pool of cuMemAllocAsync.
+  CUmemoryPool DefaultPool(int ordinal) const {
+    return default_pools_[static_cast<size_t>(ordinal)];
+  }
+  CUmemoryPool CurrentPool(int ordinal) const {
+    absl::MutexLock lock(&pools_mutex_);
+    return current_pools_[static_cast<size_t>(ordinal)];
+  }
+  void SetCurrentPool(int ordinal, CUmemoryPool pool) {
+    absl::MutexLock lock(&pools_mutex_);
+    current_pools_[static_cast<size_t>(ordinal)] = pool;
+  }
+  bool IsDefaultPool(CUmemoryPool pool) const;
+
+  // Waits until the daemon has taken all commands so far, but not for their
+  // work. Returns the first failure that no call has returned yet.
+  absl::Status AwaitCommands();
+
+  // Ends everything that was made in the context. Null: does nothing.
+  void End(std::shared_ptr<Context> context);
+
+  HandleTable<CUstream, Stream> streams;
+  HandleTable<CUevent, ProgramEvent> events;
+  HandleTable<CUmodule, Module> modules;
+  HandleTable<CUlinkState, LinkState> links;
+  HandleTable<CUmemoryPool, MemoryPool> pools;
+  FunctionTable functions;
+  MemoryMap memory;
+
+ private:
+  absl::Status Open();
+
+  absl::Mutex init_mutex_;
+  std::atomic<bool> initialized_{false};
+  // Set by Init, and then constant.
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<PinnedMemory> pinned_;
+  std::unique_ptr<ContextTable> contexts_;
+  std::vector<v1::Device> devices_;
+  int driver_version_ = 0;
+  bool is_software_ = false;
+  std::vector<CUmemoryPool> default_pools_;
+
+  mutable absl::Mutex pools_mutex_;
+  std::vector<CUmemoryPool> current_pools_ ABSL_GUARDED_BY(pools_mutex_);
+};
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_PROCESS_H_

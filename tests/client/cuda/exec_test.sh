@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# exec_test.sh HOLDFASTD HOLDFAST DRIVER LIBCUDA: `holdfast exec` ends as its program does.
+set -uo pipefail
+export HOLDFAST_DAEMON=$PWD/$1 HOLDFAST_SOFTWARE_DRIVER=$PWD/$3 HOLDFAST_LIBCUDA=$PWD/$4
+export XDG_CACHE_HOME=${TEST_TMPDIR:-/tmp}
+holdfast=$2
+failures=0
+
+expect() {  # STATUS WHAT: compares with the last command's
+  local status=$?
+  [ "$status" -eq "$1" ] || { echo "$2: exit status $status, not $1"; failures=$((failures + 1)); }
+}
+
+"$holdfast" exec --device=cpu -- sh -c 'exit 7'
+expect 7 "a private daemon"
+"$holdfast" exec --direct -- sh -c 'exit 5'
+expect 5 "the program's own process"
+"$holdfast" exec --direct -- sh -c 'kill -TERM $$'
+expect 143 "a signal"
+"$holdfast" exec --device=cpu -- sh -c 'kill -TERM $$'
+expect 143 "a signal, in a private daemon"
+"$holdfast" exec --direct -- /nowhere/program 2>/dev/null
+expect 1 "no program"
+"$holdfast" exec --address=unix:/nowhere/socket -- true 2>/dev/null
+expect 3 "no daemon"
+"$holdfast" exec 2>/dev/null
+expect 2 "no PROGRAM"
+"$holdfast" exec --device=cpu -- sh -c '[ -e "${LD_LIBRARY_PATH%%:*}/libcuda.so.1" ] && [ -S "${HOLDFAST_ADDRESS#unix:}" ]'
+expect 0 "the environment"
+# A terminated parent passes the signal on, and its daemon ends.
+"$holdfast" exec --device=cpu -- sh -c 'echo "$HOLDFAST_ADDRESS" >"$XDG_CACHE_HOME/address"; exec sleep 60' &
+parent=$!
+for _ in $(seq 300); do [ ! -s "$XDG_CACHE_HOME/address" ] || break; sleep 0.1; done
+kill -TERM "$parent"
+wait "$parent"
+expect 143 "a signal that is passed on"
+address=$(cat "$XDG_CACHE_HOME/address")
+[ ! -e "${address#unix:}" ]
+expect 0 "the daemon is gone"
+exit "$failures"
