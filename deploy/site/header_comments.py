@@ -16,10 +16,13 @@ from comment_text import comment_text, escaped
 
 _SECTION = re.compile(r"^/\* -{8,} (.*) \*/$")
 _LINE_COMMENT = re.compile(r"^( *)// ?(.*)$")
-_BEHIND = re.compile(r"^(.*[;,{}\w]) +(?://|/\*) (.*?)(?: \*/)?$")
+# Behind a declaration: what stands behind #endif names a condition.
+_BEHIND = re.compile(r"^(?!#(?!define))(.*[;,{}\w]) +(?://|/\*) (.*?)(?: \*/)?$")
 _NAMESPACE = re.compile(r"^(namespace holdfast \{|}  // namespace holdfast)$")
 # Declarations of messages, which are the protocol's.
 _MESSAGES = re.compile(r"^namespace v1 \{\n(.*\n)*?}  // namespace v1$", re.MULTILINE)
+# Macros that others are made of.
+_PART_OF_MACRO = re.compile(r"^#define \w+_\((.*\\\n)*.*\n", re.MULTILINE)
 # Lines that a comment above them does not describe.
 _DECLARES_NOTHING = re.compile(r"^\s*($|#(?!define)|}|namespace|public:|private:|extern|/[/*])")
 _NO_TEXT = re.compile(r"^(NOLINT|SPDX|namespace\b)")
@@ -88,7 +91,7 @@ def _line(line, groups):
 
 
 def for_doxygen(text):
-    text = _MESSAGES.sub("", text)
+    text = _PART_OF_MACRO.sub("", _MESSAGES.sub("", text))
     parts = list(comments([line for line in text.split("\n") if not _NAMESPACE.match(line)]))
     groups = []
     for (content, indent), (following, next_indent) in zip(parts, [*parts[1:], ("", None)]):
