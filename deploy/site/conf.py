@@ -74,5 +74,14 @@ def _put_colons(app, doctree, docname):
             text.parent.replace(text, nodes.Text(_DASHES.sub(r"\1: ", text)))
 
 
+def _strip_code(app, doctree):
+    """Without the empty lines that an excerpt ends with."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.rawsource == block.astext():
+            block.rawsource = block.rawsource.rstrip("\n")
+            block[:] = [nodes.Text(block.rawsource)]
+
+
 def setup(app):
+    app.connect("doctree-read", _strip_code)
     app.connect("doctree-resolved", _put_colons)

@@ -15,6 +15,8 @@ import sys
 from comment_text import comment_text, escaped
 
 _SECTION = re.compile(r"^/\* -{8,} (.*) \*/$")
+# What holdfast.h begins with has no such line.
+FIRST_SECTION = "version and types"
 _LINE_COMMENT = re.compile(r"^( *)// ?(.*)$")
 # Behind a declaration: what stands behind #endif names a condition.
 _BEHIND = re.compile(r"^(?!#(?!define))(.*[;,{}\w]) +(?://|/\*) (.*?)(?: \*/)?$")
@@ -82,8 +84,8 @@ def _line(line, groups):
         return ["/// @}", *_begin_group(section.group(1))]
     # The C interface has two such lines: at its beginning and at its end.
     if line == "#ifdef __cplusplus":
-        groups.append("version")
-        return [*(_begin_group("version") if len(groups) == 1 else ["/// @}"]), line]
+        groups.append(FIRST_SECTION)
+        return [*(_begin_group(FIRST_SECTION) if len(groups) == 1 else ["/// @}"]), line]
     behind = _BEHIND.match(line)
     if behind and not _NO_TEXT.match(behind.group(2)):
         return [f"{behind.group(1)}  ///< \\verbatim embed:rst:inline {escaped(behind.group(2))} \\endverbatim"]
