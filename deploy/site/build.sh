@@ -20,7 +20,8 @@ leads nowhere. Installs nothing; what it needs:
 The manual pages are made of what the built programs say; \$HOLDFAST_BUILT is where they are (bazel-bin). Without them,
 the site says how to get them.
 
-  --check   needs the programs, and leaves nothing behind but FOLDER, if one is named
+  --check   needs the programs, runs the scripts of every page in chromium if that is installed, and leaves nothing
+            behind but FOLDER, if one is named
 TEXT
 }
 
@@ -105,6 +106,20 @@ mend_theme() {
   mv "$scratch/furo.css" "$css"
 }
 
+# Debian's furo.js is a module that imports Gumshoe, but pages load it as a plain script. Gumshoe, as a plain script, is
+# a global name.
+mend_scripts() {
+  local scripts=$scratch/site/_static/scripts
+  {
+    cat "$scripts/gumshoe-patched.js"
+    echo '(() => {'
+    grep -v '^import Gumshoe from ' "$scripts/furo.js"
+    echo '})();'
+  } >"$scratch/furo.js"
+  mv "$scratch/furo.js" "$scripts/furo.js"
+  rm "$scripts/gumshoe-patched.js"
+}
+
 copy_tree
 make_headers
 make_protocol
@@ -114,8 +129,10 @@ manual 8 deploy/kubernetes/holdfast-device-plugin
 $python deploy/site/python_api.py client/python/holdfast "$tree/generated/python"
 sphinx-build -q -W --keep-going -j 2 -b html -c "$tree/deploy/site" -d "$scratch/doctrees" "$tree" "$scratch/site"
 mend_theme
+mend_scripts
 rm -f "$scratch/site/.buildinfo" "$scratch/site/objects.inv"
 $python deploy/site/links.py "$scratch/site"
+[ -z "$check" ] || $python deploy/site/script_errors.py "$scratch/site"
 if [ -n "$folder" ] || [ -z "$check" ]; then
   folder=${folder:-site}
   rm -rf "$folder"

@@ -10,6 +10,8 @@ from docutils import nodes
 
 here = os.path.dirname(os.path.abspath(__file__))
 tree = os.path.dirname(os.path.dirname(here))
+# At the beginning of what stands behind a field's name, or behind its default in parentheses.
+_DASHES = re.compile(r"^(\)?) -- ")
 sys.path.insert(0, here)
 
 
@@ -65,12 +67,21 @@ html_copy_source = False
 html_show_sphinx = False
 
 
-def _put_dashes(app, doctree, docname):
-    """Between a field and its text, as smart quotes would."""
+def _put_colons(app, doctree, docname):
+    """Between a field and its text, as the docstring has them. Sphinx and Napoleon put two dashes."""
     for text in list(doctree.findall(nodes.Text)):
-        if text == " -- ":
-            text.parent.replace(text, nodes.Text(" – "))
+        if isinstance(text.parent, nodes.paragraph) and _DASHES.match(text):
+            text.parent.replace(text, nodes.Text(_DASHES.sub(r"\1: ", text)))
+
+
+def _strip_code(app, doctree):
+    """Without the empty lines that an excerpt ends with."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.rawsource == block.astext():
+            block.rawsource = block.rawsource.rstrip("\n")
+            block[:] = [nodes.Text(block.rawsource)]
 
 
 def setup(app):
-    app.connect("doctree-resolved", _put_dashes)
+    app.connect("doctree-read", _strip_code)
+    app.connect("doctree-resolved", _put_colons)

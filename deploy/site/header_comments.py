@@ -15,11 +15,16 @@ import sys
 from comment_text import comment_text, escaped
 
 _SECTION = re.compile(r"^/\* -{8,} (.*) \*/$")
+# What holdfast.h begins with has no such line.
+FIRST_SECTION = "version and types"
 _LINE_COMMENT = re.compile(r"^( *)// ?(.*)$")
-_BEHIND = re.compile(r"^(.*[;,{}\w]) +(?://|/\*) (.*?)(?: \*/)?$")
+# Behind a declaration: what stands behind #endif names a condition.
+_BEHIND = re.compile(r"^(?!#(?!define))(.*[;,{}\w]) +(?://|/\*) (.*?)(?: \*/)?$")
 _NAMESPACE = re.compile(r"^(namespace holdfast \{|}  // namespace holdfast)$")
 # Declarations of messages, which are the protocol's.
 _MESSAGES = re.compile(r"^namespace v1 \{\n(.*\n)*?}  // namespace v1$", re.MULTILINE)
+# Macros that others are made of.
+_PART_OF_MACRO = re.compile(r"^#define \w+_\((.*\\\n)*.*\n", re.MULTILINE)
 # Lines that a comment above them does not describe.
 _DECLARES_NOTHING = re.compile(r"^\s*($|#(?!define)|}|namespace|public:|private:|extern|/[/*])")
 _NO_TEXT = re.compile(r"^(NOLINT|SPDX|namespace\b)")
@@ -79,8 +84,8 @@ def _line(line, groups):
         return ["/// @}", *_begin_group(section.group(1))]
     # The C interface has two such lines: at its beginning and at its end.
     if line == "#ifdef __cplusplus":
-        groups.append("version")
-        return [*(_begin_group("version") if len(groups) == 1 else ["/// @}"]), line]
+        groups.append(FIRST_SECTION)
+        return [*(_begin_group(FIRST_SECTION) if len(groups) == 1 else ["/// @}"]), line]
     behind = _BEHIND.match(line)
     if behind and not _NO_TEXT.match(behind.group(2)):
         return [f"{behind.group(1)}  ///< \\verbatim embed:rst:inline {escaped(behind.group(2))} \\endverbatim"]
@@ -88,7 +93,7 @@ def _line(line, groups):
 
 
 def for_doxygen(text):
-    text = _MESSAGES.sub("", text)
+    text = _PART_OF_MACRO.sub("", _MESSAGES.sub("", text))
     parts = list(comments([line for line in text.split("\n") if not _NAMESPACE.match(line)]))
     groups = []
     for (content, indent), (following, next_indent) in zip(parts, [*parts[1:], ("", None)]):

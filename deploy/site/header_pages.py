@@ -14,7 +14,7 @@ import re
 import sys
 
 from comment_text import comment_text
-from header_comments import file_comment, group_name
+from header_comments import FIRST_SECTION, file_comment, group_name
 
 _INCLUDE = re.compile(r"#include <(.*)>")
 _SECTION = re.compile(r"^/\* -{8,} (.*) \*/$", re.MULTILINE)
@@ -56,7 +56,7 @@ def _cpp_page(title, headers, include):
 def _c_page(header):
     yield _heading("holdfast.h", "=")
     yield comment_text(file_comment(header.split("\n")))
-    for section in ["version", *_SECTION.findall(header)]:
+    for section in [FIRST_SECTION, *_SECTION.findall(header)]:
         yield _heading(section.capitalize(), "-")
         yield f".. doxygengroup:: {group_name(section)}\n   :content-only:\n   :members:"
 

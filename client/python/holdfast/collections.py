@@ -304,9 +304,9 @@ class Collection(_Mapping):
         """Maps a version again: the one that was unmapped, or another; 0: the latest. Waits.
 
         Returns:
-            The names of the arrays that have moved: those that are not where they were with the
-            same type, or not there any more. Get these anew, and map them anew; buffers, tensors
-            and pointers of all others are good again.
+            The names of the arrays that are not where they were with the same type, or not there
+            any more. Get these anew, and map them anew; buffers, tensors and pointers of all others
+            are good again.
 
         Raises:
             CUDAError: there is no such version any more; it still sleeps.
