@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # exec_test.sh HOLDFASTD HOLDFAST DRIVER LIBCUDA: `holdfast exec` ends as its program does.
+# shellcheck disable=SC2016
 set -uo pipefail
 export HOLDFAST_DAEMON=$PWD/$1 HOLDFAST_SOFTWARE_DRIVER=$PWD/$3 HOLDFAST_LIBCUDA=$PWD/$4
 export XDG_CACHE_HOME=${TEST_TMPDIR:-/tmp}

@@ -126,6 +126,13 @@ TEST(PtxLinkerTest, WhatEveryDeviceHasMayStayUndefined) {
   EXPECT_EQ(Count(*linked, ".extern .shared"), 1);
 }
 
+TEST(PtxLinkerTest, TheDeviceRuntimesFunctionsMayStayUndefined) {
+  const auto linked =
+      Link({Ptx(".extern .func cudaCGSynchronize();"), Ptx("")});
+  ASSERT_TRUE(linked.ok()) << linked.status();
+  EXPECT_EQ(Count(*linked, "cudaCGSynchronize"), 1);
+}
+
 TEST(PtxLinkerTest, DebugInformationIsDropped) {
   const auto linked =
       Link({Ptx(".file 1 \"x.cu\"\n.visible .func f()\n{\n"
