@@ -52,7 +52,6 @@
 #include "server/rpc/callback_thread.h"
 #include "server/rpc/connection_limits.h"
 #include "server/rpc/malformed_request.h"
-#include "server/rpc/status_conversion.h"
 
 namespace holdfast {
 namespace {
@@ -453,12 +452,14 @@ void CarryOutRequests(SupervisorLink& link, Session& session) {
   while (const auto request = link.AwaitRequest()) {
     const internal::ToExecutor& message = request->message;
     if (message.has_quiesce()) {
-      link.SendQuiesced(session.Quiesce(
+      const auto variables = session.Quiesce(
           message.quiesce().memory_stays(),
-          absl::Now() + absl::Nanoseconds(message.quiesce().timeout_ns())));
+          absl::Now() + absl::Nanoseconds(message.quiesce().timeout_ns()));
+      link.Answer(message, variables.status(),
+                  variables.ok() ? variables->get() : -1);
     } else {
-      link.SendMemorySaved(
-          session.SaveMemory(message.save_memory(), request->file.get()));
+      link.Answer(message, session.SaveMemory(message.save_memory(),
+                                              request->file.get()));
     }
   }
 }
@@ -542,7 +543,7 @@ absl::Status ServeOrSay(SupervisorLink::Assigned assigned,
   }
 }
 
-absl::Status CarryOutCopy(SupervisorLink::Request request,
+absl::Status CarryOutCopy(SupervisorLink::Request& request,
                           const std::shared_ptr<const cuda::Context>& context,
                           SupervisorLink& link) {
   const internal::ToExecutor& message = request.message;
@@ -557,13 +558,13 @@ absl::Status CarryOutCopy(SupervisorLink::Request request,
   if (save) {
     HOLDFAST_RETURN_IF_ERROR(executor::SaveChunk(
         context, std::move(request.chunk), chunk.size(), request.file.get()));
-    link.SendChunkCopied(absl::OkStatus());
+    link.Answer(message, absl::OkStatus());
     return absl::OkStatus();
   }
   HOLDFAST_ASSIGN_OR_RETURN(
       const auto loaded,
       executor::LoadedChunk::Load(context, chunk.size(), request.file.get()));
-  link.SendChunkCopied(absl::OkStatus(), loaded.descriptor());
+  link.Answer(message, absl::OkStatus(), loaded.descriptor());
   return absl::OkStatus();
 }
 
@@ -571,9 +572,8 @@ absl::Status CarryOutCopy(SupervisorLink::Request request,
 void CarryOutCopies(SupervisorLink& link,
                     const std::shared_ptr<const cuda::Context>& context) {
   while (auto request = link.AwaitCopy()) {
-    const absl::Status copied =
-        CarryOutCopy(*std::move(request), context, link);
-    if (!copied.ok()) link.SendChunkCopied(copied);
+    const absl::Status copied = CarryOutCopy(*request, context, link);
+    if (!copied.ok()) link.Answer(request->message, copied);
   }
 }
 
@@ -592,9 +592,7 @@ SandboxPolicy PolicyOf(SandboxRole role, const std::string& mps_pipe_directory,
 }
 
 int Fail(SupervisorLink& link, const absl::Status& status) {
-  internal::Ready ready;
-  *ready.mutable_error() = ToError(status);
-  link.SendReady(ready);
+  link.SendReady(status);
   return 1;
 }
 

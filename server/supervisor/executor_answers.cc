@@ -16,51 +16,69 @@
 #include "server/supervisor/executor_process.h"
 
 namespace holdfast::supervisor {
+namespace {
 
-absl::Status ExecutorProcess::AnswerReserve(const internal::Reserve& reserve) {
+// Questions of one executor that wait for collections to be resumed. One of
+// ours asks for one collection after the other.
+constexpr int kMaxResuming = 4;
+
+internal::ToExecutor AnswerTo(const internal::FromExecutor& question) {
+  internal::ToExecutor answer;
+  answer.set_question(question.question());
+  return answer;
+}
+
+std::optional<SessionMemory::Answer> Refusal(const absl::Status& status) {
+  SessionMemory::Answer answer;
+  *answer.reply.mutable_error() = ToError(status);
+  return answer;
+}
+
+}  // namespace
+
+absl::Status ExecutorProcess::AnswerReserve(
+    const internal::FromExecutor& question) {
   absl::Status granted =
       absl::FailedPreconditionError("no session to reserve memory for");
   {
     absl::MutexLock lock(&mutex_);
+    const internal::Reserve& reserve = question.reserve();
     const internal::MemoryPlace& place = reserve.place();
     if (place.has_device()) HOLDFAST_RETURN_IF_ERROR(CheckOwn(place.device()));
     if (holdings_ != nullptr) {
       granted = holdings_->grants().Reserve(place, reserve.bytes());
     }
   }
-  internal::ToExecutor message;
-  message.mutable_reserve_reply();
-  if (!granted.ok()) {
-    *message.mutable_reserve_reply()->mutable_error() = ToError(granted);
-  }
-  return process_->channel().Send(message);
+  internal::ToExecutor answer = AnswerTo(question);
+  answer.mutable_reserve_reply();
+  if (!granted.ok()) *answer.mutable_error() = ToError(granted);
+  return process_->channel().Send(answer);
 }
 
-absl::Status ExecutorProcess::AnswerFetch(const std::string& sha256) {
-  internal::ToExecutor message;
-  internal::ObjectReply& reply = *message.mutable_object();
-  reply.set_sha256(sha256);
-  absl::StatusOr<std::shared_ptr<const StoredObject>> object =
-      absl::NotFoundError("no session");
+absl::Status ExecutorProcess::AnswerFetch(
+    const internal::FromExecutor& question) {
+  std::shared_ptr<const StoredObject> object;
   {
     absl::MutexLock lock(&mutex_);
-    if (holdings_ != nullptr) object = holdings_->FindObject(sha256);
+    if (holdings_ != nullptr) {
+      object = holdings_->FindObject(question.fetch_object().sha256())
+                   .value_or(nullptr);
+    }
   }
-  if (!object.ok()) return process_->channel().Send(message);
-  reply.set_found(true);
-  reply.set_size((*object)->header.size());
-  *reply.mutable_symbols() = (*object)->header.symbols();
-  return process_->channel().Send(message, (*object)->memory.get());
+  internal::ToExecutor answer = AnswerTo(question);
+  answer.mutable_object();
+  if (object == nullptr) return process_->channel().Send(answer);
+  *answer.mutable_object()->mutable_symbols() = object->header.symbols();
+  return process_->channel().Send(answer, object->memory.get());
 }
 
-absl::Status ExecutorProcess::AnswerLoadCode(const std::string& key) {
-  internal::ToExecutor message;
-  internal::CodeReply& reply = *message.mutable_code();
-  reply.set_key(key);
-  const auto code = services_.code.Load(owner(), key);
-  if (code == nullptr) return process_->channel().Send(message);
-  reply.set_found(true);
-  return process_->channel().Send(message, code->memory.get());
+absl::Status ExecutorProcess::AnswerLoadCode(
+    const internal::FromExecutor& question) {
+  internal::ToExecutor answer = AnswerTo(question);
+  const auto code = services_.code.Load(owner(), question.load_code().key());
+  answer.mutable_code();
+  return process_->channel().Send(answer,
+                                  code == nullptr ? -1 : code->memory.get());
 }
 
 absl::Status ExecutorProcess::CheckOwn(uint32_t device) const {
@@ -85,19 +103,14 @@ absl::Status ExecutorProcess::HoldChunk(const internal::ChunkCreated& created,
   return holdings_->memory().Hold(created, std::move(fd));
 }
 
-absl::StatusOr<std::optional<SessionMemory::Answer>> ExecutorProcess::AskMemory(
-    const internal::SharingRequest& request, int fd) {
+std::optional<SessionMemory::Answer> ExecutorProcess::AskMemory(
+    const internal::FromExecutor& question, int fd) {
   // Outlives the lock: its end may take the collection table's.
   std::shared_ptr<const collections::OpenVersion> opened;
+  const internal::SharingRequest& request = question.sharing();
   absl::MutexLock lock(&mutex_);
-  if (answering_later_) {
-    return absl::InvalidArgumentError("it asked before it had its answer");
-  }
   if (holdings_ == nullptr) {
-    SessionMemory::Answer answer;
-    *answer.reply.mutable_error() =
-        ToError(absl::FailedPreconditionError("no session to share for"));
-    return answer;
+    return Refusal(absl::FailedPreconditionError("no session to share for"));
   }
   if (services_.suspension != nullptr) {
     opened = holdings_->memory().OpenFor(request);
@@ -105,58 +118,53 @@ absl::StatusOr<std::optional<SessionMemory::Answer>> ExecutorProcess::AskMemory(
   if (opened == nullptr || !services_.collections.NeedsResume(*opened)) {
     return holdings_->memory().Ask(request, fd);
   }
-  answering_later_ = true;
-  AnswerWhenResumed(request, std::move(opened));
+  if (resuming_ == kMaxResuming) {
+    return Refusal(absl::ResourceExhaustedError(absl::StrCat(
+        kMaxResuming, " collections are being resumed for it already")));
+  }
+  ++resuming_;
+  AnswerWhenResumed(question, std::move(opened));
   return std::nullopt;
 }
 
 absl::Status ExecutorProcess::AnswerSharing(
-    const internal::SharingRequest& request, int fd) {
-  HOLDFAST_ASSIGN_OR_RETURN(auto answer, AskMemory(request, fd));
-  if (!answer.has_value()) return absl::OkStatus();
-  internal::ToExecutor message;
-  *message.mutable_sharing() = std::move(answer->reply);
-  return process_->channel().Send(message, answer->descriptor.get());
+    const internal::FromExecutor& question, int fd) {
+  auto answered = AskMemory(question, fd);
+  if (!answered.has_value()) return absl::OkStatus();
+  internal::ToExecutor answer = AnswerTo(question);
+  *answer.mutable_sharing() = std::move(answered->reply);
+  return process_->channel().Send(answer, answered->descriptor.get());
 }
 
 // The resumption holds the version open, so that it is not suspended again
 // before the answer.
 void ExecutorProcess::AnswerWhenResumed(
-    const internal::SharingRequest& request,
+    const internal::FromExecutor& question,
     std::shared_ptr<const collections::OpenVersion> opened) {
   const auto gone = [later = later_] {
     absl::MutexLock lock(&later->mutex);
     return later->process == nullptr || later->process->ended().has_value();
   };
-  const auto answer = [later = later_, request](const absl::Status& resumed) {
+  const auto answer = [later = later_, question](const absl::Status& resumed) {
     absl::MutexLock lock(&later->mutex);
-    if (later->process != nullptr) later->process->AnswerNow(request, resumed);
+    if (later->process != nullptr) later->process->AnswerNow(question, resumed);
   };
   services_.suspension->ResumeFor(std::move(opened), gone, answer);
 }
 
-void ExecutorProcess::AnswerNow(const internal::SharingRequest& request,
+void ExecutorProcess::AnswerNow(const internal::FromExecutor& question,
                                 const absl::Status& resumed) {
   {
     absl::MutexLock lock(&mutex_);
-    answering_later_ = false;
+    --resuming_;
   }
-  std::optional<SessionMemory::Answer> answer;
-  if (resumed.ok()) {
-    // Fails if it has asked something else meanwhile, as none of ours does.
-    auto asked = AskMemory(request, /*fd=*/-1);
-    if (asked.ok()) answer = *std::move(asked);
-  } else {
-    *answer.emplace().reply.mutable_error() = ToError(resumed);
-  }
-  if (answer.has_value()) SendNow(*std::move(answer));
-}
-
-void ExecutorProcess::SendNow(SessionMemory::Answer answer) {
-  internal::ToExecutor message;
-  *message.mutable_sharing() = std::move(answer.reply);
+  auto answered =
+      resumed.ok() ? AskMemory(question, /*fd=*/-1) : Refusal(resumed);
+  if (!answered.has_value()) return;
+  internal::ToExecutor answer = AnswerTo(question);
+  *answer.mutable_sharing() = std::move(answered->reply);
   const absl::Status sent =
-      process_->channel().TrySend(message, answer.descriptor.get());
+      process_->channel().TrySend(answer, answered->descriptor.get());
   // One that has ended is noted elsewhere.
   if (sent.ok() || absl::IsUnavailable(sent)) return;
   LogWarning("the executor (pid ", pid(),

@@ -84,28 +84,39 @@ ExecutorProcess::~ExecutorProcess() {
   if (reader_.joinable()) reader_.join();
 }
 
-template <typename Answer>
-absl::StatusOr<Answer> ExecutorProcess::Await(
-    std::optional<Answer> ExecutorProcess::*answer, absl::string_view what,
-    absl::Time deadline) {
-  absl::MutexLock lock(&mutex_);
-  const auto answered = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return (this->*answer).has_value() || ended_.has_value();
-  };
-  if (!mutex_.AwaitWithDeadline(absl::Condition(&answered), deadline)) {
-    return absl::DeadlineExceededError(absl::StrCat("the executor (pid ", pid(),
-                                                    ") is not ", what,
-                                                    " within the time limit"));
+absl::StatusOr<ExecutorProcess::Questions::Answer> ExecutorProcess::Ask(
+    internal::ToExecutor message, const Wanted& wanted, int fd) {
+  const uint64_t question = questions_.Ask(wanted.answer);
+  message.set_question(question);
+  absl::Status status = process_->channel().Send(message, fd);
+  if (status.ok()) status = Await(question, wanted);
+  auto answer = questions_.Take(question);
+  return status.ok() ? std::move(answer) : status;
+}
+
+absl::Status ExecutorProcess::Await(uint64_t question, const Wanted& wanted) {
+  while (true) {
+    const absl::Time look =
+        wanted.cancelled ? absl::Now() + kCancelTime : wanted.deadline;
+    if (questions_.Wait(question, std::min(look, wanted.deadline))) {
+      return absl::OkStatus();
+    }
+    if (absl::Now() >= wanted.deadline) break;
+    if (wanted.cancelled && wanted.cancelled()) {
+      return absl::CancelledError("the copy was given up");
+    }
   }
-  const std::optional<Answer>& given = this->*answer;
-  if (!given.has_value()) return *ended_;
-  if (given->has_error()) return FromError(given->error());
-  return *given;
+  return absl::DeadlineExceededError(absl::StrCat("the executor (pid ", pid(),
+                                                  ") is not ", wanted.what,
+                                                  " within the time limit"));
 }
 
 absl::StatusOr<internal::Ready> ExecutorProcess::AwaitReady(
     absl::Time deadline) {
-  return Await(&ExecutorProcess::ready_, "ready", deadline);
+  HOLDFAST_RETURN_IF_ERROR(
+      Await(start_, {.what = "ready", .deadline = deadline}));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto answer, questions_.Take(start_));
+  return answer.message.ready();
 }
 
 absl::Status ExecutorProcess::SendSocket(
@@ -159,10 +170,10 @@ absl::StatusOr<internal::Serving> ExecutorProcess::Serve(
       internal::ListeningSocket::PURPOSE_DESCRIPTORS, start.descriptors));
   internal::ToExecutor message;
   *message.mutable_assign() = start.assign;
-  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message));
   HOLDFAST_ASSIGN_OR_RETURN(
-      internal::Serving serving,
-      Await(&ExecutorProcess::serving_, "serving", deadline));
+      auto answer, Ask(std::move(message), {internal::FromExecutor::kServing,
+                                            "serving", deadline}));
+  internal::Serving& serving = *answer.message.mutable_serving();
   absl::MutexLock lock(&mutex_);
   if (!succeeds_ || holdings_ == nullptr) return serving;
   // Else another executor may still bring back the whole.
@@ -181,13 +192,14 @@ void ExecutorProcess::UpdateLimits(const internal::AccountLimits& limits) {
 absl::Status ExecutorProcess::Resume(absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
-    serving_.reset();
+    serving_ = false;
     if (holdings_ != nullptr) holdings_->NoteBusy();
   }
   internal::ToExecutor message;
   message.mutable_resume();
-  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message));
-  return Await(&ExecutorProcess::serving_, "serving again", deadline).status();
+  return Ask(std::move(message),
+             {internal::FromExecutor::kServing, "serving again", deadline})
+      .status();
 }
 
 absl::Status ExecutorProcess::Park(absl::Time deadline) {
@@ -230,14 +242,13 @@ absl::Status ExecutorProcess::Quiesce(bool memory_stays, absl::Time deadline) {
     if (!memory_stays) {
       HOLDFAST_RETURN_IF_ERROR(holdings_->CheckSuspendable());
     }
-    quiesced_.reset();
   }
   internal::ToExecutor message;
   message.mutable_quiesce()->set_memory_stays(memory_stays);
   message.mutable_quiesce()->set_timeout_ns(
       absl::ToInt64Nanoseconds(deadline - absl::Now()));
-  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message));
-  return Await(&ExecutorProcess::quiesced_, "idle", deadline + kAnswerTime)
+  return Ask(std::move(message), {internal::FromExecutor::kQuiesced, "idle",
+                                  deadline + kAnswerTime})
       .status();
 }
 
@@ -254,64 +265,39 @@ absl::Status ExecutorProcess::SaveMemory(const std::string& path) {
                               holdings_->PrepareSuspension(path));
     file = holdings_->suspended_descriptor();
     limit = SaveTime(holdings_->suspended_bytes());
-    saved_.reset();
   }
-  HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(message, file));
-  return Await(&ExecutorProcess::saved_, "done with saving its memory",
-               absl::Now() + limit)
+  return Ask(std::move(message),
+             {internal::FromExecutor::kMemorySaved,
+              "done with saving its memory", absl::Now() + limit},
+             file)
       .status();
 }
 
-absl::Status ExecutorProcess::SendCopy(const ChunkCopy& copy,
-                                       const internal::ToExecutor& message,
-                                       int chunk) {
-  {
-    absl::MutexLock lock(&mutex_);
-    copied_.reset();
-    loaded_.Reset();
-  }
+absl::StatusOr<ExecutorProcess::Questions::Answer> ExecutorProcess::Copy(
+    const ChunkCopy& copy, internal::ToExecutor message, int chunk) {
   internal::ToExecutor file;
   file.mutable_copy_file();
   HOLDFAST_RETURN_IF_ERROR(process_->channel().Send(file, copy.file));
-  return process_->channel().Send(message, chunk);
-}
-
-bool ExecutorProcess::AnswersCopy(absl::Time deadline) {
-  const auto answered = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return copied_.has_value() || ended_.has_value();
-  };
-  absl::MutexLock lock(&mutex_);
-  return mutex_.AwaitWithDeadline(absl::Condition(&answered), deadline);
-}
-
-absl::Status ExecutorProcess::AwaitCopied(const ChunkCopy& copy) {
-  const auto soon = [&copy] {
-    return std::min(copy.deadline, absl::Now() + kCancelTime);
-  };
-  while (!AnswersCopy(soon()) && absl::Now() < copy.deadline) {
-    if (copy.cancelled()) return absl::CancelledError("the copy was given up");
-  }
-  return Await(&ExecutorProcess::copied_, "done with copying memory",
-               copy.deadline)
-      .status();
+  return Ask(std::move(message),
+             {internal::FromExecutor::kChunkCopied, "done with copying memory",
+              copy.deadline, copy.cancelled},
+             chunk);
 }
 
 absl::Status ExecutorProcess::SaveChunk(const ChunkCopy& copy, int chunk) {
   internal::ToExecutor message;
   message.mutable_save_chunk()->set_device(copy.device);
   message.mutable_save_chunk()->set_size(copy.size);
-  HOLDFAST_RETURN_IF_ERROR(SendCopy(copy, message, chunk));
-  return AwaitCopied(copy);
+  return Copy(copy, std::move(message), chunk).status();
 }
 
 absl::StatusOr<UniqueFd> ExecutorProcess::LoadChunk(const ChunkCopy& copy) {
   internal::ToExecutor message;
   message.mutable_load_chunk()->set_device(copy.device);
   message.mutable_load_chunk()->set_size(copy.size);
-  HOLDFAST_RETURN_IF_ERROR(SendCopy(copy, message, /*chunk=*/-1));
-  HOLDFAST_RETURN_IF_ERROR(AwaitCopied(copy));
-  absl::MutexLock lock(&mutex_);
-  return std::move(loaded_);
+  HOLDFAST_ASSIGN_OR_RETURN(auto answer,
+                            Copy(copy, std::move(message), /*chunk=*/-1));
+  return std::move(answer.descriptor);
 }
 
 void ExecutorProcess::OnEnd(std::function<void(absl::Status)> callback) {
@@ -353,69 +339,81 @@ void ExecutorProcess::ReadMessages() {
     absl::StatusOr<UniqueFd> fd = process_->channel().Receive(&message);
     // Fields that no executor of ours has would be kept with the others.
     message.DiscardUnknownFields();
-    status = fd.ok() ? Handle(message, *std::move(fd)) : fd.status();
+    status = fd.ok() ? Handle(std::move(message), *std::move(fd)) : fd.status();
   }
   NoteExit(status);
 }
 
-absl::Status ExecutorProcess::Handle(const internal::FromExecutor& message,
+absl::Status ExecutorProcess::Handle(internal::FromExecutor message,
                                      UniqueFd fd) {
   HOLDFAST_RETURN_IF_ERROR(CheckReport(message));
+  Shorten(&message);
   switch (message.message_case()) {
     case internal::FromExecutor::kFetchObject:
-      return AnswerFetch(message.fetch_object().sha256());
+      return AnswerFetch(message);
     case internal::FromExecutor::kChunkCreated:
       return HoldChunk(message.chunk_created(), std::move(fd));
     case internal::FromExecutor::kReserve:
-      return AnswerReserve(message.reserve());
+      return AnswerReserve(message);
     case internal::FromExecutor::kLoadCode:
-      return AnswerLoadCode(message.load_code().key());
+      return AnswerLoadCode(message);
     case internal::FromExecutor::kStoreCode:
       return services_.code.Store(owner(), message.store_code().key(),
                                   fd.get());
     case internal::FromExecutor::kSharing:
-      return AnswerSharing(message.sharing(), fd.get());
+      return AnswerSharing(message, fd.get());
     case internal::FromExecutor::kFault:
       NoteFault(message.fault());
       return absl::OkStatus();
+    case internal::FromExecutor::kUsage:
+      if (message.question() == 0) break;  // it was not asked for
+      [[fallthrough]];
+    case internal::FromExecutor::kReady:
+    case internal::FromExecutor::kServing:
+    case internal::FromExecutor::kQuiesced:
+    case internal::FromExecutor::kMemorySaved:
+    case internal::FromExecutor::kChunkCopied:
+      return TakeAnswer(std::move(message), std::move(fd));
     default:
       break;
   }
   absl::MutexLock lock(&mutex_);
-  if (message.has_usage()) NoteUsage(message.usage());
-  if (message.has_ready() && !ready_.has_value()) {
-    ready_ = message.ready();
-    services_.ledger.AddDevices(*ready_);
-    NoteReady(*ready_);
-  }
-  if (message.has_serving()) {
-    NoteServing(message.serving(), std::move(fd));
-    return absl::OkStatus();
-  }
-  if (message.has_quiesced()) {
-    return NoteQuiesced(message.quiesced(), std::move(fd));
-  }
-  if (message.has_memory_saved()) saved_ = Shortened(message.memory_saved());
-  if (message.has_chunk_copied()) {
-    copied_ = Shortened(message.chunk_copied());
-    loaded_ = std::move(fd);
-    return absl::OkStatus();
+  if (message.has_usage()) {
+    *usage_.mutable_usage()->mutable_device_bytes() =
+        message.usage().usage().device_bytes();
   }
   if (holdings_ == nullptr) return absl::OkStatus();
   return NoteHoldings(message, std::move(fd));
 }
 
-absl::Status ExecutorProcess::NoteQuiesced(const internal::Quiesced& quiesced,
-                                           UniqueFd variables) {
-  absl::Status held;
-  if (holdings_ != nullptr && variables.valid()) {
-    held = holdings_->HoldVariables(std::move(variables));
+absl::Status ExecutorProcess::TakeAnswer(internal::FromExecutor answer,
+                                         UniqueFd fd) {
+  // Before anything is noted.
+  HOLDFAST_RETURN_IF_ERROR(questions_.Check(answer));
+  {
+    absl::MutexLock lock(&mutex_);
+    if (answer.has_ready()) NoteReady(answer.ready());
+    if (answer.has_serving()) NoteServing(fd);
+    if (answer.has_quiesced()) {
+      HOLDFAST_RETURN_IF_ERROR(NoteQuiesced(answer, fd));
+    }
+    if (answer.has_usage()) {
+      usage_ = answer.usage();
+      usage_asked_.reset();
+    }
   }
+  questions_.Receive(std::move(answer), std::move(fd));
+  return absl::OkStatus();
+}
+
+absl::Status ExecutorProcess::NoteQuiesced(internal::FromExecutor& answer,
+                                           UniqueFd& variables) {
+  if (holdings_ == nullptr || !variables.valid()) return absl::OkStatus();
+  const absl::Status held = holdings_->HoldVariables(std::move(variables));
+  if (!absl::IsResourceExhausted(held)) return held;
   // There is no host memory left: the executor goes on, and the suspension or
   // the upgrade is refused.
-  if (!held.ok() && !absl::IsResourceExhausted(held)) return held;
-  quiesced_ = Shortened(quiesced);
-  if (!held.ok()) *quiesced_->mutable_error() = ToError(held);
+  *answer.mutable_error() = ToError(held);
   return absl::OkStatus();
 }
 
@@ -441,40 +439,26 @@ absl::Status ExecutorProcess::NoteHoldings(
   return absl::OkStatus();
 }
 
-void ExecutorProcess::NoteUsage(const internal::Usage& usage) {
-  if (usage.asked_for()) {
-    usage_ = usage;
-    usage_asked_ = false;
-    ++usages_;
-  } else {
-    *usage_.mutable_usage()->mutable_device_bytes() =
-        usage.usage().device_bytes();
-  }
-}
-
 // One question at a time is on its way, however many ask: an executor that
 // stands still must not fill its channel.
 internal::Usage ExecutorProcess::AskUsage(absl::Time deadline) {
-  uint64_t before = 0;
+  internal::ToExecutor message;
+  message.mutable_report_usage();
   bool asked = false;
   {
     absl::MutexLock lock(&mutex_);
-    if (!serving_.has_value() || ended_.has_value()) return usage_;
-    before = usages_;
-    asked = std::exchange(usage_asked_, true);
+    if (!serving_ || ended_.has_value()) return usage_;
+    asked = usage_asked_.has_value();
+    if (!asked) {
+      usage_asked_ =
+          questions_.Ask(internal::FromExecutor::kUsage, /*taken=*/false);
+    }
+    message.set_question(*usage_asked_);
   }
-  internal::ToExecutor message;
-  message.mutable_report_usage();
-  const absl::Status sent =
-      asked ? absl::OkStatus() : process_->channel().Send(message);
+  const bool sent = asked || process_->channel().Send(message).ok();
+  if (sent) questions_.Wait(message.question(), deadline);
   absl::MutexLock lock(&mutex_);
-  if (!sent.ok()) usage_asked_ = false;
-  const auto answered = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return usages_ != before || ended_.has_value();
-  };
-  if (sent.ok()) {
-    mutex_.AwaitWithDeadline(absl::Condition(&answered), deadline);
-  }
+  if (!sent) usage_asked_.reset();
   if (ended_.has_value() || holdings_ == nullptr) return usage_;
   internal::Usage usage = usage_;
   // Known here, whatever the executor says.
@@ -517,18 +501,18 @@ void ExecutorProcess::EndHanging(absl::Duration since) {
   process_->Kill();
 }
 
-void ExecutorProcess::NoteServing(const internal::Serving& serving,
-                                  UniqueFd counters) {
-  if (!serving_.has_value() && counters.valid()) {
+void ExecutorProcess::NoteServing(const UniqueFd& counters) {
+  if (!serving_ && counters.valid()) {
     counts_ = services_.totals.Open(counters, execution_);
     if (counts_ != nullptr) {
       paced_ = services_.pacer.Join(*counts_, tenant_, devices_);
     }
   }
-  serving_ = Shortened(serving);
+  serving_ = true;
 }
 
 void ExecutorProcess::NoteReady(const internal::Ready& ready) {
+  services_.ledger.AddDevices(ready);
   for (const v1::Device& device : ready.devices()) {
     if (!device.has_free_memory()) continue;
     services_.memory.NoteMeasured(device.ordinal(), device.free_memory(),
@@ -546,9 +530,9 @@ void ExecutorProcess::NoteFault(const internal::Fault& fault) {
   {
     absl::MutexLock lock(&mutex_);
     if (ended_.has_value()) return;
-    if (!fault_.has_value()) fault_ = Shortened(fault);
+    if (!fault_.has_value()) fault_ = fault;
     const auto detail = GetErrorDetail(FromError(fault_->error()));
-    frozen_ = !end_wanted_ && serving_.has_value() && detail.has_value() &&
+    frozen_ = !end_wanted_ && serving_ && detail.has_value() &&
               detail->result != 0 && !services_.shares_server;
     frozen_ ? process_->Freeze() : process_->Kill();
     if (!frozen_) return;
@@ -563,9 +547,10 @@ void ExecutorProcess::SetEnded(const absl::Status& reason) {
     absl::MutexLock lock(&mutex_);
     if (ended_.has_value()) return;
     ended_ = reason;
+    questions_.End(reason);
     paced_ = nullptr;
     if (counts_ != nullptr) counts_->End();
-    if (serving_.has_value() && !end_wanted_) {
+    if (serving_ && !end_wanted_) {
       services_.totals.NoteLost();
       for (const auto& execution : execution_) execution->NoteLost();
     }

@@ -13,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "server/channel/pending_questions.h"
 #include "server/collections/collection_suspension.h"
 #include "server/collections/collection_table.h"
 #include "server/counters/execution_totals.h"
@@ -38,9 +39,9 @@ namespace holdfast::supervisor {
 // that is given back when the process has ended.
 //
 // One thread reads, any thread may call; what both use is guarded by mutex_.
-// Questions to the process go out on its channel, and its answers are noted by
-// the reader, for which Await waits. Messages that no executor of ours would
-// send end the process: see executor_report.h.
+// Questions to the process go out on its channel, and the reader hands on its
+// answers. Messages that no executor of ours would send end the process, and so
+// do answers that nobody has asked for: see executor_report.h.
 class ExecutorProcess final : public Executor, public ChunkCopier {
  public:
   // Parts of the supervisor that the process may ask; they outlive it.
@@ -75,7 +76,7 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
 
   // Returns when the process has loaded its driver: what it found, or why
   // there is no use in it. DEADLINE_EXCEEDED: it is not ready yet, and may
-  // still become so.
+  // still become so. Not called again after any other result.
   absl::StatusOr<internal::Ready> AwaitReady(absl::Time deadline);
 
   // How it ended; nullopt if it runs. UNAVAILABLE says how, with the pid.
@@ -107,24 +108,27 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
     absl::Mutex mutex;
     ExecutorProcess* process ABSL_GUARDED_BY(mutex) = nullptr;
   };
+  using Questions = PendingQuestions<internal::FromExecutor>;
+  // The answer to a question, and how long it is waited for.
+  struct Wanted {
+    Questions::Kind answer = internal::FromExecutor::MESSAGE_NOT_SET;
+    absl::string_view what;  // for DEADLINE_EXCEEDED: what it is not
+    absl::Time deadline;
+    std::function<bool()> cancelled = nullptr;  // CANCELLED; null: never
+  };
+
   // Answers when the version is on its device, or cannot be brought there.
-  // REQUIRES: no answer waits already.
   void AnswerWhenResumed(
-      const internal::SharingRequest& request,
+      const internal::FromExecutor& question,
       std::shared_ptr<const collections::OpenVersion> opened);
-  // The answer that waited; `resumed` says whether the version is there. Does
-  // not block: the thread resumes for all.
-  void AnswerNow(const internal::SharingRequest& request,
+  // The answer that waited; `resumed` says whether the version is there. Kills
+  // a process that does not take it at once: the thread resumes for all.
+  void AnswerNow(const internal::FromExecutor& question,
                  const absl::Status& resumed);
-  // Kills a process that does not take it at once.
-  void SendNow(SessionMemory::Answer answer);
-  // Sends the file, then the message with the chunk; -1: without.
-  absl::Status SendCopy(const ChunkCopy& copy,
-                        const internal::ToExecutor& message, int chunk);
-  // Blocks until the process has copied.
-  absl::Status AwaitCopied(const ChunkCopy& copy);
-  // Whether it has said how its copy went, or ended; waits for that.
-  bool AnswersCopy(absl::Time deadline);
+  // Blocks until the process has copied, or the copy is given up.
+  absl::StatusOr<Questions::Answer> Copy(const ChunkCopy& copy,
+                                         internal::ToExecutor message,
+                                         int chunk);
 
   ExecutorProcess(std::unique_ptr<ChildProcess> process,
                   const Services& services);
@@ -145,33 +149,31 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // valid.
   void ReadMessages();
   // Dispatches one message. An error ends the process.
-  absl::Status Handle(const internal::FromExecutor& message, UniqueFd fd);
-  // Keeps the last report for AskUsage.
-  void NoteUsage(const internal::Usage& usage)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Each answers one question of the process, in the order of questions, and
-  // returns an error only if the channel is closed.
-  absl::Status AnswerFetch(const std::string& sha256);
-  absl::Status AnswerReserve(const internal::Reserve& reserve);
-  absl::Status AnswerLoadCode(const std::string& key);
+  absl::Status Handle(internal::FromExecutor message, UniqueFd fd);
+  // Notes what the answer says, and hands it to whoever waits for it.
+  absl::Status TakeAnswer(internal::FromExecutor answer, UniqueFd fd);
+  // Each answers one question of the process, and returns an error only if the
+  // channel is closed.
+  absl::Status AnswerFetch(const internal::FromExecutor& question);
+  absl::Status AnswerReserve(const internal::FromExecutor& question);
+  absl::Status AnswerLoadCode(const internal::FromExecutor& question);
+  absl::Status AnswerSharing(const internal::FromExecutor& question, int fd);
   // INVALID_ARGUMENT: the session is not on this device.
   absl::Status CheckOwn(uint32_t device) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // INVALID_ARGUMENT: without a descriptor, or on a device that does not exist
   // or is none of the session's.
   absl::Status HoldChunk(const internal::ChunkCreated& created, UniqueFd fd);
-  absl::Status AnswerSharing(const internal::SharingRequest& request, int fd);
-  // Nothing: the answer comes later. INVALID_ARGUMENT: one that comes later is
-  // awaited already.
-  absl::StatusOr<std::optional<SessionMemory::Answer>> AskMemory(
-      const internal::SharingRequest& request, int fd);
+  // Nothing: the answer comes later.
+  std::optional<SessionMemory::Answer> AskMemory(
+      const internal::FromExecutor& question, int fd);
   // `counters` is a page that the process counts its work in; it is opened with
   // the first report.
-  void NoteServing(const internal::Serving& serving, UniqueFd counters)
+  void NoteServing(const UniqueFd& counters)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Messages about what is held for the session.
-  absl::Status NoteQuiesced(const internal::Quiesced& quiesced,
-                            UniqueFd variables)
+  // Messages about what is held for the session. Takes over `variables`, and
+  // adds an error to the answer if they cannot be held.
+  absl::Status NoteQuiesced(internal::FromExecutor& answer, UniqueFd& variables)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status NoteHoldings(const internal::FromExecutor& message, UniqueFd fd)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -188,30 +190,26 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   void SetEnded(const absl::Status& reason);
   // Waits for the end of the process, whose channel is closed.
   void NoteExit(const absl::Status& channel_status);
-  // Waits for one of the process's answers, its end or the deadline. Returns
-  // the process's error if the answer has one; the reason of its end if it
-  // ended first; DEADLINE_EXCEEDED at the deadline.
-  template <typename Answer>
-  absl::StatusOr<Answer> Await(std::optional<Answer> ExecutorProcess::*answer,
-                               absl::string_view what, absl::Time deadline);
+  // Sends a question, and waits for the answer. Returns the process's error if
+  // the answer has one; the reason of its end if it ended first.
+  absl::StatusOr<Questions::Answer> Ask(internal::ToExecutor message,
+                                        const Wanted& wanted, int fd = -1);
+  // OK: there is an answer, or the process has ended.
+  absl::Status Await(uint64_t question, const Wanted& wanted);
 
   const std::unique_ptr<ChildProcess> process_;
   const Services services_;
   const std::shared_ptr<Later> later_ = std::make_shared<Later>();
+  Questions questions_;
+  const uint64_t start_ = questions_.Ask(internal::FromExecutor::kReady);
 
   mutable absl::Mutex mutex_;
   internal::Usage usage_ ABSL_GUARDED_BY(mutex_);
-  uint64_t usages_ ABSL_GUARDED_BY(mutex_) = 0;  // that were asked for
-  // A question is on its way, or its answer.
-  bool usage_asked_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<internal::Ready> ready_ ABSL_GUARDED_BY(mutex_);
-  std::optional<internal::Serving> serving_ ABSL_GUARDED_BY(mutex_);
-  std::optional<internal::Quiesced> quiesced_ ABSL_GUARDED_BY(mutex_);
-  std::optional<internal::MemorySaved> saved_ ABSL_GUARDED_BY(mutex_);
-  std::optional<internal::ChunkCopied> copied_ ABSL_GUARDED_BY(mutex_);
-  UniqueFd loaded_ ABSL_GUARDED_BY(mutex_);  // the chunk of copied_
-  // A SharingRequest waits for a collection to be resumed.
-  bool answering_later_ ABSL_GUARDED_BY(mutex_) = false;
+  // The question for it that is on its way, or its answer.
+  std::optional<uint64_t> usage_asked_ ABSL_GUARDED_BY(mutex_);
+  bool serving_ ABSL_GUARDED_BY(mutex_) = false;
+  // Its SharingRequests that wait for collections to be resumed.
+  int resuming_ ABSL_GUARDED_BY(mutex_) = 0;
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);
   // The session's; null before there is one, and after its end.
   std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);

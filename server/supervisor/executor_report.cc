@@ -44,34 +44,18 @@ absl::Status CheckReport(const internal::FromExecutor& message) {
   return absl::OkStatus();
 }
 
-internal::Fault Shortened(internal::Fault fault) {
-  if (fault.has_error()) Cut(fault.mutable_error());
-  Cut(fault.mutable_kernel());
-  Cut(fault.mutable_source_line());
-  return fault;
-}
-
-internal::Serving Shortened(internal::Serving serving) {
-  if (serving.has_error()) Cut(serving.mutable_error());
-  if (serving.ByteSizeLong() > kMaxLostBytes + 2 * kMaxFaultText) {
-    serving.clear_lost();  // The number of them stays.
+void Shorten(internal::FromExecutor* message) {
+  if (message->has_error()) Cut(message->mutable_error());
+  if (message->has_fault()) {
+    internal::Fault& fault = *message->mutable_fault();
+    if (fault.has_error()) Cut(fault.mutable_error());
+    Cut(fault.mutable_kernel());
+    Cut(fault.mutable_source_line());
   }
-  return serving;
-}
-
-internal::Quiesced Shortened(internal::Quiesced quiesced) {
-  if (quiesced.has_error()) Cut(quiesced.mutable_error());
-  return quiesced;
-}
-
-internal::MemorySaved Shortened(internal::MemorySaved saved) {
-  if (saved.has_error()) Cut(saved.mutable_error());
-  return saved;
-}
-
-internal::ChunkCopied Shortened(internal::ChunkCopied copied) {
-  if (copied.has_error()) Cut(copied.mutable_error());
-  return copied;
+  if (message->has_serving() &&
+      message->serving().ByteSizeLong() > kMaxLostBytes) {
+    message->mutable_serving()->clear_lost();  // The number of them stays.
+  }
 }
 
 }  // namespace holdfast::supervisor

@@ -31,14 +31,10 @@ inline constexpr size_t kMaxFaultText = 8 << 10;
 // message's size and its limit. The executor is to be ended.
 absl::Status CheckReport(const internal::FromExecutor& message);
 
-// The same with its texts cut: names of kernels are as long as clients like.
-// Texts are valid UTF-8 afterwards. A list of losses that is too long is
-// dropped; its count stays.
-internal::Fault Shortened(internal::Fault fault);
-internal::Serving Shortened(internal::Serving serving);
-internal::Quiesced Shortened(internal::Quiesced quiesced);
-internal::MemorySaved Shortened(internal::MemorySaved saved);
-internal::ChunkCopied Shortened(internal::ChunkCopied copied);
+// Cuts the texts of errors and faults: names of kernels are as long as clients
+// like. Texts are valid UTF-8 afterwards. Drops a list of losses that is too
+// long; its count stays.
+void Shorten(internal::FromExecutor* message);
 
 }  // namespace holdfast::supervisor
 

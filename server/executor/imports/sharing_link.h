@@ -28,8 +28,8 @@ struct SharingAnswer {
 // of them.
 struct SharingLink {
   // Waits for the answer; an error is the supervisor's refusal. A descriptor,
-  // or -1, goes with the request. Used by one thread at a time.
-  // Refuses, where there is no supervisor.
+  // or -1, goes with the request. Thread-safe. Refuses, where there is no
+  // supervisor.
   std::function<absl::StatusOr<SharingAnswer>(const internal::SharingRequest&,
                                               int descriptor)>
       ask = [](const internal::SharingRequest&,

@@ -14,6 +14,17 @@
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast::executor {
+namespace {
+
+// An answer to this question: it is done, or why not.
+internal::FromExecutor AnswerTo(uint64_t question, const absl::Status& done) {
+  internal::FromExecutor answer;
+  answer.set_question(question);
+  if (!done.ok()) *answer.mutable_error() = ToError(done);
+  return answer;
+}
+
+}  // namespace
 
 SupervisorLink::SupervisorLink(UniqueFd channel,
                                std::function<void()> after_fault)
@@ -24,10 +35,15 @@ SupervisorLink::SupervisorLink(UniqueFd channel,
 SupervisorLink::~SupervisorLink() {
   {
     absl::MutexLock lock(&mutex_);
-    shutdown_ = true;
+    EndWaits();
   }
   channel_.Shutdown();
   reader_.join();
+}
+
+void SupervisorLink::EndWaits() {
+  shutdown_ = true;
+  questions_.End(absl::UnavailableError("the session is being closed"));
 }
 
 void SupervisorLink::AwaitEnd() {
@@ -52,26 +68,33 @@ void SupervisorLink::Send(const internal::FromExecutor& message, int fd) {
   if (!status.ok()) LogWarning("to the supervisor: ", status.message());
 }
 
-void SupervisorLink::SendReady(const internal::Ready& ready) {
-  internal::FromExecutor message;
-  *message.mutable_ready() = ready;
-  Send(message);
+absl::StatusOr<SupervisorLink::Questions::Answer> SupervisorLink::Ask(
+    internal::FromExecutor question, Questions::Kind answer, int fd) {
+  const uint64_t number = questions_.Ask(answer);
+  question.set_question(number);
+  const absl::Status told = Tell(question, fd);
+  if (told.ok()) questions_.Wait(number, absl::InfiniteFuture());
+  auto answered = questions_.Take(number);
+  return told.ok() ? std::move(answered) : told;
 }
 
-void SupervisorLink::SendServing(const absl::Status& status, int counters) {
-  internal::FromExecutor message;
-  message.mutable_serving();
-  if (!status.ok()) {
-    *message.mutable_serving()->mutable_error() = ToError(status);
+void SupervisorLink::SendReady(const absl::StatusOr<internal::Ready>& ready) {
+  internal::FromExecutor answer = AnswerTo(0, ready.status());
+  *answer.mutable_ready() = ready.value_or(internal::Ready());
+  Send(answer);
+}
+
+void SupervisorLink::SendServing(
+    const absl::StatusOr<internal::Serving>& serving, int counters) {
+  std::optional<uint64_t> assign;
+  {
+    absl::MutexLock lock(&mutex_);
+    assign.swap(assign_);
   }
-  Send(message, counters);
-}
-
-void SupervisorLink::SendServing(const internal::Serving& serving,
-                                 int counters) {
-  internal::FromExecutor message;
-  *message.mutable_serving() = serving;
-  Send(message, counters);
+  if (!assign.has_value()) return;
+  internal::FromExecutor answer = AnswerTo(*assign, serving.status());
+  *answer.mutable_serving() = serving.value_or(internal::Serving());
+  Send(answer, counters);
 }
 
 void SupervisorLink::SendFault(const internal::Fault& fault) {
@@ -103,12 +126,11 @@ void SupervisorLink::OnUsageAsked(
   report_ = std::move(report);
 }
 
-void SupervisorLink::AnswerUsage() {
-  internal::FromExecutor message;
-  internal::Usage& usage = *message.mutable_usage();
-  usage.set_asked_for(true);
-  if (report_) report_(&usage);
-  Send(message);
+void SupervisorLink::AnswerUsage(uint64_t question) {
+  internal::FromExecutor answer = AnswerTo(question, absl::OkStatus());
+  internal::Usage* const usage = answer.mutable_usage();
+  if (report_) report_(usage);
+  Send(answer);
 }
 
 absl::Status SupervisorLink::Reserve(const internal::MemoryPlace& place,
@@ -116,18 +138,7 @@ absl::Status SupervisorLink::Reserve(const internal::MemoryPlace& place,
   internal::FromExecutor message;
   *message.mutable_reserve()->mutable_place() = place;
   message.mutable_reserve()->set_bytes(bytes);
-  absl::MutexLock reserve_lock(&reserve_mutex_);
-  HOLDFAST_RETURN_IF_ERROR(Tell(message));
-  absl::MutexLock lock(&mutex_);
-  const auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return shutdown_ || granted_.has_value();
-  };
-  mutex_.Await(absl::Condition(&done));
-  if (!granted_.has_value()) {
-    return absl::UnavailableError("the session is being closed");
-  }
-  const internal::ReserveReply reply = *std::exchange(granted_, std::nullopt);
-  return reply.has_error() ? FromError(reply.error()) : absl::OkStatus();
+  return Ask(std::move(message), internal::ToExecutor::kReserveReply).status();
 }
 
 void SupervisorLink::Release(const internal::MemoryPlace& place,
@@ -176,32 +187,23 @@ void SupervisorLink::SendHostMemoryReleased(uint64_t handle) {
 absl::StatusOr<SupervisorLink::Assigned> SupervisorLink::AwaitAssign() {
   absl::MutexLock lock(&mutex_);
   const auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return shutdown_ || assigned_;
+    return shutdown_ || assign_.has_value();
   };
   mutex_.Await(absl::Condition(&done));
-  if (assigned_) return std::move(assignment_);
+  if (assign_.has_value()) return std::move(assignment_);
   return absl::UnavailableError("shut down before there was a session");
 }
 
 std::optional<SupervisorLink::Request> SupervisorLink::AwaitCopy() {
   absl::MutexLock lock(&mutex_);
   const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return shutdown_ || assigned_ || !requests_.empty();
+    return shutdown_ || assign_.has_value() || !requests_.empty();
   };
   mutex_.Await(absl::Condition(&due));
-  if (shutdown_ || assigned_) return std::nullopt;
+  if (shutdown_ || assign_.has_value()) return std::nullopt;
   Request request = std::move(requests_.front());
   requests_.pop_front();
   return request;
-}
-
-void SupervisorLink::SendChunkCopied(const absl::Status& status, int chunk) {
-  internal::FromExecutor message;
-  message.mutable_chunk_copied();
-  if (!status.ok()) {
-    *message.mutable_chunk_copied()->mutable_error() = ToError(status);
-  }
-  Send(message, chunk);
 }
 
 std::optional<SupervisorLink::Request> SupervisorLink::AwaitRequest() {
@@ -216,51 +218,38 @@ std::optional<SupervisorLink::Request> SupervisorLink::AwaitRequest() {
   return request;
 }
 
-void SupervisorLink::SendQuiesced(const absl::StatusOr<UniqueFd>& variables) {
-  internal::FromExecutor message;
-  message.mutable_quiesced();
-  if (variables.ok()) return Send(message, variables->get());
-  *message.mutable_quiesced()->mutable_error() = ToError(variables.status());
-  Send(message);
-}
-
-void SupervisorLink::SendMemorySaved(const absl::Status& status) {
-  internal::FromExecutor message;
-  message.mutable_memory_saved();
-  if (!status.ok()) {
-    *message.mutable_memory_saved()->mutable_error() = ToError(status);
+void SupervisorLink::Answer(const internal::ToExecutor& request,
+                            const absl::Status& done, int descriptor) {
+  internal::FromExecutor answer = AnswerTo(request.question(), done);
+  if (request.has_quiesce()) {
+    answer.mutable_quiesced();
+  } else if (request.has_save_memory()) {
+    answer.mutable_memory_saved();
+  } else if (request.has_resume()) {
+    answer.mutable_serving();
+  } else {
+    answer.mutable_chunk_copied();
   }
-  Send(message);
+  Send(answer, descriptor);
 }
 
 absl::StatusOr<FetchedObject> SupervisorLink::FetchObject(
     absl::string_view sha256) {
   internal::FromExecutor message;
   message.mutable_fetch_object()->set_sha256(std::string(sha256));
-  HOLDFAST_RETURN_IF_ERROR(Tell(message));
-  Reply reply;
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return shutdown_ || reply_.has_value();
-    };
-    mutex_.Await(absl::Condition(&done));
-    if (!reply_.has_value()) {
-      return absl::UnavailableError("the session is being closed");
-    }
-    reply = *std::move(reply_);
-    reply_.reset();
-  }
-  if (!reply.message.found()) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const Questions::Answer answer,
+      Ask(std::move(message), internal::ToExecutor::kObject));
+  if (!answer.descriptor.valid()) {
     return absl::NotFoundError(absl::StrCat(
         "no object ", absl::BytesToHexString(sha256), " in the object store"));
   }
   FetchedObject object;
-  HOLDFAST_ASSIGN_OR_RETURN(
-      object.image,
-      FileMapping::Map(reply.image.get(), FileMapping::Access::kReadOnly));
-  object.symbols.insert(reply.message.symbols().begin(),
-                        reply.message.symbols().end());
+  HOLDFAST_ASSIGN_OR_RETURN(object.image,
+                            FileMapping::Map(answer.descriptor.get(),
+                                             FileMapping::Access::kReadOnly));
+  const auto& symbols = answer.message.object().symbols();
+  object.symbols.insert(symbols.begin(), symbols.end());
   return object;
 }
 
@@ -268,19 +257,12 @@ absl::StatusOr<SharingAnswer> SupervisorLink::AskSharing(
     const internal::SharingRequest& request, int descriptor) {
   internal::FromExecutor message;
   *message.mutable_sharing() = request;
-  absl::MutexLock one_at_a_time(&sharing_mutex_);
-  HOLDFAST_RETURN_IF_ERROR(Tell(message, descriptor));
-  absl::MutexLock lock(&mutex_);
-  const auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return shutdown_ || shared_.has_value();
-  };
-  mutex_.Await(absl::Condition(&done));
-  if (!shared_.has_value()) {
-    return absl::UnavailableError("the session is being closed");
-  }
-  SharingAnswer answer = *std::exchange(shared_, std::nullopt);
-  if (answer.reply.has_error()) return FromError(answer.reply.error());
-  return answer;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Questions::Answer answer,
+      Ask(std::move(message), internal::ToExecutor::kSharing, descriptor));
+  internal::SharingReply& reply = *answer.message.mutable_sharing();
+  if (reply.has_error()) return FromError(reply.error());
+  return SharingAnswer{std::move(reply), std::move(answer.descriptor)};
 }
 
 void SupervisorLink::SendImportReleased(uint64_t import) {
@@ -290,20 +272,12 @@ void SupervisorLink::SendImportReleased(uint64_t import) {
 }
 
 std::string SupervisorLink::LoadCode(const std::string& key) {
-  absl::MutexLock one_at_a_time(&code_mutex_);
   internal::FromExecutor message;
   message.mutable_load_code()->set_key(key);
-  if (!Tell(message).ok()) return "";
-  absl::MutexLock lock(&mutex_);
-  const auto done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return shutdown_ || code_.has_value();
-  };
-  mutex_.Await(absl::Condition(&done));
-  if (!code_.has_value()) return "";
-  const Code code = *std::exchange(code_, std::nullopt);
-  if (!code.message.found()) return "";
+  const auto code = Ask(std::move(message), internal::ToExecutor::kCode);
+  if (!code.ok() || !code->descriptor.valid()) return "";
   const auto mapping =
-      FileMapping::Map(code.memory.get(), FileMapping::Access::kReadOnly);
+      FileMapping::Map(code->descriptor.get(), FileMapping::Access::kReadOnly);
   return mapping.ok() ? std::string(mapping->bytes()) : "";
 }
 
@@ -342,22 +316,19 @@ void SupervisorLink::Handle(internal::ToExecutor& message, UniqueFd fd) {
       return Keep(message.listening_socket(), std::move(fd));
     case internal::ToExecutor::kAssign:
       assignment_.message = std::move(*message.mutable_assign());
-      assigned_ = true;
+      assign_ = message.question();
       return;
     case internal::ToExecutor::kObject:
-      reply_ = {std::move(*message.mutable_object()), std::move(fd)};
-      return;
     case internal::ToExecutor::kReserveReply:
-      granted_ = std::move(*message.mutable_reserve_reply());
-      return;
     case internal::ToExecutor::kSharing:
-      shared_ = {std::move(*message.mutable_sharing()), std::move(fd)};
-      return;
+    case internal::ToExecutor::kCode:
+      // Ours sends no other.
+      if (!questions_.Check(message).ok()) return;
+      return questions_.Receive(std::move(message), std::move(fd));
     case internal::ToExecutor::kShutdown:
-      shutdown_ = true;
-      return;
+      return EndWaits();
     case internal::ToExecutor::kReportUsage:
-      return AnswerUsage();
+      return AnswerUsage(message.question());
     case internal::ToExecutor::kJournal:
       assignment_.journal = std::move(fd);
       return;
@@ -377,7 +348,7 @@ void SupervisorLink::Handle(internal::ToExecutor& message, UniqueFd fd) {
       return;
     case internal::ToExecutor::kResume:
       if (resume_) resume_();
-      return SendServing(absl::OkStatus());
+      return Answer(message, absl::OkStatus());
     case internal::ToExecutor::kQuiesce:
     case internal::ToExecutor::kSaveMemory:
       requests_.push_back({std::move(message), std::move(fd), UniqueFd()});
@@ -396,9 +367,6 @@ void SupervisorLink::Handle(internal::ToExecutor& message, UniqueFd fd) {
       return;
     case internal::ToExecutor::kUpdateLimits:
       if (limits_changed_) limits_changed_(message.update_limits());
-      return;
-    case internal::ToExecutor::kCode:
-      code_ = {std::move(*message.mutable_code()), std::move(fd)};
       return;
     case internal::ToExecutor::MESSAGE_NOT_SET:
       return;

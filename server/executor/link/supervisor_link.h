@@ -18,6 +18,7 @@
 #include "core/memory/chunk.h"
 #include "holdfast/internal/executor.pb.h"
 #include "server/channel/channel.h"
+#include "server/channel/pending_questions.h"
 #include "server/executor/command/command.h"
 #include "server/executor/imports/sharing_link.h"
 #include "server/executor/memory/inheritance.h"
@@ -29,10 +30,9 @@ namespace holdfast::executor {
 // closes, the process exits at once, because it cannot be reached without its
 // supervisor. Thread-safe.
 //
-// Functions named Send, Release and StoreCode do not wait for an answer, and
-// log if the channel is closed. The other calls block for the supervisor's
-// answer. Answers come in order, so each kind of question has a mutex that
-// admits one at a time.
+// Functions named Send, Answer, Release and StoreCode do not wait, and log if
+// the channel is closed. The other calls block for the supervisor's answer;
+// several threads may ask at once.
 class SupervisorLink {
  public:
   // Takes over the channel and starts the reading thread. Of a process that has
@@ -45,13 +45,13 @@ class SupervisorLink {
   ~SupervisorLink();
 
   // The first message of an executor: the devices of its driver, or an error.
-  void SendReady(const internal::Ready& ready);
-  // Answers Assign and Resume: OK if the session's calls are accepted, else the
-  // error. `counters`, if any, is the memory of a CounterPage.
-  void SendServing(const absl::Status& status, int counters = -1);
+  void SendReady(const absl::StatusOr<internal::Ready>& ready);
+  // Answers Assign: the session's calls are accepted, or why not. Only the
+  // first call counts. `counters`, if any, is the memory of a CounterPage.
+  void SendServing(const absl::StatusOr<internal::Serving>& serving,
+                   int counters = -1);
   // Reports usage that is known at once; see OnUsageAsked.
   void SendUsage(const internal::Usage& usage);
-  void SendServing(const internal::Serving& serving, int counters = -1);
   // The last message: the driver has failed for good. The supervisor takes what
   // the session holds at this message, so a thread that wants to tell of memory
   // later is stopped before it notes the memory in the journal: the journal
@@ -99,17 +99,16 @@ class SupervisorLink {
   // Blocks until the supervisor asks for the copy of a chunk without a session;
   // nullopt: a session was assigned, or shut down. Called before AwaitAssign.
   std::optional<Request> AwaitCopy();
-  // `chunk` is the loaded chunk.
-  void SendChunkCopied(const absl::Status& status, int chunk = -1);
   // Blocks until the next request of the supervisor, in the order of sending;
   // nullopt: shut down.
   std::optional<Request> AwaitRequest();
-  // `variables` is the result of Session::Quiesce.
-  void SendQuiesced(const absl::StatusOr<UniqueFd>& variables);
-  void SendMemorySaved(const absl::Status& status);
+  // Answers a request. `descriptor` is the loaded chunk, or the variables of
+  // Session::Quiesce.
+  void Answer(const internal::ToExecutor& request, const absl::Status& done,
+              int descriptor = -1);
 
-  // Fetches an object from the store. One call at a time. NOT_FOUND: the store
-  // does not have it. UNAVAILABLE: shut down meanwhile.
+  // Fetches an object from the store. NOT_FOUND: the store does not have it.
+  // UNAVAILABLE: shut down meanwhile.
   absl::StatusOr<FetchedObject> FetchObject(absl::string_view sha256);
 
   // Reserve asks for memory, which sessions compete for, before it is taken;
@@ -125,7 +124,7 @@ class SupervisorLink {
 
   // Load and store machine code of kernels, which the supervisor keeps for the
   // session's owner. `key` is 64 hexadecimal digits. LoadCode returns an empty
-  // string if there is none. One thread waits at a time.
+  // string if there is none.
   std::string LoadCode(const std::string& key);
   void StoreCode(const std::string& key, absl::string_view code);
 
@@ -145,15 +144,7 @@ class SupervisorLink {
   void OnUsageAsked(std::function<void(internal::Usage*)> report);
 
  private:
-  // Answers that the waiting thread has not taken yet, with their descriptors.
-  struct Reply {
-    internal::ObjectReply message;
-    UniqueFd image;
-  };
-  struct Code {
-    internal::CodeReply message;
-    UniqueFd memory;
-  };
+  using Questions = PendingQuestions<internal::ToExecutor>;
 
   // Waits for the end of the process.
   static void AwaitEnd();
@@ -162,27 +153,31 @@ class SupervisorLink {
   absl::Status Tell(const internal::FromExecutor& message, int fd = -1);
   // Tells, and logs an error.
   void Send(const internal::FromExecutor& message, int fd = -1);
+  // Asks, and blocks for the answer. UNAVAILABLE: shut down meanwhile.
+  absl::StatusOr<Questions::Answer> Ask(internal::FromExecutor question,
+                                        Questions::Kind answer, int fd = -1);
   // The thread's loop. Exits the process when the channel closes, unless this
   // object is being destroyed.
   void ReadMessages();
-  // Passes a message to the waiting thread, or calls its callback.
+  // Carries out what does not wait, and passes the message on else.
   void Handle(internal::ToExecutor& message, UniqueFd fd)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Stores a listening socket in the assignment.
   void Keep(const internal::ListeningSocket& message, UniqueFd fd)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void AnswerUsage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AnswerUsage(uint64_t question) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // No thread waits any more.
+  void EndWaits() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Channel channel_;
   const std::function<void()> after_fault_;
   absl::Mutex send_mutex_;
   bool fault_sent_ ABSL_GUARDED_BY(send_mutex_) = false;
-  absl::Mutex code_mutex_;  // held while a thread waits for code
+  Questions questions_;
   absl::Mutex mutex_;
   Assigned assignment_ ABSL_GUARDED_BY(mutex_);  // received so far
-  bool assigned_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<Reply> reply_ ABSL_GUARDED_BY(mutex_);
-  std::optional<Code> code_ ABSL_GUARDED_BY(mutex_);
+  // The number of Assign, from its arrival to its answer.
+  std::optional<uint64_t> assign_ ABSL_GUARDED_BY(mutex_);
   bool shutdown_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<Request> requests_ ABSL_GUARDED_BY(mutex_);
   UniqueFd copy_file_ ABSL_GUARDED_BY(mutex_);  // of the next copy
@@ -190,12 +185,6 @@ class SupervisorLink {
   std::function<void()> resume_ ABSL_GUARDED_BY(mutex_);
   std::function<void(const internal::AccountLimits&)> limits_changed_
       ABSL_GUARDED_BY(mutex_);
-  // Held while one Reserve waits for its reply.
-  absl::Mutex reserve_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
-  std::optional<internal::ReserveReply> granted_ ABSL_GUARDED_BY(mutex_);
-  // Held while one SharingRequest waits for its reply.
-  absl::Mutex sharing_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
-  std::optional<SharingAnswer> shared_ ABSL_GUARDED_BY(mutex_);
   std::thread reader_;
 };
 

@@ -42,11 +42,12 @@ constexpr const char* kFromExecutor[] = {
     "    attributes { key: 'warp_size' value: 32 } }"
     "  devices { ordinal: 1 name: 'a device' uuid: '1123456789abcdef'"
     "    compute_capability_major: 9 total_memory: 1073741824 } }",
-    "ready { error { code: 14 message: 'no driver'"
-    "  details { type_url: 'type/of.nothing' } } }",
-    "serving { }",
-    "serving { lost { handle: 3 reason: 'a variable' } lost_count: 1 }",
-    "serving { error { code: 14 message: 'no driver' } }",
+    "ready { } error { code: 14 message: 'no driver'"
+    "  details { type_url: 'type/of.nothing' } }",
+    "question: 1 serving { }",
+    "question: 1 serving { lost { handle: 3 reason: 'a variable' }"
+    "  lost_count: 1 }",
+    "question: 1 serving { } error { code: 14 message: 'no driver' }",
     "reserve { place { device: 0 } bytes: 65536 }",
     "reserve { place { device: 1 } bytes: 65536 }",
     "reserve { place { host: HOST_MEMORY_PINNED } bytes: 4096 }",
@@ -80,18 +81,18 @@ constexpr const char* kFromExecutor[] = {
     "store_code { key: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' }",
     "store_code { key: 'a' }",
-    "usage { usage { device_bytes { used: 4096 } } asked_for: true"
+    "question: 2 usage { usage { device_bytes { used: 4096 } }"
     "  copies { bytes: 1 } }",
     "usage { usage { device_bytes { used: 8192 } } }",
     "import_released { import: 1 }",
     "host_memory_released { handle: 5 }",
     "chunk_released { chunk: 7 }",
     "release { place { host: HOST_MEMORY_PINNED } bytes: 4096 }",
-    "quiesced { }",
-    "quiesced { error { code: 9 message: 'a stream waits' } }",
-    "memory_saved { }",
-    "chunk_copied { }",
-    "chunk_copied { error { code: 8 message: 'no memory' } }",
+    "question: 3 quiesced { }",
+    "question: 3 quiesced { } error { code: 9 message: 'a stream waits' }",
+    "question: 4 memory_saved { }",
+    "question: 4 chunk_copied { }",
+    "question: 4 chunk_copied { } error { code: 8 message: 'no memory' }",
     "fault { error { code: 10 message: 'an illegal address' } device: 1"
     "  kernel: 'k' block { x: 1 } thread { x: 2 } source_line: 'k.cu:3' }",
 };
@@ -109,14 +110,12 @@ constexpr const char* kToExecutor[] = {
     "restore_variables { }",
     "tenant_page { }",
     "update_limits { device_bytes: 4096 pinned_bytes: 1 }",
-    "object { sha256: 'ssssssssssssssssssssssssssssssss' found: true"
-    "  size: 100 symbols { key: 'name' value: 'symbol' } }",
-    "object { sha256: 's' }",
+    "object { symbols { key: 'name' value: 'symbol' } }",
+    "object { }",
     "report_usage { }",
     "reserve_reply { }",
-    "reserve_reply { error { code: 8 message: 'no more' } }",
-    "code { key: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' found: true }",
+    "reserve_reply { } error { code: 8 message: 'no more' }",
+    "code { }",
     "sharing { token: 'tttttttttttttttt' descriptor_address: '/d' }",
     "sharing { imported { import: 1 chunk_size: 65536 size: 4096"
     "  rights: RIGHTS_READ } }",
@@ -299,8 +298,11 @@ bool SendGoodFrame(Channel& channel, const google::protobuf::Message& message) {
   return channel.Send(message, SuitableDescriptor(message).get()).ok();
 }
 
-bool SendOddMessage(Channel& channel, const Corpus& corpus, Random& random) {
+bool SendOddMessage(Channel& channel, const Corpus& corpus, Random& random,
+                    uint64_t question) {
   const auto message = MakeMessage(corpus, random);
+  auto* const told = dynamic_cast<internal::ToExecutor*>(message.get());
+  if (told != nullptr) told->set_question(question);
   const UniqueFd suitable = SuitableDescriptor(*message);
   if (random.OneIn(3)) {
     MessageMutator::Mutate(message.get(), 1 + random.Below(3), random);

@@ -30,8 +30,9 @@ bool SendGoodFrame(Channel& channel, const google::protobuf::Message& message);
 
 // Sends a message of the corpus in a well-formed frame, so that its reader
 // goes on: one in three is changed field by field, one in twelve has another
-// descriptor than it should.
-bool SendOddMessage(Channel& channel, const Corpus& corpus, Random& random);
+// descriptor than it should. To an executor, it is about this question.
+bool SendOddMessage(Channel& channel, const Corpus& corpus, Random& random,
+                    uint64_t question = 0);
 
 // Sends one frame of server/channel on `socket`, past Channel: a message of the
 // corpus, mostly changed field by field or byte by byte, in a frame that mostly

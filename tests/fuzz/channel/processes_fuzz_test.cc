@@ -91,13 +91,14 @@ bool SharesNothing(uint64_t seed) { return seed % 4 == 1; }
 
 internal::FromExecutor AnswerTo(const internal::ToExecutor& request) {
   internal::FromExecutor answer;
+  answer.set_question(request.question());
   switch (request.message_case()) {
     case internal::ToExecutor::kAssign:
     case internal::ToExecutor::kResume:
       answer.mutable_serving();
       break;
     case internal::ToExecutor::kReportUsage:
-      answer.mutable_usage()->set_asked_for(true);
+      answer.mutable_usage();
       break;
     case internal::ToExecutor::kQuiesce:
       answer.mutable_quiesced();
@@ -126,12 +127,19 @@ void Learn(const internal::ToExecutor& request, Channel& channel,
   }
 }
 
+bool IsAnswer(const std::unique_ptr<google::protobuf::Message>& message) {
+  const auto& said = static_cast<const internal::FromExecutor&>(*message);
+  return said.has_ready() || said.question() != 0;
+}
+
 [[noreturn]] void BeHostileExecutor(uint64_t seed) {
   Corpus corpus = FromExecutorMessages();
   if (!IsObliging(seed)) BeHostile(corpus, seed);
   Random random(seed);
   Channel channel{UniqueFd(kChildChannelFd)};
   SendGoodFrame(channel, *corpus.front());
+  // The first answer that nobody has asked for ends it.
+  if (!random.OneIn(8)) std::erase_if(corpus, IsAnswer);
   internal::ToExecutor request;
   while (channel.Receive(&request).ok()) {
     Learn(request, channel, &corpus);
@@ -145,7 +153,7 @@ void Learn(const internal::ToExecutor& request, Channel& channel,
       for (const auto& seed_message : corpus) {
         const auto& said =
             static_cast<const internal::FromExecutor&>(*seed_message);
-        if (said.has_fault() || said.has_ready() || said.has_serving() ||
+        if (said.has_fault() ||
             (said.has_sharing() && (SharesNothing(seed) || random.OneIn(6)))) {
           continue;
         }
@@ -168,9 +176,9 @@ void Learn(const internal::ToExecutor& request, Channel& channel,
   link.OnUsageAsked([](internal::Usage* usage) {
     usage->mutable_usage()->mutable_arena_bytes()->set_used(1);
   });
-  link.SendReady({});
+  link.SendReady(internal::Ready());
   if (!link.AwaitAssign().ok()) _exit(0);
-  link.SendServing(absl::OkStatus());
+  link.SendServing(internal::Serving());
   for (int i = 0; i < 3; ++i) {
     const auto object = link.FetchObject(std::string(32, 's'));
     if (!object.ok()) continue;
@@ -400,11 +408,18 @@ class ProcessesTarget : public FuzzTarget {
     Channel& channel = (*process)->channel();
     const bool orderly = random.OneIn(2);
     if (orderly) SendGoodFrame(channel, *to_executor_.front());
+    internal::FromExecutor said;
     for (uint64_t frames = 1 + random.Below(30); frames > 0; --frames) {
       ++frames_;
+      if (orderly) {
+        channel.Receive(&said, absl::Now() + absl::Milliseconds(1))
+            .status()
+            .IgnoreError();
+      }
       const bool sent =
-          orderly ? SendOddMessage(channel, to_executor_, random)
-                  : SendHostileFrame(channel.fd(), to_executor_, random);
+          orderly
+              ? SendOddMessage(channel, to_executor_, random, said.question())
+              : SendHostileFrame(channel.fd(), to_executor_, random);
       if (!sent) break;
     }
     // Unread messages are read before the end.

@@ -24,7 +24,7 @@ class ChannelTest : public testing::Test {
 
   static internal::FromExecutor Message(std::string text) {
     internal::FromExecutor message;
-    message.mutable_ready()->mutable_error()->set_message(std::move(text));
+    message.mutable_error()->set_message(std::move(text));
     return message;
   }
 
@@ -52,11 +52,11 @@ TEST_F(ChannelTest, CarriesMessagesInOrder) {
   ASSERT_TRUE(a_.Send(Message("two")).ok());
   internal::FromExecutor message;
   ASSERT_TRUE(b_.Receive(&message).ok());
-  EXPECT_EQ(message.ready().error().message(), "one");
+  EXPECT_EQ(message.error().message(), "one");
   absl::StatusOr<UniqueFd> fd = b_.Receive(&message);
   ASSERT_TRUE(fd.ok());
   EXPECT_FALSE(fd->valid());
-  EXPECT_EQ(message.ready().error().message(), "two");
+  EXPECT_EQ(message.error().message(), "two");
 }
 
 TEST_F(ChannelTest, CarriesADescriptorThatIsClosedOnExec) {
@@ -77,7 +77,7 @@ TEST_F(ChannelTest, CarriesMessagesThatAreLargerThanTheSocketsBuffer) {
   ASSERT_TRUE(a_.Send(Message(large), memory.get()).ok());
   internal::FromExecutor message;
   const UniqueFd received = b_.Receive(&message).value();
-  EXPECT_EQ(message.ready().error().message(), large);
+  EXPECT_EQ(message.error().message(), large);
   EXPECT_EQ(
       FileMapping::Map(received.get(), FileMapping::Access::kReadOnly)->bytes(),
       "bytes");

@@ -151,8 +151,8 @@ void ExecutorTest::SetUp() {
   internal::FromExecutor message;
   ASSERT_OK(channel_->Receive(&message));
   ASSERT_TRUE(message.has_ready()) << message.DebugString();
+  ASSERT_FALSE(message.has_error()) << message.error().message();
   ready_ = message.ready();
-  ASSERT_FALSE(ready_.has_error()) << ready_.error().message();
 
   token_ = "0123456789abcdef";
   ASSERT_NO_FATAL_FAILURE(SendSocket(internal::ListeningSocket::PURPOSE_CALLS,
@@ -170,7 +170,7 @@ void ExecutorTest::SetUp() {
   ASSERT_OK(channel_->Send(assign));
   ASSERT_OK(channel_->Receive(&message));
   ASSERT_TRUE(message.has_serving()) << message.DebugString();
-  ASSERT_FALSE(message.serving().has_error());
+  ASSERT_FALSE(message.has_error());
   supervisor_ = std::thread([this] { Supervise(); });
 
   connection_ =
@@ -263,6 +263,8 @@ void ExecutorTest::Supervise() {
 // An executor that ends meanwhile takes no answer, which is no error.
 void ExecutorTest::Handle(const internal::FromExecutor& message, UniqueFd fd) {
   absl::MutexLock lock(&mutex_);
+  internal::ToExecutor reply;
+  reply.set_question(message.question());
   if (message.has_chunk_created()) {
     EXPECT_TRUE(fd.valid());
     chunks_[message.chunk_created().chunk()] = std::move(fd);
@@ -270,25 +272,19 @@ void ExecutorTest::Handle(const internal::FromExecutor& message, UniqueFd fd) {
   } else if (message.has_chunk_released()) {
     EXPECT_EQ(chunks_.erase(message.chunk_released().chunk()), 1u);
   } else if (message.has_reserve()) {
-    internal::ToExecutor reply;
     reply.mutable_reserve_reply();
     channel_->Send(reply).IgnoreError();
-  } else if (message.has_usage() && message.usage().asked_for()) {
+  } else if (message.has_usage() && message.question() != 0) {
     usages_.push_back(message.usage());
   } else if (message.has_load_code()) {
     // Nothing is kept: code is generated in each test.
-    internal::ToExecutor reply;
-    reply.mutable_code()->set_key(message.load_code().key());
+    reply.mutable_code();
     channel_->Send(reply).IgnoreError();
   } else if (message.has_fetch_object()) {
-    internal::ToExecutor reply;
     internal::ObjectReply& object = *reply.mutable_object();
-    object.set_sha256(message.fetch_object().sha256());
-    const auto found = objects_.find(object.sha256());
+    const auto found = objects_.find(message.fetch_object().sha256());
     int memory = -1;
     if (found != objects_.end()) {
-      object.set_found(true);
-      object.set_size(found->second.size);
       object.mutable_symbols()->insert(found->second.symbols.begin(),
                                        found->second.symbols.end());
       memory = found->second.memory.get();
@@ -303,11 +299,12 @@ void ExecutorTest::PutObject(const std::string& sha256,
   auto memory = CreateSealedMemfd("object", bytes);
   ASSERT_OK(memory);
   absl::MutexLock lock(&mutex_);
-  objects_[sha256] = {*std::move(memory), bytes.size(), std::move(symbols)};
+  objects_[sha256] = {*std::move(memory), std::move(symbols)};
 }
 
 internal::Usage ExecutorTest::AskUsage() {
   internal::ToExecutor ask;
+  ask.set_question(1);
   ask.mutable_report_usage();
   EXPECT_OK(channel_->Send(ask));
   absl::MutexLock lock(&mutex_);

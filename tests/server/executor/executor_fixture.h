@@ -140,7 +140,6 @@ class ExecutorTest : public ::testing::Test {
  private:
   struct Object {
     UniqueFd memory;
-    uint64_t size = 0;
     std::map<std::string, std::string> symbols;
   };
 

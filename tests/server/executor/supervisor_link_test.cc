@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "core/base/memfd.h"
@@ -81,6 +82,47 @@ TEST_F(SupervisorLinkTest, AThreadThatAsksForMemoryAfterTheFaultIsStopped) {
   stopped_.WaitForNotification();
   go_on_.Notify();
   thread.join();
+}
+
+// Each has the answer to its own question, in whatever order they come.
+TEST_F(SupervisorLinkTest, SeveralThreadsAskAtOnce) {
+  std::vector<std::thread> threads;
+  for (uint64_t i = 0; i < 8; ++i) {
+    threads.emplace_back([this, i] {
+      internal::SharingRequest request;
+      request.set_reopen(i);
+      ASSERT_OK_AND_ASSIGN(const SharingAnswer answer,
+                           link_->AskSharing(request, /*descriptor=*/-1));
+      EXPECT_EQ(answer.reply.imported().import(), i);
+    });
+  }
+  std::vector<internal::FromExecutor> questions;
+  for (size_t i = 0; i < threads.size(); ++i) {
+    ASSERT_OK_AND_ASSIGN(questions.emplace_back(), Receive());
+  }
+  for (auto question = questions.rbegin(); question != questions.rend();
+       ++question) {
+    internal::ToExecutor answer;
+    answer.set_question(question->question());
+    answer.mutable_sharing()->mutable_imported()->set_import(
+        question->sharing().reopen());
+    ASSERT_OK(supervisor_.Send(answer));
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(SupervisorLinkTest, ShutdownEndsEachWait) {
+  std::thread thread([this] {
+    EXPECT_THAT(link_->FetchObject("s"),
+                StatusIs(absl::StatusCode::kUnavailable, "being closed"));
+  });
+  ASSERT_OK(Receive());
+  internal::ToExecutor shutdown;
+  shutdown.mutable_shutdown();
+  ASSERT_OK(supervisor_.Send(shutdown));
+  thread.join();
+  EXPECT_THAT(link_->Reserve(internal::MemoryPlace(), 1),
+              StatusIs(absl::StatusCode::kUnavailable, "being closed"));
 }
 
 }  // namespace

@@ -33,8 +33,9 @@ constexpr absl::Duration kHang = absl::Seconds(30);
 
 // The executor's side.
 
-void SayServing(Channel& channel) {
+void SayServing(Channel& channel, const internal::ToExecutor& question) {
   internal::FromExecutor message;
+  message.set_question(question.question());
   message.mutable_serving();
   static_cast<void>(channel.Send(message));
 }
@@ -42,30 +43,42 @@ void SayServing(Channel& channel) {
 // Says how often it was asked, and not before it is told to resume.
 void AnswerUsageLate(Channel& channel) {
   uint64_t asked = 0;
+  uint64_t question = 0;
   bool late = true;
   internal::ToExecutor request;
   while (channel.Receive(&request).ok()) {
-    if (request.has_report_usage()) ++asked;
+    if (request.has_report_usage()) {
+      ++asked;
+      question = request.question();
+    }
     if (request.has_report_usage() ? !late : request.has_resume()) {
       internal::FromExecutor answer;
-      answer.mutable_usage()->set_asked_for(true);
+      answer.set_question(question);
       answer.mutable_usage()->mutable_usage()->mutable_arena_bytes()->set_used(
           asked);
       static_cast<void>(channel.Send(answer));
     }
     if (request.has_resume()) {
       late = false;
-      SayServing(channel);
+      SayServing(channel, request);
     }
   }
 }
 
-void SayCopyFailed(Channel& channel) {
+void SayCopyFailed(Channel& channel, const internal::ToExecutor& question) {
   internal::FromExecutor message;
-  message.mutable_chunk_copied()->mutable_error()->set_code(
+  message.set_question(question.question());
+  message.mutable_chunk_copied();
+  message.mutable_error()->set_code(
       static_cast<int>(absl::StatusCode::kDeadlineExceeded));
-  message.mutable_chunk_copied()->mutable_error()->set_message("a slow device");
+  message.mutable_error()->set_message("a slow device");
   static_cast<void>(channel.Send(message));
+}
+
+// Whatever it is asked, it serves.
+void AnswerAll(Channel& channel) {
+  internal::ToExecutor request;
+  while (channel.Receive(&request).ok()) SayServing(channel, request);
 }
 
 internal::FromExecutor Say(absl::string_view behaviour) {
@@ -87,6 +100,14 @@ internal::FromExecutor Say(absl::string_view behaviour) {
     message.mutable_reserve()->set_bytes(1);
   } else if (behaviour == "chunk without a descriptor") {
     message.mutable_chunk_created()->set_chunk(1);
+  } else if (behaviour == "answer to nothing") {
+    message.set_question(1'000'000);
+    message.mutable_quiesced();
+  } else if (behaviour == "second answer") {
+    message.set_question(1);
+    message.mutable_serving();
+  } else if (behaviour == "second description") {
+    message.mutable_ready();
   }
   return message;
 }
@@ -103,10 +124,11 @@ internal::FromExecutor Say(absl::string_view behaviour) {
   static_cast<void>(channel.Send(ready));
   internal::ToExecutor request;
   while (channel.Receive(&request).ok() && !request.has_assign()) {
-    if (request.has_save_chunk()) SayCopyFailed(channel);
+    if (request.has_save_chunk()) SayCopyFailed(channel, request);
   }
-  SayServing(channel);
+  SayServing(channel, request);
   if (behaviour == "late") AnswerUsageLate(channel);
+  if (behaviour == "another answer") AnswerAll(channel);
   const internal::FromExecutor message = Say(behaviour);
   static_cast<void>(
       channel.Send(message, absl::StartsWith(behaviour, "chunk on") ? 0 : -1));
@@ -238,6 +260,29 @@ TEST_F(ExecutorProcessTest, NoMemoryIsReservedOfDevicesOfOthers) {
 TEST_F(ExecutorProcessTest, AChunkWithoutADescriptorEndsTheProcess) {
   Start("chunk without a descriptor");
   EXPECT_TRUE(absl::StrContains(AwaitEnd(), "without a descriptor")) << end_;
+}
+
+TEST_F(ExecutorProcessTest, AnAnswerToNoQuestionEndsTheProcess) {
+  Start("answer to nothing");
+  EXPECT_TRUE(absl::StrContains(AwaitEnd(), "question 1000000, which")) << end_;
+}
+
+TEST_F(ExecutorProcessTest, ASecondAnswerEndsTheProcess) {
+  Start("second answer");
+  EXPECT_TRUE(absl::StrContains(AwaitEnd(), "question 1, which")) << end_;
+}
+
+TEST_F(ExecutorProcessTest, ASecondDescriptionEndsTheProcess) {
+  Start("second description");
+  EXPECT_TRUE(absl::StrContains(AwaitEnd(), "question 0, which")) << end_;
+}
+
+TEST_F(ExecutorProcessTest, AnAnswerOfAnotherKindEndsTheProcessAndTheWait) {
+  Start("another answer");
+  const absl::Status parked = process_->Park(absl::Now() + kHang);
+  EXPECT_TRUE(absl::IsUnavailable(parked)) << parked;
+  EXPECT_TRUE(absl::StrContains(AwaitEnd(), "question 2, which")) << end_;
+  EXPECT_EQ(parked, end_);
 }
 
 TEST_F(ExecutorProcessTest, TextsOfAFaultAreCut) {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_CHANNEL_PENDING_QUESTIONS_H_
+#define HOLDFAST_SERVER_CHANNEL_PENDING_QUESTIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "core/base/unique_fd.h"
+#include "server/rpc/status_conversion.h"
+
+namespace holdfast {
+
+// The questions that one end of a channel has asked, by number, until they have
+// their answers. `Message` is what the other end sends: ToExecutor or
+// FromExecutor. Thread-safe: any number of threads ask, while one reads the
+// channel and calls Check and Receive.
+//
+//   const uint64_t number = questions.Ask(internal::FromExecutor::kQuiesced);
+//   message.set_question(number);
+//   ...  // sends it
+//   questions.Wait(number, deadline);
+//   HOLDFAST_ASSIGN_OR_RETURN(auto answer, questions.Take(number));
+template <typename Message>
+class PendingQuestions {
+ public:
+  using Kind = typename Message::MessageCase;
+  struct Answer {
+    Message message;
+    UniqueFd descriptor;
+  };
+
+  // The number of a new question, which has one answer, of this kind. Take is
+  // called for it in the end, unless the answer is only waited for.
+  uint64_t Ask(Kind answer, bool taken = true) {
+    absl::MutexLock lock(&mutex_);
+    pending_[next_] = {answer, taken};
+    return next_++;
+  }
+
+  // Blocks until the answer has come, or End. False: not before the deadline.
+  bool Wait(uint64_t number, absl::Time deadline) {
+    absl::MutexLock lock(&mutex_);
+    const auto over = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      const auto found = pending_.find(number);
+      return found == pending_.end() || found->second.answer.has_value() ||
+             ended_.has_value();
+    };
+    return mutex_.AwaitWithDeadline(absl::Condition(&over), deadline);
+  }
+
+  // The answer, its error, or the reason of End. DEADLINE_EXCEEDED: it has not
+  // come, and is dropped when it comes. Called once for each question.
+  absl::StatusOr<Answer> Take(uint64_t number) {
+    absl::MutexLock lock(&mutex_);
+    Pending& pending = pending_.at(number);
+    pending.taken = false;
+    if (!pending.answer.has_value()) {
+      return ended_.value_or(absl::DeadlineExceededError("no answer came"));
+    }
+    Answer answer = *std::move(pending.answer);
+    pending_.erase(number);
+    if (answer.message.has_error()) return FromError(answer.message.error());
+    return answer;
+  }
+
+  // INVALID_ARGUMENT: this is no answer to a question that waits for one, or
+  // not of the question's kind.
+  absl::Status Check(const Message& answer) const {
+    absl::MutexLock lock(&mutex_);
+    const auto found = pending_.find(answer.question());
+    if (found != pending_.end() && !found->second.answer.has_value() &&
+        found->second.kind == answer.message_case()) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it sent answer ", static_cast<int>(answer.message_case()),
+        " to question ", answer.question(), ", which does not wait for it"));
+  }
+
+  // Hands the answer to whoever waits for it. REQUIRES: Check has passed it.
+  void Receive(Message answer, UniqueFd descriptor) {
+    absl::MutexLock lock(&mutex_);
+    const auto found = pending_.find(answer.question());
+    if (found->second.taken) {
+      found->second.answer = {std::move(answer), std::move(descriptor)};
+    } else {
+      pending_.erase(found);
+    }
+  }
+
+  // No answer comes any more: ends all waits, also those that begin later.
+  void End(const absl::Status& reason) {
+    absl::MutexLock lock(&mutex_);
+    if (!ended_.has_value()) ended_ = reason;
+  }
+
+ private:
+  struct Pending {
+    Kind kind;
+    bool taken = true;  // by a call of Take that is to come
+    std::optional<Answer> answer = std::nullopt;
+  };
+
+  mutable absl::Mutex mutex_;
+  uint64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, Pending> pending_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_CHANNEL_PENDING_QUESTIONS_H_
