@@ -27,6 +27,7 @@
 #include "client/cpp/connection/daemon.h"
 #include "client/cpp/connection/embedded_daemon.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/devices.pb.h"
 
 namespace holdfast::cli {
 namespace {
@@ -66,6 +67,7 @@ void PrependLibraryPath(const std::string& folder) {
 // Returns only if the program cannot be started.
 absl::Status Become(const std::vector<std::string>& program) {
   std::vector<char*> arguments;
+  arguments.reserve(program.size() + 1);
   for (const std::string& word : program) {
     arguments.push_back(const_cast<char*>(word.c_str()));
   }

@@ -22,12 +22,12 @@ CUresult LastFault();
 
 // Return from the calling function, which answers with a CUresult, if
 // `expression` fails.
-#define HOLDFAST_ANSWER_IF_ERROR(expression)                  \
-  do {                                                        \
-    if (const ::absl::Status holdfast_status_ = (expression); \
-        !holdfast_status_.ok()) [[unlikely]] {                \
-      return ::holdfast::libcuda::Answer(holdfast_status_);   \
-    }                                                         \
+#define HOLDFAST_ANSWER_IF_ERROR(expression)                   \
+  do {                                                         \
+    if (const ::absl::Status& holdfast_status_ = (expression); \
+        !holdfast_status_.ok()) [[unlikely]] {                 \
+      return ::holdfast::libcuda::Answer(holdfast_status_);    \
+    }                                                          \
   } while (false)
 #define HOLDFAST_ANSWER_OR_ASSIGN(target, expression) \
   HOLDFAST_ANSWER_OR_ASSIGN_2_(target, expression, __LINE__)
