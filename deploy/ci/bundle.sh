@@ -33,6 +33,9 @@ HOLDFAST_ADDRESS=embedded:device=cpu HOLDFAST_DAEMON=$directory/holdfast/bin/hol
 
 # A CUDA driver for other programs.
 [ -e "$("$directory/holdfast/bin/holdfast" cuda-path --cpu)/libcuda.so.1" ]
+# And in front of a daemon, for a program that knows nothing of Holdfast.
+(cd / && HOLDFAST_DRIVER_LIBRARY=libcuda.so "$directory/holdfast/bin/holdfast" exec --device=cpu -- \
+  "$directory/holdfast/bin/driver_conformance" --gtest_filter='LaunchTest.*' --gtest_brief=1)
 
 # Strangers are refused, and bad policies; how long it takes is not looked at.
 DEVICE=cpu "$directory/holdfast/strangers.sh" "$directory/holdfast/bin" --count=200 --policies=24 --seconds=0.2

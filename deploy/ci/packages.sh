@@ -112,6 +112,14 @@ collection_is_there() {
   [ -n "$collection" ] && [ "$(as alice holdfast collection verify survivor)" = "$collection" ]
 }
 
+# A program that knows CUDA's driver alone, in front of the installed daemon.
+unchanged_program_runs() {
+  as alice holdfast exec -- python3 -c "import ctypes
+driver = ctypes.CDLL(\"libcuda.so\")
+count = ctypes.c_int()
+assert driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value >= 1"
+}
+
 # shellcheck disable=SC2016
 cpu_driver_is_there() {
   as alice sh -c 'LD_LIBRARY_PATH=$(holdfast cuda-path --cpu) python3 -c "import ctypes
@@ -137,7 +145,7 @@ nothing_is_left() {
   in_machine apt-get purge --yes holdfastd holdfast-cpu
   # shellcheck disable=SC2016
   in_machine sh -c 'for path in /etc/holdfast/holdfastd.toml /var/cache/holdfast /var/lib/holdfast /run/holdfast \
-    /lib/systemd/system/holdfastd.service /usr/lib/holdfast; do [ ! -e $path ] || { echo "$path is left"; exit 1; }; done'
+    /lib/systemd/system/holdfastd.service /usr/lib/holdfast/holdfastd /usr/lib/holdfast/cpu; do [ ! -e $path ] || { echo "$path is left"; exit 1; }; done'
 }
 
 test_machine() {
@@ -161,6 +169,7 @@ test_machine() {
     sed 's/^/  /' "$folder/output"
   fi
   check "another user is refused" is_refused bob holdfast devices
+  check "an unchanged CUDA program in the daemon" unchanged_program_runs
   check "the CPU's CUDA driver is where holdfast says" cpu_driver_is_there
   check "pip knows the Python package" as alice python3 -c 'import importlib.metadata
 assert importlib.metadata.version("holdfast") == "0.1.0"'
