@@ -55,6 +55,7 @@ absl::Status LinkState::Add(Daemon& daemon, CUjitInputType type,
 absl::Status LinkState::Link(Daemon& daemon) {
   HOLDFAST_ASSIGN_OR_RETURN(const Compilation linked, linker_.Link(daemon));
   HOLDFAST_ASSIGN_OR_RETURN(linked_, linked.object.Fetch(daemon));
+  if (linked.object.format == v1::OBJECT_FORMAT_PTX) linked_.push_back('\0');
   options_.Report(absl::OkStatus(), linked.log);
   return absl::OkStatus();
 }

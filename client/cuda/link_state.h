@@ -28,8 +28,8 @@ class LinkState {
   // the daemon links none of this type.
   absl::Status Add(Daemon& daemon, CUjitInputType type, absl::string_view bytes,
                    absl::string_view name);
-  // Returns the linked code, whose bytes live as long as this object; a zero
-  // byte follows them.
+  // Returns the linked code, whose bytes live as long as this object. PTX ends
+  // with a zero byte, which counts: a program may keep the code in a file.
   absl::StatusOr<absl::string_view> Complete(Daemon& daemon);
 
  private:

@@ -249,6 +249,7 @@ CUresult ReadLinkInput(const std::string& input,
 }
 
 std::string WriteLinkedImage(const std::vector<std::string>& modules) {
+  if (modules.size() == 1) return modules.front() + '\0';
   std::string payload;
   for (const std::string& module : modules) {
     Append(uint64_t{module.size()}, &payload);

@@ -30,7 +30,9 @@ CUresult ReadContainer(const void* image, size_t size,
 CUresult ReadLinkInput(const std::string& input,
                        std::vector<std::string>* modules, std::string* log);
 
-// Returns the image that cuLinkComplete hands out.
+// Returns the image that cuLinkComplete hands out: of one module its PTX with
+// the zero, which programs may keep in a file and load with any other driver;
+// of several an image that this driver alone knows.
 std::string WriteLinkedImage(const std::vector<std::string>& modules);
 
 }  // namespace holdfast::software
