@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program is told: the CUresult of an absl::Status.
+// Turns an absl::Status into the CUresult that a program is told.
 #ifndef HOLDFAST_CLIENT_CUDA_ANSWER_H_
 #define HOLDFAST_CLIENT_CUDA_ANSWER_H_
 

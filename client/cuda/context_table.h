@@ -42,7 +42,7 @@ class ContextTable {
   std::shared_ptr<Context> Reset(int ordinal);
   bool IsActive(int ordinal) const;
   unsigned Flags(int ordinal) const;
-  // Of the present context and of later ones.
+  // Sets the flags of the present context and of later ones.
   void SetFlags(int ordinal, unsigned flags);
   bool IsPrimary(CUcontext handle) const;
 

@@ -2,9 +2,11 @@
 #include "client/cuda/copy.h"
 
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "client/cpp/box_copy.h"
+#include "client/cpp/device.h"
 #include "client/cpp/place.h"
 #include "core/base/status_macros.h"
 
@@ -25,6 +27,60 @@ BoxCopy Merged(BoxCopy box) {
   box.width = slice * box.depth;
   box.height = box.depth = 1;
   return box;
+}
+
+Box SizeOf(const BoxCopy& box) {
+  return {.width = box.width, .height = box.height, .depth = box.depth};
+}
+
+// Copies the box between `rows`, its rows with gaps in this process, and a
+// string without gaps.
+void Gather(const BoxCopy& box, const char* rows, const Pitches& pitches,
+            std::string& dense) {
+  for (uint64_t z = 0; z < box.depth; ++z) {
+    for (uint64_t y = 0; y < box.height; ++y) {
+      dense.append(rows + z * pitches.slice + y * pitches.row, box.width);
+    }
+  }
+}
+void Scatter(const BoxCopy& box, const std::string& dense,
+             const Pitches& pitches, char* rows) {
+  const char* from = dense.data();
+  for (uint64_t z = 0; z < box.depth; ++z) {
+    for (uint64_t y = 0; y < box.height; ++y, from += box.width) {
+      std::memcpy(rows + z * pitches.slice + y * pitches.row, from, box.width);
+    }
+  }
+}
+
+// Between a device and ordinary memory: the rows travel together, and the
+// device puts them in their places, or takes them from there.
+absl::Status Upload(const BoxCopy& box, const Operand& destination,
+                    const char* rows, const holdfast::Stream& stream) {
+  std::string dense;
+  Gather(box, rows, box.source, dense);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const Buffer staged,
+      Device(stream.session(), stream.device()).Allocate(dense.size(), stream));
+  HOLDFAST_RETURN_IF_ERROR(staged.Upload(dense, stream));
+  return CopyBox(SizeOf(box),
+                 {destination.buffer(), destination.offset(),
+                  box.destination.row, box.destination.slice},
+                 {staged}, stream);
+}
+absl::Status Download(const BoxCopy& box, char* rows, const Operand& source,
+                      const holdfast::Stream& stream) {
+  std::string dense(box.width * box.height * box.depth, '\0');
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const Buffer staged,
+      Device(stream.session(), stream.device()).Allocate(dense.size(), stream));
+  HOLDFAST_RETURN_IF_ERROR(CopyBox(
+      SizeOf(box), {staged},
+      {source.buffer(), source.offset(), box.source.row, box.source.slice},
+      stream));
+  HOLDFAST_RETURN_IF_ERROR(staged.Download(dense, stream));
+  Scatter(box, dense, box.destination, rows);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -70,12 +126,19 @@ absl::Status CopyBoxes(const BoxCopy& given, const Operand& destination,
   }
   if (destination.is_device() && source.is_device()) {
     return CopyBox(
-        {.width = box.width, .height = box.height, .depth = box.depth},
+        SizeOf(box),
         {destination.buffer(), destination.offset(), box.destination.row,
          box.destination.slice},
         {source.buffer(), source.offset(), box.source.row, box.source.slice},
         stream);
   }
+  if (destination.is_device() && source.is_ordinary()) {
+    return Upload(box, destination, source.data(), stream);
+  }
+  if (destination.is_ordinary() && source.is_device()) {
+    return Download(box, destination.data(), source, stream);
+  }
+  // With pinned memory a row is a command, for which nothing waits.
   for (uint64_t z = 0; z < box.depth; ++z) {
     for (uint64_t y = 0; y < box.height; ++y) {
       HOLDFAST_RETURN_IF_ERROR(CopyBytes(

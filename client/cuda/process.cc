@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cuda/process.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -10,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "client/cpp/connection/address.h"
 #include "client/cpp/connection/daemon.h"
+#include "client/cuda/answer.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::libcuda {
@@ -28,7 +31,21 @@ Process& Process::Get() {
   return process;
 }
 
+// Connections and threads do not survive a fork. As the driver, a child can
+// start only what it executes.
+Process::Process() {
+  pthread_atfork(nullptr, nullptr, [] {
+    Process& process = Get();
+    if (!process.initialized_.exchange(false)) return;
+    process.forked_ = true;
+  });
+}
+
 absl::Status Process::Init() {
+  if (forked_) {
+    return absl::FailedPreconditionError(
+        "the process has been forked from one that uses CUDA");
+  }
   absl::MutexLock lock(&init_mutex_);
   if (initialized_) return absl::OkStatus();
   HOLDFAST_RETURN_IF_ERROR(Open());
@@ -48,6 +65,7 @@ absl::Status Process::Open() {
   HOLDFAST_ASSIGN_OR_RETURN(
       session_,
       Session::Open({.name = SessionName(), .recover = RecoveryPolicy::kAsk}));
+  devices_.clear();
   std::vector<holdfast::Device> devices;
   for (const uint32_t ordinal : session_->devices()) {
     HOLDFAST_ASSIGN_OR_RETURN(const v1::DescribeDeviceResponse response,
@@ -82,6 +100,8 @@ absl::Status Process::AwaitCommands() {
 void Process::End(std::shared_ptr<Context> context) {
   if (context == nullptr) return;
   const uint64_t id = context->id();
+  // Pinned memory goes to others at once. A failure was told, or will be.
+  if (LastFault() == CUDA_SUCCESS) Answer(session_->Synchronize());
   streams.RemoveIf([&](const Stream& stream) {
     const std::shared_ptr<Context> owner = stream.context();
     return owner == nullptr || owner->id() == id;

@@ -42,6 +42,7 @@ class Process {
   // Opens the session, unless that was done: at $HOLDFAST_ADDRESS or the
   // default address, named $HOLDFAST_SESSION_NAME or as the program is.
   absl::Status Init();
+  // False in the child of a fork, too: the session is its parent's.
   bool initialized() const { return initialized_; }
 
   // The calls below need Init to have succeeded.
@@ -73,7 +74,8 @@ class Process {
   // work. Returns the first failure that no call has returned yet.
   absl::Status AwaitCommands();
 
-  // Ends everything that was made in the context. Null: does nothing.
+  // Ends everything that was made in the context, after its work. Null: does
+  // nothing.
   void End(std::shared_ptr<Context> context);
 
   HandleTable<CUstream, Stream> streams;
@@ -85,10 +87,12 @@ class Process {
   MemoryMap memory;
 
  private:
+  Process();
   absl::Status Open();
 
   absl::Mutex init_mutex_;
   std::atomic<bool> initialized_{false};
+  std::atomic<bool> forked_{false};
   // Set by Init, and then constant.
   std::unique_ptr<Session> session_;
   std::unique_ptr<PinnedMemory> pinned_;

@@ -13,7 +13,7 @@ namespace {
 // Does the call return when the copy is done, or when it is submitted?
 enum class Wait { kNo, kYes };
 
-// What the caller says of an address.
+// The caller says by the function or by a struct where an address lies.
 enum class Side { kHost, kDevice, kAny };
 
 absl::StatusOr<Operand> Resolve(Process& process, uint64_t address, Side side) {

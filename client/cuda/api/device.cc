@@ -32,7 +32,7 @@ CUresult Describe(const char* found, const char** text) {
   return found == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-// What the device can do and a program in front of a daemon cannot.
+// True for an ability of the device that programs in front of a daemon lack.
 bool IsUnserved(CUdevice_attribute attribute) {
   switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS:
@@ -64,7 +64,10 @@ extern "C" {
 
 CUresult cuInit(unsigned flags) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  HOLDFAST_ANSWER_IF_ERROR(Process::Get().Init());
+  const absl::Status started = Process::Get().Init();
+  // The child of a fork.
+  if (absl::IsFailedPrecondition(started)) return CUDA_ERROR_NOT_INITIALIZED;
+  HOLDFAST_ANSWER_IF_ERROR(started);
   return Process::Get().devices().empty() ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
 

@@ -5,6 +5,8 @@
 #include "client/cpp/launch.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <vector>
@@ -32,6 +34,15 @@ std::span<const std::byte> ParameterBuffer(void** extra) {
   return {data, size};
 }
 
+// A number of 64 bits may be an address of pinned memory, which a launch
+// translates where kernels have that memory at another address.
+Argument ArgumentOf(const std::byte* value, size_t size) {
+  if (size != sizeof(uint64_t)) return Argument(std::span(value, size));
+  uint64_t number = 0;
+  std::memcpy(&number, value, sizeof number);
+  return Argument(number);
+}
+
 // The bytes of each parameter, in the program's memory. False: parameters are
 // missing.
 bool ReadArguments(const Function& function, void** values, void** extra,
@@ -46,7 +57,7 @@ bool ReadArguments(const Function& function, void** values, void** extra,
       value = buffer.data() + parameter.offset();
     }
     if (value == nullptr) return false;
-    arguments->emplace_back(std::span(value, parameter.size()));
+    arguments->push_back(ArgumentOf(value, parameter.size()));
   }
   return true;
 }

@@ -3,6 +3,8 @@
 // Entry points: device and host memory, and what pointers are.
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -56,14 +58,21 @@ CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
   });
 }
 
+// False if a page of the range is not mapped in this process.
 bool IsMapped(const void* pointer, size_t size) {
   const auto begin = reinterpret_cast<uint64_t>(pointer);
-  const uint64_t first = begin / kPageSize * kPageSize;
-  const uint64_t pages = (begin + size - first + kPageSize - 1) / kPageSize;
-  std::vector<unsigned char> resident(pages);
-  return mincore(reinterpret_cast<void*>(first), pages * kPageSize,
-                 resident.data()) == 0 ||
-         errno != ENOMEM;
+  uint64_t end = 0;
+  if (__builtin_add_overflow(begin, size, &end)) return false;
+  constexpr uint64_t kPages = 4096;  // that are looked at together
+  unsigned char resident[kPages];
+  for (uint64_t page = begin / kPageSize * kPageSize; page < end;
+       page += kPages * kPageSize) {
+    const uint64_t length = std::min(end - page, kPages * kPageSize);
+    if (mincore(reinterpret_cast<void*>(page), length, resident) != 0) {
+      return errno != ENOMEM;  // a sandbox that denies the question
+    }
+  }
+  return true;
 }
 
 template <typename T>
@@ -116,7 +125,8 @@ CUresult GetPointerAttribute(const Allocation& memory,
   }
 }
 
-// What cuPointerGetAttributes has for a pointer that is not the session's.
+// Stores the value that cuPointerGetAttributes has for a pointer that is not
+// the session's.
 void StoreUnknown(CUpointer_attribute attribute, void* data) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
@@ -296,9 +306,10 @@ CUresult cuMemHostUnregister(void* pointer) {
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* host,
                                       unsigned flags) {
   if (AnyNull(device, host) || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  return WithHostMemory(host, [&](Allocation& memory) {
-    if (!memory.has_place()) return CUDA_ERROR_NOT_SUPPORTED;
-    *device = reinterpret_cast<CUdeviceptr>(host);
+  return WithHostMemory(host, [&](Allocation& memory) -> CUresult {
+    if (!memory.span.has_value()) return CUDA_ERROR_NOT_SUPPORTED;
+    HOLDFAST_ANSWER_OR_ASSIGN(const uint64_t address, memory.span->address());
+    *device = address + (reinterpret_cast<uint64_t>(host) - memory.address);
     return CUDA_SUCCESS;
   });
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // cuGetProcAddress, and the forms of functions for per-thread default streams.
+#include "core/cuda/proc_address.h"
+
 #include <array>
-#include <cstring>
 
 #include "client/cuda/context.h"
 #include "core/cuda/first_forms.h"
@@ -30,21 +31,16 @@ struct PerThread<kFunction> {
   }
 };
 
-struct Entry {
-  const char* name;
-  int version;
-  void* function;
-  void* per_thread;  // the same as `function` if streams do not matter
-};
+using cuda::EntryPoint;
 
 template <auto kFunction>
-Entry Plain(const char* name, int version) {
+EntryPoint Plain(const char* name, int version) {
   void* const address = reinterpret_cast<void*>(kFunction);
   return {name, version, address, address};
 }
 
 template <auto kFunction>
-Entry OfStream(const char* name, int version) {
+EntryPoint OfStream(const char* name, int version) {
   return {name, version, reinterpret_cast<void*>(kFunction),
           reinterpret_cast<void*>(&PerThread<kFunction>::Call)};
 }
@@ -52,7 +48,7 @@ Entry OfStream(const char* name, int version) {
 #define HOLDFAST_UNSUPPORTED(symbol, version)
 #define HOLDFAST_UNSUPPORTED_SYMBOL(symbol)
 const auto& Entries() {
-  static const auto& entries = *new auto(std::to_array<Entry>({
+  static const auto& entries = *new auto(std::to_array<EntryPoint>({
 #define HOLDFAST_ENTRY(symbol, name, version) Plain<&symbol>(name, version),
 #define HOLDFAST_STREAM_ENTRY(symbol, name, version) \
   OfStream<&symbol>(name, version),
@@ -61,25 +57,6 @@ const auto& Entries() {
 #undef HOLDFAST_STREAM_ENTRY
   }));
   return entries;
-}
-
-// The newest entry of this name that `version` already has; null: none.
-const Entry* Find(const char* name, int version,
-                  CUdriverProcAddressQueryResult* result) {
-  const Entry* found = nullptr;
-  *result = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  for (const Entry& entry : Entries()) {
-    if (std::strcmp(entry.name, name) != 0) continue;
-    if (entry.version > version) {
-      if (found == nullptr) {
-        *result = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-      }
-    } else if (found == nullptr || entry.version > found->version) {
-      found = &entry;
-      *result = CU_GET_PROC_ADDRESS_SUCCESS;
-    }
-  }
-  return found;
 }
 
 }  // namespace
@@ -115,21 +92,8 @@ extern "C" {
 CUresult cuGetProcAddress_v2(const char* name, void** function, int version,
                              cuuint64_t flags,
                              CUdriverProcAddressQueryResult* status) {
-  constexpr cuuint64_t kFlags = CU_GET_PROC_ADDRESS_LEGACY_STREAM |
-                                CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-  if (name == nullptr || function == nullptr || version > CUDA_VERSION ||
-      (flags & ~kFlags) != 0 || flags == kFlags) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  CUdriverProcAddressQueryResult result{};
-  const Entry* entry = Find(name, version, &result);
-  if (status != nullptr) *status = result;
-  const bool per_thread =
-      (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
-  *function = entry == nullptr ? nullptr
-              : per_thread     ? entry->per_thread
-                               : entry->function;
-  return CUDA_SUCCESS;  // a missing name is an answer, not an error
+  return holdfast::cuda::FindProcAddress(Entries(), name, function, version,
+                                         flags, status);
 }
 
 // For programs compiled with --default-stream per-thread.

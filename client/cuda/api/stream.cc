@@ -23,7 +23,7 @@ CUresult CreateStream(CUstream* stream, unsigned flags, int priority) {
   });
 }
 
-// What a stream's function is told of the work before it.
+// Returns the result of the work before a callback, for its argument.
 CUresult OutcomeOf(const absl::Status& status) {
   return status.ok() ? CUDA_SUCCESS : Answer(status);
 }

@@ -29,6 +29,15 @@ expect 3 "no daemon"
 expect 2 "no PROGRAM"
 "$holdfast" exec --device=cpu -- sh -c '[ -e "${LD_LIBRARY_PATH%%:*}/libcuda.so.1" ] && [ -S "${HOLDFAST_ADDRESS#unix:}" ]'
 expect 0 "the environment"
+# CUDA_ERROR_NOT_INITIALIZED in the child of a fork, which has no connection; the parent goes on.
+"$holdfast" exec --device=cpu -- python3 -c 'import ctypes, os
+driver = ctypes.CDLL("libcuda.so.1")
+assert driver.cuInit(0) == 0
+child = os.fork()
+if child == 0:
+    os._exit(driver.cuInit(0))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3 and driver.cuCtxSynchronize() == 201'
+expect 0 "a fork"
 # A terminated parent passes the signal on, and its daemon ends.
 "$holdfast" exec --device=cpu -- sh -c 'echo "$HOLDFAST_ADDRESS" >"$XDG_CACHE_HOME/address"; exec sleep 60' &
 parent=$!

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // cuGetProcAddress: the way to everything else.
-#include <cstring>
+#include "core/cuda/proc_address.h"
+
 #include <vector>
 
 #include "core/cuda/error_text.h"
@@ -106,12 +107,7 @@ struct PerThread<kFunction> {
   }
 };
 
-struct Entry {
-  const char* name;
-  int version;
-  void* function;
-  void* per_thread;  // the same as `function` if streams do not matter
-};
+using cuda::EntryPoint;
 
 template <Index kIndex, auto kFunction>
 void* Address() {
@@ -121,19 +117,19 @@ void* Address() {
 }
 
 template <Index kIndex, auto kFunction>
-Entry MakeEntry(const char* name, int version) {
+EntryPoint MakeEntry(const char* name, int version) {
   void* const address = Address<kIndex, kFunction>();
   return {name, version, address, address};
 }
 
 template <Index kIndex, auto kFunction>
-Entry MakeStreamEntry(const char* name, int version) {
+EntryPoint MakeStreamEntry(const char* name, int version) {
   return {name, version, Address<kIndex, kFunction>(),
           Address<kIndex, &PerThread<kFunction>::Call>()};
 }
 
-std::vector<Entry> MakeEntries() {
-  std::vector<Entry> entries = {
+std::vector<EntryPoint> MakeEntries() {
+  std::vector<EntryPoint> entries = {
 #define HOLDFAST_ENTRY(symbol, name, version) \
   MakeEntry<k_##symbol, &symbol>(name, version),
 #define HOLDFAST_STREAM_ENTRY(symbol, name, version) \
@@ -165,28 +161,9 @@ std::vector<Entry> MakeEntries() {
   return entries;
 }
 
-const std::vector<Entry>& Entries() {
-  static const auto& entries = *new std::vector<Entry>(MakeEntries());
+const std::vector<EntryPoint>& Entries() {
+  static const auto& entries = *new std::vector<EntryPoint>(MakeEntries());
   return entries;
-}
-
-// The newest entry of this name that `version` already has.
-CUdriverProcAddressQueryResult Find(const char* name, int version,
-                                    const Entry** found) {
-  auto result = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  *found = nullptr;
-  for (const Entry& entry : Entries()) {
-    if (strcmp(entry.name, name) != 0) continue;
-    if (entry.version > version) {
-      if (*found == nullptr) {
-        result = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-      }
-    } else if (*found == nullptr || entry.version > (*found)->version) {
-      *found = &entry;
-      result = CU_GET_PROC_ADDRESS_SUCCESS;
-    }
-  }
-  return result;
 }
 
 }  // namespace
@@ -222,22 +199,8 @@ CUdriverProcAddressQueryResult Find(const char* name, int version,
 extern "C" CUresult cuGetProcAddress_v2(
     const char* name, void** function, int version, cuuint64_t flags,
     CUdriverProcAddressQueryResult* status) {
-  using namespace holdfast::software;
-  constexpr cuuint64_t kFlags = CU_GET_PROC_ADDRESS_LEGACY_STREAM |
-                                CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-  if (name == nullptr || function == nullptr || version > CUDA_VERSION ||
-      (flags & ~kFlags) != 0 || flags == kFlags) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  const Entry* entry = nullptr;
-  const CUdriverProcAddressQueryResult result = Find(name, version, &entry);
-  if (status != nullptr) *status = result;
-  const bool per_thread =
-      (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
-  *function = entry == nullptr ? nullptr
-              : per_thread     ? entry->per_thread
-                               : entry->function;
-  return CUDA_SUCCESS;  // a missing name is an answer, not an error
+  return holdfast::cuda::FindProcAddress(holdfast::software::Entries(), name,
+                                         function, version, flags, status);
 }
 
 // For programs compiled with --default-stream per-thread, which get forms of
