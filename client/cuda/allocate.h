@@ -21,7 +21,8 @@ namespace holdfast::libcuda {
 std::shared_ptr<Allocation> NewAllocation(const Context& context,
                                           uint64_t size);
 
-// Where memory is to come from; both may be null.
+// Options of an allocation. `stream` orders the allocation; null: it has no
+// order. `pool` counts the bytes; null: no pool counts them.
 struct AllocationOrder {
   const holdfast::Stream* stream = nullptr;
   std::shared_ptr<MemoryPool> pool = nullptr;

@@ -25,12 +25,12 @@ namespace holdfast::libcuda {
 
 class Context;
 
-// A stream of a program. Streams of sessions know no default stream, so its
-// order is made here, by waits that need no answer:
-// - before work enters a blocking stream, that stream waits for the legacy
-//   stream, if work has entered the legacy stream since;
-// - before work enters the legacy stream, it waits for each blocking stream
-//   that work has entered since.
+// A CUstream. A session has no default stream, so this class orders streams as
+// CUDA does, by commands that need no answer:
+// - Before work enters a blocking stream, the stream waits for the legacy
+//   stream if the legacy stream got work after the previous such wait.
+// - Before work enters the legacy stream, the legacy stream waits for each
+//   blocking stream that got work after the previous such wait.
 // Thread-safe.
 class Stream {
  public:
@@ -78,8 +78,9 @@ class Stream {
   std::shared_ptr<HostFunctions> functions_ ABSL_GUARDED_BY(functions_mutex_);
 };
 
-// A CUcontext: a device of the session, settings, and streams. Everything else
-// that a program makes names its context by id and ends with it. Thread-safe.
+// A CUcontext: a device of the session, settings, and streams. Process::End
+// ends its streams, events, modules, functions and memory. Libraries, link
+// states and memory pools belong to no context. Thread-safe.
 class Context : public std::enable_shared_from_this<Context> {
  public:
   // `ordinal` is the program's number of the device.
@@ -108,7 +109,8 @@ class Context : public std::enable_shared_from_this<Context> {
   CUresult EnablePeer(const Context& peer);
   CUresult DisablePeer(const Context& peer);
 
-  // CU_LIMIT_...: kept and told. The daemon has limits of its own.
+  // SetLimit stores the value in this process, and GetLimit returns it. The
+  // daemon does not receive it.
   CUresult GetLimit(CUlimit limit, size_t* value);
   CUresult SetLimit(CUlimit limit, size_t value);
 

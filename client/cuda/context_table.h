@@ -25,8 +25,8 @@ class ContextTable {
   std::shared_ptr<Context> Create(int ordinal, unsigned flags);
   // Returns null if the handle is no context, or one that has ended.
   std::shared_ptr<Context> Find(CUcontext handle) const;
-  // Returns the number of the context's device, which may have ended; -1: there
-  // was never such a context.
+  // Returns the device's number, also for a context that has ended; -1: the
+  // handle was never a context.
   int OrdinalOf(CUcontext handle) const;
   // Ends a context of Create, and returns it so that its resources can be
   // ended. Null: there is none.

@@ -21,7 +21,8 @@ class Operand {
  public:
   // Ordinary memory, unless the session has memory at the address.
   static Operand At(const MemoryMap& memory, uint64_t address);
-  // INVALID_ARGUMENT: the session's devices have no memory there.
+  // Accepts device memory and pinned memory. INVALID_ARGUMENT: the session has
+  // neither at the address.
   static absl::StatusOr<Operand> OnDevice(const MemoryMap& memory,
                                           uint64_t address);
 
@@ -58,12 +59,13 @@ class Operand {
 absl::Status CopyBytes(const Operand& destination, const Operand& source,
                        uint64_t size, const holdfast::Stream& stream);
 
-// Rows of a box: bytes of a row, rows, slices, and the distances of rows and
-// slices on either side.
+// The distances in bytes from one row, and from one slice, to the next.
 struct Pitches {
   uint64_t row = 0;
   uint64_t slice = 0;
 };
+// A copy of three dimensions: `width` bytes in a row, `height` rows in a slice,
+// `depth` slices, and the distances on either side.
 struct BoxCopy {
   uint64_t width = 0;
   uint64_t height = 1;

@@ -12,8 +12,8 @@ namespace holdfast::libcuda {
 
 // The CUjit_options of a load or a link. The logs are written into the
 // program's buffers; the daemon decides about all else, such as optimisation
-// and caches, for code that other clients may share. A value that refers to the
-// program's arrays.
+// and caches, for code that other clients may share. The object can be
+// copied, and points into the program's arrays.
 class JitOptions {
  public:
   // CUDA_ERROR_INVALID_VALUE: an option without arrays.
@@ -26,7 +26,8 @@ class JitOptions {
               absl::string_view information = "") const;
 
  private:
-  // A program's buffer, and where it says the size and learns the length.
+  // A program's buffer. `*size` is the buffer's size before Write, and the
+  // length of the text after it.
   struct Log {
     char* buffer = nullptr;
     void** size = nullptr;

@@ -30,7 +30,8 @@ struct Allocation {
   Allocation& operator=(const Allocation&) = delete;
   ~Allocation();
 
-  // Commands can name it. False for ordinary memory of this process.
+  // True if commands can name the memory; false for ordinary memory of this
+  // process.
   bool has_place() const { return buffer.has_value() || span.has_value(); }
   // REQUIRES: has_place().
   Place At(uint64_t offset) const {
@@ -45,17 +46,17 @@ struct Allocation {
   void* context = nullptr;  // CUcontext
   int ordinal = 0;          // the program's number of the device
   unsigned flags = 0;       // CU_MEMHOSTALLOC_...
-  // Pinned memory that the program takes for managed.
+  // The program allocated this pinned memory with cuMemAllocManaged.
   bool is_managed = false;
   // Ordinary memory that the program has registered and frees itself.
   bool is_registered = false;
-  // The pool whose memory it counts as; may be null.
+  // The pool that counts these bytes as used; may be null.
   std::shared_ptr<MemoryPool> pool;
   // A variable of this module, whose memory ends with it.
   const void* module = nullptr;
   std::optional<Buffer> buffer;
   std::optional<ArenaSpan> span;
-  // Ordinary memory of this object; freed with it.
+  // The mapping of ordinary memory, which the destructor unmaps.
   void* mapped = nullptr;
 };
 

@@ -10,8 +10,9 @@
 
 namespace holdfast::libcuda {
 
-// "max_threads_per_block"; empty: no attribute of CUDA 13. As the keys of
-// v1::Device.attributes.
+// Returns the attribute's key in v1::Device.attributes, such as
+// "max_threads_per_block". Returns "" for a number that CUDA 13 does not
+// define.
 std::string NameOf(CUdevice_attribute attribute);
 // The same for v1::KernelDescription.attributes.
 std::string NameOf(CUfunction_attribute attribute);

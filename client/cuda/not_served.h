@@ -4,8 +4,8 @@
 
 namespace holdfast::libcuda {
 
-// Returns CUDA_ERROR_NOT_SUPPORTED as a number. With HOLDFAST_CUDA_LOG=1 it
-// prints the function's name: no session has such a thing.
+// Returns CUDA_ERROR_NOT_SUPPORTED as a number, for functions that sessions do
+// not have. With HOLDFAST_CUDA_LOG=1, it also prints the function's name.
 int Refuse(const char* function);
 
 }  // namespace holdfast::libcuda

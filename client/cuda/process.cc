@@ -53,8 +53,8 @@ absl::Status Process::Init() {
   return absl::OkStatus();
 }
 
-// After a fault every call fails with its error, as in CUDA: the session is
-// never asked to recover.
+// After a fault every call about an object fails with the fault's error, as in
+// CUDA: the session is never asked to recover.
 absl::Status Process::Open() {
   // A private daemon would load this library as its own driver.
   if (absl::StartsWith(DefaultAddress(), "embedded:")) {

@@ -74,8 +74,8 @@ class Process {
   // work. Returns the first failure that no call has returned yet.
   absl::Status AwaitCommands();
 
-  // Ends everything that was made in the context, after its work. Null: does
-  // nothing.
+  // Waits for the session's work, and ends the streams, events, modules,
+  // functions and memory of the context. Null: does nothing.
   void End(std::shared_ptr<Context> context);
 
   HandleTable<CUstream, Stream> streams;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The first versions of functions that CUDA later changed, for programs that
-// look a symbol up by name. cuda.h maps the unversioned names to later
-// versions; after this header, an unversioned name is the first version, as in
-// the library. Functions about graphs are in graph_versions.h.
+// Declares the old versions of functions that CUDA later changed. Programs may
+// look these symbols up with dlsym. cuda.h maps each unversioned name to its
+// latest version; this header removes those macros, so that the name means the
+// first version, as in libcuda.so.1. graph_versions.h has functions of graphs.
 #ifndef HOLDFAST_CORE_CUDA_FIRST_FORMS_H_
 #define HOLDFAST_CORE_CUDA_FIRST_FORMS_H_
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions about graphs as CUDA 10 to 12 first had them. cuda.h no longer
-// declares these, and gives their names to later versions: behind this header a
-// name without a version is the first one, as it is in the library.
+// Declares the versions of graph functions that CUDA 10 to 12 had. cuda.h maps
+// each unversioned name to its latest version; this header removes those
+// macros, so that the name means the first version, as in libcuda.so.1.
 #ifndef HOLDFAST_CORE_CUDA_GRAPH_VERSIONS_H_
 #define HOLDFAST_CORE_CUDA_GRAPH_VERSIONS_H_
 
@@ -26,7 +26,8 @@
 
 extern "C" {
 
-// With a text for the reason, which CUDA 12 replaced by flags.
+// Before CUDA 12, cuGraphInstantiate wrote a log and took no flags, and
+// cuGraphExecUpdate returned the failed node and the result apart.
 CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph,
                             CUgraphNode* failed, char* log, size_t log_size);
 CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph,

@@ -37,8 +37,9 @@ class PendingQuestions {
     UniqueFd descriptor;
   };
 
-  // The number of a new question, which has one answer, of this kind. Take is
-  // called for it in the end, unless the answer is only waited for.
+  // Registers a question and returns its number. The answer is one message of
+  // the kind `answer`. If `taken`, the caller calls Take once; if not, it may
+  // call Wait, and Receive drops the answer.
   uint64_t Ask(Kind answer, bool taken = true) {
     absl::MutexLock lock(&mutex_);
     pending_[next_] = {answer, taken};
@@ -56,8 +57,9 @@ class PendingQuestions {
     return mutex_.AwaitWithDeadline(absl::Condition(&over), deadline);
   }
 
-  // The answer, its error, or the reason of End. DEADLINE_EXCEEDED: it has not
-  // come, and is dropped when it comes. Called once for each question.
+  // Returns the answer, its error, or the reason of End. DEADLINE_EXCEEDED: the
+  // answer has not come, and is dropped when it comes. Called once for each
+  // question that was asked with `taken`.
   absl::StatusOr<Answer> Take(uint64_t number) {
     absl::MutexLock lock(&mutex_);
     Pending& pending = pending_.at(number);

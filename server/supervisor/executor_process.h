@@ -33,10 +33,10 @@
 
 namespace holdfast::supervisor {
 
-// An executor as a child process. A thread of its own reads what the process
-// says: it answers requests for objects from the store, and holds the
-// descriptors of device memory, and grants it memory from the ledger. All of
-// that is given back when the process has ended.
+// An executor as a child process. A thread reads the process's messages: it
+// sends objects from the store, holds the descriptors of device memory, and
+// grants memory from the ledger. What it holds for the session outlives the
+// process, until TakeHoldings or Stop.
 //
 // One thread reads, any thread may call; what both use is guarded by mutex_.
 // Questions to the process go out on its channel, and the reader hands on its
@@ -74,9 +74,9 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // Kills the process if it runs; waits for its end.
   ~ExecutorProcess() override;
 
-  // Returns when the process has loaded its driver: what it found, or why
-  // there is no use in it. DEADLINE_EXCEEDED: it is not ready yet, and may
-  // still become so. Not called again after any other result.
+  // Blocks until the process has loaded its driver. Returns the devices, or the
+  // process's error. DEADLINE_EXCEEDED: the process is not ready yet; the
+  // caller may call again, which it may not after any other result.
   absl::StatusOr<internal::Ready> AwaitReady(absl::Time deadline);
 
   // How it ended; nullopt if it runs. UNAVAILABLE says how, with the pid.
@@ -103,7 +103,8 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   absl::StatusOr<UniqueFd> LoadChunk(const ChunkCopy& copy) override;
 
  private:
-  // The process, for an answer that comes later; null: it is gone.
+  // By this a resumed collection finds the process, which is null after the
+  // destructor.
   struct Later {
     absl::Mutex mutex;
     ExecutorProcess* process ABSL_GUARDED_BY(mutex) = nullptr;
@@ -112,7 +113,8 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // The answer to a question, and how long it is waited for.
   struct Wanted {
     Questions::Kind answer = internal::FromExecutor::MESSAGE_NOT_SET;
-    absl::string_view what;  // for DEADLINE_EXCEEDED: what it is not
+    // Completes the message of DEADLINE_EXCEEDED: "the executor is not ...".
+    absl::string_view what;
     absl::Time deadline;
     std::function<bool()> cancelled = nullptr;  // CANCELLED; null: never
   };
@@ -121,8 +123,9 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   void AnswerWhenResumed(
       const internal::FromExecutor& question,
       std::shared_ptr<const collections::OpenVersion> opened);
-  // The answer that waited; `resumed` says whether the version is there. Kills
-  // a process that does not take it at once: the thread resumes for all.
+  // Sends the answer that AskMemory has put off. `resumed` says whether the
+  // version is on its device. Kills the process if its channel is full: the
+  // calling thread resumes collections for all processes, and must not block.
   void AnswerNow(const internal::FromExecutor& question,
                  const absl::Status& resumed);
   // Blocks until the process has copied, or the copy is given up.
@@ -152,7 +155,8 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   absl::Status Handle(internal::FromExecutor message, UniqueFd fd);
   // Notes what the answer says, and hands it to whoever waits for it.
   absl::Status TakeAnswer(internal::FromExecutor answer, UniqueFd fd);
-  // Each answers one question of the process, and returns an error only if the
+  // Each function answers one question of the process. INVALID_ARGUMENT: the
+  // question names a device that is not the session's. Other errors: the
   // channel is closed.
   absl::Status AnswerFetch(const internal::FromExecutor& question);
   absl::Status AnswerReserve(const internal::FromExecutor& question);
@@ -164,7 +168,8 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // INVALID_ARGUMENT: without a descriptor, or on a device that does not exist
   // or is none of the session's.
   absl::Status HoldChunk(const internal::ChunkCreated& created, UniqueFd fd);
-  // Nothing: the answer comes later.
+  // Returns the answer to a SharingRequest; nullopt: AnswerNow sends the answer
+  // when the collection has been resumed.
   std::optional<SessionMemory::Answer> AskMemory(
       const internal::FromExecutor& question, int fd);
   // `counters` is a page that the process counts its work in; it is opened with
@@ -181,7 +186,8 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   void NoteReady(const internal::Ready& ready);
   // Keeps the first report, and freezes or kills the process.
   void NoteFault(const internal::Fault& fault);
-  // Its kernels have a limit of time: it has to look after them.
+  // Starts the HangGuard, which calls EndHanging when the process no longer
+  // checks its kernels against their limit of time.
   void GuardKernels(int journal);
   // The guard's alarm: kills the process with DEADLINE_EXCEEDED as its fault.
   void EndHanging(absl::Duration since);
@@ -205,7 +211,7 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
 
   mutable absl::Mutex mutex_;
   internal::Usage usage_ ABSL_GUARDED_BY(mutex_);
-  // The question for it that is on its way, or its answer.
+  // The number of the ReportUsage that the process has not answered yet.
   std::optional<uint64_t> usage_asked_ ABSL_GUARDED_BY(mutex_);
   bool serving_ ABSL_GUARDED_BY(mutex_) = false;
   // Its SharingRequests that wait for collections to be resumed.

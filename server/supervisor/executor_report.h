@@ -13,11 +13,12 @@
 
 namespace holdfast::supervisor {
 
-// Bytes of an account with its copies, some 1 KiB as a rule, and of the list of
-// what a successor could not bring back.
+// Limits, in bytes, of a Usage message, which usually has 1 KiB, and of a
+// Serving message with its list `lost`.
 //
-// An account or a description (below) over its bound ends the executor. Lists
-// that are too long are dropped, and texts are cut.
+// CheckReport refuses a Usage or Ready message over its limit, and the
+// supervisor ends the executor. Shorten drops a list `lost` over its limit, and
+// cuts long texts.
 inline constexpr size_t kMaxUsageBytes = 64 << 10;
 inline constexpr size_t kMaxLostBytes = 256 << 10;
 

@@ -30,9 +30,12 @@ namespace holdfast::executor {
 // closes, the process exits at once, because it cannot be reached without its
 // supervisor. Thread-safe.
 //
-// Functions named Send, Answer, Release and StoreCode do not wait, and log if
-// the channel is closed. The other calls block for the supervisor's answer;
-// several threads may ask at once.
+// Functions whose names begin with Send, Answer, Release and StoreCode return
+// without an answer, and log an error if the channel is closed. FetchObject,
+// Reserve, AskSharing and LoadCode block until the supervisor answers; several
+// threads may call them at once. The Await functions block until the supervisor
+// sends a message. After the report of a fault, every function that sends a
+// message calls `after_fault`.
 class SupervisorLink {
  public:
   // Takes over the channel and starts the reading thread. Of a process that has
@@ -81,8 +84,8 @@ class SupervisorLink {
     UniqueFd old_journal;
     Inheritance inheritance;
     UniqueFd variables;  // SavedVariables; empty: none were saved
-    // The page of counters that the tenant's executors share, and this
-    // executor's slot in it; empty: the tenant has no quota.
+    // The tenant's executors count in one page that they share; this executor
+    // writes its slot. Empty: the tenant has no name of its own, and no page.
     UniqueFd tenant_page;
     uint32_t tenant_slot = 0;
   };
