@@ -42,17 +42,19 @@ absl::StatusOr<StagedTransfer> Begin(Direction direction, ServedStream& call,
   return StagedTransfer{std::move(transfer), *std::move(staging)};
 }
 
-// For the next piece. nullptr: one that was started has to be finished first. A
-// transfer waits for one block, and takes more only while half of all are free:
-// clients that do not read, and so keep theirs, hold up few others.
+// For the next piece. nullptr: one that was started has to be finished first.
+// While most blocks are free, a transfer takes what it needs. Then it
+// takes one block, and only after the client has taken the message before: of
+// a client that does not read, one block is kept.
 absl::StatusOr<Staging::BlockPtr> NextBlock(StagedTransfer& staged,
                                             ServedStream& call) {
   if (!staged.transfer->MayStart()) return nullptr;
-  if (staged.transfer->pieces() > 0) {
-    return staged.staging->TryAcquire(Resources::kTransferBlocks / 2);
-  }
+  constexpr size_t kForOthers = Resources::kTransferBlocks / 4 * 3;
   HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr block,
-                            staged.staging->Acquire(call.cancelled()));
+                            staged.staging->TryAcquire(kForOthers));
+  if (block != nullptr || staged.transfer->pieces() > 0) return block;
+  if (!call.AwaitWritten()) return GivenUp();
+  HOLDFAST_ASSIGN_OR_RETURN(block, staged.staging->Acquire(call.cancelled()));
   if (block == nullptr) return GivenUp();
   return block;
 }

@@ -263,7 +263,8 @@ TEST_F(TransferTest, SlowDownloadersHoldUpNobodyElse) {
   EXPECT_TRUE(Download(Range(0, kSize), &back).ok());
   EXPECT_TRUE(back == bytes);
   EXPECT_TRUE(Upload(Range(0, kSize), bytes).ok());
-  EXPECT_TRUE(slow.Finish().ok());
+  // No slow one had to be given up for that.
+  for (int i = 0; i < 24; ++i) EXPECT_TRUE(slow.Finish().ok());
 }
 
 TEST_F(TransferTest, TransfersBeyondTheLimitAreRefused) {
