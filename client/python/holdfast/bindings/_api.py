@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the names of a module when they are first used, from the module's table."""
+
+import enum
+import json
+import os
+
+_apis = {}
+
+# Types that the driver's module defines, and the runtime's uses by the same name.
+_DRIVERS = ("cuuint32_t", "cuuint64_t", "CUmemFabricHandle")
+
+
+def api(name):
+    """The `Api` of the module ``name``."""
+    if name not in _apis:
+        import importlib
+
+        importlib.import_module(f"holdfast.bindings.{name}")
+    return _apis[name]
+
+
+class Api:
+    """The functions, types and constants of one header.
+
+    Attributes:
+        name: "driver", "runtime" or "nvrtc".
+        table: what bindings/generate.py has made from the header.
+    """
+
+    def __init__(self, name, module):
+        _apis[name] = self
+        self.name = name
+        self._module = module
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.json")
+        with open(path, encoding="utf-8") as file:
+            self.table = json.load(file)
+        self._makers = {
+            "functions": self._make_function,
+            "enums": self._make_enum,
+            "structs": self._make_struct,
+            "handles": self._make_handle,
+            "aliases": lambda alias: self.get(self.table["aliases"][alias]),
+            "constants": lambda constant: self.table["constants"][constant],
+        }
+
+    def names(self):
+        """Every name of the module, for ``dir``."""
+        found = set(self._module)
+        for kind in self._makers:
+            found.update(name for name in self.table[kind] if "." not in name)
+        return sorted(found)
+
+    def get(self, name):
+        """The object of this name; made at most once."""
+        return self._module[name] if name in self._module else self.make(name)
+
+    def make(self, name):
+        """``__getattr__`` of the module."""
+        for kind, maker in self._makers.items():
+            if name in self.table[kind]:
+                return self._module.setdefault(name, maker(name))
+        if name == "__all__":
+            return [name for name in self.names() if not name.startswith("_")]
+        if name == "sizeof":
+            from holdfast.bindings._types import sizeof
+
+            return self._module.setdefault(name, sizeof)
+        if name in _DRIVERS and self.name == "runtime":
+            return self._module.setdefault(name, api("driver").get(name))
+        raise AttributeError(f"module 'holdfast.bindings.{self.name}' has no attribute {name!r}")
+
+    def _make_function(self, name):
+        from holdfast.bindings._call import make_function
+
+        return make_function(self, name)
+
+    def _make_enum(self, name):
+        module = f"holdfast.bindings.{self.name}"
+        return enum.IntEnum(name, self.table["enums"][name], module=module)
+
+    def _make_struct(self, name):
+        from holdfast.bindings._types import make_struct
+
+        return make_struct(self, name)
+
+    def _make_handle(self, name):
+        from holdfast.bindings._types import make_handle
+
+        return make_handle(self, name)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds and loads libcuda, libcudart and NVRTC."""
+
+import ctypes
+import glob
+import os
+import sys
+import threading
+
+_lock = threading.RLock()
+_libraries = {}
+_folders = {}  # module -> folder of its library
+_daemon = None
+
+_NAMES = {"driver": "libcuda.so.1", "runtime": "libcudart.so.13", "nvrtc": "libnvrtc.so.13"}
+
+
+def library(module):
+    """The library of a module. Loads it on the first call.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    found = _libraries.get(module)
+    if found is None:
+        with _lock:
+            found = _libraries.get(module)
+            if found is None:
+                found = _libraries[module] = _FIND[module](_NAMES[module])
+    return found
+
+
+def find_function(module, symbol):
+    """A new function object of ctypes.
+
+    Raises:
+        RuntimeError: the library does not have it.
+    """
+    try:
+        return library(module)[symbol]
+    except AttributeError:
+        raise RuntimeError(f'Function "{symbol}" not found') from None
+
+
+def _find_driver(name):
+    """The libcuda of this process, that of LD_LIBRARY_PATH, or Holdfast's own."""
+    found = _loaded(name) or _first(name, "driver", _library_path())
+    if found is not None:
+        return found
+    own = os.path.join(_package(), "cuda", name)
+    if not os.path.exists(own):
+        raise RuntimeError(f"{name}: the package has none; LD_LIBRARY_PATH names no folder of one")
+    _use_daemon()
+    _folders["driver"] = os.path.dirname(own)
+    return ctypes.CDLL(own, mode=ctypes.RTLD_GLOBAL)
+
+
+def _find_runtime(name):
+    """The libcudart beside our libcuda; else that of LD_LIBRARY_PATH or of the toolkit."""
+    library("driver")
+    beside = [folder for folder in [_folders.get("driver")] if folder]
+    folders = [*beside, os.path.join(_package(), "cuda"), *_library_path(), *_toolkit()]
+    return _first(name, "runtime", folders) or _by_loader(name)
+
+
+def _find_nvrtc(name):
+    """The NVRTC of the toolkit, of NVIDIA's wheels, or the one that the loader finds."""
+    wheels = [glob.glob(os.path.join(path, "nvidia", "cu13", "lib")) for path in sys.path if path]
+    folders = [*_toolkit(), *(folder for found in wheels for folder in found)]
+    return _loaded(name) or _first(name, "nvrtc", folders) or _by_loader(name)
+
+
+_FIND = {"driver": _find_driver, "runtime": _find_runtime, "nvrtc": _find_nvrtc}
+
+
+def _package():
+    return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def _library_path():
+    return [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
+
+
+def _toolkit():
+    homes = [os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"]
+    return [os.path.join(home, folder) for home in homes for folder in ("lib64", "lib")]
+
+
+def _loaded(name):
+    """The library of this name that the process has loaded, or None."""
+    try:
+        return ctypes.CDLL(name, mode=os.RTLD_NOLOAD | ctypes.RTLD_GLOBAL)
+    except OSError:
+        return None
+
+
+def _first(name, module, folders):
+    for folder in folders:
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            _folders[module] = folder
+            return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    return None
+
+
+def _by_loader(name):
+    try:
+        return ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        raise RuntimeError(f"{name} is not found: {error}") from None
+
+
+def _use_daemon():
+    """Names the daemon for our libcuda, which opens a session with it, by $HOLDFAST_ADDRESS.
+
+    It is the one that ``holdfast.connect()`` would use. A private daemon ends with this process,
+    and later sessions of this process share it.
+    """
+    global _daemon
+    from holdfast import _session
+
+    default = _session._default
+    if default is not None and not default._closed:
+        _daemon, address = default._daemon, default.address
+    else:
+        _daemon, address = _session._reach(None)
+        address = _daemon.address if address.startswith("embedded:") else address
+    os.environ["HOLDFAST_ADDRESS"] = address

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiler NVRTC, nvrtc.h, as ``cuda.bindings.nvrtc`` has it.
+
+Each function returns a tuple: a nvrtcResult, then what C's function writes through pointers.
+"""
+
+from holdfast.bindings._api import Api
+
+_api = Api("nvrtc", globals())
+__getattr__ = _api.make
+__dir__ = _api.names
