@@ -15,22 +15,25 @@ with other daemons, several at once. ``empty_pinned`` makes NumPy arrays that de
 to without a copy in between. ``Fault`` is raised when a kernel has faulted and the session goes on.
 """
 
-from holdfast import _native
-from holdfast._async import run_async
-from holdfast._errors import (
-    CUDAError,
-    CUDAWarning,
-    DaemonUnavailableError,
-    Fault,
-    InvalidArgumentError,
-    LostResource,
-    NVRTCError,
-    SessionLostError,
-)
-from holdfast._session import Session, connect, current_device, default_session
-from holdfast._sharing import Semaphore, SemaphoreDescriptor
-
-__version__ = _native.version
+# Where each name comes from. A module is imported when it is first used: a program that uses
+# `holdfast.bindings` alone does not load the client library.
+_MODULES = {
+    "CUDAError": "_errors",
+    "CUDAWarning": "_errors",
+    "DaemonUnavailableError": "_errors",
+    "Fault": "_errors",
+    "InvalidArgumentError": "_errors",
+    "LostResource": "_errors",
+    "NVRTCError": "_errors",
+    "Semaphore": "_sharing",
+    "SemaphoreDescriptor": "_sharing",
+    "Session": "_session",
+    "SessionLostError": "_errors",
+    "connect": "_session",
+    "current_device": "_session",
+    "default_session": "_session",
+    "run_async": "_async",
+}
 
 __all__ = [
     "CUDAError",
@@ -45,6 +48,7 @@ __all__ = [
     "Session",
     "SessionLostError",
     "array",
+    "bindings",
     "collections",
     "connect",
     "current_device",
@@ -70,6 +74,8 @@ def empty_pinned(shape, dtype=float, *, session=None):
 
     import numpy
 
+    from holdfast._session import current_device, default_session
+
     if session is None:
         device = current_device()
         session = default_session() if device is None else device._session
@@ -83,8 +89,19 @@ def empty_pinned(shape, dtype=float, *, session=None):
 
 
 def __getattr__(name):
-    if name in ("array", "collections", "core"):  # imported when they are first used
-        import importlib
+    import importlib
 
+    if name in ("array", "bindings", "collections", "core"):
         return importlib.import_module(f"holdfast.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "__version__":
+        found = importlib.import_module("holdfast._native").version
+    elif name in _MODULES:
+        found = getattr(importlib.import_module(f"holdfast.{_MODULES[name]}"), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    return sorted({*globals(), *__all__, "__version__"})

@@ -4,13 +4,14 @@
 import ctypes
 import glob
 import os
+import subprocess
 import sys
 import threading
 
 _lock = threading.RLock()
 _libraries = {}
 _folders = {}  # module -> folder of its library
-_daemon = None
+_holder = None  # the process that keeps a private daemon
 
 _NAMES = {"driver": "libcuda.so.1", "runtime": "libcudart.so.13", "nvrtc": "libnvrtc.so.13"}
 
@@ -50,6 +51,11 @@ def _find_driver(name):
     own = os.path.join(_package(), "cuda", name)
     if not os.path.exists(own):
         raise RuntimeError(f"{name}: the package has none; LD_LIBRARY_PATH names no folder of one")
+    if "holdfast._native" in sys.modules:
+        raise RuntimeError(
+            "a process can use either holdfast.bindings in a daemon or the rest of the package: "
+            "both bring the client library, which can be loaded once"
+        )
     _use_daemon()
     _folders["driver"] = os.path.dirname(own)
     return ctypes.CDLL(own, mode=ctypes.RTLD_GLOBAL)
@@ -113,16 +119,21 @@ def _by_loader(name):
 def _use_daemon():
     """Names the daemon for our libcuda, which opens a session with it, by $HOLDFAST_ADDRESS.
 
-    It is the one that ``holdfast.connect()`` would use. A private daemon ends with this process,
-    and later sessions of this process share it.
+    It is the one that ``holdfast.connect()`` would use. A private daemon ends with this process.
     """
-    global _daemon
-    from holdfast import _session
-
-    default = _session._default
-    if default is not None and not default._closed:
-        _daemon, address = default._daemon, default.address
-    else:
-        _daemon, address = _session._reach(None)
-        address = _daemon.address if address.startswith("embedded:") else address
+    global _holder
+    address = os.environ.get("HOLDFAST_ADDRESS", "")
+    if address and not address.startswith("embedded:"):
+        return
+    command = [sys.executable, "-m", "holdfast.bindings._daemon"]
+    path = [os.path.dirname(_package()), os.environ.get("PYTHONPATH", "")]
+    environment = dict(os.environ, PYTHONPATH=":".join(filter(None, path)))
+    # In a session of its own, so that Ctrl-C does not end the daemon before this process.
+    _holder = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
+        start_new_session=True, text=True,
+    )  # fmt: skip
+    address = _holder.stdout.readline().strip()
+    if not address:
+        raise RuntimeError("no daemon is found, and none can be started: see standard error")
     os.environ["HOLDFAST_ADDRESS"] = address
