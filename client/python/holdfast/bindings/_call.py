@@ -7,6 +7,7 @@ own. bindings/directions.py tells what each parameter is for.
 """
 
 import ctypes
+import functools
 import os
 
 from holdfast.bindings import _convert
@@ -35,7 +36,19 @@ def make_function(api, name):
     function = scope[name]
     function.__module__ = f"holdfast.bindings.{api.name}"
     function.__qualname__ = name
-    return function
+    return _with_earlier_form(function) if name == "cuCtxCreate" else function
+
+
+def _with_earlier_form(function):
+    """cuCtxCreate, also as cuda.bindings 12 has it: without parameters of creation."""
+
+    @functools.wraps(function)
+    def create(*arguments, **named):
+        if len(arguments) == 2 and not named:
+            arguments = None, *arguments
+        return function(*arguments, **named)
+
+    return create
 
 
 def _first_call(module, symbol, writer, scope):
@@ -90,6 +103,7 @@ class _Writer:
         self._result = result
         self._signature = []
         self._before = []
+        self._after = []
         self._arguments = []
         self._outputs = []
         self.argument_types = []
@@ -116,6 +130,7 @@ class _Writer:
     def source(self):
         lines = [f"def {self._name}({', '.join(self._signature)}):", *self._before]
         lines.append(f"result = _call({', '.join(self._arguments)})")
+        lines += self._after
         if not self._is_result:
             lines.append("return _results[0], " + self._wrap_result())
         else:
@@ -222,7 +237,7 @@ class _Writer:
         self._pass(variable)
         if self._name.startswith("cuLinkCreate"):
             # The library reads and writes them until the state is destroyed.
-            self._before.append(f"_stateOut_kept = {variable}")
+            self._after.append(f"_stateOut_c._kept = {variable}")
 
     def _add_out(self, name, kind, other, rows, initial=""):
         codec = Codec(self._api, "u8" if kind in ("*v", "*kv", "v") else kind) \

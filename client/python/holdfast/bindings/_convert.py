@@ -136,8 +136,8 @@ def _argument(value, kind):
         value = index(value) if hasattr(value, "__index__") else value.getPtr()
     elif isinstance(value, ctypes._SimpleCData):
         value = value.value
-    elif hasattr(value, "__index__") and not isinstance(value, (bool, int)):
-        value = index(value)
+    elif hasattr(value, "item"):  # a scalar of NumPy
+        value = value.item()
     return kind(value)
 
 
