@@ -6,6 +6,24 @@ time, so that a binary built here starts on a machine that has none of them.
 
 _HEADERS = ["cuda.h", "nvrtc.h", "nvJitLink.h", "nvvm.h"]
 
+# What client/python/bindings reads: the driver's, the runtime's and NVRTC's functions.
+_API_HEADERS = [
+    "builtin_types.h",
+    "crt/host_defines.h",
+    "cuda.h",
+    "cudaProfiler.h",
+    "cuda_device_runtime_api.h",
+    "cuda_profiler_api.h",
+    "cuda_runtime_api.h",
+    "device_types.h",
+    "driver_functions.h",
+    "driver_types.h",
+    "nvrtc.h",
+    "surface_types.h",
+    "texture_types.h",
+    "vector_types.h",
+]
+
 def _cuda_toolkit_impl(ctx):
     home = ctx.os.environ.get("CUDA_HOME", "/usr/local/cuda")
     for header in _HEADERS:
@@ -14,6 +32,9 @@ def _cuda_toolkit_impl(ctx):
             if path.exists:
                 ctx.symlink(path, "include/" + header)
                 break
+    for header in _API_HEADERS:
+        ctx.symlink("%s/include/%s" % (home, header), "api/" + header)
+
     # For tests of functions that cuda.h does not declare any more.
     ctx.symlink("%s/include/cudaTypedefs.h" % home, "typedefs/cudaTypedefs.h")
     ctx.symlink(ctx.attr._build_file, "BUILD.bazel")

@@ -1,6 +1,6 @@
 """Wheels of the package holdfast."""
 
-def wheel(name, out, package, binaries):
+def wheel(name, out, package, binaries, tables = {}):
     """Makes a wheel.
 
     Args:
@@ -8,8 +8,10 @@ def wheel(name, out, package, binaries):
       out: the file.
       package: Python files, holdfast/NAME each.
       binaries: dicts of label -> name in the package; they are stripped.
+      tables: label -> name in the package, of other files that are made.
     """
     arguments = ["%s=$(location %s)" % (file[len("holdfast/"):], file) for file in package]
+    arguments += ["%s=$(location %s)" % (file, label) for label, file in tables.items()]
     commands = ["stripped=$$(mktemp -d)"]
     labels = []
     for label, file in [item for some in binaries for item in some.items()]:
@@ -24,7 +26,7 @@ def wheel(name, out, package, binaries):
     commands.append("rm -rf $$stripped")
     native.genrule(
         name = name,
-        srcs = package + labels + [
+        srcs = package + labels + tables.keys() + [
             "build_wheel.py",
             "//:LICENSE",
             "//client/c:holdfast.h",

@@ -35,7 +35,7 @@ def _main(clang, include_folder, out_folder):
             "enums": header.enums,
             "structs": {name: _struct(header, name) for name in header.structs},
             "handles": header.handles,
-            "aliases": header.aliases,
+            "aliases": {**header.aliases, **_type_macros(header)},
             "constants": _constants(header),
         }
         with open(os.path.join(out_folder, f"{module}.json"), "w", encoding="utf-8") as file:
@@ -103,6 +103,12 @@ def _counter(field, numbers):
     its struct; or ""."""
     counters = [name for name in numbers if re.match(r"(num|count)", name)]
     return counters[0] if counters else ""
+
+
+def _type_macros(header):
+    """Macros that are other names of types: cudaStreamAttrID."""
+    types = {*header.enums, *header.structs, *header.handles}
+    return {name: text for name, text in header.macros.items() if text in types}
 
 
 def _constants(header):

@@ -15,6 +15,22 @@ with other daemons, several at once. ``empty_pinned`` makes NumPy arrays that de
 to without a copy in between. ``Fault`` is raised when a kernel has faulted and the session goes on.
 """
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # for tools that read sources
+    from holdfast._async import run_async
+    from holdfast._errors import (
+        CUDAError,
+        CUDAWarning,
+        DaemonUnavailableError,
+        Fault,
+        InvalidArgumentError,
+        LostResource,
+        NVRTCError,
+        SessionLostError,
+    )
+    from holdfast._session import Session, connect, current_device, default_session
+    from holdfast._sharing import Semaphore, SemaphoreDescriptor
+
 # Where each name comes from. A module is imported when it is first used: a program that uses
 # `holdfast.bindings` alone does not load the client library.
 _MODULES = {

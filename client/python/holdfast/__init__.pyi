@@ -2,6 +2,7 @@
 from typing import Any, Callable, Literal, NamedTuple, Sequence, TypeVar
 
 from holdfast import array as array
+from holdfast import bindings as bindings
 from holdfast import collections as collections
 from holdfast.core import CUDAError as CUDAError
 from holdfast.core import CUDAWarning as CUDAWarning

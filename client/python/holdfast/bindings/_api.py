@@ -2,6 +2,7 @@
 """Makes the names of a module when they are first used, from the module's table."""
 
 import enum
+import functools
 import json
 import os
 
@@ -32,9 +33,6 @@ class Api:
         _apis[name] = self
         self.name = name
         self._module = module
-        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.json")
-        with open(path, encoding="utf-8") as file:
-            self.table = json.load(file)
         self._makers = {
             "functions": self._make_function,
             "enums": self._make_enum,
@@ -43,6 +41,12 @@ class Api:
             "aliases": lambda alias: self.get(self.table["aliases"][alias]),
             "constants": lambda constant: self.table["constants"][constant],
         }
+
+    @functools.cached_property
+    def table(self):
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{self.name}.json")
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
 
     def names(self):
         """Every name of the module, for ``dir``."""
@@ -57,6 +61,8 @@ class Api:
 
     def make(self, name):
         """``__getattr__`` of the module."""
+        if name.startswith("__") and name != "__all__":
+            raise AttributeError(name)  # what Python's import asks for, without the table
         for kind, maker in self._makers.items():
             if name in self.table[kind]:
                 return self._module.setdefault(name, maker(name))
@@ -82,6 +88,8 @@ class Api:
     def _make_struct(self, name):
         from holdfast.bindings._types import make_struct
 
+        if self.name == "runtime" and name in api("driver").table["structs"]:
+            return api("driver").get(name)
         return make_struct(self, name)
 
     def _make_handle(self, name):

@@ -2,9 +2,7 @@
 """Finds and loads libcuda, libcudart and NVRTC."""
 
 import ctypes
-import glob
 import os
-import subprocess
 import sys
 import threading
 
@@ -48,17 +46,36 @@ def _find_driver(name):
     found = _loaded(name) or _first(name, "driver", _library_path())
     if found is not None:
         return found
-    own = os.path.join(_package(), "cuda", name)
-    if not os.path.exists(own):
-        raise RuntimeError(f"{name}: the package has none; LD_LIBRARY_PATH names no folder of one")
+    folder = _own_folder(name)
+    if folder is None:
+        raise RuntimeError(
+            f"no {name} is found: the package has none, LD_LIBRARY_PATH names no folder of one, and "
+            "there is no program `holdfast` that tells where it is; set HOLDFAST_CLI"
+        )
     if "holdfast._native" in sys.modules:
         raise RuntimeError(
             "a process can use either holdfast.bindings in a daemon or the rest of the package: "
             "both bring the client library, which can be loaded once"
         )
     _use_daemon()
-    _folders["driver"] = os.path.dirname(own)
-    return ctypes.CDLL(own, mode=ctypes.RTLD_GLOBAL)
+    return _first(name, "driver", [folder])
+
+
+def _own_folder(name):
+    """The folder of Holdfast's libcuda: in the package, as wheels have it, or where the command line
+    finds it, as distributions have it; else None."""
+    folder = os.path.join(_package(), "cuda")
+    if os.path.exists(os.path.join(folder, name)):
+        return folder
+    import shutil
+    import subprocess
+
+    program = os.environ.get("HOLDFAST_CLI") or shutil.which("holdfast")
+    if program is None:
+        return None
+    command = [program, "cuda-path"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def _find_runtime(name):
@@ -71,8 +88,8 @@ def _find_runtime(name):
 
 def _find_nvrtc(name):
     """The NVRTC of the toolkit, of NVIDIA's wheels, or the one that the loader finds."""
-    wheels = [glob.glob(os.path.join(path, "nvidia", "cu13", "lib")) for path in sys.path if path]
-    folders = [*_toolkit(), *(folder for found in wheels for folder in found)]
+    wheels = [os.path.join(path, "nvidia", "cu13", "lib") for path in sys.path if path]
+    folders = [*_toolkit(), *wheels]
     return _loaded(name) or _first(name, "nvrtc", folders) or _by_loader(name)
 
 
@@ -122,6 +139,8 @@ def _use_daemon():
     It is the one that ``holdfast.connect()`` would use. A private daemon ends with this process.
     """
     global _holder
+    import subprocess
+
     address = os.environ.get("HOLDFAST_ADDRESS", "")
     if address and not address.startswith("embedded:"):
         return

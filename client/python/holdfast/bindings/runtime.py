@@ -7,5 +7,11 @@ Each function returns a tuple: a cudaError_t, then what C's function writes thro
 from holdfast.bindings._api import Api
 
 _api = Api("runtime", globals())
-__getattr__ = _api.make
-__dir__ = _api.names
+
+
+def __getattr__(name):
+    return _api.make(name)
+
+
+def __dir__():
+    return _api.names()
