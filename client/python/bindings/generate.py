@@ -123,10 +123,13 @@ def _constants(header):
     return constants
 
 
+_CAST = re.compile(r"\(\s*(unsigned |signed )?(\w+)( long| int)*\s*\**\s*\)(?=\s*[-(\w])")
+
+
 def _evaluate(macros, name, known, depth=0):
     """The value of a macro, or None if it is no constant."""
     text = re.sub(r"/\*.*?\*/|//.*", "", macros[name]).strip()
-    text = re.sub(r"\(\s*(unsigned |signed )?(\w+)( long| int)*\s*\**\s*\)(?=\s*[-(\w])", _cast, text)
+    text = _CAST.sub(_cast, text)
     text = re.sub(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b", r"\1", text)
     names = set(re.findall(r"\b[A-Za-z_]\w*", text))
     values = {}
@@ -149,8 +152,9 @@ def _evaluate(macros, name, known, depth=0):
 
 def _cast(found):
     """Nothing for a cast to a type; the text itself for a constant in brackets."""
-    return "" if re.match(r"(unsigned|signed|int|long|size_t|void|CU|cuda|char)", found.group(2)) \
-        and not found.group(2).isupper() else found.group(0)
+    name = found.group(2)
+    is_type = re.match(r"(unsigned|signed|int|long|size_t|void|CU|cuda|char)", name)
+    return "" if is_type and not name.isupper() else found.group(0)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,8 @@ def read(clang, include_folder, names, defines=()):
     for node in json.loads(tree)["inner"]:
         reader.visit(node)
     reader.finish()
-    reader.header.macros = dict(re.findall(r"^#define (\w+)[ \t]+(\S.*?)[ \t]*$", text, re.MULTILINE))
+    macros = re.findall(r"^#define (\w+)[ \t]+(\S.*?)[ \t]*$", text, re.MULTILINE)
+    reader.header.macros = dict(macros)
     _check_layouts(clang, flags, includes, reader)
     return reader.header
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """out = a * x + y through CUDA's driver API and NVRTC, function by function.
 
-A script for cuda.bindings with another import. HOLDFAST_ADDRESS says where the daemon is; without it
-a private one is started. With LD_LIBRARY_PATH=$(holdfast cuda-path --cpu) there is none: the
+A script for cuda.bindings with another import. HOLDFAST_ADDRESS says where the daemon is; without
+it a private one is started. With LD_LIBRARY_PATH=$(holdfast cuda-path --cpu) there is none: the
 software driver works in this process.
 """
 

@@ -15,9 +15,10 @@ import sys
 import numpy as np
 import pytest
 
-os.environ["LD_LIBRARY_PATH"] = subprocess.run(
-    [os.environ["HOLDFAST_CLI"], "cuda-path", "--cpu"], stdout=subprocess.PIPE, text=True, check=True
+_FOLDER = subprocess.run(
+    [os.environ["HOLDFAST_CLI"], "cuda-path", "--cpu"], capture_output=True, text=True, check=True
 ).stdout.strip()
+os.environ["LD_LIBRARY_PATH"] = _FOLDER
 
 from holdfast.bindings import driver, nvrtc, runtime  # noqa: E402
 from holdfast.bindings._load import find_function  # noqa: E402
@@ -584,6 +585,47 @@ def test_the_compiler_tells_its_architectures():
     assert 90 in check(nvrtc.nvrtcGetSupportedArchs())
 
 
+# The runtime, over a libcudart.so.13 that needs no more than the driver's public functions.
+
+_RUNTIME_PROGRAM = """
+import numpy as np
+from holdfast.bindings import driver, runtime
+
+def check(result):
+    assert result[0] == runtime.cudaError_t.cudaSuccess, runtime.cudaGetErrorString(result[0])
+    return result[1] if len(result) == 2 else result[1:]
+
+check(runtime.cudaSetDevice(0))
+properties = check(runtime.cudaGetDeviceProperties(0))
+assert b"Holdfast" in properties.name and properties.warpSize == 32
+memory = check(runtime.cudaMalloc(400))
+assert isinstance(memory, int)
+stream = check(runtime.cudaStreamCreate())
+source, target = np.arange(100, dtype=np.int32), np.zeros(100, np.int32)
+kinds = runtime.cudaMemcpyKind
+check(runtime.cudaMemcpyAsync(memory, source, 400, kinds.cudaMemcpyHostToDevice, stream))
+check(runtime.cudaMemcpyAsync(target, memory, 400, kinds.cudaMemcpyDeviceToHost, stream))
+check(runtime.cudaStreamSynchronize(stream))
+assert np.array_equal(source, target)
+assert check(driver.cuStreamQuery(stream)) == ()
+pitched = check(runtime.cudaMalloc3D(runtime.make_cudaExtent(100, 4, 2)))
+assert pitched.pitch >= 100 and (pitched.xsize, pitched.ysize) == (100, 4)
+check(runtime.cudaMemset3D(pitched, 5, runtime.make_cudaExtent(100, 4, 2)))
+kind = runtime.cudaChannelFormatKind.cudaChannelFormatKindFloat
+assert check(runtime.cudaCreateChannelDesc(32, 0, 0, 0, kind)).x == 32
+assert runtime.cudaMalloc(1 << 60) == (runtime.cudaError_t.cudaErrorMemoryAllocation, None)
+assert check(runtime.cudaGetErrorName(2)) == b"cudaErrorMemoryAllocation"
+print("done")
+"""
+
+
+def test_the_runtime_works_over_the_driver():
+    folder = os.environ.get("HOLDFAST_CUDART_FOLDER")
+    if folder is None:
+        pytest.skip("no libcudart.so.13 over the driver's public functions")
+    assert "done" in _run(_RUNTIME_PROGRAM, LD_LIBRARY_PATH=f"{_FOLDER}:{folder}")
+
+
 # In daemons.
 
 
@@ -618,6 +660,27 @@ def test_a_program_runs_in_a_daemon(address):
 def test_a_program_starts_a_private_daemon():
     address = "embedded:device=cpu"
     assert "Holdfast" in _run(_PROGRAM, LD_LIBRARY_PATH=None, HOLDFAST_ADDRESS=address)
+
+
+def test_the_client_library_is_loaded_once():
+    address = "embedded:device=cpu"
+    code = """
+import holdfast
+from holdfast.bindings import driver
+holdfast.CUDAError
+try:
+    driver.cuInit(0)
+except RuntimeError as error:
+    print(error)
+"""
+    assert "either" in _run(code, LD_LIBRARY_PATH=None, HOLDFAST_ADDRESS=address)
+    code = _PROGRAM + """
+try:
+    import holdfast.core
+except ImportError as error:
+    print(error)
+"""
+    assert "either" in _run(code, LD_LIBRARY_PATH=None, HOLDFAST_ADDRESS=address)
 
 
 def test_the_import_loads_no_library():

@@ -7,6 +7,10 @@ LD_LIBRARY_PATH names; else Holdfast's own, which works in a daemon.
 """
 
 
+# The version of CUDA whose headers are meant.
+__version__ = "13.0.0"
+
+
 def __getattr__(name):
     if name in ("driver", "nvrtc", "runtime"):
         import importlib
@@ -16,4 +20,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return ["driver", "nvrtc", "runtime"]
+    return ["__version__", "driver", "nvrtc", "runtime"]

@@ -4,7 +4,8 @@
 import ctypes
 
 from holdfast.bindings import _convert
-from holdfast.bindings._types import Codec, Handle, Struct
+from holdfast.bindings._codec import Codec
+from holdfast.bindings._types import Handle, Struct
 
 # By enumeration, then by the end of the member's name; types as in the tables, and:
 #   b       a truth value of 4 bytes

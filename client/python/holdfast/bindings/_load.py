@@ -11,6 +11,11 @@ _libraries = {}
 _folders = {}  # module -> folder of its library
 _holder = None  # the process that keeps a private daemon
 
+_ONE_CLIENT = (
+    "a process can use either holdfast.bindings in a daemon or the rest of the package: both bring "
+    "the client library, which can be loaded once"
+)
+
 _NAMES = {"driver": "libcuda.so.1", "runtime": "libcudart.so.13", "nvrtc": "libnvrtc.so.13"}
 
 
@@ -42,28 +47,37 @@ def find_function(module, symbol):
 
 
 def _find_driver(name):
-    """The libcuda of this process, that of LD_LIBRARY_PATH, or Holdfast's own."""
+    """The libcuda of this process, that of LD_LIBRARY_PATH, or our own."""
     found = _loaded(name) or _first(name, "driver", _library_path())
     if found is not None:
         return found
     folder = _own_folder(name)
     if folder is None:
         raise RuntimeError(
-            f"no {name} is found: the package has none, LD_LIBRARY_PATH names no folder of one, and "
-            "there is no program `holdfast` that tells where it is; set HOLDFAST_CLI"
+            f"no {name} is found: the package has none, LD_LIBRARY_PATH names no folder of one, "
+            "and there is no program `holdfast` that tells where it is; set HOLDFAST_CLI"
         )
     if "holdfast._native" in sys.modules:
-        raise RuntimeError(
-            "a process can use either holdfast.bindings in a daemon or the rest of the package: "
-            "both bring the client library, which can be loaded once"
-        )
+        raise RuntimeError(_ONE_CLIENT)
     _use_daemon()
+    sys.meta_path.insert(0, _Refusal)
     return _first(name, "driver", [folder])
 
 
+class _Refusal:
+    """Refuses the client library of the package, where libcuda.so.1 has brought a copy of it: the
+    second copy would end the process."""
+
+    @staticmethod
+    def find_spec(name, path, target=None):
+        if name == "holdfast._native":
+            raise ImportError(_ONE_CLIENT)
+        return None
+
+
 def _own_folder(name):
-    """The folder of Holdfast's libcuda: in the package, as wheels have it, or where the command line
-    finds it, as distributions have it; else None."""
+    """The folder of Holdfast's libcuda: in the package, as wheels have it, or where the command
+    line finds it, as distributions have it; else None."""
     folder = os.path.join(_package(), "cuda")
     if os.path.exists(os.path.join(folder, name)):
         return folder

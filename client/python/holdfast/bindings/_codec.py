@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads and writes C's values in memory."""
+
+import ctypes
+
+from holdfast.bindings import _convert
+from holdfast.bindings._types import view
+
+
+class Codec:
+    """Reads and writes elements of one type.
+
+    Attributes:
+        cls: the class of an enumeration, a handle or a struct; else None.
+        size: bytes of an element.
+    """
+
+    def __init__(self, api, kind):
+        self.kind, _, name = kind.partition(":")
+        self.cls = None
+        if name:
+            self.cls = api.get(name)
+        if self.kind == "t":
+            self.size = self.cls._size
+            return
+        if self.kind == "h":
+            self.ctype = self.cls._ctype
+        elif self.kind == "e":
+            self.ctype = ctypes.c_int
+        else:
+            self.ctype = _convert.NUMBERS.get(kind, ctypes.c_uint64)
+        self._check = _convert.checks.get(kind, _convert.number)
+        if self.kind[0] in "*v":
+            self._check = _convert.pointer
+        self.size = ctypes.sizeof(self.ctype)
+
+    def wrap(self, value):
+        """What Python gets for a number of C."""
+        if self.kind == "e":
+            return member(self.cls, value)
+        return value if self.cls is None else self.cls(value)
+
+    def unwrap(self, value):
+        """The number for C."""
+        return self._check(value)
+
+    def read(self, owner, address):
+        if self.kind == "t":
+            return view(self.cls, address, owner)
+        return self.wrap(self.ctype.from_address(address).value)
+
+    def write(self, owner, address, value):
+        if self.kind != "t":
+            self.ctype.from_address(address).value = self.unwrap(value)
+            if self.kind == "h" and owner is not None:
+                owner._kept[address] = value
+            return
+        if not isinstance(value, self.cls):
+            raise TypeError(f"expected {self.cls.__name__}, got {type(value).__name__}")
+        if value.getPtr() != address:
+            ctypes.memmove(address, value.getPtr(), self.size)
+        if owner is not None:
+            owner._kept[address] = value
+
+    def array(self, values):
+        """(address, what keeps it) of new memory with the values."""
+        if self.kind != "t":
+            memory = _convert.make_array(self.ctype, [self.unwrap(value) for value in values])
+            memory.kept = values
+            return ctypes.addressof(memory), memory
+        memory = self.allocate(len(values))
+        for i, value in enumerate(values):
+            self.write(None, ctypes.addressof(memory) + i * self.size, value)
+        memory.kept = values
+        return ctypes.addressof(memory), memory
+
+    def allocate(self, count):
+        return (ctypes.c_char * (count * self.size))()
+
+    def list(self, address, count, owner):
+        """The elements at an address."""
+        return [self.read(owner, address + i * self.size) for i in range(count)]
+
+
+def member(cls, value):
+    """The member of an enumeration; one without a name, if the header has none."""
+    try:
+        return cls(value)
+    except ValueError:
+        unknown = int.__new__(cls, value)
+        unknown._name_, unknown._value_ = f"{cls.__name__}({value})", value
+        return unknown
