@@ -89,20 +89,21 @@ def _struct(header, name):
     """[size, alignment, [[field, offset, type, field that counts its elements], ...]]."""
     size, alignment, fields = header.structs[name]
     numbers = [field for field, _, kind in fields if re.match(r"[ui]", kind)]
+    counter = next((name for name in numbers if _COUNTER.search(name)), "")
     table = []
     for field, offset, kind in fields:
         row = [field, offset, kind]
         if re.match(r"\*k?[th]:", kind):
-            row.append(_counter(field, numbers))
+            row.append("" if field in _SINGLE else counter)
         table.append(row)
     return [size, alignment, table]
 
 
-def _counter(field, numbers):
-    """The member that counts the elements of a member: numAttrs for attrs, numExtSems for both of
-    its struct; or ""."""
-    counters = [name for name in numbers if re.match(r"(num|count)", name)]
-    return counters[0] if counters else ""
+# A member with such a name counts the elements of those that are pointers; a struct has one.
+_COUNTER = re.compile(r"^(num|count)|Count$|^size$")
+
+# Members that point to one element.
+_SINGLE = ("cigParams", "dstActBytes")
 
 
 def _type_macros(header):

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -660,6 +661,36 @@ def test_a_program_runs_in_a_daemon(address):
 def test_a_program_starts_a_private_daemon():
     address = "embedded:device=cpu"
     assert "Holdfast" in _run(_PROGRAM, LD_LIBRARY_PATH=None, HOLDFAST_ADDRESS=address)
+
+
+def test_a_private_daemon_ends_with_its_process():
+    code = _PROGRAM + """
+import os, signal
+print(os.environ["HOLDFAST_ADDRESS"], flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "LD_LIBRARY_PATH": "", "HOLDFAST_ADDRESS": "embedded:device=cpu"},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    socket = done.stdout.split()[-1].removeprefix("unix:")
+    deadline = time.monotonic() + 60
+    while os.path.exists(socket):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_no_daemon_is_an_error():
+    code = """
+from holdfast.bindings import driver
+try:
+    driver.cuInit(0)
+except RuntimeError as error:
+    print(error)
+"""
+    said = _run(code, LD_LIBRARY_PATH=None, HOLDFAST_ADDRESS=None, HOLDFAST_DAEMON="/no/daemon")
+    assert "/no/daemon" in said
 
 
 def test_the_client_library_is_loaded_once():

@@ -158,15 +158,17 @@ def _use_daemon():
     address = os.environ.get("HOLDFAST_ADDRESS", "")
     if address and not address.startswith("embedded:"):
         return
-    command = [sys.executable, "-m", "holdfast.bindings._daemon"]
-    path = [os.path.dirname(_package()), os.environ.get("PYTHONPATH", "")]
-    environment = dict(os.environ, PYTHONPATH=":".join(filter(None, path)))
+    # Python puts the folder in which the program was started first, which may have other modules.
+    code = (
+        "import sys; sys.path[0] = sys.argv[1]; from holdfast.bindings import _daemon; "
+        "_daemon.main()"
+    )
     # In a session of its own, so that Ctrl-C does not end the daemon before this process.
     _holder = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
-        start_new_session=True, text=True,
+        [sys.executable, "-c", code, os.path.dirname(_package())],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, text=True,
     )  # fmt: skip
     address = _holder.stdout.readline().strip()
-    if not address:
-        raise RuntimeError("no daemon is found, and none can be started: see standard error")
+    if not address or address.startswith("error: "):
+        raise RuntimeError(address.removeprefix("error: ") or "no daemon can be asked for")
     os.environ["HOLDFAST_ADDRESS"] = address
