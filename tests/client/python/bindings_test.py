@@ -385,6 +385,29 @@ def test_attributes_have_the_types_of_their_values(memory, context):
     assert check(driver.cuPointerGetAttributes(2, asked, pointer)) == (pointer, 0)
 
 
+def test_structs_pass_by_value_and_arrays_by_their_elements(memory, stream):
+    size = 4096
+    managed = check(driver.cuMemAllocManaged(size, driver.CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL))
+    place = driver.CUmemLocation()
+    place.type = driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+    preferred = driver.CUmem_advise.CU_MEM_ADVISE_SET_PREFERRED_LOCATION
+    check(driver.cuMemAdvise(managed, size, preferred, place))
+    check(driver.cuMemPrefetchAsync(managed, size, place, 0, stream))
+    asked = driver.CUmem_range_attribute
+    get = driver.cuMemRangeGetAttribute
+    location = asked.CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION
+    assert check(get(4, location, managed, size)) == 0
+    assert len(check(get(8, asked.CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, managed, size))) == 2
+    order = driver.CUmemcpyAttributes()
+    order.srcAccessOrder = driver.CUmemcpySrcAccessOrder.CU_MEMCPY_SRC_ACCESS_ORDER_STREAM
+    to = [memory(16), memory(16)]
+    check(driver.cuMemsetD32(managed, 9, size // 4))
+    check(driver.cuMemcpyBatchAsync(to, 2 * [managed], [16, 8], 2, [order], [0], 1, stream))
+    check(driver.cuStreamSynchronize(stream))
+    assert read(to[0], 4).tolist() == 4 * [9] and read(to[1], 2).tolist() == 2 * [9]
+    check(driver.cuMemFree(managed))
+
+
 def test_pools_are_made_from_properties(stream):
     properties = driver.CUmemPoolProps()
     properties.allocType = driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
@@ -544,6 +567,34 @@ def test_a_graph_is_made_of_nodes(module, memory, stream, context):
     assert read(to, 1)[0] == 81
     check(driver.cuGraphExecDestroy(instance))
     check(driver.cuGraphDestroy(graph))
+
+
+def test_nodes_of_any_type_are_made_of_one_struct(module, memory, stream):
+    to = memory(4)
+    check(driver.cuMemsetD32(to, 0, 1))
+    graph = check(driver.cuGraphCreate(0))
+    allocation = driver.CUDA_MEM_ALLOC_NODE_PARAMS()
+    allocation.poolProps.allocType = driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
+    allocation.poolProps.location.type = driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+    allocation.bytesize = 256
+    first = check(driver.cuGraphAddMemAllocNode(graph, None, 0, allocation))
+    assert int(allocation.dptr)
+    node = driver.CUgraphNodeParams()
+    node.type = driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL
+    node.kernel.func = check(driver.cuModuleGetFunction(module, b"add"))
+    node.kernel.gridDimX = node.kernel.gridDimY = node.kernel.gridDimZ = 1
+    node.kernel.blockDimX = node.kernel.blockDimY = node.kernel.blockDimZ = 2
+    node.kernel.kernelParams = (to, 1), (None, ctypes.c_int)
+    second = check(driver.cuGraphAddNode(graph, [first], [driver.CUgraphEdgeData()], 1, node))
+    check(driver.cuGraphAddMemFreeNode(graph, [second], 1, allocation.dptr))
+    instance = check(driver.cuGraphInstantiate(graph, 0))
+    check(driver.cuGraphLaunch(instance, stream))
+    check(driver.cuStreamSynchronize(stream))
+    assert read(to, 1)[0] == 8
+    other = check(driver.cuGraphCreate(0))
+    result, information = driver.cuGraphExecUpdate(instance, other)
+    assert result == driver.CUresult.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
+    assert information.result != driver.CUgraphExecUpdateResult.CU_GRAPH_EXEC_UPDATE_SUCCESS
 
 
 def test_a_graph_is_captured(module, memory, stream):

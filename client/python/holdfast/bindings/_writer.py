@@ -142,20 +142,13 @@ class Writer:
 
     def _add_array(self, name, kind, other, rows):
         self._signature.append(name)
-        counted = other if any(row[0] == other for row in rows) else "None"
         if kind in ("*ki1", "*i1"):
             make = self._define("make", _arrays.make_texts)
         else:
             make = self._define("make", _arrays.make_maker(Codec(self._api, kind)))
-        if self._has_list(counted, rows):
-            counted = "None"
-        array = self._local(name, f"{make}({name}, {counted})")
+        is_counted = any(row[0] == other and row[1] == "value" for row in rows)
+        array = self._local(name, f"{make}({name}, {other if is_counted else None})")
         self._pass(f"{array}[0]")
-
-    @staticmethod
-    def _has_list(counted, rows):
-        """Whether the count is written by the library, so that it cannot be compared before."""
-        return any(row[0] == counted and row[1] != "value" for row in rows)
 
     def _add_params(self, name, kind, other, rows):
         self._signature.append(name)
@@ -172,20 +165,21 @@ class Writer:
             self._after.append(f"_stateOut_c._kept = {variable}")
 
     def _add_out(self, name, kind, other, rows, initial=""):
-        codec = Codec(self._api, "u8" if kind in ("*v", "*kv", "v") else kind) \
-            if kind != "*ki1" else None  # fmt: skip
-        if codec is None:
+        if kind == "*ki1":
             cell = self._local(name, f"{self._define('c', ctypes.c_char_p)}()")
             self._outputs.append(f"{cell}.value")
-        elif codec.kind in "ht":
+            return self._pass(f"_byref({cell})")
+        codec = Codec(self._api, kind)
+        if codec.kind in "ht":
             cell = self._local(name, f"{self._define('class', codec.cls)}({initial})")
             self._outputs.append(cell)
             return self._pass(f"{cell}.getPtr()")
-        else:
-            initial = initial and f"_number({initial})"
-            cell = self._local(name, f"{self._define('c', codec.ctype)}({initial})")
-            wrap = self._define("wrap", codec.wrap) if codec.kind == "e" else ""
-            self._outputs.append(f"{wrap}({cell}.value)" if wrap else f"{cell}.value")
+        initial = initial and f"_number({initial})"
+        cell = self._local(name, f"{self._define('c', codec.ctype)}({initial})")
+        value = f"{cell}.value"
+        if codec.kind == "e":
+            value = f"{self._define('wrap', codec.wrap)}({value})"
+        self._outputs.append(value)
         self._pass(f"_byref({cell})")
 
     def _add_inout(self, name, kind, other, rows):
@@ -193,21 +187,20 @@ class Writer:
         self._add_out(name, kind, other, rows, initial=name)
 
     def _add_outs(self, name, kind, other, rows):
-        self._add_list(name, kind, other, f"_number({other})", "None")
+        self._add_list(name, kind, f"_number({other})")
 
-    def _add_list(self, name, kind, count, length, written):
-        """An array for the library to fill, and the list of its elements."""
+    def _add_list(self, name, kind, length, written=None):
+        """An array of `length` for the library to fill, and the list of the elements `written`;
+        default: of all."""
         codec = Codec(self._api, kind)
-        allocate = self._define(
-            "allocate", lambda count: codec.allocate(count) if count else None
-        )
+        allocate = self._define("allocate", lambda n: codec.allocate(n) if n else None)
         memory = self._local(name, f"{allocate}({length})")
         take = self._define("take", lambda memory, count: _arrays.elements(codec, memory, count))
-        self._outputs.append(f"{take}({memory}, {written if written != 'None' else length})")
+        self._outputs.append(f"{take}({memory}, {written or length})")
         self._pass(memory)
 
     def _add_query(self, name, kind, other, rows):
-        self._add_list(name, kind, other, f"_number({other})", f"_{other}_c.value")
+        self._add_list(name, kind, f"_number({other})", f"_{other}_c.value")
 
     def _add_count(self, name, kind, other, rows):
         is_last = rows[-1][0] == name
@@ -264,4 +257,4 @@ class Writer:
         """nvrtcGetSupportedArchs: another function tells their number."""
         number = self._define("number", lambda: self._api.get("nvrtcGetNumSupportedArchs")()[1])
         self._before.append(f"_count = {number}()")
-        self._add_list(name, kind, "", "_count", "None")
+        self._add_list(name, kind, "_count")
