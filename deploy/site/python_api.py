@@ -51,7 +51,7 @@ class Sources:
 
     def find(self, module, name):
         """The module and the node that define `name`, which `module` may have imported."""
-        for node in _statements(self.tree(module)):
+        for node in self.tree(module).body:
             if _name(node) == name:
                 return module, node
             if isinstance(node, ast.ImportFrom):
@@ -68,12 +68,6 @@ class Sources:
             if isinstance(node, ast.ClassDef):
                 found |= self.members(there, node)
         return found | {_name(node): node for node in owner.body if _name(node)}
-
-
-def _statements(tree):
-    """Those of a module, and those below `if TYPE_CHECKING`."""
-    for node in tree.body:
-        yield from node.body if isinstance(node, ast.If) else [node]
 
 
 def _name(node):

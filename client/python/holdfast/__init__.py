@@ -15,41 +15,22 @@ with other daemons, several at once. ``empty_pinned`` makes NumPy arrays that de
 to without a copy in between. ``Fault`` is raised when a kernel has faulted and the session goes on.
 """
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # for tools that read sources
-    from holdfast._async import run_async
-    from holdfast._errors import (
-        CUDAError,
-        CUDAWarning,
-        DaemonUnavailableError,
-        Fault,
-        InvalidArgumentError,
-        LostResource,
-        NVRTCError,
-        SessionLostError,
-    )
-    from holdfast._session import Session, connect, current_device, default_session
-    from holdfast._sharing import Semaphore, SemaphoreDescriptor
+from holdfast import _native
+from holdfast._async import run_async
+from holdfast._errors import (
+    CUDAError,
+    CUDAWarning,
+    DaemonUnavailableError,
+    Fault,
+    InvalidArgumentError,
+    LostResource,
+    NVRTCError,
+    SessionLostError,
+)
+from holdfast._session import Session, connect, current_device, default_session
+from holdfast._sharing import Semaphore, SemaphoreDescriptor
 
-# Where each name comes from. A module is imported when it is first used: a program that uses
-# `holdfast.bindings` alone does not load the client library.
-_MODULES = {
-    "CUDAError": "_errors",
-    "CUDAWarning": "_errors",
-    "DaemonUnavailableError": "_errors",
-    "Fault": "_errors",
-    "InvalidArgumentError": "_errors",
-    "LostResource": "_errors",
-    "NVRTCError": "_errors",
-    "Semaphore": "_sharing",
-    "SemaphoreDescriptor": "_sharing",
-    "Session": "_session",
-    "SessionLostError": "_errors",
-    "connect": "_session",
-    "current_device": "_session",
-    "default_session": "_session",
-    "run_async": "_async",
-}
+__version__ = _native.version
 
 __all__ = [
     "CUDAError",
@@ -90,8 +71,6 @@ def empty_pinned(shape, dtype=float, *, session=None):
 
     import numpy
 
-    from holdfast._session import current_device, default_session
-
     if session is None:
         device = current_device()
         session = default_session() if device is None else device._session
@@ -105,19 +84,8 @@ def empty_pinned(shape, dtype=float, *, session=None):
 
 
 def __getattr__(name):
-    import importlib
+    if name in ("array", "bindings", "collections", "core"):  # imported when they are first used
+        import importlib
 
-    if name in ("array", "bindings", "collections", "core"):
         return importlib.import_module(f"holdfast.{name}")
-    if name == "__version__":
-        found = importlib.import_module("holdfast._native").version
-    elif name in _MODULES:
-        found = getattr(importlib.import_module(f"holdfast.{_MODULES[name]}"), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found
-    return found
-
-
-def __dir__():
-    return sorted({*globals(), *__all__, "__version__"})
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,12 +9,7 @@ import threading
 _lock = threading.RLock()
 _libraries = {}
 _folders = {}  # module -> folder of its library
-_holder = None  # the process that keeps a private daemon
-
-_ONE_CLIENT = (
-    "a process can use either holdfast.bindings in a daemon or the rest of the package: both bring "
-    "the client library, which can be loaded once"
-)
+_daemon = None  # a private one, which ends with this process
 
 _NAMES = {"driver": "libcuda.so.1", "runtime": "libcudart.so.13", "nvrtc": "libnvrtc.so.13"}
 
@@ -57,22 +52,8 @@ def _find_driver(name):
             f"no {name} is found: the package has none, LD_LIBRARY_PATH names no folder of one, "
             "and there is no program `holdfast` that tells where it is; set HOLDFAST_CLI"
         )
-    if "holdfast._native" in sys.modules:
-        raise RuntimeError(_ONE_CLIENT)
     _use_daemon()
-    sys.meta_path.insert(0, _Refusal)
     return _first(name, "driver", [folder])
-
-
-class _Refusal:
-    """Refuses the client library of the package, where libcuda.so.1 has brought a copy of it: the
-    second copy would end the process."""
-
-    @staticmethod
-    def find_spec(name, path, target=None):
-        if name == "holdfast._native":
-            raise ImportError(_ONE_CLIENT)
-        return None
 
 
 def _own_folder(name):
@@ -152,23 +133,12 @@ def _use_daemon():
 
     It is the one that ``holdfast.connect()`` would use. A private daemon ends with this process.
     """
-    global _holder
-    import subprocess
+    global _daemon
+    from holdfast import _session
 
     address = os.environ.get("HOLDFAST_ADDRESS", "")
     if address and not address.startswith("embedded:"):
         return
-    # Python puts the folder in which the program was started first, which may have other modules.
-    code = (
-        "import sys; sys.path[0] = sys.argv[1]; from holdfast.bindings import _daemon; "
-        "_daemon.main()"
-    )
-    # In a session of its own, so that Ctrl-C does not end the daemon before this process.
-    _holder = subprocess.Popen(
-        [sys.executable, "-c", code, os.path.dirname(_package())],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, text=True,
-    )  # fmt: skip
-    address = _holder.stdout.readline().strip()
-    if not address or address.startswith("error: "):
-        raise RuntimeError(address.removeprefix("error: ") or "no daemon can be asked for")
-    os.environ["HOLDFAST_ADDRESS"] = address
+    _daemon, address = _session._reach(None)
+    private = address.startswith("embedded:")
+    os.environ["HOLDFAST_ADDRESS"] = _daemon.address if private else address
