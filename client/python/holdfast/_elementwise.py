@@ -30,11 +30,14 @@ extern "C" __global__ void elementwise(const Layout layout{parameters}) {{
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < layout.size; i += step) {{
     long long at[{arrays}] = {{}};
     long long rest = i;
-    for (int d = (int)layout.dimensions - 1; d >= 0; --d) {{
-      const long long k = d == 0 ? rest : rest % layout.extents[d];
-      if (d > 0) rest /= layout.extents[d];
+#pragma unroll 1
+    for (int d = (int)layout.dimensions - 1; d > 0; --d) {{
+      const long long left = rest / layout.extents[d];
+      const long long k = rest - left * layout.extents[d];
       for (int a = 0; a < {arrays}; ++a) at[a] += k * layout.strides[a][d];
+      rest = left;
     }}
+    for (int a = 0; a < {arrays}; ++a) at[a] += rest * layout.strides[a][0];
 {loads}
     *({type}*)(result_ + at[0]) = ({type})({expression});
   }}
