@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # CUDA programs of Debian run unchanged on the CPU's driver: hashcat finds a password and measures itself, and
-# numba passes its own CUDA tests, as many as run in SECONDS (by default 150); and once more in a daemon, by
+# numba passes its own CUDA tests, as many as run in SECONDS (by default 75); and once more in a daemon, by
 # `holdfast exec`. Nothing but LD_LIBRARY_PATH is set for them, and for numba what brings it to CUDA 13
 # (numba/sitecustomize.py).
 #   deploy/ci/unchanged_programs.sh [SECONDS]
@@ -57,7 +57,7 @@ ln -s "$libraries" "$toolkit/lib64"
 ln -s "$CUDA_HOME/nvvm/libdevice" "$toolkit/nvvm/libdevice"
 nvvm=$(find -L "$CUDA_HOME/nvvm" "$libraries" -maxdepth 2 -name 'libnvvm.so.*' -print -quit)
 ln -s "$nvvm" "$toolkit/nvvm/lib64/libnvvm.so"
-numba_tests=(/usr/bin/python3 deploy/ci/numba/run_tests.py "${1:-150}")
+numba_tests=(/usr/bin/python3 deploy/ci/numba/run_tests.py "${1:-75}")
 export PYTHONPATH=$PWD/deploy/ci/numba
 LD_LIBRARY_PATH=$driver:$libraries CUDA_HOME=$toolkit "${numba_tests[@]}"
 say "The same in a daemon"

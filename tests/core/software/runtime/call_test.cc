@@ -361,8 +361,8 @@ TEST(PrintfTest, FlagsWidthsPrecisionsAndLengthsAreTheHosts) {
                                           "#", "0", "-#", "+0"};
   const std::vector<std::string> widths = {"", "1", "12"};
   const std::vector<std::string> precisions = {"", ".", ".0", ".3"};
-  std::string calls, expected;
   for (const std::string& flag : flags) {
+    std::string calls, expected;
     for (const std::string& width : widths) {
       for (const std::string& precision : precisions) {
         const std::string shape = "%" + flag + width + precision;
@@ -387,8 +387,8 @@ TEST(PrintfTest, FlagsWidthsPrecisionsAndLengthsAreTheHosts) {
             HostText((shape + "p|").c_str(), reinterpret_cast<void*>(0x1234));
       }
     }
+    EXPECT_EQ(Printed(calls), expected);
   }
-  EXPECT_EQ(Printed(calls), expected);
 }
 
 TEST(PrintfTest, AWidthMayBeAnArgument) {

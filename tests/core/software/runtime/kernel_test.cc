@@ -499,11 +499,11 @@ extern "C" __global__ void k(volatile int* flag, int* out) {
 
 // Code without a loop does not look whether it is cancelled, so the blocks that
 // a thread has taken run to their ends: for seconds at most, where a million
-// blocks of one thread would run for a minute.
+// blocks of one thread would run for a quarter of a minute.
 TEST(KernelTest, TheLargestGridCanBeGivenUp) {
   std::string source = R"(extern "C" __global__ void k(volatile int* out) {
     out += threadIdx.x * 5 % 32;)";
-  for (int i = 0; i < 4000; ++i) source += "*out = 1;";
+  for (int i = 0; i < 1000; ++i) source += "*out = 1;";
   KernelProgram program(source + "}");
   std::vector<int> out(32);
   // Compiled before it is cancelled.
@@ -521,7 +521,7 @@ TEST(KernelTest, TheLargestGridCanBeGivenUp) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(executable.Launch(0, geometry, &argument, &cancelled).result,
             CUDA_ERROR_LAUNCH_TIMEOUT);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   canceller.join();
 }
 
