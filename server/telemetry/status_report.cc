@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/telemetry/status_report.h"
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,6 +18,11 @@ namespace holdfast {
 namespace {
 
 using Json = nlohmann::json;
+
+std::string HostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
 
 std::string Lower(absl::string_view name, absl::string_view prefix) {
   absl::ConsumePrefix(&name, prefix);
@@ -111,6 +118,15 @@ Json Devices(const MetricSources& sources, const v1::MemoryTotals& totals) {
   return devices;
 }
 
+// Since the daemon's start: a reader that comes back has rates by these.
+Json Totals(const ExecutionCounts& counts) {
+  uint64_t copied = 0;
+  for (const auto& path : counts.copies) copied += path.bytes;
+  return {{"launches", counts.commands[v1::Command::kLaunch].done},
+          {"graph_launches", counts.commands[v1::Command::kLaunchGraph].done},
+          {"copied_bytes", copied}};
+}
+
 // A second, of the last minute.
 Json Rates(const RateWindow::Since& since, const ExecutionCounts& now) {
   const double seconds = absl::ToDoubleSeconds(since.age);
@@ -172,6 +188,7 @@ std::string StatusReport::Json() {
   const CompileCache::Statistics cache = sources_.cache.statistics();
   const ExecutionCounts counts = sources_.totals.Sum();
   nlohmann::json status = {
+      {"host", HostName()},
       {"version", server::kVersion},
       {"uptime_seconds", absl::ToDoubleSeconds(now - started_)},
       {"devices", Devices(sources_, totals)},
@@ -188,6 +205,7 @@ std::string StatusReport::Json() {
       {"executors", {{"waiting", WaitingExecutors(sources_)}}},
       {"connections", sources_.connections()},
       {"refusals", sources_.calls.refused()},
+      {"totals", Totals(counts)},
   };
   AddSessions(sources_, lists_sessions_, &status);
   if (const auto since = rates_.Look(counts, now)) {

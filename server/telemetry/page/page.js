@@ -3,6 +3,7 @@
 "use strict";
 
 const REFRESH_MS = 2000;
+const HISTORY = 150;  // looks that the curves show
 const element = (id) => document.getElementById(id);
 
 function bytes(count) {
@@ -25,6 +26,22 @@ function age(seconds) {
 
 const number = (count) => count.toLocaleString("en", { maximumFractionDigits: 1 });
 const known = (value, unit) => (value === undefined ? "–" : `${number(value)} ${unit}`);
+
+const percent = (share) => (share === undefined ? "–" : `${Math.round(100 * share)} %`);
+const perSecond = (rate) => (rate === undefined ? "–" : number(rate));
+const sum = (values) => values.reduce((total, value) => total + (value ?? 0), 0);
+
+// The look before, to which this one is compared: {time, status}.
+let before;
+// A row of figures for each look, in the order of CURVES; kept while the page is loaded again.
+const looks = JSON.parse(sessionStorage.getItem("looks") ?? "[]");
+
+// How fast a figure that only grows has grown since the look before. undefined: not known, as when
+// the daemon or the session is new.
+function growth(now, past, time) {
+  if (now === undefined || past === undefined || now < past) return undefined;
+  return (now - past) / (time - before.time) * 1000;
+}
 
 // One cell: text, or an element, with a class.
 function cell(content, className = "") {
@@ -86,7 +103,7 @@ function showDevices(devices) {
       cell(bytes(device.total_memory), "number"),
       cell(bytes(device.reserved_memory), "number"),
       cell(device.reason ? `${device.health}: ${device.reason}` : device.health ?? "–",
-        device.health === "quarantined" ? "bad" : ""),
+        { ready: "good", probing: "doubt", quarantined: "bad" }[device.health] ?? ""),
       cell(number(device.faults ?? 0), device.faults > 0 ? "number bad" : "number"),
       cell(known(device.probe_seconds, "s"), "number"),
       cell(known(device.gpu_seconds, "s"), "number"),
@@ -97,9 +114,35 @@ function showDevices(devices) {
   }));
 }
 
+// Adds to each session its part of a GPU's time and its launches a second.
+function addRates(status, time) {
+  const past = new Map((before?.status.sessions ?? []).map((session) => [session.id, session]));
+  for (const session of status.sessions ?? []) {
+    session.gpu_share = growth(session.gpu_seconds, past.get(session.id)?.gpu_seconds, time);
+    session.launch_rate = growth(session.launches, past.get(session.id)?.launches, time);
+  }
+}
+
+function showTenants(sessions) {
+  const tenants = new Map();
+  for (const session of sessions) {
+    tenants.set(session.tenant, [...tenants.get(session.tenant) ?? [], session]);
+  }
+  element("tenant-section").hidden = tenants.size < 2;
+  fill("tenants", [...tenants].map(([name, own]) => [
+    cell(name),
+    cell(number(own.length), "number"),
+    cell(bytes(sum(own.map((session) => session.device_bytes))), "number"),
+    cell(bytes(sum(own.map((session) => session.host_bytes))), "number"),
+    cell(percent(sum(own.map((session) => session.gpu_share))), "number"),
+    cell(number(sum(own.map((session) => session.launch_rate))), "number"),
+  ]));
+}
+
 function showSessions(status) {
   element("hidden").hidden = status.sessions !== undefined;
   element("session-table").hidden = status.sessions === undefined;
+  showTenants(status.sessions ?? []);
   fill("sessions", (status.sessions ?? []).map((session) => [
     cell(session.id),
     cell(session.state, ["lost", "faulted"].includes(session.state) ? "bad" : ""),
@@ -109,7 +152,9 @@ function showSessions(status) {
     cell(bytes(session.device_bytes), "number"),
     cell(bytes(session.host_bytes), "number"),
     cell(known(session.gpu_seconds, "s"), "number"),
+    cell(percent(session.gpu_share), "number"),
     cell(number(session.launches), "number"),
+    cell(perSecond(session.launch_rate), "number"),
     cell(number(session.outstanding_commands), "number"),
     cell(number(session.faults), session.faults > 0 ? "number bad" : "number"),
     cell(age(session.age_seconds), "number"),
@@ -117,27 +162,78 @@ function showSessions(status) {
 }
 
 function showRates(rates) {
-  if (rates === undefined) {
-    return fill("rates", [[cell("known from the second look on"), cell("–", "number")]]);
+  const rows = [
+    ["commands", rates?.commands, number],
+    ["commands that failed", rates?.failed_commands, number],
+    ["launches of kernels", rates?.launches, number],
+    ["launches of graphs", rates?.graph_launches, number],
+    ...Object.entries(rates?.copied_bytes ?? {}).map(([path, rate]) => [`bytes copied, ${path}`, rate, bytes]),
+  ].filter(([, rate]) => rate > 0);
+  element("rate-section").hidden = rows.length === 0;
+  fill("rates", rows.map(([name, rate, format]) => [cell(name), cell(format(rate), "number")]));
+}
+
+// [name, the figure now, how it is written]. `past` is the status of the look before.
+const CURVES = [
+  ["launches a second", (now, past, time) => growth(now.totals.launches + now.totals.graph_launches,
+    past && past.totals.launches + past.totals.graph_launches, time), number],
+  ["bytes copied a second", (now, past, time) =>
+    growth(now.totals.copied_bytes, past?.totals.copied_bytes, time), bytes],
+  ["GPUs that kernels keep busy", (now, past, time) => growth(sum(now.devices.map((device) => device.gpu_seconds)),
+    past && sum(past.devices.map((device) => device.gpu_seconds)), time), number],
+  ["device memory of sessions", (now) => sum(now.devices.map((device) => device.reserved_memory)), bytes],
+];
+
+// The values as a line from left, the oldest, to right, on a scale from 0 to the largest.
+function curve(values) {
+  const namespace = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(namespace, "svg");
+  const path = document.createElementNS(namespace, "path");
+  const largest = Math.max(...values, 1e-9);
+  const left = HISTORY - values.length;
+  const points = values.map((value, i) => `${left + i},${(29 - 28 * value / largest).toFixed(2)}`);
+  svg.setAttribute("viewBox", `0 0 ${HISTORY - 1} 30`);
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", points.length > 0 ? `M${points.join("L")}` : "");
+  svg.append(path);
+  return svg;
+}
+
+function showCurves(status, time) {
+  if (before !== undefined) {
+    looks.push(CURVES.map(([, figure]) => figure(status, before.status, time) ?? 0));
+    looks.splice(0, looks.length - HISTORY);
+    sessionStorage.setItem("looks", JSON.stringify(looks));
   }
-  fill("rates", [
-    [cell("commands"), cell(number(rates.commands), "number")],
-    [cell("commands that failed"), cell(number(rates.failed_commands), "number")],
-    [cell("launches of kernels"), cell(number(rates.launches), "number")],
-    [cell("launches of graphs"), cell(number(rates.graph_launches), "number")],
-    ...Object.entries(rates.copied_bytes).map(([path, rate]) =>
-      [cell(`bytes copied, ${path}`), cell(bytes(rate), "number")]),
-  ]);
+  element("curves").replaceChildren(...CURVES.map(([name, , format], i) => {
+    const values = looks.map((row) => row[i]);
+    const box = document.createElement("div");
+    const strong = document.createElement("b");
+    const label = document.createElement("span");
+    box.className = "curve";
+    strong.append(values.length === 0 ? "–" : format(values.at(-1)));
+    label.append(name);
+    box.append(strong, label, curve(values));
+    return box;
+  }));
 }
 
 function show(status) {
-  element("version").textContent = status.version;
+  const time = performance.now();
+  element("host").textContent = status.host || "Holdfast";
+  document.title = `${status.host} – Holdfast`;
+  element("version").textContent = `Holdfast ${status.version}`;
   element("state").textContent = `up ${age(status.uptime_seconds)}`;
   element("state").className = "";
+  element("looked").textContent = new Date().toLocaleTimeString();
+  addRates(status, time);
   showFigures(status);
+  showCurves(status, time);
   showDevices(status.devices);
   showSessions(status);
   showRates(status.rates);
+  before = { time, status };
 }
 
 async function refresh() {

@@ -45,6 +45,9 @@ TEST_F(StatusPageTest, TellsOfDevicesSessionsAndRates) {
   const nlohmann::json first = Status();
   ASSERT_TRUE(first.is_object());
   EXPECT_FALSE(first.contains("rates"));  // since when is not known
+  EXPECT_FALSE(first["host"].empty());
+  EXPECT_EQ(first["totals"]["launches"], 0);
+  EXPECT_EQ(first["totals"]["copied_bytes"], 0);
   EXPECT_EQ(first["devices"].size(), 1u);
   EXPECT_GT(first["devices"][0]["total_memory"], 0);
   EXPECT_TRUE(first["devices"][0].contains("health"));
