@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How lines of the log look: as text for people, or as one JSON object a line
-// for programs:
+// How lines of the log look: as text for people, as systemd's journal takes
+// them, or as one JSON object a line for programs:
+//
+//   2026-01-31T12:00:00.123Z WARNING executor[4711] device 0 is quarantined
+//   <4>executor[4711] device 0 is quarantined
 //
 //   {"time":"2026-01-31T12:00:00.123Z","severity":"INFO","process":"executor",
 //    "pid":4711,"message":"session ready","session":"s-7","trace_id":"4bf9..."}
 //
 // `message` has the same text in both, with control characters escaped by
-// ToPrintable; `session` and what follows come from LogScope.
+// ToPrintable; `session` and what follows come from LogScope. The journal takes
+// the priority from the line's beginning, and has a time of its own.
 #ifndef HOLDFAST_CORE_BASE_LOG_FORMAT_H_
 #define HOLDFAST_CORE_BASE_LOG_FORMAT_H_
 
@@ -15,12 +19,16 @@
 
 namespace holdfast {
 
-enum class LogFormat { kText, kJson };
+enum class LogFormat { kText, kJournal, kJson };
 
-// Default: kText. Call before threads start; kText does not take kJson back.
+// Default: kText. Call before threads start; kText takes no other one back.
 void SetLogFormat(LogFormat format);
 
-// "text" or "json"; false for anything else.
+// Returns "journal" where standard error goes to systemd's journal, else
+// "text".
+absl::string_view DefaultLogFormat();
+
+// "text", "journal" or "json"; false for anything else.
 bool ParseLogFormat(absl::string_view text, LogFormat* format);
 
 }  // namespace holdfast

@@ -118,8 +118,10 @@ struct Config {
   absl::Duration drain_timeout = absl::Seconds(30);
   LogLevel log_level = LogLevel::kInfo;
   std::string log_level_name = "info";
-  LogFormat log_format = LogFormat::kText;
-  std::string log_format_name = "text";
+  // By default the journal's, where standard error goes there.
+  std::string log_format_name = std::string(DefaultLogFormat());
+  LogFormat log_format =
+      log_format_name == "journal" ? LogFormat::kJournal : LogFormat::kText;
   int ready_fd = -1;
   int watch_fd = -1;
 };

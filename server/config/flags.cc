@@ -457,14 +457,16 @@ void AddOperation(CLI::App* app, Config* config) {
       ->group(group);
   app->add_option(
          "--log-format", config->log_format_name,
-         "text: a line for people; json: one object a line, with time, "
+         "text: a line for people; journal: a line with its priority and "
+         "without its time, for systemd's journal; json: one object a line, "
+         "with time, "
          "severity, process, pid and message, and session, tenant, "
          "trace_id and span_id where they are known. Traces come from "
          "the metadata `traceparent` of calls, as OpenTelemetry sends "
          "it.")
       ->check([config](const std::string& text) -> std::string {
         if (ParseLogFormat(text, &config->log_format)) return "";
-        return text + " is neither text nor json";
+        return text + " is none of text, journal, json";
       })
       ->type_name("FORMAT")
       ->capture_default_str()

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/log_format.h"
 
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <string>
 
@@ -49,12 +53,39 @@ TEST(LogFormatTest, AnInnerTraceHasItsOwnSpan) {
   EXPECT_EQ(LogScope::Current().span_id, "");
 }
 
+TEST(LogFormatTest, JournalHasPrioritiesAndNoTime) {
+  SetLogFormat(LogFormat::kJournal);
+  ::testing::internal::CaptureStderr();
+  LogInfo("ready");
+  LogWarning("odd");
+  LogError("broken");
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::MatchesRegex("<6>holdfast.[0-9]+. ready\n"
+                                      "<4>holdfast.[0-9]+. odd\n"
+                                      "<3>holdfast.[0-9]+. broken\n"));
+}
+
+TEST(LogFormatTest, StandardErrorIsTheJournalWhereSystemdSaysSo) {
+  EXPECT_EQ(DefaultLogFormat(), "text");
+  setenv("JOURNAL_STREAM", "1:1", 1);  // inherited, and no longer true
+  EXPECT_EQ(DefaultLogFormat(), "text");
+  struct stat status = {};
+  ASSERT_EQ(fstat(STDERR_FILENO, &status), 0);
+  const std::string stream =
+      std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
+  setenv("JOURNAL_STREAM", stream.c_str(), 1);
+  EXPECT_EQ(DefaultLogFormat(), "journal");
+  unsetenv("JOURNAL_STREAM");
+}
+
 TEST(LogFormatTest, FormatsHaveNames) {
   LogFormat format = LogFormat::kText;
   EXPECT_TRUE(ParseLogFormat("json", &format));
   EXPECT_EQ(format, LogFormat::kJson);
   EXPECT_TRUE(ParseLogFormat("text", &format));
   EXPECT_EQ(format, LogFormat::kText);
+  EXPECT_TRUE(ParseLogFormat("journal", &format));
+  EXPECT_EQ(format, LogFormat::kJournal);
   EXPECT_FALSE(ParseLogFormat("xml", &format));
 }
 
