@@ -80,7 +80,10 @@ std::optional<Response> AnswerProbe(const std::string& path, bool ready) {
   if (path == "/healthz") return Response{.body = "ok\n"};
   if (path != "/readyz") return std::nullopt;
   if (ready) return Response{.body = "ready\n"};
-  return Refuse(503, "not ready: no executor can be started");
+  return Refuse(
+      503,
+      "not ready: no executor can be started, no device works, or the "
+      "software device stands in for a GPU; see the log");
 }
 
 }  // namespace

@@ -186,17 +186,12 @@ const CURVES = [
 
 // The values as a line from left, the oldest, to right, on a scale from 0 to the largest.
 function curve(values) {
-  const namespace = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(namespace, "svg");
-  const path = document.createElementNS(namespace, "path");
+  const svg = element("curve").content.firstElementChild.cloneNode(true);
   const largest = Math.max(...values, 1e-9);
   const left = HISTORY - values.length;
   const points = values.map((value, i) => `${left + i},${(29 - 28 * value / largest).toFixed(2)}`);
   svg.setAttribute("viewBox", `0 0 ${HISTORY - 1} 30`);
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.setAttribute("aria-hidden", "true");
-  path.setAttribute("d", points.length > 0 ? `M${points.join("L")}` : "");
-  svg.append(path);
+  svg.firstElementChild.setAttribute("d", points.length > 0 ? `M${points.join("L")}` : "");
   return svg;
 }
 

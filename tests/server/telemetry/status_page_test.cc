@@ -144,7 +144,10 @@ TEST_F(StatusPageTest, ShowsItselfInABrowser) {
   const std::string page =
       Browse(absl::StrCat("http://", daemon_.metrics_address(), "/"),
              daemon_.directory());
-  EXPECT_TRUE(absl::StrContains(page, "<title>Holdfast</title>")) << page;
+  EXPECT_TRUE(absl::StrContains(page, "Holdfast</title>")) << page;
+  EXPECT_FALSE(absl::StrContains(page, "taken</title>")) << page;
+  // A curve has points from the second look on.
+  EXPECT_TRUE(absl::StrContains(page, "<path d=\"M")) << page;
   EXPECT_TRUE(absl::StrContains(page, "&lt;img src=x")) << page;
   EXPECT_FALSE(absl::StrContains(page, "<img")) << page;
   EXPECT_TRUE(absl::StrContains(page, "<td>s-1</td>") ||
