@@ -6,8 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/config/child_arguments.h"
+#include "server/health/pci_gpu.h"
 #include "server/supervisor/device_choice.h"
 
 namespace holdfast::server {
@@ -57,6 +59,7 @@ ExecutorFleet::ExecutorFleet(
     const supervisor::ExecutorProcess::Services& services)
     : config_(config),
       spawner_(spawner),
+      health_(health),
       services_(services),
       namespaces_(NamespacesOf(ExecutorRole(config.device))),
       arguments_(ExecutorArguments(config, "executor")),
@@ -141,9 +144,26 @@ void ExecutorFleet::NoteDeath(uint32_t device,
 
 std::optional<uint32_t> ExecutorFleet::CountDevices() {
   const auto devices = executors_.Devices(absl::Now() + kAskAgain);
-  if (devices.ok()) return (*devices)->size();
+  if (devices.ok()) {
+    CheckFallback((*devices)->driver());
+    return (*devices)->size();
+  }
   absl::SleepFor(kAskAgain);
   return std::nullopt;
+}
+
+void ExecutorFleet::CheckFallback(const v1::Driver& driver) {
+  if (config_.device != "auto" || driver.kind() != v1::Driver::KIND_SOFTWARE) {
+    return;
+  }
+  const std::optional<std::string> gpu = FindPciGpu();
+  if (!gpu.has_value()) return;
+  LogWarning(
+      "this machine has a GPU of NVIDIA's at ", *gpu,
+      ", which no driver serves: the software device stands in for it, and the "
+      "daemon is not ready (/readyz, gRPC health). `nvidia-smi` tells what is "
+      "missing; --device=cpu says that the software device is meant");
+  health_.SetGpuMissing();
 }
 
 ProbeOutcome ExecutorFleet::Probe(uint32_t device) {

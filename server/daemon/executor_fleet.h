@@ -114,8 +114,12 @@ class ExecutorFleet {
   // All devices, with their health.
   absl::StatusOr<v1::ListDevicesResponse> ListDevices(absl::Time deadline);
 
+  // Says that the software device stands in for a GPU, if it does.
+  void CheckFallback(const v1::Driver& driver);
+
   const Config& config_;
   Spawner& spawner_;
+  Health& health_;
   const supervisor::ExecutorProcess::Services services_;
   const Namespaces namespaces_;                     // of executors and probes
   const std::vector<std::string> arguments_;        // of an executor

@@ -17,7 +17,8 @@ namespace holdfast {
 class Health {
  public:
   struct View {
-    // Executors can be started, and at least one device is ready.
+    // Executors can be started, at least one device is ready, and the software
+    // device does not stand in for a GPU.
     bool serving = false;
     // The same for each device whose probe has had an outcome.
     std::map<uint32_t, bool> devices;
@@ -37,6 +38,14 @@ class Health {
     if (watcher_) watcher_(Look());
   }
 
+  // The software device serves because a GPU of this machine cannot: that is
+  // not what the operator expects of --device=auto.
+  void SetGpuMissing() {
+    absl::MutexLock lock(&mutex_);
+    gpu_missing_ = true;
+    if (watcher_) watcher_(Look());
+  }
+
   // Calls `watcher` now and at each change; nullptr ends that. Once this has
   // returned, the watcher before does not run any more.
   void Watch(std::function<void(const View&)> watcher) {
@@ -52,11 +61,13 @@ class Health {
       view.devices[device] = startable_ && ready;
       view.serving = view.serving || view.devices[device];
     }
+    view.serving = view.serving && !gpu_missing_;
     return view;
   }
 
   absl::Mutex mutex_;
   bool startable_ ABSL_GUARDED_BY(mutex_) = false;
+  bool gpu_missing_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<uint32_t, bool> devices_ ABSL_GUARDED_BY(mutex_);
   std::function<void(const View&)> watcher_ ABSL_GUARDED_BY(mutex_);
 };

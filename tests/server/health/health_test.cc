@@ -43,5 +43,13 @@ TEST_F(HealthTest, WithoutExecutorsNoDeviceServes) {
   EXPECT_FALSE(seen_.devices.at(0));
 }
 
+TEST_F(HealthTest, ASoftwareDeviceInPlaceOfAGpuIsNotReady) {
+  health_.SetExecutors(true);
+  health_.SetDevice(0, true);
+  health_.SetGpuMissing();
+  EXPECT_FALSE(seen_.serving);
+  EXPECT_TRUE(seen_.devices.at(0));
+}
+
 }  // namespace
 }  // namespace holdfast
