@@ -2,8 +2,10 @@
 """What the examples with a result of their own print and write, for arguments of all kinds."""
 
 import hashlib
+import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -29,6 +31,19 @@ def _run(address, example, *arguments):
     done = _start(address, example, *arguments)
     assert done.returncode == 0 and done.stderr == "", done.stdout + done.stderr
     return done.stdout
+
+
+def test_ranks_of_mpi_find_the_line_that_one_finds(embedded):
+    assert _run(embedded, "ranks.py") == "1 rank: y = 3.0 x -1.0\n"
+    if shutil.which("mpirun") is None or importlib.util.find_spec("mpi4py") is None:
+        pytest.skip("no MPI: install the packages openmpi-bin and python3-mpi4py")
+    done = subprocess.run(
+        ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3", sys.executable,
+         os.path.join(_EXAMPLES, "ranks.py")],
+        env=dict(os.environ, HOLDFAST_ADDRESS="embedded:device=cpu"),
+        capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert done.stdout == "3 ranks: y = 3.0 x -1.0\n", done.stderr
 
 
 def test_the_hash_is_the_first_with_so_many_zeros(embedded):
