@@ -8,6 +8,7 @@
 #include "client/cuda/context.h"
 #include "core/cuda/first_forms.h"
 #include "core/cuda/graph_versions.h"
+#include "core/cuda/private_tables.h"
 #include "cuda.h"
 
 // Deprecated is not gone.
@@ -106,11 +107,10 @@ CUresult cuGetProcAddress_v2_ptsz(const char* name, void** function,
   return cuGetProcAddress_v2(name, function, version, flags, status);
 }
 
-// Private tables of NVIDIA's driver, which no other driver has: NVRTC goes on
-// without, NVIDIA's runtime gives up.
 CUresult cuGetExportTable(const void** table, const CUuuid*) {
   if (table == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *table = nullptr;
+  holdfast::cuda::SayPrivateTablesAreMissing(__builtin_return_address(0));
   return CUDA_ERROR_NOT_FOUND;
 }
 

@@ -2,6 +2,7 @@
 //
 // Entry points: what a GPU can be told, and a CPU has nothing to do for. Each
 // checks what CUDA checks.
+#include "core/cuda/private_tables.h"
 #include "core/software/driver/call.h"
 
 // Deprecated is not gone.
@@ -74,10 +75,10 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr pointer,
   });
 }
 
-// Private tables, which this driver has none of.
 CUresult cuGetExportTable(const void** table, const CUuuid* id) {
   if (table == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *table = nullptr;
+  holdfast::cuda::SayPrivateTablesAreMissing(__builtin_return_address(0));
   return CUDA_ERROR_NOT_FOUND;
 }
 
