@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points that nvcc's host code calls: the program's images, kernels and
+// variables, and the configurations of launches.
+#include <cstdio>
+#include <vector>
+
+#include "client/cudart/call.h"
+
+using namespace holdfast::libcudart;
+
+namespace {
+
+// The arguments between <<< and >>>.
+struct Configuration {
+  dim3 grid;
+  dim3 block;
+  size_t shared_memory;
+  void* stream;
+};
+thread_local std::vector<Configuration> configurations;
+
+Module* ModuleOf(void** handle) { return reinterpret_cast<Module*>(handle); }
+
+}  // namespace
+
+extern "C" {
+
+void** __cudaRegisterFatBinary(void* wrapper) {
+  return reinterpret_cast<void**>(RegisterModule(wrapper));
+}
+
+void __cudaRegisterFatBinaryEnd(void**) {}
+
+void __cudaUnregisterFatBinary(void** handle) {
+  if (handle != nullptr) UnregisterModule(ModuleOf(handle));
+}
+
+void __cudaRegisterFunction(void** handle, const char* stub, char*,
+                            const char* name, int, uint3*, uint3*, dim3*, dim3*,
+                            int*) {
+  RegisterKernel(ModuleOf(handle), stub, name);
+}
+
+void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int,
+                       size_t, int, int) {
+  RegisterVariable(ModuleOf(handle), host, name);
+}
+
+void __cudaRegisterHostVar(void**, const char*, char*, size_t) {}
+
+void __cudaRegisterManagedVar(void** handle, void**, char*, const char* name,
+                              int, size_t, int, int) {
+  std::fprintf(stderr,
+               "libcudart: %s is a __managed__ variable, which this runtime "
+               "does not serve.\n",
+               name);
+  RefuseModule(ModuleOf(handle));
+}
+
+char __cudaInitModule(void** handle) {
+  return WithContext([&](const Driver& driver) {
+           return LoadModule(driver, ModuleOf(handle));
+         }) == cudaSuccess;
+}
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block,
+                                     size_t shared_memory, void* stream) {
+  configurations.push_back({grid, block, shared_memory, stream});
+  return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block,
+                                       size_t* shared_memory, void* stream) {
+  if (configurations.empty()) return Record(cudaErrorMissingConfiguration);
+  const Configuration& last = configurations.back();
+  *grid = last.grid;
+  *block = last.block;
+  *shared_memory = last.shared_memory;
+  *static_cast<void**>(stream) = last.stream;
+  configurations.pop_back();
+  return cudaSuccess;
+}
+
+// The handle is the stub itself: it stays valid over resets, and a launch says
+// what is wrong with its module.
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* stub) {
+  *kernel = static_cast<cudaKernel_t>(const_cast<void*>(stub));
+  return cudaSuccess;
+}
+
+}  // extern "C"

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The beginning and the end of entry points: a driver and a current context
+// before, the thread's last error after. A file in stream_api/ is compiled
+// twice; these templates take the driver whose stream 0 has that compilation's
+// meaning.
+#ifndef HOLDFAST_CLIENT_CUDART_CALL_H_
+#define HOLDFAST_CLIENT_CUDART_CALL_H_
+
+#include "client/cudart/contexts.h"
+#include "client/cudart/driver.h"
+#include "client/cudart/errors.h"
+#include "client/cudart/modules.h"
+#include "cuda.h"
+#include "cuda_runtime_api.h"
+
+// Ends a function that returns a cudaError_t, if `expression` is an error.
+#define HOLDFAST_RETURN_IF_CUDA_ERROR(expression)     \
+  if (const cudaError_t error_of_call = (expression); \
+      error_of_call != cudaSuccess) {                 \
+    return error_of_call;                             \
+  }
+
+namespace holdfast::libcudart {
+
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+constexpr DefaultStream kDefaultStream = DefaultStream::kPerThread;
+#else
+constexpr DefaultStream kDefaultStream = DefaultStream::kLegacy;
+#endif
+
+inline cudaError_t Translate(cudaError_t error) { return error; }
+
+// body(const Driver&) returns a CUresult or a cudaError_t.
+template <DefaultStream kStream = kDefaultStream, typename Body>
+cudaError_t WithDriver(Body body) {
+  const Driver& driver = Driver::Get(kStream);
+  if (driver.status != cudaSuccess) return Record(driver.status);
+  return Record(body(driver));
+}
+
+// The same for a call that needs a context.
+template <DefaultStream kStream = kDefaultStream, typename Body>
+cudaError_t WithContext(Body body) {
+  return WithDriver<kStream>([&](const Driver& driver) -> cudaError_t {
+    const cudaError_t error = EnterContext(driver);
+    return error != cudaSuccess ? error : Translate(body(driver));
+  });
+}
+
+// body(const Driver&, CUfunction) with a kernel in the current context.
+template <DefaultStream kStream = kDefaultStream, typename Body>
+cudaError_t WithFunction(const void* host, Body body) {
+  return WithContext<kStream>([&](const Driver& driver) -> cudaError_t {
+    CUfunction function = nullptr;
+    const cudaError_t error = FindFunction(driver, host, &function);
+    return error != cudaSuccess ? error : Translate(body(driver, function));
+  });
+}
+
+// Calls one function of the driver, without a context and with one.
+template <DefaultStream kStream = kDefaultStream, typename Function,
+          typename... Args>
+cudaError_t CallDriver(Function Driver::*function, Args... args) {
+  return WithDriver<kStream>(
+      [&](const Driver& driver) { return (driver.*function)(args...); });
+}
+template <DefaultStream kStream = kDefaultStream, typename Function,
+          typename... Args>
+cudaError_t CallInContext(Function Driver::*function, Args... args) {
+  return WithContext<kStream>(
+      [&](const Driver& driver) { return (driver.*function)(args...); });
+}
+
+inline CUdeviceptr Address(const void* pointer) {
+  return reinterpret_cast<CUdeviceptr>(pointer);
+}
+
+// The driver's type for the runtime's, with the same layout or numbers.
+template <typename To, typename From>
+To* As(From* from) {
+  static_assert(sizeof(To) == sizeof(From));
+  return reinterpret_cast<To*>(from);
+}
+
+// True if any of the pointers is null.
+template <typename... Pointers>
+bool AnyNull(const Pointers*... pointers) {
+  return ((pointers == nullptr) || ...);
+}
+
+}  // namespace holdfast::libcudart
+
+#endif  // HOLDFAST_CLIENT_CUDART_CALL_H_

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Formats of the elements of arrays and textures.
+#ifndef HOLDFAST_CLIENT_CUDART_CHANNEL_FORMAT_H_
+#define HOLDFAST_CLIENT_CUDART_CHANNEL_FORMAT_H_
+
+#include <cstddef>
+
+#include "cuda.h"
+#include "driver_types.h"
+
+namespace holdfast::libcudart {
+
+// The driver's form of a channel description, for formats whose channels are
+// integers or floats of one size. False for all others.
+bool ToArrayFormat(const cudaChannelFormatDesc& description,
+                   CUarray_format* format, unsigned* channels);
+
+// The reverse. For a format that ToArrayFormat does not know, one of kind
+// cudaChannelFormatKindNone.
+cudaChannelFormatDesc FromArrayFormat(CUarray_format format, unsigned channels);
+
+// The bytes of one channel. 1 for a format that ToArrayFormat does not know.
+size_t BytesOf(CUarray_format format);
+
+}  // namespace holdfast::libcudart
+
+#endif  // HOLDFAST_CLIENT_CUDART_CHANNEL_FORMAT_H_

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies as the driver describes them.
+#ifndef HOLDFAST_CLIENT_CUDART_COPY_DESCRIPTION_H_
+#define HOLDFAST_CLIENT_CUDART_COPY_DESCRIPTION_H_
+
+#include <cstddef>
+
+#include "client/cudart/driver.h"
+
+namespace holdfast::libcudart {
+
+// False for a number that is no cudaMemcpyKind.
+bool IsDirection(cudaMemcpyKind kind);
+
+// A copy of `height` rows of `width` bytes.
+CUDA_MEMCPY2D DescribeRows(void* to, size_t to_pitch, const void* from,
+                           size_t from_pitch, size_t width, size_t height,
+                           cudaMemcpyKind kind);
+
+// A copy of `size` bytes, for nodes of graphs.
+CUDA_MEMCPY3D DescribeBytes(void* to, const void* from, size_t size,
+                            cudaMemcpyKind kind);
+
+// A copy of a box. The driver tells the size of an array's elements.
+cudaError_t DescribeBox(const Driver& driver, const cudaMemcpy3DParms& box,
+                        CUDA_MEMCPY3D* described);
+cudaError_t DescribePeerBox(const Driver& driver,
+                            const cudaMemcpy3DPeerParms& box,
+                            CUDA_MEMCPY3D_PEER* described);
+
+// The reverse of DescribeBox.
+cudaError_t ReadBox(const Driver& driver, const CUDA_MEMCPY3D& described,
+                    cudaMemcpy3DParms* box);
+
+// The bytes of an element of an array.
+cudaError_t ElementSize(const Driver& driver, cudaArray_const_t array,
+                        size_t* size);
+
+}  // namespace holdfast::libcudart
+
+#endif  // HOLDFAST_CLIENT_CUDART_COPY_DESCRIPTION_H_

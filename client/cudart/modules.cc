@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cudart/modules.h"
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "client/cudart/errors.h"
+#include "fatbinary_section.h"
+
+namespace holdfast::libcudart {
+
+class Module {
+ public:
+  explicit Module(const void* image) : image_(image) {}
+
+  // Returns the library, loaded by the first call.
+  cudaError_t Load(const Driver& driver, CUlibrary* library) {
+    const std::lock_guard lock(mutex_);
+    if (refused_) return cudaErrorNotSupported;
+    if (library_ == nullptr) {
+      const CUresult result = driver.LibraryLoadData(
+          &library_, image_, nullptr, nullptr, 0, nullptr, nullptr, 0);
+      if (result != CUDA_SUCCESS) {
+        library_ = nullptr;
+        return Translate(result);
+      }
+    }
+    *library = library_;
+    return cudaSuccess;
+  }
+
+  void Unload() {
+    const std::lock_guard lock(mutex_);
+    if (library_ == nullptr || !Driver::Alive()) return;
+    Driver::Get(DefaultStream::kLegacy).LibraryUnload(library_);
+    library_ = nullptr;
+  }
+
+  void Refuse() {
+    const std::lock_guard lock(mutex_);
+    refused_ = true;
+  }
+
+ private:
+  const void* const image_;
+  std::mutex mutex_;
+  bool refused_ = false;         // Guarded by `mutex_`.
+  CUlibrary library_ = nullptr;  // Null: not loaded. Guarded by `mutex_`.
+};
+
+namespace {
+
+// A kernel or a variable.
+struct Symbol {
+  Module* module;
+  const char* name;
+  CUkernel kernel = nullptr;  // Null: not looked up yet, or a variable.
+};
+
+using Symbols = std::unordered_map<const void*, Symbol>;
+
+struct Registry {
+  std::shared_mutex mutex;
+  Symbols kernels;
+  Symbols variables;
+};
+
+// Never freed, so that exit handlers may call the runtime.
+Registry& TheRegistry() {
+  static auto* const registry = new Registry;
+  return *registry;
+}
+
+void Add(Symbols* symbols, Module* module, const void* host, const char* name) {
+  const std::lock_guard lock(TheRegistry().mutex);
+  // A template's stub is one function in all modules that instantiate it.
+  symbols->emplace(host, Symbol{module, name});
+}
+
+bool Find(const Symbols& symbols, const void* host, Symbol* symbol) {
+  const std::shared_lock lock(TheRegistry().mutex);
+  const auto found = symbols.find(host);
+  if (found == symbols.end()) return false;
+  *symbol = found->second;
+  return true;
+}
+
+cudaError_t LoadKernel(const Driver& driver, const void* host, Symbol* symbol) {
+  CUlibrary library = nullptr;
+  const cudaError_t error = symbol->module->Load(driver, &library);
+  if (error != cudaSuccess) return error;
+  const CUresult result =
+      driver.LibraryGetKernel(&symbol->kernel, library, symbol->name);
+  if (result == CUDA_ERROR_NOT_FOUND) return cudaErrorInvalidDeviceFunction;
+  if (result != CUDA_SUCCESS) return Translate(result);
+  const std::lock_guard lock(TheRegistry().mutex);
+  const auto found = TheRegistry().kernels.find(host);
+  if (found != TheRegistry().kernels.end()) found->second = *symbol;
+  return cudaSuccess;
+}
+
+}  // namespace
+
+Module* RegisterModule(const void* wrapper) {
+  __fatBinC_Wrapper_t described;
+  std::memcpy(&described, wrapper, sizeof(described));
+  return new Module(described.data);
+}
+
+void UnregisterModule(Module* module) {
+  {
+    Registry& registry = TheRegistry();
+    const std::lock_guard lock(registry.mutex);
+    const auto in_module = [module](const Symbols::value_type& symbol) {
+      return symbol.second.module == module;
+    };
+    std::erase_if(registry.kernels, in_module);
+    std::erase_if(registry.variables, in_module);
+  }
+  module->Unload();
+  // At exit other threads may still use it.
+  if (Driver::Alive()) delete module;
+}
+
+void RegisterKernel(Module* module, const void* host, const char* name) {
+  Add(&TheRegistry().kernels, module, host, name);
+}
+
+void RegisterVariable(Module* module, const void* host, const char* name) {
+  Add(&TheRegistry().variables, module, host, name);
+}
+
+void RefuseModule(Module* module) { module->Refuse(); }
+
+cudaError_t LoadModule(const Driver& driver, Module* module) {
+  CUlibrary library = nullptr;
+  return module->Load(driver, &library);
+}
+
+cudaError_t FindKernel(const Driver& driver, const void* host,
+                       CUkernel* kernel) {
+  Symbol symbol{};
+  if (!Find(TheRegistry().kernels, host, &symbol)) {
+    return cudaErrorInvalidDeviceFunction;
+  }
+  if (symbol.kernel == nullptr) {
+    const cudaError_t error = LoadKernel(driver, host, &symbol);
+    if (error != cudaSuccess) return error;
+  }
+  *kernel = symbol.kernel;
+  return cudaSuccess;
+}
+
+cudaError_t FindFunction(const Driver& driver, const void* host,
+                         CUfunction* function) {
+  if (host == nullptr) return cudaErrorInvalidDeviceFunction;
+  CUkernel kernel = nullptr;
+  const cudaError_t error = FindKernel(driver, host, &kernel);
+  if (error == cudaSuccess) {
+    return Translate(driver.KernelGetFunction(function, kernel));
+  }
+  if (error != cudaErrorInvalidDeviceFunction) return error;
+  auto* const handle = const_cast<void*>(host);
+  if (driver.KernelGetFunction(function, static_cast<CUkernel>(handle)) ==
+      CUDA_SUCCESS) {
+    return cudaSuccess;
+  }
+  CUmodule module = nullptr;
+  *function = static_cast<CUfunction>(handle);
+  return driver.FuncGetModule(&module, *function) == CUDA_SUCCESS
+             ? cudaSuccess
+             : cudaErrorInvalidDeviceFunction;
+}
+
+void* StubOf(const Driver& driver, CUfunction function) {
+  const std::shared_lock lock(TheRegistry().mutex);
+  for (const auto& [host, symbol] : TheRegistry().kernels) {
+    CUfunction candidate = nullptr;
+    if (symbol.kernel != nullptr &&
+        driver.KernelGetFunction(&candidate, symbol.kernel) == CUDA_SUCCESS &&
+        candidate == function) {
+      return const_cast<void*>(host);
+    }
+  }
+  return function;
+}
+
+cudaError_t FindVariable(const Driver& driver, const void* host,
+                         CUdeviceptr* address, size_t* size) {
+  Symbol symbol{};
+  if (!Find(TheRegistry().variables, host, &symbol)) {
+    return cudaErrorInvalidSymbol;
+  }
+  CUlibrary library = nullptr;
+  const cudaError_t error = symbol.module->Load(driver, &library);
+  if (error != cudaSuccess) return error;
+  const CUresult result =
+      driver.LibraryGetGlobal(address, size, library, symbol.name);
+  return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol
+                                        : Translate(result);
+}
+
+}  // namespace holdfast::libcudart

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CUDART_MODULES_H_
+#define HOLDFAST_CLIENT_CUDART_MODULES_H_
+
+#include <cstddef>
+
+#include "client/cudart/driver.h"
+
+namespace holdfast::libcudart {
+
+// The code that nvcc has put into the program and its libraries, with the
+// kernels and variables in it by the address that stands for them on the host.
+// An image is loaded by the first call that needs something of it, as a library
+// of the driver, which every context has. All functions are thread-safe.
+class Module;
+
+// Registers an image, of which `wrapper` (fatbinary_section.h) tells.
+Module* RegisterModule(const void* wrapper);
+void UnregisterModule(Module* module);
+
+// `host`: the stub function, or the shadow variable.
+// REQUIRES: `name` lives as long as the module.
+void RegisterKernel(Module* module, const void* host, const char* name);
+void RegisterVariable(Module* module, const void* host, const char* name);
+
+// Makes every use of the module end with cudaErrorNotSupported.
+void RefuseModule(Module* module);
+
+// Loads the module, if it is not loaded.
+cudaError_t LoadModule(const Driver& driver, Module* module);
+
+// Returns the kernel of a stub. cudaErrorInvalidDeviceFunction: `host` is none.
+cudaError_t FindKernel(const Driver& driver, const void* host,
+                       CUkernel* kernel);
+
+// Returns the kernel in the current context. Accepts, instead of a stub, a
+// cudaKernel_t and a cudaFunction_t.
+cudaError_t FindFunction(const Driver& driver, const void* host,
+                         CUfunction* function);
+
+// Returns what stands for the kernel in the program: its stub, or, without one,
+// the kernel itself.
+void* StubOf(const Driver& driver, CUfunction function);
+
+// Returns the variable's address in the current context and its size.
+// cudaErrorInvalidSymbol: `host` is no variable.
+cudaError_t FindVariable(const Driver& driver, const void* host,
+                         CUdeviceptr* address, size_t* size);
+
+}  // namespace holdfast::libcudart
+
+#endif  // HOLDFAST_CLIENT_CUDART_MODULES_H_
