@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The beginning of entry points about nodes of graphs: their parameters in the
+// driver's form.
+#ifndef HOLDFAST_CLIENT_CUDART_GRAPH_CALL_H_
+#define HOLDFAST_CLIENT_CUDART_GRAPH_CALL_H_
+
+#include "client/cudart/call.h"
+#include "client/cudart/copy_description.h"
+#include "client/cudart/graph_description.h"
+
+namespace holdfast::libcudart {
+
+// body(const Driver&, const CUDA_KERNEL_NODE_PARAMS*).
+template <typename Body>
+cudaError_t WithKernelNode(const cudaKernelNodeParams* node, Body body) {
+  if (node == nullptr) return Record(cudaErrorInvalidValue);
+  return WithContext([&](const Driver& driver) -> cudaError_t {
+    CUDA_KERNEL_NODE_PARAMS described;
+    const cudaError_t error = DescribeKernelNode(driver, *node, &described);
+    return error != cudaSuccess ? error : Translate(body(driver, &described));
+  });
+}
+
+// body(const Driver&, CUcontext) with the current context, for nodes that work
+// in one.
+template <typename Body>
+cudaError_t WithNodeContext(Body body) {
+  return WithContext([&](const Driver& driver) {
+    CUcontext context = nullptr;
+    const CUresult result = driver.CtxGetCurrent(&context);
+    return result != CUDA_SUCCESS ? result : body(driver, context);
+  });
+}
+
+// describe(const Driver&, CUDA_MEMCPY3D*) returns a cudaError_t; then
+// body(const Driver&, const CUDA_MEMCPY3D*, CUcontext).
+template <typename Describe, typename Body>
+cudaError_t WithCopyNode(Describe describe, Body body) {
+  return WithContext([&](const Driver& driver) -> cudaError_t {
+    CUDA_MEMCPY3D described;
+    const cudaError_t error = describe(driver, &described);
+    if (error != cudaSuccess) return error;
+    CUcontext context = nullptr;
+    const CUresult result = driver.CtxGetCurrent(&context);
+    return Translate(
+        result != CUDA_SUCCESS ? result : body(driver, &described, context));
+  });
+}
+
+// The descriptions of copies that the runtime has functions for: of a box, of
+// bytes, and to and from a variable.
+inline auto Box(const cudaMemcpy3DParms* box) {
+  return [=](const Driver& driver, CUDA_MEMCPY3D* described) {
+    return box == nullptr ? cudaErrorInvalidValue
+                          : DescribeBox(driver, *box, described);
+  };
+}
+inline auto Bytes(void* to, const void* from, size_t size,
+                  cudaMemcpyKind kind) {
+  return [=](const Driver&, CUDA_MEMCPY3D* described) {
+    if (!IsDirection(kind)) return cudaErrorInvalidMemcpyDirection;
+    *described = DescribeBytes(to, from, size, kind);
+    return cudaSuccess;
+  };
+}
+inline cudaError_t FindInVariable(const Driver& driver, const void* symbol,
+                                  size_t offset, size_t size, char** address) {
+  CUdeviceptr first = 0;
+  size_t limit = 0;
+  const cudaError_t error = FindVariable(driver, symbol, &first, &limit);
+  if (error != cudaSuccess) return error;
+  if (offset > limit || size > limit - offset) return cudaErrorInvalidValue;
+  *address = reinterpret_cast<char*>(first) + offset;
+  return cudaSuccess;
+}
+inline auto ToVariable(const void* symbol, const void* from, size_t size,
+                       size_t offset, cudaMemcpyKind kind) {
+  return [=](const Driver& driver, CUDA_MEMCPY3D* described) {
+    char* to = nullptr;
+    const cudaError_t error = FindInVariable(driver, symbol, offset, size, &to);
+    return error != cudaSuccess
+               ? error
+               : Bytes(to, from, size, kind)(driver, described);
+  };
+}
+inline auto FromVariable(void* to, const void* symbol, size_t size,
+                         size_t offset, cudaMemcpyKind kind) {
+  return [=](const Driver& driver, CUDA_MEMCPY3D* described) {
+    char* from = nullptr;
+    const cudaError_t error =
+        FindInVariable(driver, symbol, offset, size, &from);
+    return error != cudaSuccess
+               ? error
+               : Bytes(to, from, size, kind)(driver, described);
+  };
+}
+
+}  // namespace holdfast::libcudart
+
+#endif  // HOLDFAST_CLIENT_CUDART_GRAPH_CALL_H_
