@@ -5,52 +5,50 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <string>
 
 #include "client/cudart/errors.h"
 
 namespace holdfast::libcudart {
 namespace {
 
-// The version of the forms that cuda.h declares, and the oldest driver.
+// The oldest driver that has the forms which cuda.h declares.
 constexpr int kVersion = 13000;
 
 std::atomic<bool> alive = true;
 
 CUresult Missing() { return CUDA_ERROR_NOT_SUPPORTED; }
 
-using GetProcAddress = decltype(&::cuGetProcAddress);
-
-// Finds a function in a driver.
+// Finds functions in a driver, by the symbols to which cuda.h links a program.
+// cuGetProcAddress does not serve here: for a few names that cuda.h leaves at
+// their first form, it answers a later form with other parameters.
 class Lookup {
  public:
-  Lookup(GetProcAddress find, DefaultStream stream)
-      : find_(find),
-        flags_(stream == DefaultStream::kPerThread
-                   ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
-                   : CU_GET_PROC_ADDRESS_LEGACY_STREAM) {}
+  Lookup(void* library, DefaultStream stream)
+      : library_(library), stream_(stream) {}
 
   template <typename Function>
-  void Find(const char* name, Function* function) const {
-    void* found = nullptr;
-    const bool ok =
-        find_(name, &found, kVersion, flags_, nullptr) == CUDA_SUCCESS &&
-        found != nullptr;
+  void Find(const std::string& symbol, Function* function) const {
+    void* found = FindForm(symbol);
     *function = reinterpret_cast<Function>(
-        ok ? found : reinterpret_cast<void*>(&Missing));
+        found != nullptr ? found : reinterpret_cast<void*>(&Missing));
   }
 
  private:
-  const GetProcAddress find_;
-  const cuuint64_t flags_;
-};
+  // Functions without a stream have one form, all others a second one.
+  void* FindForm(const std::string& symbol) const {
+    if (stream_ == DefaultStream::kPerThread) {
+      for (const char* suffix : {"_ptsz", "_ptds"}) {
+        void* found = dlsym(library_, (symbol + suffix).c_str());
+        if (found != nullptr) return found;
+      }
+    }
+    return dlsym(library_, symbol.c_str());
+  }
 
-// Null: the process finds no driver.
-GetProcAddress Load() {
-  void* library = dlopen("libcuda.so.1", RTLD_NOW);
-  if (library == nullptr) return nullptr;
-  return reinterpret_cast<GetProcAddress>(
-      dlsym(library, "cuGetProcAddress_v2"));
-}
+  void* const library_;
+  const DefaultStream stream_;
+};
 
 cudaError_t Start(const Driver& driver) {
   const CUresult result = driver.Init(0);
@@ -66,13 +64,15 @@ cudaError_t Start(const Driver& driver) {
 
 Driver* Make(DefaultStream stream) {
   auto* driver = new Driver{};
-  const GetProcAddress find = Load();
-  if (find == nullptr) {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (library == nullptr) {
     driver->status = cudaErrorInsufficientDriver;
     return driver;
   }
-  const Lookup lookup(find, stream);
-#define HOLDFAST_DRIVER_FUNCTION(name) lookup.Find("cu" #name, &driver->name);
+  const Lookup lookup(library, stream);
+#define HOLDFAST_SYMBOL(symbol) #symbol
+#define HOLDFAST_FIND(symbol, field) lookup.Find(HOLDFAST_SYMBOL(symbol), field)
+#define HOLDFAST_DRIVER_FUNCTION(name) HOLDFAST_FIND(cu##name, &driver->name);
 #include "client/cudart/driver_functions.inc"
 #undef HOLDFAST_DRIVER_FUNCTION
   driver->status = Start(*driver);

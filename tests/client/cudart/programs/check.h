@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_TESTS_CLIENT_CUDART_PROGRAMS_CHECK_H_
+#define HOLDFAST_TESTS_CLIENT_CUDART_PROGRAMS_CHECK_H_
+
+#include <cstdio>
+#include <cstdlib>
+
+// Ends the program with a sentence, unless a call of the runtime succeeds.
+#define CHECK_CUDA(call) CheckCuda((call), #call)
+
+// The same for a condition.
+#define CHECK(condition)                                      \
+  do {                                                        \
+    if (!(condition)) {                                       \
+      std::printf("line %d: not %s\n", __LINE__, #condition); \
+      std::exit(1);                                           \
+    }                                                         \
+  } while (false)
+
+inline void CheckCuda(cudaError_t error, const char* call) {
+  if (error == cudaSuccess) return;
+  std::printf("%s: %s\n", call, cudaGetErrorString(error));
+  std::exit(1);
+}
+
+#endif  // HOLDFAST_TESTS_CLIENT_CUDART_PROGRAMS_CHECK_H_
