@@ -125,8 +125,9 @@ cudaError_t ResetDevice(const Driver& driver) {
     ++primary.resets;
   }
   thread = {.device = device};
-  ForgetStickyErrors();
-  return Translate(driver.DevicePrimaryCtxReset(device));
+  const CUresult result = driver.DevicePrimaryCtxReset(device);
+  if (result == CUDA_SUCCESS) ForgetStickyErrors();
+  return Translate(result);
 }
 
 }  // namespace holdfast::libcudart
