@@ -6,7 +6,8 @@ time, so that a binary built here starts on a machine that has none of them.
 
 _HEADERS = ["cuda.h", "nvrtc.h", "nvJitLink.h", "nvvm.h"]
 
-# What client/python/bindings reads: the driver's, the runtime's and NVRTC's functions.
+# The driver's, the runtime's and NVRTC's functions: for client/python/bindings, which reads these headers, and for
+# client/cudart.
 _API_HEADERS = [
     "builtin_types.h",
     "crt/host_defines.h",
@@ -18,6 +19,7 @@ _API_HEADERS = [
     "device_types.h",
     "driver_functions.h",
     "driver_types.h",
+    "fatbinary_section.h",
     "nvrtc.h",
     "surface_types.h",
     "texture_types.h",

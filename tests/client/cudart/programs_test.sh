@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# programs_test.sh direct LIBCUDART DRIVER
+# programs_test.sh daemon LIBCUDART HOLDFAST [HOLDFASTD DRIVER LIBCUDA]
+#
+# Programs that nvcc compiles for a shared runtime print what they should with ours: over a driver (a file, or a folder
+# with libcuda.so.1), or in a daemon of `holdfast exec`, installed or of these files. Skipped without nvcc.
+set -uo pipefail
+kind=$1
+libcudart=$(realpath "$2")
+shift 2
+programs=$(dirname "$(realpath "$0")")/programs
+# Sessions have no graphs.
+not_in_daemon=" graphs "
+# Compiled again with a default stream for each thread.
+per_thread=" streams vector_add "
+
+nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
+if [ ! -x "$nvcc" ]; then
+  echo "There is no $nvcc: skipped."
+  exit 0
+fi
+
+directory=$(mktemp -d /tmp/holdfast-XXXXXX)
+trap 'rm -rf "$directory"' EXIT
+export XDG_CACHE_HOME=$directory/cache
+mkdir "$directory/lib"
+ln -s "$libcudart" "$directory/lib/libcudart.so.13"
+export LD_LIBRARY_PATH=$directory/lib
+runner=()
+if [ "$kind" = daemon ]; then
+  runner=("$(realpath "$1")" exec --device=cpu --)
+  if [ $# -gt 1 ]; then
+    HOLDFAST_DAEMON=$(realpath "$2") HOLDFAST_SOFTWARE_DRIVER=$(realpath "$3") HOLDFAST_LIBCUDA=$(realpath "$4")
+    export HOLDFAST_DAEMON HOLDFAST_SOFTWARE_DRIVER HOLDFAST_LIBCUDA
+  fi
+elif [ -d "$1" ]; then
+  LD_LIBRARY_PATH=$(realpath "$1"):$LD_LIBRARY_PATH
+else
+  ln -s "$(realpath "$1")" "$directory/lib/libcuda.so.1"
+fi
+
+failures=0
+try() {  # NAME OPTION...: compiles a program, runs it and compares what it prints.
+  local name=$1 output
+  shift
+  # PTX, which every driver compiles for its device.
+  if ! "$nvcc" -std=c++17 -cudart shared -gencode arch=compute_80,code=compute_80 "$@" -o "$directory/$name" \
+    "$programs/$name.cu" 2>"$directory/log"; then
+    cat "$directory/log"
+    echo "$name $*: not compiled"
+    failures=$((failures + 1))
+    return
+  fi
+  output=$("${runner[@]}" "$directory/$name" 2>"$directory/log")
+  local status=$?
+  if [ "$status" -ne 0 ] || ! diff <(echo "$output") "$programs/$name.txt"; then
+    cat "$directory/log"
+    echo "$name $*: failed, exit status $status"
+    failures=$((failures + 1))
+  fi
+}
+
+for source in "$programs"/*.cu; do
+  name=$(basename "$source" .cu)
+  if [ "$kind" = daemon ] && [[ $not_in_daemon == *" $name "* ]]; then continue; fi
+  try "$name"
+  if [[ $per_thread == *" $name "* ]]; then try "$name" --default-stream per-thread; fi
+done
+exit "$failures"
