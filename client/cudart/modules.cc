@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cudart/modules.h"
 
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
 
 #include "client/cudart/errors.h"
-#include "fatbinary_section.h"
+#include "client/cudart/program_image.h"
 
 namespace holdfast::libcudart {
 
 class Module {
  public:
-  explicit Module(const void* image) : image_(image) {}
+  explicit Module(const ProgramImage& image) : image_(image) {}
 
   // Returns the library, loaded by the first call.
   cudaError_t Load(const Driver& driver, CUlibrary* library) {
     const std::lock_guard lock(mutex_);
     if (refused_) return cudaErrorNotSupported;
     if (library_ == nullptr) {
-      const CUresult result = driver.LibraryLoadData(
-          &library_, image_, nullptr, nullptr, 0, nullptr, nullptr, 0);
+      const CUresult result = image_.Load(driver, &library_);
       if (result != CUDA_SUCCESS) {
         library_ = nullptr;
         return Translate(result);
@@ -45,7 +43,7 @@ class Module {
   }
 
  private:
-  const void* const image_;
+  const ProgramImage image_;
   std::mutex mutex_;
   bool refused_ = false;         // Guarded by `mutex_`.
   CUlibrary library_ = nullptr;  // Null: not loaded. Guarded by `mutex_`.
@@ -105,9 +103,7 @@ cudaError_t LoadKernel(const Driver& driver, const void* host, Symbol* symbol) {
 }  // namespace
 
 Module* RegisterModule(const void* wrapper) {
-  __fatBinC_Wrapper_t described;
-  std::memcpy(&described, wrapper, sizeof(described));
-  return new Module(described.data);
+  return new Module(ProgramImage(wrapper));
 }
 
 void UnregisterModule(Module* module) {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cudart/program_image.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "fatbinary_section.h"
+
+namespace holdfast::libcudart {
+namespace {
+
+// The beginning of a fat binary.
+struct FatBinaryHeader {
+  uint32_t magic;
+  uint16_t version;
+  uint16_t header_size;
+  uint64_t size;  // Of all that follows the header.
+};
+
+size_t SizeOf(const void* fat_binary) {
+  FatBinaryHeader header;
+  std::memcpy(&header, fat_binary, sizeof(header));
+  return header.header_size + static_cast<size_t>(header.size);
+}
+
+CUresult LoadData(const Driver& driver, const void* code, CUlibrary* library) {
+  return driver.LibraryLoadData(library, code, nullptr, nullptr, 0, nullptr,
+                                nullptr, 0);
+}
+
+}  // namespace
+
+ProgramImage::ProgramImage(const void* wrapper) {
+  __fatBinC_Wrapper_t described;
+  std::memcpy(&described, wrapper, sizeof(described));
+  code_ = described.data;
+  parts_ = described.version == FATBINC_LINK_VERSION
+               ? static_cast<const void* const*>(described.filename_or_fatbins)
+               : nullptr;
+}
+
+CUresult ProgramImage::Load(const Driver& driver, CUlibrary* library) const {
+  const CUresult result = LoadData(driver, code_, library);
+  const bool unusable = result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+                        result == CUDA_ERROR_INVALID_IMAGE;
+  return unusable && parts_ != nullptr ? LoadParts(driver, library) : result;
+}
+
+CUresult ProgramImage::LoadParts(const Driver& driver,
+                                 CUlibrary* library) const {
+  CUlinkState link = nullptr;
+  CUresult result = driver.LinkCreate(0, nullptr, nullptr, &link);
+  if (result != CUDA_SUCCESS) return result;
+  for (const void* const* part = parts_;
+       *part != nullptr && result == CUDA_SUCCESS; ++part) {
+    result = driver.LinkAddData(link, CU_JIT_INPUT_FATBINARY,
+                                const_cast<void*>(*part), SizeOf(*part), "", 0,
+                                nullptr, nullptr);
+  }
+  void* code = nullptr;
+  size_t size = 0;
+  if (result == CUDA_SUCCESS) result = driver.LinkComplete(link, &code, &size);
+  if (result == CUDA_SUCCESS) result = LoadData(driver, code, library);
+  driver.LinkDestroy(link);
+  return result;
+}
+
+}  // namespace holdfast::libcudart
