@@ -14,13 +14,6 @@
 #include "cuda.h"
 #include "cuda_runtime_api.h"
 
-// Ends a function that returns a cudaError_t, if `expression` is an error.
-#define HOLDFAST_RETURN_IF_CUDA_ERROR(expression)     \
-  if (const cudaError_t error_of_call = (expression); \
-      error_of_call != cudaSuccess) {                 \
-    return error_of_call;                             \
-  }
-
 namespace holdfast::libcudart {
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM

@@ -171,6 +171,17 @@ cudaError_t FindFunction(const Driver& driver, const void* host,
              : cudaErrorInvalidDeviceFunction;
 }
 
+cudaError_t FindLaunchable(const Driver& driver, const void* host,
+                           CUfunction* function) {
+  CUkernel kernel = nullptr;
+  const cudaError_t error = FindKernel(driver, host, &kernel);
+  if (error == cudaErrorInvalidDeviceFunction) {
+    return FindFunction(driver, host, function);
+  }
+  *function = reinterpret_cast<CUfunction>(kernel);
+  return error;
+}
+
 void* StubOf(const Driver& driver, CUfunction function) {
   const std::shared_lock lock(TheRegistry().mutex);
   for (const auto& [host, symbol] : TheRegistry().kernels) {

@@ -38,6 +38,10 @@ cudaError_t FindKernel(const Driver& driver, const void* host,
 cudaError_t FindFunction(const Driver& driver, const void* host,
                          CUfunction* function);
 
+// The same for a launch, which takes a kernel of any context as well.
+cudaError_t FindLaunchable(const Driver& driver, const void* host,
+                           CUfunction* function);
+
 // Returns what stands for the kernel in the program: its stub, or, without one,
 // the kernel itself.
 void* StubOf(const Driver& driver, CUfunction function);

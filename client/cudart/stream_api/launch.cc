@@ -57,7 +57,10 @@ cudaError_t Explain(const Driver& driver, CUresult result,
 
 cudaError_t Launch(const void* stub, const CUlaunchConfig& launch,
                    void** args) {
-  return WithFunction(stub, [&](const Driver& driver, CUfunction function) {
+  return WithContext([&](const Driver& driver) -> cudaError_t {
+    CUfunction function = nullptr;
+    const cudaError_t error = FindLaunchable(driver, stub, &function);
+    if (error != cudaSuccess) return error;
     const CUresult result =
         launch.numAttrs == 0
             ? driver.LaunchKernel(
