@@ -106,6 +106,39 @@ void* PlaceOf(CUmemorytype type, const void* host, CUdeviceptr device) {
                                     : reinterpret_cast<void*>(device);
 }
 
+// Sets the place that a box is read from, and the bytes of its elements.
+cudaError_t ReadSource(const Driver& driver, const CUDA_MEMCPY3D& described,
+                       cudaMemcpy3DParms* box, size_t* unit) {
+  if (described.srcMemoryType == CU_MEMORYTYPE_ARRAY) {
+    box->srcArray = reinterpret_cast<cudaArray_t>(described.srcArray);
+    const cudaError_t error = ElementSize(driver, box->srcArray, unit);
+    if (error != cudaSuccess) return error;
+  } else {
+    box->srcPtr = {PlaceOf(described.srcMemoryType, described.srcHost,
+                           described.srcDevice),
+                   described.srcPitch, described.srcPitch, described.srcHeight};
+  }
+  box->srcPos = {described.srcXInBytes / *unit, described.srcY, described.srcZ};
+  return cudaSuccess;
+}
+
+// The same for the place that it is written to.
+cudaError_t ReadDestination(const Driver& driver,
+                            const CUDA_MEMCPY3D& described,
+                            cudaMemcpy3DParms* box, size_t* unit) {
+  if (described.dstMemoryType == CU_MEMORYTYPE_ARRAY) {
+    box->dstArray = reinterpret_cast<cudaArray_t>(described.dstArray);
+    const cudaError_t error = ElementSize(driver, box->dstArray, unit);
+    if (error != cudaSuccess) return error;
+  } else {
+    box->dstPtr = {PlaceOf(described.dstMemoryType, described.dstHost,
+                           described.dstDevice),
+                   described.dstPitch, described.dstPitch, described.dstHeight};
+  }
+  box->dstPos = {described.dstXInBytes / *unit, described.dstY, described.dstZ};
+  return cudaSuccess;
+}
+
 }  // namespace
 
 bool IsDirection(cudaMemcpyKind kind) {
@@ -163,28 +196,10 @@ cudaError_t ReadBox(const Driver& driver, const CUDA_MEMCPY3D& described,
   box->kind = DirectionOf(described);
   size_t from_unit = 1;
   size_t to_unit = 1;
-  if (described.srcMemoryType == CU_MEMORYTYPE_ARRAY) {
-    box->srcArray = reinterpret_cast<cudaArray_t>(described.srcArray);
-    const cudaError_t error = ElementSize(driver, box->srcArray, &from_unit);
-    if (error != cudaSuccess) return error;
-  } else {
-    box->srcPtr = {PlaceOf(described.srcMemoryType, described.srcHost,
-                           described.srcDevice),
-                   described.srcPitch, described.srcPitch, described.srcHeight};
-  }
-  if (described.dstMemoryType == CU_MEMORYTYPE_ARRAY) {
-    box->dstArray = reinterpret_cast<cudaArray_t>(described.dstArray);
-    const cudaError_t error = ElementSize(driver, box->dstArray, &to_unit);
-    if (error != cudaSuccess) return error;
-  } else {
-    box->dstPtr = {PlaceOf(described.dstMemoryType, described.dstHost,
-                           described.dstDevice),
-                   described.dstPitch, described.dstPitch, described.dstHeight};
-  }
-  box->srcPos = {described.srcXInBytes / from_unit, described.srcY,
-                 described.srcZ};
-  box->dstPos = {described.dstXInBytes / to_unit, described.dstY,
-                 described.dstZ};
+  cudaError_t error = ReadSource(driver, described, box, &from_unit);
+  if (error != cudaSuccess) return error;
+  error = ReadDestination(driver, described, box, &to_unit);
+  if (error != cudaSuccess) return error;
   const size_t unit = box->srcArray != nullptr ? from_unit : to_unit;
   box->extent = {described.WidthInBytes / unit, described.Height,
                  described.Depth};

@@ -23,6 +23,47 @@ unsigned FlagsOf(const cudaTextureDesc& texture) {
   return flags;
 }
 
+// Linear memory, and memory with a pitch. False: in a format that textures
+// cannot have.
+bool DescribeLinear(const cudaResourceDesc& resource,
+                    CUDA_RESOURCE_DESC* described) {
+  const auto& from = resource.res.linear;
+  auto& to = described->res.linear;
+  to.devPtr = reinterpret_cast<CUdeviceptr>(from.devPtr);
+  to.sizeInBytes = from.sizeInBytes;
+  return ToArrayFormat(from.desc, &to.format, &to.numChannels);
+}
+
+bool DescribeRows(const cudaResourceDesc& resource,
+                  CUDA_RESOURCE_DESC* described) {
+  const auto& from = resource.res.pitch2D;
+  auto& to = described->res.pitch2D;
+  to.devPtr = reinterpret_cast<CUdeviceptr>(from.devPtr);
+  to.width = from.width;
+  to.height = from.height;
+  to.pitchInBytes = from.pitchInBytes;
+  return ToArrayFormat(from.desc, &to.format, &to.numChannels);
+}
+
+void ReadLinear(const CUDA_RESOURCE_DESC& described,
+                cudaResourceDesc* resource) {
+  const auto& from = described.res.linear;
+  auto& to = resource->res.linear;
+  to.devPtr = reinterpret_cast<void*>(from.devPtr);
+  to.desc = FromArrayFormat(from.format, from.numChannels);
+  to.sizeInBytes = from.sizeInBytes;
+}
+
+void ReadRows(const CUDA_RESOURCE_DESC& described, cudaResourceDesc* resource) {
+  const auto& from = described.res.pitch2D;
+  auto& to = resource->res.pitch2D;
+  to.devPtr = reinterpret_cast<void*>(from.devPtr);
+  to.desc = FromArrayFormat(from.format, from.numChannels);
+  to.width = from.width;
+  to.height = from.height;
+  to.pitchInBytes = from.pitchInBytes;
+}
+
 }  // namespace
 
 cudaError_t DescribeResource(const cudaResourceDesc& resource,
@@ -30,30 +71,21 @@ cudaError_t DescribeResource(const cudaResourceDesc& resource,
   *described = {};
   described->resType = static_cast<CUresourcetype>(resource.resType);
   described->flags = resource.flags;
-  const auto& from = resource.res;
-  auto& to = described->res;
   bool known = true;
   switch (resource.resType) {
     case cudaResourceTypeArray:
-      to.array.hArray = reinterpret_cast<CUarray>(from.array.array);
+      described->res.array.hArray =
+          reinterpret_cast<CUarray>(resource.res.array.array);
       break;
     case cudaResourceTypeMipmappedArray:
-      to.mipmap.hMipmappedArray =
-          reinterpret_cast<CUmipmappedArray>(from.mipmap.mipmap);
+      described->res.mipmap.hMipmappedArray =
+          reinterpret_cast<CUmipmappedArray>(resource.res.mipmap.mipmap);
       break;
     case cudaResourceTypeLinear:
-      to.linear.devPtr = reinterpret_cast<CUdeviceptr>(from.linear.devPtr);
-      known = ToArrayFormat(from.linear.desc, &to.linear.format,
-                            &to.linear.numChannels);
-      to.linear.sizeInBytes = from.linear.sizeInBytes;
+      known = DescribeLinear(resource, described);
       break;
     case cudaResourceTypePitch2D:
-      to.pitch2D.devPtr = reinterpret_cast<CUdeviceptr>(from.pitch2D.devPtr);
-      known = ToArrayFormat(from.pitch2D.desc, &to.pitch2D.format,
-                            &to.pitch2D.numChannels);
-      to.pitch2D.width = from.pitch2D.width;
-      to.pitch2D.height = from.pitch2D.height;
-      to.pitch2D.pitchInBytes = from.pitch2D.pitchInBytes;
+      known = DescribeRows(resource, described);
       break;
     default:
       return cudaErrorInvalidValue;
@@ -65,29 +97,20 @@ cudaResourceDesc ReadResource(const CUDA_RESOURCE_DESC& described) {
   cudaResourceDesc resource{};
   resource.resType = static_cast<cudaResourceType>(described.resType);
   resource.flags = described.flags;
-  const auto& from = described.res;
-  auto& to = resource.res;
   switch (described.resType) {
     case CU_RESOURCE_TYPE_ARRAY:
-      to.array.array = reinterpret_cast<cudaArray_t>(from.array.hArray);
+      resource.res.array.array =
+          reinterpret_cast<cudaArray_t>(described.res.array.hArray);
       break;
     case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
-      to.mipmap.mipmap =
-          reinterpret_cast<cudaMipmappedArray_t>(from.mipmap.hMipmappedArray);
+      resource.res.mipmap.mipmap = reinterpret_cast<cudaMipmappedArray_t>(
+          described.res.mipmap.hMipmappedArray);
       break;
     case CU_RESOURCE_TYPE_LINEAR:
-      to.linear.devPtr = reinterpret_cast<void*>(from.linear.devPtr);
-      to.linear.desc =
-          FromArrayFormat(from.linear.format, from.linear.numChannels);
-      to.linear.sizeInBytes = from.linear.sizeInBytes;
+      ReadLinear(described, &resource);
       break;
     default:
-      to.pitch2D.devPtr = reinterpret_cast<void*>(from.pitch2D.devPtr);
-      to.pitch2D.desc =
-          FromArrayFormat(from.pitch2D.format, from.pitch2D.numChannels);
-      to.pitch2D.width = from.pitch2D.width;
-      to.pitch2D.height = from.pitch2D.height;
-      to.pitch2D.pitchInBytes = from.pitch2D.pitchInBytes;
+      ReadRows(described, &resource);
   }
   return resource;
 }

@@ -118,6 +118,20 @@ cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format,
                           const_cast<cudaArray_t>(array));
 }
 
+cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(
+    size_t* width, const cudaChannelFormatDesc* format, int device) {
+  if (format == nullptr) return Record(cudaErrorInvalidValue);
+  return WithDriver([&](const Driver& driver) -> cudaError_t {
+    CUarray_format array_format{};
+    unsigned channels = 0;
+    if (!ToArrayFormat(*format, &array_format, &channels)) {
+      return cudaErrorInvalidChannelDescriptor;
+    }
+    return Translate(driver.DeviceGetTexture1DLinearMaxWidth(
+        width, array_format, channels, device));
+  });
+}
+
 cudaError_t cudaArrayGetPlane(cudaArray_t* plane, cudaArray_t array,
                               unsigned index) {
   return CallInContext(&Driver::ArrayGetPlane, As<CUarray>(plane),

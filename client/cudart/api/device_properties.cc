@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: the properties of devices.
-#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -29,6 +28,7 @@ CUresult Describe(const Driver& driver, CUdevice device, cudaDeviceProp* to) {
       driver.DeviceGetName(to->name, sizeof(to->name), device);
   if (result != CUDA_SUCCESS) return result;
   driver.DeviceGetUuid(&to->uuid, device);
+  driver.DeviceGetLuid(to->luid, &to->luidDeviceNodeMask, device);
   driver.DeviceTotalMem(&to->totalGlobalMem, device);
 #define HOLDFAST_DEVICE_PROPERTY(field, name) \
   Set(driver, device, CU_DEVICE_ATTRIBUTE_##name, &to->field);

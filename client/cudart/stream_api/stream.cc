@@ -59,7 +59,8 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream,
                                   unsigned flags) {
   if (function == nullptr || flags != 0) return Record(cudaErrorInvalidValue);
   return WithContext([&](const Driver& driver) {
-    auto callback = std::make_unique<Callback>(stream, function, data);
+    auto callback =
+        std::make_unique<Callback>(Callback{stream, function, data});
     const CUresult result =
         driver.StreamAddCallback(stream, &Run, callback.get(), 0);
     if (result == CUDA_SUCCESS) callback.release();
