@@ -23,6 +23,28 @@ size_t SizeOf(const void* fat_binary) {
   return header.header_size + static_cast<size_t>(header.size);
 }
 
+// While it lives, the thread may load code although a stream of the program is
+// being captured: loading is no work of that stream.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(const Driver& driver)
+      : driver_(driver),
+        exchanged_(driver.ThreadExchangeStreamCaptureMode(&mode_) ==
+                   CUDA_SUCCESS) {}
+  ~RelaxedCapture() {
+    if (exchanged_) driver_.ThreadExchangeStreamCaptureMode(&mode_);
+  }
+
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  const Driver& driver_;
+  // The mode that the thread does not have now.
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+  const bool exchanged_;
+};
+
 CUresult LoadData(const Driver& driver, const void* code, CUlibrary* library) {
   return driver.LibraryLoadData(library, code, nullptr, nullptr, 0, nullptr,
                                 nullptr, 0);
@@ -40,6 +62,7 @@ ProgramImage::ProgramImage(const void* wrapper) {
 }
 
 CUresult ProgramImage::Load(const Driver& driver, CUlibrary* library) const {
+  const RelaxedCapture relaxed(driver);
   const CUresult result = LoadData(driver, code_, library);
   const bool unusable = result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
                         result == CUDA_ERROR_INVALID_IMAGE;
