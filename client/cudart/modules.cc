@@ -86,7 +86,9 @@ bool Find(const Symbols& symbols, const void* host, Symbol* symbol) {
   return true;
 }
 
+// Looks up the kernel of a stub's symbol, if it has not been looked up yet.
 cudaError_t LoadKernel(const Driver& driver, const void* host, Symbol* symbol) {
+  if (symbol->kernel != nullptr) return cudaSuccess;
   CUlibrary library = nullptr;
   const cudaError_t error = symbol->module->Load(driver, &library);
   if (error != cudaSuccess) return error;
@@ -98,6 +100,22 @@ cudaError_t LoadKernel(const Driver& driver, const void* host, Symbol* symbol) {
   const auto found = TheRegistry().kernels.find(host);
   if (found != TheRegistry().kernels.end()) found->second = *symbol;
   return cudaSuccess;
+}
+
+// Takes a cudaKernel_t or a cudaFunction_t for what it is. The driver tells
+// which.
+cudaError_t FunctionOfHandle(const Driver& driver, const void* handle,
+                             CUfunction* function) {
+  if (handle == nullptr) return cudaErrorInvalidDeviceFunction;
+  auto* const kernel = static_cast<CUkernel>(const_cast<void*>(handle));
+  if (driver.KernelGetFunction(function, kernel) == CUDA_SUCCESS) {
+    return cudaSuccess;
+  }
+  CUmodule module = nullptr;
+  *function = static_cast<CUfunction>(const_cast<void*>(handle));
+  return driver.FuncGetModule(&module, *function) == CUDA_SUCCESS
+             ? cudaSuccess
+             : cudaErrorInvalidDeviceFunction;
 }
 
 }  // namespace
@@ -142,43 +160,30 @@ cudaError_t FindKernel(const Driver& driver, const void* host,
   if (!Find(TheRegistry().kernels, host, &symbol)) {
     return cudaErrorInvalidDeviceFunction;
   }
-  if (symbol.kernel == nullptr) {
-    const cudaError_t error = LoadKernel(driver, host, &symbol);
-    if (error != cudaSuccess) return error;
-  }
+  const cudaError_t error = LoadKernel(driver, host, &symbol);
   *kernel = symbol.kernel;
-  return cudaSuccess;
+  return error;
 }
 
 cudaError_t FindFunction(const Driver& driver, const void* host,
                          CUfunction* function) {
-  if (host == nullptr) return cudaErrorInvalidDeviceFunction;
-  CUkernel kernel = nullptr;
-  const cudaError_t error = FindKernel(driver, host, &kernel);
-  if (error == cudaSuccess) {
-    return Translate(driver.KernelGetFunction(function, kernel));
+  Symbol symbol{};
+  if (!Find(TheRegistry().kernels, host, &symbol)) {
+    return FunctionOfHandle(driver, host, function);
   }
-  if (error != cudaErrorInvalidDeviceFunction) return error;
-  auto* const handle = const_cast<void*>(host);
-  if (driver.KernelGetFunction(function, static_cast<CUkernel>(handle)) ==
-      CUDA_SUCCESS) {
-    return cudaSuccess;
-  }
-  CUmodule module = nullptr;
-  *function = static_cast<CUfunction>(handle);
-  return driver.FuncGetModule(&module, *function) == CUDA_SUCCESS
-             ? cudaSuccess
-             : cudaErrorInvalidDeviceFunction;
+  const cudaError_t error = LoadKernel(driver, host, &symbol);
+  if (error != cudaSuccess) return error;
+  return Translate(driver.KernelGetFunction(function, symbol.kernel));
 }
 
 cudaError_t FindLaunchable(const Driver& driver, const void* host,
                            CUfunction* function) {
-  CUkernel kernel = nullptr;
-  const cudaError_t error = FindKernel(driver, host, &kernel);
-  if (error == cudaErrorInvalidDeviceFunction) {
-    return FindFunction(driver, host, function);
+  Symbol symbol{};
+  if (!Find(TheRegistry().kernels, host, &symbol)) {
+    return FunctionOfHandle(driver, host, function);
   }
-  *function = reinterpret_cast<CUfunction>(kernel);
+  const cudaError_t error = LoadKernel(driver, host, &symbol);
+  *function = reinterpret_cast<CUfunction>(symbol.kernel);
   return error;
 }
 
