@@ -21,6 +21,8 @@ namespace fs = std::filesystem;
 // The name that programs are linked with, and the name that some look for
 // first.
 constexpr const char* kNames[] = {"libcuda.so.1", "libcuda.so"};
+// The runtime, which works over both libraries.
+constexpr char kRuntime[] = "libcudart.so.13";
 
 struct Library {
   const char* file;
@@ -56,22 +58,32 @@ std::vector<fs::path> Files(const Library& library, const fs::path& here) {
           here / "../lib" / library.file, here / library.built};
 }
 
-// The caches of several drivers, as of two versions, are apart. A link is made
-// beside its place and moved there, since others may do the same.
-absl::Status MakeLinks(const fs::path& driver, const fs::path& folder) {
+// A link is made beside its place and moved there, since others may do the
+// same.
+absl::Status MakeLink(const fs::path& target, const fs::path& link) {
+  std::error_code error;
+  if (fs::read_symlink(link, error) == target) return absl::OkStatus();
+  const fs::path made = absl::StrCat(link.string(), ".", getpid());
+  fs::remove(made, error);
+  fs::create_symlink(target, made, error);
+  if (!error) fs::rename(made, link, error);
+  if (!error) return absl::OkStatus();
+  return absl::UnknownError(
+      absl::StrCat("cannot make ", link.string(), ": ", error.message()));
+}
+
+// The caches of several drivers, as of two versions, are apart.
+absl::Status MakeLinks(const fs::path& driver, const fs::path& here,
+                       const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   for (const char* name : kNames) {
-    const fs::path link = folder / name;
-    if (fs::read_symlink(link, error) == driver) continue;
-    const fs::path made = folder / absl::StrCat(name, ".", getpid());
-    fs::remove(made, error);
-    fs::create_symlink(driver, made, error);
-    if (!error) fs::rename(made, link, error);
-    if (error) {
-      return absl::UnknownError(
-          absl::StrCat("cannot make ", link.string(), ": ", error.message()));
-    }
+    HOLDFAST_RETURN_IF_ERROR(MakeLink(driver, folder / name));
+  }
+  // In a wheel, and in the build tree.
+  for (const char* place : {"cuda", "../cudart"}) {
+    const fs::path runtime = fs::canonical(here / place / kRuntime, error);
+    if (!error) return MakeLink(runtime, folder / kRuntime);
   }
   return absl::OkStatus();
 }
@@ -118,7 +130,7 @@ absl::StatusOr<std::string> FindCudaFolder(CudaLibrary which,
     const fs::path folder =
         fs::path(cache) /
         absl::StrCat(library.folder, "-", absl::Hex(fs::hash_value(driver)));
-    HOLDFAST_RETURN_IF_ERROR(MakeLinks(driver, folder));
+    HOLDFAST_RETURN_IF_ERROR(MakeLinks(driver, here, folder));
     return folder.string();
   }
   return NotInstalled(library, files);

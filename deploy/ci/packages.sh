@@ -116,8 +116,10 @@ collection_is_there() {
 unchanged_program_runs() {
   as alice holdfast exec -- python3 -c "import ctypes
 driver = ctypes.CDLL(\"libcuda.so\")
+runtime = ctypes.CDLL(\"libcudart.so.13\")
 count = ctypes.c_int()
-assert driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value >= 1"
+assert driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value >= 1
+assert runtime.cudaGetDeviceCount(ctypes.byref(count)) == 0 and count.value >= 1"
 }
 
 # shellcheck disable=SC2016
@@ -125,7 +127,9 @@ cpu_driver_is_there() {
   as alice sh -c 'LD_LIBRARY_PATH=$(holdfast cuda-path --cpu) python3 -c "import ctypes
 driver = ctypes.CDLL(\"libcuda.so.1\")
 count = ctypes.c_int()
-assert driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value == 1"'
+assert driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value == 1
+runtime = ctypes.CDLL(\"libcudart.so.13\")
+assert runtime.cudaGetDeviceCount(ctypes.byref(count)) == 0 and count.value == 1"'
 }
 
 watch_closely() {

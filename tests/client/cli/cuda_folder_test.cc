@@ -57,6 +57,14 @@ TEST_F(CudaFolderTest, ADriverBesideTheProgramGetsAFolderOfLinks) {
   EXPECT_EQ(*Find(), *folder) << "it stays";
 }
 
+TEST_F(CudaFolderTest, TheRuntimeIsLinkedBesideTheDriver) {
+  Touch(root_ / "bin/libholdfast_software.so");
+  const fs::path runtime = Touch(root_ / "bin/cuda/libcudart.so.13");
+  const auto folder = Find();
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  EXPECT_EQ(fs::canonical(fs::path(*folder) / "libcudart.so.13"), runtime);
+}
+
 TEST_F(CudaFolderTest, ADriverThatWasReplacedIsLinkedAgain) {
   Touch(root_ / "bin/libholdfast_software.so");
   const auto folder = Find();

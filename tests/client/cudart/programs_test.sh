@@ -69,4 +69,21 @@ for source in "$programs"/*.cu; do
   try "$name"
   if [[ $per_thread == *" $name "* ]]; then try "$name" --default-stream per-thread; fi
 done
+
+# With NVIDIA's runtime inside, or in a library, a program is told why it does not run, once.
+is_told() {  # COMMAND...
+  local said
+  said=$("${runner[@]}" "$@" 2>&1 | grep -c 'private tables')
+  [ "$said" -eq 1 ] && return
+  echo "$*: told $said times that the driver has no private tables"
+  failures=$((failures + 1))
+}
+if "$nvcc" -std=c++17 -gencode arch=compute_80,code=compute_80 -o "$directory/static" "$programs/vector_add.cu"; then
+  is_told "$directory/static"
+fi
+libraries=${CUDA_HOME:-/usr/local/cuda}/lib64
+if [ -e "$libraries/libcublas.so.13" ]; then
+  is_told sh -c "LD_LIBRARY_PATH=\$LD_LIBRARY_PATH:$libraries exec /usr/bin/python3 -c \
+    'import ctypes; ctypes.CDLL(\"libcublas.so.13\").cublasCreate_v2(ctypes.byref(ctypes.c_void_p()))'"
+fi
 exit "$failures"

@@ -637,7 +637,7 @@ def test_the_compiler_tells_its_architectures():
     assert 90 in check(nvrtc.nvrtcGetSupportedArchs())
 
 
-# The runtime, over a libcudart.so.13 that needs no more than the driver's public functions.
+# The runtime, by the package's libcudart.so.13.
 
 _RUNTIME_PROGRAM = """
 import numpy as np
@@ -672,10 +672,11 @@ print("done")
 
 
 def test_the_runtime_works_over_the_driver():
-    folder = os.environ.get("HOLDFAST_CUDART_FOLDER")
-    if folder is None:
-        pytest.skip("no libcudart.so.13 over the driver's public functions")
-    assert "done" in _run(_RUNTIME_PROGRAM, LD_LIBRARY_PATH=f"{_FOLDER}:{folder}")
+    assert "done" in _run(_RUNTIME_PROGRAM, LD_LIBRARY_PATH=_FOLDER)
+
+
+def test_the_runtime_works_in_a_daemon(address):
+    assert "done" in _run(_RUNTIME_PROGRAM, LD_LIBRARY_PATH=None, HOLDFAST_ADDRESS=address)
 
 
 # In daemons.
