@@ -34,7 +34,8 @@ CUresult AllocateDevice(Process& process, Context& context,
                         const AllocationOrder& order, size_t size,
                         CUdeviceptr* pointer);
 
-// May cuMemFree end it? Not a module's variable, nor pinned memory.
+// May cuMemFree end it? Not a module's variable, nor pinned memory, nor memory
+// of a graph.
 bool IsFreeable(const Allocation& memory);
 
 }  // namespace holdfast::libcuda

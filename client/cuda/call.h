@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "client/cuda/answer.h"
 #include "client/cuda/context.h"
+#include "client/cuda/graph/capture.h"
 #include "client/cuda/host_function.h"
 #include "client/cuda/process.h"
 #include "cuda.h"
@@ -105,11 +106,38 @@ CUresult WithStream(CUstream handle, Body body) {
   });
 }
 
-// The same for a call that gives the stream work.
-template <typename Body>
-CUresult WithWork(CUstream handle, Body body) {
+// The same for a call that gives the stream work. If the stream captures,
+// capture(Process&, Stream&, NodeWork*) makes the work of a node instead.
+template <typename Capturing, typename Body>
+CUresult WithWork(CUstream handle, Capturing capture, Body body) {
   return WithStream(handle, [&](Process& process, Stream& stream) -> CUresult {
+    CUresult captured = CUDA_SUCCESS;
+    if (IsCaptured(process, stream, &captured, [&](NodeWork* work) -> CUresult {
+          return capture(process, stream, work);
+        })) {
+      return captured;
+    }
     HOLDFAST_ANSWER_IF_ERROR(stream.Enter());
+    return Answer(body(process, stream));
+  });
+}
+
+// For work that is no node of a graph.
+inline CUresult RefuseCapture(Process&, Stream&, NodeWork*) {
+  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+// The same for a call that looks at the stream's work, which a stream that
+// captures does not have.
+template <typename Body>
+CUresult WithSubmittedWork(CUstream handle, Body body) {
+  return WithStream(handle, [&](Process& process, Stream& stream) -> CUresult {
+    CUresult captured = CUDA_SUCCESS;
+    if (IsCaptured(process, stream, &captured, [](NodeWork*) {
+          return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        })) {
+      return captured;
+    }
     return Answer(body(process, stream));
   });
 }

@@ -24,6 +24,7 @@
 namespace holdfast::libcuda {
 
 class Context;
+struct StreamCapture;
 
 // A CUstream. A session has no default stream, so this class orders streams as
 // CUDA does, by commands that need no answer:
@@ -32,7 +33,7 @@ class Context;
 // - Before work enters the legacy stream, the legacy stream waits for each
 //   blocking stream that got work after the previous such wait.
 // Thread-safe.
-class Stream {
+class Stream : public std::enable_shared_from_this<Stream> {
  public:
   enum class Kind { kLegacy, kPerThread, kCreated };
 
@@ -58,6 +59,9 @@ class Stream {
   // Runs `function` in this process when the stream has come to this point; the
   // stream's later work waits for its end.
   absl::Status Call(HostFunction function);
+
+  // Null: the stream does not capture. Guarded by GraphTable::mutex.
+  std::shared_ptr<StreamCapture> capture;
 
  private:
   friend class Context;

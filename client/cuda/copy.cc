@@ -13,22 +13,6 @@
 namespace holdfast::libcuda {
 namespace {
 
-// Rows without gaps are one row.
-BoxCopy Merged(BoxCopy box) {
-  const auto dense = [&](const Pitches& pitches) {
-    return pitches.row == box.width || box.height == 1;
-  };
-  if (!dense(box.destination) || !dense(box.source)) return box;
-  const uint64_t slice = box.width * box.height;
-  if (box.depth > 1 &&
-      (box.destination.slice != slice || box.source.slice != slice)) {
-    return box;
-  }
-  box.width = slice * box.depth;
-  box.height = box.depth = 1;
-  return box;
-}
-
 Box SizeOf(const BoxCopy& box) {
   return {.width = box.width, .height = box.height, .depth = box.depth};
 }
@@ -84,6 +68,21 @@ absl::Status Download(const BoxCopy& box, char* rows, const Operand& source,
 }
 
 }  // namespace
+
+BoxCopy Merged(BoxCopy box) {
+  const auto dense = [&](const Pitches& pitches) {
+    return pitches.row == box.width || box.height == 1;
+  };
+  if (!dense(box.destination) || !dense(box.source)) return box;
+  const uint64_t slice = box.width * box.height;
+  if (box.depth > 1 &&
+      (box.destination.slice != slice || box.source.slice != slice)) {
+    return box;
+  }
+  box.width = slice * box.depth;
+  box.height = box.depth = 1;
+  return box;
+}
 
 Operand Operand::At(const MemoryMap& memory, uint64_t address) {
   return Operand(memory.Find(address), address);

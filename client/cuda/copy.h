@@ -73,6 +73,8 @@ struct BoxCopy {
   Pitches destination = {};
   Pitches source = {};
 };
+// The same box with fewer dimensions, where rows or slices have no gaps.
+BoxCopy Merged(BoxCopy box);
 absl::Status CopyBoxes(const BoxCopy& box, const Operand& destination,
                        const Operand& source, const holdfast::Stream& stream);
 

@@ -50,6 +50,8 @@ struct Allocation {
   bool is_managed = false;
   // Ordinary memory that the program has registered and frees itself.
   bool is_registered = false;
+  // A node of a graph allocates it, and GraphMemory frees it.
+  bool is_of_graph = false;
   // The pool that counts these bytes as used; may be null.
   std::shared_ptr<MemoryPool> pool;
   // A variable of this module, whose memory ends with it.

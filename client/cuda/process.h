@@ -14,6 +14,7 @@
 #include "client/cpp/session.h"
 #include "client/cuda/context.h"
 #include "client/cuda/context_table.h"
+#include "client/cuda/graph/graph_table.h"
 #include "client/cuda/handle_table.h"
 #include "client/cuda/link_state.h"
 #include "client/cuda/memory_map.h"
@@ -25,10 +26,16 @@
 
 namespace holdfast::libcuda {
 
+struct EventCapture;
+
 // A CUevent.
 struct ProgramEvent {
   Event event;
   uint64_t context_id = 0;
+  uint32_t device = 0;  // the session's number
+  // The point of a capture, if it was recorded there last; else null or stale.
+  // Guarded by GraphTable::mutex.
+  std::shared_ptr<EventCapture> capture = nullptr;
 };
 
 // The driver's state in this process: one session, whose devices and contexts
@@ -83,6 +90,7 @@ class Process {
   HandleTable<CUmodule, Module> modules;
   HandleTable<CUlinkState, LinkState> links;
   HandleTable<CUmemoryPool, MemoryPool> pools;
+  GraphTable graphs;
   FunctionTable functions;
   MemoryMap memory;
 

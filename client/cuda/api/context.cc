@@ -58,9 +58,12 @@ CUresult WithPeer(CUcontext handle, Body body) {
 
 // Streams that were destroyed with work in them count, too: so all streams of
 // the session are waited for.
-CUresult Synchronize(Context&) {
+CUresult Synchronize(Context& context) {
   if (LastFault() != CUDA_SUCCESS) return LastFault();
-  return Answer(Process::Get().session().Synchronize());
+  const CUresult captured = CheckContextCall(Process::Get(), context);
+  return captured != CUDA_SUCCESS
+             ? captured
+             : Answer(Process::Get().session().Synchronize());
 }
 
 }  // namespace

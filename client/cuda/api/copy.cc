@@ -5,6 +5,8 @@
 
 #include "client/cpp/place.h"
 #include "client/cuda/call.h"
+#include "client/cuda/copy_description.h"
+#include "client/cuda/graph/work.h"
 
 using namespace holdfast::libcuda;
 
@@ -13,136 +15,68 @@ namespace {
 // Does the call return when the copy is done, or when it is submitted?
 enum class Wait { kNo, kYes };
 
-// The caller says by the function or by a struct where an address lies.
-enum class Side { kHost, kDevice, kAny };
-
-absl::StatusOr<Operand> Resolve(Process& process, uint64_t address, Side side) {
-  if (side == Side::kDevice) return Operand::OnDevice(process.memory, address);
-  return Operand::At(process.memory, address);
+CopyEnd EndAt(const void* pointer) {
+  return {reinterpret_cast<uint64_t>(pointer), Side::kHost};
+}
+CopyEnd EndAt(CUdeviceptr address, Side side = Side::kDevice) {
+  return {address, side};
 }
 
-uint64_t AddressOf(const void* pointer) {
-  return reinterpret_cast<uint64_t>(pointer);
+CUresult CaptureCopy(Process& process, Stream& stream,
+                     const CopyDescription& copy, NodeWork* work) {
+  const std::shared_ptr<Context> context = stream.context();
+  if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  CopyWork captured{
+      .parameters = ParametersOf(copy),
+      .copy = copy,
+      .context = {context->handle(), context->device().ordinal()}};
+  return AcceptWork(process, captured, work);
 }
 
-CUresult CopyLinear(uint64_t to, Side to_side, uint64_t from, Side from_side,
-                    size_t size, CUstream handle, Wait wait) {
-  return WithWork(handle, [&](Process& process, Stream& stream) -> CUresult {
-    if (size == 0) return CUDA_SUCCESS;
-    if (to == 0 || from == 0) return CUDA_ERROR_INVALID_VALUE;
-    HOLDFAST_ANSWER_OR_ASSIGN(const Operand destination,
-                              Resolve(process, to, to_side));
-    HOLDFAST_ANSWER_OR_ASSIGN(const Operand source,
-                              Resolve(process, from, from_side));
-    HOLDFAST_ANSWER_IF_ERROR(
-        CopyBytes(destination, source, size, stream.queue()));
-    // Ordinary memory was copied already. Between devices CUDA does not wait.
-    const bool pinned = !destination.is_ordinary() && !source.is_ordinary() &&
-                        !(destination.is_device() && source.is_device());
-    return wait == Wait::kYes && pinned ? Answer(stream.queue().Synchronize())
-                                        : CUDA_SUCCESS;
-  });
+CUresult Submit(Process& process, const Stream& stream,
+                const CopyDescription& copy, Wait wait) {
+  if (copy.is_empty()) return CUDA_SUCCESS;
+  HOLDFAST_ANSWER_OR_ASSIGN(const Operand destination,
+                            Resolve(process.memory, copy.destination));
+  HOLDFAST_ANSWER_OR_ASSIGN(const Operand source,
+                            Resolve(process.memory, copy.source));
+  HOLDFAST_ANSWER_IF_ERROR(
+      CopyBoxes(copy.box, destination, source, stream.queue()));
+  // Ordinary memory was copied already. Between devices CUDA does not wait.
+  const bool waits = !destination.is_ordinary() && !source.is_ordinary() &&
+                     !(destination.is_device() && source.is_device());
+  return wait == Wait::kYes && waits ? Answer(stream.queue().Synchronize())
+                                     : CUDA_SUCCESS;
 }
 
-// One end of a copy of two or three dimensions, as its struct says it.
-struct End {
-  CUmemorytype type;
-  const void* host;
-  CUdeviceptr device;
-  size_t pitch;
-  size_t rows;  // of a slice
-  size_t x, y, z;
-};
+CUresult Copy(const CopyDescription& copy, CUstream handle, Wait wait) {
+  return WithWork(
+      handle,
+      [&](Process& process, Stream& stream, NodeWork* work) {
+        return wait == Wait::kYes ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                                  : CaptureCopy(process, stream, copy, work);
+      },
+      [&](Process& process, Stream& stream) {
+        return Submit(process, stream, copy, wait);
+      });
+}
 
-// The end's first byte and its distances. CUDA_ERROR_INVALID_VALUE: the
-// distances are less than the box, or no address comes of them.
-CUresult Locate(const End& end, const BoxCopy& box, uint64_t* address,
-                Side* side, Pitches* pitches) {
-  switch (end.type) {
-    case CU_MEMORYTYPE_HOST:
-      *address = AddressOf(end.host);
-      *side = Side::kHost;
-      break;
-    case CU_MEMORYTYPE_DEVICE:
-      *address = end.device;
-      *side = Side::kDevice;
-      break;
-    case CU_MEMORYTYPE_UNIFIED:
-      *address = end.device;
-      *side = Side::kAny;
-      break;
-    case CU_MEMORYTYPE_ARRAY:
-      return CUDA_ERROR_NOT_SUPPORTED;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+CUresult CopyLinear(CopyEnd to, CopyEnd from, size_t size, CUstream handle,
+                    Wait wait) {
+  if (size > 0 && (to.address == 0 || from.address == 0)) {
+    return WithWork(handle, RefuseCapture,
+                    [](Process&, Stream&) { return CUDA_ERROR_INVALID_VALUE; });
   }
-  const uint64_t row = end.pitch != 0 ? end.pitch : box.width + end.x;
-  const uint64_t rows = end.rows != 0 ? end.rows : box.height + end.y;
-  if (*address == 0 || row < box.width || row - box.width < end.x ||
-      (box.depth > 1 && (rows < box.height || rows - box.height < end.y))) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  uint64_t offset = 0;
-  if (__builtin_mul_overflow(row, rows, &pitches->slice) ||
-      __builtin_mul_overflow(end.z, rows, &offset) ||
-      __builtin_add_overflow(offset, end.y, &offset) ||
-      __builtin_mul_overflow(offset, row, &offset) ||
-      __builtin_add_overflow(offset, end.x, &offset) ||
-      __builtin_add_overflow(*address, offset, address)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  pitches->row = row;
-  return CUDA_SUCCESS;
+  return Copy({to, from, {.width = size}}, handle, wait);
 }
 
-CUresult CopyVolume(const End& to, const End& from, BoxCopy box,
-                    CUstream handle, Wait wait) {
-  uint64_t destination = 0;
-  uint64_t source = 0;
-  Side to_side{};
-  Side from_side{};
-  CUresult result = Locate(to, box, &destination, &to_side, &box.destination);
-  if (result != CUDA_SUCCESS) return result;
-  result = Locate(from, box, &source, &from_side, &box.source);
-  if (result != CUDA_SUCCESS) return result;
-  return WithWork(handle, [&](Process& process, Stream& stream) -> CUresult {
-    if (box.width == 0 || box.height == 0 || box.depth == 0) {
-      return CUDA_SUCCESS;
-    }
-    HOLDFAST_ANSWER_OR_ASSIGN(const Operand target,
-                              Resolve(process, destination, to_side));
-    HOLDFAST_ANSWER_OR_ASSIGN(const Operand origin,
-                              Resolve(process, source, from_side));
-    HOLDFAST_ANSWER_IF_ERROR(CopyBoxes(box, target, origin, stream.queue()));
-    return wait == Wait::kYes ? Answer(stream.queue().Synchronize())
-                              : CUDA_SUCCESS;
-  });
-}
-
-CUresult Copy2D(const CUDA_MEMCPY2D* p, CUstream stream, Wait wait) {
-  if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return CopyVolume({p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch, 0,
-                     p->dstXInBytes, p->dstY, 0},
-                    {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch, 0,
-                     p->srcXInBytes, p->srcY, 0},
-                    {.width = p->WidthInBytes, .height = p->Height}, stream,
-                    wait);
-}
-
-// CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER: the session's addresses tell the
-// devices, so that the contexts of the latter say nothing new.
+// CUDA_MEMCPY2D, CUDA_MEMCPY3D or CUDA_MEMCPY3D_PEER.
 template <typename Parameters>
-CUresult Copy3D(const Parameters* p, CUstream stream, Wait wait) {
-  if (p == nullptr || p->srcLOD != 0 || p->dstLOD != 0) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  return CopyVolume(
-      {p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch, p->dstHeight,
-       p->dstXInBytes, p->dstY, p->dstZ},
-      {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch, p->srcHeight,
-       p->srcXInBytes, p->srcY, p->srcZ},
-      {.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth},
-      stream, wait);
+CUresult CopyVolume(const Parameters* parameters, CUstream stream, Wait wait) {
+  if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CopyDescription copy;
+  const CUresult result = Describe(*parameters, &copy);
+  return result != CUDA_SUCCESS ? result : Copy(copy, stream, wait);
 }
 
 CUresult CheckContexts(CUcontext to, CUcontext from) {
@@ -159,15 +93,16 @@ CUresult CheckContexts(CUcontext to, CUcontext from) {
 CUresult CopyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                   CUcontext from_context, size_t size, CUstream stream) {
   const CUresult result = CheckContexts(to_context, from_context);
-  return result != CUDA_SUCCESS ? result
-                                : CopyLinear(to, Side::kAny, from, Side::kAny,
-                                             size, stream, Wait::kNo);
+  return result != CUDA_SUCCESS
+             ? result
+             : CopyLinear(EndAt(to, Side::kAny), EndAt(from, Side::kAny), size,
+                          stream, Wait::kNo);
 }
 
 // `count` elements of `width` bytes in each of `height` rows.
 CUresult FillRows(CUdeviceptr address, size_t pitch, uint32_t value,
                   size_t width, size_t count, size_t height, CUstream handle) {
-  return WithWork(handle, [&](Process& process, Stream& stream) -> CUresult {
+  const auto submit = [&](Process& process, Stream& stream) -> CUresult {
     if (count == 0 || height == 0) return CUDA_SUCCESS;
     if (address % width != 0 || pitch % width != 0 ||
         count > SIZE_MAX / width) {
@@ -181,7 +116,16 @@ CUresult FillRows(CUdeviceptr address, size_t pitch, uint32_t value,
         target.place(),
         {.width = count * width, .height = height, .pitch = pitch}, pattern,
         stream.queue()));
-  });
+  };
+  const CUDA_MEMSET_NODE_PARAMS parameters{
+      address, pitch, value, static_cast<unsigned>(width), count, height};
+  const auto capture = [&](Process& process, Stream& stream, NodeWork* work) {
+    const std::shared_ptr<Context> context = stream.context();
+    return context == nullptr
+               ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+               : ReadFill(process, parameters, context->handle(), work);
+  };
+  return WithWork(handle, capture, submit);
 }
 
 }  // namespace
@@ -189,55 +133,50 @@ CUresult FillRows(CUdeviceptr address, size_t pitch, uint32_t value,
 extern "C" {
 
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
-  return CopyLinear(to, Side::kAny, from, Side::kAny, size, nullptr,
-                    Wait::kYes);
+  return CopyLinear(EndAt(to, Side::kAny), EndAt(from, Side::kAny), size,
+                    nullptr, Wait::kYes);
 }
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size,
                        CUstream stream) {
-  return CopyLinear(to, Side::kAny, from, Side::kAny, size, stream, Wait::kNo);
+  return CopyLinear(EndAt(to, Side::kAny), EndAt(from, Side::kAny), size,
+                    stream, Wait::kNo);
 }
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t size) {
-  return CopyLinear(to, Side::kDevice, AddressOf(from), Side::kHost, size,
-                    nullptr, Wait::kYes);
+  return CopyLinear(EndAt(to), EndAt(from), size, nullptr, Wait::kYes);
 }
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t size,
                               CUstream stream) {
-  return CopyLinear(to, Side::kDevice, AddressOf(from), Side::kHost, size,
-                    stream, Wait::kNo);
+  return CopyLinear(EndAt(to), EndAt(from), size, stream, Wait::kNo);
 }
 CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t size) {
-  return CopyLinear(AddressOf(to), Side::kHost, from, Side::kDevice, size,
-                    nullptr, Wait::kYes);
+  return CopyLinear(EndAt(to), EndAt(from), size, nullptr, Wait::kYes);
 }
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t size,
                               CUstream stream) {
-  return CopyLinear(AddressOf(to), Side::kHost, from, Side::kDevice, size,
-                    stream, Wait::kNo);
+  return CopyLinear(EndAt(to), EndAt(from), size, stream, Wait::kNo);
 }
 CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t size) {
-  return CopyLinear(to, Side::kDevice, from, Side::kDevice, size, nullptr,
-                    Wait::kNo);
+  return CopyLinear(EndAt(to), EndAt(from), size, nullptr, Wait::kNo);
 }
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size,
                               CUstream stream) {
-  return CopyLinear(to, Side::kDevice, from, Side::kDevice, size, stream,
-                    Wait::kNo);
+  return CopyLinear(EndAt(to), EndAt(from), size, stream, Wait::kNo);
 }
 
 CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* copy) {
-  return Copy2D(copy, nullptr, Wait::kYes);
+  return CopyVolume(copy, nullptr, Wait::kYes);
 }
 CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* copy) {
-  return Copy2D(copy, nullptr, Wait::kYes);
+  return CopyVolume(copy, nullptr, Wait::kYes);
 }
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
-  return Copy2D(copy, stream, Wait::kNo);
+  return CopyVolume(copy, stream, Wait::kNo);
 }
 CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* copy) {
-  return Copy3D(copy, nullptr, Wait::kYes);
+  return CopyVolume(copy, nullptr, Wait::kYes);
 }
 CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) {
-  return Copy3D(copy, stream, Wait::kNo);
+  return CopyVolume(copy, stream, Wait::kNo);
 }
 
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from,
@@ -249,8 +188,9 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from,
     return CUDA_ERROR_INVALID_VALUE;
   }
   for (size_t i = 0; i < count; ++i) {
-    const CUresult result = CopyLinear(to[i], Side::kAny, from[i], Side::kAny,
-                                       sizes[i], stream, Wait::kNo);
+    const CUresult result =
+        CopyLinear(EndAt(to[i], Side::kAny), EndAt(from[i], Side::kAny),
+                   sizes[i], stream, Wait::kNo);
     if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
@@ -266,10 +206,10 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context,
   return CopyPeer(to, to_context, from, from_context, size, stream);
 }
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
-  return Copy3D(copy, nullptr, Wait::kYes);
+  return CopyVolume(copy, nullptr, Wait::kYes);
 }
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
-  return Copy3D(copy, stream, Wait::kNo);
+  return CopyVolume(copy, stream, Wait::kNo);
 }
 
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/cuda/call.h"
+#include "client/cuda/graph/work.h"
 
 using namespace holdfast::libcuda;
 
@@ -18,18 +19,39 @@ bool AreEventFlags(unsigned flags) {
          (!shared || (flags & CU_EVENT_DISABLE_TIMING) != 0);
 }
 
-CUresult Record(CUevent event, CUstream handle) {
-  return WithWork(handle, [&](Process&, Stream& stream) {
-    return WithEvent(event, [&](ProgramEvent& found) {
-      return stream.queue().Record(found.event);
+// Without the flag, a recording in a capture is a point of it, at which other
+// streams join.
+CUresult Record(CUevent event, CUstream handle, unsigned flags) {
+  return WithStream(handle, [&](Process& process, Stream& stream) {
+    return WithEvent(event, [&](ProgramEvent& found) -> CUresult {
+      CUresult captured = CUDA_SUCCESS;
+      if ((flags & CU_EVENT_RECORD_EXTERNAL) != 0
+              ? IsCaptured(process, stream, &captured,
+                           [&](NodeWork* work) {
+                             return ReadEventRecord(process, event, work);
+                           })
+              : IsRecordCaptured(process, stream, found, &captured)) {
+        return captured;
+      }
+      HOLDFAST_ANSWER_IF_ERROR(stream.Enter());
+      return Answer(stream.queue().Record(found.event));
     });
+  });
+}
+
+// body(ProgramEvent&) for a call that looks at the work before the event.
+template <typename Body>
+CUresult WithRecordedEvent(CUevent event, Body body) {
+  return WithEvent(event, [&](ProgramEvent& found) {
+    return IsPointOfCapture(Process::Get(), found) ? CUDA_ERROR_CAPTURED_EVENT
+                                                   : Answer(body(found));
   });
 }
 
 // A clock that is read before both events are there has no answer yet.
 CUresult ElapsedTime(float* milliseconds, CUevent start, CUevent end) {
-  return WithEvent(start, [&](ProgramEvent& from) {
-    return WithEvent(end, [&](ProgramEvent& to) -> CUresult {
+  return WithRecordedEvent(start, [&](ProgramEvent& from) {
+    return WithRecordedEvent(end, [&](ProgramEvent& to) -> CUresult {
       if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
       const absl::StatusOr<float> elapsed =
           to.event.MillisecondsSince(from.event);
@@ -62,8 +84,8 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
             {.timing = (flags & CU_EVENT_DISABLE_TIMING) == 0,
              .blocking_sync = (flags & CU_EVENT_BLOCKING_SYNC) != 0,
              .interprocess = (flags & CU_EVENT_INTERPROCESS) != 0}));
-    *event = process.events.Add(std::make_shared<ProgramEvent>(
-        ProgramEvent{std::move(created), context.id()}));
+    *event = process.events.Add(std::make_shared<ProgramEvent>(ProgramEvent{
+        std::move(created), context.id(), context.device().ordinal()}));
     return CUDA_SUCCESS;
   });
 }
@@ -77,24 +99,25 @@ CUresult cuEventDestroy_v2(CUevent event) {
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
-  return Record(event, stream);
+  return Record(event, stream, 0);
 }
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream,
                                 unsigned flags) {
-  return (flags & ~CU_EVENT_RECORD_EXTERNAL) != 0 ? CUDA_ERROR_INVALID_VALUE
-                                                  : Record(event, stream);
+  return (flags & ~CU_EVENT_RECORD_EXTERNAL) != 0
+             ? CUDA_ERROR_INVALID_VALUE
+             : Record(event, stream, flags);
 }
 
 CUresult cuEventQuery(CUevent event) {
-  return WithEvent(event, [](ProgramEvent& found) -> CUresult {
+  return WithRecordedEvent(event, [](ProgramEvent& found) -> CUresult {
     HOLDFAST_ANSWER_OR_ASSIGN(const bool done, found.event.IsDone());
     return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   });
 }
 
 CUresult cuEventSynchronize(CUevent event) {
-  return WithEvent(
+  return WithRecordedEvent(
       event, [](ProgramEvent& found) { return found.event.Synchronize(); });
 }
 

@@ -10,6 +10,7 @@
 
 #include "client/cuda/allocate.h"
 #include "client/cuda/call.h"
+#include "client/cuda/graph/graph_memory.h"
 
 using namespace holdfast::libcuda;
 
@@ -40,6 +41,8 @@ CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
     if (pointer == nullptr || size == 0 || (flags & ~kHostAllocFlags) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
+    const CUresult unsafe = CheckUnsafeCall(process);
+    if (unsafe != CUDA_SUCCESS) return unsafe;
     auto allocation = NewAllocation(context, size);
     allocation->flags = flags;
     absl::StatusOr<holdfast::ArenaSpan> span = process.pinned().Allocate(size);
@@ -170,7 +173,10 @@ extern "C" {
 
 CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t size) {
   return WithContext([&](Process& process, Context& context) {
-    return AllocateDevice(process, context, {}, size, pointer);
+    const CUresult unsafe = CheckUnsafeCall(process);
+    return unsafe != CUDA_SUCCESS
+               ? unsafe
+               : AllocateDevice(process, context, {}, size, pointer);
   });
 }
 
@@ -192,6 +198,11 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width,
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
   return WithObjects([&](Process& process) -> CUresult {
     if (pointer == 0) return CUDA_SUCCESS;
+    const CUresult unsafe = CheckUnsafeCall(process);
+    if (unsafe != CUDA_SUCCESS) return unsafe;
+    if (const auto of_graph = GraphMemory::Get().Find(pointer)) {
+      return GraphMemory::Get().Free(*of_graph);
+    }
     const auto freed = process.memory.Remove(pointer, IsFreeable);
     if (freed == nullptr) {
       return ErrorOfMissing(process, CUDA_ERROR_INVALID_VALUE);
@@ -209,6 +220,8 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned flags) {
         (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
+    const CUresult unsafe = CheckUnsafeCall(process);
+    if (unsafe != CUDA_SUCCESS) return unsafe;
     auto allocation = NewAllocation(context, size);
     absl::StatusOr<holdfast::ArenaSpan> span = process.pinned().Allocate(size);
     if (absl::IsFailedPrecondition(span.status())) {
@@ -258,6 +271,8 @@ CUresult cuMemAllocHost_v2(void** pointer, size_t size) {
 CUresult cuMemFreeHost(void* pointer) {
   return WithObjects([&](Process& process) -> CUresult {
     if (pointer == nullptr) return CUDA_SUCCESS;
+    const CUresult unsafe = CheckUnsafeCall(process);
+    if (unsafe != CUDA_SUCCESS) return unsafe;
     const auto freed = process.memory.Remove(
         reinterpret_cast<uint64_t>(pointer), [](const Allocation& memory) {
           return memory.is_host() && !memory.is_registered;

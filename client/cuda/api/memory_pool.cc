@@ -7,6 +7,8 @@
 
 #include "client/cuda/allocate.h"
 #include "client/cuda/call.h"
+#include "client/cuda/graph/graph_memory.h"
+#include "client/cuda/graph/work.h"
 
 using namespace holdfast::libcuda;
 
@@ -21,17 +23,51 @@ CUresult WithPool(CUmemoryPool handle, Body body) {
   });
 }
 
+CUresult CaptureAllocation(Process& process, Stream& stream, size_t size,
+                           CUdeviceptr* pointer, NodeWork* work) {
+  const std::shared_ptr<Context> context = stream.context();
+  if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  CUDA_MEM_ALLOC_NODE_PARAMS p{};
+  p.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  p.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, context->ordinal()};
+  p.bytesize = size;
+  const CUresult result = ReadAllocation(process, &p, work);
+  if (result == CUDA_SUCCESS) *pointer = p.dptr;
+  return result;
+}
+
+// Memory of a graph stays where it is; a launch may have it again.
+CUresult FreeInOrder(Process& process, const Stream& stream,
+                     CUdeviceptr pointer) {
+  if (const auto of_graph = GraphMemory::Get().Find(pointer)) {
+    return GraphMemory::Get().Free(*of_graph);
+  }
+  const auto freed =
+      process.memory.Remove(pointer, [](const Allocation& memory) {
+        return IsFreeable(memory) && !memory.is_managed;
+      });
+  if (freed == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  freed->buffer->Free(stream.queue());
+  return CUDA_SUCCESS;
+}
+
 CUresult Allocate(CUdeviceptr* pointer, size_t size,
                   std::shared_ptr<MemoryPool> pool, CUstream handle) {
-  return WithWork(handle, [&](Process& process, Stream& stream) -> CUresult {
-    const std::shared_ptr<Context> context = stream.context();
-    if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    if (pool == nullptr) {
-      pool = process.pools.Find(process.CurrentPool(context->ordinal()));
-    }
-    return AllocateDevice(process, *context, {&stream.queue(), pool}, size,
-                          pointer);
-  });
+  if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return WithWork(
+      handle,
+      [&](Process& process, Stream& stream, NodeWork* work) {
+        return CaptureAllocation(process, stream, size, pointer, work);
+      },
+      [&](Process& process, Stream& stream) -> CUresult {
+        const std::shared_ptr<Context> context = stream.context();
+        if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+        if (pool == nullptr) {
+          pool = process.pools.Find(process.CurrentPool(context->ordinal()));
+        }
+        return AllocateDevice(process, *context, {&stream.queue(), pool}, size,
+                              pointer);
+      });
 }
 
 CUresult GetPool(CUmemoryPool* pool, CUdevice device, bool is_default) {
@@ -64,16 +100,15 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t size,
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
-  return WithWork(handle, [&](Process& process, Stream& stream) {
-    if (pointer == 0) return CUDA_SUCCESS;
-    const auto freed =
-        process.memory.Remove(pointer, [](const Allocation& memory) {
-          return IsFreeable(memory) && !memory.is_managed;
-        });
-    if (freed == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    freed->buffer->Free(stream.queue());
-    return CUDA_SUCCESS;
-  });
+  return WithWork(
+      handle,
+      [&](Process&, Stream&, NodeWork* work) {
+        return ReadFree(pointer, work);
+      },
+      [&](Process& process, Stream& stream) {
+        return pointer == 0 ? CUDA_SUCCESS
+                            : FreeInOrder(process, stream, pointer);
+      });
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/cuda/call.h"
+#include "client/cuda/graph/work.h"
 
 using namespace holdfast::libcuda;
 
@@ -47,13 +48,14 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
     if (ended == nullptr) {
       return ErrorOfMissing(process, CUDA_ERROR_INVALID_HANDLE);
     }
+    AbandonCapture(process, *ended);
     const std::shared_ptr<Context> context = ended->context();
     return context == nullptr ? CUDA_SUCCESS : Answer(context->Retire(*ended));
   });
 }
 
 CUresult cuStreamQuery(CUstream handle) {
-  return WithStream(handle, [](Process&, Stream& stream) -> CUresult {
+  return WithSubmittedWork(handle, [](Process&, Stream& stream) -> CUresult {
     if (stream.kind() == Stream::Kind::kLegacy) {
       HOLDFAST_ANSWER_IF_ERROR(stream.Enter());
     }
@@ -63,7 +65,7 @@ CUresult cuStreamQuery(CUstream handle) {
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
-  return WithStream(
+  return WithSubmittedWork(
       handle, [](Process&, Stream& stream) { return stream.Synchronize(); });
 }
 
@@ -118,34 +120,47 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context,
 }
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
-  return WithWork(handle, [&](Process&, Stream& stream) {
+  if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0) return CUDA_ERROR_INVALID_VALUE;
+  return WithStream(handle, [&](Process& process, Stream& stream) {
     return WithEvent(event, [&](ProgramEvent& found) -> CUresult {
-      if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0) {
-        return CUDA_ERROR_INVALID_VALUE;
+      CUresult captured = CUDA_SUCCESS;
+      const bool is_external = (flags & CU_EVENT_WAIT_EXTERNAL) != 0;
+      if (is_external ? IsCaptured(process, stream, &captured,
+                                   [&](NodeWork* work) {
+                                     return ReadEventWait(process, event, work);
+                                   })
+                      : IsWaitCaptured(process, stream, found, &captured)) {
+        return captured;
       }
+      HOLDFAST_ANSWER_IF_ERROR(stream.Enter());
       return Answer(stream.queue().Wait(found.event));
     });
   });
 }
 
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
-  return WithWork(handle, [&](Process&, Stream& stream) -> CUresult {
-    if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    // After a failure CUDA does not run the function.
-    return Answer(stream.Call([function, data](const absl::Status& outcome) {
-      if (outcome.ok()) function(data);
-    }));
-  });
+  return WithWork(
+      handle,
+      [&](Process&, Stream&, NodeWork* work) {
+        return ReadHost({function, data}, work);
+      },
+      [&](Process&, Stream& stream) -> CUresult {
+        if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        // After a failure CUDA does not run the function.
+        return Answer(
+            stream.Call([function, data](const absl::Status& outcome) {
+              if (outcome.ok()) function(data);
+            }));
+      });
 }
 
 CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
                              void* data, unsigned flags) {
-  return WithWork(handle, [&](Process&, Stream& stream) -> CUresult {
-    if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-    return Answer(
-        stream.Call([handle, callback, data](const absl::Status& outcome) {
-          callback(handle, OutcomeOf(outcome), data);
-        }));
+  if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  return WithWork(handle, RefuseCapture, [&](Process&, Stream& stream) {
+    return stream.Call([handle, callback, data](const absl::Status& outcome) {
+      callback(handle, OutcomeOf(outcome), data);
+    });
   });
 }
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The beginning of entry points about graphs. `body` runs with the lock of
+// definitions, unless another comment says so. A handle that is no live object
+// is CUDA_ERROR_INVALID_VALUE.
+#ifndef HOLDFAST_CLIENT_CUDA_API_GRAPH_CALL_H_
+#define HOLDFAST_CLIENT_CUDA_API_GRAPH_CALL_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "client/cuda/call.h"
+#include "client/cuda/graph/graph.h"
+#include "client/cuda/graph/graph_exec.h"
+#include "client/cuda/graph/work.h"
+#include "cuda.h"
+
+namespace holdfast::libcuda {
+
+// body(Process&).
+template <typename Body>
+CUresult WithDefinitions(Body body) {
+  return WithObjects([&](Process& process) -> CUresult {
+    absl::MutexLock lock(&process.graphs.mutex);
+    return body(process);
+  });
+}
+
+// body(Process&, Graph&).
+template <typename Body>
+CUresult WithGraph(CUgraph handle, Body body) {
+  return WithDefinitions([&](Process& process) -> CUresult {
+    const std::shared_ptr<Graph> graph = process.graphs.graphs.Find(handle);
+    return graph == nullptr ? CUDA_ERROR_INVALID_VALUE : body(process, *graph);
+  });
+}
+
+// body(Process&, Node&).
+template <typename Body>
+CUresult WithNode(CUgraphNode handle, Body body) {
+  return WithDefinitions([&](Process& process) -> CUresult {
+    const std::shared_ptr<Node> node = process.graphs.nodes.Find(handle);
+    return node == nullptr ? CUDA_ERROR_INVALID_VALUE : body(process, *node);
+  });
+}
+
+// body(Process&, Work&), for a node that has such work.
+template <typename Work, typename Body>
+CUresult WithWorkOf(CUgraphNode handle, Body body) {
+  return WithNode(handle, [&](Process& process, Node& node) -> CUresult {
+    auto* work = std::get_if<Work>(&node.work);
+    return work == nullptr ? CUDA_ERROR_INVALID_VALUE : body(process, *work);
+  });
+}
+
+// body(Process&, GraphExec&), without the lock of definitions.
+template <typename Body>
+CUresult WithExec(CUgraphExec handle, Body body) {
+  return WithObjects([&](Process& process) -> CUresult {
+    const std::shared_ptr<GraphExec> exec = process.graphs.execs.Find(handle);
+    return exec == nullptr ? CUDA_ERROR_INVALID_VALUE : body(process, *exec);
+  });
+}
+
+// Finds the nodes that a program names. `data` may be null. False: one is no
+// node.
+bool FindEdges(Process& process, const CUgraphNode* nodes,
+               const CUgraphEdgeData* data, size_t count,
+               std::vector<Edge>* edges);
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_API_GRAPH_CALL_H_

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cuda/graph/graph.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+#include "client/cuda/graph/graph_memory.h"
+
+namespace holdfast::libcuda {
+namespace {
+
+bool AreEqual(const CUgraphEdgeData& a, const CUgraphEdgeData& b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+// Only kernels have ports, and a programmatic edge connects two kernels.
+bool IsValid(const Node& from, const Node& to, const CUgraphEdgeData& data) {
+  for (const unsigned char unused : data.reserved) {
+    if (unused != 0) return false;
+  }
+  if (data.to_port != 0) return false;
+  const bool from_kernel = from.type() == CU_GRAPH_NODE_TYPE_KERNEL;
+  switch (data.type) {
+    case CU_GRAPH_DEPENDENCY_TYPE_DEFAULT:
+      return data.from_port == CU_GRAPH_KERNEL_NODE_PORT_DEFAULT ||
+             (from_kernel &&
+              data.from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER);
+    case CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC:
+      return from_kernel && to.type() == CU_GRAPH_NODE_TYPE_KERNEL &&
+             (data.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC ||
+              data.from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER);
+    default:
+      return false;
+  }
+}
+
+std::vector<Edge>::iterator FindEdge(std::vector<Edge>& edges,
+                                     const Node* node) {
+  return std::find_if(edges.begin(), edges.end(),
+                      [node](const Edge& edge) { return edge.node == node; });
+}
+
+// Looks at the node with fewer edges.
+bool AreConnected(Node* from, Node* to) {
+  return from->dependents.size() < to->dependencies.size()
+             ? FindEdge(from->dependents, to) != from->dependents.end()
+             : FindEdge(to->dependencies, from) != to->dependencies.end();
+}
+
+// Marks what only one node may have.
+void MarkTaken(const NodeWork& work) {
+  if (const auto* free = std::get_if<FreeWork>(&work)) {
+    free->allocation->has_free_node = true;
+  } else if (const auto* test = std::get_if<ConditionalWork>(&work)) {
+    test->condition->is_tested = true;
+  }
+}
+
+}  // namespace
+
+bool IsPlain(const CUgraphEdgeData& data) {
+  return AreEqual(data, CUgraphEdgeData{});
+}
+
+CUgraph Graph::Publish(GraphTable& table, const std::shared_ptr<Graph>& graph) {
+  graph->handle_ = table.graphs.Add(graph);
+  return graph->handle_;
+}
+
+void Graph::Withdraw() {
+  if (table_ == nullptr) return;
+  for (const std::shared_ptr<Node>& node : nodes_) {
+    for (const auto& inner : node->graphs()) inner->Withdraw();
+    table_->nodes.Remove(node->handle);
+  }
+  table_->graphs.Remove(handle_);
+}
+
+size_t Graph::CountNodes() const {
+  size_t count = nodes_.size();
+  for (const std::shared_ptr<Node>& node : nodes_) {
+    for (const auto& inner : node->graphs()) count += inner->CountNodes();
+  }
+  return count;
+}
+
+Node* Graph::Insert(NodeWork work) {
+  auto node = std::make_shared<Node>();
+  node->graph = this;
+  node->work = std::move(work);
+  const CUgraphNodeType type = node->type();
+  bool memory = type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+                type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+  bool conditional = type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  for (const std::shared_ptr<Graph>& inner : node->graphs()) {
+    inner->owner_ = node.get();
+    memory |= inner->has_memory_nodes_;
+    conditional |= inner->has_conditional_nodes_;
+  }
+  for (Graph* at = this; at != nullptr;
+       at = at->owner_ == nullptr ? nullptr : at->owner_->graph) {
+    at->has_memory_nodes_ |= memory;
+    at->has_conditional_nodes_ |= conditional;
+  }
+  node->position = nodes_.insert(nodes_.end(), node);
+  if (table_ != nullptr) node->handle = table_->nodes.Add(node);
+  return node.get();
+}
+
+CUresult Graph::AddNode(NodeWork work, const std::vector<Edge>& dependencies,
+                        Node** node) {
+  Node* added = Insert(std::move(work));
+  for (const Edge& edge : dependencies) {
+    const CUresult result = AddEdge(edge.node, added, edge.data);
+    if (result == CUDA_SUCCESS) continue;
+    RemoveNode(added);
+    return result;
+  }
+  MarkTaken(added->work);
+  *node = added;
+  return CUDA_SUCCESS;
+}
+
+void Graph::RemoveNode(Node* node) {
+  for (const Edge& edge : node->dependencies) {
+    edge.node->dependents.erase(FindEdge(edge.node->dependents, node));
+  }
+  for (const Edge& edge : node->dependents) {
+    edge.node->dependencies.erase(FindEdge(edge.node->dependencies, node));
+  }
+  for (const auto& inner : node->graphs()) inner->Withdraw();
+  if (table_ != nullptr) table_->nodes.Remove(node->handle);
+  nodes_.erase(node->position);
+}
+
+CUresult Graph::AddEdge(Node* from, Node* to, const CUgraphEdgeData& data) {
+  if (from == to || from->graph != this || to->graph != this ||
+      !IsValid(*from, *to, data) || AreConnected(from, to)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  from->dependents.push_back({to, data});
+  to->dependencies.push_back({from, data});
+  return CUDA_SUCCESS;
+}
+
+CUresult Graph::RemoveEdge(Node* from, Node* to, const CUgraphEdgeData& data) {
+  if (from->graph != this || to->graph != this) return CUDA_ERROR_INVALID_VALUE;
+  const auto edge = FindEdge(from->dependents, to);
+  if (edge == from->dependents.end() || !AreEqual(edge->data, data)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  from->dependents.erase(edge);
+  to->dependencies.erase(FindEdge(to->dependencies, from));
+  return CUDA_SUCCESS;
+}
+
+std::shared_ptr<Graph> Graph::Clone(GraphTable* table) const {
+  auto clone = std::make_shared<Graph>(table);
+  clone->conditions = conditions;
+  clone->user_objects = user_objects;
+  std::unordered_map<const Node*, Node*> copies;
+  for (const std::shared_ptr<Node>& node : nodes_) {
+    NodeWork work = node->work;
+    if (auto* child = std::get_if<ChildWork>(&work)) {
+      clone->CopyInnerGraphs(&child->graphs);
+    } else if (auto* conditional = std::get_if<ConditionalWork>(&work)) {
+      clone->CopyInnerGraphs(&conditional->graphs);
+    }
+    Node* copy = clone->Insert(std::move(work));
+    copy->origin = node->handle;
+    copies[node.get()] = copy;
+  }
+  const auto translate = [&copies](std::vector<Edge> edges) {
+    for (Edge& edge : edges) edge.node = copies[edge.node];
+    return edges;
+  };
+  for (const std::shared_ptr<Node>& node : nodes_) {
+    copies[node.get()]->dependencies = translate(node->dependencies);
+    copies[node.get()]->dependents = translate(node->dependents);
+  }
+  return clone;
+}
+
+void Graph::CopyInnerGraphs(InnerGraphs* graphs) const {
+  for (std::shared_ptr<Graph>& inner : *graphs) {
+    inner = inner->Clone(table_);
+    if (table_ != nullptr) Publish(*table_, inner);
+  }
+}
+
+CUresult Graph::CopyChild(const Graph& child, ChildWork* work) const {
+  if (child.has_memory_nodes_ || child.has_conditional_nodes_) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  work->graphs = {child.Clone(table_)};
+  if (table_ != nullptr) Publish(*table_, work->graphs[0]);
+  return CUDA_SUCCESS;
+}
+
+CUresult Graph::MoveChild(std::shared_ptr<Graph> child, ChildWork* work) const {
+  if (child->has_conditional_nodes_) return CUDA_ERROR_NOT_SUPPORTED;
+  // Not one that was moved before, and not into itself.
+  const Graph* root = this;
+  while (root->owner_ != nullptr) root = root->owner_->graph;
+  if (child->owner_ != nullptr || !child->only_exec.expired() ||
+      root == child.get()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  work->graphs = {std::move(child)};
+  return CUDA_SUCCESS;
+}
+
+void Graph::MakeBodies(size_t count, ConditionalWork* work) const {
+  work->handles = std::make_shared<std::vector<CUgraph>>();
+  for (size_t i = 0; i < count; ++i) {
+    work->graphs.push_back(std::make_shared<Graph>(table_));
+    work->handles->push_back(Publish(*table_, work->graphs.back()));
+  }
+}
+
+}  // namespace holdfast::libcuda

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CUDA_GRAPH_GRAPH_H_
+#define HOLDFAST_CLIENT_CUDA_GRAPH_GRAPH_H_
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "client/cuda/graph/graph_table.h"
+#include "client/cuda/graph/node.h"
+#include "client/cuda/graph/user_object.h"
+#include "cuda.h"
+
+namespace holdfast::libcuda {
+
+// A CUgraph: nodes and their dependencies, in this process alone until the
+// graph is instantiated. May have cycles until then. Guarded by the lock of all
+// definitions.
+class Graph {
+ public:
+  // `table` gives handles to the nodes. Null: a copy that no program sees.
+  explicit Graph(GraphTable* table) : table_(table) {}
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  // Gives the graph a handle.
+  static CUgraph Publish(GraphTable& table,
+                         const std::shared_ptr<Graph>& graph);
+  // Ends all handles of the graph and of those in it.
+  void Withdraw();
+
+  CUgraph handle() const { return handle_; }
+  // In the order in which they were added.
+  const std::list<std::shared_ptr<Node>>& nodes() const { return nodes_; }
+  size_t CountNodes() const;  // with inner graphs
+  // The node that this graph is part of; null: none.
+  Node* owner() const { return owner_; }
+  bool has_memory_nodes() const { return has_memory_nodes_; }
+  bool has_conditional_nodes() const { return has_conditional_nodes_; }
+
+  // CUDA_ERROR_INVALID_VALUE: a dependency is of another graph, or is named
+  // twice.
+  CUresult AddNode(NodeWork work, const std::vector<Edge>& dependencies,
+                   Node** node);
+  void RemoveNode(Node* node);
+  // CUDA_ERROR_INVALID_VALUE: the nodes have an edge, or are not of this graph.
+  CUresult AddEdge(Node* from, Node* to, const CUgraphEdgeData& data);
+  // CUDA_ERROR_INVALID_VALUE: there is no such edge.
+  CUresult RemoveEdge(Node* from, Node* to, const CUgraphEdgeData& data);
+
+  // Copies share conditions and allocations with the original.
+  std::shared_ptr<Graph> Clone(GraphTable* table) const;
+  // A graph for a node of this one: a copy of `child`, or `child` itself.
+  // CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_INVALID_VALUE: CUDA's rules.
+  CUresult CopyChild(const Graph& child, ChildWork* work) const;
+  CUresult MoveChild(std::shared_ptr<Graph> child, ChildWork* work) const;
+  // Makes the bodies of a conditional node.
+  void MakeBodies(size_t count, ConditionalWork* work) const;
+
+  std::vector<std::shared_ptr<Condition>> conditions;
+  UserReferences user_objects;
+  // The instantiated graph of one with memory, of which there may be one.
+  std::weak_ptr<GraphExec> only_exec;
+
+ private:
+  Node* Insert(NodeWork work);
+  void CopyInnerGraphs(InnerGraphs* graphs) const;
+
+  GraphTable* const table_;
+  CUgraph handle_ = nullptr;
+  Node* owner_ = nullptr;
+  std::list<std::shared_ptr<Node>> nodes_;
+  // True also for nodes that have gone, as CUDA has it.
+  bool has_memory_nodes_ = false;
+  bool has_conditional_nodes_ = false;
+};
+
+// An edge that is the same without its data.
+bool IsPlain(const CUgraphEdgeData& data);
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_GRAPH_GRAPH_H_

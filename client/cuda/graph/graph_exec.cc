@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cuda/graph/graph_exec.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/cpp/device.h"
+#include "client/cpp/graph/graph.h"
+#include "client/cuda/answer.h"
+#include "client/cuda/graph/graph_update.h"
+#include "client/cuda/graph/work.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::libcuda {
+namespace {
+
+bool CanBeDisabled(const Node& node) {
+  const CUgraphNodeType type = node.type();
+  return type == CU_GRAPH_NODE_TYPE_KERNEL ||
+         type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET;
+}
+
+void AddOrigins(const Graph& graph,
+                std::unordered_map<CUgraphNode, Node*>* nodes) {
+  for (const std::shared_ptr<Node>& node : graph.nodes()) {
+    (*nodes)[node->origin] = node.get();
+    for (const auto& inner : node->graphs()) AddOrigins(*inner, nodes);
+  }
+}
+
+bool HasUnusedCondition(const Graph& graph) {
+  for (const auto& condition : graph.conditions) {
+    if (!condition->is_tested) return true;
+  }
+  for (const std::shared_ptr<Node>& node : graph.nodes()) {
+    for (const auto& inner : node->graphs()) {
+      if (HasUnusedCondition(*inner)) return true;
+    }
+  }
+  return false;
+}
+
+// Inner graphs stay, with their nodes.
+void TakeWork(const Node& from, Node* to) {
+  if (auto* conditional = std::get_if<ConditionalWork>(&to->work)) {
+    conditional->condition = std::get<ConditionalWork>(from.work).condition;
+  } else if (to->graphs().empty()) {
+    to->work = from.work;
+  }
+  for (size_t i = 0; i < to->graphs().size(); ++i) {
+    to->graphs()[i]->conditions = from.graphs()[i]->conditions;
+  }
+}
+
+// Memory that is allocated and freed is temporary.
+void Sort(LaunchAllocations* allocations) {
+  LaunchAllocations::List& freed = allocations->freed;
+  std::erase_if(allocations->kept, [&](const auto& made) {
+    const auto found = std::find(freed.begin(), freed.end(), made);
+    if (found == freed.end()) return false;
+    allocations->temporary.push_back(made);
+    freed.erase(found);
+    return true;
+  });
+}
+
+}  // namespace
+
+CUresult GraphExec::Create(Process& process, const Context& context,
+                           std::shared_ptr<Graph> definition, cuuint64_t flags,
+                           std::shared_ptr<GraphExec>* exec,
+                           InstantiationError* error) {
+  if (HasUnusedCondition(*definition)) {
+    error->has_unused_condition = true;
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::shared_ptr<GraphExec> made(
+      new GraphExec(process, std::move(definition), flags));
+  absl::MutexLock lock(&made->mutex_);
+  made->device_ = context.device().ordinal();
+  made->CollectAllocations(*made->definition_);
+  Sort(&made->allocations_);
+  const Node* culprit = nullptr;
+  const CUresult result = made->Make(&culprit);
+  if (culprit != nullptr) error->node = culprit->origin;
+  if (result == CUDA_SUCCESS) *exec = std::move(made);
+  return result;
+}
+
+// The program's objects live until the last launch has ended.
+GraphExec::~GraphExec() {
+  absl::MutexLock lock(&mutex_);
+  const std::shared_ptr<Stream> stream = last_stream_.lock();
+  if (stream == nullptr || definition_->user_objects.empty()) return;
+  Answer(stream->Call(
+      [objects = definition_->user_objects](const absl::Status&) {}));
+}
+
+void GraphExec::CollectAllocations(const Graph& graph) {
+  for (const std::shared_ptr<Node>& node : graph.nodes()) {
+    if (const auto* made = std::get_if<AllocationWork>(&node->work)) {
+      allocations_.kept.push_back(made->allocation);
+    } else if (const auto* freed = std::get_if<FreeWork>(&node->work)) {
+      allocations_.freed.push_back(freed->allocation);
+    }
+    for (const auto& inner : node->graphs()) CollectAllocations(*inner);
+  }
+}
+
+CUresult GraphExec::Make(const Node** culprit) {
+  Program program;
+  CUresult result =
+      MakeProgram(process_.memory, *definition_, &program, culprit);
+  if (result != CUDA_SUCCESS) return result;
+  std::vector<RunStage> stages;
+  result = MakeStages(std::move(program.stages), &stages);
+  if (result != CUDA_SUCCESS) return result;
+  // The daemon orders the launches of one graph. Launches of the new one wait
+  // for those of the old one here.
+  const std::shared_ptr<Stream> stream = last_stream_.lock();
+  if (!stages_.empty() && stream != nullptr) {
+    HOLDFAST_ANSWER_IF_ERROR(RecordEnd(*stream));
+  }
+  stages_ = std::move(stages);
+  places_ = std::move(program.places);
+  return Answer(SwitchNodesOff());
+}
+
+CUresult GraphExec::MakeStages(std::vector<Stage> stages,
+                               std::vector<RunStage>* run_stages) {
+  const GraphExecOptions options{
+      .use_node_priority =
+          (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0};
+  bool has_steps = false;
+  for (Stage& stage : stages) {
+    RunStage& made = run_stages->emplace_back();
+    has_steps |= !stage.steps.empty();
+    made.steps = std::make_shared<const Steps>(std::move(stage.steps));
+    if (stage.definition.size() == 0) continue;
+    HOLDFAST_ANSWER_OR_ASSIGN(
+        const holdfast::Graph graph,
+        holdfast::Graph::Create(process_.session(), stage.definition));
+    HOLDFAST_ANSWER_OR_ASSIGN(made.graph, graph.Instantiate(options));
+  }
+  if (has_steps && side_ == nullptr) {
+    HOLDFAST_ANSWER_OR_ASSIGN(
+        holdfast::Stream side,
+        process_.session().device(device_).CreateStream());
+    side_ = std::make_shared<const holdfast::Stream>(std::move(side));
+  }
+  return Answer(process_.AwaitCommands());
+}
+
+absl::Status GraphExec::SwitchNodesOff() {
+  StageUpdates updates;
+  for (const auto& [node, place] : places_) {
+    if (node->enabled || place.is_fixed ||
+        place.kind == LoweredWork::Kind::kAction) {
+      continue;
+    }
+    updates[place.stage].SetEnabled(place.id, false);
+  }
+  return Send(updates);
+}
+
+CUresult GraphExec::Launch(Stream& stream) {
+  absl::MutexLock lock(&mutex_);
+  if (!allocations_.empty()) {
+    const CUresult result = GraphMemory::Get().Begin(
+        allocations_,
+        (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return Answer(RunOn(stream));
+}
+
+// An event is recorded by streams of its own device.
+absl::Status GraphExec::RecordEnd(Stream& stream) {
+  const uint32_t device = stream.queue().device();
+  if (!end_.has_value() || end_device_ != device) {
+    HOLDFAST_ASSIGN_OR_RETURN(end_,
+                              process_.session().device(device).CreateEvent());
+    end_device_ = device;
+  }
+  end_is_recorded_ = true;
+  return stream.queue().Record(*end_);
+}
+
+absl::Status GraphExec::RunOn(Stream& stream) {
+  if (std::exchange(end_is_recorded_, false)) {
+    HOLDFAST_RETURN_IF_ERROR(stream.queue().Wait(*end_));
+  }
+  for (const RunStage& stage : stages_) {
+    if (stage.graph.has_value()) {
+      HOLDFAST_RETURN_IF_ERROR(stage.graph->Launch(stream.queue()));
+    }
+    if (stage.steps->empty()) continue;
+    HOLDFAST_RETURN_IF_ERROR(stream.Call(
+        [steps = stage.steps, side = side_](const absl::Status& outcome) {
+          for (const Stage::Step& step : *steps) {
+            if (outcome.ok() && step.enabled) step.action(*side);
+          }
+        }));
+  }
+  last_stream_ = stream.weak_from_this();
+  const bool has_actions = stages_.size() > 1 || !stages_[0].steps->empty();
+  return has_actions ? RecordEnd(stream) : absl::OkStatus();
+}
+
+CUresult GraphExec::Upload(Stream& stream) {
+  absl::MutexLock lock(&mutex_);
+  for (const RunStage& stage : stages_) {
+    if (!stage.graph.has_value()) continue;
+    HOLDFAST_ANSWER_IF_ERROR(stage.graph->Upload(stream.queue()));
+  }
+  return CUDA_SUCCESS;
+}
+
+Node* GraphExec::Find(CUgraphNode origin) {
+  if (by_origin_.empty()) AddOrigins(*definition_, &by_origin_);
+  const auto found = by_origin_.find(origin);
+  return found == by_origin_.end() ? nullptr : found->second;
+}
+
+bool GraphExec::AddUpdate(const Node& node, LoweredWork lowered,
+                          StageUpdates* updates) {
+  const Program::Place& place = places_[&node];
+  if (place.is_fixed || place.kind != lowered.kind) return false;
+  if (place.kind == LoweredWork::Kind::kAction) {
+    ReplaceStep(node, {&node, std::move(lowered.action), node.enabled});
+  } else if (place.kind != LoweredWork::Kind::kEmpty) {
+    (*updates)[place.stage].Set(place.id, *std::move(lowered.params));
+  }
+  return true;
+}
+
+absl::Status GraphExec::Send(const StageUpdates& updates) {
+  for (const auto& [stage, changes] : updates) {
+    HOLDFAST_RETURN_IF_ERROR(stages_[stage].graph->Update(changes));
+  }
+  return absl::OkStatus();
+}
+
+// Launches so far keep the old steps.
+void GraphExec::ReplaceStep(const Node& node, const Stage::Step& step) {
+  RunStage& stage = stages_[places_[&node].stage];
+  Steps steps = *stage.steps;
+  std::replace_if(
+      steps.begin(), steps.end(),
+      [&node](const Stage::Step& old) { return old.node == &node; }, step);
+  stage.steps = std::make_shared<const Steps>(std::move(steps));
+}
+
+CUresult GraphExec::SetWork(CUgraphNode origin, NodeWork work) {
+  absl::MutexLock lock(&mutex_);
+  Node* node = Find(origin);
+  if (node == nullptr || node->type() != TypeOf(work) ||
+      !node->graphs().empty()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const CUresult kept = KeepAttributes(node->work, &work);
+  if (kept != CUDA_SUCCESS) return kept;
+  if (CheckChange(process_.memory, node->work, work) !=
+      CU_GRAPH_EXEC_UPDATE_SUCCESS) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  HOLDFAST_ANSWER_OR_ASSIGN(
+      LoweredWork lowered,
+      Lower(process_.memory, work, *places_[node].conditions));
+  StageUpdates updates;
+  std::swap(node->work, work);
+  if (AddUpdate(*node, std::move(lowered), &updates)) {
+    return Answer(Send(updates));
+  }
+  const CUresult result = MakeAnew();
+  if (result != CUDA_SUCCESS) std::swap(node->work, work);
+  return result;
+}
+
+CUresult GraphExec::SetEnabled(CUgraphNode origin, bool enabled) {
+  absl::MutexLock lock(&mutex_);
+  Node* node = Find(origin);
+  if (node == nullptr || !CanBeDisabled(*node)) return CUDA_ERROR_INVALID_VALUE;
+  if (std::exchange(node->enabled, enabled) == enabled) return CUDA_SUCCESS;
+  const Program::Place& place = places_[node];
+  if (place.is_fixed) return MakeAnew();
+  if (place.kind == LoweredWork::Kind::kAction) {
+    const Steps& steps = *stages_[place.stage].steps;
+    Stage::Step step = *std::find_if(
+        steps.begin(), steps.end(),
+        [node](const Stage::Step& found) { return found.node == node; });
+    step.enabled = enabled;
+    ReplaceStep(*node, step);
+    return CUDA_SUCCESS;
+  }
+  // A copy of no bytes.
+  if (place.kind == LoweredWork::Kind::kEmpty) return CUDA_SUCCESS;
+  StageUpdates updates;
+  updates[place.stage].SetEnabled(place.id, enabled);
+  return Answer(Send(updates));
+}
+
+CUresult GraphExec::GetEnabled(CUgraphNode origin, bool* enabled) {
+  absl::MutexLock lock(&mutex_);
+  const Node* node = Find(origin);
+  if (node == nullptr || !CanBeDisabled(*node)) return CUDA_ERROR_INVALID_VALUE;
+  *enabled = node->enabled;
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphExec::SetChild(CUgraphNode origin, const Graph& graph) {
+  absl::MutexLock lock(&mutex_);
+  const Node* node = Find(origin);
+  if (node == nullptr || node->type() != CU_GRAPH_NODE_TYPE_GRAPH) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CUgraphExecUpdateResultInfo info{};
+  return UpdateFrom(*node->graphs()[0], graph, &info);
+}
+
+CUresult GraphExec::Update(const Graph& graph,
+                           CUgraphExecUpdateResultInfo* info) {
+  absl::MutexLock lock(&mutex_);
+  return UpdateFrom(*definition_, graph, info);
+}
+
+CUresult GraphExec::UpdateFrom(const Graph& before, const Graph& after,
+                               CUgraphExecUpdateResultInfo* info) {
+  LoweredNodes lowered;
+  bool anew = false;
+  CUresult result = TakeAllWork(before, after, info, &lowered, &anew);
+  if (result != CUDA_SUCCESS) return result;
+  result = anew ? MakeAnew() : SendAll(std::move(lowered));
+  *info = {result == CUDA_SUCCESS ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+                                  : CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED,
+           nullptr, nullptr};
+  return result == CUDA_SUCCESS || LastFault() != CUDA_SUCCESS
+             ? result
+             : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+}
+
+CUresult GraphExec::TakeAllWork(const Graph& before, const Graph& after,
+                                CUgraphExecUpdateResultInfo* info,
+                                LoweredNodes* lowered, bool* anew) {
+  absl::MutexLock lock(&process_.graphs.mutex);
+  std::vector<NodePair> pairs;
+  if (!PairNodes(process_.memory, before, after, &pairs, info)) {
+    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  }
+  // Kernels of the other graph set conditions of that graph.
+  *anew = definition_->has_conditional_nodes();
+  for (const auto& [node, update] : pairs) {
+    if (*anew || !node->graphs().empty()) continue;
+    const Program::Place& place = places_[node];
+    auto work = Lower(process_.memory, update->work, *place.conditions);
+    if (!work.ok()) {
+      *info = {CU_GRAPH_EXEC_UPDATE_ERROR, update->handle, nullptr};
+      return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    }
+    *anew = work->kind != place.kind;
+    lowered->emplace_back(node, *std::move(work));
+  }
+  for (const auto& [node, update] : pairs) TakeWork(*update, node);
+  if (&before == definition_.get()) definition_->conditions = after.conditions;
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphExec::SendAll(LoweredNodes lowered) {
+  StageUpdates updates;
+  for (auto& [node, work] : lowered) {
+    AddUpdate(*node, std::move(work), &updates);
+  }
+  HOLDFAST_ANSWER_IF_ERROR(Send(updates));
+  return Answer(process_.AwaitCommands());
+}
+
+CUresult GraphExec::MakeAnew() {
+  const Node* culprit = nullptr;
+  return Make(&culprit);
+}
+
+}  // namespace holdfast::libcuda

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CUDA_GRAPH_GRAPH_EXEC_H_
+#define HOLDFAST_CLIENT_CUDA_GRAPH_GRAPH_EXEC_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "client/cpp/graph/graph_exec.h"
+#include "client/cpp/graph/node_updates.h"
+#include "client/cuda/context.h"
+#include "client/cuda/graph/graph.h"
+#include "client/cuda/graph/graph_memory.h"
+#include "client/cuda/graph/program.h"
+#include "client/cuda/process.h"
+#include "cuda.h"
+
+namespace holdfast::libcuda {
+
+// Why a graph could not be instantiated.
+struct InstantiationError {
+  CUgraphNode node = nullptr;  // of the program's graph; null: unknown
+  bool has_unused_condition = false;
+};
+
+// A CUgraphExec: a copy of a definition, and what the daemon has made of it.
+// Changes apply to later launches. A change is sent without waiting, unless
+// the daemon has to make the whole anew. Thread-safe.
+class GraphExec {
+ public:
+  // `definition` is a copy of the program's graph that only this object uses.
+  // Waits for the daemon.
+  static CUresult Create(Process& process, const Context& context,
+                         std::shared_ptr<Graph> definition, cuuint64_t flags,
+                         std::shared_ptr<GraphExec>* exec,
+                         InstantiationError* error);
+  // Launches that were given before are carried out.
+  ~GraphExec();
+
+  cuuint64_t flags() const { return flags_; }
+
+  // Runs behind the stream's work and earlier launches. Fails as
+  // GraphMemory::Begin.
+  CUresult Launch(Stream& stream);
+  CUresult Upload(Stream& stream);
+
+  // Nodes are named by the handles that they have in the program's graph.
+  // CUDA_ERROR_INVALID_VALUE: the graph did not have the node, or CUDA does not
+  // allow the change.
+  CUresult SetWork(CUgraphNode node, NodeWork work);
+  CUresult SetEnabled(CUgraphNode node, bool enabled);
+  CUresult GetEnabled(CUgraphNode node, bool* enabled);
+  // Gives a child node the work of a graph like its own.
+  CUresult SetChild(CUgraphNode node, const Graph& graph);
+  // cuGraphExecUpdate: all nodes, or none. Waits for the daemon.
+  CUresult Update(const Graph& graph, CUgraphExecUpdateResultInfo* info);
+
+ private:
+  using Steps = std::vector<Stage::Step>;
+  struct RunStage {
+    std::optional<holdfast::GraphExec> graph;  // null: it would be empty
+    std::shared_ptr<const Steps> steps;        // launches share them
+  };
+  // Changes by stage, to be sent together.
+  using StageUpdates = std::map<size_t, NodeUpdates>;
+  using LoweredNodes = std::vector<std::pair<const Node*, LoweredWork>>;
+
+  GraphExec(Process& process, std::shared_ptr<Graph> definition,
+            cuuint64_t flags)
+      : process_(process), flags_(flags), definition_(std::move(definition)) {}
+
+  // Makes everything of the definition; on an error all stays as it was.
+  CUresult Make(const Node** culprit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  CUresult MakeStages(std::vector<Stage> stages,
+                      std::vector<RunStage>* run_stages)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status SwitchNodesOff() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  CUresult MakeAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The next launch waits for the work of the stream so far. The daemon orders
+  // the launches of one of its graphs, but not those of several.
+  absl::Status RecordEnd(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status RunOn(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // By the handle in the program's graph; null: not of this graph.
+  Node* Find(CUgraphNode origin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CollectAllocations(const Graph& graph)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Prepares new work of a node. False: the whole has to be made anew.
+  bool AddUpdate(const Node& node, LoweredWork lowered, StageUpdates* updates)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Send(const StageUpdates& updates)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReplaceStep(const Node& node, const Stage::Step& step)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  CUresult UpdateFrom(const Graph& before, const Graph& after,
+                      CUgraphExecUpdateResultInfo* info)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Gives the nodes of `before` the work of `after`. *anew: the whole has to be
+  // made anew; else *lowered has the changes.
+  CUresult TakeAllWork(const Graph& before, const Graph& after,
+                       CUgraphExecUpdateResultInfo* info, LoweredNodes* lowered,
+                       bool* anew) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits for the daemon.
+  CUresult SendAll(LoweredNodes lowered) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Process& process_;
+  const cuuint64_t flags_;
+  absl::Mutex mutex_;
+  const std::shared_ptr<Graph> definition_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<CUgraphNode, Node*> by_origin_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<const Node*, Program::Place> places_
+      ABSL_GUARDED_BY(mutex_);
+  std::vector<RunStage> stages_ ABSL_GUARDED_BY(mutex_);
+  LaunchAllocations allocations_ ABSL_GUARDED_BY(mutex_);
+  // For the commands of actions; null: there are none. Launches share it.
+  std::shared_ptr<const holdfast::Stream> side_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Event> end_ ABSL_GUARDED_BY(mutex_);
+  uint32_t end_device_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool end_is_recorded_ ABSL_GUARDED_BY(mutex_) = false;
+  std::weak_ptr<Stream> last_stream_ ABSL_GUARDED_BY(mutex_);
+  uint32_t device_ ABSL_GUARDED_BY(mutex_) = 0;  // of side_
+};
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_GRAPH_GRAPH_EXEC_H_

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CUDA_GRAPH_USER_OBJECT_H_
+#define HOLDFAST_CLIENT_CUDA_GRAPH_USER_OBJECT_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "cuda.h"
+
+namespace holdfast::libcuda {
+
+// An object of the program that graphs keep alive. Its destructor calls the
+// program's function, which must not call CUDA.
+class UserObject {
+ public:
+  UserObject(void* data, CUhostFn destroy) : data_(data), destroy_(destroy) {}
+  ~UserObject() { destroy_(data_); }
+  UserObject(const UserObject&) = delete;
+  UserObject& operator=(const UserObject&) = delete;
+
+ private:
+  void* const data_;
+  const CUhostFn destroy_;
+};
+
+// Counted references to objects by their handles: those of the program, or
+// those of one graph. A copy is a second set of references.
+class UserReferences {
+ public:
+  // Null: there is no reference.
+  std::shared_ptr<UserObject> Find(CUuserObject handle) const;
+  void Add(CUuserObject handle, std::shared_ptr<UserObject> object,
+           uint64_t count);
+  // Gives *last the object with its last reference, to be dropped without
+  // locks. False, and nothing changes: there are fewer than `count`.
+  bool Remove(CUuserObject handle, uint64_t count,
+              std::shared_ptr<UserObject>* last);
+  bool empty() const { return entries_.empty(); }
+
+ private:
+  struct Entry {
+    std::shared_ptr<UserObject> object;
+    uint64_t count = 0;
+  };
+  std::map<CUuserObject, Entry> entries_;
+};
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_GRAPH_USER_OBJECT_H_

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CUDA's structures of node parameters as the work of nodes, and back. Reading
+// makes the checks of cuGraphAdd...Node.
+#ifndef HOLDFAST_CLIENT_CUDA_GRAPH_WORK_H_
+#define HOLDFAST_CLIENT_CUDA_GRAPH_WORK_H_
+
+#include "client/cuda/graph/graph.h"
+#include "client/cuda/graph/node.h"
+#include "client/cuda/process.h"
+#include "cuda.h"
+
+namespace holdfast::libcuda {
+
+// A node's context; the current one if `handle` is null.
+// CUDA_ERROR_INVALID_CONTEXT: there is none.
+CUresult FindContext(Process& process, CUcontext handle, NodeContext* context);
+
+// Takes work whose memory is there.
+CUresult AcceptWork(Process& process, NodeWork work, NodeWork* accepted);
+
+CUresult ReadKernel(Process& process, const CUDA_KERNEL_NODE_PARAMS& parameters,
+                    NodeWork* work);
+CUresult ReadCopy(Process& process, const CUDA_MEMCPY3D& parameters,
+                  CUcontext context, NodeWork* work);
+CUresult ReadFill(Process& process, const CUDA_MEMSET_NODE_PARAMS& parameters,
+                  CUcontext context, NodeWork* work);
+CUresult ReadHost(const CUDA_HOST_NODE_PARAMS& parameters, NodeWork* work);
+CUresult ReadEventWait(Process& process, CUevent event, NodeWork* work);
+CUresult ReadEventRecord(Process& process, CUevent event, NodeWork* work);
+// Sets parameters->dptr to the address. Waits for the daemon.
+CUresult ReadAllocation(Process& process,
+                        CUDA_MEM_ALLOC_NODE_PARAMS* parameters, NodeWork* work);
+CUresult ReadFree(CUdeviceptr address, NodeWork* work);
+// Any of them, for a node of `parent`. Fills what `parameters` returns.
+CUresult ReadWork(Process& process, const Graph& parent,
+                  CUgraphNodeParams* parameters, NodeWork* work);
+
+// Checks a launch as ReadKernel does, after its fields were changed.
+CUresult CheckKernel(const KernelWork& kernel);
+
+// Pointers in the results live until the node's work changes.
+CUDA_KERNEL_NODE_PARAMS KernelParameters(Node& node);
+CUDA_MEM_ALLOC_NODE_PARAMS AllocationParameters(const AllocationWork& work);
+
+// Gives new work of a kernel node the attributes of the work before.
+CUresult KeepAttributes(const NodeWork& before, NodeWork* after);
+// CUDA_ERROR_INVALID_VALUE: no attribute of kernel nodes.
+// CUDA_ERROR_NOT_SUPPORTED: an attribute that is not served.
+CUresult SetAttribute(KernelWork& kernel, CUlaunchAttributeID id,
+                      const CUlaunchAttributeValue& value);
+CUresult GetAttribute(const KernelWork& kernel, CUlaunchAttributeID id,
+                      CUlaunchAttributeValue* value);
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_GRAPH_WORK_H_

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cuda/launch_parameters.h"
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+namespace holdfast::libcuda {
+namespace {
+
+// A number of 64 bits may be an address of pinned memory, which a launch
+// translates where kernels have that memory at another address.
+Argument ArgumentOf(const std::byte* value, size_t size) {
+  if (size != sizeof(uint64_t)) return Argument(std::span(value, size));
+  uint64_t number = 0;
+  std::memcpy(&number, value, sizeof number);
+  return Argument(number);
+}
+
+bool Divides(const std::optional<Dim3>& cluster, const Dim3& grid) {
+  return !cluster.has_value() ||
+         (cluster->x != 0 && cluster->y != 0 && cluster->z != 0 &&
+          grid.x % cluster->x == 0 && grid.y % cluster->y == 0 &&
+          grid.z % cluster->z == 0);
+}
+
+}  // namespace
+
+std::span<const std::byte> ParameterBuffer(void** extra) {
+  const std::byte* data = nullptr;
+  size_t size = 0;
+  for (; extra != nullptr && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+    if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+      data = static_cast<const std::byte*>(extra[1]);
+    } else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) {
+      size = *static_cast<const size_t*>(extra[1]);
+    }
+  }
+  return {data, size};
+}
+
+bool ReadArguments(const Function& function, void** values,
+                   std::span<const std::byte> block,
+                   std::vector<Argument>* arguments) {
+  int i = 0;
+  for (const auto& parameter : function.parameters()) {
+    const std::byte* value = nullptr;
+    if (values != nullptr) {
+      value = static_cast<const std::byte*>(values[i++]);
+    } else if (parameter.offset() + parameter.size() <= block.size()) {
+      value = block.data() + parameter.offset();
+    }
+    if (value == nullptr) return false;
+    arguments->push_back(ArgumentOf(value, parameter.size()));
+  }
+  return true;
+}
+
+bool CopyParameters(const Function& function, void** values, void** extra,
+                    std::vector<std::byte>* block) {
+  const std::span<const std::byte> buffer = ParameterBuffer(extra);
+  int i = 0;
+  for (const auto& parameter : function.parameters()) {
+    const size_t end = parameter.offset() + parameter.size();
+    const std::byte* value = nullptr;
+    if (values != nullptr) {
+      value = static_cast<const std::byte*>(values[i++]);
+    } else if (end <= buffer.size()) {
+      value = buffer.data() + parameter.offset();
+    }
+    if (value == nullptr) return false;
+    if (block->size() < end) block->resize(end);
+    std::memcpy(block->data() + parameter.offset(), value, parameter.size());
+  }
+  return true;
+}
+
+bool ApplyAttribute(const CUlaunchAttribute& attribute, LaunchConfig* config) {
+  const CUlaunchAttributeValue& value = attribute.value;
+  switch (attribute.id) {
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+      return true;
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+      config->cooperative = value.cooperative != 0;
+      return true;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+      // All zero: no cluster.
+      if ((value.clusterDim.x | value.clusterDim.y | value.clusterDim.z) != 0) {
+        config->cluster =
+            Dim3(value.clusterDim.x, value.clusterDim.y, value.clusterDim.z);
+      }
+      return true;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+      config->attributes.priority = value.priority;
+      return true;
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+      config->attributes.programmatic_stream_serialization =
+          value.programmaticStreamSerializationAllowed != 0;
+      return true;
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+      config->attributes.preferred_cluster =
+          Dim3(value.preferredClusterDim.x, value.preferredClusterDim.y,
+               value.preferredClusterDim.z);
+      return true;
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      config->attributes.preferred_shared_memory_carveout =
+          value.sharedMemCarveout;
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool HasWholeClusters(const LaunchConfig& config) {
+  return Divides(config.cluster, config.grid) &&
+         Divides(config.attributes.preferred_cluster, config.grid);
+}
+
+}  // namespace holdfast::libcuda
