@@ -125,9 +125,7 @@ cudaError_t ResetDevice(const Driver& driver) {
     ++primary.resets;
   }
   thread = {.device = device};
-  const CUresult result = driver.DevicePrimaryCtxReset(device);
-  if (result == CUDA_SUCCESS) ForgetStickyErrors();
-  return Translate(result);
+  return Translate(driver.DevicePrimaryCtxReset(device));
 }
 
 }  // namespace holdfast::libcudart

@@ -1,38 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cudart/errors.h"
 
-#include <atomic>
+#include <utility>
 
 namespace holdfast::libcudart {
 namespace {
 
-// Grows with each reset.
-std::atomic<unsigned> resets = 0;
-
-struct LastError {
-  cudaError_t error = cudaSuccess;
-  unsigned reset = 0;  // The value of `resets` when it was recorded.
-};
-thread_local LastError last;
-
-bool IsSticky(cudaError_t error) {
-  switch (error) {
-    case cudaErrorECCUncorrectable:
-    case cudaErrorNvlinkUncorrectable:
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorAssert:
-    case cudaErrorHardwareStackError:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorLaunchFailure:
-      return true;
-    default:
-      return false;
-  }
-}
+thread_local cudaError_t last = cudaSuccess;
 
 }  // namespace
 
@@ -42,22 +16,13 @@ cudaError_t Translate(CUresult result) {
 }
 
 cudaError_t Record(cudaError_t error) {
-  if (error != cudaSuccess) last = {.error = error, .reset = resets};
+  if (error != cudaSuccess) last = error;
   return error;
 }
 
-cudaError_t PeekLastError() {
-  if (IsSticky(last.error) && last.reset != resets) last = {};
-  return last.error;
-}
+cudaError_t PeekLastError() { return last; }
 
-cudaError_t TakeLastError() {
-  const cudaError_t error = PeekLastError();
-  if (!IsSticky(error)) last = {};
-  return error;
-}
-
-void ForgetStickyErrors() { ++resets; }
+cudaError_t TakeLastError() { return std::exchange(last, cudaSuccess); }
 
 const char* FindErrorName(cudaError_t error) {
   switch (error) {

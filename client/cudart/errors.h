@@ -17,13 +17,10 @@ cudaError_t Translate(CUresult result);
 cudaError_t Record(cudaError_t error);
 inline cudaError_t Record(CUresult result) { return Record(Translate(result)); }
 
-// The thread's last error. Take() also forgets it, unless it is sticky: a fault
-// in a kernel, after which the context answers nothing else.
+// The thread's last error. Take also forgets it, even if it is sticky, as a
+// fault in a kernel is: each later call returns that again.
 cudaError_t PeekLastError();
 cudaError_t TakeLastError();
-
-// Ends sticky errors in all threads, for a reset of a device.
-void ForgetStickyErrors();
 
 // Null for a number that is no error.
 const char* FindErrorName(cudaError_t error);

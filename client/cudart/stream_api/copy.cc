@@ -45,10 +45,14 @@ cudaError_t WithCopy(cudaMemcpyKind kind, size_t size, Body body) {
   });
 }
 
-// body(const Driver&, char* address) with the address in a variable.
+// body(const Driver&, char* address) with the address in a variable, which
+// `wrong` of the directions does not reach.
 template <typename Body>
 cudaError_t WithVariable(const void* symbol, size_t offset, size_t size,
-                         cudaMemcpyKind kind, Body body) {
+                         cudaMemcpyKind kind, cudaMemcpyKind wrong, Body body) {
+  if (kind == wrong || kind == cudaMemcpyHostToHost) {
+    return Record(cudaErrorInvalidMemcpyDirection);
+  }
   return WithCopy(kind, size, [&](const Driver& driver) -> cudaError_t {
     CUdeviceptr address = 0;
     size_t limit = 0;
@@ -65,7 +69,7 @@ cudaError_t WithRows(void* to, size_t to_pitch, const void* from,
                      size_t from_pitch, size_t width, size_t height,
                      cudaMemcpyKind kind, Body body) {
   if (width > to_pitch || width > from_pitch) {
-    return Record(cudaErrorInvalidPitchValue);
+    return Record(cudaErrorInvalidValue);
   }
   return WithCopy(kind, width * height, [&](const Driver& driver) {
     const CUDA_MEMCPY2D rows =
@@ -120,7 +124,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size,
 cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from,
                                size_t size, size_t offset,
                                cudaMemcpyKind kind) {
-  return WithVariable(symbol, offset, size, kind,
+  return WithVariable(symbol, offset, size, kind, cudaMemcpyDeviceToHost,
                       [&](const Driver& driver, char* to) {
                         return Copy(driver, to, from, size, kind);
                       });
@@ -128,7 +132,7 @@ cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from,
 
 cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t size,
                                  size_t offset, cudaMemcpyKind kind) {
-  return WithVariable(symbol, offset, size, kind,
+  return WithVariable(symbol, offset, size, kind, cudaMemcpyHostToDevice,
                       [&](const Driver& driver, const char* from) {
                         return Copy(driver, to, from, size, kind);
                       });
@@ -137,7 +141,7 @@ cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t size,
 cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from,
                                     size_t size, size_t offset,
                                     cudaMemcpyKind kind, cudaStream_t stream) {
-  return WithVariable(symbol, offset, size, kind,
+  return WithVariable(symbol, offset, size, kind, cudaMemcpyDeviceToHost,
                       [&](const Driver& driver, char* to) {
                         return CopyAsync(driver, to, from, size, kind, stream);
                       });
@@ -146,7 +150,7 @@ cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from,
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t size,
                                       size_t offset, cudaMemcpyKind kind,
                                       cudaStream_t stream) {
-  return WithVariable(symbol, offset, size, kind,
+  return WithVariable(symbol, offset, size, kind, cudaMemcpyHostToDevice,
                       [&](const Driver& driver, const char* from) {
                         return CopyAsync(driver, to, from, size, kind, stream);
                       });

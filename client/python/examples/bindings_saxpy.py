@@ -56,8 +56,7 @@ def main(n=1 << 20):
     check(driver.cuMemcpyHtoDAsync(device_x, x, x.nbytes, stream))
     check(driver.cuMemcpyHtoDAsync(device_y, y, y.nbytes, stream))
     values = (2.5, device_x, device_y, device_out, n)
-    pointer = ctypes.c_void_p
-    types = (ctypes.c_float, pointer, pointer, pointer, ctypes.c_size_t)
+    types = (ctypes.c_float, None, None, None, ctypes.c_size_t)
     grid = (n + 255) // 256, 1, 1
     check(driver.cuLaunchKernel(kernel, *grid, 256, 1, 1, 0, stream, (values, types), 0))
     check(driver.cuMemcpyDtoHAsync(out, device_out, out.nbytes, stream))

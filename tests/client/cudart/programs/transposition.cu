@@ -66,7 +66,7 @@ int main() {
   for (const unsigned char byte : bytes) CHECK(byte == 7);
 
   CHECK(cudaMemcpy2D(from, 4, matrix.data(), kRow, kRow, 1,
-                     cudaMemcpyHostToDevice) == cudaErrorInvalidPitchValue);
+                     cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
   CHECK_CUDA(cudaFree(from));
   CHECK_CUDA(cudaFree(to));
   CHECK_CUDA(cudaFree(box.ptr));
