@@ -115,7 +115,7 @@ cudaError_t FunctionOfHandle(const Driver& driver, const void* handle,
   *function = static_cast<CUfunction>(const_cast<void*>(handle));
   return driver.FuncGetModule(&module, *function) == CUDA_SUCCESS
              ? cudaSuccess
-             : cudaErrorInvalidDeviceFunction;
+             : cudaErrorInvalidResourceHandle;
 }
 
 }  // namespace
@@ -158,7 +158,8 @@ cudaError_t FindKernel(const Driver& driver, const void* host,
                        CUkernel* kernel) {
   Symbol symbol{};
   if (!Find(TheRegistry().kernels, host, &symbol)) {
-    return cudaErrorInvalidDeviceFunction;
+    return host == nullptr ? cudaErrorInvalidDeviceFunction
+                           : cudaErrorInvalidResourceHandle;
   }
   const cudaError_t error = LoadKernel(driver, host, &symbol);
   *kernel = symbol.kernel;

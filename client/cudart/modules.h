@@ -29,7 +29,7 @@ void RefuseModule(Module* module);
 // Loads the module, if it is not loaded.
 cudaError_t LoadModule(const Driver& driver, Module* module);
 
-// Returns the kernel of a stub. cudaErrorInvalidDeviceFunction: `host` is none.
+// Returns the kernel of a stub. cudaErrorInvalidResourceHandle: `host` is none.
 cudaError_t FindKernel(const Driver& driver, const void* host,
                        CUkernel* kernel);
 

@@ -12,6 +12,7 @@
 #include "client/cuda/call.h"
 #include "client/cuda/names.h"
 #include "core/cuda/error_text.h"
+#include "core/cuda/pci_bus_id.h"
 
 using namespace holdfast::libcuda;
 using holdfast::v1::Device;
@@ -149,13 +150,16 @@ CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
 
 CUresult cuDeviceGetPCIBusId(char* id, int size, CUdevice device) {
   return WithDevice(device, [&](Process&, const Device& found) {
-    return CopyText(found.pci_bus_id(), id, size);
+    const std::string text = found.pci_bus_id();
+    if (size <= static_cast<int>(text.size())) return CUDA_ERROR_INVALID_VALUE;
+    return CopyText(text, id, size);
   });
 }
 
 CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
   return WithProcess([&](Process& process) {
     if (AnyNull(device, id)) return CUDA_ERROR_INVALID_VALUE;
+    if (!holdfast::cuda::IsPciBusId(id)) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < process.devices().size(); ++i) {
       if (absl::EqualsIgnoreCase(process.devices()[i].pci_bus_id(), id)) {
         *device = static_cast<CUdevice>(i);

@@ -22,39 +22,6 @@ CUlaunchConfig Configure(dim3 grid, dim3 block, size_t shared_memory,
           .numAttrs = 0};
 }
 
-unsigned Attribute(const Driver& driver, CUdevice device,
-                   CUdevice_attribute attribute) {
-  int value = 0;
-  driver.DeviceGetAttribute(&value, attribute, device);
-  return static_cast<unsigned>(value);
-}
-
-// True if no kernel could be launched so on the current device.
-bool IsImpossible(const Driver& driver, const CUlaunchConfig& launch) {
-  CUdevice device = 0;
-  if (driver.CtxGetDevice(&device) != CUDA_SUCCESS) return false;
-  const auto outside = [&](unsigned value, CUdevice_attribute limit) {
-    return value == 0 || value > Attribute(driver, device, limit);
-  };
-  return outside(launch.gridDimX, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) ||
-         outside(launch.gridDimY, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y) ||
-         outside(launch.gridDimZ, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z) ||
-         outside(launch.blockDimX, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X) ||
-         outside(launch.blockDimY, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y) ||
-         outside(launch.blockDimZ, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z) ||
-         outside(launch.blockDimX * launch.blockDimY * launch.blockDimZ,
-                 CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-}
-
-// The driver calls every wrong number an invalid value.
-cudaError_t Explain(const Driver& driver, CUresult result,
-                    const CUlaunchConfig& launch) {
-  if (result == CUDA_ERROR_INVALID_VALUE && IsImpossible(driver, launch)) {
-    return cudaErrorInvalidConfiguration;
-  }
-  return Translate(result);
-}
-
 cudaError_t Launch(const void* stub, const CUlaunchConfig& launch,
                    void** args) {
   return WithContext([&](const Driver& driver) -> cudaError_t {
@@ -68,7 +35,7 @@ cudaError_t Launch(const void* stub, const CUlaunchConfig& launch,
                   launch.blockDimX, launch.blockDimY, launch.blockDimZ,
                   launch.sharedMemBytes, launch.hStream, args, nullptr)
             : driver.LaunchKernelEx(&launch, function, args, nullptr);
-    return Explain(driver, result, launch);
+    return Translate(result);
   });
 }
 

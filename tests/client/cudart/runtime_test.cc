@@ -204,8 +204,8 @@ TEST(ModuleTest, EndsWithItsRegistration) {
     Registration registration;
     EXPECT_EQ(Increment(), 6);
   }
-  EXPECT_EQ(Launch(&IncrementStub, nullptr), cudaErrorInvalidDeviceFunction);
-  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(Launch(&IncrementStub, nullptr), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidResourceHandle);
   size_t size = 0;
   EXPECT_EQ(cudaGetSymbolSize(&size, counter), cudaErrorInvalidSymbol);
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidSymbol);

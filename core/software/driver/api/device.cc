@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/cuda/error_text.h"
+#include "core/cuda/pci_bus_id.h"
 #include "core/software/driver/call.h"
 
 namespace holdfast::software {
@@ -115,8 +116,11 @@ CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
 
 CUresult cuDeviceGetPCIBusId(char* id, int size, CUdevice device) {
   return WithDevice(device, [&](Device& found) {
-    if (id == nullptr || size <= 0) return CUDA_ERROR_INVALID_VALUE;
-    CopyText(found.pci_bus_id(), id, size);
+    const std::string text(found.pci_bus_id());
+    if (id == nullptr || size <= static_cast<int>(text.size())) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    CopyText(text, id, size);
     return CUDA_SUCCESS;
   });
 }
@@ -124,6 +128,7 @@ CUresult cuDeviceGetPCIBusId(char* id, int size, CUdevice device) {
 CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
   return WithDriver([&](Driver& driver) {
     if (AnyNull(device, id)) return CUDA_ERROR_INVALID_VALUE;
+    if (!holdfast::cuda::IsPciBusId(id)) return CUDA_ERROR_INVALID_VALUE;
     const Device* found = driver.FindDevice(absl::string_view(id));
     if (found == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     *device = found->ordinal();

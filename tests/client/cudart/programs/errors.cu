@@ -34,6 +34,7 @@ int main() {
   SHOW(cudaGetDeviceProperties(&properties, 1000));
   SHOW(cudaDeviceGetAttribute(&number, cudaDevAttrWarpSize, 1000));
   SHOW(cudaDeviceGetAttribute(&number, (cudaDeviceAttr)100000, 0));
+  SHOW(cudaDeviceGetPCIBusId(text, 2, 0));
   SHOW(cudaDeviceGetPCIBusId(text, 256, 1000));
   SHOW(cudaDeviceGetByPCIBusId(&number, "nowhere"));
   SHOW(cudaDeviceCanAccessPeer(&number, 0, 1000));
@@ -64,7 +65,6 @@ int main() {
   SHOW(cudaMemcpyToSymbol(variable, host, 400, 0, cudaMemcpyHostToDevice));
   SHOW(cudaMemcpyToSymbol(variable, host, 4, 0, cudaMemcpyDeviceToHost));
   SHOW(cudaGetSymbolSize(&size, (const void*)host));
-  SHOW(cudaGetSymbolAddress(nullptr, variable));
   cudaPointerAttributes attributes;
   SHOW(cudaPointerGetAttributes(&attributes, nullptr));
   SHOW(cudaPointerGetAttributes(nullptr, memory));

@@ -61,11 +61,11 @@ int main() {
 
   // Errors of launches are the thread's last error, and do not stick.
   Square<<<1, properties.maxThreadsPerBlock + 1>>>(values, kCount);
-  CHECK(cudaPeekAtLastError() == cudaErrorInvalidConfiguration);
-  CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+  CHECK(cudaPeekAtLastError() == cudaErrorInvalidValue);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
   CHECK(cudaGetLastError() == cudaSuccess);
   Square<<<0, 32>>>(values, kCount);
-  CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
   Square<<<1, 32, 1 << 30>>>(values, kCount);
   CHECK(cudaGetLastError() == cudaErrorInvalidValue);
   Square<<<1, 32, 128>>>(values, kCount);
