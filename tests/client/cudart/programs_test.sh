@@ -10,8 +10,6 @@ kind=$1
 libcudart=$(realpath "$2")
 shift 2
 programs=$(dirname "$(realpath "$0")")/programs
-# Sessions have no graphs.
-not_in_daemon=" graphs "
 # Compiled again with a default stream for each thread.
 per_thread=" streams vector_add "
 
@@ -65,7 +63,6 @@ try() {  # NAME OPTION...: compiles a program, runs it and compares what it prin
 
 for source in "$programs"/*.cu; do
   name=$(basename "$source" .cu)
-  if [ "$kind" = daemon ] && [[ $not_in_daemon == *" $name "* ]]; then continue; fi
   try "$name"
   if [[ $per_thread == *" $name "* ]]; then try "$name" --default-stream per-thread; fi
 done
