@@ -17,10 +17,10 @@ enum class CudaLibrary {
 };
 
 // Returns a folder, for LD_LIBRARY_PATH, that has the library under the names
-// libcuda.so.1 and libcuda.so, and beside it the runtime, libcudart.so.13, where
-// that is installed. Packages install such a folder. If it does not
-// exist, this function makes a folder of links in the folder `cache`. `here` is
-// the folder of the calling program. NOT_FOUND: the library is not installed.
+// libcuda.so.1 and libcuda.so, and beside it the runtime, libcudart.so.13, if
+// that is installed. Packages install such a folder. If it does not exist, this
+// function makes a folder of links in the folder `cache`. `here` is the folder
+// of the calling program. NOT_FOUND: the library is not installed.
 absl::StatusOr<std::string> FindCudaFolder(CudaLibrary library,
                                            const std::string& here,
                                            const std::string& cache);

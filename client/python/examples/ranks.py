@@ -15,10 +15,18 @@ from holdfast.core import Device, LaunchConfig, Program, launch
 try:
     from mpi4py import MPI
 
-    world = MPI.COMM_WORLD
-    rank, size = world.Get_rank(), world.Get_size()
+    rank, size = MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size()
+
+    def add_up(array):
+        """Makes the array the sum of all ranks' arrays."""
+        MPI.COMM_WORLD.Allreduce(MPI.IN_PLACE, array)
+
 except ImportError:
-    world, rank, size = None, 0, 1
+    rank, size = 0, 1
+
+    def add_up(array):
+        """There is nothing to add."""
+
 
 SOURCE = """
 extern "C" __global__ void gradient(const float* x, const float* y, int n, const float* line, float* sums) {
@@ -56,8 +64,7 @@ for _ in range(STEPS):
     launch(stream, LaunchConfig(grid=8, block=128), kernel, x, y, len(own), line_there, sums_there)
     sums_there.copy_to(sums, stream=stream)
     stream.sync()
-    if world is not None:
-        world.Allreduce(MPI.IN_PLACE, sums)
+    add_up(sums)
     line -= 1.5 * sums / POINTS
 
 if rank == 0:
