@@ -150,7 +150,7 @@ CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
 
 CUresult cuDeviceGetPCIBusId(char* id, int size, CUdevice device) {
   return WithDevice(device, [&](Process&, const Device& found) {
-    const std::string text = found.pci_bus_id();
+    const std::string& text = found.pci_bus_id();
     if (size <= static_cast<int>(text.size())) return CUDA_ERROR_INVALID_VALUE;
     return CopyText(text, id, size);
   });
