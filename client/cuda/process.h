@@ -14,7 +14,7 @@
 #include "client/cpp/session.h"
 #include "client/cuda/context.h"
 #include "client/cuda/context_table.h"
-#include "client/cuda/graph/graph_table.h"
+#include "client/cuda/graph_table.h"
 #include "client/cuda/handle_table.h"
 #include "client/cuda/link_state.h"
 #include "client/cuda/memory_map.h"

@@ -3,7 +3,7 @@
 // Entry points: primary contexts, contexts, the current context.
 #include <utility>
 
-#include "client/cuda/call.h"
+#include "client/cuda/api/call.h"
 
 using namespace holdfast::libcuda;
 using holdfast::v1::Device;

@@ -4,7 +4,7 @@
 #include "client/cuda/copy.h"
 
 #include "client/cpp/place.h"
-#include "client/cuda/call.h"
+#include "client/cuda/api/call.h"
 #include "client/cuda/copy_description.h"
 #include "client/cuda/graph/work.h"
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "client/cuda/call.h"
+#include "client/cuda/api/call.h"
 #include "client/cuda/names.h"
 #include "core/cuda/error_text.h"
 #include "core/cuda/pci_bus_id.h"

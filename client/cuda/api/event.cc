@@ -3,7 +3,7 @@
 // Entry points: events.
 #include <utility>
 
-#include "client/cuda/call.h"
+#include "client/cuda/api/call.h"
 #include "client/cuda/graph/work.h"
 
 using namespace holdfast::libcuda;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
-#include "client/cuda/call.h"
+#include "client/cuda/api/call.h"
 #include "client/cuda/graph/graph.h"
 #include "client/cuda/graph/graph_exec.h"
 #include "client/cuda/graph/work.h"

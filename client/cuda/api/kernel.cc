@@ -5,7 +5,7 @@
 
 #include "client/cpp/launch.h"
 #include "client/cpp/occupancy.h"
-#include "client/cuda/call.h"
+#include "client/cuda/api/call.h"
 #include "client/cuda/names.h"
 
 using namespace holdfast::libcuda;

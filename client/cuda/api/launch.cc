@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/cuda/call.h"
+#include "client/cuda/api/call.h"
 #include "client/cuda/graph/work.h"
 #include "client/cuda/launch_parameters.h"
 

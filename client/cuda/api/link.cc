@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-#include "client/cuda/call.h"
+#include "client/cuda/api/call.h"
 
 using namespace holdfast::libcuda;
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "client/cuda/allocate.h"
-#include "client/cuda/call.h"
+#include "client/cuda/api/call.h"
 #include "client/cuda/graph/graph_memory.h"
 
 using namespace holdfast::libcuda;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "client/cuda/allocate.h"
-#include "client/cuda/call.h"
+#include "client/cuda/api/call.h"
 #include "client/cuda/graph/graph_memory.h"
 #include "client/cuda/graph/work.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "client/cuda/call.h"
+#include "client/cuda/api/call.h"
 #include "client/cuda/jit_options.h"
 
 using namespace holdfast::libcuda;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/cuda/call.h"
+#include "client/cuda/api/call.h"
 #include "client/cuda/graph/work.h"
 
 using namespace holdfast::libcuda;

@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "client/cuda/graph/graph_table.h"
 #include "client/cuda/graph/node.h"
-#include "client/cuda/graph/user_object.h"
+#include "client/cuda/graph_table.h"
+#include "client/cuda/user_object.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {

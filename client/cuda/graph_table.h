@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CLIENT_CUDA_GRAPH_GRAPH_TABLE_H_
-#define HOLDFAST_CLIENT_CUDA_GRAPH_GRAPH_TABLE_H_
+#ifndef HOLDFAST_CLIENT_CUDA_GRAPH_TABLE_H_
+#define HOLDFAST_CLIENT_CUDA_GRAPH_TABLE_H_
 
 #include <atomic>
 #include <memory>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
-#include "client/cuda/graph/user_object.h"
 #include "client/cuda/handle_table.h"
+#include "client/cuda/user_object.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {
@@ -35,4 +35,4 @@ struct GraphTable {
 
 }  // namespace holdfast::libcuda
 
-#endif  // HOLDFAST_CLIENT_CUDA_GRAPH_GRAPH_TABLE_H_
+#endif  // HOLDFAST_CLIENT_CUDA_GRAPH_TABLE_H_

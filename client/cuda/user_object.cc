@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cuda/graph/user_object.h"
+#include "client/cuda/user_object.h"
 
 #include <utility>
 

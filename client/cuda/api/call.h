@@ -3,8 +3,8 @@
 // The beginning of entry points: the checks that CUDA makes before all others,
 // and the lookups of handles. Each function runs `body` only if its checks
 // pass, and answers what `body` returns, a CUresult or an absl::Status.
-#ifndef HOLDFAST_CLIENT_CUDA_CALL_H_
-#define HOLDFAST_CLIENT_CUDA_CALL_H_
+#ifndef HOLDFAST_CLIENT_CUDA_API_CALL_H_
+#define HOLDFAST_CLIENT_CUDA_API_CALL_H_
 
 #include <memory>
 
@@ -162,4 +162,4 @@ bool AnyNull(const Pointers*... pointers) {
 
 }  // namespace holdfast::libcuda
 
-#endif  // HOLDFAST_CLIENT_CUDA_CALL_H_
+#endif  // HOLDFAST_CLIENT_CUDA_API_CALL_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CLIENT_CUDA_GRAPH_USER_OBJECT_H_
-#define HOLDFAST_CLIENT_CUDA_GRAPH_USER_OBJECT_H_
+#ifndef HOLDFAST_CLIENT_CUDA_USER_OBJECT_H_
+#define HOLDFAST_CLIENT_CUDA_USER_OBJECT_H_
 
 #include <cstdint>
 #include <map>
@@ -48,4 +48,4 @@ class UserReferences {
 
 }  // namespace holdfast::libcuda
 
-#endif  // HOLDFAST_CLIENT_CUDA_GRAPH_USER_OBJECT_H_
+#endif  // HOLDFAST_CLIENT_CUDA_USER_OBJECT_H_
