@@ -14,8 +14,14 @@ import os
 import sys
 
 
-# Nothing of it is served; or its names are those of holdfast.core.
-_LEFT_OUT = {"holdfast.core.texture", "holdfast.core.experimental"}
+# Nothing of it is served; or its names are those of holdfast.core, or of CUDA's headers.
+_LEFT_OUT = {
+    "holdfast.bindings.driver",
+    "holdfast.bindings.nvrtc",
+    "holdfast.bindings.runtime",
+    "holdfast.core.experimental",
+    "holdfast.core.texture",
+}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (ast.ClassDef, *_FUNCTIONS)
 
