@@ -21,7 +21,8 @@
 namespace google::protobuf::internal {
 namespace {
 
-// Of another version of our libraries, a file of the same name may differ.
+// Compares contents, too: two versions of our libraries may have different
+// files of one name.
 bool IsRegistered(const DescriptorTable& table) {
   const FileDescriptor* file =
       DescriptorPool::generated_pool()->FindFileByName(table.filename);

@@ -14,7 +14,7 @@ struct FatBinaryHeader {
   uint32_t magic;
   uint16_t version;
   uint16_t header_size;
-  uint64_t size;  // Of all that follows the header.
+  uint64_t size;  // The bytes after the header.
 };
 
 size_t SizeOf(const void* fat_binary) {

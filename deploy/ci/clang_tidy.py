@@ -44,7 +44,7 @@ COMMENT_OR_TEXT = re.compile(
 )
 RAW_TEXT = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
 INCLUDE = re.compile(r'^#include (?:".*/.*\.h"|<.*>)', re.MULTILINE)
-# What a header declares, at the beginning of a line.
+# Declarations of a header, at the beginning of a line.
 DECLARED = re.compile(
     r"^(?:(?:class|struct|enum class|enum|using) (?:\w+\(.*?\) )?(\w+)|[A-Za-z_][\w:<>,*& ]*[ *&](\w+)\()", re.MULTILINE
 )

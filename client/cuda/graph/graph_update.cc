@@ -52,7 +52,7 @@ struct ChangeCheck {
                  IsSameEnd(before.copy.destination, now.destination));
   }
 
-  // Of a fill of rows, only the address and the value may change.
+  // A fill of several rows may change its address and its value only.
   CUgraphExecUpdateResult operator()(const FillWork& before) const {
     const CUDA_MEMSET_NODE_PARAMS& a = before.parameters;
     const CUDA_MEMSET_NODE_PARAMS& b = after<FillWork>().parameters;

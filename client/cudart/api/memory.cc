@@ -76,7 +76,7 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* memory, cudaExtent extent) {
                       extent.height * extent.depth);
 }
 
-// Of a null pointer: only makes sure that there is a context.
+// A null pointer is freed by making sure that there is a context.
 cudaError_t cudaFree(void* pointer) {
   return WithContext([&](const Driver& driver) {
     return pointer == nullptr ? CUDA_SUCCESS : driver.MemFree(Address(pointer));

@@ -37,7 +37,7 @@ def _query(count, *arrays):
     return {count: "count", **{array: f"query:{count}" for array in arrays}}
 
 
-# What the rules get wrong, by function and parameter, in the runtime's names where they differ
+# Corrections of the rules, by function and parameter, in the runtime's names where they differ
 # from the driver's by their prefix alone ("GraphAddNode" is of both).
 _EXCEPTIONS = {
     # Texts that are written into the caller's buffer, whose size is a number.
@@ -74,7 +74,7 @@ _EXCEPTIONS = {
     "TensorMapReplaceAddress": {"tensorMap": "struct"},
     "DevSmResourceSplitByCount": {"result": "query:nbGroups", "nbGroups": "count",
                                   "input": "struct"},
-    # What is written has a type of its own for each attribute.
+    # Each attribute has a type of its own.
     "PointerGetAttribute": {"data": "attribute:attribute"},
     "PointerSetAttribute": {"value": "setting:attribute"},
     "PointerGetAttributes": {"attributes": "array:numAttributes",

@@ -68,7 +68,7 @@ constexpr char kPtx[] = R"(
 }
 )";
 
-// What nvcc makes for a module: stubs, shadows, and their registration. The
+// Stubs, shadows and their registration, as nvcc makes them for a module. The
 // stubs differ, so that no linker makes one function of them.
 void IncrementStub() {}
 void FaultStub() { std::abort(); }

@@ -76,7 +76,7 @@ class Struct:
     _members = ()
 
     def __init__(self, _ptr=0):
-        # What members point to, by the address of the member; shared with nested structs.
+        # The objects that members point to, by the member's address; nested structs share them.
         self._kept = {}
         if _ptr:
             self._address, self._owner = _ptr, None

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names, handles and enumerations of holdfast.bindings. No driver is loaded."""
+
+import ctypes
+import inspect
+import os
+import re
+
+import numpy as np
+import pytest
+from holdfast.bindings import driver, nvrtc, runtime
+
+_CUDA_H = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include", "cuda.h")
+
+
+def test_every_function_of_the_header_is_there():
+    if not os.path.exists(_CUDA_H):
+        pytest.skip("no cuda.h")
+    with open(_CUDA_H, encoding="utf-8") as file:
+        text = file.read()
+    declared = set(re.findall(r"^CUresult\s+CUDAAPI\s+(cu\w+)\s*\(", text, re.MULTILINE))
+    versions = {name for name in declared if re.search(r"_v\d+$|_pt[ds][sz]$", name)}
+    assert len(declared - versions) > 350
+    assert sorted(declared - versions - set(dir(driver))) == []
+    assert all(callable(getattr(driver, name)) for name in declared - versions)
+
+
+@pytest.mark.parametrize("module_of", [driver, runtime, nvrtc])
+def test_every_name_can_be_made(module_of):
+    for name in dir(module_of):
+        found = getattr(module_of, name)
+        if inspect.isclass(found) and hasattr(found, "getPtr"):
+            assert found().getPtr() and repr(found()) is not None, name
+    assert not hasattr(module_of, "no_such_name")
+
+
+@pytest.mark.parametrize(("function", "parameters"), [
+    (driver.cuInit, "Flags"),
+    (driver.cuDeviceGetName, "length dev"),
+    (driver.cuDeviceGetExecAffinitySupport, "typename dev"),
+    (driver.cuCtxCreate, "ctxCreateParams flags dev"),
+    (driver.cuModuleLoadDataEx, "image numOptions options optionValues"),
+    (driver.cuModuleEnumerateFunctions, "numFunctions mod"),
+    (driver.cuLinkAddData, "state typename data size name numOptions options optionValues"),
+    (driver.cuMemSetAccess, "ptr size desc count"),
+    (driver.cuMemPoolSetAttribute, "pool attr value"),
+    (driver.cuPointerGetAttributes, "numAttributes attributes ptr"),
+    (driver.cuMemRangeGetAttribute, "dataSize attribute devPtr count"),
+    (driver.cuStreamGetCaptureInfo, "hStream"),
+    (driver.cuThreadExchangeStreamCaptureMode, "mode"),
+    (driver.cuGraphAddKernelNode, "hGraph dependencies numDependencies nodeParams"),
+    (driver.cuGraphAddDependencies, "hGraph from_ to edgeData numDependencies"),
+    (driver.cuGraphGetEdges, "hGraph numEdges"),
+    (driver.cuOccupancyMaxPotentialBlockSize,
+     "func blockSizeToDynamicSMemSize dynamicSMemSize blockSizeLimit"),
+    (driver.cuDevSmResourceSplitByCount, "nbGroups input_ useFlags minCount"),
+    (driver.cuGetProcAddress, "symbol cudaVersion flags"),
+    (driver.cuMemcpyBatchAsync, "dsts srcs sizes count attrs attrsIdxs numAttrs hStream"),
+    (runtime.cudaMalloc, "size"),
+    (runtime.cudaMemcpy, "dst src count kind"),
+    (runtime.cudaGetDeviceProperties, "device"),
+    (runtime.cudaPointerGetAttributes, "ptr"),
+    (runtime.cudaMemPoolCreate, "poolProps"),
+    (runtime.cudaGraphAddKernelNode, "graph pDependencies numDependencies pNodeParams"),
+    (nvrtc.nvrtcCreateProgram, "src name numHeaders headers includeNames"),
+    (nvrtc.nvrtcGetSupportedArchs, ""),
+])  # fmt: skip
+def test_functions_have_their_parameters(function, parameters):
+    assert " ".join(inspect.signature(function).parameters) == parameters
+
+
+def test_handles_are_numbers_that_compare():
+    first, second = driver.CUstream(7), driver.CUstream(7)
+    assert int(first) == 7 and first == second and hash(first) == hash(second)
+    assert first != driver.CUstream(8) and first != driver.CUevent(7)
+    assert ctypes.c_uint64.from_address(first.getPtr()).value == 7
+    assert int(driver.CUstream(_ptr=first.getPtr())) == 7
+    assert repr(driver.CUdeviceptr(16)) == "<CUdeviceptr 0x10>"
+    assert repr(driver.CUdevice(1)) == "<CUdevice 1>"
+    assert isinstance(runtime.cudaStream_t(3), driver.CUstream) and runtime.cudaStream_t(7) == first
+    assert np.array([driver.CUdeviceptr(9)], np.intp)[0] == 9
+
+
+def test_enumerations_are_numbers_with_names():
+    assert driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY == 2
+    assert driver.CUresult(2).name == "CUDA_ERROR_OUT_OF_MEMORY"
+    with pytest.raises(ValueError):
+        driver.CUresult(123456)
+    assert driver.CUDA_VERSION // 1000 == 13
+    assert (driver.CU_STREAM_PER_THREAD, driver.CU_DEVICE_CPU) == (2, -1)
+    assert driver.CUDA_MEMCPY2D_st is driver.CUDA_MEMCPY2D
+    assert driver.sizeof(driver.CUlaunchConfig) == 56 and driver.sizeof(driver.CUdevice) == 4
+    assert runtime.cudaError_t.cudaErrorInvalidValue == 1
+    assert nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION == 6
