@@ -119,7 +119,10 @@ cudaError_t ResetDevice(const Driver& driver) {
   Primary& primary = PrimaryOf(device);
   const std::lock_guard lock(primary.mutex);
   if (primary.context != nullptr) {
-    driver.CtxSetCurrent(nullptr);
+    // A context of the program's own stays current.
+    CUcontext current = nullptr;
+    driver.CtxGetCurrent(&current);
+    if (current == primary.context) driver.CtxSetCurrent(nullptr);
     driver.DevicePrimaryCtxRelease(device);
     primary.context = nullptr;
     ++primary.resets;

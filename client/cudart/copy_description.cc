@@ -170,6 +170,7 @@ CUDA_MEMCPY3D DescribeBytes(void* to, const void* from, size_t size,
 
 cudaError_t DescribeBox(const Driver& driver, const cudaMemcpy3DParms& box,
                         CUDA_MEMCPY3D* described) {
+  if (!IsDirection(box.kind)) return cudaErrorInvalidMemcpyDirection;
   if (!HasPlaces(box)) return cudaErrorInvalidValue;
   *described = {};
   SetPlaces(described, box, box.kind);

@@ -57,7 +57,8 @@ cudaError_t Start(const Driver& driver) {
   if (driver.DriverGetVersion(&version) != CUDA_SUCCESS || version < kVersion) {
     return cudaErrorInsufficientDriver;
   }
-  // Runs before the exit handlers of what was there before this call.
+  // exit() runs handlers in reverse order: this one runs before handlers that
+  // were registered earlier, such as those of the program's own images.
   std::atexit([] { alive = false; });
   return cudaSuccess;
 }

@@ -77,6 +77,9 @@ inline cudaError_t FindInVariable(const Driver& driver, const void* symbol,
 inline auto ToVariable(const void* symbol, const void* from, size_t size,
                        size_t offset, cudaMemcpyKind kind) {
   return [=](const Driver& driver, CUDA_MEMCPY3D* described) {
+    if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost) {
+      return cudaErrorInvalidMemcpyDirection;
+    }
     char* to = nullptr;
     const cudaError_t error = FindInVariable(driver, symbol, offset, size, &to);
     return error != cudaSuccess
@@ -87,6 +90,9 @@ inline auto ToVariable(const void* symbol, const void* from, size_t size,
 inline auto FromVariable(void* to, const void* symbol, size_t size,
                          size_t offset, cudaMemcpyKind kind) {
   return [=](const Driver& driver, CUDA_MEMCPY3D* described) {
+    if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost) {
+      return cudaErrorInvalidMemcpyDirection;
+    }
     char* from = nullptr;
     const cudaError_t error =
         FindInVariable(driver, symbol, offset, size, &from);

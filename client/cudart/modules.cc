@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cudart/modules.h"
 
-#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
@@ -98,7 +97,10 @@ cudaError_t LoadKernel(const Driver& driver, const void* host, Symbol* symbol) {
   if (result != CUDA_SUCCESS) return Translate(result);
   const std::lock_guard lock(TheRegistry().mutex);
   const auto found = TheRegistry().kernels.find(host);
-  if (found != TheRegistry().kernels.end()) found->second = *symbol;
+  if (found != TheRegistry().kernels.end() &&
+      found->second.module == symbol->module) {
+    found->second.kernel = symbol->kernel;
+  }
   return cudaSuccess;
 }
 

@@ -16,6 +16,7 @@ class Module;
 
 // Registers an image, of which `wrapper` (fatbinary_section.h) tells.
 Module* RegisterModule(const void* wrapper);
+// REQUIRES: no call uses the module any longer.
 void UnregisterModule(Module* module);
 
 // `host`: the stub function, or the shadow variable.
@@ -38,7 +39,8 @@ cudaError_t FindKernel(const Driver& driver, const void* host,
 cudaError_t FindFunction(const Driver& driver, const void* host,
                          CUfunction* function);
 
-// The same for a launch, which takes a kernel of any context as well.
+// Returns an argument for cuLaunchKernel: for a stub, the CUkernel, which is
+// valid in every context.
 cudaError_t FindLaunchable(const Driver& driver, const void* host,
                            CUfunction* function);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A weak form of every function of the runtime, for the functions that no file
-// of api/ and stream_api/ has. No header of CUDA is included here: these
-// functions have parameters that their answer does not depend on, and are
-// defined without.
+// Weak definitions of all functions of the runtime, for those that api/ and
+// stream_api/ do not define. They are defined without parameters, so this file
+// includes no header of CUDA.
 #include "client/cudart/not_served.h"
 
 #define HOLDFAST_RUNTIME_FUNCTION(name) \

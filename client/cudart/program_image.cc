@@ -23,8 +23,7 @@ size_t SizeOf(const void* fat_binary) {
   return header.header_size + static_cast<size_t>(header.size);
 }
 
-// While it lives, the thread may load code although a stream of the program is
-// being captured: loading is no work of that stream.
+// Lets the thread load code while the program captures a stream.
 class RelaxedCapture {
  public:
   explicit RelaxedCapture(const Driver& driver)

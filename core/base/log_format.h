@@ -9,7 +9,7 @@
 //   {"time":"2026-01-31T12:00:00.123Z","severity":"INFO","process":"executor",
 //    "pid":4711,"message":"session ready","session":"s-7","trace_id":"4bf9..."}
 //
-// `message` has the same text in both, with control characters escaped by
+// `message` has the same text in all three, with control characters escaped by
 // ToPrintable; `session` and what follows come from LogScope. The journal takes
 // the priority from the line's beginning, and has a time of its own.
 #ifndef HOLDFAST_CORE_BASE_LOG_FORMAT_H_
@@ -21,7 +21,8 @@ namespace holdfast {
 
 enum class LogFormat { kText, kJournal, kJson };
 
-// Default: kText. Call before threads start; kText takes no other one back.
+// Default: kText. Call before threads start; kText does not undo an earlier
+// call.
 void SetLogFormat(LogFormat format);
 
 // Returns "journal" where standard error goes to systemd's journal, else

@@ -3,17 +3,34 @@
 #define HOLDFAST_CORE_CUDA_PCI_BUS_ID_H_
 
 #include <cstdio>
+#include <optional>
 
 namespace holdfast::cuda {
 
-// Returns whether a text has a form that cuDeviceGetByPCIBusId takes:
-// "domain:bus:device.function" in hexadecimal digits, without the function, or
-// without domain and function. NVIDIA's driver answers another text, and a
-// buffer that is too small for an id, with CUDA_ERROR_INVALID_VALUE.
-inline bool IsPciBusId(const char* text) {
-  unsigned numbers[4];
-  return std::sscanf(text, "%x:%x:%x.%x", &numbers[0], &numbers[1], &numbers[2],
-                     &numbers[3]) >= 2;
+struct PciBusId {
+  unsigned domain = 0;
+  unsigned bus = 0;
+  unsigned device = 0;
+  unsigned function = 0;
+
+  bool operator==(const PciBusId&) const = default;
+};
+
+// Reads a text of cuDeviceGetByPCIBusId: "domain:bus:device.function" in
+// hexadecimal digits, or that without the function or without the domain.
+// nullopt: another text, for which NVIDIA's driver answers
+// CUDA_ERROR_INVALID_VALUE.
+inline std::optional<PciBusId> ParsePciBusId(const char* text) {
+  PciBusId id;
+  if (std::sscanf(text, "%x:%x:%x.%x", &id.domain, &id.bus, &id.device,
+                  &id.function) >= 3) {
+    return id;
+  }
+  id = {};
+  if (std::sscanf(text, "%x:%x.%x", &id.bus, &id.device, &id.function) == 3) {
+    return id;
+  }
+  return std::nullopt;
 }
 
 }  // namespace holdfast::cuda

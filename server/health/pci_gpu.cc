@@ -21,8 +21,9 @@ std::string FirstLine(const std::filesystem::path& path) {
 
 std::optional<std::string> FindPciGpu(const std::string& directory) {
   std::error_code error;
-  for (const auto& device :
-       std::filesystem::directory_iterator(directory, error)) {
+  for (std::filesystem::directory_iterator at(directory, error), end;
+       !error && at != end; at.increment(error)) {
+    const std::filesystem::directory_entry& device = *at;
     // The base class 0x03 is that of display controllers, those without an
     // output included.
     if (FirstLine(device.path() / "vendor") == "0x10de" &&

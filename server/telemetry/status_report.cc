@@ -118,7 +118,7 @@ Json Devices(const MetricSources& sources, const v1::MemoryTotals& totals) {
   return devices;
 }
 
-// Since the daemon's start: a reader that comes back has rates by these.
+// Counts since the daemon's start. The page subtracts two answers to get rates.
 Json Totals(const ExecutionCounts& counts) {
   uint64_t copied = 0;
   for (const auto& path : counts.copies) copied += path.bytes;

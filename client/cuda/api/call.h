@@ -122,7 +122,7 @@ CUresult WithWork(CUstream handle, Capturing capture, Body body) {
   });
 }
 
-// For work that is no node of a graph.
+// For work that no graph node can represent.
 inline CUresult RefuseCapture(Process&, Stream&, NodeWork*) {
   return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }

@@ -119,7 +119,12 @@ CUresult FillRows(CUdeviceptr address, size_t pitch, uint32_t value,
   };
   const CUDA_MEMSET_NODE_PARAMS parameters{
       address, pitch, value, static_cast<unsigned>(width), count, height};
-  const auto capture = [&](Process& process, Stream& stream, NodeWork* work) {
+  const auto capture = [&](Process& process, Stream& stream,
+                           NodeWork* work) -> CUresult {
+    if (count == 0 || height == 0) {
+      *work = EmptyWork{};
+      return CUDA_SUCCESS;
+    }
     const std::shared_ptr<Context> context = stream.context();
     return context == nullptr
                ? CUDA_ERROR_CONTEXT_IS_DESTROYED

@@ -159,9 +159,11 @@ CUresult cuDeviceGetPCIBusId(char* id, int size, CUdevice device) {
 CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
   return WithProcess([&](Process& process) {
     if (AnyNull(device, id)) return CUDA_ERROR_INVALID_VALUE;
-    if (!holdfast::cuda::IsPciBusId(id)) return CUDA_ERROR_INVALID_VALUE;
+    const auto asked = holdfast::cuda::ParsePciBusId(id);
+    if (!asked.has_value()) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < process.devices().size(); ++i) {
-      if (absl::EqualsIgnoreCase(process.devices()[i].pci_bus_id(), id)) {
+      const std::string& own = process.devices()[i].pci_bus_id();
+      if (holdfast::cuda::ParsePciBusId(own.c_str()) == asked) {
         *device = static_cast<CUdevice>(i);
         return CUDA_SUCCESS;
       }

@@ -83,6 +83,11 @@ CUresult RemoveEdge(Graph& graph, Node* from, Node* to,
                                   : graph.RemoveEdge(from, to, data);
 }
 
+CUresult UndoAddEdge(Graph& graph, Node* from, Node* to,
+                     const CUgraphEdgeData& data) {
+  return graph.RemoveEdge(from, to, data);
+}
+
 // Changes all edges, or none.
 CUresult ChangeEdges(CUgraph handle, const CUgraphNode* from,
                      const CUgraphNode* to, const CUgraphEdgeData* data,
@@ -221,7 +226,7 @@ CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode handle, CUgraphNode* nodes,
 CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from,
                                    const CUgraphNode* to,
                                    const CUgraphEdgeData* data, size_t count) {
-  return ChangeEdges(graph, from, to, data, count, AddEdge, RemoveEdge);
+  return ChangeEdges(graph, from, to, data, count, AddEdge, UndoAddEdge);
 }
 
 CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from,

@@ -51,10 +51,12 @@ CUresult Instantiate(CUgraphExec* handle, CUgraph graph_handle,
                                &exec, error);
     if (result != CUDA_SUCCESS) return result;
     if (is_only) {
-      WithGraph(graph_handle, [&](Process&, Graph& graph) {
+      result = WithGraph(graph_handle, [&](Process&, Graph& graph) {
+        if (!graph.only_exec.expired()) return CUDA_ERROR_NOT_SUPPORTED;
         graph.only_exec = exec;
         return CUDA_SUCCESS;
       });
+      if (result != CUDA_SUCCESS) return result;
     }
     *handle = process.graphs.execs.Add(std::move(exec));
     return CUDA_SUCCESS;
@@ -109,13 +111,15 @@ CUresult cuGraphInstantiateWithParams(
     CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
   if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
   InstantiationError error;
-  const CUresult result = Instantiate(exec, graph, parameters->flags, &error);
+  CUresult result = Instantiate(exec, graph, parameters->flags, &error);
+  if (result == CUDA_SUCCESS &&
+      (parameters->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0) {
+    result = cuGraphUpload(*exec, parameters->hUploadStream);
+    if (result != CUDA_SUCCESS) cuGraphExecDestroy(*exec);
+  }
   parameters->hErrNode_out = error.node;
   parameters->result_out = ResultOf(result, error);
-  return result == CUDA_SUCCESS &&
-                 (parameters->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0
-             ? cuGraphUpload(*exec, parameters->hUploadStream)
-             : result;
+  return result;
 }
 
 CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t* flags) {

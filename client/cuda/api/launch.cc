@@ -31,13 +31,17 @@ CUresult CaptureLaunch(Stream& stream, CUfunction handle,
                     .function = std::move(function),
                     .context = {context->handle(), context->device().ordinal()},
                     .config = config};
-  // In a graph that is for an edge to allow, and ours wait for whole nodes.
+  // In a graph, a programmatic edge allows this overlap. This library treats
+  // every edge as a full dependency.
   kernel.config.attributes.programmatic_stream_serialization.reset();
   if (!CopyParameters(*kernel.function, values, extra, &kernel.block)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   for (const CUlaunchAttribute& attribute : attributes) {
-    if (attribute.id == CU_LAUNCH_ATTRIBUTE_IGNORE) continue;
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_IGNORE ||
+        attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
+      continue;
+    }
     kernel.attributes[attribute.id] = attribute.value;
   }
   const CUresult checked = CheckKernel(kernel);

@@ -102,8 +102,10 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t size,
 CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
   return WithWork(
       handle,
-      [&](Process&, Stream&, NodeWork* work) {
-        return ReadFree(pointer, work);
+      [&](Process&, Stream&, NodeWork* work) -> CUresult {
+        if (pointer != 0) return ReadFree(pointer, work);
+        *work = EmptyWork{};
+        return CUDA_SUCCESS;
       },
       [&](Process& process, Stream& stream) {
         return pointer == 0 ? CUDA_SUCCESS

@@ -104,7 +104,8 @@ bool Invalidate(Process& process, const Context& context, bool only_blocking) {
   return found;
 }
 
-// The default stream, unless it may be used. Invalidates what forbids it.
+// Is `stream` the legacy stream of a context in which a blocking stream
+// captures? Invalidates those captures.
 bool IsRefused(Process& process, const Stream& stream) {
   const std::shared_ptr<Context> context = stream.context();
   return stream.kind() == Stream::Kind::kLegacy && context != nullptr &&
@@ -117,6 +118,9 @@ bool BreaksCapture(CUresult result) {
 }
 
 CUresult AddNode(Process& process, StreamCapture& own, NodeWork work) {
+  if (own.capture->graph->has_ended()) {
+    return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  }
   Node* node = nullptr;
   const CUresult result = own.capture->graph->AddNode(
       std::move(work), FindNodes(process, own.edges), &node);
@@ -176,6 +180,7 @@ CUresult BeginCapture(Process& process, Stream& stream,
   if (stream.kind() == Stream::Kind::kLegacy) {
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
+  LiveCaptures(process);
   if (stream.capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   static uint64_t last_id = 0;
   auto capture = std::make_shared<Capture>();
@@ -200,6 +205,7 @@ CUresult BeginCapture(Process& process, Stream& stream,
 
 CUresult EndCapture(Process& process, Stream& stream, CUgraph* graph) {
   *graph = nullptr;
+  LiveCaptures(process);
   const std::shared_ptr<StreamCapture> own = stream.capture;
   if (own == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   const std::shared_ptr<Capture> capture = own->capture;
@@ -226,6 +232,7 @@ bool IsCaptured(Process& process, Stream& stream, CUresult* result,
                 absl::FunctionRef<CUresult(NodeWork*)> make) {
   if (!IsAnythingCaptured(process)) return false;
   absl::MutexLock lock(&process.graphs.mutex);
+  LiveCaptures(process);
   if (IsRefused(process, stream)) {
     *result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     return true;
@@ -247,6 +254,7 @@ bool IsRecordCaptured(Process& process, Stream& stream, ProgramEvent& event,
                       CUresult* result) {
   if (!IsAnythingCaptured(process)) return false;
   absl::MutexLock lock(&process.graphs.mutex);
+  LiveCaptures(process);
   event.capture = nullptr;
   if (IsRefused(process, stream)) {
     *result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
@@ -267,6 +275,7 @@ bool IsWaitCaptured(Process& process, Stream& stream, const ProgramEvent& event,
   if (!IsAnythingCaptured(process)) return false;
   {
     absl::MutexLock lock(&process.graphs.mutex);
+    LiveCaptures(process);
     const std::shared_ptr<Capture> capture =
         event.capture == nullptr ? nullptr : event.capture->capture.lock();
     if (capture != nullptr) {

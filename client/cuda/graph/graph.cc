@@ -49,7 +49,8 @@ bool AreConnected(Node* from, Node* to) {
              : FindEdge(to->dependencies, from) != to->dependencies.end();
 }
 
-// Marks what only one node may have.
+// Records that the allocation has its free node, or that the condition has its
+// conditional node: a second such node is refused.
 void MarkTaken(const NodeWork& work) {
   if (const auto* free = std::get_if<FreeWork>(&work)) {
     free->allocation->has_free_node = true;
@@ -76,6 +77,9 @@ void Graph::Withdraw() {
     table_->nodes.Remove(node->handle);
   }
   table_->graphs.Remove(handle_);
+  // A capture may still hold the graph.
+  owner_ = nullptr;
+  has_ended_ = true;
 }
 
 size_t Graph::CountNodes() const {

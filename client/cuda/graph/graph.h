@@ -36,6 +36,7 @@ class Graph {
   size_t CountNodes() const;  // with inner graphs
   // The node that this graph is part of; null: none.
   Node* owner() const { return owner_; }
+  bool has_ended() const { return has_ended_; }
   bool has_memory_nodes() const { return has_memory_nodes_; }
   bool has_conditional_nodes() const { return has_conditional_nodes_; }
 
@@ -70,13 +71,14 @@ class Graph {
   GraphTable* const table_;
   CUgraph handle_ = nullptr;
   Node* owner_ = nullptr;
+  bool has_ended_ = false;  // Withdraw was called
   std::list<std::shared_ptr<Node>> nodes_;
-  // True also for nodes that have gone, as CUDA has it.
+  // They stay true after such nodes are removed, as in CUDA.
   bool has_memory_nodes_ = false;
   bool has_conditional_nodes_ = false;
 };
 
-// An edge that is the same without its data.
+// Is this the data of an ordinary edge, which is all zero?
 bool IsPlain(const CUgraphEdgeData& data);
 
 }  // namespace holdfast::libcuda

@@ -70,10 +70,12 @@ CUresult GraphExec::Create(Process& process, const Context& context,
                            std::shared_ptr<Graph> definition, cuuint64_t flags,
                            std::shared_ptr<GraphExec>* exec,
                            InstantiationError* error) {
-  if (HasUnusedCondition(*definition)) {
-    error->has_unused_condition = true;
-    return CUDA_ERROR_INVALID_VALUE;
+  {
+    // The copy shares its conditions with the program's graph.
+    absl::MutexLock lock(&process.graphs.mutex);
+    error->has_unused_condition = HasUnusedCondition(*definition);
   }
+  if (error->has_unused_condition) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<GraphExec> made(
       new GraphExec(process, std::move(definition), flags));
   absl::MutexLock lock(&made->mutex_);
@@ -90,10 +92,14 @@ CUresult GraphExec::Create(Process& process, const Context& context,
 // The program's objects live until the last launch has ended.
 GraphExec::~GraphExec() {
   absl::MutexLock lock(&mutex_);
+  if (!was_launched_ || definition_->user_objects.empty()) return;
   const std::shared_ptr<Stream> stream = last_stream_.lock();
-  if (stream == nullptr || definition_->user_objects.empty()) return;
-  Answer(stream->Call(
-      [objects = definition_->user_objects](const absl::Status&) {}));
+  if (stream == nullptr ||
+      !stream
+           ->Call([objects = definition_->user_objects](const absl::Status&) {})
+           .ok()) {
+    Answer(process_.session().Synchronize());
+  }
 }
 
 void GraphExec::CollectAllocations(const Graph& graph) {
@@ -117,9 +123,11 @@ CUresult GraphExec::Make(const Node** culprit) {
   if (result != CUDA_SUCCESS) return result;
   // The daemon orders the launches of one graph. Launches of the new one wait
   // for those of the old one here.
-  const std::shared_ptr<Stream> stream = last_stream_.lock();
-  if (!stages_.empty() && stream != nullptr) {
-    HOLDFAST_ANSWER_IF_ERROR(RecordEnd(*stream));
+  if (was_launched_) {
+    const std::shared_ptr<Stream> stream = last_stream_.lock();
+    HOLDFAST_ANSWER_IF_ERROR(stream == nullptr
+                                 ? process_.session().Synchronize()
+                                 : RecordEnd(*stream));
   }
   stages_ = std::move(stages);
   places_ = std::move(program.places);
@@ -155,7 +163,8 @@ absl::Status GraphExec::SwitchNodesOff() {
   StageUpdates updates;
   for (const auto& [node, place] : places_) {
     if (node->enabled || place.is_fixed ||
-        place.kind == LoweredWork::Kind::kAction) {
+        place.kind == LoweredWork::Kind::kAction ||
+        place.kind == LoweredWork::Kind::kEmpty) {
       continue;
     }
     updates[place.stage].SetEnabled(place.id, false);
@@ -203,6 +212,7 @@ absl::Status GraphExec::RunOn(Stream& stream) {
         }));
   }
   last_stream_ = stream.weak_from_this();
+  was_launched_ = true;
   const bool has_actions = stages_.size() > 1 || !stages_[0].steps->empty();
   return has_actions ? RecordEnd(stream) : absl::OkStatus();
 }

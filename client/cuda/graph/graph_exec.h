@@ -123,7 +123,9 @@ class GraphExec {
   std::optional<Event> end_ ABSL_GUARDED_BY(mutex_);
   uint32_t end_device_ ABSL_GUARDED_BY(mutex_) = 0;
   bool end_is_recorded_ ABSL_GUARDED_BY(mutex_) = false;
+  // The program may have destroyed it, with launches in flight.
   std::weak_ptr<Stream> last_stream_ ABSL_GUARDED_BY(mutex_);
+  bool was_launched_ ABSL_GUARDED_BY(mutex_) = false;
   uint32_t device_ ABSL_GUARDED_BY(mutex_) = 0;  // of side_
 };
 

@@ -2,6 +2,7 @@
 //
 // Entry points: kernels, their attributes and their occupancy.
 #include "client/cudart/call.h"
+#include "client/cudart/launch_config.h"
 
 using namespace holdfast::libcudart;
 
@@ -47,19 +48,6 @@ cudaFuncAttributes Describe(const Driver& driver, CUfunction function) {
           get(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED),
       .reserved = {},
   };
-}
-
-CUlaunchConfig ConfigOf(const cudaLaunchConfig_t& config) {
-  return {.gridDimX = config.gridDim.x,
-          .gridDimY = config.gridDim.y,
-          .gridDimZ = config.gridDim.z,
-          .blockDimX = config.blockDim.x,
-          .blockDimY = config.blockDim.y,
-          .blockDimZ = config.blockDim.z,
-          .sharedMemBytes = static_cast<unsigned>(config.dynamicSmemBytes),
-          .hStream = config.stream,
-          .attrs = As<CUlaunchAttribute>(config.attrs),
-          .numAttrs = config.numAttrs};
 }
 
 }  // namespace
@@ -151,7 +139,7 @@ cudaError_t cudaOccupancyMaxPotentialClusterSize(
     int* size, const void* stub, const cudaLaunchConfig_t* config) {
   if (config == nullptr) return Record(cudaErrorInvalidValue);
   return WithFunction(stub, [&](const Driver& driver, CUfunction function) {
-    const CUlaunchConfig launch = ConfigOf(*config);
+    const CUlaunchConfig launch = LaunchConfig(*config);
     return driver.OccupancyMaxPotentialClusterSize(size, function, &launch);
   });
 }
@@ -160,7 +148,7 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* count, const void* stub,
                                            const cudaLaunchConfig_t* config) {
   if (config == nullptr) return Record(cudaErrorInvalidValue);
   return WithFunction(stub, [&](const Driver& driver, CUfunction function) {
-    const CUlaunchConfig launch = ConfigOf(*config);
+    const CUlaunchConfig launch = LaunchConfig(*config);
     return driver.OccupancyMaxActiveClusters(count, function, &launch);
   });
 }

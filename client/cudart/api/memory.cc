@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: memory of devices and of the host.
+#include <iterator>
+
 #include "client/cudart/call.h"
 
 using namespace holdfast::libcudart;
 
 namespace {
 
-constexpr int kNoDevice = -2;  // cudaInvalidDeviceId
+constexpr int kNoDevice = cudaInvalidDeviceId;
 
 cudaError_t AllocateHost(void** pointer, size_t size, unsigned flags) {
   if (pointer == nullptr) return Record(cudaErrorInvalidValue);
@@ -26,7 +28,7 @@ cudaError_t AllocateRows(void** pointer, size_t* pitch, size_t width,
       *pitch = 0;
       return CUDA_SUCCESS;
     }
-    // 4: the pitch serves accesses of every size up to it.
+    // 4: the size in bytes of the elements that kernels will read.
     return driver.MemAllocPitch(As<CUdeviceptr>(pointer), pitch, width, height,
                                 4);
   });
@@ -70,13 +72,16 @@ cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width,
 
 cudaError_t cudaMalloc3D(cudaPitchedPtr* memory, cudaExtent extent) {
   if (memory == nullptr) return Record(cudaErrorInvalidValue);
+  size_t rows = 0;
+  if (__builtin_mul_overflow(extent.height, extent.depth, &rows)) {
+    return Record(cudaErrorMemoryAllocation);
+  }
   memory->xsize = extent.width;
   memory->ysize = extent.height;
-  return AllocateRows(&memory->ptr, &memory->pitch, extent.width,
-                      extent.height * extent.depth);
+  return AllocateRows(&memory->ptr, &memory->pitch, extent.width, rows);
 }
 
-// A null pointer is freed by making sure that there is a context.
+// cudaFree(nullptr) frees nothing, but creates the context.
 cudaError_t cudaFree(void* pointer) {
   return WithContext([&](const Driver& driver) {
     return pointer == nullptr ? CUDA_SUCCESS : driver.MemFree(Address(pointer));
@@ -160,8 +165,8 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes,
         CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER};
     void* values[] = {&type, &managed, &device, &attributes->devicePointer,
                       &attributes->hostPointer};
-    const CUresult result =
-        driver.PointerGetAttributes(5, names, values, Address(pointer));
+    const CUresult result = driver.PointerGetAttributes(
+        std::size(names), names, values, Address(pointer));
     attributes->type = TypeOf(type, managed != 0);
     const bool known = attributes->type != cudaMemoryTypeUnregistered;
     attributes->device = known ? device : kNoDevice;

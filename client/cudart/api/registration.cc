@@ -3,7 +3,6 @@
 // Entry points that nvcc's host code calls: the program's images, kernels and
 // variables, and the configurations of launches.
 #include <cstdio>
-#include <vector>
 
 #include "client/cudart/call.h"
 
@@ -18,7 +17,12 @@ struct Configuration {
   size_t shared_memory;
   void* stream;
 };
-thread_local std::vector<Configuration> configurations;
+
+// A launch in the arguments of a launch is one deeper. There is no destructor,
+// so that exit handlers may launch kernels.
+constexpr int kMaxDepth = 64;
+thread_local Configuration configurations[kMaxDepth];
+thread_local int depth = 0;
 
 Module* ModuleOf(void** handle) { return reinterpret_cast<Module*>(handle); }
 
@@ -66,19 +70,20 @@ char __cudaInitModule(void** handle) {
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block,
                                      size_t shared_memory, void* stream) {
-  configurations.push_back({grid, block, shared_memory, stream});
+  // nvcc's host code leaves the launch out then.
+  if (depth == kMaxDepth) return Record(cudaErrorInvalidConfiguration);
+  configurations[depth++] = {grid, block, shared_memory, stream};
   return 0;
 }
 
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block,
                                        size_t* shared_memory, void* stream) {
-  if (configurations.empty()) return Record(cudaErrorMissingConfiguration);
-  const Configuration& last = configurations.back();
+  if (depth == 0) return Record(cudaErrorMissingConfiguration);
+  const Configuration& last = configurations[--depth];
   *grid = last.grid;
   *block = last.block;
   *shared_memory = last.shared_memory;
   *static_cast<void**>(stream) = last.stream;
-  configurations.pop_back();
   return cudaSuccess;
 }
 

@@ -71,7 +71,8 @@ cudaError_t WithRows(void* to, size_t to_pitch, const void* from,
   if (width > to_pitch || width > from_pitch) {
     return Record(cudaErrorInvalidValue);
   }
-  return WithCopy(kind, width * height, [&](const Driver& driver) {
+  const size_t size = height == 0 ? 0 : width;
+  return WithCopy(kind, size, [&](const Driver& driver) {
     const CUDA_MEMCPY2D rows =
         DescribeRows(to, to_pitch, from, from_pitch, width, height, kind);
     return body(driver, rows);

@@ -15,9 +15,9 @@ cuuint64_t FormOf(unsigned long long flags) {
              : CU_GET_PROC_ADDRESS_LEGACY_STREAM;
 }
 
-cudaError_t FindFunction(const char* name, void** function, int version,
-                         unsigned long long flags,
-                         cudaDriverEntryPointQueryResult* status) {
+cudaError_t FindEntryPoint(const char* name, void** function, int version,
+                           unsigned long long flags,
+                           cudaDriverEntryPointQueryResult* status) {
   if (AnyNull(name, function)) return Record(cudaErrorInvalidValue);
   return WithDriver([&](const Driver& driver) {
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
@@ -25,8 +25,6 @@ cudaError_t FindFunction(const char* name, void** function, int version,
         driver.GetProcAddress(name, function, version, FormOf(flags), &found);
     if (status != nullptr) {
       *status = static_cast<cudaDriverEntryPointQueryResult>(found);
-      // Then the status tells, and the call is a success.
-      if (result == CUDA_ERROR_NOT_FOUND) return CUDA_SUCCESS;
     }
     return result;
   });
@@ -39,13 +37,14 @@ extern "C" {
 cudaError_t cudaGetDriverEntryPoint(const char* name, void** function,
                                     unsigned long long flags,
                                     cudaDriverEntryPointQueryResult* status) {
-  return FindFunction(name, function, CUDART_VERSION, flags, status);
+  return FindEntryPoint(name, function, CUDART_VERSION, flags, status);
 }
 
 cudaError_t cudaGetDriverEntryPointByVersion(
     const char* name, void** function, unsigned version,
     unsigned long long flags, cudaDriverEntryPointQueryResult* status) {
-  return FindFunction(name, function, static_cast<int>(version), flags, status);
+  return FindEntryPoint(name, function, static_cast<int>(version), flags,
+                        status);
 }
 
 }  // extern "C"

@@ -21,9 +21,13 @@ CUresult FillRows(const Driver& driver, void* memory, size_t pitch, int value,
 // Fills a box. Its slices are `ysize` rows apart.
 CUresult FillBox(const Driver& driver, cudaPitchedPtr memory, int value,
                  cudaExtent extent, const cudaStream_t* stream) {
+  size_t rows = 0;
+  if (__builtin_mul_overflow(extent.height, extent.depth, &rows)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if (extent.height == memory.ysize || extent.depth <= 1) {
-    return FillRows(driver, memory.ptr, memory.pitch, value, extent.width,
-                    extent.height * extent.depth, stream);
+    return FillRows(driver, memory.ptr, memory.pitch, value, extent.width, rows,
+                    stream);
   }
   for (size_t slice = 0; slice < extent.depth; ++slice) {
     char* const first =

@@ -2,25 +2,11 @@
 //
 // Entry points: launches of kernels, and functions of the program in streams.
 #include "client/cudart/call.h"
+#include "client/cudart/launch_config.h"
 
 using namespace holdfast::libcudart;
 
 namespace {
-
-// How a launch is put together from its parts.
-CUlaunchConfig Configure(dim3 grid, dim3 block, size_t shared_memory,
-                         cudaStream_t stream) {
-  return {.gridDimX = grid.x,
-          .gridDimY = grid.y,
-          .gridDimZ = grid.z,
-          .blockDimX = block.x,
-          .blockDimY = block.y,
-          .blockDimZ = block.z,
-          .sharedMemBytes = static_cast<unsigned>(shared_memory),
-          .hStream = stream,
-          .attrs = nullptr,
-          .numAttrs = 0};
-}
 
 cudaError_t Launch(const void* stub, const CUlaunchConfig& launch,
                    void** args) {
@@ -46,27 +32,23 @@ extern "C" {
 cudaError_t cudaLaunchKernel(const void* stub, dim3 grid, dim3 block,
                              void** args, size_t shared_memory,
                              cudaStream_t stream) {
-  return Launch(stub, Configure(grid, block, shared_memory, stream), args);
+  return Launch(stub, LaunchConfig(grid, block, shared_memory, stream), args);
 }
 
-// The names that nvcc's host code has for the same.
+// nvcc's host code calls cudaLaunchKernel by this name.
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define __cudaLaunchKernel __cudaLaunchKernel_ptsz
 #endif
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block,
                                void** args, size_t shared_memory,
                                cudaStream_t stream) {
-  return Launch(kernel, Configure(grid, block, shared_memory, stream), args);
+  return Launch(kernel, LaunchConfig(grid, block, shared_memory, stream), args);
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
                                 const void* stub, void** args) {
   if (config == nullptr) return Record(cudaErrorInvalidValue);
-  CUlaunchConfig launch = Configure(config->gridDim, config->blockDim,
-                                    config->dynamicSmemBytes, config->stream);
-  launch.attrs = As<CUlaunchAttribute>(config->attrs);
-  launch.numAttrs = config->numAttrs;
-  return Launch(stub, launch, args);
+  return Launch(stub, LaunchConfig(*config), args);
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void* stub, dim3 grid, dim3 block,
@@ -74,7 +56,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void* stub, dim3 grid, dim3 block,
                                         cudaStream_t stream) {
   CUlaunchAttribute cooperative{.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE};
   cooperative.value.cooperative = 1;
-  CUlaunchConfig launch = Configure(grid, block, shared_memory, stream);
+  CUlaunchConfig launch = LaunchConfig(grid, block, shared_memory, stream);
   launch.attrs = &cooperative;
   launch.numAttrs = 1;
   return Launch(stub, launch, args);

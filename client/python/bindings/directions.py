@@ -120,6 +120,8 @@ _EXCEPTIONS = {
                               "elementStrides": "array:tensorRank"},
     "TensorMapEncodeIm2colWide": {"globalDim": "array:tensorRank", "globalStrides": "array:",
                                   "elementStrides": "array:tensorRank"},
+    "nvrtcCompileProgram": {"options": "array:numOptions"},
+    "nvrtcCreateProgram": {"headers": "array:numHeaders", "includeNames": "array:numHeaders"},
     "nvrtcGetSupportedArchs": {"supportedArchs": "supported"},
     "LaunchKernelExC": {"args": "params"},
     "LaunchKernel": {"args": "params"},

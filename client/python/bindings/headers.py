@@ -39,7 +39,6 @@ class Header:
         handles: name -> type: a number, or ``*TAG`` of a struct without a body, or ``*()``.
         aliases: another name -> name of an enumeration, a struct or a handle.
         macros: name -> text.
-        unions: names of the structs that are unions.
     """
 
     def __init__(self):
@@ -49,7 +48,6 @@ class Header:
         self.handles = {}
         self.aliases = {}
         self.macros = {}
-        self.unions = set()
 
 
 def read(clang, include_folder, names, defines=()):
@@ -200,8 +198,6 @@ class _Reader:
                 fields += [(field, offset + at, kind) for field, at, kind in members]
         alignment = max(alignment, _aligned(node))
         self.header.structs[name] = (-(-end // alignment) * alignment, alignment, fields)
-        if is_union:
-            self.header.unions.add(name)
 
     def _extent(self, written):
         """(size, alignment) of a type."""
@@ -306,7 +302,7 @@ def _is_cudas(tag, names):
 
 
 def _aligned(node):
-    """What an attribute asks for, or 1."""
+    """The alignment that an attribute of the declaration asks for; 1 without one."""
     for inner in node.get("inner", ()):
         if inner["kind"] == "AlignedAttr":
             value = next((int(n["value"]) for n in _walk(inner) if "value" in n), 16)

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
+#include "core/cuda/pci_bus_id.h"
 #include "core/software/base/mutex.h"
 #include "core/software/driver/settings.h"
 
@@ -55,9 +55,9 @@ Device* Driver::FindDevice(CUdevice ordinal) {
   return devices_[static_cast<size_t>(ordinal)].get();
 }
 
-Device* Driver::FindDevice(absl::string_view pci_bus_id) {
+Device* Driver::FindDevice(const cuda::PciBusId& id) {
   for (const std::unique_ptr<Device>& device : devices_) {
-    if (absl::EqualsIgnoreCase(device->pci_bus_id(), pci_bus_id)) {
+    if (cuda::ParsePciBusId(device->pci_bus_id().c_str()) == id) {
       return device.get();
     }
   }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/string_view.h"
 #include "core/software/base/mutex.h"
 #include "core/software/driver/context.h"
 #include "core/software/driver/device.h"
@@ -23,6 +22,10 @@
 #include "core/software/driver/memory_map.h"
 #include "core/software/driver/memory_pool.h"
 #include "cuda.h"
+
+namespace holdfast::cuda {
+struct PciBusId;
+}
 
 namespace holdfast::software {
 
@@ -45,9 +48,8 @@ class Driver {
   // Returns null if there is no such device. The ordinal counts the devices
   // that are visible to this process.
   Device* FindDevice(CUdevice ordinal);
-  // Finds a device by an id in the form of Device::pci_bus_id, in upper or
-  // lower case; null if there is none.
-  Device* FindDevice(absl::string_view pci_bus_id);
+  // Finds a device by its place on the PCI bus; null if there is none.
+  Device* FindDevice(const cuda::PciBusId& id);
   // The current context's device, else the first. REQUIRES: there is a device.
   Device& CurrentDevice();
 

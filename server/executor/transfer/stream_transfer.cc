@@ -42,10 +42,11 @@ absl::StatusOr<StagedTransfer> Begin(Direction direction, ServedStream& call,
   return StagedTransfer{std::move(transfer), *std::move(staging)};
 }
 
-// For the next piece. nullptr: one that was started has to be finished first.
-// While most blocks are free, a transfer takes what it needs. Then it
-// takes one block, and only after the client has taken the message before: of
-// a client that does not read, one block is kept.
+// Returns a block for the next piece; nullptr: a piece that was started has to
+// be finished first. While more than three quarters of the blocks are free, a
+// transfer takes as many as it can. After that it takes one block at a time,
+// and waits until the client has taken the message before: a client that does
+// not read gets no further blocks.
 absl::StatusOr<Staging::BlockPtr> NextBlock(StagedTransfer& staged,
                                             ServedStream& call) {
   if (!staged.transfer->MayStart()) return nullptr;

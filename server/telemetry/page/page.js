@@ -34,7 +34,7 @@ const sum = (values) => values.reduce((total, value) => total + (value ?? 0), 0)
 // The look before, to which this one is compared: {time, status}.
 let before;
 // A row of figures for each look, in the order of CURVES; kept while the page is loaded again.
-const looks = JSON.parse(sessionStorage.getItem("looks") ?? "[]");
+const looks = [];
 
 // How fast a figure that only grows has grown since the look before. undefined: not known, as when
 // the daemon or the session is new.
@@ -68,7 +68,7 @@ function meter(value, max) {
 }
 
 function showFigures(status) {
-  const open = Object.values(status.session_states).reduce((sum, count) => sum + count, 0);
+  const open = sum(Object.values(status.session_states));
   const figures = [
     ["sessions", `${open} of ${status.max_sessions}`],
     ["host memory", bytes(status.host_memory.used)],
@@ -126,7 +126,8 @@ function addRates(status, time) {
 function showTenants(sessions) {
   const tenants = new Map();
   for (const session of sessions) {
-    tenants.set(session.tenant, [...tenants.get(session.tenant) ?? [], session]);
+    if (!tenants.has(session.tenant)) tenants.set(session.tenant, []);
+    tenants.get(session.tenant).push(session);
   }
   element("tenant-section").hidden = tenants.size < 2;
   fill("tenants", [...tenants].map(([name, own]) => [
@@ -176,13 +177,18 @@ function showRates(rates) {
 // [name, the figure now, how it is written]. `past` is the status of the look before.
 const CURVES = [
   ["launches a second", (now, past, time) => growth(now.totals.launches + now.totals.graph_launches,
-    past && past.totals.launches + past.totals.graph_launches, time), number],
+    past.totals.launches + past.totals.graph_launches, time), number],
   ["bytes copied a second", (now, past, time) =>
-    growth(now.totals.copied_bytes, past?.totals.copied_bytes, time), bytes],
+    growth(now.totals.copied_bytes, past.totals.copied_bytes, time), bytes],
   ["GPUs that kernels keep busy", (now, past, time) => growth(sum(now.devices.map((device) => device.gpu_seconds)),
-    past && sum(past.devices.map((device) => device.gpu_seconds)), time), number],
+    sum(past.devices.map((device) => device.gpu_seconds)), time), number],
   ["device memory of sessions", (now) => sum(now.devices.map((device) => device.reserved_memory)), bytes],
 ];
+
+try {
+  const kept = JSON.parse(sessionStorage.getItem("looks")) ?? [];
+  looks.push(...kept.filter((row) => row.length === CURVES.length));
+} catch { /* No storage, or nothing of this page's in it. */ }
 
 // The values as a line from left, the oldest, to right, on a scale from 0 to the largest.
 function curve(values) {
@@ -199,7 +205,9 @@ function showCurves(status, time) {
   if (before !== undefined) {
     looks.push(CURVES.map(([, figure]) => figure(status, before.status, time) ?? 0));
     looks.splice(0, looks.length - HISTORY);
-    sessionStorage.setItem("looks", JSON.stringify(looks));
+    try {
+      sessionStorage.setItem("looks", JSON.stringify(looks));
+    } catch { /* No storage. */ }
   }
   element("curves").replaceChildren(...CURVES.map(([name, , format], i) => {
     const values = looks.map((row) => row[i]);
@@ -217,7 +225,7 @@ function showCurves(status, time) {
 function show(status) {
   const time = performance.now();
   element("host").textContent = status.host || "Holdfast";
-  document.title = `${status.host} – Holdfast`;
+  document.title = status.host ? `${status.host} – Holdfast` : "Holdfast";
   element("version").textContent = `Holdfast ${status.version}`;
   element("state").textContent = `up ${age(status.uptime_seconds)}`;
   element("state").className = "";

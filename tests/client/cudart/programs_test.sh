@@ -25,6 +25,8 @@ export XDG_CACHE_HOME=$directory/cache
 mkdir "$directory/lib"
 ln -s "$libcudart" "$directory/lib/libcudart.so.13"
 export LD_LIBRARY_PATH=$directory/lib
+# multi_device copies between devices.
+export HOLDFAST_SOFTWARE_DEVICES=2
 runner=()
 if [ "$kind" = daemon ]; then
   runner=("$(realpath "$1")" exec --device=cpu --)
@@ -77,6 +79,9 @@ is_told() {  # COMMAND...
 }
 if "$nvcc" -std=c++17 -gencode arch=compute_80,code=compute_80 -o "$directory/static" "$programs/vector_add.cu"; then
   is_told "$directory/static"
+else
+  echo "vector_add with NVIDIA's runtime: not compiled"
+  failures=$((failures + 1))
 fi
 libraries=${CUDA_HOME:-/usr/local/cuda}/lib64
 if [ -e "$libraries/libcublas.so.13" ]; then

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Behaviours of the runtime that none of the programs beside shows. The test
+// Tests the behaviour of the runtime that programs/ do not show. The test
 // registers a module as nvcc's host code does.
-#include <dlfcn.h>
-
+#include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -150,7 +150,7 @@ TEST(ErrorTest, HasNames) {
                "unrecognized error code");
 }
 
-TEST(ErrorTest, OfFunctionsThatAreNotServed) {
+TEST(ErrorTest, FunctionsThatAreNotServedReturnNotSupported) {
   EXPECT_EQ(cudaImportExternalMemory(nullptr, nullptr), cudaErrorNotSupported);
   EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
   EXPECT_EQ(cudaGetExportTable(nullptr, nullptr), cudaErrorNotSupported);

@@ -3,6 +3,7 @@
 beside the rest of the package."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -90,6 +91,7 @@ def test_a_program_starts_a_private_daemon():
 def test_a_private_daemon_ends_with_its_process():
     code = _PROGRAM + """
 import os, signal
+assert os.path.exists(os.environ["HOLDFAST_ADDRESS"].removeprefix("unix:"))
 print(os.environ["HOLDFAST_ADDRESS"], flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -98,7 +100,10 @@ os.kill(os.getpid(), signal.SIGKILL)
         env={**os.environ, "LD_LIBRARY_PATH": "", "HOLDFAST_ADDRESS": "embedded:device=cpu"},
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
-    socket = done.stdout.split()[-1].removeprefix("unix:")
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    address = done.stdout.split()[-1]
+    assert address.startswith("unix:")
+    socket = address.removeprefix("unix:")
     deadline = time.monotonic() + 60
     while os.path.exists(socket):
         assert time.monotonic() < deadline

@@ -35,7 +35,7 @@ template <typename T> __global__ void fill(T* to, T value) { to[threadIdx.x] = v
 
 
 def check(result):
-    """What follows the result, as programs of cuda.bindings write it."""
+    """Asserts success. Returns the values after the result, as programs of cuda.bindings do."""
     assert result[0] == 0, result
     return result[1] if len(result) == 2 else result[1:] or None
 
@@ -259,6 +259,9 @@ def test_a_failure_has_no_outputs():
     (lambda: driver.cuMemcpy2D(driver.CUDA_MEMCPY3D()), TypeError),
     (lambda: driver.cuModuleGetFunction(0, "a text"), TypeError),
     (lambda: driver.cuMemSetAccess(0, 0, [], 1), RuntimeError),
+    (lambda: nvrtc.nvrtcCompileProgram(0, 2, [b"-x"]), RuntimeError),
+    (lambda: driver.cuLinkCreate(1, [driver.CUjit_option.CU_JIT_WALL_TIME], []), RuntimeError),
+    (lambda: driver.cuCtxCreate(driver.CUlaunchConfig(), 0, 0), TypeError),
 ])  # fmt: skip
 def test_wrong_arguments_are_errors_of_python(call, error):
     with pytest.raises(error):

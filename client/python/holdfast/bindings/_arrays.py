@@ -33,8 +33,7 @@ def make_maker(codec):
             return (None,)
         if isinstance(values, Struct):
             values = [values]
-        if count is not None and _convert.number(count) > len(values):
-            raise RuntimeError(f"List is too small: {len(values)} < {_convert.number(count)}")
+        _convert.check_count(values, count)
         return codec.array(values) if len(values) else (None,)
 
     return make
@@ -42,6 +41,9 @@ def make_maker(codec):
 
 def make_texts(values, count):
     """char*[] of a list of bytes, as `make_maker`'s functions return it."""
+    if values is None:
+        return (None,)
+    _convert.check_count(values, count)
     if not values:
         return (None,)
     array = _convert.make_array(ctypes.c_char_p, [_convert.text(value) for value in values])

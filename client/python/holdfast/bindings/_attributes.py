@@ -89,7 +89,9 @@ class Value:
         """Stores a value of Python; a handle or struct of another type as its bytes."""
         if self._kind[0] == "c":
             value = _convert.text(value)
-            ctypes.memmove(self._memory, value + b"\0", min(len(value) + 1, self.size))
+            if len(value) >= self.size:
+                raise ValueError(f"{len(value)} bytes do not fit into {self.size - 1}")
+            ctypes.memmove(self._memory, value + b"\0", len(value) + 1)
             self.size = len(value) + 1
         elif isinstance(value, Struct):
             self._memory = value

@@ -35,7 +35,7 @@ class Codec:
         self.size = ctypes.sizeof(self.ctype)
 
     def wrap(self, value):
-        """What Python gets for a number of C."""
+        """Returns the Python value for a number of C."""
         if self.kind == "e":
             return member(self.cls, value)
         return value if self.cls is None else self.cls(value)
@@ -57,10 +57,20 @@ class Codec:
             return
         if not isinstance(value, self.cls):
             raise TypeError(f"expected {self.cls.__name__}, got {type(value).__name__}")
-        if value.getPtr() != address:
-            ctypes.memmove(address, value.getPtr(), self.size)
+        source = value.getPtr()
+        if source == address:
+            return
+        ctypes.memmove(address, source, self.size)
         if owner is not None:
-            owner._kept[address] = value
+            self._move_kept(value._kept, source, owner._kept, address)
+
+    def _move_kept(self, kept, source, owned, address):
+        """Passes the objects that the struct at ``source`` keeps to the owner of the memory at
+        ``address``, in the place of the objects that it kept there."""
+        moved = {at - source: one for at, one in kept.items() if 0 <= at - source < self.size}
+        for at in [at for at in owned if 0 <= at - address < self.size]:
+            del owned[at]
+        owned.update({address + at: one for at, one in moved.items()})
 
     def array(self, values):
         """(address, what keeps it) of new memory with the values."""

@@ -141,11 +141,18 @@ def _argument(value, kind):
     return kind(value)
 
 
-def option_values(values):
+def check_count(values, count):
+    """Raises RuntimeError if C would read more values than there are."""
+    if count is not None and number(count) > len(values):
+        raise RuntimeError(f"List is too small: {len(values)} < {number(count)}")
+
+
+def option_values(values, options):
     """void*[] of the values of options: a number is its own value; a buffer, a text or a list of
     these is given by its address."""
     if values is None:
         return None
+    check_count(values, len(options or ()))
     cells = [_option_value(value) for value in values]
     array = make_array(ctypes.c_void_p, [place for place, _ in cells])
     array.kept = cells, values

@@ -8,7 +8,6 @@ import threading
 
 _lock = threading.RLock()
 _libraries = {}
-_folders = {}  # module -> folder of its library
 _daemon = None  # a private one, which ends with this process
 
 _NAMES = {"driver": "libcuda.so.1", "runtime": "libcudart.so.13", "nvrtc": "libnvrtc.so.13"}
@@ -43,7 +42,7 @@ def find_function(module, symbol):
 
 def _find_driver(name):
     """The libcuda of this process, that of LD_LIBRARY_PATH, or our own."""
-    found = _loaded(name) or _first(name, "driver", _library_path())
+    found = _loaded(name) or _first(name, _library_path())
     if found is not None:
         return found
     folder = _own_folder(name)
@@ -53,7 +52,7 @@ def _find_driver(name):
             "and there is no program `holdfast` that tells where it is; set HOLDFAST_CLI"
         )
     _use_daemon()
-    return _first(name, "driver", [folder])
+    return _first(name, [folder]) or _by_loader(name)
 
 
 def _own_folder(name):
@@ -75,17 +74,18 @@ def _own_folder(name):
 
 def _find_runtime(name):
     """The libcudart beside our libcuda; else that of LD_LIBRARY_PATH or of the toolkit."""
-    library("driver")
-    beside = [folder for folder in [_folders.get("driver")] if folder]
-    folders = [*beside, os.path.join(_package(), "cuda"), *_library_path(), *_toolkit()]
-    return _first(name, "runtime", folders) or _by_loader(name)
+    beside = os.path.dirname(library("driver")._name)
+    folders = [os.path.join(_package(), "cuda"), *_library_path(), *_toolkit()]
+    if beside:
+        folders.insert(0, beside)
+    return _first(name, folders) or _by_loader(name)
 
 
 def _find_nvrtc(name):
     """The NVRTC of the toolkit, of NVIDIA's wheels, or the one that the loader finds."""
     wheels = [os.path.join(path, "nvidia", "cu13", "lib") for path in sys.path if path]
     folders = [*_toolkit(), *wheels]
-    return _loaded(name) or _first(name, "nvrtc", folders) or _by_loader(name)
+    return _loaded(name) or _first(name, folders) or _by_loader(name)
 
 
 _FIND = {"driver": _find_driver, "runtime": _find_runtime, "nvrtc": _find_nvrtc}
@@ -100,8 +100,8 @@ def _library_path():
 
 
 def _toolkit():
-    homes = [os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"]
-    return [os.path.join(home, folder) for home in homes for folder in ("lib64", "lib")]
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"
+    return [os.path.join(home, folder) for folder in ("lib64", "lib")]
 
 
 def _loaded(name):
@@ -112,11 +112,10 @@ def _loaded(name):
         return None
 
 
-def _first(name, module, folders):
+def _first(name, folders):
     for folder in folders:
         path = os.path.join(folder, name)
         if os.path.exists(path):
-            _folders[module] = folder
             return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     return None
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Members of structs: properties that read and write C's memory.
 
-What a member points to is kept in the struct, as long as the member has it.
+The struct keeps alive the objects that its members point to.
 """
 
 import ctypes
@@ -56,8 +56,8 @@ def _read_text(owner, address):
 
 
 def _write_text(owner, address, value):
-    cell = ctypes.c_char_p(_convert.text(value))
-    ctypes.memmove(address, ctypes.byref(cell), 8)
+    value = _convert.text(value)
+    ctypes.memmove(address, ctypes.byref(ctypes.c_char_p(value)), 8)
     owner._kept[address] = value
 
 

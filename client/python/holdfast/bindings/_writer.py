@@ -104,7 +104,8 @@ class Writer:
         self._signature.append(name)
         if kind[:2] == "t:":
             ctype = _arrays.by_value(self._api.get(kind[2:]))
-            take = self._define("take", lambda value: ctype.from_address(value.getPtr()))
+            take_struct = self._taker(name, self._api.get(kind[2:]))
+            take = self._define("take", lambda value: ctype.from_address(take_struct(value)))
             return self._pass(f"{take}({name})", ctype)
         if kind[0] == "*":
             return self._pass(f"_pointer({name})")
@@ -122,17 +123,23 @@ class Writer:
 
     def _add_struct(self, name, kind, other, rows):
         self._signature.append(name)
-        cls = self._api.get(kind[2:])
+        take_struct = self._taker(name, self._api.get(kind[2:]))
+        take = self._define("take", lambda value: None if value is None else take_struct(value))
+        self._pass(f"{take}({name})")
+
+    @staticmethod
+    def _taker(name, cls):
+        """A function that returns the address of a struct of the class, and refuses all else."""
 
         def take(value):
-            if value is None or isinstance(value, cls):
-                return value and value.getPtr()
+            if isinstance(value, cls):
+                return value.getPtr()
             found = type(value).__name__
             raise TypeError(
                 f"Argument {name!r} has incorrect type (expected {cls.__name__}, got {found})"
             )
 
-        self._pass(f"{self._define('take', take)}({name})")
+        return take
 
     def _add_handle(self, name, kind, other, rows):
         self._signature.append(name)
@@ -158,7 +165,7 @@ class Writer:
     def _add_values(self, name, kind, other, rows):
         self._signature.append(name)
         take = self._define("take", _convert.option_values)
-        variable = self._local(name, f"{take}({name})")
+        variable = self._local(name, f"{take}({name}, {other})")
         self._pass(variable)
         if self._name.startswith("cuLinkCreate"):
             # The library reads and writes them until the state is destroyed.

@@ -128,8 +128,9 @@ CUresult cuDeviceGetPCIBusId(char* id, int size, CUdevice device) {
 CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
   return WithDriver([&](Driver& driver) {
     if (AnyNull(device, id)) return CUDA_ERROR_INVALID_VALUE;
-    if (!holdfast::cuda::IsPciBusId(id)) return CUDA_ERROR_INVALID_VALUE;
-    const Device* found = driver.FindDevice(absl::string_view(id));
+    const auto asked = holdfast::cuda::ParsePciBusId(id);
+    if (!asked.has_value()) return CUDA_ERROR_INVALID_VALUE;
+    const Device* found = driver.FindDevice(*asked);
     if (found == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     *device = found->ordinal();
     return CUDA_SUCCESS;

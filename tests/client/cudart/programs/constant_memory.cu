@@ -65,7 +65,7 @@ int main() {
                         cudaMemcpyDeviceToHost));
   CHECK(same[0] == part[0] && same[1] == part[1]);
 
-  // Beyond its end, and no variable at all.
+  // A copy beyond the end of the variable fails, and so does an address that is no variable.
   CHECK(cudaMemcpyFromSymbol(part, history, sizeof(part), size) ==
         cudaErrorInvalidValue);
   int local = 0;

@@ -54,7 +54,10 @@ int main() {
   const cudaExtent extent = make_cudaExtent(32, 3, 2);
   cudaPitchedPtr box;
   CHECK_CUDA(cudaMalloc3D(&box, make_cudaExtent(64, 5, 4)));
-  CHECK_CUDA(cudaMemset3D(box, 7, make_cudaExtent(64, 5, 4)));
+  CHECK_CUDA(cudaMemset3D(box, 1, make_cudaExtent(64, 5, 4)));
+  cudaPitchedPtr inner = box;
+  inner.ptr = static_cast<char*>(box.ptr) + (5 + 1) * box.pitch + 16;
+  CHECK_CUDA(cudaMemset3D(inner, 7, extent));
   std::vector<unsigned char> bytes(32 * 3 * 2);
   cudaMemcpy3DParms copy = {};
   copy.srcPtr = box;
