@@ -226,7 +226,8 @@ def lint(sources, flags, folder):
     if not 0 < len(later) < len(sources):
         later = sources[len(sources) // 2 :]
     if os.environ.get("VERBOSE"):
-        print(f"{len(sources)} files, read later: {sorted(at_fault)}: {errors[0][0] if errors else "no error of clang++"}", file=sys.stderr)
+        why = errors[0][0] if errors else "clang++ finds no error"
+        print(f"{len(sources)} files, read later: {sorted(at_fault)}: {why}", file=sys.stderr)
     kept = [source for source in sources if source not in later]
     return lint(kept, flags, folder) + lint(later, flags, folder)
 
