@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names that programs for cuda.core have used since 0.3 mean what they meant."""
 
+import dataclasses
 import gc
 import os
 import pickle
@@ -55,6 +56,15 @@ def test_an_event_option_has_its_name_of_before_and_that_of_today():
     old.enable_timing = False
     assert not old.timing_enabled
     assert EventOptions(support_ipc=True).ipc_enabled
+
+
+def test_options_are_data_classes():
+    options = EventOptions(timing_enabled=True)
+    assert dataclasses.is_dataclass(options)
+    assert "timing_enabled" in [field.name for field in dataclasses.fields(EventOptions)]
+    assert dataclasses.asdict(options)["timing_enabled"] is True
+    changed = dataclasses.replace(options, timing_enabled=False)
+    assert changed == EventOptions(timing_enabled=False) and options.timing_enabled
 
 
 def test_an_option_that_no_version_has_is_refused():
@@ -205,8 +215,6 @@ def test_a_linker_tells_its_backend(device):
     options = ProgramOptions(relocatable_device_code=True)
     linker = Linker(Program(_ADD, "c++", options).compile("ptx"))
     assert linker.backend == Linker.which_backend() == names.CompilerBackendType.NVJITLINK
-    with pytest.raises(NotImplementedError, match="handle of the linker"):
-        linker.handle  # noqa: B018
 
 
 def test_attributes_of_a_kernel_are_properties_and_methods(device, add):
@@ -540,6 +548,26 @@ def test_memory_that_only_its_resource_knows_is_given_back_to_it(device):
     assert resource.freed[0][0] == 1024
 
 
+def test_memory_that_nobody_may_access_has_no_dlpack_device(device):
+    class Hidden(MemoryResource):
+        is_device_accessible = is_host_accessible = False
+        device_id = 0
+        bytes = np.zeros(16, np.uint8)
+
+        def allocate(self, size, *, stream=None):
+            return Buffer.from_handle(self.bytes.ctypes.data, size, mr=self)
+
+        def deallocate(self, ptr, size, *, stream=None):
+            pass
+
+    buffer = Hidden().allocate(16)
+    with pytest.raises(BufferError, match="neither device-accessible nor host-accessible"):
+        buffer.__dlpack_device__()
+    with pytest.raises(BufferError, match="neither device-accessible nor host-accessible"):
+        buffer.__dlpack__()
+    buffer.close()
+
+
 def test_ordinary_memory_is_copied_as_a_buffer(device, stream):
     array = np.arange(64, dtype=np.uint8)
     count = sys.getrefcount(array)
@@ -653,6 +681,23 @@ def test_a_kernel_is_found_by_its_handle(device, stream, add):
             core.Kernel.from_handle(wrong)
     with pytest.raises(TypeError, match="an ObjectCode expected"):
         core.Kernel.from_handle(add.handle, "code")
+
+
+def test_programs_and_linkers_have_a_number_as_a_handle(device):
+    program = Program(_ADD, "c++")
+    other = Program(_ADD, "c++")
+    assert int(program.handle) and program.handle != other.handle
+    code = Program(_ADD, "c++", ProgramOptions(relocatable_device_code=True)).compile("ptx")
+    assert int(Linker(code).handle)
+
+
+def test_default_streams_have_the_spelling_of_before_06(device):
+    assert Stream.legacy_default() == LEGACY_DEFAULT_STREAM
+    assert Stream.per_thread_default() == PER_THREAD_DEFAULT_STREAM
+
+
+def test_the_version_of_cuda_has_three_parts_too(device):
+    assert system.get_driver_version_full()[:2] == system.get_driver_version()
 
 
 def test_objects_are_shown_by_their_handles(device, stream, add):

@@ -647,6 +647,8 @@ class Buffer(_native.Buffer):
     def __dlpack_device__(self):
         if self._can_be_mapped:
             return self._local_view().__dlpack_device__()
+        if not (self.is_device_accessible or self.is_host_accessible):
+            raise BufferError("buffer is neither device-accessible nor host-accessible")
         return (CUDA_HOST if isinstance(self._host_memory(), _native.Span) else CPU, 0)
 
     @property

@@ -185,7 +185,8 @@ class Linker:
 
     @property
     def handle(self):
-        raise not_served("a handle of the linker", "link gives an ObjectCode")
+        """The linker's number in this process; not a CUlinkState."""
+        return id(self)
 
     def close(self):
         """Nothing: a linker holds nothing in the daemon. The logs stay."""

@@ -5,6 +5,17 @@ Not dataclasses, whose import takes as long as that of all of holdfast.
 """
 
 
+class _DataclassFields:
+    """The fields as dataclasses.fields, replace and asdict want them: the options of cuda.core are
+    data classes. Made when a program asks for them, and has imported dataclasses."""
+
+    def __get__(self, options, cls):
+        import dataclasses
+
+        names = [(name, object) for name in cls._fields]
+        return dataclasses.make_dataclass(cls.__name__, names).__dataclass_fields__
+
+
 class Options:
     """Fields by keyword, or by position in their order; also compared and shown by them.
 
@@ -13,6 +24,7 @@ class Options:
 
     _fields = {}
     _aliases = {}
+    __dataclass_fields__ = _DataclassFields()
 
     def __init__(self, *args, **kwargs):
         if len(args) > len(self._fields):

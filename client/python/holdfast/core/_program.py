@@ -313,7 +313,8 @@ class Program:
 
     @property
     def handle(self):
-        raise not_served("a handle of the compiler", "compile gives an ObjectCode")
+        """The program's number in this process; not an nvrtcProgram."""
+        return id(self)
 
     def compile(self, target_type, name_expressions=(), logs=None, *, cache=None):
         """Compiles to "ptx", "cubin" or "ltoir".

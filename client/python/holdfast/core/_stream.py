@@ -71,6 +71,20 @@ class Stream(_native.Stream, Closing):
 
         return of_handle(handle)
 
+    @classmethod
+    def legacy_default(cls):
+        """``LEGACY_DEFAULT_STREAM``, as cuda.core before 0.6 spells it."""
+        from holdfast.core._borrowed_stream import LEGACY_DEFAULT_STREAM
+
+        return LEGACY_DEFAULT_STREAM
+
+    @classmethod
+    def per_thread_default(cls):
+        """``PER_THREAD_DEFAULT_STREAM``, as cuda.core before 0.6 spells it."""
+        from holdfast.core._borrowed_stream import PER_THREAD_DEFAULT_STREAM
+
+        return PER_THREAD_DEFAULT_STREAM
+
     def __cuda_stream__(self):
         from holdfast.core._borrowed_stream import handle_for_borrower
 

@@ -51,8 +51,14 @@ def get_process_name(pid):
     raise not_served("a process of the daemon's machine", _NVML)
 
 
-# As cuda.core had it before 1.0.
+# As cuda.core had them before 1.0.
 get_driver_version = get_user_mode_driver_version
+
+
+def get_driver_version_full():
+    """(major, minor, patch) of CUDA, as the daemon's driver has it."""
+    version = _device.Device()._info()["driver_version"]
+    return version // 1000, version % 1000 // 10, version % 10
 
 
 class Device:
