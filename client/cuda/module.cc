@@ -29,6 +29,19 @@ Function::Function(std::weak_ptr<Module> module, Kernel kernel,
       dynamic_shared_limit_(AttributeOf(
           description_, "max_dynamic_shared_size_bytes", INT32_MAX)) {}
 
+CUresult Function::CheckBlock(const Dim3& block) const {
+  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  const auto most = static_cast<uint64_t>(
+      AttributeOf(description_, "max_threads_per_block", INT32_MAX));
+  if (threads <= most) return CUDA_SUCCESS;
+  // A block has 65536 registers on every device since compute capability 3.0.
+  const auto registers =
+      static_cast<uint64_t>(AttributeOf(description_, "num_regs", 0));
+  return threads <= 1024 && threads * registers > 65536
+             ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+             : CUDA_ERROR_INVALID_VALUE;
+}
+
 absl::StatusOr<int64_t> Function::Attribute(const std::string& name,
                                             uint32_t device) const {
   HOLDFAST_ASSIGN_OR_RETURN(const v1::KernelDescription description,

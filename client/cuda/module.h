@@ -15,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "client/cpp/launch_attributes.h"
 #include "client/cpp/module.h"
 #include "client/cpp/session.h"
 #include "client/cuda/context.h"
@@ -52,6 +53,10 @@ class Function {
   void set_dynamic_shared_limit(int64_t bytes) {
     dynamic_shared_limit_ = bytes;
   }
+  // Returns what CUDA answers a launch with blocks of this size: INVALID_VALUE
+  // beyond the kernel's launch bounds, LAUNCH_OUT_OF_RESOURCES where its
+  // registers do not suffice.
+  CUresult CheckBlock(const Dim3& block) const;
   // Was the kernel compiled for clusters?
   bool has_clusters() const { return has_clusters_; }
 

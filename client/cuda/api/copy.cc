@@ -99,9 +99,11 @@ CUresult CopyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                           stream, Wait::kNo);
 }
 
-// `count` elements of `width` bytes in each of `height` rows.
+// `count` elements of `width` bytes in each of `height` rows. CUDA waits only
+// where the memory is the host's.
 CUresult FillRows(CUdeviceptr address, size_t pitch, uint32_t value,
-                  size_t width, size_t count, size_t height, CUstream handle) {
+                  size_t width, size_t count, size_t height, CUstream handle,
+                  Wait wait) {
   const auto submit = [&](Process& process, Stream& stream) -> CUresult {
     if (count == 0 || height == 0) return CUDA_SUCCESS;
     if (address % width != 0 || pitch % width != 0 ||
@@ -112,10 +114,13 @@ CUresult FillRows(CUdeviceptr address, size_t pitch, uint32_t value,
                               Operand::OnDevice(process.memory, address));
     const absl::string_view pattern(reinterpret_cast<const char*>(&value),
                                     width);
-    return Answer(holdfast::Fill(
+    HOLDFAST_ANSWER_IF_ERROR(holdfast::Fill(
         target.place(),
         {.width = count * width, .height = height, .pitch = pitch}, pattern,
         stream.queue()));
+    return wait == Wait::kYes && !target.is_device()
+               ? Answer(stream.queue().Synchronize())
+               : CUDA_SUCCESS;
   };
   const CUDA_MEMSET_NODE_PARAMS parameters{
       address, pitch, value, static_cast<unsigned>(width), count, height};
@@ -161,7 +166,7 @@ CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t size,
   return CopyLinear(EndAt(to), EndAt(from), size, stream, Wait::kNo);
 }
 CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t size) {
-  return CopyLinear(EndAt(to), EndAt(from), size, nullptr, Wait::kNo);
+  return CopyLinear(EndAt(to), EndAt(from), size, nullptr, Wait::kYes);
 }
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size,
                               CUstream stream) {
@@ -218,49 +223,49 @@ CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
 }
 
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) {
-  return FillRows(to, 0, value, 1, count, 1, nullptr);
+  return FillRows(to, 0, value, 1, count, 1, nullptr, Wait::kYes);
 }
 CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count) {
-  return FillRows(to, 0, value, 2, count, 1, nullptr);
+  return FillRows(to, 0, value, 2, count, 1, nullptr, Wait::kYes);
 }
 CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t count) {
-  return FillRows(to, 0, value, 4, count, 1, nullptr);
+  return FillRows(to, 0, value, 4, count, 1, nullptr, Wait::kYes);
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count,
                          CUstream stream) {
-  return FillRows(to, 0, value, 1, count, 1, stream);
+  return FillRows(to, 0, value, 1, count, 1, stream, Wait::kNo);
 }
 CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count,
                           CUstream stream) {
-  return FillRows(to, 0, value, 2, count, 1, stream);
+  return FillRows(to, 0, value, 2, count, 1, stream, Wait::kNo);
 }
 CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count,
                           CUstream stream) {
-  return FillRows(to, 0, value, 4, count, 1, stream);
+  return FillRows(to, 0, value, 4, count, 1, stream, Wait::kNo);
 }
 CUresult cuMemsetD2D8_v2(CUdeviceptr to, size_t pitch, unsigned char value,
                          size_t width, size_t height) {
-  return FillRows(to, pitch, value, 1, width, height, nullptr);
+  return FillRows(to, pitch, value, 1, width, height, nullptr, Wait::kYes);
 }
 CUresult cuMemsetD2D16_v2(CUdeviceptr to, size_t pitch, unsigned short value,
                           size_t width, size_t height) {
-  return FillRows(to, pitch, value, 2, width, height, nullptr);
+  return FillRows(to, pitch, value, 2, width, height, nullptr, Wait::kYes);
 }
 CUresult cuMemsetD2D32_v2(CUdeviceptr to, size_t pitch, unsigned value,
                           size_t width, size_t height) {
-  return FillRows(to, pitch, value, 4, width, height, nullptr);
+  return FillRows(to, pitch, value, 4, width, height, nullptr, Wait::kYes);
 }
 CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value,
                            size_t width, size_t height, CUstream stream) {
-  return FillRows(to, pitch, value, 1, width, height, stream);
+  return FillRows(to, pitch, value, 1, width, height, stream, Wait::kNo);
 }
 CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value,
                             size_t width, size_t height, CUstream stream) {
-  return FillRows(to, pitch, value, 2, width, height, stream);
+  return FillRows(to, pitch, value, 2, width, height, stream, Wait::kNo);
 }
 CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value,
                             size_t width, size_t height, CUstream stream) {
-  return FillRows(to, pitch, value, 4, width, height, stream);
+  return FillRows(to, pitch, value, 4, width, height, stream, Wait::kNo);
 }
 
 }  // extern "C"

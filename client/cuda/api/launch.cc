@@ -80,7 +80,7 @@ CUresult Launch(CUfunction handle, const LaunchConfig& config,
     return config.dynamic_shared_bytes > function->dynamic_shared_limit() ||
                    (values != nullptr && extra != nullptr)
                ? CUDA_ERROR_INVALID_VALUE
-               : CUDA_SUCCESS;
+               : function->CheckBlock(config.block);
   };
   return WithWork(
       stream_handle,

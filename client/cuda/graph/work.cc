@@ -115,6 +115,8 @@ CUresult CheckKernel(const KernelWork& kernel) {
       kernel.function->dynamic_shared_limit()) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  const CUresult block = kernel.function->CheckBlock(kernel.config.block);
+  if (block != CUDA_SUCCESS) return block;
   const absl::Status checked = CheckLaunch(
       kernel.config, kernel.function->kernel(), kernel.context.device);
   return kernel.config.cooperative && absl::IsOutOfRange(checked)

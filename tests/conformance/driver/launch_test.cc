@@ -114,6 +114,27 @@ TEST_F(LaunchTest, GeometryOutsideTheLimitsIsRefused) {
   EXPECT_OK(Cuda().cuCtxSynchronize_v2(context_));
 }
 
+TEST_F(LaunchTest, ABlockBeyondLaunchBoundsIsRefusedAtTheCall) {
+  CUmodule module = nullptr;
+  ASSERT_OK(Cuda().cuModuleLoadData(&module,
+                                    ".version 8.0\n.target sm_80\n"
+                                    ".address_size 64\n"
+                                    ".visible .entry bounded()\n"
+                                    ".maxntid 128\n{ ret; }\n"));
+  CUfunction bounded = nullptr;
+  ASSERT_OK(Cuda().cuModuleGetFunction(&bounded, module, "bounded"));
+  const auto launch = [&](unsigned x, unsigned y) {
+    return Cuda().cuLaunchKernel(bounded, 1, 1, 1, x, y, 1, 0, nullptr, nullptr,
+                                 nullptr);
+  };
+  EXPECT_OK(launch(128, 1));
+  EXPECT_OK(launch(32, 4));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, launch(129, 1));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, launch(32, 8));
+  EXPECT_OK(Cuda().cuCtxSynchronize_v2(context_));
+  EXPECT_OK(Cuda().cuModuleUnload(module));
+}
+
 TEST_F(LaunchTest, MissingParametersAreRefused) {
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
               Cuda().cuLaunchKernel(scale_, 1, 1, 1, 1, 1, 1, 0, nullptr,

@@ -248,6 +248,23 @@ TEST_F(MemoryTest, PinnedMemoryIsVisibleToBothSides) {
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuMemFreeHost(host));
 }
 
+TEST_F(MemoryTest, WhatGoesToPinnedMemoryIsThereWhenTheCallReturns) {
+  void* host = nullptr;
+  ASSERT_OK(Cuda().cuMemHostAlloc(&host, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+  CUdeviceptr mapped = 0;
+  ASSERT_OK(Cuda().cuMemHostGetDevicePointer_v2(&mapped, host, 0));
+  const auto* words = static_cast<volatile uint32_t*>(host);
+  const DeviceMemory memory(4096);
+  for (uint32_t i = 1; i <= 50; ++i) {
+    ASSERT_OK(Cuda().cuMemsetD32_v2(mapped, i, 1024));
+    ASSERT_EQ(words[1023], i);
+    ASSERT_OK(Cuda().cuMemsetD32_v2(*memory, 1000 + i, 1024));
+    ASSERT_OK(Cuda().cuMemcpyDtoD_v2(mapped, *memory, 4096));
+    ASSERT_EQ(words[1023], 1000 + i);
+  }
+  EXPECT_OK(Cuda().cuMemFreeHost(host));
+}
+
 TEST_F(MemoryTest, HostMemoryIsRegisteredOnce) {
   void* host = std::aligned_alloc(4096, 8192);
   ASSERT_OK(Cuda().cuMemHostRegister_v2(host, 8192, 0));
