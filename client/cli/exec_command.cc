@@ -14,9 +14,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -31,6 +33,8 @@
 
 namespace holdfast::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr char kFooter[] = R"(
 Usage: holdfast exec [OPTIONS] [--] PROGRAM [ARGUMENTS]
@@ -56,12 +60,30 @@ void SetVariable(const char* name, const std::string& value) {
   setenv(name, value.c_str(), /*overwrite=*/1);
 }
 
-// The folder comes first, so that the program finds no other libcuda.so.1.
-void PrependLibraryPath(const std::string& folder) {
-  const char* path = std::getenv("LD_LIBRARY_PATH");
-  SetVariable("LD_LIBRARY_PATH", path == nullptr || *path == '\0'
-                                     ? folder
-                                     : absl::StrCat(folder, ":", path));
+void PrependPath(const char* variable, const std::string& folder) {
+  const char* path = std::getenv(variable);
+  SetVariable(variable, path == nullptr || *path == '\0'
+                            ? folder
+                            : absl::StrCat(folder, ":", path));
+}
+
+// Where the Python package is installed (wheel, Debian), and the build tree.
+constexpr const char* kPythonFolders[] = {
+    "exec_python", "../lib/python3/dist-packages/holdfast/exec_python",
+    "../python/holdfast/exec_python"};
+
+// The program finds the libraries of `folder` before all others. In Python, the
+// package's exec_python replaces the module that contains NVIDIA's runtime.
+void PrependPaths(const std::string& folder) {
+  PrependPath("LD_LIBRARY_PATH", folder);
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place : kPythonFolders) {
+    const fs::path python = (here / place).lexically_normal();
+    if (!fs::exists(python / "sitecustomize.py", error)) continue;
+    PrependPath("PYTHONPATH", python.string());
+    return;
+  }
 }
 
 // Returns only if the program cannot be started.
@@ -101,7 +123,7 @@ absl::StatusOr<int> RunWithOwnDaemon(
   const pid_t pid = fork();
   if (pid < 0) return absl::ResourceExhaustedError("cannot fork");
   if (pid == 0) {
-    PrependLibraryPath(folder);
+    PrependPaths(folder);
     SetVariable("HOLDFAST_ADDRESS", daemon->address());
     std::fprintf(stderr, "holdfast: %s\n",
                  std::string(Become(program).message()).c_str());
@@ -119,24 +141,23 @@ absl::StatusOr<int> RunWithOwnDaemon(
 
 absl::Status RunInDaemon(const std::string& address,
                          const std::vector<std::string>& program) {
-  const std::string used = address.empty() ? DefaultAddress() : address;
   {
     // Without a daemon the program would say "no CUDA device".
     HOLDFAST_ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon,
-                              Daemon::Connect(used));
+                              Daemon::Connect(address));
     HOLDFAST_RETURN_IF_ERROR(daemon->Devices().status());
   }
   HOLDFAST_ASSIGN_OR_RETURN(const std::string folder,
                             FindCudaFolder(CudaLibrary::kClient));
-  PrependLibraryPath(folder);
-  SetVariable("HOLDFAST_ADDRESS", used);
+  PrependPaths(folder);
+  SetVariable("HOLDFAST_ADDRESS", address);
   return Become(program);
 }
 
 absl::Status RunDirect(const std::vector<std::string>& program) {
   HOLDFAST_ASSIGN_OR_RETURN(const std::string folder,
                             FindCudaFolder(CudaLibrary::kSoftware));
-  PrependLibraryPath(folder);
+  PrependPaths(folder);
   return Become(program);
 }
 
@@ -145,15 +166,16 @@ absl::Status Run(const ExecOptions& exec, const CommonOptions& options) {
     return UsageError(absl::InvalidArgumentError("exec: no PROGRAM is given"));
   }
   if (exec.direct) return RunDirect(exec.program);
+  const std::string named =
+      options.address.empty() ? DefaultAddress() : options.address;
   std::map<std::string, std::string> daemon_options;
   if (!exec.device.empty()) {
     daemon_options["device"] = exec.device;
-  } else if (absl::StartsWith(options.address, "embedded:")) {
-    HOLDFAST_ASSIGN_OR_RETURN(const Address address,
-                              Address::Parse(options.address));
+  } else if (absl::StartsWith(named, "embedded:")) {
+    HOLDFAST_ASSIGN_OR_RETURN(const Address address, Address::Parse(named));
     daemon_options = address.options;
   } else {
-    return RunInDaemon(options.address, exec.program);
+    return RunInDaemon(named, exec.program);
   }
   HOLDFAST_ASSIGN_OR_RETURN(const int status,
                             RunWithOwnDaemon(daemon_options, exec.program));

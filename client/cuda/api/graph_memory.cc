@@ -16,7 +16,7 @@ namespace {
 // Handles of conditions are arguments of kernels, among other numbers, and have
 // to be unlike those.
 CUgraphConditionalHandle NewConditionHandle() {
-  return 0x9f5c'0000'0000'0000 | NewHandleValue();
+  return 0x1f5c'0000'0000'0000 | NewHandleValue();
 }
 
 bool IsCount(unsigned count) { return count > 0 && count <= INT32_MAX; }

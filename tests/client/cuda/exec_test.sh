@@ -15,6 +15,9 @@ expect() {  # STATUS WHAT: compares with the last command's
 
 "$holdfast" exec --device=cpu -- sh -c 'exit 7'
 expect 7 "a private daemon"
+HOLDFAST_ADDRESS=embedded:device=cpu "$holdfast" exec -- python3 -c 'import ctypes
+assert ctypes.CDLL("libcuda.so.1").cuInit(0) == 0'
+expect 0 "a private daemon by HOLDFAST_ADDRESS"
 "$holdfast" exec --direct -- sh -c 'exit 5'
 expect 5 "the program's own process"
 "$holdfast" exec --direct -- sh -c 'kill -TERM $$'

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes ``import cuda.bindings.runtime`` import holdfast.bindings.runtime.
+
+``holdfast exec`` puts this folder into PYTHONPATH, so that every Python that it starts imports this
+module first. The module of the package cuda-bindings contains NVIDIA's runtime, which works with
+NVIDIA's driver alone. holdfast.bindings.runtime has the same names and calls the libcudart.so.13 of
+Holdfast. cuda.core needs it: ``Device.sync()`` is a call of the runtime.
+"""
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+_NAME = "cuda.bindings.runtime"
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path=None, target=None):
+        # Another Python than Holdfast's own may not have the package.
+        if name != _NAME or importlib.util.find_spec("holdfast") is None:
+            return None
+        return importlib.util.spec_from_loader(name, self)
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        # The import system returns the module that it finds here.
+        sys.modules[_NAME] = importlib.import_module("holdfast.bindings.runtime")
+
+
+def _import_next_sitecustomize():
+    """This module took the place of the system's or the user's sitecustomize, if there is one."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path) != here]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", sys.path)
+    if spec is not None:
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
+        spec.loader.exec_module(module)
+
+
+sys.meta_path.insert(0, _Finder())
+_import_next_sitecustomize()

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`holdfast exec` gives programs holdfast.bindings.runtime as cuda.bindings.runtime, and their own sitecustomize runs."""
+
+import os
+import subprocess
+import sys
+
+from checks import finish, holds
+
+# A cuda-bindings whose runtime does not work: NVIDIA's works with NVIDIA's driver alone.
+os.makedirs("packages/cuda/bindings")
+with open("packages/cuda/bindings/runtime.py", "w", encoding="utf-8") as file:
+    file.write("raise ImportError('NVIDIA is not here')\n")
+with open("packages/sitecustomize.py", "w", encoding="utf-8") as file:
+    file.write("import sys\nsys.of_the_user = 1\n")
+with open("program.py", "w", encoding="utf-8") as file:
+    file.write("""
+import sys
+import numpy as np
+from cuda.bindings import runtime
+assert sys.of_the_user == 1
+done = runtime.cudaDeviceSynchronize()
+assert done == (runtime.cudaError_t.cudaSuccess,), done
+error, memory = runtime.cudaMalloc(4096)
+assert error == runtime.cudaError_t.cudaSuccess, error
+assert runtime.cudaMemset(memory, 7, 4096)[0] == runtime.cudaError_t.cudaSuccess
+copy = np.zeros(4096, np.uint8)
+kind = runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost
+assert runtime.cudaMemcpy(copy.ctypes.data, memory, 4096, kind)[0] == runtime.cudaError_t.cudaSuccess
+assert (copy == 7).all()
+print(runtime.__name__)
+""")
+
+
+def python(*command):
+    environment = dict(os.environ, PYTHONPATH=os.path.abspath("packages"))
+    return subprocess.run([*command, sys.executable, "program.py"], env=environment, capture_output=True, text=True)
+
+
+said = python()
+holds("without exec it is the program's own", "NVIDIA is not here" in said.stderr, said.stderr)
+said = python(sys.executable, "-m", "holdfast", "exec", "--")
+holds("in exec", said.stdout == "holdfast.bindings.runtime\n", said.stderr)
+finish()
