@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "client/cli/each_daemon.h"
 #include "client/cli/json_writer.h"
 #include "client/cpp/connection/daemon.h"
 #include "core/base/printable.h"
@@ -24,18 +25,16 @@ namespace {
 
 using Statistics = v1::GetCacheStatisticsResponse;
 
-void PrintJson(const Statistics& statistics) {
+void WriteStatistics(const Statistics& statistics, JsonWriter* json) {
   const v1::DiskCacheStatistics& disk = statistics.disk();
-  JsonWriter json;
-  json.BeginObject()
-      .Member("entries", statistics.entries())
+  json->Member("entries", statistics.entries())
       .Member("bytes", statistics.bytes())
       .Member("max_bytes", statistics.max_bytes())
       .Member("hits", statistics.hits())
       .Member("misses", statistics.misses())
       .Member("evictions", statistics.evictions());
   if (statistics.has_disk()) {
-    json.BeginObject("disk")
+    json->BeginObject("disk")
         .Member("directory", disk.directory())
         .Member("entries", disk.entries())
         .Member("bytes", disk.bytes())
@@ -47,7 +46,6 @@ void PrintJson(const Statistics& statistics) {
         .Member("problem", disk.problem())
         .EndObject();
   }
-  std::puts(json.EndObject().text().c_str());
 }
 
 // One line a tier: both have these.
@@ -81,10 +79,14 @@ void PrintText(const Statistics& statistics) {
   std::printf("misses  %" PRIu64 "\n", statistics.misses());
 }
 
-absl::Status ShowStatistics(const CommonOptions& options) {
-  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
+absl::Status ShowStatistics(const std::shared_ptr<Daemon>& daemon,
+                            JsonWriter* json) {
   HOLDFAST_ASSIGN_OR_RETURN(const auto statistics, daemon->CacheStatistics());
-  options.json ? PrintJson(statistics) : PrintText(statistics);
+  if (json != nullptr) {
+    WriteStatistics(statistics, json);
+  } else {
+    PrintText(statistics);
+  }
   return absl::OkStatus();
 }
 
@@ -144,14 +146,12 @@ void PrintEntry(const v1::CacheEntry& entry) {
       absl::FormatDuration(age).c_str(), ToPrintable(entry.owner()).c_str());
 }
 
-absl::Status List(const CommonOptions& options, uint32_t max_entries) {
-  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
-  HOLDFAST_ASSIGN_OR_RETURN(const auto list, daemon->CacheEntries(max_entries));
-  if (options.json) {
-    JsonWriter json;
-    json.BeginObject().BeginArray("entries");
-    for (const auto& entry : list.entries()) WriteEntry(entry, &json);
-    std::puts(json.EndArray().EndObject().text().c_str());
+absl::Status List(Daemon& daemon, uint32_t max_entries, JsonWriter* json) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto list, daemon.CacheEntries(max_entries));
+  if (json != nullptr) {
+    json->BeginArray("entries");
+    for (const auto& entry : list.entries()) WriteEntry(entry, json);
+    json->EndArray();
     return absl::OkStatus();
   }
   PrintTitle(absl::StrFormat("%-12s %-24s %-6s %-11s %10s  %-11s %8s   %s",
@@ -168,16 +168,18 @@ void AddCacheCommand(CLI::App* app, CommonOptions* options,
   CLI::App* cache =
       app->add_subcommand("cache", "The daemon's cache of compiled programs");
   cache->require_subcommand(1);
-  AddCommand(
-      cache, options, "stats", "What it holds, and how often it helped",
-      [options] { return ShowStatistics(*options); }, status);
+  AddLook(cache, options, "stats", "What it holds, and how often it helped",
+          ShowStatistics, status);
   const auto max_entries = std::make_shared<uint32_t>(0);
-  AddCommand(
+  AddLook(
       cache, options, "list",
       "Entries that were made for your tenant, the last used first; an "
       "operator "
       "sees all",
-      [options, max_entries] { return List(*options, *max_entries); }, status)
+      [max_entries](const std::shared_ptr<Daemon>& daemon, JsonWriter* json) {
+        return List(*daemon, *max_entries, json);
+      },
+      status)
       ->add_option("-n,--max-entries", *max_entries,
                    "How many; 0 is as many as the daemon lists")
       ->capture_default_str();

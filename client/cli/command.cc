@@ -7,11 +7,14 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "client/cli/addresses.h"
 #include "client/cli/color.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/usage_error.h"
@@ -54,21 +57,18 @@ void PrintFault(const v1::FaultReport& report) {
   PrintLines(absl::StripPrefix(text, cause));
 }
 
-void PrintJson(const absl::Status& status) {
-  JsonWriter json;
-  json.BeginObject()
-      .BeginObject("error")
-      .Member("code", absl::StatusCodeToString(status.code()))
-      .Member("message", status.message());
-  if (const auto detail = GetErrorDetail(status)) {
-    json.Member("call", detail->call)
-        .Member("result_name", detail->result_name)
-        .Member("log", detail->log);
-  }
-  if (const auto fault = FaultOf(status)) {
-    json.Member("fault", DescribeFault(*fault));
-  }
-  std::puts(json.EndObject().EndObject().text().c_str());
+// On an error that ReportOfOne() has reported.
+constexpr char kReported[] = "holdfast/reported";
+
+// `prefix` begins the first line.
+void PrintError(absl::string_view prefix, const absl::Status& status) {
+  const Color color = ShowsColors(stderr) ? Color::kRed : Color::kNone;
+  std::fputs(
+      Colored(absl::StrCat("holdfast: ", Kind(status), ":"), color).c_str(),
+      stderr);
+  PrintLines(absl::StrCat(" ", prefix, status.message()));
+  if (const auto fault = FaultOf(status)) PrintFault(*fault);
+  if (const auto detail = GetErrorDetail(status)) PrintDetail(status, *detail);
 }
 
 int ExitCodeOf(const absl::Status& status) {
@@ -76,37 +76,90 @@ int ExitCodeOf(const absl::Status& status) {
   return absl::IsUnavailable(status) ? kExitUnavailable : kExitFailed;
 }
 
+absl::Status CheckAddresses(const CommonOptions& options,
+                            const std::string& command, Addresses allowed) {
+  const size_t given = options.addresses.size();
+  if (given < 2 || allowed == Addresses::kSeveral) return absl::OkStatus();
+  return UsageError(absl::InvalidArgumentError(
+      absl::StrCat("`", command, "` takes one daemon, --address names ", given,
+                   ": ", absl::StrJoin(options.addresses, " and "))));
+}
+
 }  // namespace
 
 void AddCommonOptions(CLI::App* app, CommonOptions* options) {
-  app->add_option("--address", options->address,
-                  "Where the daemon is: unix:PATH, tcp:HOST:PORT, "
-                  "tls:HOST:PORT?ca=FILE, embedded: (default: "
-                  "$HOLDFAST_ADDRESS, else the system's or the user's socket)")
+  const auto set = [options](const std::vector<std::string>& lists) {
+    options->addresses = SplitAddresses(absl::StrJoin(lists, ","));
+    options->address =
+        options->addresses.empty() ? "" : options->addresses.front();
+  };
+  app->add_option_function<std::vector<std::string>>(
+         "--address", set,
+         "Where the daemon is: unix:PATH, tcp:HOST:PORT, "
+         "tls:HOST:PORT?ca=FILE, embedded: (default: $HOLDFAST_ADDRESS, else "
+         "the system's or the user's socket). Commands that only look take "
+         "several, with commas between them or by several --address")
+      ->allow_extra_args(false)
       ->type_name("ADDRESS");
   app->add_flag("--json", options->json, "Print one JSON value");
 }
 
 CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
                      const std::string& name, const std::string& summary,
-                     std::function<absl::Status()> run, absl::Status* status) {
+                     std::function<absl::Status()> run, absl::Status* status,
+                     Addresses addresses) {
   CLI::App* command = app->add_subcommand(name, summary);
+  // "sessions end": of a group of commands.
+  const std::string full_name = app->get_parent() == nullptr
+                                    ? name
+                                    : absl::StrCat(app->get_name(), " ", name);
   AddCommonOptions(command, options);
-  command->callback([run = std::move(run), status] { status->Update(run()); });
+  command->callback([=, run = std::move(run)] {
+    if (!command->get_subcommands().empty()) return;
+    status->Update(CheckAddresses(*options, full_name, addresses));
+    if (status->ok()) status->Update(run());
+  });
   return command;
 }
 
 int Report(const absl::Status& status, const CommonOptions& options) {
   if (status.ok()) return kExitOk;
-  const Color color = ShowsColors(stderr) ? Color::kRed : Color::kNone;
-  std::fputs(
-      Colored(absl::StrCat("holdfast: ", Kind(status), ":"), color).c_str(),
-      stderr);
-  PrintLines(absl::StrCat(" ", status.message()));
-  if (const auto fault = FaultOf(status)) PrintFault(*fault);
-  if (const auto detail = GetErrorDetail(status)) PrintDetail(status, *detail);
-  if (options.json) PrintJson(status);
+  if (status.GetPayload(kReported).has_value()) return ExitCodeOf(status);
+  PrintError("", status);
+  if (options.json) {
+    JsonWriter json;
+    json.BeginObject();
+    WriteError(status, &json);
+    std::puts(json.EndObject().text().c_str());
+  }
   return ExitCodeOf(status);
+}
+
+absl::Status ReportOfOne(absl::string_view address, const absl::Status& status,
+                         JsonWriter* json) {
+  if (status.ok()) return status;
+  std::fflush(stdout);  // what was shown before comes first
+  const bool is_named = absl::StrContains(status.message(), address);
+  PrintError(is_named ? "" : absl::StrCat(address, ": "), status);
+  if (json != nullptr) WriteError(status, json);
+  absl::Status reported = status;
+  reported.SetPayload(kReported, absl::Cord());
+  return reported;
+}
+
+void WriteError(const absl::Status& status, JsonWriter* json) {
+  json->BeginObject("error")
+      .Member("code", absl::StatusCodeToString(status.code()))
+      .Member("message", status.message());
+  if (const auto detail = GetErrorDetail(status)) {
+    json->Member("call", detail->call)
+        .Member("result_name", detail->result_name)
+        .Member("log", detail->log);
+  }
+  if (const auto fault = FaultOf(status)) {
+    json->Member("fault", DescribeFault(*fault));
+  }
+  json->EndObject();
 }
 
 void ReportDone(const CommonOptions& options,

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/functional/function_ref.h"
@@ -22,24 +23,40 @@ inline constexpr int kExitUnavailable = 3;
 
 // Flags that every command takes.
 struct CommonOptions {
-  // Empty: DefaultAddress().
+  // As --address gives them; none: DefaultAddress() alone.
+  std::vector<std::string> addresses;
+  // The first of them; empty: DefaultAddress().
   std::string address;
   // One JSON value on stdout instead of text.
   bool json = false;
 };
 void AddCommonOptions(CLI::App* app, CommonOptions* options);
 
-// A subcommand whose `run` is called when the command line names it. Returns it
-// for the command's own flags; they must outlive the parse. `*status` is the
-// outcome.
+// How many addresses a command takes.
+enum class Addresses { kOne, kSeveral };
+
+// Adds a subcommand whose `run` is called when the command line names it, and
+// none of its own subcommands. Returns it for the command's own flags, which
+// must outlive the parse. `*status` is the outcome: an error of the command
+// line if there are more addresses than the command takes.
 CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
                      const std::string& name, const std::string& summary,
-                     std::function<absl::Status()> run, absl::Status* status);
+                     std::function<absl::Status()> run, absl::Status* status,
+                     Addresses addresses = Addresses::kOne);
 
 // Prints one sentence about an error to stderr, and the compiler's log if there
 // is one; with --json also {"error": {"code": .., "message": ..}} to stdout.
 // Control characters in the text are escaped. Returns the exit code.
 int Report(const absl::Status& status, const CommonOptions& options);
+
+// Reports the error of one daemon among several to stderr, with its address,
+// and as a member "error" of `json` if that is not null. Returns the error,
+// marked so that Report() gives its exit code alone.
+absl::Status ReportOfOne(absl::string_view address, const absl::Status& status,
+                         JsonWriter* json);
+
+// The member "error" that Report() prints.
+void WriteError(const absl::Status& status, JsonWriter* json);
 
 // Ends a command that has nothing to show: with --json, prints an object with
 // the members that `write` adds; else nothing.

@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "client/cli/color.h"
+#include "client/cli/each_daemon.h"
 #include "client/cli/json_writer.h"
 #include "client/cpp/connection/daemon.h"
 #include "core/base/printable.h"
@@ -114,9 +115,8 @@ std::string TelemetryText(const v1::DeviceTelemetry& telemetry) {
                        : absl::StrCat("\n    ", absl::StrJoin(parts, ", "));
 }
 
-void WriteDevice(const v1::Device& device, JsonWriter* json) {
-  json->BeginObject()
-      .Member("ordinal", device.ordinal())
+void WriteMembers(const v1::Device& device, JsonWriter* json) {
+  json->Member("ordinal", device.ordinal())
       .Member("name", device.name())
       .Member("uuid", UuidText(device.uuid()))
       .Member("pci_bus_id", device.pci_bus_id())
@@ -144,7 +144,6 @@ void WriteDevice(const v1::Device& device, JsonWriter* json) {
     }
     json->EndObject();
   }
-  json->EndObject();
 }
 
 void WriteDriver(const v1::Driver& driver, JsonWriter* json) {
@@ -195,15 +194,17 @@ void PrintDriver(const v1::Driver& driver) {
               driver.path().c_str());
 }
 
-absl::Status ListDevices(Daemon& daemon, bool as_json) {
+absl::Status ListDevices(Daemon& daemon, JsonWriter* json) {
   HOLDFAST_ASSIGN_OR_RETURN(const auto list, daemon.Devices());
-  if (as_json) {
-    JsonWriter json;
-    json.BeginObject().BeginArray("devices");
-    for (const v1::Device& device : list.devices()) WriteDevice(device, &json);
-    json.EndArray();
-    WriteDriver(list.driver(), &json);
-    std::puts(json.EndObject().text().c_str());
+  if (json != nullptr) {
+    json->BeginArray("devices");
+    for (const v1::Device& device : list.devices()) {
+      json->BeginObject();
+      WriteMembers(device, json);
+      json->EndObject();
+    }
+    json->EndArray();
+    WriteDriver(list.driver(), json);
     return absl::OkStatus();
   }
   for (const v1::Device& device : list.devices()) PrintDevice(device);
@@ -212,12 +213,11 @@ absl::Status ListDevices(Daemon& daemon, bool as_json) {
   return absl::OkStatus();
 }
 
-absl::Status DescribeDevice(Daemon& daemon, uint32_t ordinal, bool as_json) {
+absl::Status DescribeDevice(Daemon& daemon, uint32_t ordinal,
+                            JsonWriter* json) {
   HOLDFAST_ASSIGN_OR_RETURN(const auto reply, daemon.DescribeDevice(ordinal));
-  if (as_json) {
-    JsonWriter json;
-    WriteDevice(reply.device(), &json);
-    std::puts(json.text().c_str());
+  if (json != nullptr) {
+    WriteMembers(reply.device(), json);
     return absl::OkStatus();
   }
   PrintDevice(reply.device());
@@ -235,14 +235,11 @@ absl::Status DescribeDevice(Daemon& daemon, uint32_t ordinal, bool as_json) {
 void AddDevicesCommand(CLI::App* app, CommonOptions* options,
                        absl::Status* status) {
   auto ordinal = std::make_shared<std::optional<uint32_t>>();
-  CLI::App* command = AddCommand(
+  CLI::App* command = AddLook(
       app, options, "devices", "List the devices that the daemon serves",
-      [options, ordinal]() -> absl::Status {
-        HOLDFAST_ASSIGN_OR_RETURN(auto daemon,
-                                  Daemon::Connect(options->address));
-        return ordinal->has_value()
-                   ? DescribeDevice(*daemon, **ordinal, options->json)
-                   : ListDevices(*daemon, options->json);
+      [ordinal](const std::shared_ptr<Daemon>& daemon, JsonWriter* json) {
+        return ordinal->has_value() ? DescribeDevice(*daemon, **ordinal, json)
+                                    : ListDevices(*daemon, json);
       },
       status);
   command->add_option("ORDINAL", *ordinal,

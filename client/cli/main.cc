@@ -98,7 +98,7 @@ int ReportMissingCommand(const CLI::App& app, const Words& words) {
   if (WantsJson(words)) {
     return Report(UsageError(absl::InvalidArgumentError(absl::StrCat(
                       group.get_name(), " is given without a command of it"))),
-                  {.address = "", .json = true});
+                  {.json = true});
   }
   std::fputs(group.help().c_str(), stderr);
   return kExitUsage;

@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/color.h"
+#include "client/cli/each_daemon.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/quota_flags.h"
 #include "client/cli/usage_report.h"
@@ -132,16 +133,14 @@ void PrintSession(const v1::SessionInfo& session) {
               ToPrintable(session.peer()).c_str());
 }
 
-absl::Status ListSessions(const CommonOptions& options, bool usage) {
-  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
-  HOLDFAST_ASSIGN_OR_RETURN(const auto list, daemon->ListSessions());
-  if (options.json) {
-    JsonWriter json;
-    json.BeginObject().BeginArray("sessions");
-    for (const auto& session : list.sessions()) WriteSession(session, &json);
-    json.EndArray().BeginObject("totals");
-    WriteTotals(list.totals(), &json);
-    std::puts(json.EndObject().EndObject().text().c_str());
+absl::Status ListSessions(Daemon& daemon, bool usage, JsonWriter* json) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto list, daemon.ListSessions());
+  if (json != nullptr) {
+    json->BeginArray("sessions");
+    for (const auto& session : list.sessions()) WriteSession(session, json);
+    json->EndArray().BeginObject("totals");
+    WriteTotals(list.totals(), json);
+    json->EndObject();
     return absl::OkStatus();
   }
   if (usage) {
@@ -303,12 +302,10 @@ void AddQuotaCommand(CLI::App* sessions, CommonOptions* options,
 void AddSessionsCommand(CLI::App* app, CommonOptions* options,
                         absl::Status* status) {
   const auto usage = std::make_shared<bool>(false);
-  CLI::App* command = AddCommand(
+  CLI::App* command = AddLook(
       app, options, "sessions", "List the open sessions, oldest first",
-      [options, usage, app] {
-        const CLI::App* command = app->get_subcommand("sessions");
-        if (!command->get_subcommands().empty()) return absl::OkStatus();
-        return ListSessions(*options, *usage);
+      [usage](const std::shared_ptr<Daemon>& daemon, JsonWriter* json) {
+        return ListSessions(*daemon, *usage, json);
       },
       status);
   AddEndCommand(command, options, status);

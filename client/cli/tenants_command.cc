@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "client/cli/each_daemon.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/quota_flags.h"
 #include "client/cpp/connection/daemon.h"
@@ -139,14 +140,12 @@ absl::StatusOr<std::unique_ptr<Tenants>> ConnectTenants(
   return std::make_unique<Tenants>(std::move(daemon));
 }
 
-absl::Status List(const CommonOptions& options) {
-  HOLDFAST_ASSIGN_OR_RETURN(const auto tenants, ConnectTenants(options));
-  HOLDFAST_ASSIGN_OR_RETURN(const auto list, tenants->List());
-  if (options.json) {
-    JsonWriter json;
-    json.BeginObject().BeginArray("tenants");
-    for (const auto& tenant : list.tenants()) WriteTenant(tenant, &json);
-    std::puts(json.EndArray().EndObject().text().c_str());
+absl::Status List(const std::shared_ptr<Daemon>& daemon, JsonWriter* json) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto list, Tenants(daemon).List());
+  if (json != nullptr) {
+    json->BeginArray("tenants");
+    for (const auto& tenant : list.tenants()) WriteTenant(tenant, json);
+    json->EndArray();
     return absl::OkStatus();
   }
   PrintTitle(absl::StrFormat(
@@ -278,10 +277,9 @@ void AddTenantsCommand(CLI::App* app, CommonOptions* options,
   CLI::App* tenants = app->add_subcommand(
       "tenants", "Who pays: list, and for operators make and end");
   tenants->require_subcommand(1);
-  AddCommand(
-      tenants, options, "ls",
-      "List tenants with what they hold and may hold; an operator sees all",
-      [options] { return List(*options); }, status);
+  AddLook(tenants, options, "ls",
+          "List tenants with what they hold and may hold; an operator sees all",
+          List, status);
   AddCreate(tenants, options, status);
   AddQuota(tenants, options, status);
   const auto name = std::make_shared<std::string>();

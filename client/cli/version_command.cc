@@ -3,9 +3,11 @@
 
 #include <cstdio>
 
+#include "client/cli/each_daemon.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/version.h"
 #include "client/cpp/connection/daemon.h"
+#include "core/base/status_macros.h"
 #include "holdfast/v1/admin.pb.h"
 
 namespace holdfast::cli {
@@ -13,16 +15,8 @@ namespace {
 
 using ServerInfo = v1::GetServerInfoResponse;
 
-absl::StatusOr<ServerInfo> AskDaemon(const std::string& address) {
-  absl::StatusOr<std::shared_ptr<Daemon>> daemon = Daemon::Connect(address);
-  if (!daemon.ok()) return daemon.status();
-  return (*daemon)->Info();
-}
-
-void PrintJson(const ServerInfo& info) {
-  JsonWriter json;
-  json.BeginObject()
-      .Member("client", kVersion)
+void WriteVersions(const ServerInfo& info, JsonWriter* json) {
+  json->Member("client", kVersion)
       .BeginObject("daemon")
       .Member("version", info.version())
       .Member("pid", info.pid())
@@ -32,7 +26,6 @@ void PrintJson(const ServerInfo& info) {
       .Member("sessions", info.sessions())
       .Member("max_sessions", info.max_sessions())
       .EndObject();
-  std::puts(json.EndObject().text().c_str());
 }
 
 void PrintDaemon(const ServerInfo& info) {
@@ -47,17 +40,24 @@ void PrintDaemon(const ServerInfo& info) {
               info.compiler_confinement().c_str());
 }
 
+absl::Status ShowDaemonsVersion(const std::shared_ptr<Daemon>& daemon,
+                                JsonWriter* json) {
+  HOLDFAST_ASSIGN_OR_RETURN(const ServerInfo info, daemon->Info());
+  if (json != nullptr) {
+    WriteVersions(info, json);
+  } else {
+    PrintDaemon(info);
+  }
+  return absl::OkStatus();
+}
+
 // Without a daemon there is still a client to tell about, before the failure.
 absl::Status ShowVersion(const CommonOptions& options) {
-  const absl::StatusOr<ServerInfo> info = AskDaemon(options.address);
-  if (info.ok() && options.json) {
-    PrintJson(*info);
-  } else if (!options.json) {
+  if (!options.json) {
     std::printf("client %s\n", kVersion);
     std::fflush(stdout);
-    if (info.ok()) PrintDaemon(*info);
   }
-  return info.status();
+  return ShowEachDaemon(options, ShowDaemonsVersion);
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ void AddVersionCommand(CLI::App* app, CommonOptions* options,
                        absl::Status* status) {
   AddCommand(
       app, options, "version", "Show the versions of client and daemon",
-      [options] { return ShowVersion(*options); }, status);
+      [options] { return ShowVersion(*options); }, status, Addresses::kSeveral);
 }
 
 }  // namespace holdfast::cli

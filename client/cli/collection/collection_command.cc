@@ -11,6 +11,7 @@
 #include "client/cli/collection/array_files.h"
 #include "client/cli/collection/collection_report.h"
 #include "client/cli/collection/copy_line.h"
+#include "client/cli/each_daemon.h"
 #include "client/cpp/collection/collections.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/module_commands.pb.h"
@@ -164,20 +165,23 @@ absl::Status Verify(const CommonOptions& options, const Arguments& arguments) {
       });
 }
 
-absl::Status List(const CommonOptions& options) {
-  HOLDFAST_ASSIGN_OR_RETURN(const auto collections, Connect(options));
-  HOLDFAST_ASSIGN_OR_RETURN(const auto list, collections->List());
-  PrintCollections(list, options.json);
+absl::Status List(const std::shared_ptr<Daemon>& daemon, JsonWriter* json) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto list, Collections(daemon).List());
+  PrintCollections(list, json);
   return absl::OkStatus();
 }
 
 absl::Status Show(const CommonOptions& options, const Arguments& arguments) {
-  HOLDFAST_ASSIGN_OR_RETURN(const auto collections, Connect(options));
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const auto description,
-      collections->Describe(arguments.name, arguments.version));
-  PrintCollection(description, options.json);
-  return absl::OkStatus();
+  return ShowEachDaemon(
+      options,
+      [&](const std::shared_ptr<Daemon>& daemon,
+          JsonWriter* json) -> absl::Status {
+        HOLDFAST_ASSIGN_OR_RETURN(
+            const auto description,
+            Collections(daemon).Describe(arguments.name, arguments.version));
+        PrintCollection(description, json);
+        return absl::OkStatus();
+      });
 }
 
 absl::Status Remove(const CommonOptions& options, const Arguments& arguments) {
@@ -273,28 +277,29 @@ class Adder {
       : app_(app), options_(options), status_(status) {}
 
   using Run = absl::Status (*)(const CommonOptions&, const Arguments&);
-  CLI::App* Add(const std::string& name, const std::string& summary, Run run) {
+  CLI::App* Add(const std::string& name, const std::string& summary, Run run,
+                Addresses addresses = Addresses::kOne) {
     arguments_ = std::make_shared<Arguments>();
     CLI::App* const command = AddCommand(
         app_, options_, name, summary,
         [run, options = options_, arguments = arguments_] {
           return run(*options, *arguments);
         },
-        status_);
+        status_, addresses);
     return command;
   }
   Arguments& arguments() { return *arguments_; }
 
   CLI::App* AddNamed(const std::string& name, const std::string& summary,
-                     Run run) {
-    CLI::App* const command = Add(name, summary, run);
+                     Run run, Addresses addresses = Addresses::kOne) {
+    CLI::App* const command = Add(name, summary, run, addresses);
     command->add_option("NAME", arguments_->name, "The collection's name")
         ->required();
     return command;
   }
   CLI::App* AddVersioned(const std::string& name, const std::string& summary,
-                         Run run) {
-    CLI::App* const command = AddNamed(name, summary, run);
+                         Run run, Addresses addresses = Addresses::kOne) {
+    CLI::App* const command = AddNamed(name, summary, run, addresses);
     command
         ->add_option("--version-number", arguments_->version,
                      "Which version; 0 is the latest, or for rm all")
@@ -317,12 +322,11 @@ void AddCollectionCommand(CLI::App* app, CommonOptions* options,
       "collection",
       "Named, versioned arrays in device memory that outlive their writer");
   group->require_subcommand(1);
-  AddCommand(
-      group, options, "ls", "List the collections that you may open",
-      [options] { return List(*options); }, status);
+  AddLook(group, options, "ls", "List the collections that you may open", List,
+          status);
   Adder adder(group, options, status);
   adder.AddVersioned("show", "One version: its arrays, readers and metadata",
-                     Show);
+                     Show, Addresses::kSeveral);
   CLI::App* const load =
       adder.AddNamed("load", "Make a new version of the arrays in files", Load);
   load->add_option("FILES", adder.arguments().files,

@@ -110,16 +110,16 @@ void PrintVersion(const v1::CollectionInfo& info,
 
 }  // namespace
 
-void PrintCollections(const v1::ListCollectionsResponse& list, bool as_json) {
-  if (as_json) {
-    JsonWriter json;
-    json.BeginObject().BeginArray("collections");
+void PrintCollections(const v1::ListCollectionsResponse& list,
+                      JsonWriter* json) {
+  if (json != nullptr) {
+    json->BeginArray("collections");
     for (const v1::CollectionInfo& info : list.collections()) {
-      json.BeginObject();
-      WriteInfo(info, &json);
-      json.EndObject();
+      json->BeginObject();
+      WriteInfo(info, json);
+      json->EndObject();
     }
-    std::puts(json.EndArray().EndObject().text().c_str());
+    json->EndArray();
     return;
   }
   PrintTitle(absl::StrFormat("%-32s %8s %10s %8s   %-21s %-16s %s", "NAME",
@@ -133,25 +133,23 @@ void PrintCollections(const v1::ListCollectionsResponse& list, bool as_json) {
 }
 
 void PrintCollection(const v1::DescribeCollectionResponse& description,
-                     bool as_json) {
+                     JsonWriter* json) {
   const v1::CollectionInfo& info = description.collection();
-  if (as_json) {
-    JsonWriter json;
-    json.BeginObject();
-    WriteInfo(info, &json);
-    json.BeginObject("metadata");
+  if (json != nullptr) {
+    WriteInfo(info, json);
+    json->BeginObject("metadata");
     for (const auto& [key, value] : description.metadata()) {
-      json.Member(key, value);
+      json->Member(key, value);
     }
-    json.EndObject().BeginArray("arrays");
+    json->EndObject().BeginArray("arrays");
     for (const v1::ArrayDescription& array : description.arrays()) {
-      json.BeginObject()
+      json->BeginObject()
           .Member("name", array.name())
           .Member("type", Shape(array))
           .Member("size", array.size())
           .EndObject();
     }
-    std::puts(json.EndArray().EndObject().text().c_str());
+    json->EndArray();
     return;
   }
   for (const v1::VersionInfo& version : info.versions()) {

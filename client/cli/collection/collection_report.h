@@ -6,15 +6,20 @@
 #include <map>
 #include <string>
 
+#include "client/cli/json_writer.h"
 #include "holdfast/v1/collections.pb.h"
 
 namespace holdfast::cli {
 
-// To stdout: text, or one JSON value.
-void PrintCollections(const v1::ListCollectionsResponse& list, bool json);
+// Text to stdout or, if `json` is not null, members of the object that it is
+// in.
+void PrintCollections(const v1::ListCollectionsResponse& list,
+                      JsonWriter* json);
 void PrintCollection(const v1::DescribeCollectionResponse& description,
-                     bool json);
-// A line for each change, as it comes.
+                     JsonWriter* json);
+
+// The others print text, or one JSON value if `json` is true. Here a line for
+// each change, as it comes.
 void PrintChange(const v1::CollectionChange& change, bool json);
 // A version that was suspended or resumed, as `act` says, and the bytes that
 // have moved.

@@ -5,16 +5,19 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/color.h"
+#include "client/cli/json_writer.h"
 #include "client/cli/top/screen.h"
 #include "client/cli/top/snapshot.h"
 #include "client/cli/top/view.h"
@@ -43,57 +46,133 @@ SortOrder OrderOf(const std::string& name) {
       [&](const SortOrder& order) { return name == order.name; });
 }
 
-// Takes snapshots, with the rates since the one before.
+// Watches one daemon.
 class Watch {
  public:
-  explicit Watch(Daemon& daemon) : daemon_(daemon) {}
+  explicit Watch(const std::string& address) { watched_.address = address; }
 
+  // Takes a snapshot, with the rates since the one before. Connects first if it
+  // is not connected yet.
   absl::Status Look() {
-    HOLDFAST_ASSIGN_OR_RETURN(TopSnapshot now, TakeSnapshot(daemon_));
-    if (snapshot_.has_value()) rates_ = RatesBetween(*snapshot_, now);
-    snapshot_ = std::move(now);
+    watched_.status = Take();
+    if (!watched_.status.ok()) watched_.snapshot = std::nullopt;
+    return watched_.status;
+  }
+
+  const WatchedDaemon& watched() const { return watched_; }
+
+ private:
+  absl::Status Take() {
+    if (daemon_ == nullptr) {
+      HOLDFAST_ASSIGN_OR_RETURN(daemon_, Daemon::Connect(watched_.address));
+    }
+    HOLDFAST_ASSIGN_OR_RETURN(TopSnapshot now, TakeSnapshot(*daemon_));
+    watched_.rates = std::nullopt;
+    if (watched_.snapshot.has_value()) {
+      watched_.rates = RatesBetween(*watched_.snapshot, now);
+    }
+    watched_.snapshot = std::move(now);
     return absl::OkStatus();
   }
 
+  std::shared_ptr<Daemon> daemon_;
+  WatchedDaemon watched_;
+};
+
+// Watches the daemons of all addresses.
+class Watches {
+ public:
+  explicit Watches(const CommonOptions& options) {
+    for (const std::string& address : options.addresses) {
+      watches_.emplace_back(address);
+    }
+    if (watches_.empty()) watches_.emplace_back(options.address);
+  }
+
+  bool is_one() const { return watches_.size() == 1; }
+
+  // Looks at all daemons at the same time. Fails only if there is just one.
+  absl::Status Look() {
+    std::vector<std::future<absl::Status>> looks;
+    for (Watch& watch : watches_) {
+      looks.push_back(std::async(std::launch::async, &Watch::Look, &watch));
+    }
+    for (auto& look : looks) look.wait();
+    return is_one() ? looks.front().get() : absl::OkStatus();
+  }
+
   // REQUIRES: Look().
-  const TopSnapshot& snapshot() const { return *snapshot_; }
-  const CopyRates* rates() const {
-    return rates_.has_value() ? &*rates_ : nullptr;
+  std::vector<std::string> View(ViewSize size, const ViewStyle& style) const {
+    const std::vector<WatchedDaemon> daemons = watched();
+    if (!is_one()) return TopViewOfSeveral(daemons, size, style);
+    return TopView(*daemons.front().snapshot, daemons.front().rates_or_null(),
+                   size, style);
+  }
+
+  // One object, or an array with an object for each of several daemons.
+  std::string Json(const SortOrder& order) const {
+    std::vector<std::string> objects;
+    for (const WatchedDaemon& daemon : watched()) {
+      objects.push_back(JsonOf(daemon, order));
+    }
+    if (is_one()) return objects.front();
+    return absl::StrCat("[", absl::StrJoin(objects, ", "), "]");
+  }
+
+  // Reports each of several daemons that failed. Returns the first failure.
+  absl::Status ReportFailures() const {
+    absl::Status first;
+    for (const WatchedDaemon& daemon : watched()) {
+      first.Update(ReportOfOne(daemon.address, daemon.status, nullptr));
+    }
+    return first;
   }
 
  private:
-  Daemon& daemon_;
-  std::optional<TopSnapshot> snapshot_;
-  std::optional<CopyRates> rates_;
+  static std::string JsonOf(const WatchedDaemon& daemon,
+                            const SortOrder& order) {
+    if (daemon.status.ok()) {
+      return TopJson(*daemon.snapshot, daemon.rates_or_null(), order);
+    }
+    JsonWriter json;
+    json.BeginObject().Member("address", daemon.address);
+    WriteError(daemon.status, &json);
+    return json.EndObject().text();
+  }
+
+  std::vector<WatchedDaemon> watched() const {
+    std::vector<WatchedDaemon> daemons;
+    for (const Watch& watch : watches_) daemons.push_back(watch.watched());
+    return daemons;
+  }
+
+  std::vector<Watch> watches_;
 };
 
-void Print(const Watch& watch, const SortOrder& order, bool json) {
+void Print(const Watches& watches, const SortOrder& order, bool json) {
   if (json) {
-    std::puts(TopJson(watch.snapshot(), watch.rates(), order).c_str());
+    std::puts(watches.Json(order).c_str());
   } else {
     const ViewStyle style = {.order = order, .colors = ShowsColors(stdout)};
-    for (const auto& line :
-         TopView(watch.snapshot(), watch.rates(), {}, style)) {
-      std::puts(line.c_str());
-    }
+    for (const auto& line : watches.View({}, style)) std::puts(line.c_str());
   }
   std::fflush(stdout);
 }
 
 // Until the screen is left.
-absl::Status ShowOnScreen(Watch& watch, const SortOrder& order,
+absl::Status ShowOnScreen(Watches& watches, const SortOrder& order,
                           absl::Duration interval) {
   ViewStyle style = {
       .order = order, .colors = ShowsColors(stdout), .keys = true};
+  HOLDFAST_RETURN_IF_ERROR(watches.Look());
   HOLDFAST_ASSIGN_OR_RETURN(const auto screen, Screen::Open());
-  absl::Time next = absl::Now();
+  absl::Time next = absl::Now() + interval;
   while (true) {
     if (absl::Now() >= next) {
-      HOLDFAST_RETURN_IF_ERROR(watch.Look());
+      HOLDFAST_RETURN_IF_ERROR(watches.Look());
       next = absl::Now() + interval;
     }
-    screen->Draw(
-        TopView(watch.snapshot(), watch.rates(), screen->size(), style));
+    screen->Draw(watches.View(screen->size(), style));
     char key = 0;
     const Screen::Event event = screen->Wait(next - absl::Now(), &key);
     if (event == Screen::Event::kQuit) return absl::OkStatus();
@@ -105,11 +184,11 @@ absl::Status ShowOnScreen(Watch& watch, const SortOrder& order,
 }
 
 // Until the process is ended.
-absl::Status PrintAgainAndAgain(Watch& watch, const SortOrder& order,
+absl::Status PrintAgainAndAgain(Watches& watches, const SortOrder& order,
                                 absl::Duration interval, bool json) {
   while (true) {
-    HOLDFAST_RETURN_IF_ERROR(watch.Look());
-    Print(watch, order, json);
+    HOLDFAST_RETURN_IF_ERROR(watches.Look());
+    Print(watches, order, json);
     if (std::ferror(stdout) != 0) return absl::OkStatus();
     absl::SleepFor(interval);
     if (!json) std::puts("");
@@ -122,18 +201,17 @@ absl::Status Top(const CommonOptions& options, const TopFlags& flags) {
                          isatty(STDIN_FILENO) == 1 &&
                          isatty(STDOUT_FILENO) == 1;
   if (on_screen) Screen::BlockSignals();
-  HOLDFAST_ASSIGN_OR_RETURN(auto daemon, Daemon::Connect(options.address));
-  Watch watch(*daemon);
+  Watches watches(options);
   const SortOrder order = OrderOf(flags.sort);
-  if (on_screen) return ShowOnScreen(watch, order, interval);
+  if (on_screen) return ShowOnScreen(watches, order, interval);
   if (!flags.once) {
-    return PrintAgainAndAgain(watch, order, interval, options.json);
+    return PrintAgainAndAgain(watches, order, interval, options.json);
   }
-  HOLDFAST_RETURN_IF_ERROR(watch.Look());
+  HOLDFAST_RETURN_IF_ERROR(watches.Look());
   absl::SleepFor(interval);
-  HOLDFAST_RETURN_IF_ERROR(watch.Look());
-  Print(watch, order, options.json);
-  return absl::OkStatus();
+  HOLDFAST_RETURN_IF_ERROR(watches.Look());
+  Print(watches, order, options.json);
+  return watches.ReportFailures();
 }
 
 }  // namespace
@@ -145,7 +223,8 @@ void AddTopCommand(CLI::App* app, CommonOptions* options,
       app, options, "top",
       "Watch devices and sessions: memory, rates, faults; q leaves, and other "
       "keys sort",
-      [options, flags] { return Top(*options, *flags); }, status);
+      [options, flags] { return Top(*options, *flags); }, status,
+      Addresses::kSeveral);
   command->add_flag("--once", flags->once,
                     "Print one view, with rates over one interval, and end");
   command

@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "client/cli/color.h"
 #include "client/cli/command.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/top/columns.h"
@@ -267,7 +270,7 @@ std::vector<std::string> AllLines(const TopSnapshot& snapshot,
   std::vector<std::string> lines;
   lines.push_back(Joined(
       {absl::StrCat("holdfast ", snapshot.info.version()),
-       ToPrintable(snapshot.address),
+       ToPrintable(snapshot.info.host()), ToPrintable(snapshot.address),
        absl::FormatTime("%H:%M:%S", snapshot.time, absl::LocalTimeZone()),
        absl::StrCat("up ",
                     Age(snapshot.time - ToTime(snapshot.info.started())))},
@@ -342,6 +345,19 @@ void WriteSession(const v1::SessionInfo& session, const CopyRates* rates,
   json->EndObject();
 }
 
+std::vector<std::string> ViewOfOne(const WatchedDaemon& daemon, ViewSize size,
+                                   const ViewStyle& style) {
+  if (daemon.status.ok()) {
+    return TopView(*daemon.snapshot, daemon.rates_or_null(), size, style);
+  }
+  std::string line = ToPrintable(daemon.status.message());
+  if (!absl::StrContains(line, daemon.address)) {
+    line = absl::StrCat(ToPrintable(daemon.address), ": ", line);
+  }
+  if (size.columns > 0) line = Fit(line, size.columns);
+  return {Colored(line, style.colors ? Color::kRed : Color::kNone)};
+}
+
 }  // namespace
 
 const std::vector<SortOrder>& SortOrders() {
@@ -377,10 +393,36 @@ std::vector<std::string> TopView(const TopSnapshot& snapshot,
   return lines;
 }
 
+std::vector<std::string> TopViewOfSeveral(
+    const std::vector<WatchedDaemon>& daemons, ViewSize size,
+    const ViewStyle& style) {
+  ViewStyle part_style = style;
+  part_style.keys = false;
+  // One row is for the first daemon.
+  const bool has_keys = style.keys && size.rows != 1;
+  const size_t rows = size.rows > 1 && has_keys ? size.rows - 1 : size.rows;
+  // Two rows at least, of which the second can say how many more there are.
+  const ViewSize part = {
+      .columns = size.columns,
+      .rows = rows == 0 ? 0 : std::max<size_t>(2, rows / daemons.size())};
+  std::vector<std::string> lines;
+  for (const WatchedDaemon& daemon : daemons) {
+    std::vector<std::string> view = ViewOfOne(daemon, part, part_style);
+    // A blank line between two views, where there is room.
+    if (part.rows == 0 || view.size() < part.rows) view.emplace_back();
+    std::move(view.begin(), view.end(), std::back_inserter(lines));
+  }
+  if (rows > 0) lines.resize(has_keys ? rows : std::min(lines.size(), rows));
+  if (has_keys) lines.push_back(KeysLine(size.columns));
+  return lines;
+}
+
 std::string TopJson(const TopSnapshot& snapshot, const CopyRates* rates,
                     const SortOrder& order) {
   JsonWriter json;
   json.BeginObject()
+      .Member("address", snapshot.address)
+      .Member("host", snapshot.info.host())
       .Member("time", absl::FormatTime(snapshot.time, absl::UTCTimeZone()))
       .Member("version", snapshot.info.version())
       .Member("sessions_open", snapshot.info.sessions())

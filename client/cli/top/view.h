@@ -3,9 +3,11 @@
 #define HOLDFAST_CLIENT_CLI_TOP_VIEW_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "client/cli/top/snapshot.h"
 
@@ -42,7 +44,26 @@ std::vector<std::string> TopView(const TopSnapshot& snapshot,
                                  const CopyRates* rates, ViewSize size,
                                  const ViewStyle& style = {});
 
-// The same as one JSON object on one line.
+// One of several daemons.
+struct WatchedDaemon {
+  std::string address;
+  // Of the last snapshot; if it failed, there is none.
+  absl::Status status;
+  std::optional<TopSnapshot> snapshot;
+  std::optional<CopyRates> rates;
+
+  const CopyRates* rates_or_null() const {
+    return rates.has_value() ? &*rates : nullptr;
+  }
+};
+
+// The views of several daemons, one below the other, each with an equal part of
+// the rows. A daemon that cannot be reached has its error there.
+std::vector<std::string> TopViewOfSeveral(
+    const std::vector<WatchedDaemon>& daemons, ViewSize size,
+    const ViewStyle& style);
+
+// TopView() as one JSON object on one line.
 std::string TopJson(const TopSnapshot& snapshot, const CopyRates* rates,
                     const SortOrder& order = SortOrders().front());
 

@@ -190,5 +190,39 @@ TEST(FitTest, CutsBetweenCharactersAndPads) {
   EXPECT_EQ(Fit("", 2), "  ");
 }
 
+std::vector<WatchedDaemon> TwoDaemonsOneOfThemGone() {
+  TopSnapshot snapshot = Example();
+  snapshot.info.set_host("node-1");
+  return {{.address = snapshot.address,
+           .status = absl::OkStatus(),
+           .snapshot = snapshot,
+           .rates = std::nullopt},
+          {.address = "tcp:node-2:7070",
+           .status = absl::UnavailableError("the connection broke"),
+           .snapshot = std::nullopt,
+           .rates = std::nullopt}};
+}
+
+TEST(TopViewTest, DaemonThatIsGoneHidesNoOther) {
+  const std::string text =
+      Text(TopViewOfSeveral(TwoDaemonsOneOfThemGone(), {}, {}));
+  for (const char* const shown :
+       {"node-1", "s-1", "s-2", "tcp:node-2:7070: the connection broke"}) {
+    EXPECT_TRUE(absl::StrContains(text, shown)) << shown << "\n" << text;
+  }
+}
+
+TEST(TopViewTest, ViewsOfSeveralDaemonsFitIntoAnyTerminal) {
+  std::vector<WatchedDaemon> daemons = TwoDaemonsOneOfThemGone();
+  daemons.push_back(daemons.front());
+  const ViewStyle style = {.keys = true};
+  for (size_t rows = 1; rows < 60; ++rows) {
+    const auto lines =
+        TopViewOfSeveral(daemons, {.columns = 40, .rows = rows}, style);
+    EXPECT_LE(lines.size(), rows);
+    for (const std::string& line : lines) EXPECT_LE(line.size(), 40) << line;
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::cli
