@@ -406,6 +406,10 @@ hf_error* hf_session_synchronize(hf_session* session);
  * may not have run them yet. Reports failures, such as a refused allocation, as
  * every call that waits. Waits. */
 hf_error* hf_session_check(hf_session* session);
+/* Sends the commands that wait for others to join their batch. Returns the
+ * number of the last command that was submitted; commands are numbered from 1.
+ * Does not wait. */
+uint64_t hf_session_flush(hf_session* session);
 
 /* Can kernels of `device` be given access to the memory of `peer`? Waits. */
 hf_error* hf_session_can_access_peer(hf_session* session, uint32_t device,

@@ -11,6 +11,7 @@
 #include "client/c/holdfast.h"
 #include "client/cpp/device.h"
 #include "client/cpp/fence.h"
+#include "client/cpp/session_state.h"
 #include "client/cpp/submission/quiet_thread.h"
 #include "client/cpp/submission/wait_hook.h"
 #include "core/base/status_macros.h"
@@ -153,6 +154,10 @@ hf_error* hf_session_check(hf_session* session) {
                                                   /*all_streams=*/false));
     return fence.Wait();
   });
+}
+
+uint64_t hf_session_flush(hf_session* session) {
+  return session == nullptr ? 0 : session->session->state()->queue.Flush();
 }
 
 hf_error* hf_session_can_access_peer(hf_session* session, uint32_t device,

@@ -101,6 +101,7 @@ def connect(
     kernel_time_limit: float = 0.0,
     detached_lifetime: float = 0.0,
     blocking: bool = False,
+    debug: bool = False,
 ) -> Session: ...
 def default_session() -> Session: ...
 async def run_async(

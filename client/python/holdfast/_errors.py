@@ -25,6 +25,8 @@ class CUDAError(Exception):
         result: its CUresult, 0 if there is none; result_name: ``"CUDA_ERROR_OUT_OF_MEMORY"``.
         explanation: one sentence about the result.
         log: the whole log of the compiler or linker.
+        submitted_at: of a session with ``debug=True``: pairs of a file and a line number, the lines
+            of the program that submitted what failed.
     """
 
     code = "UNKNOWN"
@@ -33,6 +35,7 @@ class CUDAError(Exception):
     result_name = ""
     explanation = ""
     log = ""
+    submitted_at = ()
 
 
 class CUDAWarning(RuntimeWarning):

@@ -36,6 +36,9 @@ class Session(_native.Session):
             device.set_current()
     """
 
+    # With debug=True: the lines that submitted its commands.
+    _submissions = None
+
     def __new__(cls, *args, **kwargs):
         raise RuntimeError("sessions are made by holdfast.connect()")
 
@@ -208,7 +211,7 @@ class Session(_native.Session):
 
 def connect(address=None, *, name="", devices=(), memory_limit=0, reconnect_grace=0.0,
             recover="always", kernel_time_limit=0.0, detached_lifetime=0.0,
-            blocking=False):  # fmt: skip
+            blocking=False, debug=False):  # fmt: skip
     """Opens a session with the daemon at ``address``.
 
     Args:
@@ -234,6 +237,9 @@ def connect(address=None, *, name="", devices=(), memory_limit=0, reconnect_grac
         blocking: to find the line that fails: each call waits until the work that it has submitted
             is done, and raises its failure. ``HOLDFAST_BLOCKING=1`` does so for a whole program.
             Work that waits for later work never ends.
+        debug: errors name the line of Python that submitted the command that failed, and have it
+            as ``submitted_at``; other than with ``blocking``, no call waits. ``HOLDFAST_DEBUG=1``
+            does so for a whole program.
 
     Raises:
         DaemonUnavailableError: there is no daemon.
@@ -246,6 +252,10 @@ def connect(address=None, *, name="", devices=(), memory_limit=0, reconnect_grac
         daemon, address, name, devices, memory_limit, reconnect_grace, policy, kernel_time_limit,
         detached_lifetime, blocking,
     )  # fmt: skip
+    if debug or os.environ.get("HOLDFAST_DEBUG") == "1":
+        from holdfast.core import _submissions  # which wraps what the others call as it is
+
+        _submissions.note(session)
     if address.startswith("embedded:"):
         os.environ[_PRIVATE_DAEMON] = f"{os.getpid()} {address} {session.address}"
     return session

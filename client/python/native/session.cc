@@ -262,6 +262,18 @@ PyObject* WithoutArguments(PyObject* self, PyObject*) {
   return NoneOrRaise(error);
 }
 
+// Returns the number of the last command that was submitted.
+PyObject* Flush(PyObject* self, PyObject*) {
+  const UseSession session(self);
+  if (!session) return nullptr;
+  uint64_t last = 0;
+  {
+    const WithoutGil released;
+    last = hf_session_flush(session.get());
+  }
+  return PyLong_FromUnsignedLongLong(last);
+}
+
 PyObject* CanAccessPeer(PyObject* self, PyObject* arguments) {
   const UseSession session(self);
   Number<uint32_t> device("device");
@@ -300,6 +312,7 @@ PyMethodDef session_methods[] = {
     {"_synchronize", WithoutArguments<hf_session_synchronize>, METH_NOARGS,
      nullptr},
     {"_check", WithoutArguments<hf_session_check>, METH_NOARGS, nullptr},
+    {"_flush", Flush, METH_NOARGS, nullptr},
     {"_recover", WithoutArguments<hf_session_recover>, METH_NOARGS, nullptr},
     {"_detach", WithoutArguments<hf_session_detach>, METH_NOARGS, nullptr},
     {"_revoke", RevokeExport, METH_O, nullptr},

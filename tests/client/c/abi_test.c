@@ -776,7 +776,10 @@ static void OperatorsEndAndSuspendSessions(void) {
   hf_session* session;
   OK(hf_session_open(g_daemon, NULL, &session));
   hf_buffer* x;
+  EXPECT(hf_session_flush(session) == 0);
   OK(hf_buffer_allocate(session, 0, 1 << 20, NULL, &x));
+  EXPECT(hf_session_flush(session) == 1);
+  EXPECT(hf_session_flush(NULL) == 0);
   OK(hf_session_synchronize(session));
   uint64_t bytes = 0;
   OK(hf_admin_suspend_session(g_daemon, hf_session_id(session), NULL, 0,

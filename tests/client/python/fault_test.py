@@ -3,6 +3,8 @@
 
 import asyncio
 import pickle
+import subprocess
+import sys
 import threading
 import time
 
@@ -223,6 +225,54 @@ def test_a_kernel_over_its_limit_of_time_is_a_fault(address):
 def test_a_limit_of_time_that_is_none_is_refused(address, limit):
     with pytest.raises((holdfast.CUDAError, ValueError), match="kernel_time_limit"):
         holdfast.connect(address, kernel_time_limit=limit)
+
+
+def _next_line():
+    return sys._getframe(1).f_lineno + 1
+
+
+def test_a_debug_session_names_the_line_that_submitted_the_kernel_that_faults(address):
+    with holdfast.connect(address, debug=True) as session:
+        device = session.device(0)
+        device.set_current()
+        stream = device.create_stream()
+        code = Program(SOURCE, "c++").compile("cubin")
+        stray, bump = code.get_kernel("stray"), code.get_kernel("bump")
+        x = device.allocate(128, stream=stream)
+        x.fill(0, stream=stream)
+        launch(stream, WARP, bump, x)
+        line = _next_line()
+        launch(stream, ONE, stray, x)
+        with pytest.raises(holdfast.Fault, match="stray") as caught:
+            stream.sync()
+        assert caught.value.submitted_at == ((__file__, line),)
+        assert f"submitted at {__file__}:{line}: launch(stream, ONE, stray, x)" in str(caught.value)
+        stream.sync()
+
+
+def test_a_debug_session_names_the_line_that_submitted_a_refused_command(address):
+    with holdfast.connect(address, debug=True, memory_limit=1 << 20) as session:
+        device = session.device(0)
+        stream = device.create_stream()
+        small = device.allocate(128, stream=stream)
+        line = _next_line()
+        large = device.allocate(2 << 20, stream=stream)
+        small.fill(0, stream=stream)
+        with pytest.raises(holdfast.CUDAError, match="failed") as caught:
+            stream.sync()
+        assert caught.value.submitted_at == ((__file__, line),)
+        assert large.size == 2 << 20
+
+
+def test_a_session_without_debug_wraps_nothing(address):
+    script = (
+        "import sys, holdfast; from holdfast import _native; from holdfast.core import _launch\n"
+        "session = holdfast.connect(sys.argv[1])\n"
+        "session.device(0).create_stream().sync()\n"
+        "assert 'holdfast.core._submissions' not in sys.modules\n"
+        "assert _launch._launch is _native.launch\n"
+    )
+    subprocess.run([sys.executable, "-c", script, address], check=True)
 
 
 def test_a_blocking_session_fails_in_the_call_that_is_wrong(address):
