@@ -51,6 +51,9 @@
 #include "client/cpp/sharing/export.h"
 #include "client/cpp/sharing/semaphore.h"
 
+// HOLDFAST_ASSIGN_OR_RETURN and HOLDFAST_RETURN_IF_ERROR.
+#include "core/base/status_macros.h"
+
 // For operators.
 #include "client/cpp/admin/admin.h"
 #include "client/cpp/tenants/tenants.h"

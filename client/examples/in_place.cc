@@ -3,14 +3,9 @@
 // Data that is made, copied from and checked in memory that this process shares
 // with the daemon: no other copy of it is made.
 #include <cstdint>
-#include <cstdio>
-#include <string>
 
-#include "CLI/CLI.hpp"
-#include "client/cpp/compile/program.h"
-#include "client/cpp/launch.h"
-#include "client/cpp/session.h"
-#include "client/cpp/transfer/arena.h"
+#include "client/cpp/holdfast.h"
+#include "client/examples/example.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -25,23 +20,18 @@ extern "C" __global__ void square(float* data, size_t n) {
 constexpr uint64_t kCount = 1 << 20;
 constexpr uint64_t kBytes = kCount * sizeof(float);
 
-absl::Status Run(const std::string& address) {
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const auto session,
-      Session::Open({.address = address, .name = "in_place"}));
-  HOLDFAST_ASSIGN_OR_RETURN(const Compilation compilation,
-                            Program(kSource).Compile(session->daemon()));
+absl::Status Run(const Session& session) {
   HOLDFAST_ASSIGN_OR_RETURN(const Module module,
-                            session->Load(compilation.object));
+                            CompileAndLoad(session, kSource));
   HOLDFAST_ASSIGN_OR_RETURN(const Kernel square, module.GetKernel("square"));
   HOLDFAST_ASSIGN_OR_RETURN(const Stream stream,
-                            session->device(0).CreateStream());
+                            session.device(0).CreateStream());
   HOLDFAST_ASSIGN_OR_RETURN(const Buffer buffer,
-                            session->device(0).Allocate(kBytes, stream));
+                            session.device(0).Allocate(kBytes, stream));
 
   HOLDFAST_ASSIGN_OR_RETURN(
       const auto arena,
-      session->CreateArena(2 * kBytes, {.in_background = true}));
+      session.CreateArena(2 * kBytes, {.in_background = true}));
   HOLDFAST_ASSIGN_OR_RETURN(const ArenaSpan in, arena->Allocate(kBytes));
   HOLDFAST_ASSIGN_OR_RETURN(const ArenaSpan out, arena->Allocate(kBytes));
   const auto numbers = in.As<float>(), squares = out.As<float>();
@@ -53,27 +43,15 @@ absl::Status Run(const std::string& address) {
   HOLDFAST_RETURN_IF_ERROR(buffer.CopyTo(out, stream));
   HOLDFAST_RETURN_IF_ERROR(stream.Synchronize());
 
-  size_t wrong = 0;
-  for (size_t i = 0; i < kCount; ++i) {
-    wrong += squares[i] != numbers[i] * numbers[i];
-  }
-  std::printf("%zu of %zu right\n", kCount - wrong, size_t{kCount});
-  return wrong == 0 ? absl::OkStatus() : absl::DataLossError("wrong elements");
+  return CheckAll("squares", kCount, [&](size_t i) {
+    return squares[i] == numbers[i] * numbers[i];
+  });
 }
 
 }  // namespace
 }  // namespace holdfast
 
 int main(int argc, char** argv) {
-  std::string address;
-  CLI::App app("in_place: memory shared with a Holdfast daemon");
-  app.add_option("--address", address, "Where the daemon is: a Unix socket");
-  CLI11_PARSE(app, argc, argv);
-  const absl::Status status = holdfast::Run(address);
-  if (!status.ok()) {
-    std::fprintf(
-        stderr, "in_place: %s\n",
-        status.ToString(absl::StatusToStringMode::kWithNoExtraData).c_str());
-  }
-  return status.ok() ? 0 : 1;
+  holdfast::Example example("in_place: memory shared with the daemon");
+  return example.Main(argc, argv, holdfast::Run);
 }

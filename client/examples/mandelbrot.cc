@@ -7,12 +7,10 @@
 #include <complex>
 #include <cstdint>
 #include <cstdio>
-#include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "client/cpp/holdfast.h"
-#include "client/examples/steps.h"
+#include "client/examples/example.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -29,6 +27,7 @@ extern "C" __global__ void mandelbrot(unsigned char* counts, double left,
   }
   counts[blockIdx.x * blockDim.x + threadIdx.x] = n;
 })";
+constexpr uint32_t kWidth = 78, kHeight = 52, kCount = kWidth * kHeight;
 
 int Count(std::complex<double> c) {
   int n = 0;
@@ -36,62 +35,45 @@ int Count(std::complex<double> c) {
   return n;
 }
 
-absl::Status Run(const std::string& address, uint32_t width, int pictures) {
-  HOLDFAST_ASSIGN_OR_RETURN(const auto session,
-                            Session::Open({.address = address}));
+absl::Status Run(const Session& session, int pictures) {
   // --fmad=false: rounds as the processor does.
-  const Program program(kSource, {.options = {"--fmad=false"}});
-  HOLDFAST_ASSIGN_OR_RETURN(auto compiled, program.Compile(session->daemon()));
-  HOLDFAST_ASSIGN_OR_RETURN(auto module, session->Load(compiled.object));
-  HOLDFAST_ASSIGN_OR_RETURN(auto kernel, module.GetKernel("mandelbrot"));
-  HOLDFAST_ASSIGN_OR_RETURN(auto stream, session->device(0).CreateStream());
-  const uint32_t height = (2 * width + 2) / 3, n = width * height;
-  HOLDFAST_ASSIGN_OR_RETURN(auto buffer, session->device(0).Allocate(n));
-  std::vector<uint8_t> counts(n);
-  Steps steps;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const Module module,
+      CompileAndLoad(session, kSource, {.options = {"--fmad=false"}}));
+  HOLDFAST_ASSIGN_OR_RETURN(const Kernel kernel,
+                            module.GetKernel("mandelbrot"));
+  const Device device = session.device(0);
+  HOLDFAST_ASSIGN_OR_RETURN(const Stream stream, device.CreateStream());
+  HOLDFAST_ASSIGN_OR_RETURN(const Buffer buffer, device.Allocate(kCount));
+  std::vector<uint8_t> counts(kCount);
   double pixel = 0, left = 0, top = 0;
   for (int i = 0; i < pictures; ++i) {
-    pixel = 3 / std::pow(1.5, i) / width;
-    left = -0.743643887037151 - pixel * width / 2;
-    top = 0.131825904205330 - pixel * height / 2;
-    HOLDFAST_RETURN_IF_ERROR(Launch(stream, {.grid = height, .block = width},
+    pixel = 3 / std::pow(1.5, i) / kWidth;
+    left = -0.743643887037151 - pixel * kWidth / 2;
+    top = 0.131825904205330 - pixel * kWidth / 3;
+    HOLDFAST_RETURN_IF_ERROR(Launch(stream, {.grid = kHeight, .block = kWidth},
                                     kernel, buffer, left, top, pixel));
     HOLDFAST_RETURN_IF_ERROR(buffer.Download(counts, stream));
-    for (uint32_t at = 0; i == 0 && at < n; ++at) {
-      if (at / width % 2 != 0) continue;  // Letters are twice as high as wide.
+    for (uint32_t at = 0; i == 0 && at < kCount; ++at) {
+      if (at / kWidth % 2 != 0) continue;  // Letters are twice as high as wide.
       std::putchar("   .:-+*@"[std::bit_width(counts[at])]);
-      if ((at + 1) % width == 0) std::putchar('\n');
+      if ((at + 1) % kWidth == 0) std::putchar('\n');
     }
   }
-  steps.Done("compute all pictures", std::to_string(pictures));
-  uint32_t wrong = 0;
-  for (uint32_t i = 0; i < n; ++i) {
-    const uint32_t column = i % width;
-    const uint32_t row = i / width;
-    wrong += counts[i] != Count({left + column * pixel, top + row * pixel});
-  }
-  steps.Done("compute the last one again", std::to_string(wrong) + " differ");
-  return wrong == 0 ? absl::OkStatus() : absl::DataLossError("wrong points");
+  return CheckAll("points of the last picture", kCount, [&](uint32_t i) {
+    const double x = left + i % kWidth * pixel, y = top + i / kWidth * pixel;
+    return counts[i] == Count({x, y});
+  });
 }
 
 }  // namespace
 }  // namespace holdfast
 
 int main(int argc, char** argv) {
-  std::string address;
-  uint32_t width = 78;
   int pictures = 16;
-  CLI::App app("mandelbrot: a zoom into the Mandelbrot set");
-  app.add_option("--address", address, "Where the daemon is");
-  app.add_option("--width", width, "In points")->check(CLI::Range(1, 1024));
-  app.add_option("--pictures", pictures, "Each nearer")
-      ->check(CLI::PositiveNumber);
-  CLI11_PARSE(app, argc, argv);
-  const absl::Status status = holdfast::Run(address, width, pictures);
-  if (!status.ok()) {
-    std::fprintf(
-        stderr, "mandelbrot: %s\n",
-        status.ToString(absl::StatusToStringMode::kWithNoExtraData).c_str());
-  }
-  return status.ok() ? 0 : 1;
+  holdfast::Example example("mandelbrot: a zoom into the Mandelbrot set");
+  example.options().add_option("--pictures", pictures, "Each nearer");
+  return example.Main(argc, argv, [&](const holdfast::Session& session) {
+    return holdfast::Run(session, pictures);
+  });
 }

@@ -7,7 +7,7 @@
 #   4  a remote client whose connections are cut for a minute
 #
 # Usage: recovery.sh BINDIR [SHOW...]     (default: 3 4 1 2; the second takes some six minutes)
-# BINDIR has holdfastd, holdfast, survive, fault_storm_test, upgrade_test, keeper_test and attach_test.
+# BINDIR has holdfastd, holdfast, recovery_rounds, fault_storm_test, upgrade_test, keeper_test and attach_test.
 # DEVICE=cpu, GIBIBYTES="...", FAULTS, LAUNCHES, MEGABYTES and SECONDS_CUT make smaller ones, to try the script.
 # Exits 0 only if every byte and every count was right.
 set -uo pipefail
@@ -61,7 +61,7 @@ device_memory() {
 }
 
 show_1() {
-  local own=$directory/survive
+  local own=$directory/recovery_rounds
   mkdir "$own" && mkfifo "$own/ready"
   "$bin/holdfastd" --device="$device" --runtime-dir="$own" --listen="unix:$own/holdfast.sock" --warm-executors=4 \
     --ready-fd=3 3>"$own/ready" >"$own/log" 2>&1 &
@@ -71,7 +71,7 @@ show_1() {
   for gibibytes in ${GIBIBYTES:-1 8 64}; do
     local lines
     lines=$(wc -l <"$own/log")
-    run "$gibibytes GiB in 40 buffers, 10 modules, 6 streams, 2 graphs" "$bin/survive" --address="$address" \
+    run "$gibibytes GiB in 40 buffers, 10 modules, 6 streams, 2 graphs" "$bin/recovery_rounds" --address="$address" \
       --megabytes="$((gibibytes * 1024))" --buffers=40 --modules=10 --streams=6 --graphs=2 --faults=3 --pause=1.7 --neighbour
     tail -n "+$((lines + 1))" "$own/log" | grep -o 'recovered in [^,]*' | sed 's/^/   from the report to ready: /'
   done
