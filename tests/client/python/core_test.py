@@ -58,6 +58,16 @@ def test_a_device_is_the_same_object_for_its_ordinal(device):
     assert len(device.uuid) == 36 and device.name in repr(device)
 
 
+def test_an_array_in_place_of_a_size_is_refused_with_the_way_out(device):
+    with pytest.raises(TypeError, match="number of bytes, got ndarray: its nbytes"):
+        device.allocate(np.zeros(3))
+    assert device.allocate(np.int64(8)).size == device.allocate(np.array(8)).size == 8
+
+
+def test_tables_of_attributes_say_what_they_are(device):
+    assert "names, which dir() lists" in repr(device.properties)
+
+
 def test_properties_are_the_drivers_attributes(device):
     assert device.properties.warp_size == 32
     assert device.properties.max_threads_per_block >= 1024

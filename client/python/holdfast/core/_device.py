@@ -63,6 +63,9 @@ class DeviceProperties:
     def __dir__(self):
         return sorted(self._attributes.keys() - self._DEPRECATED)
 
+    def __repr__(self):
+        return f"<DeviceProperties: {len(dir(self))} names, which dir() lists>"
+
 
 class Device:
     """A device of a session; the same object for the same thread, session and ordinal.

@@ -34,6 +34,11 @@ class MemoryResource:
 
 
 def to_size(size):
+    if getattr(size, "shape", ()):
+        raise TypeError(
+            f"size is a number of bytes, got {type(size).__name__}: its nbytes, or "
+            "holdfast.array.asarray, which also copies the elements"
+        )
     return _native.whole_number("size", size, MAX_SIZE)
 
 

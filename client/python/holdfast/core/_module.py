@@ -239,6 +239,9 @@ class KernelAttributes:
         self._device_id = device_id
         return self
 
+    def __repr__(self):
+        return f"<KernelAttributes on device {self._device_id}: {', '.join(_ATTRIBUTES)}>"
+
     def __getitem__(self, device):
         return KernelAttributes._of(self._kernel, int(device))
 
