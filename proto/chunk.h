@@ -19,7 +19,8 @@
 
 namespace holdfast {
 
-// Bytes in the pieces in which they came; shares the memory of the message.
+// The bytes of one message, in the pieces in which gRPC received them. Shares
+// the memory of the message.
 class ChunkData {
  public:
   ChunkData() = default;
@@ -34,25 +35,25 @@ class ChunkData {
   size_t size_ = 0;
 };
 
-// A message without a part that is known has neither.
+// monostate: the message has neither a range nor data.
 using UploadPart = absl::variant<absl::monostate, v1::TransferRange, ChunkData>;
 
-// v1::UploadRequest and v1::DownloadResponse, from a peer that may have sent
-// anything. INVALID_ARGUMENT: it is no such message.
+// Read v1::UploadRequest and v1::DownloadResponse. The message may be any
+// bytes. INVALID_ARGUMENT: it is not a message of this type.
 absl::StatusOr<UploadPart> ReadUploadRequest(const grpc::ByteBuffer& message);
 absl::StatusOr<ChunkData> ReadDownloadResponse(const grpc::ByteBuffer& message);
 
-// The messages of a transfer where they are due: the first, and those that come
-// after an upload's. INVALID_ARGUMENT: it is another, or more bytes than a
-// message may have.
+// Read the messages of a transfer in their order: the header is the first one,
+// and data follow an upload's header. INVALID_ARGUMENT: the message is another
+// one, or has more bytes than the limit of a message.
 absl::StatusOr<v1::TransferRange> ReadUploadHeader(
     const grpc::ByteBuffer& message);
 absl::StatusOr<ChunkData> ReadUploadData(const grpc::ByteBuffer& message);
 absl::StatusOr<v1::TransferRange> ReadDownloadRequest(
     const grpc::ByteBuffer& message);
 
-// The same messages. `data` is what gRPC sends; its memory must not change
-// until gRPC has dropped the slice, which may be after the call's end.
+// Make these messages. gRPC sends the memory of `data` itself, so it must not
+// change until gRPC has dropped the slice, which may be after the call's end.
 grpc::ByteBuffer MakeUploadHeader(const v1::TransferRange& range);
 grpc::ByteBuffer MakeUploadData(grpc::Slice data);
 grpc::ByteBuffer MakeDownloadData(grpc::Slice data);

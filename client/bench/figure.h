@@ -39,13 +39,16 @@ struct Figure {
   std::optional<double> Ratio() const;
   std::optional<bool> Met() const;
 
-  // Bars: a number, or a multiple of the baseline; none without a baseline.
+  // Set the bar: a number, or a multiple of the baseline. A figure without a
+  // baseline gets no bar.
   Figure Reaching(double limit, const std::string& text) &&;
   Figure ReachingRatio(double ratio) &&;
-  // The baseline and so much more, in the figure's unit. REQUIRES: a time.
+  // Sets the bar to the baseline plus `more`, in the figure's unit. REQUIRES:
+  // the figure is a time.
   Figure ReachingSum(double more) &&;
-  // As fast as the baseline but for `more` microseconds for each copy of
-  // `bytes`. REQUIRES: a rate in GB/s.
+  // Sets the bar to the rate of copies that each take the baseline's time plus
+  // `more` microseconds, for copies of `bytes`. REQUIRES: the figure is a rate
+  // in GB/s.
   Figure ReachingCopySum(uint64_t bytes, double more) &&;
 };
 

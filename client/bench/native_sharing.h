@@ -8,8 +8,9 @@
 
 namespace holdfast::bench {
 
-// Two streams of one process that order each other by events, the driver's own
-// means within a process: "turn_us".
+// Measures two streams of one process that wait for each other's events.
+// Without Holdfast, events order work only within a process. The figure is
+// "turn_us", the time of one such wait.
 absl::StatusOr<NativeFigures> MeasureNativeSharing(
     bool quick, const cuda::DriverOptions& options);
 

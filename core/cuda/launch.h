@@ -49,8 +49,8 @@ struct LaunchAttributes {
 #include "proto/launch_attributes.inc"
 };
 
-// Everything about a launch but its kernel and arguments; a value, which refers
-// to the attributes' events only.
+// The parts of a launch other than its kernel and arguments. A value; it refers
+// to the events of its attributes.
 struct LaunchConfig {
   Dim3 grid;                    // in blocks, with and without clusters
   Dim3 block;                   // in threads
@@ -79,17 +79,16 @@ struct KernelArgument {
 // INVALID_ARGUMENT: wrong number or size of arguments; a zero dimension; a
 // cluster that does not divide the grid.
 // OUT_OF_RANGE: a grid, block, shared memory or cooperative grid over a limit.
-// FAILED_PRECONDITION: clusters or cooperation on a device without.
-// Asynchronous: returns once the launch is in the stream. Errors of the kernel
-// come out of later calls.
+// FAILED_PRECONDITION: the device has no clusters or no cooperative launches.
+// Asynchronous: returns once the launch is in the stream. Later calls return
+// errors of the kernel.
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel,
                     absl::Span<const KernelArgument> arguments);
 
-// All of Launch but the launch itself: its checks, and room for the shared
-// memory. For launches that are kept, as a graph's nodes are. Raises the
-// kernel's limit of dynamic shared memory where that is needed, so a later
-// launch finds it raised.
+// Makes all checks of Launch and raises the kernel's limit of dynamic shared
+// memory if the launch needs more, but does not launch. For launches that
+// happen later, such as those of a graph's nodes.
 absl::Status PrepareLaunch(const LaunchConfig& config, const Kernel& kernel,
                            absl::Span<const KernelArgument> arguments);
 

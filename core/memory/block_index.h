@@ -10,7 +10,7 @@
 
 namespace holdfast::memory {
 
-// [offset, offset + size) bytes of one span.
+// The bytes [offset, offset + size) of one span.
 struct Block {
   // The caller's number of the span. DeviceAllocator uses ids of chunks.
   uint32_t span = 0;
@@ -21,10 +21,11 @@ struct Block {
   bool operator==(const Block&) const = default;
 };
 
-// Which bytes of a set of spans are free: best fit, coalescing. Pure
-// bookkeeping, knows no memory; serves device chunks and address ranges alike.
-// Sizes and offsets stay multiples of whatever the caller rounds sizes to.
-// Allocate and Free take O(log n). Not thread-safe.
+// Keeps which bytes of a set of spans are free. Allocates by best fit, and
+// merges free blocks. It does not touch memory, so it serves chunks of devices
+// and ranges of addresses. If the caller rounds all sizes to multiples of a
+// number, offsets are multiples of it, too. Allocate and Free take O(log n).
+// Not thread-safe.
 //
 // Blocks that are in use are not listed anywhere: the index knows only what is
 // free, and the caller has to give a block back with the size that it got.
@@ -41,18 +42,19 @@ class BlockIndex {
   // `size`; nullopt if there is none. REQUIRES: size is not 0.
   std::optional<Block> Allocate(uint64_t size);
 
-  // Takes exactly this block out, for one whose place is known already; false
-  // if any byte of it is in use or outside.
+  // Allocates exactly this block. Returns false if a byte of it is in use or is
+  // outside of its span.
   bool AllocateAt(const Block& block);
 
   // REQUIRES: `block` was allocated, whole, and not freed since. Merges the
   // block with free neighbours of the same span.
   void Free(const Block& block);
 
-  // No byte of the span is in use. False also if there is no such span.
+  // Returns true if no byte of the span is in use; false, too, if there is no
+  // such span.
   bool IsFree(uint32_t span) const;
 
-  // Bytes over all spans, in constant time.
+  // The free bytes of all spans, in constant time.
   uint64_t free_bytes() const { return free_bytes_; }
   // The size of the largest block that Allocate can return; 0 if nothing is
   // free.

@@ -12,16 +12,16 @@
 
 namespace holdfast::memory {
 
-// An allocation of another process, opened by its IPC handle: memory of
-// cuMemAlloc, which is most of what PyTorch and CuPy have, and which no
-// descriptor can be made of. It ends with its maker, whatever this object does;
-// kernels that use it then fault. Immutable; thread-safe.
+// An allocation of another process, opened by its IPC handle. cuMemAlloc makes
+// such memory, as PyTorch and CuPy do for most of their arrays; it cannot be
+// exported as a descriptor. The allocation ends when its own process ends, even
+// if this object lives; kernels that use it then fault. Immutable; thread-safe.
 class IpcMemory {
  public:
-  // `handle` may be anything; what the driver does not take is its error. May
-  // be of another device that the context's can reach. UNIMPLEMENTED: the
-  // driver lacks functions that IPC needs. The device's context may get access
-  // to the other device on the way.
+  // `handle` comes from a client and may be any bytes; fails as the driver does
+  // if it is no handle. The memory may be of another device that is a peer of
+  // the context's device; the context then gets access to that device.
+  // UNIMPLEMENTED: the driver lacks functions that IPC needs.
   static absl::StatusOr<std::unique_ptr<IpcMemory>> Open(
       std::shared_ptr<const cuda::Context> context,
       const CUipcMemHandle& handle);

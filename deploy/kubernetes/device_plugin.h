@@ -16,13 +16,13 @@
 
 namespace holdfast::kubernetes {
 
-// How a container gets at the daemon's sockets.
+// How a container gets the daemon's sockets.
 struct SocketAccess {
-  // Where they are, holdfast.sock among them; containers get the directory at
-  // the same path.
+  // The directory that has the sockets, holdfast.sock among them. Containers
+  // get it at the same path.
   std::string directory;
-  // By the daemon's CDI device instead of a mount: the container engine has its
-  // specification and knows CDI.
+  // True: by the daemon's CDI device, for container engines that support CDI
+  // and have the device's specification. False: by a mount.
   bool by_cdi = false;
 };
 

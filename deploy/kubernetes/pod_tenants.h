@@ -18,9 +18,9 @@
 
 namespace holdfast::kubernetes {
 
-// The daemon's tenants that pods have: one for each container that was given
-// devices. Its name, "pod-session-3", is that of the first of its devices, so
-// that a plugin that was started anew knows whose it is. Thread-safe.
+// The tenants of pods in the daemon: one for each container that has devices. A
+// tenant is named after the container's first device, "pod-session-3", so that
+// a plugin that was restarted finds the tenants of the one before. Thread-safe.
 class PodTenants {
  public:
   explicit PodTenants(node::NodeDaemon daemon) : daemon_(std::move(daemon)) {}
@@ -49,7 +49,7 @@ class PodTenants {
     absl::Time created;
   };
 
-  // True if there is nothing of that name any more.
+  // Returns true if the daemon has no tenant of this name any more.
   bool End(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const node::NodeDaemon daemon_;

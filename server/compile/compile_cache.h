@@ -77,16 +77,17 @@ class CompileCache {
                         size_t max_entries = kMaxEntries)
       : max_bytes_(max_bytes), max_entries_(max_entries), disk_(disk) {}
 
-  // From the cache, else from `compile`, which is called without any lock. Its
-  // error goes to all who wait for it and is not kept, but for a refusal by a
-  // quota (GetQuotaExceeded): that goes to the caller whose quota it is.
+  // Returns the program from the cache, else from `compile`, which is called
+  // without a lock. An error of `compile` is returned to every caller that
+  // waits for the program, and is not kept. A refusal by a quota
+  // (GetQuotaExceeded) is returned only to the caller whose quota it is.
   // CANCELLED: the caller has gone.
   absl::StatusOr<Answer> Get(const std::string& key,
                              const CompileCaller& caller,
                              const Compile& compile);
 
-  // From the memory, without waiting: nullptr if it is not there, or if the
-  // disk has to be told that it is still in use, which is for Get.
+  // Returns the program from memory, without waiting. Returns nullptr if it is
+  // not there, or if its time of use on disk must be renewed, which Get does.
   Program Find(const std::string& key);
 
   // Drops all entries in memory and returns how many there were. Programs that

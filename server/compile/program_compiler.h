@@ -93,7 +93,8 @@ class ProgramCompiler {
   // Makes the object in a worker, and copies it out of the worker's memory.
   absl::StatusOr<CompileCache::Outcome> CompileUncached(
       const Making& making, const CompileCaller& callers);
-  // Also puts the object into the store again, which may have dropped it.
+  // Also puts the object into the store again, since the store may have dropped
+  // it.
   v1::CompileResponse ToResponse(const CompileCache::Answer& answer);
   // Adds warnings to those of the compiler.
   void AddWarnings(const CompiledProgram& program,

@@ -12,18 +12,18 @@
 
 namespace holdfast {
 
-// Bytes that a session has copied, by path. Counted when the
-// device is given the copy. Thread-safe.
+// Counts a session's copies and their bytes, by path. A copy is counted when it
+// is submitted to the device. Thread-safe.
 class CopyCounts {
  public:
-  // `copies` of them, with so many bytes together.
+  // Adds `copies` copies, which have `bytes` bytes in sum.
   void Add(v1::CopyPath path, uint64_t bytes, uint64_t copies = 1) {
     Count& count = counts_[static_cast<size_t>(path)];
     count.copies.fetch_add(copies, std::memory_order_relaxed);
     count.bytes.fetch_add(bytes, std::memory_order_relaxed);
   }
 
-  // Appends the paths that were taken.
+  // Appends one entry for each path that has copies.
   void Report(
       google::protobuf::RepeatedPtrField<v1::CopyStatistics>* copies) const {
     for (size_t path = 0; path < counts_.size(); ++path) {

@@ -27,17 +27,18 @@ namespace holdfast {
 class DeviceHealthTable {
  public:
   struct Options {
-    // From the end of a probe that passed to the next one; 0: none until a
-    // fault.
+    // The time from the end of a probe that passed to the next probe; 0: there
+    // is no next probe until a fault.
     absl::Duration interval = absl::Minutes(5);
-    // From one that failed to the next one; doubles each time.
+    // The time from a probe that failed to the next one. It doubles with each
+    // failure, up to longest_pause.
     absl::Duration first_pause = absl::Seconds(1);
     absl::Duration longest_pause = absl::Minutes(1);
-    // Between probes that faults cause, since a probe takes device memory and
-    // time from other sessions, and a client can fault as often as it likes.
+    // The least time between two probes that faults cause. A probe takes device
+    // memory and time from other sessions, and a client can fault at any rate.
     absl::Duration fault_pause = absl::Seconds(5);
-    // Called when a device has become ready, or is not any more. Without a
-    // lock held, by the thread that calls Record.
+    // Called when a device becomes ready or stops being ready, by the thread
+    // that calls Record, which holds no lock.
     std::function<void(uint32_t device, bool ready)> on_change;
     std::function<absl::Time()> now = absl::Now;  // for tests
   };
@@ -47,8 +48,8 @@ class DeviceHealthTable {
   // The device exists; its first probe is due.
   void Add(uint32_t device);
 
-  // A session that may use the device has faulted. No effect if it is not
-  // known.
+  // A session that may use the device has faulted. No effect if the device was
+  // not added.
   void NoteFault(uint32_t device);
 
   // The state is STATE_UNSPECIFIED until Add.

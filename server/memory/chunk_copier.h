@@ -19,14 +19,16 @@ struct ChunkCopy {
   uint64_t size = 0;  // bytes
   int file = -1;      // borrowed
   absl::Time deadline = absl::InfiniteFuture();
-  // Asked several times a second: the copy is given up (CANCELLED).
+  // Called several times a second. Returns true to give the copy up
+  // (CANCELLED).
   std::function<bool()> cancelled;
 };
 
-// Copies device memory that belongs to no session: an executor without one,
-// since the supervisor has no driver. After an error the copier is of no more
-// use, and what it has copied is undefined; its end loses nothing that others
-// hold. Not thread-safe. The destructor ends the process.
+// Copies device memory that belongs to no session. The supervisor has no
+// driver, so the copier is an executor process without a session. After an
+// error the copier cannot be used again, and the bytes that it has copied are
+// undefined. The end of its process frees no memory, since the supervisor holds
+// the descriptors. Not thread-safe. The destructor ends the process.
 class ChunkCopier {
  public:
   virtual ~ChunkCopier() = default;

@@ -4,13 +4,13 @@
 
 namespace holdfast {
 
-// Has a thread wait for what gRPC calls callback services for, from now until
-// the process ends. Once in a process.
+// Starts a thread that waits for the events of gRPC's callback services until
+// the process ends. Call it once in a process.
 //
-// gRPC 1.51 has up to 16 threads of its own for that, but each of them naps for
-// 100 ms when nothing has come for a second, and they begin at the same time:
-// in a process that has been idle, one call in ten would wait up to 100 ms for
-// a thread to look at it. This one never naps.
+// gRPC 1.51 has up to 16 threads of its own for this. Each of them sleeps for
+// 100 ms when there was no event for a second, and all begin at the same time.
+// In a process that has been idle, one call in ten would therefore wait up to
+// 100 ms for a thread. The thread that this function starts never sleeps so.
 void StartCallbackThread();
 
 }  // namespace holdfast

@@ -8,9 +8,11 @@
 
 namespace holdfast::testing {
 
-// NVVM IR as libNVVM reads it for architectures before 100: a kernel `name`
-// that makes of the one float at its parameter what `expression` makes of %v,
-// "call float @__nv_sinf(float %v)". `declarations` come before it.
+// Returns NVVM IR, in the form that libNVVM reads for architectures before 100.
+// It has one kernel, `name`, with one parameter, the address of a float. The
+// kernel loads the float as %v, computes `expression`, such as
+// "call float @__nv_sinf(float %v)", and stores the result at the address.
+// `declarations` come before the kernel.
 inline std::string NvvmKernel(const std::string& name,
                               const std::string& expression,
                               const std::string& declarations) {

@@ -11,8 +11,8 @@
 
 namespace holdfast::cli {
 
-// The elements of a strided array in C order, as file formats without strides
-// have them.
+// Reads the elements of a strided array in C order, for file formats that have
+// no strides.
 class StridedElements {
  public:
   // `bytes` are the array's, from its first element to the end of its last, and
@@ -24,9 +24,9 @@ class StridedElements {
   // Bytes of all elements.
   uint64_t size() const { return size_; }
 
-  // Fills `piece` with the next elements; the last piece may be smaller than it
-  // was. Empty: that was all. REQUIRES: piece.size() is a multiple of the size
-  // of an element.
+  // Fills `piece` with the next elements. Shrinks it if fewer are left; an
+  // empty piece means that all were read. REQUIRES: piece.size() is a multiple
+  // of the size of an element.
   void Read(std::string& piece);
 
  private:
@@ -40,7 +40,7 @@ class StridedElements {
   uint64_t size_ = 0;
   uint64_t done_ = 0;
   std::vector<uint64_t> index_;  // of the next element
-  uint64_t offset_ = 0;          // where that is
+  uint64_t offset_ = 0;          // of the next element, in bytes
 };
 
 }  // namespace holdfast::cli

@@ -10,13 +10,14 @@
 
 namespace holdfast::cli {
 
-// Names that the daemon at `address` knows, empty: DefaultAddress(). Nothing
-// where none answers, or where one would have to be started. Names that a shell
-// reads as more than a word are left out: a shell inserts them as they are.
+// Returns names that the daemon at `address` knows; an empty address means
+// DefaultAddress(). Returns nothing if no daemon answers, or if the address
+// would start one. Leaves out names that a shell would not read as one word,
+// since a shell inserts candidates without quotes.
 std::vector<Candidate> AskForNames(const std::string& address,
                                    Candidates::Names names);
 
-// Whether it is one word for every shell.
+// Returns true if every shell reads `name` as one word.
 bool IsPlainWord(absl::string_view name);
 
 }  // namespace holdfast::cli

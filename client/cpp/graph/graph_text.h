@@ -14,14 +14,15 @@
 
 namespace holdfast {
 
-// Names by handle; what has none is shown by its number: "buffer 3".
+// Names of kernels, buffers and events, by handle. A handle without a name is
+// shown as a number: "buffer 3".
 struct GraphNames {
   absl::flat_hash_map<uint64_t, std::string> kernels;
   absl::flat_hash_map<uint64_t, std::string> buffers;
   absl::flat_hash_map<uint64_t, std::string> events;
 };
 
-// One line a node, graphs inside indented:
+// Returns one line for each node; the nodes of nested graphs are indented:
 //
 //   1: fill 4096 bytes of x with 0x00
 //   2: launch step, grid 16, block 256, with (x, 0.5) after 1
@@ -31,8 +32,8 @@ struct GraphNames {
 std::string ToString(const GraphDefinition& definition,
                      const GraphNames& names = {});
 
-// In DOT, for `dot -Tsvg`. Graphs inside are boxes, which a dashed edge leads
-// to.
+// Returns the definition in DOT, for `dot -Tsvg`. A nested graph is a box; a
+// dashed edge leads to it from its node.
 std::string ToDot(const GraphDefinition& definition,
                   const GraphNames& names = {},
                   absl::string_view title = "graph");

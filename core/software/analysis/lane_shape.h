@@ -24,8 +24,9 @@ struct LaneShape {
   bool varying = false;
   bool wide = true;
   int64_t stride = 0;
-  // So many low bits of the base are zero, for what is not varying. Thus the
-  // 32 threads of a warp have one threadIdx.x / 32.
+  // The number of low bits of the base that are known to be zero; 0 for a
+  // varying value. From zeros >= 5 and stride 1 follows that threadIdx.x / 32
+  // is the same for all 32 threads of a warp.
   int zeros = 0;
 
   // One value for all lanes of the warp.
@@ -54,12 +55,13 @@ struct BlockShape {
   bool operator==(const BlockShape& other) const = default;
 };
 
-// For %tid it depends on where the rows of the block end.
+// Returns the shape of a special register. That of %tid depends on the extents
+// of the block.
 LaneShape ShapeOfSpecial(ptx::Special special, const BlockShape& block,
                          int chunk_lanes);
 
-// The shape of what `instruction` computes from operands of these shapes
-// (destinations count, but are ignored).
+// Returns the shape of the result of `instruction` for operands of these
+// shapes. `operands` has entries for destinations, too, which are ignored.
 LaneShape ResultShape(const ptx::Instruction& instruction,
                       absl::Span<const LaneShape> operands, Mode mode,
                       int chunk_lanes);

@@ -20,8 +20,8 @@ class PrintBuffer;
 struct LaunchContext {
   const uint8_t* parameters = nullptr;  // in the window
   const std::atomic<bool>* cancel = nullptr;
-  // Another block has failed: waiting for it is in vain. Set by the worker
-  // whose block has faulted first.
+  // Set by the worker whose block faults first. Other blocks then stop waiting
+  // for that block.
   const std::atomic<bool>* stopped = nullptr;
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
@@ -54,7 +54,7 @@ struct WorkerContext {
   const LaunchContext* launch = nullptr;
   uint64_t block = 0;
   uint64_t warp = 0;
-  void* escape = nullptr;  // the stack to return to when a launch is given up
+  void* escape = nullptr;  // the stack to return to when a launch is abandoned
   // Null unless the warps of a block run side by side.
   Warp* fiber = nullptr;
   // The lanes that took part in the last access that not all lanes had to make;
@@ -63,7 +63,8 @@ struct WorkerContext {
   // The last call of the runtime that can fail: its index in the body of the
   // lowered kernel.
   uint32_t instruction = 0;
-  // Without a value until then, since every launch makes such a structure.
+  // Uninitialized before the first access, since every launch makes such a
+  // structure.
   uint64_t addresses[kWarpThreads];
 };
 

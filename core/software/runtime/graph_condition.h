@@ -7,12 +7,12 @@
 
 namespace holdfast::software {
 
-// The value that a conditional node of a graph looks at. Kernels know it by its
-// handle and change it by cudaGraphSetConditional. Thread-safe.
+// The value that a conditional node of a graph reads. Kernels set it by its
+// handle with cudaGraphSetConditional. Thread-safe.
 class GraphCondition {
  public:
-  // `handle` was never one before. With `assign`, each launch of the graph
-  // starts with `initial`.
+  // REQUIRES: no condition of this process has had this handle. With `assign`,
+  // each launch of the graph sets the value to `initial`.
   GraphCondition(uint64_t handle, uint32_t initial, bool assign);
   ~GraphCondition();
   GraphCondition(const GraphCondition&) = delete;
@@ -20,7 +20,7 @@ class GraphCondition {
 
   uint64_t handle() const { return handle_; }
   uint32_t value() const { return value_; }
-  // For a launch that begins.
+  // Called at the beginning of each launch of the graph.
   void Reset() {
     if (assign_) value_ = initial_;
   }
@@ -28,7 +28,8 @@ class GraphCondition {
   // Returns false if no living condition has this handle.
   static bool Set(uint64_t handle, uint32_t value);
 
-  // Whether a conditional node has taken it; guarded by the lock of graphs.
+  // Whether a conditional node uses the condition; guarded by the lock of
+  // graphs.
   bool taken = false;
 
  private:

@@ -6,9 +6,10 @@
 
 namespace holdfast::software::transform {
 
-// After inlining, .param variables that are no parameters of the kernel hold
-// what calls pass. Each becomes registers if it is only loaded and stored in
-// pieces that do not overlap; else it moves to local memory.
+// Replaces the .param variables of calls that were inlined: variables that hold
+// an argument or a result of a call, and are not parameters of the kernel. A
+// variable becomes registers if all loads and stores of it use the same pieces,
+// which do not overlap; else it moves to local memory.
 void PromoteParameters(ptx::Function* function);
 
 }  // namespace holdfast::software::transform

@@ -4,8 +4,8 @@
 // Prometheus' text format (prometheus-cpp). Distributions have prometheus-cpp
 // as a shared library only, which needs a shared C++ runtime; the daemon is
 // linked statically and loads this library with dlopen, and only when it is
-// told to serve metrics. C types alone cross, since each side has a C++ runtime
-// of its own.
+// told to serve metrics. Only C types cross this interface, since each side has
+// a C++ runtime of its own.
 //
 //   const HoldfastExporter* exporter = holdfastExporter();
 //   void* server = exporter->start(&options, error, sizeof error);
@@ -69,7 +69,7 @@ struct HoldfastSample {
   const struct HoldfastLabel* labels;
   size_t label_count;
   double value;  // the sum of a histogram
-  // The rest: of a histogram.
+  // Only histograms have the other members.
   uint64_t count;
   const struct HoldfastBucket* buckets;  // without that of infinity
   size_t bucket_count;

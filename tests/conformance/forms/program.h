@@ -18,8 +18,9 @@ struct Case {
   Operation operation;
 };
 
-// Operations of the same sources, tried by one module: its kernel `lanes`
-// gives every thread an input of its own, `uniform` every block.
+// Operations with the same kinds of sources, which one module tries. The module
+// has two kernels: in `lanes` each thread has an input of its own, in `uniform`
+// all threads of a block have the same input.
 struct Batch {
   std::vector<Case> cases;
 };
