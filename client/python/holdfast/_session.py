@@ -49,7 +49,7 @@ class Session(_native.Session):
         self._daemon = daemon
         self._address = address
         choices = tuple(str(device) for device in devices)
-        daemon.open(self, name, choices, *limits)
+        self._begin(daemon, name, choices, *limits)
         self._infos = {}
         self._arenas = []
         self._no_arenas = False
@@ -199,7 +199,7 @@ class Session(_native.Session):
                     if error.code != "RESOURCE_EXHAUSTED":
                         raise
             try:
-                arena = _native.make_arena(self, max(size, _ARENA_BYTES))
+                arena = _native.make_arena(self, max(size, _ARENA_BYTES), -1)
             except CUDAError as error:
                 if error.code != "FAILED_PRECONDITION":
                     raise

@@ -102,7 +102,7 @@ def pickled(resource, cls, address, *details):
     return kept(
         resource,
         lambda lifetime, imports: cls(
-            address, resource._export(True, 0, 0, "", lifetime, imports), *details
+            address, resource._export(True, 0, 0, "", lifetime, imports, ""), *details
         ),
     )
 

@@ -206,7 +206,7 @@ class Collection(_Mapping):
         self._name = name
         self._device = device
         self._arrays = {entry[0]: Array(self, *entry) for entry in native.arrays()}
-        self._metadata = native.metadata()
+        self._metadata = dict(native.metadata())
         # (index of a buffer, view of it in this process), as long as anybody has that.
         self._views = _weakref.WeakKeyDictionary()
 
@@ -231,7 +231,7 @@ class Collection(_Mapping):
         from holdfast.core._buffer import Buffer
 
         buffer = Buffer._empty(self._device._session, self._device._ordinal, size, None, None)
-        self._native.array(name, buffer)
+        buffer._of_array(self._native, name)
         buffer._whole = self
         return buffer
 
@@ -241,7 +241,7 @@ class Collection(_Mapping):
         ends = (a._place[1] + a._size for a in self._arrays.values() if a._place[0] == index)
         session, ordinal = self._device._session, self._device._ordinal
         buffer = Buffer._empty(session, ordinal, max(ends), None, None)
-        self._native.buffer(index, buffer)
+        buffer._of_collection(self._native, index)
         return buffer
 
     def _map_buffer(self, index, device_id):
@@ -320,7 +320,7 @@ class Collection(_Mapping):
         for array in old.values():
             if array._buffer is not None:
                 array._buffer.close()
-        self._metadata = self._native.metadata()
+        self._metadata = dict(self._native.metadata())
         for view, index in [*self._views.items()]:
             moved |= self._wake_view(view, index)
         return sorted(moved)
@@ -419,7 +419,7 @@ class Writer:
             index, (_, dtype, shape) = self._index[name]
             size = _bytes_in(dtype, shape)
             buffer = Buffer._empty(self._device._session, self._device._ordinal, size, None, None)
-            self._native.array(index, buffer)
+            buffer._of_writer(self._native, index)
             buffer._whole = self
             self._buffers[name] = buffer
         return self._buffers[name]

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <memory>
 
+#include "client/python/native/method.h"
+
 namespace holdfast::python {
 namespace {
 
@@ -88,30 +90,16 @@ int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
                            bytes.readonly() ? 1 : 0, flags);
 }
 
-void Dealloc(PyObject* self) {
-  PyTypeObject* const type = Py_TYPE(self);
+void DeallocExporter(PyObject* self) {
   delete reinterpret_cast<Exporter*>(self)->bytes;
-  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
+  FreeSelf(self);
 }
 
-PyType_Slot slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(Dealloc)},
-    {Py_bf_getbuffer, reinterpret_cast<void*>(GetBuffer)},
-    {0, nullptr},
-};
-
-PyType_Spec spec = {"holdfast._native.ArrayBytes", sizeof(Exporter), 0,
-                    Py_TPFLAGS_DEFAULT, slots};
-
-// array_bytes(array, for writing) -> memoryview of its bytes
-PyObject* MakeView(PyObject*, PyObject* arguments) {
-  PyObject* array = nullptr;
-  int writable = 0;
-  if (!PyArg_ParseTuple(arguments, "Op", &array, &writable)) return nullptr;
+// -> memoryview of the array's bytes
+PyObject* MakeView(PyObject* array, bool writable) {
+  using Access = ArrayBytes::Access;
   auto bytes = std::make_unique<ArrayBytes>(
-      array,
-      writable != 0 ? ArrayBytes::Access::kWrite : ArrayBytes::Access::kRead);
+      array, writable ? Access::kWrite : Access::kRead);
   if (!*bytes) return nullptr;
   const Ref exporter(NewObject(exporter_type));
   if (!exporter) return nullptr;
@@ -120,8 +108,8 @@ PyObject* MakeView(PyObject*, PyObject* arguments) {
 }
 
 PyMethodDef functions[] = {
-    {"array_bytes", MakeView, METH_VARARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr},
+    Function<"array_bytes", MakeView, "array", "writable">(),
+    {},
 };
 
 }  // namespace
@@ -166,7 +154,12 @@ ArrayBytes::ArrayBytes(PyObject* object, Access access) {
 }
 
 bool AddArrayBytes(PyObject* module) {
-  return AddType(module, &spec, &exporter_type) &&
+  return AddType(module,
+                 {.name = "holdfast._native.ArrayBytes",
+                  .dealloc = DeallocExporter,
+                  .size = sizeof(Exporter),
+                  .get_buffer = GetBuffer},
+                 &exporter_type) &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

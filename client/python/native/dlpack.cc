@@ -2,11 +2,11 @@
 #include "client/python/native/dlpack.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "client/python/native/array_bytes.h"
 #include "client/python/native/dlpack_structs.h"
-#include "client/python/native/number.h"
+#include "client/python/native/method.h"
 
 namespace holdfast::python {
 namespace {
@@ -78,20 +78,6 @@ PyObject* ToCapsule(std::unique_ptr<Tensor<Managed>> tensor) {
   return capsule;
 }
 
-// A sequence of int; None: nothing. False, with an exception.
-bool ToExtents(PyObject* sequence, std::vector<int64_t>* extents) {
-  if (sequence == Py_None) return true;
-  const Py_ssize_t count = PySequence_Size(sequence);
-  if (count < 0) return false;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    const Ref item(PySequence_GetItem(sequence, i));
-    if (!item) return false;
-    extents->push_back(PyLong_AsLongLong(item.get()));
-    if (PyErr_Occurred() != nullptr) return false;
-  }
-  return true;
-}
-
 PyObject* ToTuple(const int64_t* extents, int32_t count) {
   if (count > 0 && extents == nullptr) Py_RETURN_NONE;
   Ref tuple(PyTuple_New(count));
@@ -101,39 +87,26 @@ PyObject* ToTuple(const int64_t* extents, int32_t count) {
   return tuple.release();
 }
 
-// make_dlpack(owner, address, device type, device, type code, bits, shape,
-// strides or None, versioned, read-only)
-PyObject* MakeDlpack(PyObject*, PyObject* arguments) {
-  PyObject* owner = nullptr;
-  PyObject* shape = nullptr;
-  PyObject* strides = nullptr;
-  Number<uint64_t> address("address");
-  int device_type = 0;
-  int device = 0;
-  int code = 0;
-  int bits = 0;
-  int is_versioned = 0;
-  int is_read_only = 0;
+PyObject* MakeDlpack(PyObject* owner, uint64_t address, int32_t device_type,
+                     int32_t device, int32_t code, int32_t bits,
+                     const std::vector<int64_t>& shape,
+                     const std::optional<std::vector<int64_t>>& strides,
+                     bool is_versioned, bool is_read_only) {
   Description description{};
-  if (!PyArg_ParseTuple(arguments, "OO&iiiiOOpp", &owner, ToNumber, &address,
-                        &device_type, &device, &code, &bits, &shape, &strides,
-                        &is_versioned, &is_read_only) ||
-      !ToExtents(shape, &description.shape) ||
-      !ToExtents(strides, &description.strides)) {
-    return nullptr;
-  }
+  description.shape = shape;
+  if (strides.has_value()) description.strides = *strides;
   DLTensor& tensor = description.tensor;
-  tensor.data = reinterpret_cast<void*>(uint64_t{address});
+  tensor.data = reinterpret_cast<void*>(address);
   tensor.device = {device_type, device};
   tensor.dtype = {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
-  if (is_versioned == 0) {
+  if (!is_versioned) {
     return ToCapsule(
         MakeTensor<DLManagedTensor>(std::move(description), owner));
   }
   auto made =
       MakeTensor<DLManagedTensorVersioned>(std::move(description), owner);
   made->version = kVersion;
-  made->flags = is_read_only != 0 ? kReadOnly : 0;
+  made->flags = is_read_only ? kReadOnly : 0;
   return ToCapsule(std::move(made));
 }
 
@@ -186,7 +159,7 @@ PyObject* TakeVersioned(PyObject* capsule) {
 
 // take_dlpack(capsule) -> (what keeps the memory, address, type code, bits,
 // lanes, shape, strides or None, device type, device, read-only)
-PyObject* TakeDlpack(PyObject*, PyObject* capsule) {
+PyObject* TakeDlpack(PyObject* capsule) {
   if (PyCapsule_IsValid(capsule, kName<DLManagedTensorVersioned>) != 0) {
     return TakeVersioned(capsule);
   }
@@ -196,17 +169,17 @@ PyObject* TakeDlpack(PyObject*, PyObject* capsule) {
   return ToResult(Take(capsule, managed), managed->tensor, false);
 }
 
-// Where the bytes of an object with the buffer protocol lie.
-PyObject* AddressOf(PyObject*, PyObject* object) {
-  const ArrayBytes bytes(object, ArrayBytes::Access::kRead);
-  return bytes ? PyLong_FromVoidPtr(bytes.data()) : nullptr;
+uint64_t AddressOf(const BytesToRead& bytes) {
+  return reinterpret_cast<uintptr_t>(bytes.data);
 }
 
 PyMethodDef functions[] = {
-    {"make_dlpack", MakeDlpack, METH_VARARGS, nullptr},
-    {"take_dlpack", TakeDlpack, METH_O, nullptr},
-    {"address_of", AddressOf, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr},
+    Function<"make_dlpack", MakeDlpack, "owner", "address", "device type",
+             "device", "type code", "bits", "shape", "strides", "is_versioned",
+             "is_read_only">(),
+    Function<"take_dlpack", TakeDlpack, "capsule">(),
+    Function<"address_of", kQuick<AddressOf>, "object">(),
+    {},
 };
 
 }  // namespace

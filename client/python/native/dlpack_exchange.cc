@@ -9,6 +9,7 @@
 //   _of_capsule   makes a view of a capsule
 #include "client/python/native/dlpack.h"
 #include "client/python/native/dlpack_structs.h"
+#include "client/python/native/method.h"
 
 namespace holdfast::python {
 namespace {
@@ -111,7 +112,7 @@ ExchangeApi api = {{{1, 3}, nullptr}, Allocate,         ManagedFromObject,
 
 // dlpack_exchange_api(class of views) -> the capsule for its attribute
 // __dlpack_c_exchange_api__
-PyObject* MakeCapsule(PyObject*, PyObject* cls) {
+PyObject* MakeCapsule(PyObject* cls) {
   Py_INCREF(cls);
   Py_XDECREF(view_class);
   view_class = cls;
@@ -119,8 +120,8 @@ PyObject* MakeCapsule(PyObject*, PyObject* cls) {
 }
 
 PyMethodDef functions[] = {
-    {"dlpack_exchange_api", MakeCapsule, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr},
+    Function<"dlpack_exchange_api", MakeCapsule, "class">(),
+    {},
 };
 
 }  // namespace

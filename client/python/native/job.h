@@ -19,31 +19,32 @@ namespace holdfast::python {
 // without the GIL. `call` returns what the call returns and stores its result;
 // it owns all that it uses.
 //
-// Returns true when the call has ended. Returns false if a signal handler, or
-// `tick`, has raised: the call goes on, and `dispose` gets its result. `tick`
-// is called with the GIL while the caller waits, some ten times a second.
-template <typename Result, typename Function>
-bool RunJob(Function call, void (*dispose)(Result*), Result** result,
-            hf_error** error, const std::function<bool()>& tick = nullptr) {
+// Returns the result; null, with an exception, if the call fails, or if a
+// signal handler or `tick` has raised: then the call goes on, `abandon` is
+// called, and the result is deleted later. `tick` is called with the GIL while
+// the caller waits, some ten times a second.
+template <typename Result, typename Call, typename Abandon>
+std::unique_ptr<Result, void (*)(Result*)> RunJob(
+    Call call, void (*dispose)(Result*), Abandon abandon,
+    const std::function<bool()>& tick = nullptr) {
+  using Owner = std::unique_ptr<Result, void (*)(Result*)>;
   struct State {
+    explicit State(void (*dispose)(Result*)) : result(nullptr, dispose) {}
+    ~State() { hf_error_free(error); }
+
     std::mutex mutex;
     std::condition_variable changed;
     bool done = false;
-    bool abandoned = false;
-    Result* result = nullptr;
+    Owner result;
     hf_error* error = nullptr;
   };
-  const auto state = std::make_shared<State>();
-  std::thread([state, call = std::move(call), dispose]() mutable {
+  // The thread's reference is the last one after an interrupt.
+  const auto state = std::make_shared<State>(dispose);
+  std::thread([state, call = std::move(call)]() mutable {
     Result* made = nullptr;
     hf_error* const failed = call(&made);
     const std::lock_guard<std::mutex> lock(state->mutex);
-    if (state->abandoned) {
-      hf_error_free(failed);
-      if (made != nullptr) dispose(made);
-      return;
-    }
-    state->result = made;
+    state->result.reset(made);
     state->error = failed;
     state->done = true;
     state->changed.notify_all();
@@ -52,22 +53,29 @@ bool RunJob(Function call, void (*dispose)(Result*), Result** result,
     {
       const WithoutGil released;
       std::unique_lock<std::mutex> lock(state->mutex);
-      if (state->changed.wait_for(lock, std::chrono::milliseconds(100),
-                                  [&] { return state->done; })) {
-        *result = state->result;
-        *error = state->error;
-        return true;
-      }
+      state->changed.wait_for(lock, std::chrono::milliseconds(100),
+                              [&] { return state->done; });
+      if (state->done) break;
     }
     if (PyErr_CheckSignals() == 0 && (tick == nullptr || tick())) continue;
-    const std::lock_guard<std::mutex> lock(state->mutex);
-    state->abandoned = true;
-    if (state->done) {
-      hf_error_free(state->error);
-      if (state->result != nullptr) dispose(state->result);
-    }
-    return false;
+    abandon();
+    return Owner(nullptr, dispose);
   }
+  if (hf_error* const error = std::exchange(state->error, nullptr)) {
+    Raise(error);
+  }
+  return std::move(state->result);
+}
+
+// The same for a call that uses `user`, and makes an object of holdfast.h. An
+// abandoned call goes on using it, so that it is never freed.
+template <Owned H, Owned User, typename Call>
+H* RunJob(Use<User>* user, Call call,
+          const std::function<bool()>& tick = nullptr) {
+  return RunJob<H>(
+             std::move(call), Class<H>::Free, [&] { user->KeepForever(); },
+             tick)
+      .release();
 }
 
 }  // namespace holdfast::python

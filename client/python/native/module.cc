@@ -6,15 +6,12 @@
 #include <atomic>
 
 #include "client/python/native/array_bytes.h"
-#include "client/python/native/collection.h"
 #include "client/python/native/dlpack.h"
 #include "client/python/native/fault.h"
 #include "client/python/native/graph/graph.h"
+#include "client/python/native/method.h"
 #include "client/python/native/native.h"
-#include "client/python/native/number.h"
 #include "client/python/native/ordinary_memory.h"
-#include "client/python/native/place.h"
-#include "client/python/native/sharing.h"
 
 namespace holdfast::python {
 namespace {
@@ -36,32 +33,25 @@ bool KeepWaiting() {
   return keep;
 }
 
-PyObject* SetExceptionFactory(PyObject*, PyObject* function) {
+void SetExceptionFactory(PyObject* function) {
   Py_INCREF(function);
   Py_XDECREF(make_exception);
   make_exception = function;
-  Py_RETURN_NONE;
 }
 
 // From now on a fork matters.
-PyObject* NoteConnection(PyObject*, PyObject*) {
+void NoteConnection() {
   if (!connected.exchange(true)) {
     pthread_atfork(nullptr, nullptr, [] { forked = true; });
   }
-  Py_RETURN_NONE;
-}
-
-// set_quiet_thread(quiet)
-PyObject* SetQuietThread(PyObject*, PyObject* quiet) {
-  hf_set_quiet_thread(PyObject_IsTrue(quiet) == 1);
-  Py_RETURN_NONE;
 }
 
 PyMethodDef functions[] = {
-    {"set_exception_factory", SetExceptionFactory, METH_O, nullptr},
-    {"note_connection", NoteConnection, METH_NOARGS, nullptr},
-    {"set_quiet_thread", SetQuietThread, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr},
+    Function<"set_exception_factory", kQuick<SetExceptionFactory>,
+             "function">(),
+    Function<"note_connection", kQuick<NoteConnection>>(),
+    Function<"set_quiet_thread", kQuick<hf_set_quiet_thread>, "quiet">(),
+    {},
 };
 
 PyModuleDef definition = {
@@ -104,11 +94,6 @@ PyObject* Raise(hf_error* error) {
   return nullptr;
 }
 
-PyObject* NoneOrRaise(hf_error* error) {
-  if (error != nullptr) return Raise(error);
-  Py_RETURN_NONE;
-}
-
 PyObject* RaiseOfLaunch(hf_error* error) {
   if (hf_error_code(error) != HF_INVALID_ARGUMENT) return Raise(error);
   if (PyErr_Occurred() == nullptr) {
@@ -116,13 +101,6 @@ PyObject* RaiseOfLaunch(hf_error* error) {
   }
   hf_error_free(error);
   return nullptr;
-}
-
-PyObject* TakeText(hf_text* text) {
-  PyObject* const string = PyUnicode_FromStringAndSize(
-      hf_text_data(text), static_cast<Py_ssize_t>(hf_text_size(text)));
-  hf_text_free(text);
-  return string;
 }
 
 bool IsForked() { return forked.load(std::memory_order_relaxed); }
@@ -137,9 +115,10 @@ bool CheckNotForked() {
   return false;
 }
 
-bool AddType(PyObject* module, PyType_Spec* spec, PyTypeObject** type) {
-  *type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(spec));
-  return *type != nullptr && PyModule_AddType(module, *type) == 0;
+void FreeSelf(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
 }
 
 PyObject* NewObject(PyTypeObject* type) {
@@ -151,19 +130,6 @@ bool CheckType(PyObject* object, PyTypeObject* type, const char* what) {
   if (PyObject_TypeCheck(object, type)) return true;
   PyErr_Format(PyExc_TypeError, "%s expected, got %R", what, Py_TYPE(object));
   return false;
-}
-
-bool ToStrings(PyObject* tuple, std::vector<std::string>* strings) {
-  const Py_ssize_t count = PySequence_Size(tuple);
-  if (count < 0) return false;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    const Ref item(PySequence_GetItem(tuple, i));
-    const char* const text =
-        item ? PyUnicode_AsUTF8AndSize(item.get(), nullptr) : nullptr;
-    if (text == nullptr) return false;
-    strings->emplace_back(text);
-  }
-  return true;
 }
 
 }  // namespace holdfast::python

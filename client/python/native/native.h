@@ -13,9 +13,10 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include <string>
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "client/c/holdfast.h"
 #include "client/python/native/buffer_protocol.h"
@@ -58,25 +59,78 @@ class WithoutGil {
 // Sets the Python exception for `error`, frees it, and returns null. An
 // exception that a signal handler has set stays.
 PyObject* Raise(hf_error* error);
-// Returns None, or null with the exception for `error`.
-PyObject* NoneOrRaise(hf_error* error);
-
 // The same for a launch that was not submitted: arguments that the client
 // refuses raise ValueError.
 PyObject* RaiseOfLaunch(hf_error* error);
-
-// Returns the text as a str, and frees it.
-PyObject* TakeText(hf_text* text);
 
 // Returns false, with an exception, if the process was forked from one that
 // uses Holdfast.
 bool CheckNotForked();
 bool IsForked();
 
+// A string as a template argument.
+template <size_t kSize>
+struct Name {
+  // NOLINTNEXTLINE(google-explicit-constructor): it is given as a literal.
+  consteval Name(const char (&literal)[kSize]) {
+    std::copy_n(literal, kSize, text);
+  }
+
+  char text[kSize];
+};
+
+// The Python class whose objects own an H of holdfast.h: its type, once it is
+// added to the module, its name in messages, and how an H is freed.
+template <typename H>
+struct Class;
+
+template <typename H, void (*kFree)(H*), Name kName>
+struct ClassOf {
+  static inline PyTypeObject* type = nullptr;
+  static constexpr const char* name = kName.text;
+  static void Free(H* object) { kFree(object); }
+};
+
+#define HOLDFAST_PYTHON_CLASS(object, name) \
+  template <>                               \
+  struct Class<object> : ClassOf<object, object##_free, name> {}
+
+HOLDFAST_PYTHON_CLASS(hf_daemon, "a Daemon");
+HOLDFAST_PYTHON_CLASS(hf_session, "a Session");
+HOLDFAST_PYTHON_CLASS(hf_stream, "a Stream");
+HOLDFAST_PYTHON_CLASS(hf_event, "an Event");
+HOLDFAST_PYTHON_CLASS(hf_buffer, "a Buffer");
+HOLDFAST_PYTHON_CLASS(hf_arena, "an Arena");
+HOLDFAST_PYTHON_CLASS(hf_span, "a Span");
+HOLDFAST_PYTHON_CLASS(hf_object, "an Object");
+HOLDFAST_PYTHON_CLASS(hf_compilation, "a Compilation");
+HOLDFAST_PYTHON_CLASS(hf_module, "a module");
+HOLDFAST_PYTHON_CLASS(hf_kernel, "a Kernel");
+HOLDFAST_PYTHON_CLASS(hf_node, "a node");
+HOLDFAST_PYTHON_CLASS(hf_definition, "a definition");
+HOLDFAST_PYTHON_CLASS(hf_capture, "a capture");
+HOLDFAST_PYTHON_CLASS(hf_graph, "a graph");
+HOLDFAST_PYTHON_CLASS(hf_graph_exec, "a Graph");
+HOLDFAST_PYTHON_CLASS(hf_semaphore, "a Semaphore");
+HOLDFAST_PYTHON_CLASS(hf_mapping, "a Mapping");
+HOLDFAST_PYTHON_CLASS(hf_collection, "a collection");
+HOLDFAST_PYTHON_CLASS(hf_collection_writer, "a CollectionWriter");
+HOLDFAST_PYTHON_CLASS(hf_write_claim, "a WriteClaim");
+
+#undef HOLDFAST_PYTHON_CLASS
+
+// True for the H of a Class.
+template <typename H>
+concept Owned = requires {
+  Class<std::remove_const_t<H>>::type;
+};
+
 // A Python object that owns one object of holdfast.h. All members are guarded
 // by the GIL.
-template <typename H>
+template <Owned H>
 struct Handle {
+  static Handle* Of(PyObject* self) { return reinterpret_cast<Handle*>(self); }
+
   PyObject_HEAD H* object;
   // The number of calls that use `object` without the GIL. The last one frees
   // it if it was closed meanwhile.
@@ -84,77 +138,72 @@ struct Handle {
   bool closed;
 };
 
-// Keeps a handle's object alive for one call. Null, with an exception, if the
-// handle was closed or never got an object.
-template <typename H, void (*Free)(H*)>
+// Keeps a handle's object alive for one call.
+template <Owned H>
 class Use {
  public:
-  explicit Use(PyObject* self) : handle_(reinterpret_cast<Handle<H>*>(self)) {
-    if (!CheckNotForked()) return;
-    if (handle_->closed || handle_->object == nullptr) {
-      PyErr_Format(PyExc_RuntimeError, "this %R is closed", Py_TYPE(self));
-      return;
-    }
-    ++handle_->users;
-    object_ = handle_->object;
-  }
+  Use() = default;
   ~Use() {
     if (object_ == nullptr) return;
     if (--handle_->users == 0 && handle_->closed) {
-      Free(std::exchange(handle_->object, nullptr));
+      Class<H>::Free(std::exchange(handle_->object, nullptr));
     }
   }
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
 
+  // Returns false, with an exception, if the handle was closed or never got an
+  // object. REQUIRES: `self` is of the class; called once.
+  bool Begin(PyObject* self) {
+    if (!CheckNotForked()) return false;
+    handle_ = Handle<H>::Of(self);
+    if (handle_->closed || handle_->object == nullptr) {
+      PyErr_Format(PyExc_RuntimeError, "this %R is closed", Py_TYPE(self));
+      return false;
+    }
+    ++handle_->users;
+    object_ = handle_->object;
+    return true;
+  }
+
+  // The object is never freed: a call that nothing waits for uses it.
+  void KeepForever() { ++handle_->users; }
+
   H* get() const { return object_; }
-  explicit operator bool() const { return object_ != nullptr; }
 
  private:
-  Handle<H>* handle_;
+  Handle<H>* handle_ = nullptr;
   H* object_ = nullptr;
 };
 
 // Marks the handle closed. Returns the object if the caller must free it now.
-template <typename H>
+template <Owned H>
 H* TakeToClose(PyObject* self) {
-  auto* const handle = reinterpret_cast<Handle<H>*>(self);
+  auto* const handle = Handle<H>::Of(self);
   handle->closed = true;
   if (handle->users > 0 || IsForked()) return nullptr;
   return std::exchange(handle->object, nullptr);
 }
 
-template <typename H, void (*Free)(H*)>
+// Frees the memory of a Python object: the end of each class's Py_tp_dealloc.
+void FreeSelf(PyObject* self);
+
+template <Owned H>
 void Dealloc(PyObject* self) {
-  PyTypeObject* const type = Py_TYPE(self);
-  if (H* const object = TakeToClose<H>(self)) Free(object);
-  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
+  if (H* const object = TakeToClose<H>(self)) Class<H>::Free(object);
+  FreeSelf(self);
 }
 
-// Frees the object now, without the GIL.
-template <typename H, void (*Free)(H*)>
-PyObject* Close(PyObject* self, PyObject*) {
-  if (H* const object = TakeToClose<H>(self)) {
-    const WithoutGil released;
-    Free(object);
-  }
-  Py_RETURN_NONE;
-}
-
-template <typename H>
-PyObject* IsClosed(PyObject* self, void*) {
-  const auto* const handle = reinterpret_cast<Handle<H>*>(self);
-  return PyBool_FromLong(handle->closed || handle->object == nullptr);
-}
+// A new, empty object of the type.
+PyObject* NewObject(PyTypeObject* type);
 
 // Gives an empty handle its object. A handle that has one keeps it, and
 // RuntimeError is set.
-template <typename H, void (*Free)(H*)>
+template <Owned H>
 PyObject* Adopt(PyObject* self, H* object) {
-  auto* const handle = reinterpret_cast<Handle<H>*>(self);
+  auto* const handle = Handle<H>::Of(self);
   if (handle->object != nullptr) {
-    Free(object);
+    Class<H>::Free(object);
     PyErr_SetString(PyExc_RuntimeError, "this object was made already");
     return nullptr;
   }
@@ -163,29 +212,18 @@ PyObject* Adopt(PyObject* self, H* object) {
   Py_RETURN_NONE;
 }
 
-using UseDaemon = Use<hf_daemon, hf_daemon_free>;
-using UseSession = Use<hf_session, hf_session_free>;
-using UseStream = Use<hf_stream, hf_stream_free>;
-using UseEvent = Use<hf_event, hf_event_free>;
-using UseBuffer = Use<hf_buffer, hf_buffer_free>;
-using UseArena = Use<hf_arena, hf_arena_free>;
-using UseObject = Use<hf_object, hf_object_free>;
-using UseModule = Use<hf_module, hf_module_free>;
-using UseKernel = Use<hf_kernel, hf_kernel_free>;
-
-extern PyTypeObject* daemon_type;
-extern PyTypeObject* session_type;
-extern PyTypeObject* stream_type;
-extern PyTypeObject* event_type;
-extern PyTypeObject* buffer_type;
-extern PyTypeObject* arena_type;
-extern PyTypeObject* span_type;
-// Returns the span of an object of span_type. Borrowed.
-hf_span* SpanOf(PyObject* span);
-extern PyTypeObject* object_type;
-extern PyTypeObject* module_type;
-extern PyTypeObject* kernel_type;
-extern PyTypeObject* config_type;
+// Returns a new Python object that owns `object`; null, with an exception, if
+// there is no memory for one.
+template <Owned H>
+PyObject* Wrap(H* object) {
+  PyObject* const self = NewObject(Class<H>::type);
+  if (self == nullptr) {
+    Class<H>::Free(object);
+    return nullptr;
+  }
+  Handle<H>::Of(self)->object = object;
+  return self;
+}
 
 // Each adds its types and functions to the module; false, with an exception.
 bool AddSession(PyObject* module);
@@ -194,31 +232,13 @@ bool AddBuffer(PyObject* module);
 bool AddHostMemory(PyObject* module);
 bool AddCompile(PyObject* module);
 bool AddLaunch(PyObject* module);
-
-// Makes a type and adds it under the last part of its name.
-bool AddType(PyObject* module, PyType_Spec* spec, PyTypeObject** type);
-
-// A new, empty object of one of the types above.
-PyObject* NewObject(PyTypeObject* type);
-
-// Returns a new Python object of `type` that owns `object`; null, with an
-// exception, if there is no memory for one.
-template <typename H, void (*Free)(H*)>
-PyObject* Wrap(PyTypeObject* type, H* object) {
-  PyObject* const self = NewObject(type);
-  if (self == nullptr) {
-    Free(object);
-    return nullptr;
-  }
-  reinterpret_cast<Handle<H>*>(self)->object = object;
-  return self;
-}
+bool AddSharing(PyObject* module);
+bool AddCollections(PyObject* module);
+bool AddNumbers(PyObject* module);
+bool AddPlaces(PyObject* module);
 
 // True if `object` is of the type; else TypeError names `what`.
 bool CheckType(PyObject* object, PyTypeObject* type, const char* what);
-
-// Converts a tuple of str. Returns false with an exception if it is none.
-bool ToStrings(PyObject* tuple, std::vector<std::string>* strings);
 
 }  // namespace holdfast::python
 

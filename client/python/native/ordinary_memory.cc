@@ -5,6 +5,8 @@
 #include <iterator>
 #include <map>
 
+#include "client/python/native/method.h"
+
 namespace holdfast::python {
 namespace {
 
@@ -26,10 +28,7 @@ uint64_t AddressOf(const Ordinary& memory) {
   return reinterpret_cast<uintptr_t>(memory.data);
 }
 
-// make_ordinary_memory(size)
-PyObject* Make(PyObject*, PyObject* argument) {
-  const Py_ssize_t size = PyLong_AsSsize_t(argument);
-  if (PyErr_Occurred() != nullptr) return nullptr;
+PyObject* Make(Py_ssize_t size) {
   void* const data = size > 0 ? calloc(static_cast<size_t>(size), 1) : nullptr;
   if (data == nullptr) return PyErr_NoMemory();
   PyObject* const self = NewObject(ordinary_type);
@@ -46,12 +45,10 @@ PyObject* Make(PyObject*, PyObject* argument) {
 }
 
 void DeallocOrdinary(PyObject* self) {
-  PyTypeObject* const type = Py_TYPE(self);
   const auto& memory = *reinterpret_cast<Ordinary*>(self);
   AllPlaces().erase(AddressOf(memory));
   free(memory.data);
-  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
+  FreeSelf(self);
 }
 
 int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
@@ -60,18 +57,9 @@ int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
                            /*readonly=*/0, flags);
 }
 
-PyType_Slot slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(DeallocOrdinary)},
-    {Py_bf_getbuffer, reinterpret_cast<void*>(GetBuffer)},
-    {0, nullptr},
-};
-
-PyType_Spec spec = {"holdfast._native.OrdinaryMemory", sizeof(Ordinary), 0,
-                    Py_TPFLAGS_DEFAULT, slots};
-
 PyMethodDef functions[] = {
-    {"make_ordinary_memory", Make, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr},
+    Function<"make_ordinary_memory", Make, "size">(),
+    {},
 };
 
 }  // namespace
@@ -83,7 +71,12 @@ bool IsInOrdinaryMemory(uint64_t address) {
 }
 
 bool AddOrdinaryMemory(PyObject* module) {
-  return AddType(module, &spec, &ordinary_type) &&
+  return AddType(module,
+                 {.name = "holdfast._native.OrdinaryMemory",
+                  .dealloc = DeallocOrdinary,
+                  .size = sizeof(Ordinary),
+                  .get_buffer = GetBuffer},
+                 &ordinary_type) &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

@@ -5,29 +5,24 @@
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_PLACE_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_PLACE_H_
 
-#include <optional>
+#include <variant>
 
 #include "client/python/native/native.h"
 
 namespace holdfast::python {
 
-// Keeps a Buffer or a Span in use while this object lives. False, with an
-// exception, if `memory` is neither, or is closed.
-class Place {
- public:
-  Place(PyObject* memory, uint64_t offset);
+using Memory = std::variant<hf_buffer*, hf_span*>;
 
-  explicit operator bool() const { return is_right_; }
-  const hf_place* get() const { return &place_; }
-
- private:
-  std::optional<UseBuffer> buffer_;
-  hf_place place_{};
-  bool is_right_ = false;
-};
-
-// Adds place_copy and place_fill to the module; false, with an exception.
-bool AddPlaces(PyObject* module);
+inline hf_place At(const Memory& memory, uint64_t offset) {
+  hf_place place{};
+  if (memory.index() == 0) {
+    place.buffer = std::get<0>(memory);
+  } else {
+    place.span = std::get<1>(memory);
+  }
+  place.offset = offset;
+  return place;
+}
 
 }  // namespace holdfast::python
 

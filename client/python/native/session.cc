@@ -1,71 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Daemon: a connection; Session: what owns streams and buffers.
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "client/python/native/collection.h"
 #include "client/python/native/job.h"
+#include "client/python/native/method.h"
 #include "client/python/native/native.h"
-#include "client/python/native/number.h"
-#include "client/python/native/sharing.h"
 
 namespace holdfast::python {
-
-PyTypeObject* daemon_type = nullptr;
-PyTypeObject* session_type = nullptr;
-
 namespace {
 
-PyObject* Connect(PyObject*, PyObject* address) {
+PyObject* Connect(const std::string& address) {
   if (!CheckNotForked()) return nullptr;
-  const char* const text = PyUnicode_AsUTF8AndSize(address, nullptr);
-  if (text == nullptr) return nullptr;
-  hf_daemon* daemon = nullptr;
-  hf_error* error = nullptr;
-  if (!RunJob<hf_daemon>(
-          [where = std::string(text)](hf_daemon** made) {
-            return hf_daemon_connect(where.c_str(), made);
+  hf_daemon* const daemon =
+      RunJob<hf_daemon>(
+          [address](hf_daemon** made) {
+            return hf_daemon_connect(address.c_str(), made);
           },
-          hf_daemon_free, &daemon, &error)) {
-    return nullptr;
-  }
-  if (error != nullptr) return Raise(error);
-  PyObject* const self = NewObject(daemon_type);
-  if (self == nullptr) {
-    hf_daemon_free(daemon);
-    return nullptr;
-  }
-  reinterpret_cast<Handle<hf_daemon>*>(self)->object = daemon;
-  return self;
-}
-
-PyObject* DefaultAddress(PyObject*, PyObject*) {
-  hf_text* text = nullptr;
-  if (hf_error* const error = hf_default_address(&text)) return Raise(error);
-  PyObject* const address = PyUnicode_FromStringAndSize(
-      hf_text_data(text), static_cast<Py_ssize_t>(hf_text_size(text)));
-  hf_text_free(text);
-  return address;
-}
-
-PyObject* Address(PyObject* self, void*) {
-  const UseDaemon daemon(self);
-  return daemon ? PyUnicode_FromString(hf_daemon_address(daemon.get()))
-                : nullptr;
-}
-
-PyObject* DeviceCount(PyObject* self, PyObject*) {
-  const UseDaemon daemon(self);
-  if (!daemon) return nullptr;
-  uint32_t count = 0;
-  hf_error* error = nullptr;
-  {
-    const WithoutGil released;
-    error = hf_daemon_device_count(daemon.get(), &count);
-  }
-  return error != nullptr ? Raise(error) : PyLong_FromUnsignedLong(count);
+          hf_daemon_free, [] {})
+          .release();
+  return daemon != nullptr ? Wrap(daemon) : nullptr;
 }
 
 // A dict of what `info` says; null with an exception.
@@ -100,261 +56,126 @@ PyObject* ToDict(const hf_device_info* info) {
       hf_device_info_driver_path(info), "attributes", attributes.release());
 }
 
-PyObject* Describe(PyObject* self, PyObject* ordinal) {
-  const UseDaemon daemon(self);
-  if (!daemon) return nullptr;
-  Number<uint32_t> device("device");
-  if (!device.Take(ordinal)) return nullptr;
-  hf_device_info* info = nullptr;
-  hf_error* error = nullptr;
-  {
-    const WithoutGil released;
-    error = hf_daemon_describe_device(daemon.get(), device, &info);
-  }
-  if (error != nullptr) return Raise(error);
-  PyObject* const described = ToDict(info);
-  hf_device_info_free(info);
-  return described;
-}
+}  // namespace
 
-// The daemon's answer in JSON, as str.
-template <hf_error* (*Ask)(hf_daemon*, hf_text**)>
-PyObject* Json(PyObject* self, PyObject*) {
-  const UseDaemon daemon(self);
-  if (!daemon) return nullptr;
-  hf_text* text = nullptr;
-  hf_error* error = nullptr;
-  {
-    const WithoutGil released;
-    error = Ask(daemon.get(), &text);
+template <>
+struct Result<hf_device_info*> {
+  static PyObject* Make(hf_device_info* info) {
+    PyObject* const dict = ToDict(info);
+    hf_device_info_free(info);
+    return dict;
   }
-  if (error != nullptr) return Raise(error);
-  PyObject* const json = PyUnicode_FromStringAndSize(
-      hf_text_data(text), static_cast<Py_ssize_t>(hf_text_size(text)));
-  hf_text_free(text);
-  return json;
-}
+};
 
-PyObject* ClearCache(PyObject* self, PyObject*) {
-  const UseDaemon daemon(self);
-  if (!daemon) return nullptr;
-  hf_error* error = nullptr;
-  {
-    const WithoutGil released;
-    error = hf_daemon_clear_cache(daemon.get());
-  }
-  return NoneOrRaise(error);
-}
-
-// open(session, name, devices, memory_limit, reconnect_grace, recovery,
-//      kernel_time_limit, detached_lifetime, blocking)
-PyObject* Open(PyObject* self, PyObject* arguments) {
-  const UseDaemon daemon(self);
-  if (!daemon) return nullptr;
-  PyObject* session = nullptr;
-  PyObject* devices = nullptr;
-  const char* name = nullptr;
-  Number<uint64_t> memory_limit("memory_limit");
-  Seconds grace("reconnect_grace");
-  int recover = 0;
-  Seconds time_limit("kernel_time_limit");
-  Seconds detached("detached_lifetime");
-  int blocking = 0;
-  std::vector<std::string> choices;
-  if (!PyArg_ParseTuple(arguments, "OsOO&O&iO&O&p", &session, &name, &devices,
-                        ToNumber, &memory_limit, ToSeconds, &grace, &recover,
-                        ToSeconds, &time_limit, ToSeconds, &detached,
-                        &blocking) ||
-      !CheckType(session, session_type, "a Session") ||
-      !ToStrings(devices, &choices)) {
-    return nullptr;
-  }
-  hf_session* opened = nullptr;
-  hf_error* error = nullptr;
-  const auto open = [d = daemon.get(), label = std::string(name), choices,
-                     memory_limit, grace, recover, time_limit, detached,
-                     blocking](hf_session** made) {
-    std::vector<const char*> names;
-    names.reserve(choices.size());
-    for (const std::string& choice : choices) names.push_back(choice.c_str());
-    hf_session_options options = HF_SESSION_OPTIONS_INIT;
-    options.name = label.c_str();
-    options.devices = names.data();
-    options.device_count = names.size();
-    options.memory_limit = memory_limit;
-    options.reconnect_grace = grace;
-    options.recover = static_cast<hf_recovery>(recover);
-    options.kernel_time_limit = time_limit;
-    options.detached_lifetime = detached;
-    options.blocking = blocking != 0;
-    return hf_session_open(d, &options, made);
-  };
-  if (!RunJob<hf_session>(open, hf_session_free, &opened, &error)) {
-    // The call that goes on uses the daemon: it is never freed.
-    ++reinterpret_cast<Handle<hf_daemon>*>(self)->users;
-    return nullptr;
-  }
-  if (error != nullptr) return Raise(error);
-  return Adopt<hf_session, hf_session_free>(session, opened);
-}
+namespace {
 
 PyMethodDef daemon_methods[] = {
-    {"device_count", DeviceCount, METH_NOARGS, nullptr},
-    {"describe", Describe, METH_O, nullptr},
-    {"server_info", Json<hf_daemon_server_info>, METH_NOARGS, nullptr},
-    {"sessions", Json<hf_daemon_sessions>, METH_NOARGS, nullptr},
-    {"cache_statistics", Json<hf_daemon_cache_statistics>, METH_NOARGS,
-     nullptr},
-    {"clear_cache", ClearCache, METH_NOARGS, nullptr},
-    {"collections", Json<hf_collections_list>, METH_NOARGS, nullptr},
-    {"describe_collection", DescribeCollection, METH_VARARGS, nullptr},
-    {"delete_collection", DeleteCollection, METH_VARARGS, nullptr},
-    {"configure_collection", ConfigureCollection, METH_O, nullptr},
-    {"open", Open, METH_VARARGS, nullptr},
-    {"close", Close<hf_daemon, hf_daemon_free>, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr},
+    Method<"describe", hf_daemon_describe_device, "device">(),
+    Method<"server_info", hf_daemon_server_info>(),
+    Method<"collections", hf_collections_list>(),
+    Method<"describe_collection", hf_collections_describe, "name", "version">(),
+    Method<"delete_collection", hf_collections_delete, "name", "version">(),
+    Method<"configure_collection", hf_collections_configure, "request">(),
+    Closing<"close", hf_daemon>(),
+    {},
 };
 
 PyGetSetDef daemon_properties[] = {
-    {"address", Address, nullptr, nullptr, nullptr},
-    {"closed", IsClosed<hf_daemon>, nullptr, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
+    Property<"address", hf_daemon_address>(),
+    Closed<"closed", hf_daemon>(),
+    {},
 };
 
-PyType_Slot daemon_slots[] = {
-    {Py_tp_dealloc,
-     reinterpret_cast<void*>(Dealloc<hf_daemon, hf_daemon_free>)},
-    {Py_tp_methods, daemon_methods},
-    {Py_tp_getset, daemon_properties},
-    {0, nullptr},
+// The options of a session; owns what hf_session_options refers to.
+struct Options {
+  std::string name;
+  std::vector<std::string> devices;
+  uint64_t memory_limit;
+  double reconnect_grace;
+  hf_recovery recovery;
+  double kernel_time_limit;
+  double detached_lifetime;
+  bool blocking;
+
+  hf_error* Open(hf_daemon* daemon, hf_session** session) const {
+    std::vector<const char*> names;
+    names.reserve(devices.size());
+    for (const std::string& device : devices) names.push_back(device.c_str());
+    hf_session_options options = HF_SESSION_OPTIONS_INIT;
+    options.name = name.c_str();
+    options.devices = names.data();
+    options.device_count = names.size();
+    options.memory_limit = memory_limit;
+    options.reconnect_grace = reconnect_grace;
+    options.recover = recovery;
+    options.kernel_time_limit = kernel_time_limit;
+    options.detached_lifetime = detached_lifetime;
+    options.blocking = blocking;
+    return hf_session_open(daemon, &options, session);
+  }
 };
 
-PyType_Spec daemon_spec = {"holdfast._native.Daemon", sizeof(Handle<hf_daemon>),
-                           0, Py_TPFLAGS_DEFAULT, daemon_slots};
-
-PyObject* Id(PyObject* self, void*) {
-  const UseSession session(self);
-  return session ? PyUnicode_FromString(hf_session_id(session.get())) : nullptr;
+PyObject* Open(PyObject* self, Use<hf_daemon>& daemon, const std::string& name,
+               const std::vector<std::string>& devices, uint64_t memory_limit,
+               double grace, hf_recovery recovery, double time_limit,
+               double detached_lifetime, bool blocking) {
+  hf_session* const session = RunJob<hf_session>(
+      &daemon, [d = daemon.get(),
+                options = Options{name, devices, memory_limit, grace, recovery,
+                                  time_limit, detached_lifetime, blocking}](
+                   hf_session** made) { return options.Open(d, made); });
+  return session != nullptr ? Adopt(self, session) : nullptr;
 }
 
-PyObject* Devices(PyObject* self, void*) {
-  const UseSession session(self);
-  if (!session) return nullptr;
+std::vector<uint32_t> Ordinals(const hf_session* session) {
   size_t count = 0;
-  const uint32_t* const devices = hf_session_devices(session.get(), &count);
-  Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(count)));
-  for (size_t i = 0; tuple && i < count; ++i) {
-    PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i),
-                    PyLong_FromUnsignedLong(devices[i]));
-  }
-  return tuple.release();
+  const uint32_t* const devices = hf_session_devices(session, &count);
+  return {devices, devices + count};
 }
 
-template <hf_error* (*Call)(hf_session*)>
-PyObject* WithoutArguments(PyObject* self, PyObject*) {
-  const UseSession session(self);
-  if (!session) return nullptr;
-  hf_error* error = nullptr;
-  {
-    const WithoutGil released;
-    error = Call(session.get());
-  }
-  return NoneOrRaise(error);
-}
-
-// Returns the number of the last command that was submitted.
-PyObject* Flush(PyObject* self, PyObject*) {
-  const UseSession session(self);
-  if (!session) return nullptr;
-  uint64_t last = 0;
-  {
-    const WithoutGil released;
-    last = hf_session_flush(session.get());
-  }
-  return PyLong_FromUnsignedLongLong(last);
-}
-
-PyObject* CanAccessPeer(PyObject* self, PyObject* arguments) {
-  const UseSession session(self);
-  Number<uint32_t> device("device");
-  Number<uint32_t> peer("peer");
-  if (!session || !PyArg_ParseTuple(arguments, "O&O&", ToNumber, &device,
-                                    ToNumber, &peer)) {
-    return nullptr;
-  }
-  bool can = false;
-  hf_error* error = nullptr;
-  {
-    const WithoutGil released;
-    error = hf_session_can_access_peer(session.get(), device, peer, &can);
-  }
-  return error != nullptr ? Raise(error) : PyBool_FromLong(can);
-}
-
-template <hf_error* (*Set)(hf_session*, uint32_t, uint32_t)>
-PyObject* SetPeerAccess(PyObject* self, PyObject* arguments) {
-  const UseSession session(self);
-  Number<uint32_t> device("device");
-  Number<uint32_t> peer("peer");
-  if (!session || !PyArg_ParseTuple(arguments, "O&O&", ToNumber, &device,
-                                    ToNumber, &peer)) {
-    return nullptr;
-  }
-  hf_error* error = nullptr;
-  {
-    const WithoutGil released;
-    error = Set(session.get(), device, peer);
-  }
-  return NoneOrRaise(error);
+hf_error* Revoke(hf_session* session, const Token& token) {
+  return hf_session_revoke_export(session, token.bytes);
 }
 
 PyMethodDef session_methods[] = {
-    {"_synchronize", WithoutArguments<hf_session_synchronize>, METH_NOARGS,
-     nullptr},
-    {"_check", WithoutArguments<hf_session_check>, METH_NOARGS, nullptr},
-    {"_flush", Flush, METH_NOARGS, nullptr},
-    {"_recover", WithoutArguments<hf_session_recover>, METH_NOARGS, nullptr},
-    {"_detach", WithoutArguments<hf_session_detach>, METH_NOARGS, nullptr},
-    {"_revoke", RevokeExport, METH_O, nullptr},
-    {"_can_access_peer", CanAccessPeer, METH_VARARGS, nullptr},
-    {"_enable_peer_access", SetPeerAccess<hf_session_enable_peer_access>,
-     METH_VARARGS, nullptr},
-    {"_disable_peer_access", SetPeerAccess<hf_session_disable_peer_access>,
-     METH_VARARGS, nullptr},
-    {"_close", Close<hf_session, hf_session_free>, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr},
+    Method<"_begin", Open, "daemon", "name", "devices", "memory_limit",
+           "reconnect_grace", "recovery", "kernel_time_limit",
+           "detached_lifetime", "blocking">(),
+    Method<"_synchronize", hf_session_synchronize>(),
+    Method<"_check", hf_session_check>(),
+    Method<"_flush", hf_session_flush>(),
+    Method<"_recover", hf_session_recover>(),
+    Method<"_detach", hf_session_detach>(),
+    Method<"_revoke", Revoke, "a token">(),
+    Method<"_can_access_peer", hf_session_can_access_peer, "device", "peer">(),
+    Method<"_enable_peer_access", hf_session_enable_peer_access, "device",
+           "peer">(),
+    Method<"_disable_peer_access", hf_session_disable_peer_access, "device",
+           "peer">(),
+    Closing<"_close", hf_session>(),
+    {},
 };
 
 PyGetSetDef session_properties[] = {
-    {"_id", Id, nullptr, nullptr, nullptr},
-    {"_ordinals", Devices, nullptr, nullptr, nullptr},
-    {"_closed", IsClosed<hf_session>, nullptr, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
+    Property<"_id", hf_session_id>(),
+    Property<"_ordinals", Ordinals>(),
+    Closed<"_closed", hf_session>(),
+    {},
 };
-
-PyType_Slot session_slots[] = {
-    {Py_tp_dealloc,
-     reinterpret_cast<void*>(Dealloc<hf_session, hf_session_free>)},
-    {Py_tp_methods, session_methods},
-    {Py_tp_getset, session_properties},
-    {0, nullptr},
-};
-
-PyType_Spec session_spec = {
-    "holdfast._native.Session", sizeof(Handle<hf_session>), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, session_slots};
 
 PyMethodDef functions[] = {
-    {"connect", Connect, METH_O, nullptr},
-    {"default_address", DefaultAddress, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr},
+    Function<"connect", Connect, "address">(),
+    Function<"default_address", kQuick<hf_default_address>>(),
+    {},
 };
 
 }  // namespace
 
 bool AddSession(PyObject* module) {
-  return AddType(module, &daemon_spec, &daemon_type) &&
-         AddType(module, &session_spec, &session_type) &&
+  return AddClass<hf_daemon>(module, {"holdfast._native.Daemon", daemon_methods,
+                                      daemon_properties}) &&
+         AddClass<hf_session>(module, {"holdfast._native.Session",
+                                       session_methods, session_properties}) &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

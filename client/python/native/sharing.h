@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Exports of buffers, events and semaphores, by tokens.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_SHARING_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_SHARING_H_
 
+#include "client/python/native/argument.h"
 #include "client/python/native/native.h"
 
 namespace holdfast::python {
 
-// Methods of Buffer: _allocate_shared(session, device, size),
-// _import(session, device, token), _import_local(session, device, pointer,
-// size, driver, local_device), and _export(writable, offset, size, session,
-// lifetime, imports), which returns the token.
-PyObject* AllocateShared(PyObject* self, PyObject* arguments);
-PyObject* AllocateIpc(PyObject* self, PyObject* arguments);
-// (64 bytes, offset in what they open)
-PyObject* BufferIpcHandle(PyObject* self, PyObject* arguments);
-// (session, device, descriptor, 64 bytes, size)
-PyObject* ImportPool(PyObject* self, PyObject* arguments);
-PyObject* ImportBuffer(PyObject* self, PyObject* arguments);
-PyObject* ImportLocalBuffer(PyObject* self, PyObject* arguments);
-PyObject* ExportBuffer(PyObject* self, PyObject* arguments);
-// Method of Session: _revoke(token).
-PyObject* RevokeExport(PyObject* self, PyObject* bytes);
-
-// Adds Semaphore, Mapping and map_locally; false, with an exception.
-bool AddSharing(PyObject* module);
+// (writable, offset, size, session, lifetime, imports, tenant) -> token
+template <typename H,
+          hf_error* (*kExport)(const H*, const hf_export_options*, uint8_t*)>
+hf_error* Export(const H* resource, bool writable, uint64_t offset,
+                 uint64_t size, const char* session, double lifetime,
+                 uint32_t imports, const char* tenant, Token* token) {
+  hf_export_options options = HF_EXPORT_OPTIONS_INIT;
+  options.writable = writable;
+  options.offset = offset;
+  options.size = size;
+  options.session_id = session;
+  options.lifetime = lifetime;
+  options.max_imports = imports;
+  options.tenant = tenant;
+  return kExport(resource, &options, token->bytes);
+}
 
 }  // namespace holdfast::python
 

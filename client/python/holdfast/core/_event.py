@@ -77,13 +77,14 @@ class Event(_native.Event, Closing):
         if isinstance(ipc_descriptor, bytes):
             from holdfast.core import Device
 
-            token, device = ipc_descriptor, Device() if device is None else device
-        else:
-            token = ipc_descriptor.token
-            if device is None:
-                device = _sharing.device_at(ipc_descriptor.address)
+            device = Device() if device is None else device
+        elif device is None:
+            device = _sharing.device_at(ipc_descriptor.address)
         self = cls._empty(device, EventOptions(ipc_enabled=True))
-        self._import(device._session, device._ordinal, token)
+        if isinstance(ipc_descriptor, bytes):
+            self._import_ipc(device._session, device._ordinal, ipc_descriptor)
+        else:
+            self._import(device._session, device._ordinal, ipc_descriptor.token)
         self._is_imported = True
         self._came_with = ipc_descriptor
         return self

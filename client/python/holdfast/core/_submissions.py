@@ -28,8 +28,8 @@ _CLASSES = (
     _session.Session, _stream.Stream, _buffer.Buffer, _event.Event, _module.Kernel, _graph.Graph,
     _sharing.Semaphore,
 )  # fmt: skip
-# They end what they are called for, or are how the commands are counted.
-_NOT_WATCHED = ("_close", "_flush")
+# They begin or end what they are called for, or are how the commands are counted.
+_NOT_WATCHED = ("_begin", "_close", "_flush")
 
 
 class _Line(NamedTuple):

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/python/native/arguments.h"
+#include "client/python/native/kernel_arguments.h"
 
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "client/python/native/array_bytes.h"
-#include "client/python/native/number.h"
 #include "client/python/native/ordinary_memory.h"
 
 namespace holdfast::python {
@@ -62,7 +62,7 @@ bool Arguments::Set(PyObject* const* objects, size_t count) {
 }
 
 bool Arguments::SetOne(PyObject* object, size_t index) {
-  if (PyObject_TypeCheck(object, buffer_type)) {
+  if (PyObject_TypeCheck(object, Class<hf_buffer>::type)) {
     return SetBuffer(object, index, 0);
   }
   if (PyBool_Check(object)) {
@@ -79,7 +79,7 @@ bool Arguments::SetOne(PyObject* object, size_t index) {
 }
 
 bool Arguments::SetBuffer(PyObject* object, size_t index, uint64_t offset) {
-  auto* const handle = reinterpret_cast<Handle<hf_buffer>*>(object);
+  auto* const handle = Handle<hf_buffer>::Of(object);
   if (handle->closed) {
     PyErr_Format(PyExc_ValueError, "argument %zu is a Buffer that is closed",
                  index);
@@ -96,10 +96,11 @@ bool Arguments::SetBuffer(PyObject* object, size_t index, uint64_t offset) {
 bool Arguments::SetPinned(PyObject* buffer, size_t index, uint64_t offset) {
   Ref memory(PyObject_GetAttrString(buffer, "_memory"));
   if (!memory) return false;
-  if (!PyObject_TypeCheck(memory.get(), span_type)) {
+  if (!PyObject_TypeCheck(memory.get(), Class<hf_span>::type)) {
     return RefuseOrdinary(index);
   }
-  all_[index] = hf_span_pointer_at(SpanOf(memory.get()), offset);
+  all_[index] =
+      hf_span_pointer_at(Handle<hf_span>::Of(memory.get())->object, offset);
   kept_.push_back(std::move(memory));
   return CheckSize(index, 8, "a buffer");
 }
@@ -191,10 +192,10 @@ int Arguments::SetAddress(PyObject* object, size_t index) {
     PyErr_Clear();
     return 0;
   }
-  PyObject* buffer = nullptr;
-  Number<uint64_t> offset("offset");
-  if (!PyArg_ParseTuple(part.get(), "OO&", &buffer, ToNumber, &offset) ||
-      !CheckType(buffer, buffer_type, "a Buffer")) {
+  Argument<std::tuple<PyObject*, uint64_t>> place;
+  if (!place.Take(part.get(), "offset")) return -1;
+  const auto [buffer, offset] = place.get();
+  if (!CheckType(buffer, Class<hf_buffer>::type, Class<hf_buffer>::name)) {
     return -1;
   }
   return SetBuffer(buffer, index, offset) ? 1 : -1;
@@ -207,9 +208,9 @@ int Arguments::SetCondition(PyObject* object, size_t index) {
     PyErr_Clear();
     return 0;
   }
-  Number<uint32_t> number("condition");
-  if (!number.Take(id.get())) return -1;
-  all_[index] = hf_condition(number);
+  Argument<uint32_t> number;
+  if (!number.Take(id.get(), "condition")) return -1;
+  all_[index] = hf_condition(number.get());
   return CheckSize(index, 8, "a condition") ? 1 : -1;
 }
 

@@ -2,13 +2,14 @@
 //
 // Kernels, launch configurations and arguments in the extension, for launches
 // on streams and in graphs.
-#ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_ARGUMENTS_H_
-#define HOLDFAST_CLIENT_PYTHON_NATIVE_ARGUMENTS_H_
+#ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_KERNEL_ARGUMENTS_H_
+#define HOLDFAST_CLIENT_PYTHON_NATIVE_KERNEL_ARGUMENTS_H_
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "client/python/native/argument.h"
 #include "client/python/native/native.h"
 
 namespace holdfast::python {
@@ -29,6 +30,19 @@ struct Kernel {
 struct Config {
   PyObject_HEAD hf_launch_config config;
   std::array<hf_launch_attribute, 2> attributes;
+};
+
+extern PyTypeObject* config_type;
+
+template <>
+class Argument<const hf_launch_config*>
+    : public Value<const hf_launch_config*> {
+ public:
+  bool Take(PyObject* object, const char*) {
+    if (!CheckType(object, config_type, "a LaunchConfig")) return false;
+    value_ = &reinterpret_cast<Config*>(object)->config;
+    return true;
+  }
 };
 
 // The arguments of one launch. Keeps the objects that they refer to alive.
@@ -89,4 +103,4 @@ class Arguments {
 
 }  // namespace holdfast::python
 
-#endif  // HOLDFAST_CLIENT_PYTHON_NATIVE_ARGUMENTS_H_
+#endif  // HOLDFAST_CLIENT_PYTHON_NATIVE_KERNEL_ARGUMENTS_H_

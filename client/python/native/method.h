@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows of a class's tables: a method is a function of C++ with typed arguments,
+// most often one of holdfast.h, and the names of what Python passes:
+//
+//   Method<"_record", hf_stream_record, "event">(),
+//
+// The call converts the arguments (argument.h), lets other threads run while
+// the function does, raises the hf_error* that it returns, and returns the
+// values behind its last parameters: None, one (result.h), or a tuple of them.
+#ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_METHOD_H_
+#define HOLDFAST_CLIENT_PYTHON_NATIVE_METHOD_H_
+
+#include <array>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "client/python/native/argument.h"
+#include "client/python/native/native.h"
+#include "client/python/native/result.h"
+
+namespace holdfast::python {
+
+// A function that is called with the GIL: it does not wait, or the GIL guards
+// its object. So are all that return an object of Python.
+template <auto kFunction>
+struct Quick {};
+template <auto kFunction>
+inline constexpr Quick<kFunction> kQuick;
+
+namespace internal {
+
+// A parameter through which the function returns a value.
+template <typename T>
+concept Out =
+    std::is_pointer_v<T> && !std::is_const_v<std::remove_pointer_t<T>> &&
+    requires {
+  sizeof(Result<std::remove_pointer_t<T>>);
+};
+
+template <typename T>
+struct Returned {
+  T value{};
+  T* get() { return &value; }
+};
+
+template <typename P>
+struct SlotOf {
+  using Type = Argument<std::decay_t<P>>;
+};
+template <Out P>
+struct SlotOf<P> {
+  using Type = Returned<std::remove_pointer_t<P>>;
+};
+
+template <auto kFunction, typename = std::remove_const_t<decltype(kFunction)>>
+struct Signature;
+
+template <auto kPointer, typename R, typename... P>
+struct Signature<kPointer, R (*)(P...)> {
+  using Return = R;
+  // One for each parameter.
+  using Slots = std::tuple<typename SlotOf<P>::Type...>;
+  static constexpr auto kFunction = kPointer;
+  static constexpr size_t kOuts = (size_t{0} + ... + (Out<P> ? 1 : 0));
+  static constexpr size_t kInputs = sizeof...(P) - kOuts;
+  static constexpr bool kReleasesGil = !std::is_same_v<R, PyObject*>;
+};
+
+template <auto kValue, auto kPointer>
+struct Signature<kValue, Quick<kPointer>> : Signature<kPointer> {
+  static constexpr bool kReleasesGil = false;
+};
+
+// What becomes of `self`.
+enum class Self {
+  kIgnored,  // of a function of the module
+  kFirst,    // it is the function's first argument
+  kAdopts,   // an empty object, which gets the function's result
+};
+
+// Sets TypeError, and returns false.
+bool RefuseCount(const char* name, size_t expected, Py_ssize_t count);
+
+template <Self kSelf, Name kName, auto kFunction, Name... kArguments>
+class Row {
+  using Called = Signature<kFunction>;
+  static constexpr size_t kFirst = kSelf == Self::kFirst ? 1 : 0;
+  static_assert(kFirst + sizeof...(kArguments) == Called::kInputs,
+                "a name for each argument");
+
+ public:
+  static PyObject* Run(PyObject* self, PyObject* const* objects,
+                       Py_ssize_t count) {
+    if (count != Py_ssize_t{sizeof...(kArguments)}) {
+      return RefuseCount(kName.text, sizeof...(kArguments), count), nullptr;
+    }
+    typename Called::Slots slots;
+    if constexpr (kSelf == Self::kFirst) {
+      if (!TakeSelf(&std::get<0>(slots), self)) return nullptr;
+    }
+    if (!Take(&slots, objects,
+              std::make_index_sequence<sizeof...(kArguments)>())) {
+      return nullptr;
+    }
+    return Finish(self, &slots);
+  }
+
+ private:
+  template <typename Slot>
+  static bool TakeSelf(Slot* slot, PyObject* self) {
+    if constexpr (requires { slot->TakeSelf(self); }) {
+      return slot->TakeSelf(self);
+    } else {
+      return slot->Take(self, "self");
+    }
+  }
+
+  template <size_t... kIndex>
+  static bool Take([[maybe_unused]] typename Called::Slots* slots,
+                   PyObject* const* objects, std::index_sequence<kIndex...>) {
+    return (std::get<kFirst + kIndex>(*slots).Take(objects[kIndex],
+                                                   kArguments.text) &&
+            ...);
+  }
+
+  static typename Called::Return Call(typename Called::Slots* slots) {
+    std::optional<WithoutGil> released;
+    if constexpr (Called::kReleasesGil) released.emplace();
+    return std::apply(
+        [](auto&... slot) { return Called::kFunction(slot.get()...); }, *slots);
+  }
+
+  static PyObject* Finish(PyObject* self, typename Called::Slots* slots) {
+    using R = typename Called::Return;
+    if constexpr (std::is_same_v<R, hf_error*>) {
+      if (hf_error* const error = Call(slots)) return Raise(error);
+      return Returned(self, slots, std::make_index_sequence<Called::kOuts>());
+    } else if constexpr (std::is_void_v<R>) {
+      Call(slots);
+      Py_RETURN_NONE;
+    } else {
+      return Result<std::decay_t<R>>::Make(Call(slots));
+    }
+  }
+
+  template <size_t... kIndex>
+  static PyObject* Returned([[maybe_unused]] PyObject* self,
+                            [[maybe_unused]] typename Called::Slots* slots,
+                            std::index_sequence<kIndex...>) {
+    std::tuple values(
+        std::move(std::get<Called::kInputs + kIndex>(*slots).value)...);
+    if constexpr (kSelf == Self::kAdopts) {
+      return Adopt(self, std::get<0>(values));
+    } else if constexpr (Called::kOuts == 0) {
+      Py_RETURN_NONE;
+    } else if constexpr (Called::kOuts == 1) {
+      using T = std::tuple_element_t<0, decltype(values)>;
+      return Result<T>::Make(std::get<0>(values));
+    } else {
+      return Result<decltype(values)>::Make(values);
+    }
+  }
+};
+
+template <typename T>
+PyMethodDef ToRow(const char* name) {
+  return {name,
+          reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(T::Run)),
+          METH_FASTCALL, nullptr};
+}
+
+}  // namespace internal
+
+// A method that passes its object's H to the function, in front of the others.
+template <Name kName, auto kFunction, Name... kArguments>
+PyMethodDef Method() {
+  return internal::ToRow<
+      internal::Row<internal::Self::kFirst, kName, kFunction, kArguments...>>(
+      kName.text);
+}
+
+// A method of an empty object, which gets the H that the function makes.
+template <Name kName, auto kFunction, Name... kArguments>
+PyMethodDef Making() {
+  return internal::ToRow<
+      internal::Row<internal::Self::kAdopts, kName, kFunction, kArguments...>>(
+      kName.text);
+}
+
+// A function of the module.
+template <Name kName, auto kFunction, Name... kArguments>
+PyMethodDef Function() {
+  return internal::ToRow<
+      internal::Row<internal::Self::kIgnored, kName, kFunction, kArguments...>>(
+      kName.text);
+}
+
+// A method that frees the object now, without the GIL.
+template <Name kName, Owned H>
+PyMethodDef Closing() {
+  return {kName.text,
+          [](PyObject* self, PyObject*) {
+            if (H* const object = TakeToClose<H>(self)) {
+              const WithoutGil released;
+              Class<H>::Free(object);
+            }
+            Py_RETURN_NONE;
+          },
+          METH_NOARGS, nullptr};
+}
+
+// A property: what a function returns for the object, at once.
+template <Name kName, auto kFunction>
+PyGetSetDef Property() {
+  return {kName.text,
+          [](PyObject* self, void*) {
+            return internal::Row<internal::Self::kFirst, kName,
+                                 kQuick<kFunction>>::Run(self, nullptr, 0);
+          },
+          nullptr, nullptr, nullptr};
+}
+
+// A property: whether the object was closed, or never got an H.
+template <Name kName, Owned H>
+PyGetSetDef Closed() {
+  return {kName.text,
+          [](PyObject* self, void*) {
+            const auto* const handle = Handle<H>::Of(self);
+            return PyBool_FromLong(handle->closed || handle->object == nullptr);
+          },
+          nullptr, nullptr, nullptr};
+}
+
+// The parts of a class, of which only the name has to be given.
+struct ClassParts {
+  const char* name;  // "holdfast._native.Buffer"
+  PyMethodDef* methods = nullptr;
+  PyGetSetDef* properties = nullptr;
+  destructor dealloc = nullptr;
+  size_t size = 0;
+  int (*get_buffer)(PyObject*, Py_buffer*, int) = nullptr;
+};
+
+// Makes a type and adds it under the last part of its name. Returns false with
+// an exception.
+bool AddType(PyObject* module, const ClassParts& parts, PyTypeObject** type);
+
+// The same for the Class of H.
+template <Owned H>
+bool AddClass(PyObject* module, ClassParts parts) {
+  if (parts.dealloc == nullptr) parts.dealloc = Dealloc<H>;
+  if (parts.size == 0) parts.size = sizeof(Handle<H>);
+  return AddType(module, parts, &Class<H>::type);
+}
+
+}  // namespace holdfast::python
+
+#endif  // HOLDFAST_CLIENT_PYTHON_NATIVE_METHOD_H_
