@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/cpp/collection/collection_writer.h"
 #include "client/cpp/collection/collections.h"
 #include "client/cpp/compile/program.h"
@@ -37,16 +36,6 @@ constexpr uint64_t kCount = 1000;
 
 class CollectionTest : public ServiceTest {
  protected:
-  struct Side {
-    std::unique_ptr<Session> session;
-    Stream stream;
-  };
-  static absl::StatusOr<Side> Open() {
-    HOLDFAST_ASSIGN_OR_RETURN(auto session, OpenSession());
-    HOLDFAST_ASSIGN_OR_RETURN(Stream stream, session->device(0).CreateStream());
-    return Side{std::move(session), std::move(stream)};
-  }
-
   // Each test has a name of its own.
   void SetUp() override {
     name_ = ::testing::UnitTest::GetInstance()->current_test_info()->name();
@@ -111,19 +100,6 @@ class CollectionTest : public ServiceTest {
     const auto list = collections_.List();
     if (!list.ok() || list->collections().empty()) return -1;
     return list->collections(0).versions(0).readers_size();
-  }
-
-  static uint64_t OrphanedBytes() {
-    const auto list = daemon().ListSessions();
-    return list.ok() ? list->totals().devices(0).orphaned_bytes() : 1;
-  }
-  template <typename Condition>
-  static bool Eventually(Condition condition) {
-    for (int i = 0; i < 3000; ++i) {
-      if (condition()) return true;
-      absl::SleepFor(absl::Milliseconds(10));
-    }
-    return false;
   }
 
   std::string name_;

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/time/clock.h"
 #include "client/cpp/fault.h"
 #include "client/cpp/sharing/semaphore.h"
 #include "core/base/status_macros.h"
@@ -31,17 +30,6 @@ constexpr EventOptions kInterprocess = {.interprocess = true};
 
 class EventTest : public ServiceTest {
  protected:
-  struct Side {
-    std::unique_ptr<Session> session;
-    Stream stream;
-    Device device() const { return session->device(0); }
-  };
-  static absl::StatusOr<Side> Open() {
-    HOLDFAST_ASSIGN_OR_RETURN(auto session, OpenSession());
-    HOLDFAST_ASSIGN_OR_RETURN(Stream stream, session->device(0).CreateStream());
-    return Side{std::move(session), std::move(stream)};
-  }
-
   // An event of one session, as another one sees it.
   struct Shared {
     Event made;
@@ -53,26 +41,6 @@ class EventTest : public ServiceTest {
     HOLDFAST_ASSIGN_OR_RETURN(const std::string token, made.Export());
     HOLDFAST_ASSIGN_OR_RETURN(Event seen, importer.device().ImportEvent(token));
     return Shared{std::move(made), std::move(seen)};
-  }
-
-  static v1::SessionUsage Usage(const Session& session) {
-    const auto sessions = daemon().Sessions();
-    EXPECT_OK(sessions);
-    for (const v1::SessionInfo& info : *sessions) {
-      if (info.session_id() == session.id()) return info.usage();
-    }
-    return {};
-  }
-  static uint64_t ReservedBytes() {
-    return daemon().ListSessions()->totals().devices(0).reserved_bytes().used();
-  }
-  template <typename Condition>
-  static bool Eventually(Condition condition) {
-    for (int i = 0; i < 3000; ++i) {
-      if (condition()) return true;
-      absl::SleepFor(absl::Milliseconds(10));
-    }
-    return false;
   }
 };
 
@@ -267,7 +235,7 @@ TEST_F(EventTest, AWaitThatIsPendingIsNamedAndEndsWithItsSession) {
     EXPECT_FALSE(*event.made.IsDone());
     ASSERT_OK(stuck.stream.Wait(event.seen));
     EXPECT_FALSE(*stuck.stream.IsDone());
-    const v1::SessionUsage usage = Usage(*stuck.session);
+    const v1::SessionUsage usage = Info(*stuck.session).usage();
     ASSERT_EQ(usage.waits_size(), 1);
     EXPECT_EQ(usage.waits(0).semaphore(), event.seen.handle());
     EXPECT_EQ(usage.waits(0).stream(), stuck.stream.handle());
@@ -407,7 +375,7 @@ TEST_F(EventTest, ItsMemoryGoesWithTheLastUser) {
     ASSERT_OK(waiter.session->Synchronize());
     ASSERT_OK(maker.session->Synchronize());
     EXPECT_TRUE(Eventually(
-        [&] { return Usage(*waiter.session).imports().used() == 0; }));
+        [&] { return Info(*waiter.session).usage().imports().used() == 0; }));
   }
   EXPECT_TRUE(Eventually([&] { return ReservedBytes() == before; }));
 }

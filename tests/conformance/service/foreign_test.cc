@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/cpp/collection/collection.h"
 #include "client/cpp/collection/collection_writer.h"
 #include "client/cpp/collection/collections.h"
@@ -132,17 +131,6 @@ class ForeignTest : public ServiceTest {
     }
     std::iota(numbers_.begin(), numbers_.end(), 1u);
     before_ = ReservedBytes();
-  }
-  static uint64_t ReservedBytes() {
-    return daemon().ListSessions()->totals().devices(0).reserved_bytes().used();
-  }
-  template <typename Condition>
-  static bool Eventually(Condition condition) {
-    for (int i = 0; i < 3000; ++i) {
-      if (condition()) return true;
-      absl::SleepFor(absl::Milliseconds(10));
-    }
-    return false;
   }
 
   // The bytes at an address of this process's driver.

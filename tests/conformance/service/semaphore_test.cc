@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "tests/conformance/service/service.h"
@@ -23,39 +22,7 @@ namespace {
 using absl::StatusCode;
 using ::holdfast::testing::StatusIs;
 
-class SemaphoreTest : public ServiceTest {
- protected:
-  struct Side {
-    std::unique_ptr<Session> session;
-    Stream stream;
-    Device device() const { return session->device(0); }
-  };
-  static absl::StatusOr<Side> Open() {
-    HOLDFAST_ASSIGN_OR_RETURN(auto session, OpenSession());
-    HOLDFAST_ASSIGN_OR_RETURN(Stream stream, session->device(0).CreateStream());
-    return Side{std::move(session), std::move(stream)};
-  }
-
-  static v1::SessionUsage Usage(const Session& session) {
-    const auto sessions = daemon().Sessions();
-    EXPECT_OK(sessions);
-    for (const v1::SessionInfo& info : *sessions) {
-      if (info.session_id() == session.id()) return info.usage();
-    }
-    return {};
-  }
-  static uint64_t ReservedBytes() {
-    return daemon().ListSessions()->totals().devices(0).reserved_bytes().used();
-  }
-  template <typename Condition>
-  static bool Eventually(Condition condition) {
-    for (int i = 0; i < 3000; ++i) {
-      if (condition()) return true;
-      absl::SleepFor(absl::Milliseconds(10));
-    }
-    return false;
-  }
-};
+class SemaphoreTest : public ServiceTest {};
 
 TEST_F(SemaphoreTest, TheHostSetsAndReadsTheValue) {
   ASSERT_OK_AND_ASSIGN(const Side side, Open());
@@ -146,7 +113,7 @@ TEST_F(SemaphoreTest, AWaitThatNobodyEndsIsNamedAndEndsWithItsSession) {
                          stuck.device().ImportSemaphore(token));
     ASSERT_OK(seen.Wait(9, stuck.stream));
     EXPECT_EQ(*seen.Value(), 0u);  // The wait has been given by now.
-    const v1::SessionUsage usage = Usage(*stuck.session);
+    const v1::SessionUsage usage = Info(*stuck.session).usage();
     ASSERT_EQ(usage.waits_size(), 1);
     EXPECT_EQ(usage.waits(0).semaphore(), seen.handle());
     EXPECT_EQ(usage.waits(0).stream(), stuck.stream.handle());

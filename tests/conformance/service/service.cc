@@ -4,7 +4,11 @@
 #include <signal.h>
 
 #include <cstdlib>
+#include <utility>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/base/status_macros.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "tests/testing/status_matchers.h"
 
@@ -38,14 +42,40 @@ void ServiceTest::TearDownTestSuite() {
   daemon_ = nullptr;
 }
 
-void ServiceTest::KillExecutor(const Session& session) {
+absl::StatusOr<ServiceTest::Side> ServiceTest::Open(
+    const SessionOptions& options) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto session, OpenSession(options));
+  HOLDFAST_ASSIGN_OR_RETURN(Stream stream, session->device(0).CreateStream());
+  return Side{std::move(session), std::move(stream)};
+}
+
+v1::SessionInfo ServiceTest::Info(const Session& session) {
   const auto sessions = daemon().Sessions();
-  ASSERT_OK(sessions);
-  pid_t executor = 0;
+  EXPECT_OK(sessions);
   for (const v1::SessionInfo& info : *sessions) {
-    if (info.session_id() != session.id()) continue;
-    executor = static_cast<pid_t>(info.executor_pid());
+    if (info.session_id() == session.id()) return info;
   }
+  return {};
+}
+
+uint64_t ServiceTest::ReservedBytes() {
+  return daemon().ListSessions()->totals().devices(0).reserved_bytes().used();
+}
+
+uint64_t ServiceTest::OrphanedBytes() {
+  return daemon().ListSessions()->totals().devices(0).orphaned_bytes();
+}
+
+bool ServiceTest::Eventually(const std::function<bool()>& condition) {
+  for (int i = 0; i < 3000; ++i) {
+    if (condition()) return true;
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  return false;
+}
+
+void ServiceTest::KillExecutor(const Session& session) {
+  const auto executor = static_cast<pid_t>(Info(session).executor_pid());
   ASSERT_GT(executor, 1);  // 0 would be this process's own group.
   ASSERT_EQ(kill(executor, SIGKILL), 0);
 }

@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "client/cpp/session.h"
 #include "core/cuda/driver_loader.h"
+#include "holdfast/v1/sessions.pb.h"
 
 namespace holdfast::conformance {
 
@@ -31,6 +34,23 @@ class ServiceTest : public ::testing::Test {
 
   // The file of that driver.
   static const std::string& driver_path() { return driver_->path; }
+
+  // A session with a stream.
+  struct Side {
+    std::unique_ptr<Session> session;
+    Stream stream;
+    Device device() const { return session->device(0); }
+  };
+  static absl::StatusOr<Side> Open(const SessionOptions& options = {});
+
+  // The daemon's description of a session; empty if there is none.
+  static v1::SessionInfo Info(const Session& session);
+  // Bytes of device 0 that the daemon counts as in use, and that nobody uses.
+  static uint64_t ReservedBytes();
+  static uint64_t OrphanedBytes();
+
+  // Waits up to 30 s for the condition.
+  static bool Eventually(const std::function<bool()>& condition);
 
   // Kills the process that does the session's work.
   static void KillExecutor(const Session& session);

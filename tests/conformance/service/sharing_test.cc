@@ -29,17 +29,9 @@ constexpr uint64_t kBytes = kCount * sizeof(uint32_t);
 
 class SharingTest : public ServiceTest {
  protected:
-  // A session with a stream.
-  struct Side {
-    std::unique_ptr<Session> session;
-    Stream stream;
-  };
+  // A session that dies for good with its executor.
   static absl::StatusOr<Side> Open() {
-    // A session that dies for good with its executor.
-    HOLDFAST_ASSIGN_OR_RETURN(auto session,
-                              OpenSession({.recover = RecoveryPolicy::kNever}));
-    HOLDFAST_ASSIGN_OR_RETURN(Stream stream, session->device(0).CreateStream());
-    return Side{std::move(session), std::move(stream)};
+    return ServiceTest::Open({.recover = RecoveryPolicy::kNever});
   }
 
   void SetUp() override {
@@ -61,33 +53,6 @@ class SharingTest : public ServiceTest {
     std::vector<uint32_t> values(buffer.size() / sizeof(uint32_t));
     HOLDFAST_RETURN_IF_ERROR(buffer.Download(values, stream));
     return values;
-  }
-
-  static v1::ListSessionsResponse List() {
-    const auto list = daemon().ListSessions();
-    EXPECT_OK(list);
-    return *list;
-  }
-  static uint64_t ReservedBytes() {
-    return List().totals().devices(0).reserved_bytes().used();
-  }
-  static uint64_t OrphanedBytes() {
-    return List().totals().devices(0).orphaned_bytes();
-  }
-  static v1::SessionInfo Info(const Session& session) {
-    const v1::ListSessionsResponse list = List();
-    for (const v1::SessionInfo& info : list.sessions()) {
-      if (info.session_id() == session.id()) return info;
-    }
-    return {};
-  }
-  template <typename Condition>
-  static bool Eventually(Condition condition) {
-    for (int i = 0; i < 3000; ++i) {
-      if (condition()) return true;
-      absl::SleepFor(absl::Milliseconds(10));
-    }
-    return false;
   }
 
   static absl::StatusOr<Kernel> Increment(const Session& session) {

@@ -12,17 +12,6 @@
 namespace holdfast::software {
 namespace {
 
-LaunchGeometry Geometry(uint32_t grid, uint32_t block) {
-  LaunchGeometry geometry;
-  geometry.grid[0] = grid;
-  geometry.block[0] = block;
-  return geometry;
-}
-
-void ExpectSuccess(const LaunchOutcome& outcome) {
-  ASSERT_EQ(outcome.result, CUDA_SUCCESS) << outcome.message;
-}
-
 class BarrierTest : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(BarrierTest, TreeReductionInSharedMemorySeesEveryThread) {

@@ -31,17 +31,13 @@ __device__ T* map(T* own, unsigned r) {
 }
 )";
 
-LaunchGeometry Geometry(uint32_t grid, uint32_t cluster, uint32_t block) {
+LaunchGeometry Clusters(uint32_t grid, uint32_t cluster, uint32_t block) {
   LaunchGeometry geometry;
   geometry.grid[0] = grid;
   geometry.cluster[0] = cluster;
   geometry.cluster[1] = geometry.cluster[2] = 1;
   geometry.block[0] = block;
   return geometry;
-}
-
-void ExpectSuccess(const LaunchOutcome& outcome) {
-  ASSERT_EQ(outcome.result, CUDA_SUCCESS) << outcome.message;
 }
 
 TEST(ClusterTest, ManyRoundsOfTheBarrierKeepBlocksInStep) {
@@ -61,7 +57,7 @@ extern "C" __global__ void k(unsigned* out, unsigned size, int rounds) {
   for (const uint32_t block : {1u, 33u, 128u}) {
     const uint32_t size = 4, grid = 12;
     std::vector<uint32_t> out(grid * block, 0);
-    ExpectSuccess(program.Run(Geometry(grid, size, block), out.data(), size,
+    ExpectSuccess(program.Run(Clusters(grid, size, block), out.data(), size,
                               static_cast<int>(rounds)));
     for (uint32_t b = 0; b < grid; ++b) {
       for (uint32_t t = 0; t < block; ++t) {
@@ -97,7 +93,7 @@ extern "C" __global__ void k(unsigned* out) {
 })");
   const uint32_t block = 45, grid = 6, size = 2;
   std::vector<uint32_t> out(grid * block, 99);
-  ExpectSuccess(program.Run(Geometry(grid, size, block), out.data()));
+  ExpectSuccess(program.Run(Clusters(grid, size, block), out.data()));
   for (uint32_t i = 0; i < out.size(); ++i) {
     const bool leaves = i % block % 3 == 2;
     ASSERT_EQ(out[i], leaves ? 99u : size * block / 3) << i;
@@ -120,7 +116,7 @@ extern "C" __global__ void k(unsigned* out) {
 })");
   const uint32_t block = 64, grid = 4;
   std::vector<uint32_t> out(grid * block, 0);
-  ExpectSuccess(program.Run(Geometry(grid, 2, block), out.data()));
+  ExpectSuccess(program.Run(Clusters(grid, 2, block), out.data()));
   for (uint32_t i = 0; i < out.size(); ++i) {
     ASSERT_EQ(out[i], i / block % 2 == 0 ? 8u : 7u) << i;
   }
@@ -133,7 +129,7 @@ extern "C" __global__ void k() {
   arrive();
   wait();
 })");
-  const LaunchOutcome outcome = program.Run(Geometry(2, 2, 64));
+  const LaunchOutcome outcome = program.Run(Clusters(2, 2, 64));
   EXPECT_EQ(outcome.result, CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_NE(outcome.message.find("deadlock"), std::string::npos)
       << outcome.message;
@@ -147,7 +143,7 @@ extern "C" __global__ void k(unsigned* out) {
   *out = *map(&mine + (64 << 10), 1);
 })");
   uint32_t out = 0;
-  const LaunchOutcome outcome = program.Run(Geometry(2, 2, 32), &out);
+  const LaunchOutcome outcome = program.Run(Clusters(2, 2, 32), &out);
   EXPECT_EQ(outcome.result, CUDA_ERROR_ILLEGAL_ADDRESS) << outcome.message;
 }
 
@@ -159,7 +155,7 @@ extern "C" __global__ void k() {
   wait();
 })");
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(program.Run(Geometry(8, 4, 64)).result, CUDA_ERROR_LAUNCH_FAILED);
+    EXPECT_EQ(program.Run(Clusters(8, 4, 64)).result, CUDA_ERROR_LAUNCH_FAILED);
   }
 }
 

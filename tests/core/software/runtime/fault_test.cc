@@ -15,13 +15,6 @@
 namespace holdfast::software {
 namespace {
 
-LaunchGeometry Geometry(uint32_t grid, uint32_t block) {
-  LaunchGeometry geometry;
-  geometry.grid[0] = grid;
-  geometry.block[0] = block;
-  return geometry;
-}
-
 // This program's own, before anything asks for it.
 const int kCacheIsSet =
     setenv("HOLDFAST_SOFTWARE_CACHE",

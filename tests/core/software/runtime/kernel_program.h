@@ -2,12 +2,14 @@
 #ifndef HOLDFAST_TESTS_CORE_SOFTWARE_RUNTIME_KERNEL_PROGRAM_H_
 #define HOLDFAST_TESTS_CORE_SOFTWARE_RUNTIME_KERNEL_PROGRAM_H_
 
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/software/runtime/executable.h"
+#include "gtest/gtest.h"
 
 namespace holdfast::software {
 
@@ -42,6 +44,26 @@ class KernelProgram {
   std::string ptx_;
   std::unique_ptr<Executable> executable_;
 };
+
+// One-dimensional blocks in a one-dimensional grid, but for `y`.
+inline LaunchGeometry Geometry(uint32_t grid, uint32_t x, uint32_t y = 1) {
+  LaunchGeometry geometry;
+  geometry.grid[0] = grid;
+  geometry.block[0] = x;
+  geometry.block[1] = y;
+  return geometry;
+}
+
+inline void ExpectSuccess(const LaunchOutcome& outcome) {
+  ASSERT_EQ(outcome.result, CUDA_SUCCESS) << outcome.message;
+}
+
+// Deterministic bits, well mixed.
+inline uint32_t Bits(uint32_t i) {
+  i = (i ^ (i >> 16)) * 0x45d9f3bu;
+  i = (i ^ (i >> 16)) * 0x45d9f3bu;
+  return i ^ (i >> 16);
+}
 
 }  // namespace holdfast::software
 

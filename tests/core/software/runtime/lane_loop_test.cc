@@ -14,20 +14,6 @@
 namespace holdfast::software {
 namespace {
 
-LaunchGeometry Geometry(uint32_t grid, uint32_t x, uint32_t y = 1) {
-  LaunchGeometry geometry;
-  geometry.grid[0] = grid;
-  geometry.block[0] = x;
-  geometry.block[1] = y;
-  return geometry;
-}
-
-uint32_t Bits(uint32_t i) {
-  i = (i ^ (i >> 16)) * 0x45d9f3bu;
-  i = (i ^ (i >> 16)) * 0x45d9f3bu;
-  return i ^ (i >> 16);
-}
-
 // Rows of 0 to 40 values, one behind the other.
 struct Rows {
   explicit Rows(size_t count) : starts(count + 1) {

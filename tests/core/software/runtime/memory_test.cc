@@ -15,17 +15,6 @@
 namespace holdfast::software {
 namespace {
 
-LaunchGeometry Geometry(uint32_t grid, uint32_t block) {
-  LaunchGeometry geometry;
-  geometry.grid[0] = grid;
-  geometry.block[0] = block;
-  return geometry;
-}
-
-void ExpectSuccess(const LaunchOutcome& outcome) {
-  ASSERT_EQ(outcome.result, CUDA_SUCCESS) << outcome.message;
-}
-
 void ExpectMisaligned(const LaunchOutcome& outcome, int thread, int bytes) {
   EXPECT_EQ(outcome.result, CUDA_ERROR_MISALIGNED_ADDRESS) << outcome.message;
   const std::string where = "thread (" + std::to_string(thread) + ",0,0)";

@@ -19,10 +19,6 @@ LaunchGeometry Warps(uint32_t count) {
   return geometry;
 }
 
-void ExpectSuccess(const LaunchOutcome& outcome) {
-  ASSERT_EQ(outcome.result, CUDA_SUCCESS) << outcome.message;
-}
-
 // At the n-th lane the index becomes 0, or the most negative number.
 TEST(WrapTest, AnIndexThatWrapsInsideAWarpIsWidenedLaneByLane) {
   KernelProgram program(R"(

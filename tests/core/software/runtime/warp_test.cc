@@ -13,23 +13,6 @@
 namespace holdfast::software {
 namespace {
 
-LaunchGeometry Geometry(uint32_t grid, uint32_t block) {
-  LaunchGeometry geometry;
-  geometry.grid[0] = grid;
-  geometry.block[0] = block;
-  return geometry;
-}
-
-void ExpectSuccess(const LaunchOutcome& outcome) {
-  ASSERT_EQ(outcome.result, CUDA_SUCCESS) << outcome.message;
-}
-
-uint32_t Bits(uint32_t i) {
-  i = (i ^ (i >> 16)) * 0x45d9f3bu;
-  i = (i ^ (i >> 16)) * 0x45d9f3bu;
-  return i ^ (i >> 16);
-}
-
 TEST(ShuffleTest, EveryKindEveryWidthEveryDistance) {
   KernelProgram program(R"(
 extern "C" __global__ void k(int* out, int by) {
