@@ -20,30 +20,23 @@ extern "C" {
 hf_error* hf_arena_create(hf_session* session, uint64_t size,
                           hf_arena** arena) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(arena);
-    HOLDFAST_ASSIGN_OR_RETURN(auto made, session->session->CreateArena(size));
-    Give(std::move(made), arena);
-    return absl::OkStatus();
+    HF_REQUIRE(session, arena);
+    return Give(session->session->CreateArena(size), arena);
   });
 }
 
 hf_error* hf_arena_create_of(hf_session* session, int memory,
                              hf_arena** arena) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(arena);
+    HF_REQUIRE(session, arena);
     struct stat info = {};
     if (fstat(memory, &info) != 0) {
       return absl::ErrnoToStatus(errno,
                                  absl::StrCat("look at descriptor ", memory));
     }
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto made,
-        session->session->CreateArena(static_cast<uint64_t>(info.st_size),
-                                      {.memory = memory}));
-    Give(std::move(made), arena);
-    return absl::OkStatus();
+    return Give(session->session->CreateArena(
+                    static_cast<uint64_t>(info.st_size), {.memory = memory}),
+                arena);
   });
 }
 
@@ -53,22 +46,18 @@ uint64_t hf_arena_size(const hf_arena* arena) { return arena->arena->size(); }
 
 hf_error* hf_arena_allocate(hf_arena* arena, uint64_t size, hf_span** span) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(arena);
-    HF_REQUIRE(span);
+    HF_REQUIRE(arena, span);
     HOLDFAST_ASSIGN_OR_RETURN(auto taken, arena->arena->Allocate(size));
-    Give(std::move(taken), span);
-    return absl::OkStatus();
+    return Give(std::move(taken), span);
   });
 }
 
 hf_error* hf_arena_span_at(hf_arena* arena, uint64_t offset, uint64_t size,
                            hf_span** span) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(arena);
-    HF_REQUIRE(span);
+    HF_REQUIRE(arena, span);
     HOLDFAST_ASSIGN_OR_RETURN(auto found, arena->arena->SpanAt(offset, size));
-    Give(std::move(found), span);
-    return absl::OkStatus();
+    return Give(std::move(found), span);
   });
 }
 
@@ -78,10 +67,8 @@ void* hf_span_data(const hf_span* span) { return span->span.data(); }
 
 hf_error* hf_span_address(const hf_span* span, uint64_t* address) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(span);
-    HF_REQUIRE(address);
-    HOLDFAST_ASSIGN_OR_RETURN(*address, span->span.address());
-    return absl::OkStatus();
+    HF_REQUIRE(span, address);
+    return Give(span->span.address(), address);
   });
 }
 
@@ -93,9 +80,7 @@ hf_error* hf_span_to_buffer(const hf_span* span, uint64_t span_offset,
                             const hf_buffer* buffer, uint64_t offset,
                             uint64_t size, const hf_stream* stream) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(span);
-    HF_REQUIRE(buffer);
-    HF_REQUIRE(stream);
+    HF_REQUIRE(span, buffer, stream);
     return buffer->buffer.CopyFrom(span->span, span_offset, offset, size,
                                    stream->stream);
   });
@@ -105,9 +90,7 @@ hf_error* hf_span_from_buffer(const hf_span* span, uint64_t span_offset,
                               const hf_buffer* buffer, uint64_t offset,
                               uint64_t size, const hf_stream* stream) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(span);
-    HF_REQUIRE(buffer);
-    HF_REQUIRE(stream);
+    HF_REQUIRE(span, buffer, stream);
     return buffer->buffer.CopyTo(span->span, span_offset, offset, size,
                                  stream->stream);
   });
@@ -127,8 +110,7 @@ hf_error* hf_place_fill(const hf_place* destination, uint64_t width,
                         uint64_t height, uint64_t pitch, const void* pattern,
                         size_t pattern_size, const hf_stream* stream) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(pattern);
-    HF_REQUIRE(stream);
+    HF_REQUIRE(pattern, stream);
     HOLDFAST_ASSIGN_OR_RETURN(const auto to, holdfast::c::ToPlace(destination));
     return holdfast::Fill(to, {width, height, pitch},
                           {static_cast<const char*>(pattern), pattern_size},

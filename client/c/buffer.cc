@@ -60,14 +60,11 @@ hf_error* hf_buffer_allocate(hf_session* session, uint32_t device,
                              uint64_t size, const hf_stream* stream,
                              hf_buffer** buffer) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(buffer);
+    HF_REQUIRE(session, buffer);
     const holdfast::Device on = session->session->device(device);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto made, stream == nullptr ? on.Allocate(size)
-                                     : on.Allocate(size, stream->stream));
-    Give(std::move(made), buffer);
-    return absl::OkStatus();
+    return Give(stream == nullptr ? on.Allocate(size)
+                                  : on.Allocate(size, stream->stream),
+                buffer);
   });
 }
 
@@ -76,24 +73,17 @@ hf_error* hf_buffer_allocate_named(hf_session* session, const char* name,
                                    const hf_stream* stream,
                                    hf_buffer** buffer) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(name);
-    HF_REQUIRE(stream);
-    HF_REQUIRE(buffer);
-    HOLDFAST_ASSIGN_OR_RETURN(auto made,
-                              session->session->device(device).AllocateNamed(
-                                  name, size, stream->stream));
-    Give(std::move(made), buffer);
-    return absl::OkStatus();
+    HF_REQUIRE(session, name, stream, buffer);
+    return Give(session->session->device(device).AllocateNamed(name, size,
+                                                               stream->stream),
+                buffer);
   });
 }
 
 hf_error* hf_buffer_take(hf_session* session, const char* name,
                          hf_buffer** buffer) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(name);
-    HF_REQUIRE(buffer);
+    HF_REQUIRE(session, name, buffer);
     HOLDFAST_ASSIGN_OR_RETURN(const auto buffers, session->session->Buffers());
     for (const holdfast::BufferInfo& info : buffers) {
       if (info.name != name) continue;
@@ -101,8 +91,7 @@ hf_error* hf_buffer_take(hf_session* session, const char* name,
       // This client has it already; there may be another of this name.
       if (absl::IsFailedPrecondition(taken.status())) continue;
       HOLDFAST_RETURN_IF_ERROR(taken.status());
-      Give(*std::move(taken), buffer);
-      return absl::OkStatus();
+      return Give(*std::move(taken), buffer);
     }
     return absl::NotFoundError(
         absl::StrCat("session ", session->session->id(),
@@ -113,22 +102,16 @@ hf_error* hf_buffer_take(hf_session* session, const char* name,
 hf_error* hf_buffer_allocate_host(hf_session* session, uint64_t size,
                                   hf_buffer** buffer) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(buffer);
-    HOLDFAST_ASSIGN_OR_RETURN(auto made, session->session->AllocateHost(size));
-    Give(std::move(made), buffer);
-    return absl::OkStatus();
+    HF_REQUIRE(session, buffer);
+    return Give(session->session->AllocateHost(size), buffer);
   });
 }
 
 hf_error* hf_buffer_sub(const hf_buffer* buffer, uint64_t offset, uint64_t size,
                         hf_buffer** part) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(buffer);
-    HF_REQUIRE(part);
-    HOLDFAST_ASSIGN_OR_RETURN(auto made, buffer->buffer.Sub(offset, size));
-    Give(std::move(made), part);
-    return absl::OkStatus();
+    HF_REQUIRE(buffer, part);
+    return Give(buffer->buffer.Sub(offset, size), part);
   });
 }
 
@@ -151,10 +134,8 @@ uint64_t hf_buffer_handle(const hf_buffer* buffer) {
 
 hf_error* hf_buffer_address(const hf_buffer* buffer, uint64_t* address) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(buffer);
-    HF_REQUIRE(address);
-    HOLDFAST_ASSIGN_OR_RETURN(*address, buffer->buffer.address());
-    return absl::OkStatus();
+    HF_REQUIRE(buffer, address);
+    return Give(buffer->buffer.address(), address);
   });
 }
 
@@ -169,8 +150,7 @@ hf_error* hf_buffer_upload(const hf_buffer* buffer, uint64_t offset,
                            const void* data, uint64_t size,
                            const hf_stream* stream) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(buffer);
-    HF_REQUIRE(stream);
+    HF_REQUIRE(buffer, stream);
     if (size > 0) HF_REQUIRE(data);
     HOLDFAST_RETURN_IF_ERROR(holdfast::c::CheckSessions(buffer, stream));
     return buffer->buffer.Upload(data, size, stream->stream, offset);
@@ -181,8 +161,7 @@ hf_error* hf_buffer_download(const hf_buffer* buffer, uint64_t offset,
                              void* data, uint64_t size,
                              const hf_stream* stream) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(buffer);
-    HF_REQUIRE(stream);
+    HF_REQUIRE(buffer, stream);
     if (size > 0) HF_REQUIRE(data);
     HOLDFAST_RETURN_IF_ERROR(holdfast::c::CheckSessions(buffer, stream));
     return buffer->buffer.Download(data, size, stream->stream, offset);
@@ -194,9 +173,7 @@ hf_error* hf_buffer_copy(const hf_buffer* destination,
                          uint64_t source_offset, uint64_t size,
                          const hf_stream* stream) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(destination);
-    HF_REQUIRE(source);
-    HF_REQUIRE(stream);
+    HF_REQUIRE(destination, source, stream);
     HOLDFAST_RETURN_IF_ERROR(holdfast::c::CheckSessions(destination, stream));
     HOLDFAST_RETURN_IF_ERROR(holdfast::c::CheckSessions(source, stream));
     return destination->buffer.CopyFrom(source->buffer, source_offset,
@@ -209,9 +186,7 @@ hf_error* hf_buffer_fill(const hf_buffer* buffer, uint64_t offset,
                          uint64_t size, const void* pattern,
                          size_t pattern_size, const hf_stream* stream) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(buffer);
-    HF_REQUIRE(pattern);
-    HF_REQUIRE(stream);
+    HF_REQUIRE(buffer, pattern, stream);
     HOLDFAST_RETURN_IF_ERROR(holdfast::c::CheckSessions(buffer, stream));
     return holdfast::c::WithPattern(
         pattern, pattern_size, [&](auto value) -> absl::Status {
@@ -225,11 +200,8 @@ hf_error* hf_buffer_copy_box(const hf_box_range* destination,
                              uint64_t height, uint64_t depth,
                              const hf_stream* stream) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(destination);
-    HF_REQUIRE(destination->buffer);
-    HF_REQUIRE(source);
-    HF_REQUIRE(source->buffer);
-    HF_REQUIRE(stream);
+    HF_REQUIRE(destination, source, stream);
+    HF_REQUIRE(destination->buffer, source->buffer);
     return holdfast::CopyBox({width, height, depth},
                              holdfast::c::ToRange(*destination),
                              holdfast::c::ToRange(*source), stream->stream);
@@ -240,10 +212,8 @@ hf_error* hf_buffer_fill_rows(const hf_box_range* range, uint64_t width,
                               uint64_t height, const void* pattern,
                               size_t pattern_size, const hf_stream* stream) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(range);
+    HF_REQUIRE(range, pattern, stream);
     HF_REQUIRE(range->buffer);
-    HF_REQUIRE(pattern);
-    HF_REQUIRE(stream);
     return holdfast::c::WithPattern(
         pattern, pattern_size, [&](auto value) -> absl::Status {
           return holdfast::FillRows(value, holdfast::c::ToRange(*range), width,
@@ -260,8 +230,7 @@ hf_error* hf_buffer_copy_all(const hf_range_copy* copies, size_t count,
     std::vector<holdfast::RangeCopy> all;
     all.reserve(count);
     for (size_t i = 0; i < count; ++i) {
-      HF_REQUIRE(copies[i].destination);
-      HF_REQUIRE(copies[i].source);
+      HF_REQUIRE(copies[i].destination, copies[i].source);
       all.push_back({copies[i].destination->buffer,
                      copies[i].destination_offset, copies[i].source->buffer,
                      copies[i].source_offset, copies[i].size});

@@ -126,8 +126,7 @@ hf_error* hf_compile(hf_daemon* daemon, const void* source, size_t size,
                      const hf_compile_options* options,
                      hf_compilation** compilation) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(compilation);
+    HF_REQUIRE(daemon, compilation);
     if (size > 0) HF_REQUIRE(source);
     HOLDFAST_ASSIGN_OR_RETURN(
         const auto all,
@@ -153,8 +152,7 @@ hf_error* hf_link(hf_daemon* daemon, const hf_link_input* inputs, size_t count,
                   const hf_link_options* options,
                   hf_compilation** compilation) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(compilation);
+    HF_REQUIRE(daemon, compilation);
     HOLDFAST_ASSIGN_OR_RETURN(
         const auto all,
         Complete<hf_link_options>(options, HF_LINK_OPTIONS_INIT));
@@ -204,8 +202,7 @@ hf_error* hf_object_put(hf_daemon* daemon, const void* data, size_t size,
                         hf_format format, const hf_named_bytes* symbols,
                         size_t symbol_count, hf_object** object) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(object);
+    HF_REQUIRE(daemon, object);
     if (size > 0) HF_REQUIRE(data);
     HOLDFAST_ASSIGN_OR_RETURN(auto names,
                               holdfast::c::ByName(symbols, symbol_count));
@@ -214,8 +211,7 @@ hf_error* hf_object_put(hf_daemon* daemon, const void* data, size_t size,
         holdfast::ObjectCode::Put(
             *daemon->daemon, {static_cast<const char*>(data), size},
             static_cast<holdfast::v1::ObjectFormat>(format), std::move(names)));
-    Give(std::move(stored), object);
-    return absl::OkStatus();
+    return Give(std::move(stored), object);
   });
 }
 
@@ -246,13 +242,10 @@ const char* hf_object_symbol_at(const hf_object* object, size_t index,
 hf_error* hf_object_fetch(hf_daemon* daemon, const hf_object* object,
                           hf_text** bytes) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(object);
-    HF_REQUIRE(bytes);
+    HF_REQUIRE(daemon, object, bytes);
     HOLDFAST_ASSIGN_OR_RETURN(auto fetched,
                               object->object.Fetch(*daemon->daemon));
-    Give(std::move(fetched), bytes);
-    return absl::OkStatus();
+    return Give(std::move(fetched), bytes);
   });
 }
 

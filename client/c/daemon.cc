@@ -36,8 +36,7 @@ const char* hf_version(void) { return HF_VERSION; }
 hf_error* hf_default_address(hf_text** address) {
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(address);
-    Give(holdfast::DefaultAddress(), address);
-    return absl::OkStatus();
+    return Give(holdfast::DefaultAddress(), address);
   });
 }
 
@@ -46,8 +45,7 @@ hf_error* hf_daemon_connect(const char* address, hf_daemon** daemon) {
     HF_REQUIRE(daemon);
     HOLDFAST_ASSIGN_OR_RETURN(
         auto connected, holdfast::Daemon::Connect(holdfast::c::Text(address)));
-    Give(std::move(connected), daemon);
-    return absl::OkStatus();
+    return Give(std::move(connected), daemon);
   });
 }
 
@@ -59,8 +57,7 @@ const char* hf_daemon_address(const hf_daemon* daemon) {
 
 hf_error* hf_daemon_server_info(hf_daemon* daemon, hf_text** json) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(json);
+    HF_REQUIRE(daemon, json);
     HOLDFAST_ASSIGN_OR_RETURN(const auto info, daemon->daemon->Info());
     return holdfast::c::GiveJson(info, json);
   });
@@ -68,8 +65,7 @@ hf_error* hf_daemon_server_info(hf_daemon* daemon, hf_text** json) {
 
 hf_error* hf_daemon_sessions(hf_daemon* daemon, hf_text** json) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(json);
+    HF_REQUIRE(daemon, json);
     HOLDFAST_ASSIGN_OR_RETURN(const auto list, daemon->daemon->ListSessions());
     return holdfast::c::GiveJson(list, json);
   });
@@ -77,8 +73,7 @@ hf_error* hf_daemon_sessions(hf_daemon* daemon, hf_text** json) {
 
 hf_error* hf_daemon_cache_statistics(hf_daemon* daemon, hf_text** json) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(json);
+    HF_REQUIRE(daemon, json);
     HOLDFAST_ASSIGN_OR_RETURN(const auto statistics,
                               daemon->daemon->CacheStatistics());
     return holdfast::c::GiveJson(statistics, json);
@@ -88,8 +83,7 @@ hf_error* hf_daemon_cache_statistics(hf_daemon* daemon, hf_text** json) {
 hf_error* hf_daemon_cache_entries(hf_daemon* daemon, uint32_t max_entries,
                                   hf_text** json) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(json);
+    HF_REQUIRE(daemon, json);
     HOLDFAST_ASSIGN_OR_RETURN(const auto entries,
                               daemon->daemon->CacheEntries(max_entries));
     return holdfast::c::GiveJson(entries, json);
@@ -105,8 +99,7 @@ hf_error* hf_daemon_clear_cache(hf_daemon* daemon) {
 
 hf_error* hf_daemon_device_count(hf_daemon* daemon, uint32_t* count) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(count);
+    HF_REQUIRE(daemon, count);
     HOLDFAST_ASSIGN_OR_RETURN(const auto list, daemon->daemon->Devices());
     *count = static_cast<uint32_t>(list.devices_size());
     return absl::OkStatus();
@@ -116,8 +109,7 @@ hf_error* hf_daemon_device_count(hf_daemon* daemon, uint32_t* count) {
 hf_error* hf_daemon_describe_device(hf_daemon* daemon, uint32_t device,
                                     hf_device_info** info) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(info);
+    HF_REQUIRE(daemon, info);
     HOLDFAST_ASSIGN_OR_RETURN(auto response,
                               daemon->daemon->DescribeDevice(device));
     auto described = std::make_unique<hf_device_info>();

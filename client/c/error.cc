@@ -3,8 +3,11 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
 namespace holdfast::c {
@@ -30,6 +33,11 @@ std::string MessageWithoutLog(absl::string_view message,
 const hf_error* const out_of_memory = OutOfMemory();
 
 }  // namespace
+
+absl::Status NullArgument(absl::string_view names, size_t index) {
+  const std::vector<absl::string_view> all = absl::StrSplit(names, ", ");
+  return absl::InvalidArgumentError(absl::StrCat(all[index], " is NULL"));
+}
 
 hf_error* ToError(const absl::Status& status) {
   if (status.ok()) return nullptr;

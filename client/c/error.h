@@ -5,15 +5,17 @@
 #ifndef HOLDFAST_CLIENT_C_ERROR_H_
 #define HOLDFAST_CLIENT_C_ERROR_H_
 
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "client/c/fault.h"
 #include "client/c/holdfast.h"
 #include "core/base/error_detail.h"
+#include "core/base/status_macros.h"
 
 struct hf_error {
   absl::Status status;
@@ -43,14 +45,21 @@ hf_error* Guard(Function function) noexcept {
   }
 }
 
-inline absl::Status NullArgument(const char* name) {
-  return absl::InvalidArgumentError(absl::StrCat(name, " is NULL"));
+// The error of a null argument: the one with this index of `names`, "a, b".
+absl::Status NullArgument(absl::string_view names, size_t index = 0);
+
+// Returns OK if no pointer is null.
+template <typename... Pointers>
+absl::Status CheckGiven(const char* names, const Pointers&... pointers) {
+  size_t index = 0;
+  const bool are_given = ((pointers != nullptr && ++index > 0) && ...);
+  return are_given ? absl::OkStatus() : NullArgument(names, index);
 }
 
 }  // namespace holdfast::c
 
-// Inside Guard: refuses a null argument.
-#define HF_REQUIRE(argument) \
-  if ((argument) == nullptr) return ::holdfast::c::NullArgument(#argument)
+// Inside Guard: refuses null arguments.
+#define HF_REQUIRE(...) \
+  HOLDFAST_RETURN_IF_ERROR(::holdfast::c::CheckGiven(#__VA_ARGS__, __VA_ARGS__))
 
 #endif  // HOLDFAST_CLIENT_C_ERROR_H_

@@ -119,8 +119,24 @@ inline std::string Text(const char* text) {
 
 // Moves `value` into a new Handle, which the caller frees.
 template <typename Handle, typename Value>
-void Give(Value value, Handle** out) {
+absl::Status Give(Value value, Handle** out) {
   *out = new Handle{std::move(value)};
+  return absl::OkStatus();
+}
+
+// The same for a value that there may be. Its error is returned.
+template <typename Handle, typename Value>
+absl::Status Give(absl::StatusOr<Value> value, Handle** out) {
+  if (!value.ok()) return std::move(value).status();
+  return Give(*std::move(value), out);
+}
+
+// Stores a number or a bool, or returns its error.
+template <typename Value, typename Out>
+absl::Status Give(const absl::StatusOr<Value>& value, Out* out) {
+  if (!value.ok()) return value.status();
+  *out = *value;
+  return absl::OkStatus();
 }
 
 }  // namespace holdfast::c

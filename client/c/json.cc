@@ -19,8 +19,7 @@ absl::Status GiveJson(const google::protobuf::Message& message, hf_text** out) {
   const auto status =
       google::protobuf::util::MessageToJsonString(message, &json, options);
   if (!status.ok()) return absl::InternalError(std::string(status.message()));
-  Give(std::move(json), out);
-  return absl::OkStatus();
+  return Give(std::move(json), out);
 }
 
 absl::Status ReadJson(const char* json, google::protobuf::Message* message) {

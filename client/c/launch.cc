@@ -13,6 +13,7 @@
 #include "client/cpp/occupancy.h"
 #include "core/base/status_macros.h"
 
+using holdfast::c::Give;
 using holdfast::c::Guard;
 
 extern "C" {
@@ -21,9 +22,7 @@ hf_error* hf_launch(const hf_stream* stream, const hf_launch_config* config,
                     const hf_kernel* kernel, const hf_argument* arguments,
                     size_t argument_count) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(stream);
-    HF_REQUIRE(config);
-    HF_REQUIRE(kernel);
+    HF_REQUIRE(stream, config, kernel);
     if (argument_count > 0) HF_REQUIRE(arguments);
     if (kernel->session != stream->stream.session()) {
       return absl::InvalidArgumentError(
@@ -43,13 +42,10 @@ hf_error* hf_occupancy_active_blocks(const hf_kernel* kernel, uint32_t device,
                                      uint32_t threads, uint64_t dynamic_shared,
                                      uint64_t* blocks) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(kernel);
-    HF_REQUIRE(blocks);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        *blocks,
-        holdfast::Occupancy(kernel->kernel, device)
-            .MaxActiveBlocksPerMultiprocessor(threads, dynamic_shared));
-    return absl::OkStatus();
+    HF_REQUIRE(kernel, blocks);
+    return Give(holdfast::Occupancy(kernel->kernel, device)
+                    .MaxActiveBlocksPerMultiprocessor(threads, dynamic_shared),
+                blocks);
   });
 }
 
@@ -57,9 +53,7 @@ hf_error* hf_occupancy_block_size(const hf_kernel* kernel, uint32_t device,
                                   uint64_t dynamic_shared, uint32_t max_threads,
                                   uint32_t* threads, uint32_t* min_grid) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(kernel);
-    HF_REQUIRE(threads);
-    HF_REQUIRE(min_grid);
+    HF_REQUIRE(kernel, threads, min_grid);
     HOLDFAST_ASSIGN_OR_RETURN(
         const auto size,
         holdfast::Occupancy(kernel->kernel, device)
@@ -74,12 +68,10 @@ hf_error* hf_occupancy_dynamic_shared(const hf_kernel* kernel, uint32_t device,
                                       uint32_t blocks, uint32_t threads,
                                       uint64_t* bytes) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(kernel);
-    HF_REQUIRE(bytes);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        *bytes, holdfast::Occupancy(kernel->kernel, device)
-                    .AvailableDynamicSharedPerBlock(blocks, threads));
-    return absl::OkStatus();
+    HF_REQUIRE(kernel, bytes);
+    return Give(holdfast::Occupancy(kernel->kernel, device)
+                    .AvailableDynamicSharedPerBlock(blocks, threads),
+                bytes);
   });
 }
 
@@ -87,15 +79,12 @@ hf_error* hf_occupancy_cluster_size(const hf_kernel* kernel, uint32_t device,
                                     const hf_launch_config* config,
                                     uint64_t* blocks) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(kernel);
-    HF_REQUIRE(config);
-    HF_REQUIRE(blocks);
+    HF_REQUIRE(kernel, config, blocks);
     holdfast::LaunchConfig all;
     HOLDFAST_RETURN_IF_ERROR(holdfast::c::ToConfig(*config, all));
-    HOLDFAST_ASSIGN_OR_RETURN(*blocks,
-                              holdfast::Occupancy(kernel->kernel, device)
-                                  .MaxPotentialClusterSize(all));
-    return absl::OkStatus();
+    return Give(holdfast::Occupancy(kernel->kernel, device)
+                    .MaxPotentialClusterSize(all),
+                blocks);
   });
 }
 
@@ -103,15 +92,12 @@ hf_error* hf_occupancy_active_clusters(const hf_kernel* kernel, uint32_t device,
                                        const hf_launch_config* config,
                                        uint64_t* clusters) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(kernel);
-    HF_REQUIRE(config);
-    HF_REQUIRE(clusters);
+    HF_REQUIRE(kernel, config, clusters);
     holdfast::LaunchConfig all;
     HOLDFAST_RETURN_IF_ERROR(holdfast::c::ToConfig(*config, all));
-    HOLDFAST_ASSIGN_OR_RETURN(
-        *clusters,
-        holdfast::Occupancy(kernel->kernel, device).MaxActiveClusters(all));
-    return absl::OkStatus();
+    return Give(
+        holdfast::Occupancy(kernel->kernel, device).MaxActiveClusters(all),
+        clusters);
   });
 }
 

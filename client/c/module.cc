@@ -26,9 +26,7 @@ extern "C" {
 hf_error* hf_module_load(hf_session* session, const hf_object* object,
                          hf_module** module) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(object);
-    HF_REQUIRE(module);
+    HF_REQUIRE(session, object, module);
     HOLDFAST_ASSIGN_OR_RETURN(auto loaded,
                               session->session->Load(object->object));
     *module = new hf_module{std::move(loaded), session->session->state()};
@@ -40,20 +38,16 @@ void hf_module_free(hf_module* module) { delete module; }
 
 hf_error* hf_module_kernel_names(const hf_module* module, hf_text** names) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(module);
-    HF_REQUIRE(names);
+    HF_REQUIRE(module, names);
     HOLDFAST_ASSIGN_OR_RETURN(const auto all, module->module.KernelNames());
-    Give(absl::StrJoin(all, "\n"), names);
-    return absl::OkStatus();
+    return Give(absl::StrJoin(all, "\n"), names);
   });
 }
 
 hf_error* hf_module_kernel(const hf_module* module, const char* name,
                            hf_kernel** kernel) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(module);
-    HF_REQUIRE(name);
-    HF_REQUIRE(kernel);
+    HF_REQUIRE(module, name, kernel);
     HOLDFAST_ASSIGN_OR_RETURN(auto found, module->module.GetKernel(name));
     *kernel = new hf_kernel{std::move(found), module->session};
     return absl::OkStatus();
@@ -63,13 +57,10 @@ hf_error* hf_module_kernel(const hf_module* module, const char* name,
 hf_error* hf_module_global(const hf_module* module, const char* name,
                            uint32_t device, hf_buffer** buffer) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(module);
-    HF_REQUIRE(name);
-    HF_REQUIRE(buffer);
+    HF_REQUIRE(module, name, buffer);
     HOLDFAST_ASSIGN_OR_RETURN(auto global,
                               module->module.GetGlobal(name, device));
-    Give(std::move(global), buffer);
-    return absl::OkStatus();
+    return Give(std::move(global), buffer);
   });
 }
 
@@ -89,19 +80,16 @@ hf_error* hf_kernel_status(const hf_kernel* kernel) {
 hf_error* hf_kernel_describe(const hf_kernel* kernel, uint32_t device,
                              hf_kernel_info** info) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(kernel);
-    HF_REQUIRE(info);
+    HF_REQUIRE(kernel, info);
     HOLDFAST_ASSIGN_OR_RETURN(auto described, kernel->kernel.Describe(device));
-    Give(std::move(described), info);
-    return absl::OkStatus();
+    return Give(std::move(described), info);
   });
 }
 
 hf_error* hf_kernel_set_attribute(const hf_kernel* kernel, uint32_t device,
                                   const char* attribute, int64_t value) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(kernel);
-    HF_REQUIRE(attribute);
+    HF_REQUIRE(kernel, attribute);
     return kernel->kernel.SetAttribute(attribute, value, device);
   });
 }

@@ -79,14 +79,12 @@ extern "C" {
 hf_error* hf_session_open(hf_daemon* daemon, const hf_session_options* options,
                           hf_session** session) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(session);
+    HF_REQUIRE(daemon, session);
     HOLDFAST_ASSIGN_OR_RETURN(const auto wanted,
                               holdfast::c::ToOptions(options));
     HOLDFAST_ASSIGN_OR_RETURN(auto opened,
                               holdfast::Session::Open(daemon->daemon, wanted));
-    Give(std::move(opened), session);
-    return absl::OkStatus();
+    return Give(std::move(opened), session);
   });
 }
 
@@ -94,16 +92,13 @@ hf_error* hf_session_attach(hf_daemon* daemon, const char* session_id,
                             const hf_session_options* options,
                             hf_session** session) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(session_id);
-    HF_REQUIRE(session);
+    HF_REQUIRE(daemon, session_id, session);
     HOLDFAST_ASSIGN_OR_RETURN(const auto wanted,
                               holdfast::c::ToOptions(options));
     HOLDFAST_ASSIGN_OR_RETURN(
         auto attached,
         holdfast::Session::Attach(daemon->daemon, session_id, wanted));
-    Give(std::move(attached), session);
-    return absl::OkStatus();
+    return Give(std::move(attached), session);
   });
 }
 
@@ -163,12 +158,9 @@ uint64_t hf_session_flush(hf_session* session) {
 hf_error* hf_session_can_access_peer(hf_session* session, uint32_t device,
                                      uint32_t peer, bool* can) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(can);
+    HF_REQUIRE(session, can);
     const holdfast::Session& s = *session->session;
-    HOLDFAST_ASSIGN_OR_RETURN(*can,
-                              s.device(device).CanAccessPeer(s.device(peer)));
-    return absl::OkStatus();
+    return Give(s.device(device).CanAccessPeer(s.device(peer)), can);
   });
 }
 
@@ -197,21 +189,17 @@ void hf_set_quiet_thread(bool quiet) { holdfast::SetQuietThread(quiet); }
 hf_error* hf_fence_create(hf_session* session, const hf_stream* const* streams,
                           size_t stream_count, hf_fence** fence) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(fence);
+    HF_REQUIRE(session, fence);
     if (stream_count > 0) HF_REQUIRE(streams);
     std::vector<const holdfast::Stream*> all;
     for (size_t i = 0; i < stream_count; ++i) {
       HF_REQUIRE(streams[i]);
       all.push_back(&streams[i]->stream);
     }
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto made, all.empty()
-                       ? session->session->Fence()
-                       : holdfast::Fence::Create(all[0]->session(), all,
-                                                 /*all_streams=*/false));
-    Give(std::move(made), fence);
-    return absl::OkStatus();
+    return Give(all.empty() ? session->session->Fence()
+                            : holdfast::Fence::Create(all[0]->session(), all,
+                                                      /*all_streams=*/false),
+                fence);
   });
 }
 

@@ -21,16 +21,13 @@ hf_error* hf_stream_create(hf_session* session, uint32_t device,
                            const hf_stream_options* options,
                            hf_stream** stream) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(stream);
+    HF_REQUIRE(session, stream);
     HOLDFAST_ASSIGN_OR_RETURN(
         const auto all,
         Complete<hf_stream_options>(options, HF_STREAM_OPTIONS_INIT));
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto made, session->session->device(device).CreateStream(
-                       {.priority = all.priority, .blocking = all.blocking}));
-    Give(std::move(made), stream);
-    return absl::OkStatus();
+    return Give(session->session->device(device).CreateStream(
+                    {.priority = all.priority, .blocking = all.blocking}),
+                stream);
   });
 }
 
@@ -53,33 +50,28 @@ hf_error* hf_stream_synchronize(hf_stream* stream) {
 
 hf_error* hf_stream_is_done(hf_stream* stream, bool* done) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(stream);
-    HF_REQUIRE(done);
-    HOLDFAST_ASSIGN_OR_RETURN(*done, stream->stream.IsDone());
-    return absl::OkStatus();
+    HF_REQUIRE(stream, done);
+    return Give(stream->stream.IsDone(), done);
   });
 }
 
 hf_error* hf_stream_record(hf_stream* stream, hf_event* event) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(stream);
-    HF_REQUIRE(event);
+    HF_REQUIRE(stream, event);
     return stream->stream.Record(event->event);
   });
 }
 
 hf_error* hf_stream_wait_event(hf_stream* stream, const hf_event* event) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(stream);
-    HF_REQUIRE(event);
+    HF_REQUIRE(stream, event);
     return stream->stream.Wait(event->event);
   });
 }
 
 hf_error* hf_stream_wait_stream(hf_stream* stream, const hf_stream* other) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(stream);
-    HF_REQUIRE(other);
+    HF_REQUIRE(stream, other);
     return stream->stream.Wait(other->stream);
   });
 }
@@ -94,18 +86,15 @@ hf_error* hf_stream_status(const hf_stream* stream) {
 hf_error* hf_event_create(hf_session* session, uint32_t device,
                           const hf_event_options* options, hf_event** event) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(event);
+    HF_REQUIRE(session, event);
     HOLDFAST_ASSIGN_OR_RETURN(
         const auto all,
         Complete<hf_event_options>(options, HF_EVENT_OPTIONS_INIT));
-    HOLDFAST_ASSIGN_OR_RETURN(auto made,
-                              session->session->device(device).CreateEvent(
-                                  {.timing = all.timing,
-                                   .blocking_sync = all.blocking_sync,
-                                   .interprocess = all.interprocess}));
-    Give(std::move(made), event);
-    return absl::OkStatus();
+    return Give(session->session->device(device).CreateEvent(
+                    {.timing = all.timing,
+                     .blocking_sync = all.blocking_sync,
+                     .interprocess = all.interprocess}),
+                event);
   });
 }
 
@@ -124,22 +113,16 @@ hf_error* hf_event_synchronize(hf_event* event) {
 
 hf_error* hf_event_is_done(hf_event* event, bool* done) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(event);
-    HF_REQUIRE(done);
-    HOLDFAST_ASSIGN_OR_RETURN(*done, event->event.IsDone());
-    return absl::OkStatus();
+    HF_REQUIRE(event, done);
+    return Give(event->event.IsDone(), done);
   });
 }
 
 hf_error* hf_event_elapsed(const hf_event* start, const hf_event* end,
                            float* milliseconds) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(start);
-    HF_REQUIRE(end);
-    HF_REQUIRE(milliseconds);
-    HOLDFAST_ASSIGN_OR_RETURN(*milliseconds,
-                              end->event.MillisecondsSince(start->event));
-    return absl::OkStatus();
+    HF_REQUIRE(start, end, milliseconds);
+    return Give(end->event.MillisecondsSince(start->event), milliseconds);
   });
 }
 

@@ -55,8 +55,7 @@ absl::StatusOr<std::vector<ArraySpec>> ToSpecs(const hf_array* arrays,
   std::vector<ArraySpec> specs;
   for (size_t i = 0; i < count; ++i) {
     const hf_array& array = arrays[i];
-    HF_REQUIRE(array.name);
-    HF_REQUIRE(array.dtype);
+    HF_REQUIRE(array.name, array.dtype);
     if (array.rank > 0) HF_REQUIRE(array.shape);
     specs.push_back(
         {array.name, array.dtype,
@@ -74,9 +73,7 @@ hf_error* hf_collection_open(hf_session* session, uint32_t device,
                              const char* name, uint64_t version,
                              hf_collection** collection) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(name);
-    HF_REQUIRE(collection);
+    HF_REQUIRE(session, name, collection);
     HOLDFAST_ASSIGN_OR_RETURN(
         auto opened,
         holdfast::Collection::Open(*session->session, name, version, device));
@@ -121,8 +118,7 @@ size_t hf_collection_buffer_count(const hf_collection* collection) {
 hf_error* hf_collection_buffer(const hf_collection* collection, size_t index,
                                hf_buffer** buffer) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(collection);
-    HF_REQUIRE(buffer);
+    HF_REQUIRE(collection, buffer);
     const auto& buffers = collection->collection.buffers();
     if (index >= buffers.size()) {
       return absl::OutOfRangeError(
@@ -130,20 +126,16 @@ hf_error* hf_collection_buffer(const hf_collection* collection, size_t index,
     }
     HOLDFAST_ASSIGN_OR_RETURN(auto whole,
                               buffers[index].Sub(0, buffers[index].size()));
-    Give(std::move(whole), buffer);
-    return absl::OkStatus();
+    return Give(std::move(whole), buffer);
   });
 }
 
 hf_error* hf_collection_array(const hf_collection* collection, const char* name,
                               hf_buffer** buffer) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(collection);
-    HF_REQUIRE(name);
-    HF_REQUIRE(buffer);
+    HF_REQUIRE(collection, name, buffer);
     HOLDFAST_ASSIGN_OR_RETURN(auto part, collection->collection.Array(name));
-    Give(std::move(part), buffer);
-    return absl::OkStatus();
+    return Give(std::move(part), buffer);
   });
 }
 
@@ -157,8 +149,7 @@ hf_error* hf_collection_sleep(hf_collection* collection) {
 hf_error* hf_collection_wake(hf_collection* collection, uint64_t version,
                              size_t* moved) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(collection);
-    HF_REQUIRE(moved);
+    HF_REQUIRE(collection, moved);
     auto woken = collection->collection.Wake(version);
     collection->ListArrays();
     HOLDFAST_ASSIGN_OR_RETURN(collection->moved, std::move(woken));
@@ -189,14 +180,12 @@ hf_error* hf_collection_writer_create(hf_session* session, uint32_t device,
                                       const hf_array* arrays, size_t count,
                                       hf_collection_writer** writer) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(writer);
+    HF_REQUIRE(session, writer);
     HOLDFAST_ASSIGN_OR_RETURN(const auto specs,
                               holdfast::c::ToSpecs(arrays, count));
-    HOLDFAST_ASSIGN_OR_RETURN(auto made, holdfast::CollectionWriter::Create(
-                                             *session->session, specs, device));
-    Give(std::move(made), writer);
-    return absl::OkStatus();
+    return Give(
+        holdfast::CollectionWriter::Create(*session->session, specs, device),
+        writer);
   });
 }
 
@@ -205,11 +194,9 @@ void hf_collection_writer_free(hf_collection_writer* writer) { delete writer; }
 hf_error* hf_collection_writer_array(const hf_collection_writer* writer,
                                      size_t index, hf_buffer** buffer) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(writer);
-    HF_REQUIRE(buffer);
+    HF_REQUIRE(writer, buffer);
     HOLDFAST_ASSIGN_OR_RETURN(auto part, writer->writer.Array(index));
-    Give(std::move(part), buffer);
-    return absl::OkStatus();
+    return Give(std::move(part), buffer);
   });
 }
 
@@ -217,9 +204,7 @@ hf_error* hf_collection_writer_adopt(hf_collection_writer* writer,
                                      const hf_collection* collection,
                                      const char* array) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(writer);
-    HF_REQUIRE(collection);
-    HF_REQUIRE(array);
+    HF_REQUIRE(writer, collection, array);
     return writer->writer.Adopt(collection->collection, array);
   });
 }
@@ -230,9 +215,7 @@ hf_error* hf_collection_writer_commit(hf_collection_writer* writer,
                                       size_t metadata_count,
                                       uint64_t* version) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(writer);
-    HF_REQUIRE(name);
-    HF_REQUIRE(version);
+    HF_REQUIRE(writer, name, version);
     if (metadata_count > 0) HF_REQUIRE(metadata);
     std::map<std::string, std::string> texts;
     for (size_t i = 0; i < metadata_count; ++i) {
@@ -241,21 +224,15 @@ hf_error* hf_collection_writer_commit(hf_collection_writer* writer,
       texts[metadata[i].name] = std::string(
           static_cast<const char*>(metadata[i].data), metadata[i].size);
     }
-    HOLDFAST_ASSIGN_OR_RETURN(*version, writer->writer.Commit(name, texts));
-    return absl::OkStatus();
+    return Give(writer->writer.Commit(name, texts), version);
   });
 }
 
 hf_error* hf_write_claim_wait(hf_session* session, const char* name,
                               hf_write_claim** claim) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(name);
-    HF_REQUIRE(claim);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto made, holdfast::WriteClaim::Wait(*session->session, name));
-    Give(std::move(made), claim);
-    return absl::OkStatus();
+    HF_REQUIRE(session, name, claim);
+    return Give(holdfast::WriteClaim::Wait(*session->session, name), claim);
   });
 }
 

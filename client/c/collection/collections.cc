@@ -17,6 +17,7 @@
 #include "holdfast/v1/module_commands.pb.h"
 
 using holdfast::Collections;
+using holdfast::c::Give;
 using holdfast::c::Guard;
 using holdfast::c::Text;
 
@@ -33,8 +34,7 @@ extern "C" {
 
 hf_error* hf_collections_list(hf_daemon* daemon, hf_text** json) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(json);
+    HF_REQUIRE(daemon, json);
     HOLDFAST_ASSIGN_OR_RETURN(const auto list,
                               Collections(daemon->daemon).List());
     return holdfast::c::GiveJson(list, json);
@@ -44,9 +44,7 @@ hf_error* hf_collections_list(hf_daemon* daemon, hf_text** json) {
 hf_error* hf_collections_describe(hf_daemon* daemon, const char* name,
                                   uint64_t version, hf_text** json) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(name);
-    HF_REQUIRE(json);
+    HF_REQUIRE(daemon, name, json);
     HOLDFAST_ASSIGN_OR_RETURN(
         const auto description,
         Collections(daemon->daemon).Describe(name, version));
@@ -57,19 +55,14 @@ hf_error* hf_collections_describe(hf_daemon* daemon, const char* name,
 hf_error* hf_collections_delete(hf_daemon* daemon, const char* name,
                                 uint64_t version, uint32_t* count) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(name);
-    HF_REQUIRE(count);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        *count, Collections(daemon->daemon).Delete(name, version));
-    return absl::OkStatus();
+    HF_REQUIRE(daemon, name, count);
+    return Give(Collections(daemon->daemon).Delete(name, version), count);
   });
 }
 
 hf_error* hf_collections_configure(hf_daemon* daemon, const char* json) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(json);
+    HF_REQUIRE(daemon, json);
     holdfast::v1::ConfigureCollectionRequest request;
     HOLDFAST_RETURN_IF_ERROR(holdfast::c::ReadJson(json, &request));
     return Collections(daemon->daemon).Configure(request);
@@ -79,8 +72,7 @@ hf_error* hf_collections_configure(hf_daemon* daemon, const char* json) {
 hf_error* hf_watch_start(hf_daemon* daemon, const char* name,
                          hf_watch** watch) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(daemon);
-    HF_REQUIRE(watch);
+    HF_REQUIRE(daemon, watch);
     *watch = new hf_watch(daemon->daemon, Text(name));
     return absl::OkStatus();
   });
@@ -89,10 +81,7 @@ hf_error* hf_watch_start(hf_daemon* daemon, const char* name,
 hf_error* hf_watch_next(hf_watch* watch, hf_change* change, const char** name,
                         uint64_t* version) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(watch);
-    HF_REQUIRE(change);
-    HF_REQUIRE(name);
-    HF_REQUIRE(version);
+    HF_REQUIRE(watch, change, name, version);
     HOLDFAST_ASSIGN_OR_RETURN(watch->change, watch->watch.Next());
     *change = static_cast<hf_change>(watch->change.kind());
     *name = watch->change.name().c_str();

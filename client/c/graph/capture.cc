@@ -17,22 +17,18 @@ extern "C" {
 
 hf_error* hf_capture_begin(const hf_stream* stream, hf_capture** capture) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(stream);
-    HF_REQUIRE(capture);
+    HF_REQUIRE(stream, capture);
     HOLDFAST_ASSIGN_OR_RETURN(auto begun,
                               holdfast::StreamCapture::Begin(stream->stream));
-    Give(std::move(begun), capture);
-    return absl::OkStatus();
+    return Give(std::move(begun), capture);
   });
 }
 
 hf_error* hf_capture_end(hf_capture* capture, hf_definition** definition) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(capture);
-    HF_REQUIRE(definition);
+    HF_REQUIRE(capture, definition);
     HOLDFAST_ASSIGN_OR_RETURN(auto captured, capture->capture.End());
-    Give(std::move(captured), definition);
-    return absl::OkStatus();
+    return Give(std::move(captured), definition);
   });
 }
 
@@ -42,8 +38,7 @@ hf_error* hf_capture_create_condition(hf_capture* capture,
                                       const uint32_t* default_value,
                                       uint32_t* condition) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(capture);
-    HF_REQUIRE(condition);
+    HF_REQUIRE(capture, condition);
     HOLDFAST_ASSIGN_OR_RETURN(
         const holdfast::GraphCondition made,
         capture->capture.CreateCondition(default_value == nullptr
@@ -57,10 +52,7 @@ hf_error* hf_capture_create_condition(hf_capture* capture,
 hf_error* hf_capture_add(hf_capture* capture, const hf_stream* stream,
                          const hf_node* node, uint32_t* id) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(capture);
-    HF_REQUIRE(stream);
-    HF_REQUIRE(node);
-    HF_REQUIRE(id);
+    HF_REQUIRE(capture, stream, node, id);
     HOLDFAST_ASSIGN_OR_RETURN(
         const holdfast::GraphNode added,
         capture->capture.Add(stream->stream, node->params));

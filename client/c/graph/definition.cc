@@ -62,8 +62,7 @@ hf_error* hf_definition_create(hf_definition** definition) {
 hf_error* hf_definition_copy(const hf_definition* definition,
                              hf_definition** copy) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(definition);
-    HF_REQUIRE(copy);
+    HF_REQUIRE(definition, copy);
     *copy = new hf_definition(*definition);
     return absl::OkStatus();
   });
@@ -75,9 +74,7 @@ hf_error* hf_definition_add(hf_definition* definition, const hf_node* node,
                             const uint32_t* after, size_t after_count,
                             uint32_t* id) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(definition);
-    HF_REQUIRE(node);
-    HF_REQUIRE(id);
+    HF_REQUIRE(definition, node, id);
     if (after_count > 0) HF_REQUIRE(after);
     HOLDFAST_ASSIGN_OR_RETURN(
         const holdfast::GraphNode added,
@@ -91,8 +88,7 @@ hf_error* hf_definition_add(hf_definition* definition, const hf_node* node,
 hf_error* hf_definition_set(hf_definition* definition, uint32_t id,
                             const hf_node* node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(definition);
-    HF_REQUIRE(node);
+    HF_REQUIRE(definition, node);
     return definition->definition.Set({id}, node->params);
   });
 }
@@ -108,8 +104,7 @@ hf_error* hf_definition_create_condition(hf_definition* definition,
                                          const uint32_t* default_value,
                                          uint32_t* condition) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(definition);
-    HF_REQUIRE(condition);
+    HF_REQUIRE(definition, condition);
     *condition = definition->definition
                      .CreateCondition(default_value == nullptr
                                           ? std::optional<uint32_t>()
@@ -127,10 +122,7 @@ hf_error* hf_definition_node(const hf_definition* definition, size_t index,
                              uint32_t* id, hf_node** node,
                              const uint32_t** after, size_t* after_count) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(definition);
-    HF_REQUIRE(id);
-    HF_REQUIRE(after);
-    HF_REQUIRE(after_count);
+    HF_REQUIRE(definition, id, after, after_count);
     const size_t size = definition->definition.size();
     if (index >= size) {
       return absl::OutOfRangeError(
@@ -149,27 +141,24 @@ hf_error* hf_definition_text(const hf_definition* definition,
                              const hf_handle_name* names, size_t name_count,
                              hf_text** text) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(definition);
-    HF_REQUIRE(text);
+    HF_REQUIRE(definition, text);
     HOLDFAST_ASSIGN_OR_RETURN(const auto all,
                               holdfast::c::ToNames(names, name_count));
-    holdfast::c::Give(holdfast::ToString(definition->definition, all), text);
-    return absl::OkStatus();
+    return holdfast::c::Give(holdfast::ToString(definition->definition, all),
+                             text);
   });
 }
 
 hf_error* hf_definition_json(const hf_definition* definition, hf_text** json) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(definition);
-    HF_REQUIRE(json);
+    HF_REQUIRE(definition, json);
     return holdfast::c::GiveJson(definition->definition.proto(), json);
   });
 }
 
 hf_error* hf_definition_read(const char* json, hf_definition** definition) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(json);
-    HF_REQUIRE(definition);
+    HF_REQUIRE(json, definition);
     holdfast::v1::GraphDefinition message;
     HOLDFAST_RETURN_IF_ERROR(holdfast::c::ReadJson(json, &message));
     HOLDFAST_ASSIGN_OR_RETURN(
@@ -183,8 +172,7 @@ hf_error* hf_definition_rebind(const hf_definition* definition,
                                const hf_handle_pair* handles,
                                size_t handle_count, hf_definition** rebound) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(definition);
-    HF_REQUIRE(rebound);
+    HF_REQUIRE(definition, rebound);
     if (handle_count > 0) HF_REQUIRE(handles);
     HOLDFAST_ASSIGN_OR_RETURN(
         auto made,
@@ -199,14 +187,13 @@ hf_error* hf_definition_dot(const hf_definition* definition,
                             const hf_handle_name* names, size_t name_count,
                             const char* title, hf_text** dot) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(definition);
-    HF_REQUIRE(dot);
+    HF_REQUIRE(definition, dot);
     HOLDFAST_ASSIGN_OR_RETURN(const auto all,
                               holdfast::c::ToNames(names, name_count));
-    holdfast::c::Give(holdfast::ToDot(definition->definition, all,
-                                      title == nullptr ? "graph" : title),
-                      dot);
-    return absl::OkStatus();
+    return holdfast::c::Give(
+        holdfast::ToDot(definition->definition, all,
+                        title == nullptr ? "graph" : title),
+        dot);
   });
 }
 

@@ -21,14 +21,10 @@ extern "C" {
 hf_error* hf_graph_create(hf_session* session, const hf_definition* definition,
                           hf_graph** graph) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(definition);
-    HF_REQUIRE(graph);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto made,
-        holdfast::Graph::Create(*session->session, definition->definition));
-    Give(std::move(made), graph);
-    return absl::OkStatus();
+    HF_REQUIRE(session, definition, graph);
+    return Give(
+        holdfast::Graph::Create(*session->session, definition->definition),
+        graph);
   });
 }
 
@@ -43,11 +39,9 @@ hf_error* hf_graph_status(const hf_graph* graph) {
 
 hf_error* hf_graph_draw(const hf_graph* graph, bool verbose, hf_text** dot) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(graph);
-    HF_REQUIRE(dot);
+    HF_REQUIRE(graph, dot);
     HOLDFAST_ASSIGN_OR_RETURN(auto drawing, graph->graph.Draw(verbose));
-    Give(std::move(drawing), dot);
-    return absl::OkStatus();
+    return Give(std::move(drawing), dot);
   });
 }
 
@@ -55,17 +49,14 @@ hf_error* hf_graph_instantiate(const hf_graph* graph,
                                const hf_graph_options* options,
                                hf_graph_exec** exec) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(graph);
-    HF_REQUIRE(exec);
+    HF_REQUIRE(graph, exec);
     HOLDFAST_ASSIGN_OR_RETURN(
         const auto all,
         Complete<hf_graph_options>(options, HF_GRAPH_OPTIONS_INIT));
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto made, graph->graph.Instantiate(
-                       {.auto_free_on_launch = all.auto_free_on_launch,
-                        .use_node_priority = all.use_node_priority}));
-    Give(std::move(made), exec);
-    return absl::OkStatus();
+    return Give(graph->graph.Instantiate(
+                    {.auto_free_on_launch = all.auto_free_on_launch,
+                     .use_node_priority = all.use_node_priority}),
+                exec);
   });
 }
 
@@ -85,8 +76,7 @@ hf_error* hf_graph_exec_status(const hf_graph_exec* exec) {
 hf_error* hf_graph_exec_launch(const hf_graph_exec* exec,
                                const hf_stream* stream) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(exec);
-    HF_REQUIRE(stream);
+    HF_REQUIRE(exec, stream);
     return exec->exec.Launch(stream->stream);
   });
 }
@@ -94,8 +84,7 @@ hf_error* hf_graph_exec_launch(const hf_graph_exec* exec,
 hf_error* hf_graph_exec_upload(const hf_graph_exec* exec,
                                const hf_stream* stream) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(exec);
-    HF_REQUIRE(stream);
+    HF_REQUIRE(exec, stream);
     return exec->exec.Upload(stream->stream);
   });
 }
@@ -103,8 +92,7 @@ hf_error* hf_graph_exec_upload(const hf_graph_exec* exec,
 hf_error* hf_graph_exec_update(const hf_graph_exec* exec,
                                const hf_graph* graph) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(exec);
-    HF_REQUIRE(graph);
+    HF_REQUIRE(exec, graph);
     return exec->exec.Update(graph->graph);
   });
 }
@@ -113,8 +101,7 @@ hf_error* hf_graph_exec_set_node(const hf_graph_exec* exec,
                                  const uint32_t* within, size_t within_count,
                                  uint32_t id, const hf_node* node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(exec);
-    HF_REQUIRE(node);
+    HF_REQUIRE(exec, node);
     if (within_count > 0) HF_REQUIRE(within);
     holdfast::NodeUpdates updates;
     updates.Set({id}, node->params, holdfast::c::ToNodes(within, within_count));

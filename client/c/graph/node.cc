@@ -45,9 +45,7 @@ hf_error* hf_node_launch(const hf_launch_config* config,
                          const hf_kernel* kernel, const hf_argument* arguments,
                          size_t argument_count, hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(config);
-    HF_REQUIRE(kernel);
-    HF_REQUIRE(node);
+    HF_REQUIRE(config, kernel, node);
     if (argument_count > 0) HF_REQUIRE(arguments);
     holdfast::LaunchConfig all;
     HOLDFAST_RETURN_IF_ERROR(holdfast::c::ToConfig(*config, all));
@@ -63,10 +61,8 @@ hf_error* hf_node_launch(const hf_launch_config* config,
 
 hf_error* hf_node_copy(const hf_range_copy* copy, hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(copy);
-    HF_REQUIRE(copy->destination);
-    HF_REQUIRE(copy->source);
-    HF_REQUIRE(node);
+    HF_REQUIRE(copy, node);
+    HF_REQUIRE(copy->destination, copy->source);
     return GiveNode(holdfast::CopyNode(holdfast::RangeCopy{
                         copy->destination->buffer, copy->destination_offset,
                         copy->source->buffer, copy->source_offset, copy->size}),
@@ -78,11 +74,8 @@ hf_error* hf_node_copy_box(const hf_box_range* destination,
                            const hf_box_range* source, uint64_t width,
                            uint64_t height, uint64_t depth, hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(destination);
-    HF_REQUIRE(destination->buffer);
-    HF_REQUIRE(source);
-    HF_REQUIRE(source->buffer);
-    HF_REQUIRE(node);
+    HF_REQUIRE(destination, source, node);
+    HF_REQUIRE(destination->buffer, source->buffer);
     return GiveNode(holdfast::CopyBoxNode({width, height, depth},
                                           holdfast::c::ToRange(*destination),
                                           holdfast::c::ToRange(*source)),
@@ -94,9 +87,7 @@ hf_error* hf_node_fill(const hf_buffer* buffer, uint64_t offset, uint64_t size,
                        const void* pattern, size_t pattern_size,
                        hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(buffer);
-    HF_REQUIRE(pattern);
-    HF_REQUIRE(node);
+    HF_REQUIRE(buffer, pattern, node);
     return GiveNode(holdfast::FillBytesNode(buffer->buffer, pattern,
                                             pattern_size, offset, size),
                     node);
@@ -107,10 +98,8 @@ hf_error* hf_node_fill_rows(const hf_box_range* range, uint64_t width,
                             uint64_t height, const void* pattern,
                             size_t pattern_size, hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(range);
+    HF_REQUIRE(range, pattern, node);
     HF_REQUIRE(range->buffer);
-    HF_REQUIRE(pattern);
-    HF_REQUIRE(node);
     return GiveNode(
         holdfast::FillRowBytesNode(pattern, pattern_size,
                                    holdfast::c::ToRange(*range), width, height),
@@ -134,8 +123,7 @@ hf_error* hf_node_place_fill(const hf_place* destination, uint64_t width,
                              const void* pattern, size_t pattern_size,
                              hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(pattern);
-    HF_REQUIRE(node);
+    HF_REQUIRE(pattern, node);
     HOLDFAST_ASSIGN_OR_RETURN(const auto to, holdfast::c::ToPlace(destination));
     return GiveNode(
         holdfast::FillNode(to, {width, height, pitch},
@@ -146,16 +134,14 @@ hf_error* hf_node_place_fill(const hf_place* destination, uint64_t width,
 
 hf_error* hf_node_record(const hf_event* event, hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(event);
-    HF_REQUIRE(node);
+    HF_REQUIRE(event, node);
     return GiveNode(holdfast::RecordNode(event->event), node);
   });
 }
 
 hf_error* hf_node_wait(const hf_event* event, hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(event);
-    HF_REQUIRE(node);
+    HF_REQUIRE(event, node);
     return GiveNode(holdfast::WaitNode(event->event), node);
   });
 }
@@ -163,8 +149,7 @@ hf_error* hf_node_wait(const hf_event* event, hf_node** node) {
 hf_error* hf_node_signal(const hf_semaphore* semaphore, uint64_t value,
                          hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(semaphore);
-    HF_REQUIRE(node);
+    HF_REQUIRE(semaphore, node);
     return GiveNode(holdfast::SignalNode(semaphore->semaphore, value), node);
   });
 }
@@ -172,8 +157,7 @@ hf_error* hf_node_signal(const hf_semaphore* semaphore, uint64_t value,
 hf_error* hf_node_await(const hf_semaphore* semaphore, uint64_t value,
                         hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(semaphore);
-    HF_REQUIRE(node);
+    HF_REQUIRE(semaphore, node);
     return GiveNode(holdfast::WaitNode(semaphore->semaphore, value), node);
   });
 }
@@ -189,8 +173,7 @@ hf_error* hf_node_allocation(const hf_buffer* memory, uint32_t device,
                              const uint32_t* accessible_from, size_t count,
                              hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(memory);
-    HF_REQUIRE(node);
+    HF_REQUIRE(memory, node);
     if (count > 0) HF_REQUIRE(accessible_from);
     const std::vector<uint32_t> others(accessible_from,
                                        accessible_from + count);
@@ -201,16 +184,14 @@ hf_error* hf_node_allocation(const hf_buffer* memory, uint32_t device,
 
 hf_error* hf_node_release(const hf_buffer* memory, hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(memory);
-    HF_REQUIRE(node);
+    HF_REQUIRE(memory, node);
     return GiveNode(holdfast::FreeNode(memory->buffer), node);
   });
 }
 
 hf_error* hf_node_child(const hf_definition* child, hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(child);
-    HF_REQUIRE(node);
+    HF_REQUIRE(child, node);
     return GiveNode(holdfast::ChildNode(child->definition), node);
   });
 }
@@ -218,8 +199,7 @@ hf_error* hf_node_child(const hf_definition* child, hf_node** node) {
 hf_error* hf_node_if(uint32_t condition, const hf_definition* then,
                      const hf_definition* otherwise, hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(then);
-    HF_REQUIRE(node);
+    HF_REQUIRE(then, node);
     const holdfast::GraphCondition tested = {condition};
     return GiveNode(otherwise == nullptr
                         ? holdfast::IfNode(tested, then->definition)
@@ -232,8 +212,7 @@ hf_error* hf_node_if(uint32_t condition, const hf_definition* then,
 hf_error* hf_node_while(uint32_t condition, const hf_definition* body,
                         hf_node** node) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(body);
-    HF_REQUIRE(node);
+    HF_REQUIRE(body, node);
     return GiveNode(holdfast::WhileNode({condition}, body->definition), node);
   });
 }
@@ -259,8 +238,7 @@ void hf_node_set_device(hf_node* node, uint32_t device) {
 
 hf_error* hf_node_describe(const hf_node* node, hf_text** json) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(node);
-    HF_REQUIRE(json);
+    HF_REQUIRE(node, json);
     return holdfast::c::GiveJson(node->params.proto(), json);
   });
 }
@@ -270,12 +248,10 @@ void hf_node_free(hf_node* node) { delete node; }
 hf_error* hf_buffer_of_graph(hf_session* session, uint64_t size,
                              hf_buffer** memory) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(memory);
+    HF_REQUIRE(session, memory);
     HOLDFAST_ASSIGN_OR_RETURN(
         auto made, holdfast::Buffer::OfGraph(session->session->state(), size));
-    holdfast::c::Give(std::move(made), memory);
-    return absl::OkStatus();
+    return holdfast::c::Give(std::move(made), memory);
   });
 }
 

@@ -24,8 +24,7 @@ extern "C" {
 hf_error* hf_event_export(const hf_event* event,
                           const hf_export_options* options, uint8_t* token) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(event);
-    HF_REQUIRE(token);
+    HF_REQUIRE(event, token);
     HOLDFAST_ASSIGN_OR_RETURN(const auto wanted,
                               holdfast::c::ToOptions(options));
     HOLDFAST_ASSIGN_OR_RETURN(const auto made, event->event.Export(wanted));
@@ -36,14 +35,10 @@ hf_error* hf_event_export(const hf_event* event,
 hf_error* hf_event_import(hf_session* session, uint32_t device,
                           const uint8_t* token, hf_event** event) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(token);
-    HF_REQUIRE(event);
-    HOLDFAST_ASSIGN_OR_RETURN(auto made,
-                              session->session->device(device).ImportEvent(
-                                  holdfast::c::ToToken(token)));
-    Give(std::move(made), event);
-    return absl::OkStatus();
+    HF_REQUIRE(session, token, event);
+    return Give(session->session->device(device).ImportEvent(
+                    holdfast::c::ToToken(token)),
+                event);
   });
 }
 
@@ -71,8 +66,7 @@ hf_error* hf_event_import_ipc(hf_session* session, uint32_t device,
                                   HF_IPC_HANDLE_BYTES);
     HOLDFAST_ASSIGN_OR_RETURN(
         auto made, session->session->device(device).ImportIpcEvent(bytes));
-    Give(std::move(made), event);
-    return absl::OkStatus();
+    return Give(std::move(made), event);
   });
 }
 

@@ -21,19 +21,14 @@ extern "C" {
 hf_error* hf_buffer_allocate_ipc(hf_session* session, uint32_t device,
                                  uint64_t size, hf_buffer** buffer) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(buffer);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto made, session->session->device(device).AllocateIpc(size));
-    Give(std::move(made), buffer);
-    return absl::OkStatus();
+    HF_REQUIRE(session, buffer);
+    return Give(session->session->device(device).AllocateIpc(size), buffer);
   });
 }
 
 hf_error* hf_buffer_ipc_handle(const hf_buffer* buffer, hf_ipc_memory* memory) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(buffer);
-    HF_REQUIRE(memory);
+    HF_REQUIRE(buffer, memory);
     HOLDFAST_ASSIGN_OR_RETURN(const auto made, buffer->buffer.IpcHandle());
     if (made.handle.size() != HF_IPC_HANDLE_BYTES) {
       return absl::InternalError(absl::StrCat("the daemon sent a handle of ",
@@ -51,16 +46,11 @@ hf_error* hf_buffer_import_pool(hf_session* session, uint32_t device, int fd,
                                 const uint8_t* data, uint64_t size,
                                 hf_buffer** buffer) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(data);
-    HF_REQUIRE(buffer);
+    HF_REQUIRE(session, data, buffer);
     const absl::string_view pointer(reinterpret_cast<const char*>(data),
                                     HF_IPC_HANDLE_BYTES);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto made,
-        session->session->device(device).ImportPool(fd, pointer, size));
-    Give(std::move(made), buffer);
-    return absl::OkStatus();
+    return Give(session->session->device(device).ImportPool(fd, pointer, size),
+                buffer);
   });
 }
 

@@ -35,27 +35,19 @@ hf_error* hf_semaphore_create(hf_session* session, uint32_t device,
                               uint64_t initial_value,
                               hf_semaphore** semaphore) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(semaphore);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto made,
-        session->session->device(device).CreateSemaphore(initial_value));
-    Give(std::move(made), semaphore);
-    return absl::OkStatus();
+    HF_REQUIRE(session, semaphore);
+    return Give(session->session->device(device).CreateSemaphore(initial_value),
+                semaphore);
   });
 }
 
 hf_error* hf_semaphore_import(hf_session* session, uint32_t device,
                               const uint8_t* token, hf_semaphore** semaphore) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(token);
-    HF_REQUIRE(semaphore);
-    HOLDFAST_ASSIGN_OR_RETURN(auto made,
-                              session->session->device(device).ImportSemaphore(
-                                  holdfast::c::ToToken(token)));
-    Give(std::move(made), semaphore);
-    return absl::OkStatus();
+    HF_REQUIRE(session, token, semaphore);
+    return Give(session->session->device(device).ImportSemaphore(
+                    holdfast::c::ToToken(token)),
+                semaphore);
   });
 }
 
@@ -76,8 +68,7 @@ hf_error* hf_semaphore_export(const hf_semaphore* semaphore,
                               const hf_export_options* options,
                               uint8_t* token) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(semaphore);
-    HF_REQUIRE(token);
+    HF_REQUIRE(semaphore, token);
     HOLDFAST_ASSIGN_OR_RETURN(const auto wanted,
                               holdfast::c::ToOptions(options));
     HOLDFAST_ASSIGN_OR_RETURN(const auto made,
@@ -99,8 +90,7 @@ hf_error* hf_semaphore_signal(const hf_semaphore* semaphore, uint64_t value,
 hf_error* hf_semaphore_wait(const hf_semaphore* semaphore, uint64_t value,
                             const hf_stream* stream) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(semaphore);
-    HF_REQUIRE(stream);
+    HF_REQUIRE(semaphore, stream);
     HOLDFAST_RETURN_IF_ERROR(holdfast::c::CheckSessions(semaphore, stream));
     return semaphore->semaphore.Wait(value, stream->stream);
   });
@@ -108,10 +98,8 @@ hf_error* hf_semaphore_wait(const hf_semaphore* semaphore, uint64_t value,
 
 hf_error* hf_semaphore_value(const hf_semaphore* semaphore, uint64_t* value) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(semaphore);
-    HF_REQUIRE(value);
-    HOLDFAST_ASSIGN_OR_RETURN(*value, semaphore->semaphore.Value());
-    return absl::OkStatus();
+    HF_REQUIRE(semaphore, value);
+    return Give(semaphore->semaphore.Value(), value);
   });
 }
 

@@ -63,8 +63,7 @@ absl::Status GiveMapping(const LocalExport& memory,
                          const hf_mapping_options& all, hf_mapping** out) {
   HOLDFAST_ASSIGN_OR_RETURN(auto mapped,
                             LocalMapping::Map(memory, ToMappingOptions(all)));
-  Give(std::move(mapped), out);
-  return absl::OkStatus();
+  return Give(std::move(mapped), out);
 }
 
 }  // namespace
@@ -75,20 +74,15 @@ extern "C" {
 hf_error* hf_buffer_allocate_shared(hf_session* session, uint32_t device,
                                     uint64_t size, hf_buffer** buffer) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(buffer);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto made, session->session->device(device).AllocateShared(size));
-    Give(std::move(made), buffer);
-    return absl::OkStatus();
+    HF_REQUIRE(session, buffer);
+    return Give(session->session->device(device).AllocateShared(size), buffer);
   });
 }
 
 hf_error* hf_buffer_export(const hf_buffer* buffer,
                            const hf_export_options* options, uint8_t* token) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(buffer);
-    HF_REQUIRE(token);
+    HF_REQUIRE(buffer, token);
     HOLDFAST_ASSIGN_OR_RETURN(const auto wanted,
                               holdfast::c::ToOptions(options));
     HOLDFAST_ASSIGN_OR_RETURN(const auto made, buffer->buffer.Export(wanted));
@@ -99,21 +93,16 @@ hf_error* hf_buffer_export(const hf_buffer* buffer,
 hf_error* hf_buffer_import(hf_session* session, uint32_t device,
                            const uint8_t* token, hf_buffer** buffer) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(token);
-    HF_REQUIRE(buffer);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto made,
-        session->session->device(device).Import(holdfast::c::ToToken(token)));
-    Give(std::move(made), buffer);
-    return absl::OkStatus();
+    HF_REQUIRE(session, token, buffer);
+    return Give(
+        session->session->device(device).Import(holdfast::c::ToToken(token)),
+        buffer);
   });
 }
 
 hf_error* hf_session_revoke_export(hf_session* session, const uint8_t* token) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(token);
+    HF_REQUIRE(session, token);
     return session->session->RevokeExport(holdfast::c::ToToken(token));
   });
 }
@@ -122,8 +111,7 @@ hf_error* hf_mapping_create(const hf_buffer* buffer,
                             const hf_mapping_options* options,
                             hf_mapping** mapping) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(buffer);
-    HF_REQUIRE(mapping);
+    HF_REQUIRE(buffer, mapping);
     HOLDFAST_ASSIGN_OR_RETURN(
         const auto all,
         Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT));
@@ -141,34 +129,28 @@ hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
                                  const hf_mapping_options* options,
                                  hf_buffer** buffer) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(session);
-    HF_REQUIRE(buffer);
+    HF_REQUIRE(session, buffer);
     HOLDFAST_ASSIGN_OR_RETURN(
         const auto all,
         Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT));
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto made,
-        holdfast::ImportLocal(session->session->device(device), pointer, size,
-                              holdfast::c::ToMappingOptions(all)));
-    Give(std::move(made), buffer);
-    return absl::OkStatus();
+    return Give(holdfast::ImportLocal(session->session->device(device), pointer,
+                                      size, holdfast::c::ToMappingOptions(all)),
+                buffer);
   });
 }
 
 hf_error* hf_stream_pair(const hf_stream* stream, const uint64_t* handle,
                          const hf_mapping_options* options, uint64_t* paired) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(stream);
-    HF_REQUIRE(paired);
+    HF_REQUIRE(stream, paired);
     HOLDFAST_ASSIGN_OR_RETURN(
         const auto all,
         Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT));
     const auto of_this_process =
         handle == nullptr ? std::nullopt : std::make_optional(*handle);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        *paired, holdfast::PairStream(stream->stream, of_this_process,
-                                      holdfast::c::ToMappingOptions(all)));
-    return absl::OkStatus();
+    return Give(holdfast::PairStream(stream->stream, of_this_process,
+                                     holdfast::c::ToMappingOptions(all)),
+                paired);
   });
 }
 
@@ -176,8 +158,7 @@ hf_error* hf_buffer_export_local(const hf_buffer* buffer,
                                  const hf_export_options* options,
                                  hf_local_export* memory) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(buffer);
-    HF_REQUIRE(memory);
+    HF_REQUIRE(buffer, memory);
     HOLDFAST_ASSIGN_OR_RETURN(const auto wanted,
                               holdfast::c::ToOptions(options));
     HOLDFAST_ASSIGN_OR_RETURN(const auto made,
@@ -190,8 +171,7 @@ hf_error* hf_semaphore_export_local(const hf_semaphore* semaphore,
                                     const hf_export_options* options,
                                     hf_local_export* memory) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(semaphore);
-    HF_REQUIRE(memory);
+    HF_REQUIRE(semaphore, memory);
     HOLDFAST_ASSIGN_OR_RETURN(const auto wanted,
                               holdfast::c::ToOptions(options));
     HOLDFAST_ASSIGN_OR_RETURN(const auto made,
@@ -204,8 +184,7 @@ hf_error* hf_mapping_open(const hf_local_export* memory,
                           const hf_mapping_options* options,
                           hf_mapping** mapping) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(memory);
-    HF_REQUIRE(mapping);
+    HF_REQUIRE(memory, mapping);
     HOLDFAST_ASSIGN_OR_RETURN(
         const auto all,
         Complete<hf_mapping_options>(options, HF_MAPPING_OPTIONS_INIT));
@@ -223,8 +202,7 @@ hf_error* hf_mapping_sleep(hf_mapping* mapping) {
 
 hf_error* hf_mapping_wake(hf_mapping* mapping, const hf_local_export* memory) {
   return Guard([&]() -> absl::Status {
-    HF_REQUIRE(mapping);
-    HF_REQUIRE(memory);
+    HF_REQUIRE(mapping, memory);
     return mapping->mapping->Wake(holdfast::c::ToLocalExport(*memory));
   });
 }
