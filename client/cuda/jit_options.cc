@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
 
 namespace holdfast::libcuda {
@@ -29,11 +30,20 @@ CUresult JitOptions::Parse(unsigned count, CUjit_option* options, void** values,
       case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
         parsed->errors_.size = &values[i];
         break;
+      case CU_JIT_MAX_REGISTERS:
+        parsed->max_registers_ =
+            static_cast<unsigned>(reinterpret_cast<uintptr_t>(values[i]));
+        break;
       default:
         break;
     }
   }
   return CUDA_SUCCESS;
+}
+
+std::vector<std::string> JitOptions::LinkerOptions() const {
+  if (max_registers_ == 0) return {};
+  return {absl::StrCat("-maxrregcount=", max_registers_)};
 }
 
 void JitOptions::Log::Write(absl::string_view text) const {

@@ -3,6 +3,8 @@
 #define HOLDFAST_CLIENT_CUDA_JIT_OPTIONS_H_
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -11,14 +13,17 @@
 namespace holdfast::libcuda {
 
 // The CUjit_options of a load or a link. The logs are written into the
-// program's buffers; the daemon decides about all else, such as optimisation
-// and caches, for code that other clients may share. The object can be
-// copied, and points into the program's arrays.
+// program's buffers. A link passes CU_JIT_MAX_REGISTERS on; the daemon decides
+// about all else, such as optimisation and caches, for code that other clients
+// may share. The object can be copied, and points into the program's arrays.
 class JitOptions {
  public:
   // CUDA_ERROR_INVALID_VALUE: an option without arrays.
   static CUresult Parse(unsigned count, CUjit_option* options, void** values,
                         JitOptions* parsed);
+
+  // As nvJitLink spells them.
+  std::vector<std::string> LinkerOptions() const;
 
   // Writes the error's message, or its whole log, into the log of errors; or
   // `information` into the other log.
@@ -36,6 +41,7 @@ class JitOptions {
 
   Log information_;
   Log errors_;
+  unsigned max_registers_ = 0;  // 0: no limit
 };
 
 }  // namespace holdfast::libcuda

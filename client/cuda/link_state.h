@@ -22,7 +22,9 @@ class LinkState {
   // `is_software`: for the software device, which has the functions of NVIDIA's
   // device runtime itself, so that libcudadevrt.a is not linked.
   LinkState(const JitOptions& options, bool is_software)
-      : options_(options), is_software_(is_software) {}
+      : options_(options),
+        is_software_(is_software),
+        linker_({.options = options.LinkerOptions()}) {}
 
   // Sends the input to the daemon's store, unless it is there. UNIMPLEMENTED:
   // the daemon links none of this type.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/compile/compiler.h"
 
+#include <algorithm>
+#include <deque>
 #include <set>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "core/compile/compile_options.h"
+#include "core/compile/link_input.h"
 #include "core/compile/lto_ptx_linker.h"
 #include "core/compile/nvjitlink_linker.h"
 #include "core/compile/nvrtc_compiler.h"
@@ -196,10 +199,34 @@ absl::StatusOr<ObjectCode> Compiler::Checked(absl::StatusOr<ObjectCode> joined,
   return joined;
 }
 
+absl::StatusOr<ObjectCode> Compiler::LinkUnpacked(
+    const LinkSource& source) const {
+  std::deque<std::string> texts;
+  LinkSource unpacked = source;
+  unpacked.inputs.clear();
+  for (const LinkInput& input : source.inputs) {
+    if (!IsContainer(input)) {
+      unpacked.inputs.push_back(input);
+      continue;
+    }
+    HOLDFAST_ASSIGN_OR_RETURN(std::vector<std::string> modules,
+                              UnpackPtx(input, source.arch));
+    for (std::string& module : modules) {
+      texts.push_back(std::move(module));
+      unpacked.inputs.push_back({input.name, ObjectFormat::kPtx, texts.back()});
+    }
+  }
+  return Link(unpacked);
+}
+
 absl::StatusOr<ObjectCode> Compiler::Link(const LinkSource& source) const {
   std::set<ObjectFormat> formats;
   for (const LinkInput& input : source.inputs) formats.insert(input.format);
   const bool to_ptx = source.target == ObjectFormat::kPtx;
+  if (to_ptx &&
+      std::any_of(source.inputs.begin(), source.inputs.end(), IsContainer)) {
+    return LinkUnpacked(source);
+  }
   if (to_ptx && formats == std::set{ObjectFormat::kPtx}) {
     return Checked(LinkPtx(source), source.arch);
   }

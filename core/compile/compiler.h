@@ -46,13 +46,15 @@ class Compiler {
   absl::StatusOr<ObjectCode> Compile(const ProgramSource& program) const;
 
   // PTX to PTX as LinkPtx says, PTX and LTO IR to PTX as LinkLtoAndPtx does,
-  // all else as NvJitLinker::Link.
+  // all else as NvJitLinker::Link. To PTX, a fat binary or an object of the
+  // host counts as the PTX in it.
   absl::StatusOr<ObjectCode> Link(const LinkSource& source) const;
 
  private:
   explicit Compiler(const ToolkitOptions& options);
   absl::StatusOr<ObjectCode> CompilePtx(const ProgramSource& program) const;
   absl::StatusOr<ObjectCode> CompileNvvm(const ProgramSource& program) const;
+  absl::StatusOr<ObjectCode> LinkUnpacked(const LinkSource& source) const;
 
   absl::StatusOr<NvJitLinker> Linker() const;
   absl::StatusOr<NvvmCompiler> Nvvm() const;

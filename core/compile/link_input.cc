@@ -4,13 +4,18 @@
 #include <elf.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
+#include "core/cuda/container.h"
 #include "core/cuda/image.h"
+#include "core/cuda/result.h"
+#include "cuda.h"
 
 namespace holdfast::compile {
 namespace {
@@ -47,6 +52,15 @@ absl::Status CheckRelocatable(const LinkInput& input) {
                    "--relocatable-device-code=true"));
 }
 
+// 90 for "sm_90a".
+uint32_t NumberOf(absl::string_view arch) {
+  uint32_t number = 0;
+  for (const char c : arch) {
+    if (absl::ascii_isdigit(c)) number = number * 10 + (c - '0');
+  }
+  return number;
+}
+
 }  // namespace
 
 absl::Status CheckLinkInput(const LinkInput& input) {
@@ -69,6 +83,23 @@ absl::Status CheckLinkInput(const LinkInput& input) {
       return absl::OkStatus();
   }
   return Mismatch(input);
+}
+
+bool IsContainer(const LinkInput& input) {
+  return input.format == ObjectFormat::kFatbin ||
+         input.format == ObjectFormat::kObject;
+}
+
+absl::StatusOr<std::vector<std::string>> UnpackPtx(const LinkInput& input,
+                                                   absl::string_view arch) {
+  HOLDFAST_RETURN_IF_ERROR(CheckLinkInput(input));
+  std::vector<std::string> modules;
+  std::string log;
+  const CUresult result = cuda::ReadLinkInput(std::string(input.bytes),
+                                              NumberOf(arch), &modules, &log);
+  if (result == CUDA_SUCCESS) return modules;
+  return WithPrefix(absl::StrCat("link input \"", input.name, "\": ", log),
+                    cuda::ToStatus(result, "cuLinkAddData"));
 }
 
 }  // namespace holdfast::compile

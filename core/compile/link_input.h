@@ -5,7 +5,12 @@
 #ifndef HOLDFAST_CORE_COMPILE_LINK_INPUT_H_
 #define HOLDFAST_CORE_COMPILE_LINK_INPUT_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/compile/program.h"
 
 namespace holdfast::compile {
@@ -13,6 +18,15 @@ namespace holdfast::compile {
 // INVALID_ARGUMENT: empty, truncated, not of the format it is said to be, or a
 // cubin that is linked already.
 absl::Status CheckLinkInput(const LinkInput& input);
+
+// Is the input a fat binary or an object of the host, which contain inputs?
+bool IsContainer(const LinkInput& input);
+
+// Returns the PTX modules in a container: of each fat binary, the one for the
+// highest architecture up to `arch`. INVALID_ARGUMENT: as CheckLinkInput, or
+// with CUDA_ERROR_NO_BINARY_FOR_GPU if there is no PTX.
+absl::StatusOr<std::vector<std::string>> UnpackPtx(const LinkInput& input,
+                                                   absl::string_view arch);
 
 }  // namespace holdfast::compile
 

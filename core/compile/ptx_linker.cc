@@ -53,6 +53,10 @@ bool IsExternal(const PtxStatement& statement) {
 
 class PtxLinker {
  public:
+  // `max_registers` of a kernel that has no .maxnreg; "": no limit.
+  explicit PtxLinker(std::string max_registers = "")
+      : max_registers_(std::move(max_registers)) {}
+
   absl::Status Add(const LinkInput& input) {
     HOLDFAST_RETURN_IF_ERROR(CheckLinkInput(input));
     absl::StatusOr<PtxModule> module = PtxModule::Parse(input.bytes);
@@ -234,11 +238,21 @@ class PtxLinker {
     Write(i, statement.text);
   }
 
+  void WriteFunction(size_t i, const PtxStatement& function) {
+    if (!function.entry || max_registers_.empty() ||
+        absl::StrContains(function.head, ".maxnreg")) {
+      return Write(i, function.text);
+    }
+    Write(i, function.head);
+    absl::StrAppend(&text_, ".maxnreg ", max_registers_, "\n");
+    Write(i, function.text.substr(function.head.size()));
+  }
+
   void WriteRest() {
     for (size_t i = 0; i < modules_.size(); ++i) {
       for (const PtxStatement& statement : modules_[i].statements) {
         if (statement.kind == Kind::kFunction && Taken(i, statement)) {
-          Write(i, statement.text);
+          WriteFunction(i, statement);
         }
       }
     }
@@ -258,6 +272,7 @@ class PtxLinker {
     return CompilerError(absl::StatusCode::kInvalidArgument, detail);
   }
 
+  const std::string max_registers_;
   std::vector<PtxModule> modules_;
   std::vector<std::string> inputs_;  // their names
   std::vector<std::string> errors_;
@@ -287,13 +302,18 @@ absl::StatusOr<ObjectCode> Object(std::string bytes, const std::string& arch) {
 
 absl::StatusOr<ObjectCode> LinkPtx(const LinkSource& source) {
   HOLDFAST_ASSIGN_OR_RETURN(const auto options, ParseOptions(source.options));
-  if (!options.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("compiler option \"", options.front().text,
-                     "\" cannot be honoured by Holdfast's linker, which joins "
-                     "PTX into PTX as it is"));
+  std::string max_registers;
+  for (const Option& option : options) {
+    if (option.spec->name != "--maxrregcount") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("compiler option \"", option.text,
+                       "\" cannot be honoured by Holdfast's linker, which "
+                       "joins PTX into PTX "
+                       "as it is"));
+    }
+    max_registers = option.value;
   }
-  PtxLinker linker;
+  PtxLinker linker(std::move(max_registers));
   for (const LinkInput& input : source.inputs) {
     HOLDFAST_RETURN_IF_ERROR(linker.Add(input));
   }

@@ -17,7 +17,8 @@ namespace holdfast::compile {
 //
 // INVALID_ARGUMENT: an input is no PTX module, or a symbol is defined twice or
 // nowhere, is a function here and a variable there (the ErrorDetail's log names
-// each); or there are options, of which none can be honoured.
+// each); or there is an option other than --maxrregcount, which becomes the
+// .maxnreg of each kernel that has none.
 absl::StatusOr<ObjectCode> LinkPtx(const LinkSource& source);
 
 // One PTX module as it is, where there is nothing that could compile it to see

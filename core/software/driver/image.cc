@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "core/cuda/container.h"
 #include "core/cuda/error_text.h"
-#include "core/software/driver/container.h"
 #include "core/software/driver/settings.h"
 #include "core/software/driver/trace.h"
 
@@ -65,7 +65,8 @@ CUresult LoadImage(const void* image, const JitOptions& options,
                    std::unique_ptr<Executable>* executable) {
   std::vector<std::string> modules;
   std::string log;
-  CUresult result = ReadContainer(image, kUnknownSize, &modules, &log);
+  CUresult result = cuda::ReadContainer(image, cuda::kUnknownSize,
+                                        GetSettings().arch(), &modules, &log);
   if (result == CUDA_SUCCESS && modules.size() == 1 &&
       modules[0].find(".version") == std::string::npos) {
     log = "the image is neither a fat binary nor PTX, which has a .version";

@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/cuda/archive.h"
+#include "core/cuda/container.h"
 #include "core/software/base/mutex.h"
-#include "core/software/driver/archive.h"
-#include "core/software/driver/container.h"
+#include "core/software/driver/settings.h"
 #include "core/software/runtime/executable.h"
 
 namespace holdfast::software {
@@ -39,10 +40,11 @@ CUresult Linker::Add(CUjitInputType type, const void* data, size_t size,
   // Read as what it is, within its bytes: text needs no zero at its end, and a
   // container's header cannot claim more than the zeros behind it.
   const std::string bytes(static_cast<const char*>(data), size);
-  if (IsArchive(bytes)) return AddArchive(bytes, name);
+  if (cuda::IsArchive(bytes)) return AddArchive(bytes, name);
   std::vector<std::string> modules;
   std::string log;
-  CUresult result = ReadLinkInput(bytes, &modules, &log);
+  CUresult result =
+      cuda::ReadLinkInput(bytes, GetSettings().arch(), &modules, &log);
   for (const std::string& module : modules) {
     if (result == CUDA_SUCCESS) result = Executable::Check(module, &log);
   }
@@ -57,19 +59,19 @@ CUresult Linker::Add(CUjitInputType type, const void* data, size_t size,
 }
 
 CUresult Linker::AddArchive(absl::string_view archive, absl::string_view name) {
-  std::vector<ArchiveMember> members;
-  if (!ReadArchive(archive, &members)) {
+  std::vector<cuda::ArchiveMember> members;
+  if (!cuda::ReadArchive(archive, &members)) {
     return Report(CUDA_ERROR_INVALID_IMAGE,
                   absl::StrCat(name, name.empty() ? "" : ": ",
                                "the archive is damaged, or a thin one"));
   }
   Inputs found;
   bool has_device_code = false;
-  for (const ArchiveMember& member : members) {
+  for (const cuda::ArchiveMember& member : members) {
     std::vector<std::string> modules;
     std::string log;
-    const CUresult result =
-        ReadLinkInput(std::string(member.bytes), &modules, &log);
+    const CUresult result = cuda::ReadLinkInput(
+        std::string(member.bytes), GetSettings().arch(), &modules, &log);
     has_device_code |= result != CUDA_ERROR_INVALID_IMAGE;
     if (result != CUDA_SUCCESS) {
       found.left_out.push_back(
@@ -99,7 +101,7 @@ CUresult Linker::Link(Inputs inputs, std::string* log,
   std::unique_ptr<Executable> executable;
   const CUresult result = Executable::LoadLinked(modules, &executable, log);
   if (result == CUDA_SUCCESS) {
-    *image = WriteLinkedImage(modules);
+    *image = cuda::WriteLinkedImage(modules);
     return result;
   }
   for (const std::string& member : inputs.left_out) {

@@ -5,6 +5,7 @@
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_SETTINGS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,10 @@ struct Settings {
   // is also the highest.
   int compute_major = 9;
   int compute_minor = 0;
+  // 90 for compute capability 9.0.
+  uint32_t arch() const {
+    return static_cast<uint32_t>(10 * compute_major + compute_minor);
+  }
   // HOLDFAST_SOFTWARE_LAUNCH_TIMEOUT: seconds after which a kernel is
   // cancelled with CUDA_ERROR_LAUNCH_TIMEOUT. Default: 0, never.
   int launch_timeout_seconds = 0;

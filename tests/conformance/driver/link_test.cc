@@ -265,6 +265,55 @@ TEST_F(LinkTest, FunctionsOfOneModuleServeAnother) {
   EXPECT_OK(Cuda().cuModuleUnload(module));
 }
 
+template <typename T>
+void Put(T value, std::string* bytes) {
+  bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// A fat binary with one entry, uncompressed PTX for compute capability 7.5, as
+// the toolkit's fatbinary writes it.
+std::string FatBinary(std::string ptx) {
+  ptx.resize((ptx.size() + 8) & ~size_t{7});  // zeros
+  std::string entry;
+  Put(uint16_t{1}, &entry);  // PTX
+  Put(uint16_t{0x101}, &entry);
+  Put(uint32_t{80}, &entry);  // bytes of this header
+  Put(uint64_t{ptx.size()}, &entry);
+  Put(uint32_t{0}, &entry);   // compressed
+  Put(uint32_t{64}, &entry);  // place of the compiler's options
+  Put(uint32_t{0x00070000}, &entry);
+  Put(uint32_t{75}, &entry);
+  Put(uint64_t{0}, &entry);     // name
+  Put(uint64_t{0x11}, &entry);  // flags
+  Put(uint64_t{0}, &entry);
+  Put(uint64_t{0}, &entry);   // uncompressed
+  Put(uint32_t{72}, &entry);  // place of the options' text, and its length
+  Put(uint32_t{0}, &entry);
+  Put(uint64_t{0}, &entry);
+  entry += ptx;
+  std::string binary;
+  Put(uint32_t{0xba55ed50}, &binary);
+  Put(uint32_t{0x00100001}, &binary);
+  Put(uint64_t{entry.size()}, &binary);
+  return binary + entry;
+}
+
+TEST_F(LinkTest, FatBinariesOfPtxAreLinked) {
+  for (const char* body : {kUser, kProvider}) {
+    std::string binary = FatBinary(kHeader + std::string(body));
+    ASSERT_OK(Cuda().cuLinkAddData_v2(state_, CU_JIT_INPUT_FATBINARY,
+                                      binary.data(), binary.size(), "part", 0,
+                                      nullptr, nullptr));
+  }
+  void* image = nullptr;
+  size_t size = 0;
+  ASSERT_OK(Cuda().cuLinkComplete(state_, &image, &size));
+  CUmodule module;
+  ASSERT_OK(Cuda().cuModuleLoadData(&module, image));
+  EXPECT_EQ(Run(module, "sum"), 107u);
+  EXPECT_OK(Cuda().cuModuleUnload(module));
+}
+
 TEST_F(LinkTest, AWeakDefinitionServesWhereThereIsNoOther) {
   ASSERT_OK(Add(".weak .global .align 4 .u32 base = 3;\n", "weak.ptx"));
   ASSERT_OK(Add(kUser, "user.ptx"));

@@ -15,6 +15,7 @@
 #include "absl/strings/str_replace.h"
 #include "core/base/error_detail.h"
 #include "tests/core/compile/toolkit_compiler.h"
+#include "tests/core/software/driver/containers.h"
 #include "tests/testing/nvvm_kernel.h"
 #include "tests/testing/status_matchers.h"
 
@@ -283,6 +284,28 @@ TEST(CompilerTest, SeveralPtxBecomeOneThatAssembles) {
   ASSERT_OK(cubin) << ptx->bytes;
   EXPECT_TRUE(IsCubin(*cubin, "caller"));
   EXPECT_TRUE(IsCubin(*cubin, "other"));
+}
+
+TEST(CompilerTest, FatBinariesAreLinkedToPtxAsThePtxInThem) {
+  const auto fatbin = [](const char* source) {
+    const std::string ptx = Cpp(source, ObjectFormat::kPtx);
+    return software::Fatbin(
+        software::FatbinEntry(software::kPtxEntry, 75, ptx) +
+        software::FatbinEntry(software::kPtxEntry, 200, "of a later device") +
+        software::FatbinEntry(software::kMachineCodeEntry, 75, "cubin"));
+  };
+  const auto linked =
+      Link(ObjectFormat::kFatbin, {fatbin(kCaller), fatbin(kCallee)},
+           ObjectFormat::kPtx);
+  ASSERT_OK(linked);
+  EXPECT_TRUE(absl::StrContains(linked->bytes, "_Z5twicei"));
+  const auto none = Link(ObjectFormat::kFatbin,
+                         {software::Fatbin(software::FatbinEntry(
+                             software::kMachineCodeEntry, 75, "cubin"))},
+                         ObjectFormat::kPtx);
+  EXPECT_THAT(none, StatusIs(kInvalid, "part"));
+  EXPECT_EQ(GetErrorDetail(none.status())->result_name,
+            "CUDA_ERROR_NO_BINARY_FOR_GPU");
 }
 
 TEST(CompilerTest, SymbolThatIsMissingIsNamed) {

@@ -157,9 +157,23 @@ TEST(PtxLinkerTest, MalformedModulesAreRefusedByName) {
               StatusIs(kInvalid, "32"));
 }
 
-TEST(PtxLinkerTest, NoOptionCanBeHonoured) {
-  EXPECT_THAT(Link({Ptx("")}, {"--maxrregcount=32"}),
-              StatusIs(kInvalid, "--maxrregcount=32"));
+TEST(PtxLinkerTest, ALimitOfRegistersIsForKernelsWithoutOne) {
+  const auto linked = Link({Ptx(".visible .entry free()\n{\n ret;\n}\n"
+                                ".visible .entry bound() .maxnreg 16\n{\n"
+                                " ret;\n}\n"
+                                ".visible .func no_kernel()\n{\n ret;\n}\n")},
+                           {"--maxrregcount=32"});
+  ASSERT_OK(linked);
+  EXPECT_EQ(Count(*linked, ".maxnreg 32"), 1u);
+  EXPECT_EQ(Count(*linked, ".maxnreg 16"), 1u);
+  const size_t free = linked->find("entry free");
+  EXPECT_LT(free, linked->find(".maxnreg 32"));
+  EXPECT_LT(linked->find(".maxnreg 32"), linked->find('{', free));
+}
+
+TEST(PtxLinkerTest, NoOtherOptionCanBeHonoured) {
+  EXPECT_THAT(Link({Ptx("")}, {"--use_fast_math"}),
+              StatusIs(kInvalid, "--use_fast_math"));
 }
 
 }  // namespace

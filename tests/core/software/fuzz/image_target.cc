@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/software/driver/archive.h"
-#include "core/software/driver/container.h"
-#include "core/software/driver/decompress.h"
+#include "core/cuda/archive.h"
+#include "core/cuda/container.h"
+#include "core/cuda/decompress.h"
 #include "tests/core/software/driver/containers.h"
 #include "tests/core/software/fuzz/fuzz_target.h"
 
@@ -54,7 +54,7 @@ std::vector<std::string> FuzzCorpus() {
           Fatbin(Entry(0, plain)),
           Fatbin(Entry(0x8000, zstd)),
           Fatbin(Entry(0x2000, lz4) + Entry(0, plain)),
-          WriteLinkedImage({plain, plain}),
+          cuda::WriteLinkedImage({plain, plain}),
           HostObject(".nv_fatbin", Fatbin(Entry(0, plain))),
           Archive({{"x.o", plain}}) + ArMember("#1/2", "y\n"),
           "\x7f"
@@ -64,19 +64,19 @@ std::vector<std::string> FuzzCorpus() {
 }  // namespace holdfast::software
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  namespace software = holdfast::software;
+  namespace cuda = holdfast::cuda;
   // A copy of its own, so that a sanitizer sees each byte too far.
   const std::vector<uint8_t> bytes(data, data + size);
   std::vector<std::string> modules;
   std::string text;
-  software::ReadContainer(bytes.data(), bytes.size(), &modules, &text);
-  software::ReadLinkInput(std::string(bytes.begin(), bytes.end()), &modules,
-                          &text);
+  cuda::ReadContainer(bytes.data(), bytes.size(), 90, &modules, &text);
+  cuda::ReadLinkInput(std::string(bytes.begin(), bytes.end()), 90, &modules,
+                      &text);
   const absl::string_view view(reinterpret_cast<const char*>(bytes.data()),
                                bytes.size());
-  std::vector<software::ArchiveMember> members;
-  software::ReadArchive(view, &members);
-  software::DecompressLz4(view, 1000, &text);
-  software::DecompressZstd(view, 1000, &text);
+  std::vector<cuda::ArchiveMember> members;
+  cuda::ReadArchive(view, &members);
+  cuda::DecompressLz4(view, 1000, &text);
+  cuda::DecompressZstd(view, 1000, &text);
   return 0;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_DECOMPRESS_H_
-#define HOLDFAST_CORE_SOFTWARE_DRIVER_DECOMPRESS_H_
+#ifndef HOLDFAST_CORE_CUDA_DECOMPRESS_H_
+#define HOLDFAST_CORE_CUDA_DECOMPRESS_H_
 
 #include <cstddef>
 #include <string>
 
 #include "absl/strings/string_view.h"
 
-namespace holdfast::software {
+namespace holdfast::cuda {
 
 // More than any PTX: what a damaged header may make us allocate.
 inline constexpr size_t kMaxDecompressed = size_t{256} << 20;
@@ -17,6 +17,6 @@ inline constexpr size_t kMaxDecompressed = size_t{256} << 20;
 bool DecompressLz4(absl::string_view block, size_t size, std::string* content);
 bool DecompressZstd(absl::string_view frame, size_t size, std::string* content);
 
-}  // namespace holdfast::software
+}  // namespace holdfast::cuda
 
-#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_DECOMPRESS_H_
+#endif  // HOLDFAST_CORE_CUDA_DECOMPRESS_H_

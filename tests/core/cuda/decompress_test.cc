@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/driver/decompress.h"
+#include "core/cuda/decompress.h"
 
 #include <random>
 
 #include "gtest/gtest.h"
 
-namespace holdfast::software {
+namespace holdfast::cuda {
 namespace {
 
 // "abc", a match of 3 bytes back over itself, then "XY" at the end.
@@ -56,4 +56,4 @@ TEST(DecompressTest, AnyBytesAreTakenWithoutHarm) {
 }
 
 }  // namespace
-}  // namespace holdfast::software
+}  // namespace holdfast::cuda

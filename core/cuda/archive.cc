@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/driver/archive.h"
+#include "core/cuda/archive.h"
 
 #include <ar.h>
 #include <elf.h>
@@ -12,7 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 
-namespace holdfast::software {
+namespace holdfast::cuda {
 namespace {
 
 constexpr absl::string_view kArchive(ARMAG, SARMAG);
@@ -149,4 +149,4 @@ std::vector<absl::string_view> FatbinSections(absl::string_view object) {
   return found;
 }
 
-}  // namespace holdfast::software
+}  // namespace holdfast::cuda

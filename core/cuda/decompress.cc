@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/driver/decompress.h"
+#include "core/cuda/decompress.h"
 
 #include <zstd.h>
 
-namespace holdfast::software {
+namespace holdfast::cuda {
 namespace {
 
 // The bytes of an LZ4 block that are still to be read.
@@ -89,4 +89,4 @@ bool DecompressZstd(absl::string_view frame, size_t size,
   return ZSTD_isError(got) == 0 && got == size;
 }
 
-}  // namespace holdfast::software
+}  // namespace holdfast::cuda

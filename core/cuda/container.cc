@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/driver/container.h"
+#include "core/cuda/container.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
 #include "absl/strings/string_view.h"
-#include "core/software/driver/archive.h"
-#include "core/software/driver/decompress.h"
-#include "core/software/driver/settings.h"
+#include "core/cuda/archive.h"
+#include "core/cuda/decompress.h"
 
-namespace holdfast::software {
+namespace holdfast::cuda {
 namespace {
 
 constexpr char kElfMagic[4] = {'\x7f', 'E', 'L', 'F'};
@@ -95,17 +94,14 @@ bool ReadHeader(const char* image, size_t size, FatbinHeader* header) {
          header->payload_size <= size - header->header_size;
 }
 
-// Is `entry` a better choice than `best`? The devices run PTX of their own
+// Is `entry` a better choice than `best`? A device runs PTX of its own
 // architecture and of earlier ones; PTX of a later one may do.
-bool IsBetter(const FatbinEntry& entry, const FatbinEntry& best) {
-  const Settings& settings = GetSettings();
-  const auto own = static_cast<uint32_t>(10 * settings.compute_major +
-                                         settings.compute_minor);
+bool IsBetter(const FatbinEntry& entry, const FatbinEntry& best, uint32_t own) {
   if ((entry.arch <= own) != (best.arch <= own)) return entry.arch <= own;
   return entry.arch <= own ? entry.arch >= best.arch : entry.arch < best.arch;
 }
 
-CUresult ReadFatbin(const char* fatbin, size_t size,
+CUresult ReadFatbin(const char* fatbin, size_t size, uint32_t arch,
                     std::vector<std::string>* modules, std::string* log) {
   FatbinHeader header{};
   if (!ReadHeader(fatbin, size, &header)) {
@@ -124,7 +120,8 @@ CUresult ReadFatbin(const char* fatbin, size_t size,
       *log = kDamaged;
       return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
-    if (entry.kind == kKindPtx && (payload.empty() || IsBetter(entry, best))) {
+    if (entry.kind == kKindPtx &&
+        (payload.empty() || IsBetter(entry, best, arch))) {
       best = entry;
       payload = {at + entry.header_size, entry.payload_size};
     }
@@ -141,7 +138,7 @@ CUresult ReadFatbin(const char* fatbin, size_t size,
 }
 
 // Each fat binary of a section begins at a multiple of 8 bytes.
-CUresult ReadSection(absl::string_view section,
+CUresult ReadSection(absl::string_view section, uint32_t arch,
                      std::vector<std::string>* modules, std::string* log) {
   while (section.size() >= sizeof(FatbinHeader)) {
     FatbinHeader header{};
@@ -151,7 +148,7 @@ CUresult ReadSection(absl::string_view section,
       return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
     const CUresult result =
-        ReadFatbin(section.data(), section.size(), modules, log);
+        ReadFatbin(section.data(), section.size(), arch, modules, log);
     if (result != CUDA_SUCCESS && *log != kOnlyMachineCode) return result;
     const size_t bytes = header.header_size + header.payload_size;
     section.remove_prefix(std::min(section.size(), (bytes + 7) & ~size_t{7}));
@@ -159,7 +156,7 @@ CUresult ReadSection(absl::string_view section,
   return CUDA_SUCCESS;
 }
 
-CUresult ReadHostObject(absl::string_view object,
+CUresult ReadHostObject(absl::string_view object, uint32_t arch,
                         std::vector<std::string>* modules, std::string* log) {
   const std::vector<absl::string_view> sections = FatbinSections(object);
   if (sections.empty()) {
@@ -167,7 +164,7 @@ CUresult ReadHostObject(absl::string_view object,
     return CUDA_ERROR_INVALID_IMAGE;
   }
   for (const absl::string_view section : sections) {
-    const CUresult result = ReadSection(section, modules, log);
+    const CUresult result = ReadSection(section, arch, modules, log);
     if (result != CUDA_SUCCESS) return result;
   }
   if (modules->empty()) return CUDA_ERROR_NO_BINARY_FOR_GPU;
@@ -204,7 +201,7 @@ void Append(T value, std::string* bytes) {
 
 }  // namespace
 
-CUresult ReadContainer(const void* image, size_t size,
+CUresult ReadContainer(const void* image, size_t size, uint32_t arch,
                        std::vector<std::string>* modules, std::string* log) {
   // The address of an empty image may be null.
   const char* bytes = size == 0 ? "" : static_cast<const char*>(image);
@@ -222,11 +219,11 @@ CUresult ReadContainer(const void* image, size_t size,
         *log = "a wrapper points out of the image";
         return CUDA_ERROR_INVALID_IMAGE;
       }
-      return ReadFatbin(static_cast<const char*>(wrapper.fatbin), size, modules,
-                        log);
+      return ReadFatbin(static_cast<const char*>(wrapper.fatbin), size, arch,
+                        modules, log);
     }
     case kFatbinMagic:
-      return ReadFatbin(bytes, size, modules, log);
+      return ReadFatbin(bytes, size, arch, modules, log);
     case kLinkedMagic:
       return ReadLinked(bytes, size, modules, log);
     default:
@@ -240,12 +237,12 @@ CUresult ReadContainer(const void* image, size_t size,
   return CUDA_SUCCESS;
 }
 
-CUresult ReadLinkInput(const std::string& input,
+CUresult ReadLinkInput(const std::string& input, uint32_t arch,
                        std::vector<std::string>* modules, std::string* log) {
   modules->clear();
-  if (IsHostObject(input)) return ReadHostObject(input, modules, log);
+  if (IsHostObject(input)) return ReadHostObject(input, arch, modules, log);
   // With the zero at its end, text is an image.
-  return ReadContainer(input.c_str(), input.size() + 1, modules, log);
+  return ReadContainer(input.c_str(), input.size() + 1, arch, modules, log);
 }
 
 std::string WriteLinkedImage(const std::vector<std::string>& modules) {
@@ -261,4 +258,4 @@ std::string WriteLinkedImage(const std::vector<std::string>& modules) {
   return image + payload;
 }
 
-}  // namespace holdfast::software
+}  // namespace holdfast::cuda

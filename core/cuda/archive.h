@@ -2,15 +2,15 @@
 //
 // Files that contain several pieces of device code: archives of objects (ar),
 // and host objects, some of whose sections contain fat binaries.
-#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_ARCHIVE_H_
-#define HOLDFAST_CORE_SOFTWARE_DRIVER_ARCHIVE_H_
+#ifndef HOLDFAST_CORE_CUDA_ARCHIVE_H_
+#define HOLDFAST_CORE_CUDA_ARCHIVE_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 
-namespace holdfast::software {
+namespace holdfast::cuda {
 
 struct ArchiveMember {
   std::string name;
@@ -34,6 +34,6 @@ bool IsHostObject(absl::string_view bytes);
 // no device code, or is damaged.
 std::vector<absl::string_view> FatbinSections(absl::string_view object);
 
-}  // namespace holdfast::software
+}  // namespace holdfast::cuda
 
-#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_ARCHIVE_H_
+#endif  // HOLDFAST_CORE_CUDA_ARCHIVE_H_

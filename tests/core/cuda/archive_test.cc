@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/driver/archive.h"
+#include "core/cuda/archive.h"
 
 #include <string>
 
 #include "gtest/gtest.h"
 #include "tests/core/software/driver/containers.h"
 
-namespace holdfast::software {
+namespace holdfast::cuda {
 namespace {
+
+using software::Archive;
+using software::ArMember;
+using software::HostObject;
 
 TEST(ArchiveTest, MembersHaveTheirNamesAndBytes) {
   // The table of symbols, that of long names, a short name, a long one, and a
@@ -59,4 +63,4 @@ TEST(ArchiveTest, ADamagedObjectHasNoSections) {
 }
 
 }  // namespace
-}  // namespace holdfast::software
+}  // namespace holdfast::cuda
