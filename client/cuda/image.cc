@@ -8,6 +8,9 @@
 #include <cstring>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "core/cuda/result.h"
+#include "cuda.h"
 
 namespace holdfast::libcuda {
 namespace {
@@ -37,7 +40,26 @@ T Read(const void* address) {
   return value;
 }
 
-// The headers of a cubin end where the last section or segment ends.
+// 0: a text of fewer than four bytes, which may be all that is there.
+uint32_t MagicOf(const char* image) {
+  return strnlen(image, sizeof(uint32_t)) == sizeof(uint32_t)
+             ? Read<uint32_t>(image)
+             : 0;
+}
+
+absl::Status NoImage() {
+  return cuda::ToStatus(CUDA_ERROR_INVALID_IMAGE, "cuModuleLoadData");
+}
+
+// Only the headers of a cubin tell where its bytes end.
+bool IsCubin(const char* image) {
+  const auto header = Read<Elf64_Ehdr>(image);
+  return header.e_ident[EI_CLASS] == ELFCLASS64 &&
+         header.e_machine == EM_CUDA &&
+         (header.e_shnum == 0 || header.e_shentsize == sizeof(Elf64_Shdr));
+}
+
+// A cubin ends where its last section, segment or table of those ends.
 uint64_t CubinSize(const char* cubin) {
   const auto header = Read<Elf64_Ehdr>(cubin);
   uint64_t size = std::max<uint64_t>(
@@ -56,19 +78,21 @@ uint64_t CubinSize(const char* cubin) {
 
 absl::StatusOr<Image> ImageOf(const void* image) {
   if (image == nullptr) return absl::InvalidArgumentError("the image is null");
-  if (Read<uint32_t>(image) == kWrapperMagic) {
-    return ImageOf(Read<FatbinWrapper>(image).data);
-  }
   const auto* bytes = static_cast<const char*>(image);
-  if (Read<uint32_t>(image) == kFatbinMagic) {
+  const uint32_t magic = MagicOf(bytes);
+  if (magic == kWrapperMagic) return ImageOf(Read<FatbinWrapper>(image).data);
+  if (magic == kFatbinMagic) {
     const auto header = Read<FatbinHeader>(image);
     return Image{{bytes, header.header_size + header.size},
                  v1::OBJECT_FORMAT_FATBIN};
   }
-  if (std::memcmp(bytes, ELFMAG, SELFMAG) == 0) {
+  if (std::memcmp(&magic, ELFMAG, SELFMAG) == 0) {
+    if (!IsCubin(bytes)) return NoImage();
     return Image{{bytes, CubinSize(bytes)}, v1::OBJECT_FORMAT_CUBIN};
   }
-  return Image{{bytes, std::strlen(bytes)}, v1::OBJECT_FORMAT_PTX};
+  const absl::string_view text(bytes);
+  if (!absl::StrContains(text, ".version")) return NoImage();
+  return Image{text, v1::OBJECT_FORMAT_PTX};
 }
 
 }  // namespace holdfast::libcuda

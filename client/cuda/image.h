@@ -18,7 +18,9 @@ struct Image {
 
 // Reads the length out of the image: PTX ends with a zero byte; a cubin and a
 // fat binary, also in the wrapper that nvcc puts around it, tell their size in
-// their headers. INVALID_ARGUMENT: null.
+// their headers. INVALID_ARGUMENT:
+// null. CUDA_ERROR_INVALID_IMAGE: text that is no PTX, or an ELF file that
+// is no cubin.
 absl::StatusOr<Image> ImageOf(const void* image);
 
 }  // namespace holdfast::libcuda

@@ -5,10 +5,14 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/error_detail.h"
+#include "core/cuda/result.h"
+#include "cuda.h"
 
 namespace holdfast::cuda {
 namespace {
@@ -30,8 +34,20 @@ bool Within(absl::string_view image, uint64_t offset, uint64_t count,
   return size == 0 || count <= (image.size() - offset) / size;
 }
 
+// An error as the driver would make it, which is not asked.
+absl::Status InvalidImage(absl::string_view why) {
+  ErrorDetail detail;
+  detail.result = CUDA_ERROR_INVALID_IMAGE;
+  detail.result_name = ResultName(CUDA_ERROR_INVALID_IMAGE);
+  detail.explanation = std::string(ExplainResult(CUDA_ERROR_INVALID_IMAGE));
+  absl::Status status = absl::InvalidArgumentError(
+      absl::StrCat(why, " (", detail.result_name, ")"));
+  SetErrorDetail(detail, &status);
+  return status;
+}
+
 absl::Status Truncated(absl::string_view kind, absl::string_view image) {
-  return absl::InvalidArgumentError(
+  return InvalidImage(
       absl::StrCat("the ", kind, " of ", image.size(),
                    " bytes is truncated: its headers point beyond its end"));
 }
@@ -42,7 +58,7 @@ absl::Status CheckCubin(absl::string_view image) {
   std::memcpy(&header, image.data(), sizeof header);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
       (header.e_shnum > 0 && header.e_shentsize != sizeof(Elf64_Shdr))) {
-    return absl::InvalidArgumentError("the image is an ELF file but no cubin");
+    return InvalidImage("the image is an ELF file but no cubin");
   }
   if (!Within(image, header.e_shoff, header.e_shnum, header.e_shentsize) ||
       !Within(image, header.e_phoff, header.e_phnum, header.e_phentsize)) {
@@ -99,10 +115,9 @@ absl::StatusOr<ImageFormat> CheckImage(absl::string_view image) {
     image.remove_suffix(1);
   }
   if (LooksLikeText(image)) return ImageFormat::kPtx;
-  return absl::InvalidArgumentError(
+  return InvalidImage(
       absl::StrCat("the image of ", image.size(),
-                   " bytes is neither PTX nor a cubin nor a "
-                   "fatbin"));
+                   " bytes is neither PTX nor a cubin nor a fatbin"));
 }
 
 // A cubin names the function among its symbols, PTX where it is called. The

@@ -13,7 +13,7 @@ namespace holdfast::cuda {
 
 enum class ImageFormat { kPtx, kCubin, kFatbin };
 
-// INVALID_ARGUMENT: neither, or truncated.
+// INVALID_ARGUMENT with CUDA_ERROR_INVALID_IMAGE: neither, or truncated.
 absl::StatusOr<ImageFormat> CheckImage(absl::string_view image);
 
 // May a kernel of the image call printf? Never false for one that does, if the

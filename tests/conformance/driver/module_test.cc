@@ -163,6 +163,24 @@ TEST_F(ModuleErrorTest, MissingImageIsRefused) {
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuModuleLoadData(nullptr, kPtx));
 }
 
+// Some drivers read the image of a library when a kernel is looked up.
+TEST_F(ModuleErrorTest, BytesThatAreNoImageAreRefused) {
+  for (const char* image : {"garbage", ""}) {
+    CUmodule module = nullptr;
+    EXPECT_CUDA(CUDA_ERROR_INVALID_IMAGE,
+                Cuda().cuModuleLoadData(&module, image));
+    CUlibrary library = nullptr;
+    CUkernel kernel = nullptr;
+    CUresult result = Cuda().cuLibraryLoadData(&library, image, nullptr,
+                                               nullptr, 0, nullptr, nullptr, 0);
+    if (result == CUDA_SUCCESS) {
+      result = Cuda().cuLibraryGetKernel(&kernel, library, "empty");
+      EXPECT_OK(Cuda().cuLibraryUnload(library));
+    }
+    EXPECT_CUDA(CUDA_ERROR_INVALID_IMAGE, result);
+  }
+}
+
 using LibraryTest = ContextTest;
 
 TEST_F(LibraryTest, KernelsAreEnumeratedAndNamed) {
