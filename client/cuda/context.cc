@@ -21,17 +21,34 @@ thread_local int per_thread_scopes = 0;
 }  // namespace
 
 Stream::Stream(std::weak_ptr<Context> context, holdfast::Stream queue,
-               Kind kind, unsigned flags, int priority)
+               Kind kind, unsigned flags,
+               const cuda::StreamAttributes& attributes)
     : context_(std::move(context)),
       queue_(std::move(queue)),
       kind_(kind),
       flags_(flags),
-      priority_(priority),
-      id_(next_id++) {}
+      id_(next_id++),
+      attributes_(attributes) {}
 
 Stream::~Stream() {
   absl::MutexLock lock(&functions_mutex_);
   if (functions_ != nullptr) functions_->End();
+}
+
+cuda::StreamAttributes Stream::attributes() const {
+  absl::MutexLock lock(&attributes_mutex_);
+  return attributes_;
+}
+
+CUresult Stream::SetAttribute(CUstreamAttrID id,
+                              const CUstreamAttrValue& value) {
+  absl::MutexLock lock(&attributes_mutex_);
+  return attributes_.Set(id, value);
+}
+
+void Stream::CopyAttributes(const cuda::StreamAttributes& attributes) {
+  absl::MutexLock lock(&attributes_mutex_);
+  attributes_.CopyFrom(attributes);
 }
 
 absl::Status Stream::Enter() {
@@ -59,20 +76,23 @@ absl::Status Stream::Call(HostFunction function) {
 }
 
 Context::Context(holdfast::Device device, int ordinal, unsigned flags,
-                 CUcontext handle)
+                 CUcontext handle, const cuda::StreamAttributes::Limits& limits)
     : device_(std::move(device)),
       ordinal_(ordinal),
       handle_(handle),
       id_(next_id++),
+      limits_of_streams_(limits),
       flags_(flags) {}
 
 absl::StatusOr<std::shared_ptr<Stream>> Context::Make(Stream::Kind kind,
                                                       unsigned flags,
                                                       int priority) {
-  HOLDFAST_ASSIGN_OR_RETURN(holdfast::Stream queue,
-                            device_.CreateStream({.priority = priority}));
+  const cuda::StreamAttributes attributes(priority, limits_of_streams_);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      holdfast::Stream queue,
+      device_.CreateStream({.priority = attributes.priority()}));
   auto stream = std::make_shared<Stream>(weak_from_this(), std::move(queue),
-                                         kind, flags, priority);
+                                         kind, flags, attributes);
   if (stream->is_blocking() && kind != Stream::Kind::kLegacy) {
     std::erase_if(blocking_, [](const auto& other) { return other.expired(); });
     blocking_.push_back(stream);

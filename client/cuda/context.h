@@ -19,6 +19,7 @@
 #include "client/cpp/device.h"
 #include "client/cpp/stream.h"
 #include "client/cuda/host_function.h"
+#include "core/cuda/stream_attributes.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {
@@ -38,7 +39,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   enum class Kind { kLegacy, kPerThread, kCreated };
 
   Stream(std::weak_ptr<Context> context, holdfast::Stream queue, Kind kind,
-         unsigned flags, int priority);
+         unsigned flags, const cuda::StreamAttributes& attributes);
   // Does not wait: all work that the stream was given is carried out.
   ~Stream();
 
@@ -48,8 +49,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Kind kind() const { return kind_; }
   bool is_blocking() const { return (flags_ & CU_STREAM_NON_BLOCKING) == 0; }
   unsigned flags() const { return flags_; }
-  int priority() const { return priority_; }
   uint64_t id() const { return id_; }
+  // A copy. The daemon knows the priority that the stream was created with, and
+  // no other attribute.
+  cuda::StreamAttributes attributes() const;
+  // As cuda::StreamAttributes::Set and CopyFrom.
+  CUresult SetAttribute(CUstreamAttrID id, const CUstreamAttrValue& value);
+  void CopyAttributes(const cuda::StreamAttributes& attributes);
 
   // Call before each command that the stream is given. Makes its order with the
   // context's other streams.
@@ -70,7 +76,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const holdfast::Stream queue_;
   const Kind kind_;
   const unsigned flags_;
-  const int priority_;
   const uint64_t id_;
   // Both are the context's, under its lock: work has entered since the legacy
   // stream waited for this stream; and the number of works in the legacy stream
@@ -78,6 +83,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool has_work_ = false;
   uint64_t legacy_works_ = 0;
 
+  mutable absl::Mutex attributes_mutex_;
+  cuda::StreamAttributes attributes_ ABSL_GUARDED_BY(attributes_mutex_);
   absl::Mutex functions_mutex_;
   std::shared_ptr<HostFunctions> functions_ ABSL_GUARDED_BY(functions_mutex_);
 };
@@ -87,9 +94,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
 // states and memory pools belong to no context. Thread-safe.
 class Context : public std::enable_shared_from_this<Context> {
  public:
-  // `ordinal` is the program's number of the device.
+  // `ordinal` is the program's number of the device, whose streams have these
+  // limits.
   Context(holdfast::Device device, int ordinal, unsigned flags,
-          CUcontext handle);
+          CUcontext handle, const cuda::StreamAttributes::Limits& limits);
 
   const holdfast::Device& device() const { return device_; }
   int ordinal() const { return ordinal_; }
@@ -127,6 +135,7 @@ class Context : public std::enable_shared_from_this<Context> {
   const int ordinal_;
   const CUcontext handle_;
   const uint64_t id_;
+  const cuda::StreamAttributes::Limits limits_of_streams_;
   std::atomic<unsigned> flags_;
 
   absl::Mutex mutex_;

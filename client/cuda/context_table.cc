@@ -8,7 +8,7 @@
 
 namespace holdfast::libcuda {
 
-ContextTable::ContextTable(std::vector<holdfast::Device> devices)
+ContextTable::ContextTable(std::vector<Device> devices)
     : devices_(std::move(devices)) {
   absl::MutexLock lock(&mutex_);
   for (int i = 0; i < static_cast<int>(devices_.size()); ++i) {
@@ -22,11 +22,17 @@ CUcontext ContextTable::NewHandle(int ordinal) {
   return handle;
 }
 
+std::shared_ptr<Context> ContextTable::Make(int ordinal, unsigned flags,
+                                            CUcontext handle) const {
+  const Device& device = devices_[static_cast<size_t>(ordinal)];
+  return std::make_shared<Context>(device.device, ordinal, flags, handle,
+                                   device.limits);
+}
+
 std::shared_ptr<Context> ContextTable::Create(int ordinal, unsigned flags) {
   absl::MutexLock lock(&mutex_);
   const CUcontext handle = NewHandle(ordinal);
-  return contexts_[handle].context = std::make_shared<Context>(
-             devices_[static_cast<size_t>(ordinal)], ordinal, flags, handle);
+  return contexts_[handle].context = Make(ordinal, flags, handle);
 }
 
 std::shared_ptr<Context> ContextTable::Find(CUcontext handle) const {
@@ -54,8 +60,7 @@ CUcontext ContextTable::Retain(int ordinal) {
   Primary& primary = Of(ordinal);
   std::shared_ptr<Context>& context = contexts_[primary.handle].context;
   if (context == nullptr) {
-    context = std::make_shared<Context>(devices_[static_cast<size_t>(ordinal)],
-                                        ordinal, primary.flags, primary.handle);
+    context = Make(ordinal, primary.flags, primary.handle);
   }
   ++primary.users;
   return primary.handle;

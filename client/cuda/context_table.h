@@ -10,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/device.h"
 #include "client/cuda/context.h"
+#include "core/cuda/stream_attributes.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {
@@ -19,8 +20,13 @@ namespace holdfast::libcuda {
 // in a thread. Thread-safe.
 class ContextTable {
  public:
+  struct Device {
+    holdfast::Device device;
+    cuda::StreamAttributes::Limits limits;
+  };
+
   // `devices` are the program's, in the order of its numbers.
-  explicit ContextTable(std::vector<holdfast::Device> devices);
+  explicit ContextTable(std::vector<Device> devices);
 
   std::shared_ptr<Context> Create(int ordinal, unsigned flags);
   // Returns null if the handle is no context, or one that has ended.
@@ -58,11 +64,13 @@ class ContextTable {
   };
 
   CUcontext NewHandle(int ordinal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::shared_ptr<Context> Make(int ordinal, unsigned flags,
+                                CUcontext handle) const;
   Primary& Of(int ordinal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return primaries_[static_cast<size_t>(ordinal)];
   }
 
-  const std::vector<holdfast::Device> devices_;
+  const std::vector<Device> devices_;
   mutable absl::Mutex mutex_;
   std::map<CUcontext, Entry> contexts_ ABSL_GUARDED_BY(mutex_);
   std::vector<Primary> primaries_ ABSL_GUARDED_BY(mutex_);

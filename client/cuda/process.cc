@@ -13,7 +13,9 @@
 #include "client/cpp/connection/address.h"
 #include "client/cpp/connection/daemon.h"
 #include "client/cuda/answer.h"
+#include "client/cuda/names.h"
 #include "core/base/status_macros.h"
+#include "core/cuda/stream_attributes.h"
 
 namespace holdfast::libcuda {
 namespace {
@@ -22,6 +24,17 @@ std::string SessionName() {
   const char* name = std::getenv("HOLDFAST_SESSION_NAME");
   return name != nullptr && *name != '\0' ? name
                                           : program_invocation_short_name;
+}
+
+cuda::StreamAttributes::Limits LimitsOf(const v1::Device& device) {
+  const auto value = [&](CUdevice_attribute attribute, int64_t absent) {
+    const auto found = device.attributes().find(NameOf(attribute));
+    return found == device.attributes().end() ? absent : found->second;
+  };
+  return {.window_bytes = static_cast<size_t>(
+              value(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, 0)),
+          .sync_domains = static_cast<int>(
+              value(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, 1))};
 }
 
 }  // namespace
@@ -66,14 +79,14 @@ absl::Status Process::Open() {
       session_,
       Session::Open({.name = SessionName(), .recover = RecoveryPolicy::kAsk}));
   devices_.clear();
-  std::vector<holdfast::Device> devices;
+  std::vector<ContextTable::Device> devices;
   for (const uint32_t ordinal : session_->devices()) {
     HOLDFAST_ASSIGN_OR_RETURN(const v1::DescribeDeviceResponse response,
                               session_->daemon().DescribeDevice(ordinal));
     driver_version_ = response.driver().version();
     is_software_ = response.driver().kind() == v1::Driver::KIND_SOFTWARE;
     devices_.push_back(response.device());
-    devices.push_back(session_->device(ordinal));
+    devices.push_back({session_->device(ordinal), LimitsOf(devices_.back())});
   }
   for (size_t i = 0; i < devices_.size(); ++i) {
     default_pools_.push_back(

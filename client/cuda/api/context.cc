@@ -15,9 +15,6 @@ extern "C" CUresult cuCtxCreate_v2(CUcontext*, unsigned, CUdevice);
 namespace {
 
 constexpr unsigned kApiVersion = 13000;
-// Numerically: greatest <= priority <= least.
-constexpr int kLeastPriority = 0;
-constexpr int kGreatestPriority = -5;
 
 bool AreContextFlags(unsigned flags) {
   return (flags & ~CU_CTX_FLAGS_MASK) == 0;
@@ -284,8 +281,9 @@ CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
 
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return WithContext([&](Process&, Context&) {
-    if (least != nullptr) *least = kLeastPriority;
-    if (greatest != nullptr) *greatest = kGreatestPriority;
+    using Attributes = holdfast::cuda::StreamAttributes;
+    if (least != nullptr) *least = Attributes::kLeastPriority;
+    if (greatest != nullptr) *greatest = Attributes::kGreatestPriority;
     return CUDA_SUCCESS;
   });
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: streams, and functions of the program in them.
-#include <algorithm>
 #include <utility>
 
 #include "client/cuda/api/call.h"
@@ -16,9 +15,8 @@ CUresult CreateStream(CUstream* stream, unsigned flags, int priority) {
     if (stream == nullptr || (flags & ~CU_STREAM_NON_BLOCKING) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    HOLDFAST_ANSWER_OR_ASSIGN(
-        std::shared_ptr<Stream> created,
-        context.CreateStream(flags, std::clamp(priority, -5, 0)));
+    HOLDFAST_ANSWER_OR_ASSIGN(std::shared_ptr<Stream> created,
+                              context.CreateStream(flags, priority));
     *stream = process.streams.Add(std::move(created));
     return CUDA_SUCCESS;
   });
@@ -72,7 +70,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
 CUresult cuStreamGetPriority(CUstream handle, int* priority) {
   return WithStream(handle, [&](Process&, Stream& stream) {
     if (priority == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *priority = stream.priority();
+    *priority = stream.attributes().priority();
     return CUDA_SUCCESS;
   });
 }
@@ -117,6 +115,31 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context,
                            CUgreenCtx* green) {
   if (green != nullptr) *green = nullptr;
   return cuStreamGetCtx(handle, context);
+}
+
+CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID id,
+                              const CUstreamAttrValue* value) {
+  return WithStream(handle, [&](Process&, Stream& stream) {
+    return value == nullptr ? CUDA_ERROR_INVALID_VALUE
+                            : stream.SetAttribute(id, *value);
+  });
+}
+
+CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID id,
+                              CUstreamAttrValue* value) {
+  return WithStream(handle, [&](Process&, Stream& stream) {
+    return value == nullptr ? CUDA_ERROR_INVALID_VALUE
+                            : stream.attributes().Get(id, value);
+  });
+}
+
+CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
+  return WithStream(from, [&](Process&, Stream& source) {
+    return WithStream(to, [&](Process&, Stream& stream) {
+      stream.CopyAttributes(source.attributes());
+      return CUDA_SUCCESS;
+    });
+  });
 }
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {

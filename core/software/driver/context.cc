@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/cuda/stream_attributes.h"
 #include "core/software/base/mutex.h"
+#include "core/software/driver/device.h"
 #include "core/software/runtime/executable.h"
 
 namespace holdfast::software {
@@ -14,6 +16,12 @@ namespace {
 constexpr size_t kLargestStack = size_t{512} << 10;
 
 std::atomic<uint64_t> last_context_id{0};
+
+size_t Attribute(const Device& device, CUdevice_attribute attribute) {
+  int value = 0;
+  device.Attribute(attribute, &value);
+  return static_cast<size_t>(value);
+}
 
 }  // namespace
 
@@ -34,8 +42,14 @@ std::shared_ptr<Stream> Context::AddStreamLocked(Stream::Kind kind,
   };
   streams_.erase(std::remove_if(streams_.begin(), streams_.end(), finished),
                  streams_.end());
-  streams_.push_back(
-      std::make_shared<Stream>(shared_from_this(), kind, flags, priority));
+  streams_.push_back(std::make_shared<Stream>(
+      shared_from_this(), kind, flags,
+      cuda::StreamAttributes(
+          priority,
+          {.window_bytes = Attribute(
+               device_, CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE),
+           .sync_domains = static_cast<int>(Attribute(
+               device_, CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT))})));
   return streams_.back();
 }
 
@@ -61,7 +75,7 @@ std::shared_ptr<Stream> Context::CreateStream(unsigned flags, int priority) {
   MutexLock lock(&mutex_);
   return AddStreamLocked(
       non_blocking ? Stream::Kind::kNonBlocking : Stream::Kind::kBlocking,
-      flags, std::clamp(priority, kGreatestPriority, kLeastPriority));
+      flags, priority);
 }
 
 std::vector<std::shared_ptr<Stream>> Context::Streams() {

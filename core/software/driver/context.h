@@ -75,10 +75,6 @@ class Context : public std::enable_shared_from_this<Context> {
   CUresult GetLimit(CUlimit limit, size_t* value) const;
   CUresult SetLimit(CUlimit limit, size_t value);
 
-  // Numerically: greatest <= priority <= least.
-  static constexpr int kLeastPriority = 0;
-  static constexpr int kGreatestPriority = -5;
-
  private:
   // Drops streams that are idle and that only streams_ knows.
   std::shared_ptr<Stream> AddStreamLocked(Stream::Kind kind, unsigned flags,

@@ -116,6 +116,8 @@ bool Device::Attribute(CUdevice_attribute attribute, int* value) const {
         return 1'000'000;  // kHz; the clock that %clock counts is 1 GHz
       case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
         return 64;
+      case CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE:
+        return Limits::kAccessPolicyWindow;
       case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
         return 1 << 20;
       case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT:

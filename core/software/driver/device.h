@@ -28,6 +28,8 @@ struct DeviceLimits {
   static constexpr int kSharedPerBlockOptIn = 227 << 10;
   static constexpr int kSharedPerMultiprocessor = 228 << 10;
   static constexpr int kSharedReservedPerBlock = 1 << 10;
+  // Bytes of an access policy window, which has no effect.
+  static constexpr int kAccessPolicyWindow = 128 << 20;
   // Blocks of a cluster; those of a kernel that may have larger ones
   // (CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED).
   static constexpr int kClusterBlocks = 8;

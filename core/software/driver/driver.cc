@@ -107,26 +107,23 @@ CUcontext Driver::RetainPrimary(Device& device) {
   return primary.handle;
 }
 
-CUresult Driver::ReleasePrimary(Device& device) {
+CUresult Driver::ReleasePrimary(Device& device,
+                                std::shared_ptr<Context>* ended) {
   {
     MutexLock lock(&primary_mutex_);
     Primary& primary = PrimaryOf(device);
     if (primary.references == 0) return CUDA_ERROR_INVALID_CONTEXT;
     if (--primary.references > 0) return CUDA_SUCCESS;
   }
-  ResetPrimary(device);
+  *ended = ResetPrimary(device);
   return CUDA_SUCCESS;
 }
 
-void Driver::ResetPrimary(Device& device) {
-  std::shared_ptr<Context> ended;
-  {
-    MutexLock lock(&primary_mutex_);
-    Primary& primary = PrimaryOf(device);
-    ended.swap(primary.context);
-    if (ended != nullptr) contexts.Remove(primary.handle);
-  }
-  if (ended != nullptr) EndContext(*ended);
+std::shared_ptr<Context> Driver::ResetPrimary(Device& device) {
+  MutexLock lock(&primary_mutex_);
+  Primary& primary = PrimaryOf(device);
+  if (primary.context != nullptr) contexts.Remove(primary.handle);
+  return std::exchange(primary.context, nullptr);
 }
 
 bool Driver::PrimaryActive(Device& device) {

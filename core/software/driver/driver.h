@@ -79,12 +79,13 @@ class Driver {
   // Returns the handle of a device's primary context, which never changes.
   // Makes the context if there is none, and adds a reference.
   CUcontext RetainPrimary(Device& device);
-  // Drops a reference; ends the context with the last.
-  // CUDA_ERROR_INVALID_CONTEXT: there is no context.
-  CUresult ReleasePrimary(Device& device);
-  // cuDevicePrimaryCtxReset: ends the context. Its references stay, and have to
-  // be released. The next RetainPrimary makes a new context.
-  void ResetPrimary(Device& device);
+  // Drops a reference. With the last, *ended is the context, for EndContext.
+  // CUDA_ERROR_INVALID_CONTEXT: there is no reference.
+  CUresult ReleasePrimary(Device& device, std::shared_ptr<Context>* ended);
+  // cuDevicePrimaryCtxReset: returns the context, for EndContext; null: there
+  // is none. Its references stay, and have to be released. The next
+  // RetainPrimary makes a new context.
+  std::shared_ptr<Context> ResetPrimary(Device& device);
   bool PrimaryActive(Device& device);
   // Sets the flags of the present context and of later ones.
   // CUDA_ERROR_INVALID_VALUE: unknown bits.

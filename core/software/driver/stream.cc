@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "core/cuda/stream_attributes.h"
 #include "core/software/base/start_thread.h"
 #include "core/software/driver/context.h"
 #include "core/software/driver/fault.h"
@@ -49,12 +50,30 @@ bool Ticket::WaitBriefly() const {
 bool Ticket::HeldUp() const { return stream_ != nullptr && stream_->held_up(); }
 
 Stream::Stream(std::shared_ptr<Context> context, Kind kind, unsigned flags,
-               int priority)
+               const cuda::StreamAttributes& attributes)
     : context_(std::move(context)),
       kind_(kind),
       flags_(flags),
-      priority_(priority),
-      id_(++last_stream_id) {}
+      id_(++last_stream_id),
+      attributes_(std::make_unique<cuda::StreamAttributes>(attributes)) {}
+
+Stream::~Stream() = default;
+
+cuda::StreamAttributes Stream::attributes() const {
+  MutexLock lock(&mutex_);
+  return *attributes_;
+}
+
+CUresult Stream::SetAttribute(CUstreamAttrID id,
+                              const CUstreamAttrValue& value) {
+  MutexLock lock(&mutex_);
+  return attributes_->Set(id, value);
+}
+
+void Stream::CopyAttributes(const cuda::StreamAttributes& attributes) {
+  MutexLock lock(&mutex_);
+  attributes_->CopyFrom(attributes);
+}
 
 std::optional<Ticket> Stream::Enqueue(Operation operation, Runner runner) {
   std::vector<Ticket>& after = operation.after;

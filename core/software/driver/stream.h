@@ -18,6 +18,10 @@
 #include "core/software/driver/latch.h"
 #include "cuda.h"
 
+namespace holdfast::cuda {
+class StreamAttributes;
+}  // namespace holdfast::cuda
+
 namespace holdfast::software {
 
 class Context;
@@ -91,7 +95,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   // Made by Context, which keeps it until it is idle.
   Stream(std::shared_ptr<Context> context, Kind kind, unsigned flags,
-         int priority);
+         const cuda::StreamAttributes& attributes);
+  ~Stream();
 
   // Adds the order of default streams to `operation.after`. Returns at once
   // unless the runner is kCaller and the stream is idle. nullopt: nothing was
@@ -124,9 +129,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const std::shared_ptr<Context>& shared_context() const { return context_; }
   // Tells how it is ordered against the default stream.
   Kind kind() const { return kind_; }
-  // As they were given to cuStreamCreate; the priority is not used to schedule.
+  // As they were given to cuStreamCreate.
   unsigned flags() const { return flags_; }
-  int priority() const { return priority_; }
+  // A copy. Nothing acts on an attribute; the priority is one of them.
+  cuda::StreamAttributes attributes() const;
+  // As cuda::StreamAttributes::Set and CopyFrom.
+  CUresult SetAttribute(CUstreamAttrID id, const CUstreamAttrValue& value);
+  void CopyAttributes(const cuda::StreamAttributes& attributes);
   // Never used twice in a process.
   uint64_t id() const { return id_; }
 
@@ -161,10 +170,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const std::shared_ptr<Context> context_;
   const Kind kind_;
   const unsigned flags_;
-  const int priority_;
   const uint64_t id_;
 
   mutable Mutex mutex_;
+  const std::unique_ptr<cuda::StreamAttributes> attributes_
+      ABSL_PT_GUARDED_BY(mutex_);
   ConditionVariable work_;  // for the worker
   ConditionVariable done_;  // for threads that wait
   std::deque<Operation> queue_ ABSL_GUARDED_BY(mutex_);

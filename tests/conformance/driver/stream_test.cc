@@ -209,6 +209,114 @@ TEST_F(StreamTest, PrioritiesAreClampedToTheRange) {
   Destroy(stream);
 }
 
+class StreamAttributeTest : public StreamTest {
+ protected:
+  void SetUp() override {
+    StreamTest::SetUp();
+    stream_ = Create();
+  }
+  void TearDown() override {
+    Destroy(stream_);
+    StreamTest::TearDown();
+  }
+  CUresult Set(CUstreamAttrID id, const CUstreamAttrValue& value) {
+    return Cuda().cuStreamSetAttribute(stream_, id, &value);
+  }
+  CUresult SetWindow(size_t bytes, float hit_ratio, CUaccessProperty miss) {
+    CUstreamAttrValue value{};
+    value.accessPolicyWindow.num_bytes = bytes;
+    value.accessPolicyWindow.hitRatio = hit_ratio;
+    value.accessPolicyWindow.hitProp = CU_ACCESS_PROPERTY_PERSISTING;
+    value.accessPolicyWindow.missProp = miss;
+    return Set(CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW, value);
+  }
+  CUstreamAttrValue Get(CUstreamAttrID id) { return GetOf(stream_, id); }
+  static CUstreamAttrValue GetOf(CUstream stream, CUstreamAttrID id) {
+    CUstreamAttrValue value{};
+    EXPECT_OK(Cuda().cuStreamGetAttribute(stream, id, &value));
+    return value;
+  }
+
+  CUstream stream_ = nullptr;
+};
+
+TEST_F(StreamAttributeTest, AWindowIsKeptWithinTheDevicesLimit) {
+  const auto limit = static_cast<size_t>(
+      Attribute(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE));
+  const auto window = [&] {
+    return Get(CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW).accessPolicyWindow;
+  };
+  EXPECT_EQ(window().num_bytes, 0u);
+  EXPECT_OK(SetWindow(limit, 0.5F, CU_ACCESS_PROPERTY_STREAMING));
+  EXPECT_EQ(window().num_bytes, limit);
+  EXPECT_EQ(window().hitRatio, 0.5F);
+  EXPECT_EQ(window().hitProp, CU_ACCESS_PROPERTY_PERSISTING);
+  EXPECT_EQ(window().missProp, CU_ACCESS_PROPERTY_STREAMING);
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              SetWindow(limit + 1, 0.5F, CU_ACCESS_PROPERTY_NORMAL));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              SetWindow(0, 1.5F, CU_ACCESS_PROPERTY_NORMAL));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              SetWindow(0, 1, CU_ACCESS_PROPERTY_PERSISTING));
+  EXPECT_EQ(window().num_bytes, limit);
+}
+
+TEST_F(StreamAttributeTest, SynchronizationPolicyIsOneOfFour) {
+  CUstreamAttrValue value{};
+  value.syncPolicy = CU_SYNC_POLICY_BLOCKING_SYNC;
+  EXPECT_OK(Set(CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, value));
+  value.syncPolicy = static_cast<CUsynchronizationPolicy>(0);
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Set(CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, value));
+  EXPECT_EQ(Get(CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY).syncPolicy,
+            CU_SYNC_POLICY_BLOCKING_SYNC);
+}
+
+TEST_F(StreamAttributeTest, ThePriorityIsTheStreams) {
+  CUstreamAttrValue value{};
+  value.priority = -100;
+  EXPECT_OK(Set(CU_STREAM_ATTRIBUTE_PRIORITY, value));
+  int greatest = 0, priority = 1;
+  EXPECT_OK(Cuda().cuCtxGetStreamPriorityRange(nullptr, &greatest));
+  EXPECT_OK(Cuda().cuStreamGetPriority(stream_, &priority));
+  EXPECT_EQ(priority, greatest);
+  EXPECT_EQ(Get(CU_STREAM_ATTRIBUTE_PRIORITY).priority, greatest);
+}
+
+TEST_F(StreamAttributeTest, DomainsAreThoseOfTheDevice) {
+  const int domains = Attribute(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT);
+  CUstreamAttrValue value{};
+  value.memSyncDomainMap.default_ = static_cast<unsigned char>(domains - 1);
+  EXPECT_OK(Set(CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, value));
+  EXPECT_EQ(
+      Get(CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP).memSyncDomainMap.default_,
+      domains - 1);
+  value.memSyncDomainMap.default_ = static_cast<unsigned char>(domains);
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Set(CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, value));
+}
+
+TEST_F(StreamAttributeTest, ACopyHasAllAndAnUnknownOneIsRefused) {
+  CUstreamAttrValue value{};
+  value.syncPolicy = CU_SYNC_POLICY_YIELD;
+  EXPECT_OK(Set(CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, value));
+  EXPECT_OK(SetWindow(0, 0.25F, CU_ACCESS_PROPERTY_NORMAL));
+  const CUstream other = Create();
+  EXPECT_OK(Cuda().cuStreamCopyAttributes(other, stream_));
+  EXPECT_EQ(GetOf(other, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY).syncPolicy,
+            CU_SYNC_POLICY_YIELD);
+  EXPECT_EQ(GetOf(other, CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW)
+                .accessPolicyWindow.hitRatio,
+            0.25F);
+  Destroy(other);
+  // An attribute of launches.
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Set(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuStreamGetAttribute(
+                  stream_, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
+}
+
 TEST_F(StreamTest, UnknownFlagsAreRefused) {
   CUstream stream = nullptr;
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuStreamCreate(&stream, 0x80));

@@ -205,6 +205,51 @@ TEST_F(Captures, UnsafeCallsBreakStrictCapturesOnly) {
   EXPECT_OK(Cuda().cuMemFree_v2(memory));
 }
 
+TEST_F(Captures, WaitingForAContextBreaksEveryCaptureInIt) {
+  Begin();
+  EXPECT_CUDA(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+              Cuda().cuCtxSynchronize_v2(nullptr));
+  EXPECT_EQ(Status(stream_), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+  ExpectEnd(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  // A stream of another context takes part.
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  ASSERT_OK(Cuda().cuCtxCreate_v4(&context, nullptr, 0, 0));
+  ASSERT_OK(Cuda().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  Begin();
+  ASSERT_OK(Cuda().cuEventRecord(event_, stream_));
+  ASSERT_OK(Cuda().cuStreamWaitEvent(stream, event_, 0));
+  EXPECT_CUDA(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+              Cuda().cuCtxSynchronize_v2(nullptr));
+  EXPECT_EQ(Status(stream_), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+  ExpectEnd(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_OK(Cuda().cuCtxDestroy_v2(context));
+}
+
+TEST_F(Captures, ACaptureEndsWithItsContext) {
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  ASSERT_OK(Cuda().cuCtxCreate_v4(&context, nullptr, 0, 0));
+  ASSERT_OK(Cuda().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  ASSERT_OK(Graphs().cuStreamBeginCapture_v2(stream, kGlobal));
+  ASSERT_OK(Cuda().cuCtxDestroy_v2(context));
+  // No capture is left that an unsafe call could break.
+  CUdeviceptr memory = 0;
+  EXPECT_OK(Cuda().cuMemAlloc_v2(&memory, 16));
+  EXPECT_OK(Cuda().cuMemFree_v2(memory));
+  EXPECT_OK(Cuda().cuCtxSynchronize_v2(nullptr));
+}
+
+TEST_F(Captures, AttributesOfACapturingStreamMayChange) {
+  Begin();
+  CUstreamAttrValue value{};
+  value.syncPolicy = CU_SYNC_POLICY_SPIN;
+  EXPECT_OK(Cuda().cuStreamSetAttribute(
+      stream_, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
+  EXPECT_EQ(Status(stream_), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  EndAndRun();
+}
+
 TEST_F(Captures, WrongBeginsAndEnds) {
   ExpectEnd(CUDA_ERROR_ILLEGAL_STATE);
   Begin();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: primary contexts, contexts, the current context.
+#include "core/cuda/stream_attributes.h"
 #include "core/software/base/mutex.h"
 #include "core/software/driver/call.h"
 #include "core/software/driver/defects.h"
@@ -47,6 +48,15 @@ CUresult WithPeer(CUcontext handle, Body body) {
   });
 }
 
+// Ends the context and the captures that began in it. Null: does nothing.
+void End(Driver& driver, const std::shared_ptr<Context>& context) {
+  if (context == nullptr) return;
+  driver.EndContext(*context);
+  if (driver.graphs.capturing == 0) return;
+  MutexLock lock(&driver.graphs.mutex);
+  AbandonCaptures(driver, context->id());
+}
+
 CUresult Synchronize(Context& context) {
   Driver& driver = Driver::Get();
   if (driver.graphs.capturing > 0) {
@@ -76,13 +86,16 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   return WithDevice(device, [](Device& found) {
-    return Driver::Get().ReleasePrimary(found);
+    std::shared_ptr<Context> ended;
+    const CUresult result = Driver::Get().ReleasePrimary(found, &ended);
+    End(Driver::Get(), ended);
+    return result;
   });
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   return WithDevice(device, [](Device& found) {
-    Driver::Get().ResetPrimary(found);
+    End(Driver::Get(), Driver::Get().ResetPrimary(found));
     return CUDA_SUCCESS;
   });
 }
@@ -124,7 +137,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle) {
     }
     const std::shared_ptr<Context> context = driver.contexts.Remove(handle);
     if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    driver.EndContext(*context);
+    End(driver, context);
     CUcontext top = nullptr;
     if (CurrentHandle() == handle) PopCurrent(&top);
     return CUDA_SUCCESS;
@@ -272,8 +285,9 @@ CUresult cuCtxSetCacheConfig(CUfunc_cache) {
 
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return WithContext([&](Driver&, Context&) {
-    if (least != nullptr) *least = Context::kLeastPriority;
-    if (greatest != nullptr) *greatest = Context::kGreatestPriority;
+    using Attributes = holdfast::cuda::StreamAttributes;
+    if (least != nullptr) *least = Attributes::kLeastPriority;
+    if (greatest != nullptr) *greatest = Attributes::kGreatestPriority;
     return CUDA_SUCCESS;
   });
 }

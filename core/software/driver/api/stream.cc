@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: streams and host functions.
+#include "core/cuda/stream_attributes.h"
 #include "core/software/base/mutex.h"
 #include "core/software/driver/api/capture_call.h"
 #include "core/software/driver/call.h"
@@ -100,7 +101,8 @@ CUresult cuStreamSynchronize(CUstream handle) {
 }
 
 CUresult cuStreamGetPriority(CUstream handle, int* priority) {
-  return Query(handle, priority, [](Stream& s) { return s.priority(); });
+  return Query(handle, priority,
+               [](Stream& s) { return s.attributes().priority(); });
 }
 
 CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
@@ -125,6 +127,31 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context,
   const CUresult result = cuStreamGetCtx(handle, context);
   if (result == CUDA_SUCCESS && green != nullptr) *green = nullptr;
   return result;
+}
+
+CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID id,
+                              const CUstreamAttrValue* value) {
+  return WithStream(handle, [&](Driver&, Stream& stream) {
+    return value == nullptr ? CUDA_ERROR_INVALID_VALUE
+                            : stream.SetAttribute(id, *value);
+  });
+}
+
+CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID id,
+                              CUstreamAttrValue* value) {
+  return WithStream(handle, [&](Driver&, Stream& stream) {
+    return value == nullptr ? CUDA_ERROR_INVALID_VALUE
+                            : stream.attributes().Get(id, value);
+  });
+}
+
+CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
+  return WithStream(from, [&](Driver&, Stream& source) {
+    return WithStream(to, [&](Driver&, Stream& stream) {
+      stream.CopyAttributes(source.attributes());
+      return CUDA_SUCCESS;
+    });
+  });
 }
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {

@@ -49,6 +49,16 @@ bool AllJoined(Driver& driver, const Capture& capture,
   return true;
 }
 
+// Does a stream for which test(const Stream&) is true take part?
+template <typename Test>
+bool Includes(const Capture& capture, Test test) {
+  return std::any_of(capture.streams.begin(), capture.streams.end(),
+                     [&test](const std::weak_ptr<Stream>& weak) {
+                       const std::shared_ptr<Stream> stream = weak.lock();
+                       return stream != nullptr && test(*stream);
+                     });
+}
+
 // Streams go back to work.
 void Leave(Driver& driver, const std::shared_ptr<Capture>& capture) {
   for (const std::weak_ptr<Stream>& weak : capture->streams) {
@@ -60,6 +70,12 @@ void Leave(Driver& driver, const std::shared_ptr<Capture>& capture) {
   captures.erase(std::remove(captures.begin(), captures.end(), capture),
                  captures.end());
   driver.graphs.capturing = static_cast<int>(captures.size());
+}
+
+// Ends a capture without a graph.
+void Drop(Driver& driver, const std::shared_ptr<Capture>& capture) {
+  Leave(driver, capture);
+  if (!capture->into_existing) capture->graph->Withdraw();
 }
 
 }  // namespace
@@ -78,22 +94,24 @@ CUstreamCaptureMode ExchangeThreadMode(CUstreamCaptureMode mode) {
 }
 
 bool CapturesImplicitly(Driver& driver, const Stream& legacy) {
-  for (const std::shared_ptr<Capture>& capture : driver.graphs.captures) {
-    for (const std::weak_ptr<Stream>& weak : capture->streams) {
-      const std::shared_ptr<Stream> stream = weak.lock();
-      if (stream != nullptr && stream->kind() == Stream::Kind::kBlocking &&
-          &stream->context() == &legacy.context()) {
-        return true;
-      }
-    }
-  }
-  return false;
+  const auto& captures = driver.graphs.captures;
+  return std::any_of(
+      captures.begin(), captures.end(), [&](const auto& capture) {
+        return Includes(*capture, [&legacy](const Stream& stream) {
+          return stream.kind() == Stream::Kind::kBlocking &&
+                 &stream.context() == &legacy.context();
+        });
+      });
 }
 
 bool Invalidate(Driver& driver, const Context& context) {
   bool found = false;
   for (const std::shared_ptr<Capture>& capture : driver.graphs.captures) {
-    if (capture->context_id != context.id()) continue;
+    if (!Includes(*capture, [&context](const Stream& stream) {
+          return &stream.context() == &context;
+        })) {
+      continue;
+    }
     capture->invalidated = found = true;
   }
   return found;
@@ -103,9 +121,13 @@ void AbandonCapture(Driver& driver, Stream& stream) {
   if (stream.capture == nullptr) return;
   const std::shared_ptr<Capture> capture = stream.capture->capture;
   capture->invalidated = true;
-  if (capture->origin != &stream) return;
-  Leave(driver, capture);
-  if (!capture->into_existing) capture->graph->Withdraw();
+  if (capture->origin == &stream) Drop(driver, capture);
+}
+
+void AbandonCaptures(Driver& driver, uint64_t context_id) {
+  for (const auto& capture : std::vector(driver.graphs.captures)) {
+    if (capture->context_id == context_id) Drop(driver, capture);
+  }
 }
 
 CUresult BeginCapture(Driver& driver, const std::shared_ptr<Stream>& stream,

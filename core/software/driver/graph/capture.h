@@ -32,7 +32,7 @@ struct Capture {
   std::shared_ptr<Graph> graph;
   bool into_existing = false;      // cuStreamBeginCaptureToGraph
   const Stream* origin = nullptr;  // to compare with; see AbandonCapture
-  uint64_t context_id = 0;
+  uint64_t context_id = 0;         // of the origin
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::thread::id thread;
   uint64_t id = 0;
@@ -62,7 +62,8 @@ CUstreamCaptureMode ExchangeThreadMode(CUstreamCaptureMode mode);
 // default stream cannot be used.
 bool CapturesImplicitly(Driver& driver, const Stream& legacy);
 
-// Invalidates all captures of a context. Returns false if there is none.
+// Invalidates the captures that a stream of the context takes part in. Returns
+// false if there is none.
 bool Invalidate(Driver& driver, const Context& context);
 
 CUresult BeginCapture(Driver& driver, const std::shared_ptr<Stream>& stream,
@@ -73,6 +74,8 @@ CUresult EndCapture(Driver& driver, Stream& stream, CUgraph* graph);
 
 // For a stream that is destroyed: its capture ends without a graph.
 void AbandonCapture(Driver& driver, Stream& stream);
+// The same for the streams of a context that has ended.
+void AbandonCaptures(Driver& driver, uint64_t context_id);
 
 // Adds a node behind what the stream has captured.
 CUresult AddCaptured(Driver& driver, Stream& stream, NodeParameters parameters);
