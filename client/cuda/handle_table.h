@@ -51,6 +51,14 @@ class HandleTable {
     return nullptr;
   }
 
+  // Returns all objects, to be used without the lock.
+  std::vector<std::shared_ptr<Object>> All() const {
+    absl::ReaderMutexLock lock(&mutex_);
+    std::vector<std::shared_ptr<Object>> all;
+    for (const auto& [handle, object] : objects_) all.push_back(object);
+    return all;
+  }
+
   // As Find, and ends the handle.
   std::shared_ptr<Object> Remove(Handle handle) {
     absl::MutexLock lock(&mutex_);

@@ -18,9 +18,10 @@ int64_t AttributeOf(const v1::KernelDescription& description,
 
 }  // namespace
 
-Function::Function(std::weak_ptr<Module> module, Kernel kernel,
+Function::Function(const std::shared_ptr<Module>& module, Kernel kernel,
                    v1::KernelDescription description)
-    : module_(std::move(module)),
+    : module_(module),
+      is_of_library_(module->context_id() == 0),
       kernel_(std::move(kernel)),
       description_(std::move(description)),
       has_clusters_(
@@ -42,6 +43,42 @@ CUresult Function::CheckBlock(const Dim3& block) const {
              : CUDA_ERROR_INVALID_VALUE;
 }
 
+absl::StatusOr<Kernel> Function::In(const Context& context) {
+  if (!is_of_library_) return kernel_;
+  absl::MutexLock lock(&mutex_);
+  const auto known = in_contexts_.find(context.id());
+  if (known != in_contexts_.end()) return known->second;
+  const std::shared_ptr<Module> library = module();
+  if (library == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the library of kernel ", name(), " was unloaded"));
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const holdfast::Module code, library->In(context));
+  HOLDFAST_ASSIGN_OR_RETURN(Kernel kernel, code.GetKernel(name()));
+  for (const auto& [attribute, value] : attributes_) {
+    HOLDFAST_RETURN_IF_ERROR(
+        kernel.SetAttribute(attribute.first, value, attribute.second));
+  }
+  return in_contexts_.emplace(context.id(), std::move(kernel)).first->second;
+}
+
+void Function::EndContext(uint64_t context_id) {
+  absl::MutexLock lock(&mutex_);
+  in_contexts_.erase(context_id);
+}
+
+absl::Status Function::SetAttribute(const std::string& name, int64_t value,
+                                    uint32_t device) {
+  HOLDFAST_RETURN_IF_ERROR(kernel_.SetAttribute(name, value, device));
+  if (!is_of_library_) return absl::OkStatus();
+  absl::MutexLock lock(&mutex_);
+  attributes_[{name, device}] = value;
+  for (const auto& [id, kernel] : in_contexts_) {
+    HOLDFAST_RETURN_IF_ERROR(kernel.SetAttribute(name, value, device));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int64_t> Function::Attribute(const std::string& name,
                                             uint32_t device) const {
   HOLDFAST_ASSIGN_OR_RETURN(const v1::KernelDescription description,
@@ -57,13 +94,31 @@ absl::StatusOr<std::shared_ptr<Module>> Module::Load(Session& session,
                                                      const Image& image,
                                                      const Context* context) {
   HOLDFAST_ASSIGN_OR_RETURN(
-      const ObjectCode object,
+      ObjectCode object,
       ObjectCode::Put(session.daemon(), image.bytes, image.format));
   HOLDFAST_ASSIGN_OR_RETURN(holdfast::Module loaded, session.Load(object));
   HOLDFAST_ASSIGN_OR_RETURN(std::vector<std::string> names,
                             loaded.KernelNames());
-  return std::shared_ptr<Module>(
-      new Module(std::move(loaded), context, std::move(names)));
+  return std::shared_ptr<Module>(new Module(session, std::move(object),
+                                            std::move(loaded), context,
+                                            std::move(names)));
+}
+
+absl::StatusOr<holdfast::Module> Module::In(const Context& context) {
+  if (context_id_ != 0) return loaded_;
+  absl::MutexLock lock(&mutex_);
+  const auto known = in_contexts_.find(context.id());
+  if (known != in_contexts_.end()) return known->second;
+  holdfast::Module code = loaded_;
+  if (!used_devices_.insert(context.ordinal()).second) {
+    HOLDFAST_ASSIGN_OR_RETURN(code, session_.Load(object_));
+  }
+  return in_contexts_.emplace(context.id(), std::move(code)).first->second;
+}
+
+void Module::EndContext(uint64_t context_id) {
+  absl::MutexLock lock(&mutex_);
+  in_contexts_.erase(context_id);
 }
 
 absl::StatusOr<CUfunction> Module::GetFunction(const std::string& name,
@@ -75,7 +130,7 @@ absl::StatusOr<CUfunction> Module::GetFunction(const std::string& name,
   HOLDFAST_ASSIGN_OR_RETURN(v1::KernelDescription description,
                             kernel.Describe());
   const CUfunction handle = functions.Add(std::make_shared<Function>(
-      weak_from_this(), std::move(kernel), std::move(description)));
+      shared_from_this(), std::move(kernel), std::move(description)));
   functions_.emplace(name, handle);
   return handle;
 }

@@ -8,13 +8,16 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "client/cpp/compile/object_code.h"
 #include "client/cpp/launch_attributes.h"
 #include "client/cpp/module.h"
 #include "client/cpp/session.h"
@@ -32,12 +35,18 @@ class Module;
 // device, so that the two are the same. Thread-safe.
 class Function {
  public:
-  Function(std::weak_ptr<Module> module, Kernel kernel,
+  Function(const std::shared_ptr<Module>& module, Kernel kernel,
            v1::KernelDescription description);
 
   // Null if the module was unloaded.
   std::shared_ptr<Module> module() const { return module_.lock(); }
+  // The kernel to launch in a context. FAILED_PRECONDITION: the module was
+  // unloaded.
+  absl::StatusOr<Kernel> In(const Context& context);
+  // The same kernel for questions, whose answers no context changes.
   const Kernel& kernel() const { return kernel_; }
+  // Forgets the kernel of a context that has ended.
+  void EndContext(uint64_t context_id);
   const std::string& name() const { return description_.name(); }
   const google::protobuf::RepeatedPtrField<v1::KernelParameter>& parameters()
       const {
@@ -47,6 +56,9 @@ class Function {
   // for the daemon. NOT_FOUND: there is no such attribute.
   absl::StatusOr<int64_t> Attribute(const std::string& name,
                                     uint32_t device) const;
+  // Sets an attribute on a device, in all contexts.
+  absl::Status SetAttribute(const std::string& name, int64_t value,
+                            uint32_t device);
   // The most dynamic shared memory of a block that launches may ask for, in
   // bytes, as the program has set it.
   int64_t dynamic_shared_limit() const { return dynamic_shared_limit_; }
@@ -62,18 +74,29 @@ class Function {
 
  private:
   const std::weak_ptr<Module> module_;
+  const bool is_of_library_;
   const Kernel kernel_;
   const v1::KernelDescription description_;
   const bool has_clusters_;
   std::atomic<int64_t> dynamic_shared_limit_;
+  absl::Mutex mutex_;
+  // Of a library, by the ids of contexts.
+  std::map<uint64_t, Kernel> in_contexts_ ABSL_GUARDED_BY(mutex_);
+  // As the program has set them, for contexts to come.
+  std::map<std::pair<std::string, uint32_t>, int64_t> attributes_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 using FunctionTable = HandleTable<CUfunction, Function>;
 
-// A CUmodule or a CUlibrary. Thread-safe.
+// A CUmodule or a CUlibrary. A module belongs to one context. Each context has
+// the variables of a library for itself: the first context of each device uses
+// the code that Load has loaded, and the code is loaded once more for each
+// later context. Thread-safe.
 class Module : public std::enable_shared_from_this<Module> {
  public:
-  // Waits until the daemon has loaded the image. A library has no context.
+  // Waits until the daemon has loaded the image. `context` is null for a
+  // library.
   static absl::StatusOr<std::shared_ptr<Module>> Load(Session& session,
                                                       const Image& image,
                                                       const Context* context);
@@ -81,27 +104,39 @@ class Module : public std::enable_shared_from_this<Module> {
   // 0 and null for a library.
   uint64_t context_id() const { return context_id_; }
   CUcontext context() const { return context_; }
-  const holdfast::Module& loaded() const { return loaded_; }
   const std::vector<std::string>& kernel_names() const { return names_; }
+  // The code with the variables of a context, which is the module's own or any
+  // one of a library. Does not wait.
+  absl::StatusOr<holdfast::Module> In(const Context& context);
+  // Forgets the variables of a context that has ended.
+  void EndContext(uint64_t context_id);
   // Returns the same handle for the same name. The first call waits.
   // NOT_FOUND: there is no such kernel.
   absl::StatusOr<CUfunction> GetFunction(const std::string& name,
                                          FunctionTable& functions);
 
  private:
-  Module(holdfast::Module loaded, const Context* context,
-         std::vector<std::string> names)
-      : loaded_(std::move(loaded)),
+  Module(Session& session, ObjectCode object, holdfast::Module loaded,
+         const Context* context, std::vector<std::string> names)
+      : session_(session),
+        object_(std::move(object)),
+        loaded_(std::move(loaded)),
         context_id_(context == nullptr ? 0 : context->id()),
         context_(context == nullptr ? nullptr : context->handle()),
         names_(std::move(names)) {}
 
+  Session& session_;
+  const ObjectCode object_;
   const holdfast::Module loaded_;
   const uint64_t context_id_;
   const CUcontext context_;
   const std::vector<std::string> names_;
   absl::Mutex mutex_;
   std::map<std::string, CUfunction> functions_ ABSL_GUARDED_BY(mutex_);
+  // Of a library, by the ids of contexts; and the program's numbers of the
+  // devices on which a context has used loaded_.
+  std::map<uint64_t, holdfast::Module> in_contexts_ ABSL_GUARDED_BY(mutex_);
+  std::set<int> used_devices_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::libcuda

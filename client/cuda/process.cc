@@ -128,6 +128,9 @@ void Process::End(std::shared_ptr<Context> context) {
   memory.RemoveIf([id](const Allocation& allocation) {
     return allocation.context_id == id;
   });
+  // Those that are left belong to libraries.
+  for (const auto& function : functions.All()) function->EndContext(id);
+  for (const auto& library : modules.All()) library->EndContext(id);
 }
 
 }  // namespace holdfast::libcuda

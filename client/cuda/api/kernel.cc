@@ -78,8 +78,7 @@ CUresult SetAttribute(CUfunction_attribute attribute, int value, void* handle,
         const std::string name = NameOf(attribute);
         if (name.empty() || !IsSettable(attribute))
           return CUDA_ERROR_INVALID_VALUE;
-        HOLDFAST_ANSWER_IF_ERROR(
-            function.kernel().SetAttribute(name, value, device));
+        HOLDFAST_ANSWER_IF_ERROR(function.SetAttribute(name, value, device));
         HOLDFAST_ANSWER_IF_ERROR(process.AwaitCommands());
         if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
           function.set_dynamic_shared_limit(value);

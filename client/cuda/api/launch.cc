@@ -15,6 +15,7 @@
 
 using namespace holdfast::libcuda;
 using holdfast::Argument;
+using holdfast::Kernel;
 using holdfast::LaunchConfig;
 
 namespace {
@@ -31,6 +32,7 @@ CUresult CaptureLaunch(Stream& stream, CUfunction handle,
                     .function = std::move(function),
                     .context = {context->handle(), context->device().ordinal()},
                     .config = config};
+  HOLDFAST_ANSWER_OR_ASSIGN(kernel.kernel, kernel.function->In(*context));
   // In a graph, a programmatic edge allows this overlap. This library treats
   // every edge as a full dependency.
   kernel.config.attributes.programmatic_stream_serialization.reset();
@@ -49,16 +51,17 @@ CUresult CaptureLaunch(Stream& stream, CUfunction handle,
   return checked;
 }
 
-CUresult Submit(Process& process, const Stream& stream,
-                const Function& function, const LaunchConfig& config,
-                void** values, void** extra) {
+CUresult Submit(Process& process, const Stream& stream, Function& function,
+                const LaunchConfig& config, void** values, void** extra) {
+  const std::shared_ptr<Context> context = stream.context();
+  if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   std::vector<Argument> arguments;
   if (!ReadArguments(function, values, ParameterBuffer(extra), &arguments)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const absl::Status launched =
-      holdfast::Launch(stream.queue(), config, function.kernel(),
-                       std::span<const Argument>(arguments));
+  HOLDFAST_ANSWER_OR_ASSIGN(const Kernel kernel, function.In(*context));
+  const absl::Status launched = holdfast::Launch(
+      stream.queue(), config, kernel, std::span<const Argument>(arguments));
   if (config.cooperative && absl::IsOutOfRange(launched)) {
     return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   }

@@ -109,13 +109,13 @@ CUresult GetGlobal(CUdeviceptr* pointer, size_t* size, void* handle,
     const auto context = process.contexts().Find(owner);
     if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     auto variable = std::make_shared<Allocation>();
+    HOLDFAST_ANSWER_OR_ASSIGN(const holdfast::Module code, module.In(*context));
     HOLDFAST_ANSWER_OR_ASSIGN(
-        variable->buffer,
-        module.loaded().GetGlobal(name, context->device().ordinal()));
+        variable->buffer, code.GetGlobal(name, context->device().ordinal()));
     HOLDFAST_ANSWER_OR_ASSIGN(variable->address, variable->buffer->address());
     variable->size = variable->buffer->size();
     variable->context = context->handle();
-    variable->context_id = module.context_id();
+    variable->context_id = context->id();
     variable->ordinal = context->ordinal();
     variable->module = &module;
     if (pointer != nullptr) *pointer = variable->address;

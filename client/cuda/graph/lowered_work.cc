@@ -53,7 +53,7 @@ struct Lowering {
       if (condition != conditions.end()) argument = condition->second;
     }
     return AsNode(Kind::kLaunch,
-                  KernelNode(kernel.config, kernel.function->kernel(),
+                  KernelNode(kernel.config, *kernel.kernel,
                              std::span<const Argument>(arguments))
                       .On(kernel.context.device));
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct KernelWork {
   CUfunction handle = nullptr;  // or a CUkernel, which is the same
   std::shared_ptr<Function> function;
   NodeContext context;
+  std::optional<Kernel> kernel;  // of `function` in `context`
   LaunchConfig config;
   std::vector<std::byte> block;  // of all parameters, each at its offset
   // As the program has set them; others have their defaults.
@@ -60,7 +62,8 @@ using InnerGraphs = std::vector<std::shared_ptr<Graph>>;
 
 // The node owns its graph.
 struct ChildWork {
-  InnerGraphs graphs;  // one
+  InnerGraphs graphs;     // one
+  bool is_moved = false;  // the program's own graph, not a copy
 };
 
 struct EmptyWork {};

@@ -22,6 +22,14 @@ CUresult FindKernelContext(Process& process, const Function& function,
   return FindContext(process, own != nullptr ? own : named, context);
 }
 
+// Finds the kernel of a function in its context.
+CUresult FindKernel(Process& process, KernelWork* work) {
+  const auto context = process.contexts().Find(work->context.handle);
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  HOLDFAST_ANSWER_OR_ASSIGN(work->kernel, work->function->In(*context));
+  return CUDA_SUCCESS;
+}
+
 CUresult FindEvent(Process& process, CUevent handle,
                    std::shared_ptr<ProgramEvent>* event) {
   *event = process.events.Find(handle);
@@ -117,8 +125,8 @@ CUresult CheckKernel(const KernelWork& kernel) {
   }
   const CUresult block = kernel.function->CheckBlock(kernel.config.block);
   if (block != CUDA_SUCCESS) return block;
-  const absl::Status checked = CheckLaunch(
-      kernel.config, kernel.function->kernel(), kernel.context.device);
+  const absl::Status checked =
+      CheckLaunch(kernel.config, *kernel.kernel, kernel.context.device);
   return kernel.config.cooperative && absl::IsOutOfRange(checked)
              ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
              : Answer(checked);
@@ -134,6 +142,8 @@ CUresult ReadKernel(Process& process, const CUDA_KERNEL_NODE_PARAMS& p,
   CUresult result =
       FindKernelContext(process, *read.function,
                         p.func != nullptr ? nullptr : p.ctx, &read.context);
+  if (result != CUDA_SUCCESS) return result;
+  result = FindKernel(process, &read);
   if (result != CUDA_SUCCESS) return result;
   if ((p.kernelParams != nullptr && p.extra != nullptr) ||
       !CopyParameters(*read.function, p.kernelParams, p.extra, &read.block)) {

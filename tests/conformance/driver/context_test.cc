@@ -258,5 +258,44 @@ TEST_F(ContextLifeTest, APrimaryContextThatCameBackServesEveryThread) {
   });
 }
 
+// Returns the value of the library's variable in the current context, after the
+// kernel has added 1 to it there.
+unsigned Bump(CUlibrary library) {
+  CUkernel kernel = nullptr;
+  EXPECT_OK(Cuda().cuLibraryGetKernel(&kernel, library, "bump"));
+  EXPECT_OK(Cuda().cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), 1, 1, 1,
+                                  1, 1, 1, 0, nullptr, nullptr, nullptr));
+  CUdeviceptr counter = 0;
+  size_t size = 0;
+  EXPECT_OK(Cuda().cuLibraryGetGlobal(&counter, &size, library, "counter"));
+  unsigned value = 0;
+  EXPECT_OK(Cuda().cuMemcpyDtoH_v2(&value, counter, sizeof value));
+  return value;
+}
+
+TEST_F(ContextLifeTest, EachContextHasTheVariablesOfALibraryForItself) {
+  OnThread([] {
+    CUcontext primary = nullptr, other = nullptr;
+    ASSERT_OK(Cuda().cuDevicePrimaryCtxRetain(&primary, 0));
+    ASSERT_OK(Cuda().cuCtxSetCurrent(primary));
+    CUlibrary library = nullptr;
+    ASSERT_OK(Cuda().cuLibraryLoadData(&library, kPtx, nullptr, nullptr, 0,
+                                       nullptr, nullptr, 0));
+    EXPECT_EQ(Bump(library), 8u);
+    EXPECT_EQ(Bump(library), 9u);
+    ASSERT_OK(Cuda().cuCtxCreate_v4(&other, nullptr, 0, 0));
+    EXPECT_EQ(Bump(library), 8u);
+    ASSERT_OK(Cuda().cuCtxDestroy_v2(other));
+    EXPECT_EQ(Bump(library), 10u);
+    // A context that comes back has new ones.
+    ASSERT_OK(Cuda().cuDevicePrimaryCtxReset_v2(0));
+    ASSERT_OK(Cuda().cuDevicePrimaryCtxRetain(&primary, 0));
+    EXPECT_EQ(Bump(library), 8u);
+    EXPECT_OK(Cuda().cuLibraryUnload(library));
+    EXPECT_OK(Cuda().cuDevicePrimaryCtxRelease_v2(0));
+    EXPECT_OK(Cuda().cuDevicePrimaryCtxRelease_v2(0));
+  });
+}
+
 }  // namespace
 }  // namespace holdfast::conformance
