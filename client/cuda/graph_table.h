@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cuda/handle_table.h"
 #include "client/cuda/user_object.h"
@@ -31,6 +32,19 @@ struct GraphTable {
   std::vector<std::shared_ptr<Capture>> captures;
   std::atomic<size_t> capturing{0};
   UserReferences user_objects;  // of the program itself
+};
+
+// Holds the lock of definitions. Destructors of user objects run after it.
+class ABSL_SCOPED_LOCKABLE DefinitionsLock {
+ public:
+  explicit DefinitionsLock(GraphTable& table)
+      ABSL_EXCLUSIVE_LOCK_FUNCTION(table.mutex)
+      : lock_(&table.mutex) {}
+  ~DefinitionsLock() ABSL_UNLOCK_FUNCTION() = default;
+
+ private:
+  DelayedDestructors destructors_;
+  absl::MutexLock lock_;
 };
 
 }  // namespace holdfast::libcuda

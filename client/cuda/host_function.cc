@@ -10,11 +10,13 @@
 namespace holdfast::libcuda {
 namespace {
 
-thread_local bool in_function = false;
+thread_local int function_scopes = 0;
 
 }  // namespace
 
-bool HostFunctions::InFunction() { return in_function; }
+bool FunctionScope::Active() { return function_scopes > 0; }
+FunctionScope::FunctionScope() { ++function_scopes; }
+FunctionScope::~FunctionScope() { --function_scopes; }
 
 absl::StatusOr<std::shared_ptr<HostFunctions>> HostFunctions::Create(
     const holdfast::Device& device) {
@@ -50,9 +52,10 @@ void HostFunctions::Run() {
     mutex_.Unlock();
     const absl::Status outcome = call.reached.Synchronize();
     Answer(outcome);
-    in_function = true;
-    call.function(outcome);
-    in_function = false;
+    {
+      const FunctionScope scope;
+      call.function(outcome);
+    }
     Answer(done_.Signal(call.number));
   }
 }

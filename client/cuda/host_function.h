@@ -39,9 +39,6 @@ class HostFunctions {
 
   absl::Status Add(HostFunction function, const holdfast::Stream& stream);
 
-  // Is the calling thread in a function? CUDA refuses most calls there.
-  static bool InFunction();
-
  private:
   struct Call {
     Event reached;
@@ -60,6 +57,17 @@ class HostFunctions {
   std::deque<Call> calls_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
   bool ends_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+// While one lives, the calling thread runs a function of the program, in which
+// calls of CUDA return CUDA_ERROR_NOT_PERMITTED. Scopes nest.
+class FunctionScope {
+ public:
+  static bool Active();
+  FunctionScope();
+  ~FunctionScope();
+  FunctionScope(const FunctionScope&) = delete;
+  FunctionScope& operator=(const FunctionScope&) = delete;
 };
 
 }  // namespace holdfast::libcuda

@@ -3,7 +3,34 @@
 
 #include <utility>
 
+#include "client/cuda/host_function.h"
+
 namespace holdfast::libcuda {
+namespace {
+
+thread_local DelayedDestructors* delayed = nullptr;
+
+void CallProgram(CUhostFn function, void* data) {
+  const FunctionScope scope;
+  function(data);
+}
+
+}  // namespace
+
+UserObject::~UserObject() {
+  if (delayed == nullptr) {
+    CallProgram(destroy_, data_);
+  } else {
+    delayed->calls_.push_back({destroy_, data_});
+  }
+}
+
+DelayedDestructors::DelayedDestructors() { delayed = this; }
+
+DelayedDestructors::~DelayedDestructors() {
+  delayed = nullptr;
+  for (const Call& call : calls_) CallProgram(call.function, call.data);
+}
 
 std::shared_ptr<UserObject> UserReferences::Find(CUuserObject handle) const {
   const auto found = entries_.find(handle);
@@ -17,14 +44,11 @@ void UserReferences::Add(CUuserObject handle,
   entry.count += count;
 }
 
-bool UserReferences::Remove(CUuserObject handle, uint64_t count,
-                            std::shared_ptr<UserObject>* last) {
+bool UserReferences::Remove(CUuserObject handle, uint64_t count) {
   const auto found = entries_.find(handle);
   if (found == entries_.end() || found->second.count < count) return false;
   found->second.count -= count;
-  if (found->second.count > 0) return true;
-  *last = std::move(found->second.object);
-  entries_.erase(found);
+  if (found->second.count == 0) entries_.erase(found);
   return true;
 }
 

@@ -5,23 +5,45 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "cuda.h"
 
 namespace holdfast::libcuda {
 
 // An object of the program that graphs keep alive. Its destructor calls the
-// program's function, which must not call CUDA.
+// program's function, in which calls of CUDA return CUDA_ERROR_NOT_PERMITTED.
 class UserObject {
  public:
   UserObject(void* data, CUhostFn destroy) : data_(data), destroy_(destroy) {}
-  ~UserObject() { destroy_(data_); }
+  ~UserObject();
   UserObject(const UserObject&) = delete;
   UserObject& operator=(const UserObject&) = delete;
 
  private:
   void* const data_;
   const CUhostFn destroy_;
+};
+
+// While one lives, destructors of user objects that end on the calling thread
+// only note the program's functions. The functions are called at its end. For
+// calls that hold locks: such a function may wait for another thread, which
+// waits for the lock. Does not nest.
+class DelayedDestructors {
+ public:
+  DelayedDestructors();
+  ~DelayedDestructors();
+  DelayedDestructors(const DelayedDestructors&) = delete;
+  DelayedDestructors& operator=(const DelayedDestructors&) = delete;
+
+ private:
+  friend class UserObject;
+
+  struct Call {
+    CUhostFn function;
+    void* data;
+  };
+  std::vector<Call> calls_;
 };
 
 // Counted references to objects by their handles: those of the program, or
@@ -32,10 +54,8 @@ class UserReferences {
   std::shared_ptr<UserObject> Find(CUuserObject handle) const;
   void Add(CUuserObject handle, std::shared_ptr<UserObject> object,
            uint64_t count);
-  // Gives *last the object with its last reference, to be dropped without
-  // locks. False, and nothing changes: there are fewer than `count`.
-  bool Remove(CUuserObject handle, uint64_t count,
-              std::shared_ptr<UserObject>* last);
+  // False, and nothing changes: there are fewer than `count`.
+  bool Remove(CUuserObject handle, uint64_t count);
   bool empty() const { return entries_.empty(); }
 
  private:

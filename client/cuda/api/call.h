@@ -24,7 +24,7 @@ template <typename Body>
 CUresult WithProcess(Body body) {
   Process& process = Process::Get();
   if (!process.initialized()) return CUDA_ERROR_NOT_INITIALIZED;
-  if (HostFunctions::InFunction()) return CUDA_ERROR_NOT_PERMITTED;
+  if (FunctionScope::Active()) return CUDA_ERROR_NOT_PERMITTED;
   return Answer(body(process));
 }
 

@@ -17,7 +17,7 @@ namespace {
 template <typename Body>
 CUresult WithCapturable(CUstream handle, Body body) {
   return WithStream(handle, [&](Process& process, Stream& stream) -> CUresult {
-    absl::MutexLock lock(&process.graphs.mutex);
+    const DefinitionsLock lock(process.graphs);
     return body(process, stream);
   });
 }

@@ -125,9 +125,8 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
 }
 
 CUresult cuGraphDestroy(CUgraph handle) {
-  std::shared_ptr<Graph> ended;  // dropped without the lock
   return WithDefinitions([&](Process& process) {
-    ended = process.graphs.graphs.Find(handle);
+    const std::shared_ptr<Graph> ended = process.graphs.graphs.Find(handle);
     // A graph in another goes with its node.
     if (ended == nullptr || ended->owner() != nullptr) {
       return CUDA_ERROR_INVALID_VALUE;

@@ -9,7 +9,6 @@
 #include <memory>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "client/cuda/api/call.h"
 #include "client/cuda/graph/graph.h"
 #include "client/cuda/graph/graph_exec.h"
@@ -22,7 +21,7 @@ namespace holdfast::libcuda {
 template <typename Body>
 CUresult WithDefinitions(Body body) {
   return WithObjects([&](Process& process) -> CUresult {
-    absl::MutexLock lock(&process.graphs.mutex);
+    const DefinitionsLock lock(process.graphs);
     return body(process);
   });
 }

@@ -138,10 +138,8 @@ CUresult cuUserObjectRetain(CUuserObject object, unsigned count) {
 }
 
 CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
-  std::shared_ptr<UserObject> last;  // dropped without the lock
   return WithDefinitions([&](Process& process) {
-    return IsCount(count) &&
-                   process.graphs.user_objects.Remove(object, count, &last)
+    return IsCount(count) && process.graphs.user_objects.Remove(object, count)
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;
   });
@@ -156,9 +154,7 @@ CUresult cuGraphRetainUserObject(CUgraph graph_handle, CUuserObject object,
         (flags & ~CU_GRAPH_USER_OBJECT_MOVE) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    std::shared_ptr<UserObject> last;
-    if (flags == CU_GRAPH_USER_OBJECT_MOVE &&
-        !own.Remove(object, count, &last)) {
+    if (flags == CU_GRAPH_USER_OBJECT_MOVE && !own.Remove(object, count)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     graph.user_objects.Add(object, std::move(found), count);
@@ -168,9 +164,8 @@ CUresult cuGraphRetainUserObject(CUgraph graph_handle, CUuserObject object,
 
 CUresult cuGraphReleaseUserObject(CUgraph graph_handle, CUuserObject object,
                                   unsigned count) {
-  std::shared_ptr<UserObject> last;  // dropped without the lock
   return WithGraph(graph_handle, [&](Process&, Graph& graph) {
-    return IsCount(count) && graph.user_objects.Remove(object, count, &last)
+    return IsCount(count) && graph.user_objects.Remove(object, count)
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;
   });

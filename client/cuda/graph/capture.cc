@@ -231,7 +231,7 @@ CUresult EndCapture(Process& process, Stream& stream, CUgraph* graph) {
 bool IsCaptured(Process& process, Stream& stream, CUresult* result,
                 absl::FunctionRef<CUresult(NodeWork*)> make) {
   if (!IsAnythingCaptured(process)) return false;
-  absl::MutexLock lock(&process.graphs.mutex);
+  const DefinitionsLock lock(process.graphs);
   LiveCaptures(process);
   if (IsRefused(process, stream)) {
     *result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
@@ -253,7 +253,7 @@ bool IsCaptured(Process& process, Stream& stream, CUresult* result,
 bool IsRecordCaptured(Process& process, Stream& stream, ProgramEvent& event,
                       CUresult* result) {
   if (!IsAnythingCaptured(process)) return false;
-  absl::MutexLock lock(&process.graphs.mutex);
+  const DefinitionsLock lock(process.graphs);
   LiveCaptures(process);
   event.capture = nullptr;
   if (IsRefused(process, stream)) {
@@ -274,7 +274,7 @@ bool IsWaitCaptured(Process& process, Stream& stream, const ProgramEvent& event,
                     CUresult* result) {
   if (!IsAnythingCaptured(process)) return false;
   {
-    absl::MutexLock lock(&process.graphs.mutex);
+    const DefinitionsLock lock(process.graphs);
     LiveCaptures(process);
     const std::shared_ptr<Capture> capture =
         event.capture == nullptr ? nullptr : event.capture->capture.lock();
@@ -290,7 +290,7 @@ bool IsWaitCaptured(Process& process, Stream& stream, const ProgramEvent& event,
 
 bool IsPointOfCapture(Process& process, const ProgramEvent& event) {
   if (!IsAnythingCaptured(process)) return false;
-  absl::MutexLock lock(&process.graphs.mutex);
+  const DefinitionsLock lock(process.graphs);
   const std::shared_ptr<Capture> capture =
       event.capture == nullptr ? nullptr : event.capture->capture.lock();
   if (capture == nullptr) return false;
@@ -300,7 +300,7 @@ bool IsPointOfCapture(Process& process, const ProgramEvent& event) {
 
 void AbandonCapture(Process& process, Stream& stream) {
   if (!IsAnythingCaptured(process)) return;
-  absl::MutexLock lock(&process.graphs.mutex);
+  const DefinitionsLock lock(process.graphs);
   if (stream.capture == nullptr) return;
   const std::shared_ptr<Capture> capture = stream.capture->capture;
   capture->is_invalidated = true;
@@ -309,7 +309,7 @@ void AbandonCapture(Process& process, Stream& stream) {
 
 CUresult CheckContextCall(Process& process, const Context& context) {
   if (!IsAnythingCaptured(process)) return CUDA_SUCCESS;
-  absl::MutexLock lock(&process.graphs.mutex);
+  const DefinitionsLock lock(process.graphs);
   return Invalidate(process, context, /*only_blocking=*/false)
              ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
              : CUDA_SUCCESS;
@@ -320,7 +320,7 @@ CUresult CheckUnsafeCall(Process& process) {
       thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) {
     return CUDA_SUCCESS;
   }
-  absl::MutexLock lock(&process.graphs.mutex);
+  const DefinitionsLock lock(process.graphs);
   CUresult result = CUDA_SUCCESS;
   for (const auto& capture : LiveCaptures(process)) {
     const bool is_own = capture->thread == std::this_thread::get_id();

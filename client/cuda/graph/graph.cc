@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "client/cuda/graph/graph_memory.h"
@@ -16,7 +17,8 @@ bool AreEqual(const CUgraphEdgeData& a, const CUgraphEdgeData& b) {
 }
 
 // Only kernels have ports, and a programmatic edge connects two kernels.
-bool IsValid(const Node& from, const Node& to, const CUgraphEdgeData& data) {
+bool IsValid(const Node& from, CUgraphNodeType to,
+             const CUgraphEdgeData& data) {
   for (const unsigned char unused : data.reserved) {
     if (unused != 0) return false;
   }
@@ -28,7 +30,7 @@ bool IsValid(const Node& from, const Node& to, const CUgraphEdgeData& data) {
              (from_kernel &&
               data.from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER);
     case CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC:
-      return from_kernel && to.type() == CU_GRAPH_NODE_TYPE_KERNEL &&
+      return from_kernel && to == CU_GRAPH_NODE_TYPE_KERNEL &&
              (data.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC ||
               data.from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER);
     default:
@@ -47,6 +49,11 @@ bool AreConnected(Node* from, Node* to) {
   return from->dependents.size() < to->dependencies.size()
              ? FindEdge(from->dependents, to) != from->dependents.end()
              : FindEdge(to->dependencies, from) != to->dependencies.end();
+}
+
+void Connect(Node* from, Node* to, const CUgraphEdgeData& data) {
+  from->dependents.push_back({to, data});
+  to->dependencies.push_back({from, data});
 }
 
 // Records that the allocation has its free node, or that the condition has its
@@ -113,15 +120,28 @@ Node* Graph::Insert(NodeWork work) {
   return node.get();
 }
 
+bool Graph::CanDependOn(const std::vector<Edge>& dependencies,
+                        CUgraphNodeType type) const {
+  std::unordered_set<const Node*> seen;
+  return std::all_of(dependencies.begin(), dependencies.end(),
+                     [&](const Edge& edge) {
+                       return edge.node->graph == this &&
+                              IsValid(*edge.node, type, edge.data) &&
+                              seen.insert(edge.node).second;
+                     });
+}
+
 CUresult Graph::AddNode(NodeWork work, const std::vector<Edge>& dependencies,
                         Node** node) {
-  Node* added = Insert(std::move(work));
-  for (const Edge& edge : dependencies) {
-    const CUresult result = AddEdge(edge.node, added, edge.data);
-    if (result == CUDA_SUCCESS) continue;
-    RemoveNode(added);
-    return result;
+  if (!CanDependOn(dependencies, TypeOf(work))) {
+    // A child that was to be moved stays the program's.
+    const auto* child = std::get_if<ChildWork>(&work);
+    if (child != nullptr && child->is_moved) return CUDA_ERROR_INVALID_VALUE;
+    for (const auto& inner : GraphsOf(work)) inner->Withdraw();
+    return CUDA_ERROR_INVALID_VALUE;
   }
+  Node* added = Insert(std::move(work));
+  for (const Edge& edge : dependencies) Connect(edge.node, added, edge.data);
   MarkTaken(added->work);
   *node = added;
   return CUDA_SUCCESS;
@@ -141,11 +161,10 @@ void Graph::RemoveNode(Node* node) {
 
 CUresult Graph::AddEdge(Node* from, Node* to, const CUgraphEdgeData& data) {
   if (from == to || from->graph != this || to->graph != this ||
-      !IsValid(*from, *to, data) || AreConnected(from, to)) {
+      !IsValid(*from, to->type(), data) || AreConnected(from, to)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  from->dependents.push_back({to, data});
-  to->dependencies.push_back({from, data});
+  Connect(from, to, data);
   return CUDA_SUCCESS;
 }
 
@@ -212,7 +231,7 @@ CUresult Graph::MoveChild(std::shared_ptr<Graph> child, ChildWork* work) const {
       root == child.get()) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  work->graphs = {std::move(child)};
+  *work = {.graphs = {std::move(child)}, .is_moved = true};
   return CUDA_SUCCESS;
 }
 

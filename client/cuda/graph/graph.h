@@ -40,8 +40,8 @@ class Graph {
   bool has_memory_nodes() const { return has_memory_nodes_; }
   bool has_conditional_nodes() const { return has_conditional_nodes_; }
 
-  // CUDA_ERROR_INVALID_VALUE: a dependency is of another graph, or is named
-  // twice.
+  // CUDA_ERROR_INVALID_VALUE, and the graph stays as it was: a dependency is of
+  // another graph, or is named twice.
   CUresult AddNode(NodeWork work, const std::vector<Edge>& dependencies,
                    Node** node);
   void RemoveNode(Node* node);
@@ -65,6 +65,9 @@ class Graph {
   std::weak_ptr<GraphExec> only_exec;
 
  private:
+  // May a new node of this type have these dependencies?
+  bool CanDependOn(const std::vector<Edge>& dependencies,
+                   CUgraphNodeType type) const;
   Node* Insert(NodeWork work);
   void CopyInnerGraphs(InnerGraphs* graphs) const;
 

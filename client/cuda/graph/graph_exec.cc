@@ -72,7 +72,7 @@ CUresult GraphExec::Create(Process& process, const Context& context,
                            InstantiationError* error) {
   {
     // The copy shares its conditions with the program's graph.
-    absl::MutexLock lock(&process.graphs.mutex);
+    const DefinitionsLock lock(process.graphs);
     error->has_unused_condition = HasUnusedCondition(*definition);
   }
   if (error->has_unused_condition) return CUDA_ERROR_INVALID_VALUE;
@@ -279,10 +279,9 @@ CUresult GraphExec::SetWork(CUgraphNode origin, NodeWork work) {
       Lower(process_.memory, work, *places_[node].conditions));
   StageUpdates updates;
   std::swap(node->work, work);
-  if (AddUpdate(*node, std::move(lowered), &updates)) {
-    return Answer(Send(updates));
-  }
-  const CUresult result = MakeAnew();
+  const CUresult result = AddUpdate(*node, std::move(lowered), &updates)
+                              ? Answer(Send(updates))
+                              : MakeAnew();
   if (result != CUDA_SUCCESS) std::swap(node->work, work);
   return result;
 }
@@ -293,7 +292,11 @@ CUresult GraphExec::SetEnabled(CUgraphNode origin, bool enabled) {
   if (node == nullptr || !CanBeDisabled(*node)) return CUDA_ERROR_INVALID_VALUE;
   if (std::exchange(node->enabled, enabled) == enabled) return CUDA_SUCCESS;
   const Program::Place& place = places_[node];
-  if (place.is_fixed) return MakeAnew();
+  if (place.is_fixed) {
+    const CUresult result = MakeAnew();
+    if (result != CUDA_SUCCESS) node->enabled = !enabled;
+    return result;
+  }
   if (place.kind == LoweredWork::Kind::kAction) {
     const Steps& steps = *stages_[place.stage].steps;
     Stage::Step step = *std::find_if(
@@ -337,10 +340,17 @@ CUresult GraphExec::Update(const Graph& graph,
 CUresult GraphExec::UpdateFrom(const Graph& before, const Graph& after,
                                CUgraphExecUpdateResultInfo* info) {
   LoweredNodes lowered;
+  AllWorkBefore replaced;
   bool anew = false;
-  CUresult result = TakeAllWork(before, after, info, &lowered, &anew);
+  const auto conditions = definition_->conditions;
+  CUresult result =
+      TakeAllWork(before, after, info, &lowered, &anew, &replaced);
   if (result != CUDA_SUCCESS) return result;
   result = anew ? MakeAnew() : SendAll(std::move(lowered));
+  if (result != CUDA_SUCCESS) {
+    definition_->conditions = conditions;
+    PutBack(std::move(replaced));
+  }
   *info = {result == CUDA_SUCCESS ? CU_GRAPH_EXEC_UPDATE_SUCCESS
                                   : CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED,
            nullptr, nullptr};
@@ -351,8 +361,9 @@ CUresult GraphExec::UpdateFrom(const Graph& before, const Graph& after,
 
 CUresult GraphExec::TakeAllWork(const Graph& before, const Graph& after,
                                 CUgraphExecUpdateResultInfo* info,
-                                LoweredNodes* lowered, bool* anew) {
-  absl::MutexLock lock(&process_.graphs.mutex);
+                                LoweredNodes* lowered, bool* anew,
+                                AllWorkBefore* replaced) {
+  const DefinitionsLock lock(process_.graphs);
   std::vector<NodePair> pairs;
   if (!PairNodes(process_.memory, before, after, &pairs, info)) {
     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
@@ -370,9 +381,28 @@ CUresult GraphExec::TakeAllWork(const Graph& before, const Graph& after,
     *anew = work->kind != place.kind;
     lowered->emplace_back(node, *std::move(work));
   }
-  for (const auto& [node, update] : pairs) TakeWork(*update, node);
+  for (const auto& [node, update] : pairs) {
+    WorkBefore& had = replaced->emplace_back();
+    had.node = node;
+    had.work = node->work;
+    for (const auto& inner : node->graphs()) {
+      had.conditions.push_back(inner->conditions);
+    }
+    TakeWork(*update, node);
+  }
   if (&before == definition_.get()) definition_->conditions = after.conditions;
   return CUDA_SUCCESS;
+}
+
+void GraphExec::PutBack(AllWorkBefore replaced) {
+  for (WorkBefore& had : replaced) {
+    had.node->work = std::move(had.work);
+    for (size_t i = 0; i < had.conditions.size(); ++i) {
+      had.node->graphs()[i]->conditions = std::move(had.conditions[i]);
+    }
+  }
+  // The daemon may have taken a part of the update.
+  if (LastFault() == CUDA_SUCCESS) MakeAnew();
 }
 
 CUresult GraphExec::SendAll(LoweredNodes lowered) {

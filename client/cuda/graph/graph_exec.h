@@ -70,6 +70,13 @@ class GraphExec {
   // Changes by stage, to be sent together.
   using StageUpdates = std::map<size_t, NodeUpdates>;
   using LoweredNodes = std::vector<std::pair<const Node*, LoweredWork>>;
+  // The work of a node before an update, with the conditions of its graphs.
+  struct WorkBefore {
+    Node* node = nullptr;
+    NodeWork work;
+    std::vector<std::vector<std::shared_ptr<Condition>>> conditions;
+  };
+  using AllWorkBefore = std::vector<WorkBefore>;
 
   GraphExec(Process& process, std::shared_ptr<Graph> definition,
             cuuint64_t flags)
@@ -101,11 +108,16 @@ class GraphExec {
   CUresult UpdateFrom(const Graph& before, const Graph& after,
                       CUgraphExecUpdateResultInfo* info)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Gives the nodes of `before` the work of `after`. *anew: the whole has to be
-  // made anew; else *lowered has the changes.
+  // Gives the nodes of `before` the work of `after`, and *replaced the work
+  // that they had. *anew: the whole has to be made anew; else *lowered has the
+  // changes.
   CUresult TakeAllWork(const Graph& before, const Graph& after,
                        CUgraphExecUpdateResultInfo* info, LoweredNodes* lowered,
-                       bool* anew) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+                       bool* anew, AllWorkBefore* replaced)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // After an update that was refused: gives the nodes their work back, here and
+  // in the daemon.
+  void PutBack(AllWorkBefore replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits for the daemon.
   CUresult SendAll(LoweredNodes lowered) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

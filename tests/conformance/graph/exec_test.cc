@@ -204,6 +204,26 @@ TEST_F(Exec, AChildGraphRunsInThePlaceOfItsNode) {
   EXPECT_EQ(count, 2u);
 }
 
+TEST_F(Exec, ANodeThatIsRefusedLeavesBothGraphsAsTheyWere) {
+  CUgraph child = nullptr;
+  ASSERT_OK(Graphs().cuGraphCreate(&child, 0));
+  AddFill(0, 3, {}, child);
+  const CUgraphNode before = AddEmpty();
+  const CUgraphNode twice[] = {before, before};
+  CUgraphNodeParams p{};
+  p.type = CU_GRAPH_NODE_TYPE_GRAPH;
+  p.graph.graph = child;
+  p.graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+  CUgraphNode node = nullptr;
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Graphs().cuGraphAddNode_v2(&node, graph_, twice, nullptr, 2, &p));
+  AddFill(1, 3, {}, child);
+  ASSERT_OK(Graphs().cuGraphAddNode_v2(&node, graph_, twice, nullptr, 1, &p));
+  RunOnce();
+  ExpectArray(0, 3);
+  ExpectArray(1, 3);
+}
+
 TEST_F(Exec, AnEmptyChildKeepsTheOrder) {
   const CUgraph child = NewGraph();
   const CUgraphNode first = AddFill(0, 3);

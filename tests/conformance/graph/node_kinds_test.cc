@@ -4,9 +4,11 @@
 // operations, memory, conditions; user objects; DOT.
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "tests/conformance/graph/graph_api.h"
 
@@ -333,6 +335,43 @@ TEST_F(Conditional, ASwitchRunsOneBodyOrNone) {
   ExpectArray(2, 3);
 }
 
+// Drivers differ in whether a copy of one row may become one of two.
+TEST_F(Conditional, ARefusedUpdateChangesNothing) {
+  void* host = nullptr;
+  ASSERT_OK(Cuda().cuMemHostAlloc(&host, 2 * kWords * sizeof(unsigned), 0));
+  CUgraphNode node = nullptr;
+  const CUgraph body =
+      AddConditional(NewHandle(1), CU_GRAPH_COND_TYPE_IF, 1, {}, &node)[0];
+  const CUgraphNode fill = AddFill(0, 7, {}, body);
+  CUDA_MEMCPY3D copied = CopyOf(1, 0);
+  copied.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copied.dstHost = host;
+  CUgraphNode copy = nullptr;
+  ASSERT_OK(
+      Graphs().cuGraphAddMemcpyNode(&copy, body, &fill, 1, &copied, context_));
+  const CUgraphExec exec = Instantiate();
+  copied.WidthInBytes /= 2;
+  copied.Height = 2;
+  copied.srcPitch = copied.WidthInBytes;
+  copied.dstPitch = 2 * copied.WidthInBytes;
+  ASSERT_OK(Graphs().cuGraphMemcpyNodeSetParams(copy, &copied));
+  CUgraphExecUpdateResultInfo info{};
+  const CUresult result = Graphs().cuGraphExecUpdate_v2(exec, graph_, &info);
+  if (result != CUDA_SUCCESS) {
+    EXPECT_CUDA(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, result);
+    const CUDA_MEMSET_NODE_PARAMS nine = FillOf(0, 9);
+    EXPECT_OK(
+        Graphs().cuGraphExecMemsetNodeSetParams(exec, fill, &nine, context_));
+    Run(exec);
+    ExpectArray(0, 9);
+    const auto* words = static_cast<const unsigned*>(host);
+    EXPECT_EQ(words[0], 9u);
+    EXPECT_EQ(words[kWords - 1], 9u);
+  }
+  EXPECT_OK(Graphs().cuGraphExecDestroy(exec));
+  EXPECT_OK(Cuda().cuMemFreeHost(host));
+}
+
 TEST_F(Conditional, WrongOnesAreRefused) {
   CUgraphNodeParams p{};
   p.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
@@ -375,6 +414,39 @@ TEST_F(UserObjects, TheLastReferenceDestroys) {
   EXPECT_OK(Graphs().cuGraphExecDestroy(exec));
   for (int i = 0; i < 1000 && destroyed == 0; ++i) usleep(1000);
   EXPECT_EQ(destroyed, 1);
+}
+
+// The destructor waits for another thread, which uses graphs.
+TEST_F(UserObjects, ADestructorHoldsNoLockOfTheDriver) {
+  struct State {
+    std::atomic<int> result{-1};
+    CUresult in_destructor = CUDA_SUCCESS;
+  } state;
+  CUuserObject object = nullptr;
+  const auto destroy = [](void* data) {
+    auto* const state = static_cast<State*>(data);
+    CUgraph graph = nullptr;
+    state->in_destructor = Graphs().cuGraphCreate(&graph, 0);
+    std::thread([state] {
+      CUgraph other = nullptr;
+      state->result = Graphs().cuGraphCreate(&other, 0);
+      EXPECT_OK(Graphs().cuGraphDestroy(other));
+    }).join();
+  };
+  ASSERT_OK(Graphs().cuUserObjectCreate(&object, &state, destroy, 1,
+                                        CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+  CUgraph child = nullptr;
+  ASSERT_OK(Graphs().cuGraphCreate(&child, 0));
+  ASSERT_OK(Graphs().cuGraphRetainUserObject(child, object, 1,
+                                             CU_GRAPH_USER_OBJECT_MOVE));
+  CUgraphNode node = nullptr;
+  ASSERT_OK(
+      Graphs().cuGraphAddChildGraphNode(&node, graph_, nullptr, 0, child));
+  ASSERT_OK(Graphs().cuGraphDestroy(child));
+  ASSERT_OK(Graphs().cuGraphDestroyNode(node));
+  for (int i = 0; i < 1000 && state.result < 0; ++i) usleep(1000);
+  EXPECT_EQ(state.result, CUDA_SUCCESS);
+  EXPECT_CUDA(CUDA_ERROR_NOT_PERMITTED, state.in_destructor);
 }
 
 using Dot = GraphTest;
