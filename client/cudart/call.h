@@ -7,6 +7,8 @@
 #ifndef HOLDFAST_CLIENT_CUDART_CALL_H_
 #define HOLDFAST_CLIENT_CUDART_CALL_H_
 
+#include <type_traits>
+
 #include "client/cudart/contexts.h"
 #include "client/cudart/driver.h"
 #include "client/cudart/errors.h"
@@ -32,12 +34,19 @@ cudaError_t WithDriver(Body body) {
   return Record(body(driver));
 }
 
-// The same for a call that needs a context.
+// The same for a call that needs a context: body(const Driver&, CUcontext), or
+// body(const Driver&).
 template <DefaultStream kStream = kDefaultStream, typename Body>
 cudaError_t WithContext(Body body) {
   return WithDriver<kStream>([&](const Driver& driver) -> cudaError_t {
-    const cudaError_t error = EnterContext(driver);
-    return error != cudaSuccess ? error : Translate(body(driver));
+    CUcontext context = nullptr;
+    const cudaError_t error = EnterContext(driver, &context);
+    if (error != cudaSuccess) return error;
+    if constexpr (std::is_invocable_v<Body, const Driver&, CUcontext>) {
+      return Translate(body(driver, context));
+    } else {
+      return Translate(body(driver));
+    }
   });
 }
 

@@ -83,11 +83,12 @@ cudaError_t CheckDevice(const Driver& driver, int device) {
 
 }  // namespace
 
-cudaError_t EnterContext(const Driver& driver) {
-  CUcontext current = nullptr;
-  const cudaError_t error = LiveContext(driver, &current);
-  if (error != cudaSuccess || current != nullptr) return error;
-  return Bind(driver, thread.device);
+cudaError_t EnterContext(const Driver& driver, CUcontext* context) {
+  cudaError_t error = LiveContext(driver, context);
+  if (error != cudaSuccess || *context != nullptr) return error;
+  error = Bind(driver, thread.device);
+  *context = thread.context;
+  return error;
 }
 
 cudaError_t PrimaryContext(const Driver& driver, int device,

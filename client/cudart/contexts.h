@@ -11,8 +11,8 @@ namespace holdfast::libcudart {
 // thread's device, which is device 0 until cudaSetDevice. Primary contexts are
 // retained at their first use. All functions are thread-safe.
 
-// Makes sure that the thread has a current context.
-cudaError_t EnterContext(const Driver& driver);
+// Makes sure that the thread has a current context, and returns it.
+cudaError_t EnterContext(const Driver& driver, CUcontext* context);
 
 // Returns the primary context of a device, retained.
 cudaError_t PrimaryContext(const Driver& driver, int device,

@@ -22,29 +22,16 @@ cudaError_t WithKernelNode(const cudaKernelNodeParams* node, Body body) {
   });
 }
 
-// body(const Driver&, CUcontext) with the current context, for nodes that work
-// in one.
-template <typename Body>
-cudaError_t WithNodeContext(Body body) {
-  return WithContext([&](const Driver& driver) {
-    CUcontext context = nullptr;
-    const CUresult result = driver.CtxGetCurrent(&context);
-    return result != CUDA_SUCCESS ? result : body(driver, context);
-  });
-}
-
 // describe(const Driver&, CUDA_MEMCPY3D*) returns a cudaError_t; then
 // body(const Driver&, const CUDA_MEMCPY3D*, CUcontext).
 template <typename Describe, typename Body>
 cudaError_t WithCopyNode(Describe describe, Body body) {
-  return WithContext([&](const Driver& driver) -> cudaError_t {
+  return WithContext([&](const Driver& driver,
+                         CUcontext context) -> cudaError_t {
     CUDA_MEMCPY3D described;
     const cudaError_t error = describe(driver, &described);
-    if (error != cudaSuccess) return error;
-    CUcontext context = nullptr;
-    const CUresult result = driver.CtxGetCurrent(&context);
-    return Translate(
-        result != CUDA_SUCCESS ? result : body(driver, &described, context));
+    return error != cudaSuccess ? error
+                                : Translate(body(driver, &described, context));
   });
 }
 

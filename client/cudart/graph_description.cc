@@ -74,12 +74,11 @@ cudaKernelNodeParams ReadKernelNode(const Driver& driver,
   return node;
 }
 
-cudaError_t DescribeNode(const Driver& driver, const cudaGraphNodeParams& node,
+cudaError_t DescribeNode(const Driver& driver, CUcontext context,
+                         const cudaGraphNodeParams& node,
                          CUgraphNodeParams* described) {
   static_assert(sizeof(CUgraphNodeParams) == sizeof(cudaGraphNodeParams));
   std::memcpy(described, &node, sizeof(node));
-  CUcontext context = nullptr;
-  driver.CtxGetCurrent(&context);
   return DescribeParameters(driver, context, node, described);
 }
 

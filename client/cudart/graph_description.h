@@ -15,8 +15,9 @@ cudaError_t DescribeKernelNode(const Driver& driver,
 cudaKernelNodeParams ReadKernelNode(const Driver& driver,
                                     const CUDA_KERNEL_NODE_PARAMS& described);
 
-// Nodes of any type. Work that has no context yet gets the current one.
-cudaError_t DescribeNode(const Driver& driver, const cudaGraphNodeParams& node,
+// Nodes of any type. Work that has no context yet gets `context`.
+cudaError_t DescribeNode(const Driver& driver, CUcontext context,
+                         const cudaGraphNodeParams& node,
                          CUgraphNodeParams* described);
 
 // Sets the fields of `node` that the driver answers when it adds a node.

@@ -95,13 +95,10 @@ cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle* handle,
                                              cudaGraph_t graph,
                                              unsigned default_value,
                                              unsigned flags) {
-  return WithContext([&](const Driver& driver) {
-    CUcontext context = nullptr;
-    const CUresult result = driver.CtxGetCurrent(&context);
-    return result != CUDA_SUCCESS ? result
-                                  : driver.GraphConditionalHandleCreate(
-                                        As<CUgraphConditionalHandle>(handle),
-                                        graph, context, default_value, flags);
+  return WithContext([&](const Driver& driver, CUcontext context) {
+    return driver.GraphConditionalHandleCreate(
+        As<CUgraphConditionalHandle>(handle), graph, context, default_value,
+        flags);
   });
 }
 

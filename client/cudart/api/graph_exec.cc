@@ -51,12 +51,14 @@ cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t exec,
                                        cudaGraphNode_t node,
                                        cudaGraphNodeParams* parameters) {
   if (parameters == nullptr) return Record(cudaErrorInvalidValue);
-  return WithContext([&](const Driver& driver) -> cudaError_t {
-    CUgraphNodeParams described;
-    const cudaError_t error = DescribeNode(driver, *parameters, &described);
-    if (error != cudaSuccess) return error;
-    return Translate(driver.GraphExecNodeSetParams(exec, node, &described));
-  });
+  return WithContext(
+      [&](const Driver& driver, CUcontext context) -> cudaError_t {
+        CUgraphNodeParams described;
+        const cudaError_t error =
+            DescribeNode(driver, context, *parameters, &described);
+        if (error != cudaSuccess) return error;
+        return Translate(driver.GraphExecNodeSetParams(exec, node, &described));
+      });
 }
 
 cudaError_t cudaGraphExecKernelNodeSetParams(
@@ -96,7 +98,7 @@ cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(
 cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec,
                                              cudaGraphNode_t node,
                                              const cudaMemsetParams* fill) {
-  return WithNodeContext([&](const Driver& driver, CUcontext context) {
+  return WithContext([&](const Driver& driver, CUcontext context) {
     return driver.GraphExecMemsetNodeSetParams(
         exec, node, As<const CUDA_MEMSET_NODE_PARAMS>(fill), context);
   });

@@ -44,27 +44,31 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph,
                              const cudaGraphEdgeData* edges, size_t count,
                              cudaGraphNodeParams* parameters) {
   if (parameters == nullptr) return Record(cudaErrorInvalidValue);
-  return WithContext([&](const Driver& driver) -> cudaError_t {
-    CUgraphNodeParams described;
-    const cudaError_t error = DescribeNode(driver, *parameters, &described);
-    if (error != cudaSuccess) return error;
-    const CUresult result = driver.GraphAddNode(
-        node, graph, dependencies, As<const CUgraphEdgeData>(edges), count,
-        &described);
-    if (result == CUDA_SUCCESS) ReadAnswer(described, parameters);
-    return Translate(result);
-  });
+  return WithContext(
+      [&](const Driver& driver, CUcontext context) -> cudaError_t {
+        CUgraphNodeParams described;
+        const cudaError_t error =
+            DescribeNode(driver, context, *parameters, &described);
+        if (error != cudaSuccess) return error;
+        const CUresult result = driver.GraphAddNode(
+            node, graph, dependencies, As<const CUgraphEdgeData>(edges), count,
+            &described);
+        if (result == CUDA_SUCCESS) ReadAnswer(described, parameters);
+        return Translate(result);
+      });
 }
 
 cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node,
                                    cudaGraphNodeParams* parameters) {
   if (parameters == nullptr) return Record(cudaErrorInvalidValue);
-  return WithContext([&](const Driver& driver) -> cudaError_t {
-    CUgraphNodeParams described;
-    const cudaError_t error = DescribeNode(driver, *parameters, &described);
-    if (error != cudaSuccess) return error;
-    return Translate(driver.GraphNodeSetParams(node, &described));
-  });
+  return WithContext(
+      [&](const Driver& driver, CUcontext context) -> cudaError_t {
+        CUgraphNodeParams described;
+        const cudaError_t error =
+            DescribeNode(driver, context, *parameters, &described);
+        if (error != cudaSuccess) return error;
+        return Translate(driver.GraphNodeSetParams(node, &described));
+      });
 }
 
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -188,7 +192,7 @@ cudaError_t cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node,
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                    const cudaGraphNode_t* dependencies,
                                    size_t count, const cudaMemsetParams* fill) {
-  return WithNodeContext([&](const Driver& driver, CUcontext context) {
+  return WithContext([&](const Driver& driver, CUcontext context) {
     return driver.GraphAddMemsetNode(node, graph, dependencies, count,
                                      FillOf(fill), context);
   });

@@ -81,11 +81,10 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* memory, cudaExtent extent) {
   return AllocateRows(&memory->ptr, &memory->pitch, extent.width, rows);
 }
 
-// cudaFree(nullptr) frees nothing, but creates the context.
+// cudaFree(nullptr) frees nothing, but creates the context, and returns the
+// error of a fault. The same holds for cudaFreeHost.
 cudaError_t cudaFree(void* pointer) {
-  return WithContext([&](const Driver& driver) {
-    return pointer == nullptr ? CUDA_SUCCESS : driver.MemFree(Address(pointer));
-  });
+  return CallInContext(&Driver::MemFree, Address(pointer));
 }
 
 cudaError_t cudaMallocHost(void** pointer, size_t size) {
@@ -97,9 +96,7 @@ cudaError_t cudaHostAlloc(void** pointer, size_t size, unsigned flags) {
 }
 
 cudaError_t cudaFreeHost(void* pointer) {
-  return WithContext([&](const Driver& driver) {
-    return pointer == nullptr ? CUDA_SUCCESS : driver.MemFreeHost(pointer);
-  });
+  return CallInContext(&Driver::MemFreeHost, pointer);
 }
 
 cudaError_t cudaHostRegister(void* pointer, size_t size, unsigned flags) {

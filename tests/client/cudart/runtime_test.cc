@@ -360,6 +360,9 @@ TEST(StickyErrorTest, StaysInAllThreads) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "as NVIDIA's runtime has it";
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
   EXPECT_EQ(cudaPeekAtLastError(), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaFree(nullptr), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaFreeHost(nullptr), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaFreeArray(nullptr), cudaSuccess);
   std::thread([] {
     EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);

@@ -23,6 +23,7 @@ int main() {
   CHECK(cudaGetLastError() == cudaSuccess);
   CHECK(cudaMemset(memory, 0, 16) == cudaErrorAssert);
   CHECK(cudaStreamSynchronize(nullptr) == cudaErrorAssert);
+  CHECK(cudaFree(nullptr) == cudaErrorAssert);
   std::printf("and it sticks\n");
   return 0;
 }
