@@ -52,8 +52,9 @@ void DeviceHealthTable::NoteFault(uint32_t device) {
   entry.health.set_faults(entry.health.faults() + 1);
   // In quarantine it is probed anyway.
   if (entry.running || entry.health.state() != Health::STATE_READY) return;
-  entry.due = std::min(
-      entry.due, std::max(options_.now(), entry.began + options_.fault_pause));
+  entry.due =
+      std::min(entry.due, std::max(options_.now() + options_.fault_delay,
+                                   entry.began + options_.fault_pause));
   ++changes_;
 }
 

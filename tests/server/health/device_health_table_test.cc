@@ -36,6 +36,7 @@ class DeviceHealthTableTest : public testing::Test {
   DeviceHealthTable table_{{.interval = absl::Minutes(5),
                             .first_pause = absl::Seconds(1),
                             .longest_pause = absl::Seconds(3),
+                            .fault_delay = absl::Seconds(2),
                             .fault_pause = absl::Seconds(5),
                             .on_change =
                                 [this](uint32_t device, bool ready) {
@@ -79,7 +80,12 @@ TEST_F(DeviceHealthTableTest, FaultBringsAProbeButAStormOfThemFewer) {
   Probe(absl::OkStatus());
   now_ += absl::Minutes(1);
   table_.NoteFault(0);
-  EXPECT_EQ(table_.due(0), now_);
+  EXPECT_EQ(table_.due(0), now_ + absl::Seconds(2));
+  // Another fault does not put it off.
+  now_ += absl::Seconds(1);
+  table_.NoteFault(0);
+  EXPECT_EQ(table_.due(0), now_ + absl::Seconds(1));
+  now_ = table_.due(0);
   ASSERT_TRUE(table_.AwaitDue(0));
   EXPECT_EQ(state(), Health::STATE_PROBING);
   table_.NoteFault(0);
@@ -89,6 +95,9 @@ TEST_F(DeviceHealthTableTest, FaultBringsAProbeButAStormOfThemFewer) {
   now_ += absl::Seconds(1);
   table_.NoteFault(0);
   EXPECT_EQ(table_.due(0), now_ + absl::Seconds(4));
+  now_ += absl::Seconds(3);
+  table_.NoteFault(0);
+  EXPECT_EQ(table_.due(0), now_ + absl::Seconds(1));
 }
 
 TEST_F(DeviceHealthTableTest, FaultDoesNotHastenTheProbeOfAQuarantinedDevice) {
