@@ -16,8 +16,11 @@ namespace {
 
 // A process that makes a context holds the driver's lock for much of 200 ms.
 // For so long after one was taken no other is started to wait in its place, so
-// that the session that took it, or recovers in it, is not held up.
+// that the session that took it, or recovers in it, is not held up. Sessions
+// beside it launch less meanwhile as well: where others wait still, there is
+// more time.
 constexpr absl::Duration kSettle = absl::Milliseconds(200);
+constexpr absl::Duration kSettleBesideOthers = absl::Seconds(1);
 
 // Executors that start at once for sessions that wait. A driver makes their
 // contexts one after the other, but the processes load it side by side.
@@ -71,7 +74,8 @@ absl::StatusOr<std::unique_ptr<ExecutorProcess>> ExecutorPool::TakeProcess(
     executor = std::move(warm_[chosen].process);
     warm_.erase(warm_.begin() + static_cast<ptrdiff_t>(chosen));
     idle_deaths_ = 0;
-    quiet_until_ = SteadyNow() + kSettle;
+    quiet_until_ =
+        SteadyNow() + (warm_.empty() ? kSettle : kSettleBesideOthers);
   }
   // Outside the lock, since its callback may be waiting for that.
   executor->OnEnd(nullptr);
