@@ -26,15 +26,19 @@ constexpr absl::Duration kSettleBesideOthers = absl::Seconds(1);
 // contexts one after the other, but the processes load it side by side.
 constexpr size_t kMaxStarts = 4;
 
+// Sessions that the daemon before has left take executors at its start.
+constexpr absl::Duration kKeepAdopted = absl::Seconds(30);
+
 // Executors that may die in a row while they wait, before the pool pauses.
 constexpr int kMaxIdleDeaths = 3;
 
 }  // namespace
 
-ExecutorPool::ExecutorPool(Options options)
+ExecutorPool::ExecutorPool(Options options, Warm adopted)
     : options_(std::move(options)),
       plan_(options_.warm, options_.first_device),
-      pause_(options_.first_pause) {
+      pause_(options_.first_pause),
+      adopted_(std::move(adopted)) {
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -156,8 +160,16 @@ bool ExecutorPool::Settling() const {
   return calls_.empty() && SteadyNow() < quiet_until_;
 }
 
+absl::Time ExecutorPool::NextLook() const {
+  absl::Time look = Settling() ? quiet_until_ : absl::InfiniteFuture();
+  if (keep_until_ != absl::InfinitePast()) look = std::min(look, keep_until_);
+  return look;
+}
+
 std::optional<WarmPlan::Step> ExecutorPool::NextStep() const {
   const auto step = plan_.Next(WarmDevices(), {calls_.begin(), calls_.end()});
+  const bool ends = step.has_value() && step->end.has_value();
+  if (ends && SteadyNow() < keep_until_) return std::nullopt;
   if (step.has_value() || devices_ != nullptr || !warm_.empty() ||
       unusable_.contains(options_.first_device)) {
     return step;
@@ -173,8 +185,21 @@ std::optional<uint32_t> ExecutorPool::UsableDevice() const {
   return std::nullopt;
 }
 
+ExecutorPool::Warm ExecutorPool::TakeLeftOver() {
+  Warm left;
+  if (SteadyNow() < keep_until_ || keep_until_ == absl::InfinitePast()) {
+    return left;
+  }
+  keep_until_ = absl::InfinitePast();
+  while (warm_.size() > std::max(options_.warm, calls_.size())) {
+    left.push_back(std::move(warm_.front()));
+    warm_.pop_front();
+  }
+  return left;
+}
+
 ExecutorPool::Warm ExecutorPool::TakeUnwanted() {
-  Warm unwanted;
+  Warm unwanted = TakeLeftOver();
   for (auto step = NextStep(); step.has_value() && step->end.has_value();
        step = NextStep()) {
     unwanted.push_back(std::move(warm_[*step->end]));
@@ -184,20 +209,20 @@ ExecutorPool::Warm ExecutorPool::TakeUnwanted() {
 }
 
 void ExecutorPool::Run() {
+  AddAdopted();
   while (true) {
     Warm gone;  // Destroyed outside the lock.
     absl::Status crashed;
     std::vector<uint32_t> devices;
     {
       absl::MutexLock lock(&mutex_);
-      const absl::Time later =
-          Settling() ? quiet_until_ : absl::InfiniteFuture();
+      const absl::Time later = NextLook();
       // A call that takes an executor while this waits begins a quiet time,
       // whose end nothing else would tell.
       const auto due = [this, later]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
         if (stopping_ || check_warm_) return true;
         if (!failure_.ok()) return false;
-        return Settling() ? quiet_until_ != later : NextStep().has_value();
+        return Settling() ? NextLook() != later : NextStep().has_value();
       };
       const absl::Time until = failure_.ok() ? later : retry_;
       if (!mutex_.AwaitWithTimeout(absl::Condition(&due),
@@ -222,6 +247,22 @@ void ExecutorPool::Run() {
     gone.clear();  // The device's memory first.
     crashed.ok() ? Start(devices) : SetFailed(crashed);
   }
+}
+
+void ExecutorPool::AddAdopted() {
+  if (adopted_.empty()) return;
+  {
+    absl::MutexLock lock(&mutex_);
+    keep_until_ = SteadyNow() + kKeepAdopted;
+  }
+  for (Waiting& one : adopted_) {
+    const absl::Status ready = AwaitReady(std::move(one.process), one.device);
+    if (!ready.ok()) {
+      LogWarning("an executor that the daemon before has started: ",
+                 ready.message());
+    }
+  }
+  adopted_.clear();
 }
 
 ExecutorPool::Warm ExecutorPool::TakeDead() {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/driver/defects.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -14,10 +16,13 @@
 namespace holdfast::software {
 namespace {
 
+constexpr std::chrono::milliseconds kReadAgain(5);
+
 Defect ParseDefect(absl::string_view name) {
   if (name == "gone") return Defect::kGone;
   if (name == "fault") return Defect::kFault;
   if (name == "hang") return Defect::kHang;
+  if (name == "wait") return Defect::kWait;
   return Defect::kNone;
 }
 
@@ -28,6 +33,20 @@ std::map<int, Defect> ReadDefects() {
   std::ostringstream text;
   text << file.rdbuf();
   return ParseDefects(text.str());
+}
+
+Defect Find(const std::map<int, Defect>& defects, int ordinal) {
+  const auto found = defects.find(ordinal);
+  return found == defects.end() ? Defect::kNone : found->second;
+}
+
+std::map<int, Defect> AwaitDefects(int ordinal) {
+  auto defects = ReadDefects();
+  while (Find(defects, ordinal) == Defect::kWait) {
+    std::this_thread::sleep_for(kReadAgain);
+    defects = ReadDefects();
+  }
+  return defects;
 }
 
 }  // namespace
@@ -48,9 +67,9 @@ std::map<int, Defect> ParseDefects(absl::string_view text) {
 }
 
 Defect DefectOf(int ordinal) {
-  static const auto& defects = *new std::map<int, Defect>(ReadDefects());
-  const auto found = defects.find(ordinal);
-  return found == defects.end() ? Defect::kNone : found->second;
+  static const auto& defects =
+      *new std::map<int, Defect>(AwaitDefects(ordinal));
+  return Find(defects, ordinal);
 }
 
 }  // namespace holdfast::software

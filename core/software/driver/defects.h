@@ -15,15 +15,17 @@ enum class Defect {
   kGone,   // no context can be made: CUDA_ERROR_DEVICE_UNAVAILABLE
   kFault,  // kernels end with CUDA_ERROR_ECC_UNCORRECTABLE
   kHang,   // kernels never end
+  kWait,   // no context is made while the file has this
 };
 
-// Parses lines of "ORDINAL gone", "ORDINAL fault" or "ORDINAL hang". Lines that
-// are neither are skipped.
+// Parses lines of "ORDINAL gone", "ORDINAL fault", "ORDINAL hang" or "ORDINAL
+// wait". Lines that are neither are skipped.
 std::map<int, Defect> ParseDefects(absl::string_view text);
 
 // Returns the device's defect as the file that HOLDFAST_SOFTWARE_DEFECTS names
 // has it. Read at the first call, which the making of a context is, so each
-// process sees the file as it was when it started. Thread-safe.
+// process sees the file as it was when it started. While that says that this
+// device is to wait, the call blocks and reads the file again. Thread-safe.
 Defect DefectOf(int ordinal);
 
 }  // namespace holdfast::software
