@@ -5,9 +5,11 @@
 #   2  a thousand mixed faults over eight sessions, and what is left behind
 #   3  upgrades under a million launches; a daemon killed under its keeper, with 8 GiB and a collection
 #   4  a remote client whose connections are cut for a minute
+#   5  upgrades alone, a minute: the longest pause of four clients that launch, and where it went
 #
 # Usage: recovery.sh BINDIR [SHOW...]     (default: 3 4 1 2; the second takes some six minutes)
-# BINDIR has holdfastd, holdfast, recovery_rounds, fault_storm_test, upgrade_test, keeper_test and attach_test.
+# BINDIR has holdfastd, holdfast, recovery_rounds, fault_storm_test, upgrade_test, keeper_test and attach_test; a show
+# that does not use one does without it: 5 needs holdfastd, holdfast and upgrade_test.
 # DEVICE=cpu, GIBIBYTES="...", FAULTS, LAUNCHES, MEGABYTES and SECONDS_CUT make smaller ones, to try the script.
 # Exits 0 only if every byte and every count was right.
 set -uo pipefail
@@ -95,6 +97,16 @@ show_3() {
 show_4() {
   HOLDFAST_CUT_SECONDS=${SECONDS_CUT:-60} run_test "connections cut every 50 to 200 ms" "$bin/attach_test" \
     AttachTest.CutConnectionsLoseNoCommandAndRunNoneTwice
+}
+
+# The daemon's own words: how many executors were ready ahead, how long each session was away.
+show_5() {
+  local out=$directory/upgrades
+  for round in 1 2 3; do
+    HOLDFAST_TEST_LOG_LEVEL=info HOLDFAST_UPGRADE_LAUNCHES=${LAUNCHES:-40000} run_test "upgrades, round $round" "$bin/upgrade_test" \
+      UpgradeTest.FourClientsThatLaunchAllTheTimeLoseNothing >"$out"
+    grep -E 'next daemon|making way|daemon before|listening on|resumed in|longest pause|exit status|rror|ailure|there is no' "$out"
+  done
 }
 
 command -v nvidia-smi >/dev/null && nvidia-smi -L

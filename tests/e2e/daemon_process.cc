@@ -14,13 +14,14 @@ namespace holdfast::e2e {
 
 DaemonProcess::DaemonProcess(const std::vector<std::string>& more_flags) {
   const char* const device = getenv("HOLDFAST_TEST_DEVICE");
+  const char* const level = getenv("HOLDFAST_TEST_LOG_LEVEL");
   directory_ = "/tmp/holdfast-e2e-XXXXXX";
   if (mkdtemp(directory_.data()) == nullptr) std::abort();
   // Descriptor 1 is the way in which it reports that it is ready.
   std::vector<std::string> arguments = {
       ProgramPath("HOLDFAST_DAEMON"),
       std::string("--device=") + (device == nullptr ? "cpu" : device),
-      "--log-level=warning",
+      std::string("--log-level=") + (level == nullptr ? "warning" : level),
       "--listen=unix:" + directory_ + "/holdfast.sock",
       "--listen=tcp:127.0.0.1:0",
       "--runtime-dir=" + directory_,
