@@ -33,8 +33,10 @@
 #include "server/executor/executor_main.h"
 #include "server/health/probe_main.h"
 #include "server/health/telemetry_main.h"
+#include "server/process/handed_processes.h"
 #include "server/process/sandbox/policy.h"
 #include "server/process/spawner.h"
+#include "server/process/spawner_process.h"
 #include "server/process/user_range.h"
 #include "server/restart/arguments.h"
 #include "server/restart/inheritance.h"
@@ -185,6 +187,17 @@ int KeepDaemon(const Config& config, int argc, char** argv) {
   return RunKeeper(arguments, config.ready_fd);
 }
 
+// Takes over the processes that the daemon before has started, if it has.
+absl::StatusOr<std::unique_ptr<Spawner>> MakeSpawner(
+    std::shared_ptr<UserRange> users, HandedProcesses handed) {
+  if (handed.spawner != 0) {
+    auto adopted = Spawner::Adopt(std::move(handed), users);
+    if (adopted.ok()) return adopted;
+    LogWarning(adopted.status().message(), "; another one starts");
+  }
+  return Spawner::Create({.users = std::move(users)});
+}
+
 int RunSupervisor(const Config& config) {
   if (config.check_config) return CheckConfig(config);
   RaiseAddressLimit();
@@ -205,7 +218,8 @@ int RunSupervisor(const Config& config) {
     if (!range.ok()) return Fail(range.status());
     users = *std::move(range);
   }
-  const auto spawner = Spawner::Create({.users = users});
+  const auto spawner =
+      MakeSpawner(std::move(users), std::move(inheritance->processes));
   if (!spawner.ok()) return Fail(spawner.status());
   // A client that takes over a child shall not read its supervisor's memory.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -239,6 +253,8 @@ int Main(int argc, char** argv) {
       return RunCompiler(*config);
     case Config::Role::kProbe:
       return RunProbe(*config);
+    case Config::Role::kSpawner:
+      RunExecutedSpawner("/proc/self/exe", config->channel_fd);
     case Config::Role::kMpsControl:
       return RunMpsControl(*config);
     case Config::Role::kTelemetry:

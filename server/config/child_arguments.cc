@@ -83,4 +83,8 @@ std::vector<std::string> TelemetryArguments(const Config& config) {
   return Arguments(config, "telemetry");
 }
 
+std::vector<std::string> SpawnerArguments(const Config& config) {
+  return Arguments(config, "spawner");
+}
+
 }  // namespace holdfast::server

@@ -35,6 +35,10 @@ std::vector<std::string> MpsControlArguments(const Config& config,
 
 std::vector<std::string> TelemetryArguments(const Config& config);
 
+// Of the spawner that an upgrade starts for the next daemon. The daemon's own
+// is forked, and has none.
+std::vector<std::string> SpawnerArguments(const Config& config);
+
 }  // namespace holdfast::server
 
 #endif  // HOLDFAST_SERVER_CONFIG_CHILD_ARGUMENTS_H_

@@ -38,6 +38,7 @@ struct Config {
     kExecutor,
     kCompiler,
     kProbe,
+    kSpawner,
     kTelemetry,
     kMpsControl
   };

@@ -526,6 +526,7 @@ void AddRole(CLI::App* app, Config* config) {
       {"executor", Config::Role::kExecutor},
       {"compiler", Config::Role::kCompiler},
       {"probe", Config::Role::kProbe},
+      {"spawner", Config::Role::kSpawner},
       {"telemetry", Config::Role::kTelemetry},
       {"mps-control", Config::Role::kMpsControl}};
   app->add_option("--role", config->role)

@@ -32,6 +32,10 @@ constexpr absl::Duration kFirstExecutor = absl::Minutes(2);
 // The time for work to end before an upgrade that a signal asks for.
 constexpr absl::Duration kParkTime = absl::Seconds(30);
 
+// The time for sessions to recover before executors of the daemon before, which
+// are stopped, end in any case.
+constexpr absl::Duration kLeavingTime = absl::Seconds(30);
+
 absl::Status SpawnerGone() {
   return absl::UnavailableError(
       "the spawner process has died, no executor can be started any more");
@@ -64,6 +68,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
   auto parts = std::make_unique<DaemonParts>(
       config, spawner, std::move(successor), left.names, std::move(directory),
       std::move(audit));
+  // Its executors have device memory that new ones may lack.
+  if (!parts->fleet.has_adopted()) inheritance.leaving.End();
   auto servers = std::make_unique<DaemonServers>(config, events, *parts);
   // A daemon that was executed in place is watched already, and may wait for
   // devices for longer than that allows.
@@ -79,6 +85,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
       config, spawner, events, std::move(parts), std::move(servers)));
   daemon->watchdog_ = std::move(watchdog);
   daemon->StartWatching(std::move(inheritance.keeper));
+  daemon->EndLeaving(std::move(inheritance.leaving));
   daemon->Announce();
   return daemon;
 }
@@ -127,6 +134,14 @@ void Daemon::StartWatching(UniqueFd keeper) {
   prestart_ = std::thread([this] { parts_->compilation.Prestart(); });
 }
 
+void Daemon::EndLeaving(LeavingSpawner leaving) {
+  if (leaving.pid() == 0) return;
+  leaving_ = std::thread([this, spawner = std::move(leaving)]() mutable {
+    parts_->sessions.AwaitRecovered(absl::Now() + kLeavingTime);
+    spawner.End();
+  });
+}
+
 Daemon::~Daemon() {
   spawner_.OnGone(nullptr);
   parts_->health.Watch(nullptr);
@@ -136,6 +151,7 @@ Daemon::~Daemon() {
   parts_->sessions.Stop();
   expiry_.join();
   prestart_.join();
+  if (leaving_.joinable()) leaving_.join();
   LogInfo("stopped");
 }
 
@@ -179,13 +195,21 @@ absl::Status Daemon::MakeWay() {
       return absl::OkStatus();
     }
   }
+  // Every session is parked, so that none recovers.
+  if (leaving_.joinable()) leaving_.join();
   spawner_.OnGone(nullptr);
   KeepCounters(*parts_);
-  return parts_->upgrade.Execute([this] {
+  return parts_->upgrade.Execute([this](bool leave) {
     // First, since servers of control daemons do not end with the spawner.
     parts_->fleet.EndMpsServers();
-    spawner_.Kill();
+    LeavingSpawner leaving;
+    if (leave) {
+      leaving = spawner_.LeaveBehind();
+    } else {
+      spawner_.Kill();
+    }
     if (keeper_watch_ != nullptr) keeper_watch_->PassOn();
+    return leaving;
   });
 }
 

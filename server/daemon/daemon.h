@@ -14,6 +14,7 @@
 #include "server/daemon/parts.h"
 #include "server/daemon/servers.h"
 #include "server/kept/kept_state.h"
+#include "server/process/leaving_spawner.h"
 #include "server/process/spawner.h"
 #include "server/restart/inheritance.h"
 #include "server/restart/keeper_watch.h"
@@ -71,6 +72,8 @@ class Daemon {
   // Reports health from now on, watches the keeper and the spawner, and starts
   // the daemon's own threads. `keeper` is a pidfd; empty: there is none.
   void StartWatching(UniqueFd keeper);
+  // Ends the processes of the daemon before when no session recovers any more.
+  void EndLeaving(LeavingSpawner leaving);
   // Says where it listens: in the log, to --ready-fd and the service manager.
   void Announce();
   // Waits for an event that is no SIGHUP; at each of those reads the settings
@@ -93,6 +96,7 @@ class Daemon {
   const std::unique_ptr<DaemonServers> servers_;
   std::thread expiry_;    // closes sessions whose time is up
   std::thread prestart_;  // of the first compiler worker
+  std::thread leaving_;   // waits for sessions; see EndLeaving
   std::unique_ptr<Watchdog> watchdog_;
   std::unique_ptr<KeeperWatch> keeper_watch_;  // if a keeper has started it
 };

@@ -2,6 +2,7 @@
 #include "server/daemon/executor_fleet.h"
 
 #include <cstdlib>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,13 @@
 
 namespace holdfast::server {
 namespace {
+
+// Device memory of one context, with room to spare: measured are 500 to 600 MiB
+// on an H200.
+constexpr uint64_t kContextBytes = uint64_t{1} << 30;
+
+// Executors that are started for the next daemon at most.
+constexpr size_t kMaxAhead = 16;
 
 // How often it is asked what devices there are, until it is known.
 constexpr absl::Duration kAskAgain = absl::Milliseconds(100);
@@ -76,7 +84,8 @@ ExecutorFleet::ExecutorFleet(
           {.start = [this](uint32_t device) { return Start(device); },
            .warm = config.warm_executors,
            .on_health =
-               [&health](bool startable) { health.SetExecutors(startable); }}),
+               [&health](bool startable) { health.SetExecutors(startable); }},
+          AdoptExecutors()),
       collection_suspension_(services.collections, services.ledger,
                              {.take =
                                   [this](uint32_t device, absl::Time deadline) {
@@ -110,6 +119,69 @@ ExecutorFleet::StartedExecutor ExecutorFleet::Start(uint32_t device) {
   return supervisor::ExecutorProcess::Start(
       spawner_, OnDevice(arguments_, device), {.namespaces = namespaces_},
       ServicesOn(device));
+}
+
+supervisor::ExecutorPool::Warm ExecutorFleet::AdoptExecutors() {
+  supervisor::ExecutorPool::Warm executors;
+  for (Spawner::Adopted& adopted : spawner_.TakeAdopted()) {
+    const uint32_t device = adopted.record.device();
+    const auto& arguments = adopted.record.arguments();
+    // Flags have changed: it ends here.
+    if (OnDevice(arguments_, device) !=
+        std::vector<std::string>(arguments.begin(), arguments.end())) {
+      continue;
+    }
+    auto executor = supervisor::ExecutorProcess::Adopt(
+        std::move(adopted.process), ServicesOn(device));
+    if (executor.ok()) executors.push_back({*std::move(executor), device});
+  }
+  adopted_ = executors.size();
+  if (!executors.empty()) {
+    LogInfo("executors that the daemon before has started: ", executors.size());
+  }
+  return executors;
+}
+
+std::vector<uint32_t> ExecutorFleet::WithRoom(
+    const std::vector<uint32_t>& devices) const {
+  std::vector<uint32_t> with_room;
+  std::map<uint32_t, uint64_t> needed;
+  for (const uint32_t device : devices) {
+    const uint64_t free = services_.memory.Free(device).value_or(0);
+    if (with_room.size() == kMaxAhead) break;
+    if (free < needed[device] + 2 * kContextBytes) continue;
+    needed[device] += kContextBytes;
+    with_room.push_back(device);
+  }
+  return with_room;
+}
+
+std::unique_ptr<SuccessorSpawner> ExecutorFleet::StartAhead(
+    const std::string& binary, const std::vector<uint32_t>& devices,
+    absl::Time deadline) {
+  const std::vector<uint32_t> with_room = WithRoom(devices);
+  if (with_room.empty()) return nullptr;
+  auto spawner = SuccessorSpawner::Start(binary, SpawnerArguments(config_));
+  absl::Status status = spawner.status();
+  for (size_t i = 0; i < with_room.size() && status.ok(); ++i) {
+    const auto user = spawner_.TakeUser();
+    if (!spawner_.MayUse(*user)) break;
+    status =
+        (*spawner)->StartChild({.arguments = OnDevice(arguments_, with_room[i]),
+                                .namespaces = namespaces_,
+                                .user = user,
+                                .device = with_room[i]},
+                               deadline);
+  }
+  if (!status.ok()) {
+    LogWarning(
+        "an executor of ", binary,
+        " was not ready ahead; the next daemon starts it: ", status.message());
+  }
+  const size_t ready = spawner.ok() ? (*spawner)->ready() : 0;
+  LogInfo("executors of the next daemon: ", ready, " of ", devices.size(),
+          " are ready");
+  return ready > 0 ? *std::move(spawner) : nullptr;
 }
 
 ExecutorFleet::StartedExecutor ExecutorFleet::StartShared(

@@ -23,6 +23,7 @@
 #include "server/health/health.h"
 #include "server/process/sandbox/policy.h"
 #include "server/process/spawner.h"
+#include "server/process/successor_spawner.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/executor_pool.h"
 #include "server/supervisor/executor_process.h"
@@ -75,6 +76,17 @@ class ExecutorFleet {
   // started is tried again until the deadline.
   absl::Status AwaitDevices(absl::Time deadline);
 
+  // Starts executors of the binary that replaces this daemon, on each of these
+  // devices that has the memory for one more context, until the deadline. Null:
+  // there is none. One that fails costs nothing but its time; the next daemon
+  // starts it again. Blocks.
+  std::unique_ptr<SuccessorSpawner> StartAhead(
+      const std::string& binary, const std::vector<uint32_t>& devices,
+      absl::Time deadline);
+
+  // True if the daemon before has started executors for this one.
+  bool has_adopted() const { return adopted_ > 0; }
+
   // Ends what was started for groups that share an MPS server and that none of
   // these tenants is in. For a new policy.
   void Retain(const std::vector<Concurrency>& tenants);
@@ -103,6 +115,12 @@ class ExecutorFleet {
   // The services of an executor that begins on this device.
   supervisor::ExecutorProcess::Services ServicesOn(uint32_t device);
   StartedExecutor Start(uint32_t device);
+  // The executors that the daemon before has started for this one, as this one
+  // would.
+  supervisor::ExecutorPool::Warm AdoptExecutors();
+  // The devices that have memory for a context more, for each time that they
+  // are named, and for something besides; at most kMaxAhead.
+  std::vector<uint32_t> WithRoom(const std::vector<uint32_t>& devices) const;
   // An executor that is a client of its group's MPS server.
   StartedExecutor StartShared(const supervisor::SharedExecutors::Start& start);
   // An executor has ended unasked, with the devices of its session. One without
@@ -129,6 +147,7 @@ class ExecutorFleet {
   // there.
   DeviceHealthTable device_health_;
   DeviceTelemetry telemetry_;
+  size_t adopted_ = 0;  // executors; constant after the constructor
   supervisor::ExecutorPool executors_;
   // Ends before the executors that it takes, after the sessions that ask it.
   collections::CollectionSuspension collection_suspension_;

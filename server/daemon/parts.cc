@@ -85,7 +85,11 @@ DaemonParts::DaemonParts(const Config& config, Spawner& spawner,
       sessions(SessionOptions(config, *this)),
       idle_suspension(sessions, config.suspend_idle),
       arguments(successor.arguments()),
-      upgrade(std::move(successor), sessions, kept) {
+      upgrade(std::move(successor), sessions, kept,
+              [this](const std::string& binary, absl::Time deadline) {
+                return fleet.StartAhead(
+                    binary, sessions.NextExecutors().devices, deadline);
+              }) {
   tenants.KeepIn(&kept);
   collections.KeepIn(&kept);
 }

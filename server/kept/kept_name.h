@@ -25,6 +25,10 @@
 //   hf.directory                      the directory of executors' sockets
 //   hf.listener.N                     a socket that the daemon listens on
 //   hf.given.N                        the same, of the service manager's
+//   hf.leaving.PID, hf.left.N         the spawner of the daemon before, and its
+//                                     children (upgrade)
+//   hf.processes, hf.spawner,         processes that were started for the next
+//   hf.process.N, hf.channel.N        daemon (upgrade)
 //
 // Numbers are hexadecimal. A descriptor that replaces another of the same
 // name has a version at the end, "hf.collection.1~2", so that both can be

@@ -2,10 +2,14 @@
 #include "server/process/spawner.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -31,12 +35,58 @@ absl::StatusOr<std::unique_ptr<Spawner>> Spawner::Create(
   if (pid == 0) {
     RunSpawnerProcess(supervisor, options.executable, ends.second.Release());
   }
-  return std::unique_ptr<Spawner>(
+  std::unique_ptr<Spawner> spawner(
       new Spawner(pid, Channel(std::move(ends.first)), options.users));
+  spawner->Start();
+  return spawner;
+}
+
+absl::StatusOr<std::unique_ptr<Spawner>> Spawner::Adopt(
+    HandedProcesses handed, std::shared_ptr<UserRange> users) {
+  pollfd end = {.fd = handed.channel.get(), .events = 0, .revents = 0};
+  if (poll(&end, 1, 0) != 0) {
+    while (waitpid(handed.spawner, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return absl::UnavailableError(
+        absl::StrCat("the spawner (pid ", handed.spawner,
+                     ") that the daemon before has started has ended"));
+  }
+  std::unique_ptr<Spawner> spawner(new Spawner(
+      handed.spawner, Channel(std::move(handed.channel)), std::move(users)));
+  for (HandedProcesses::Child& child : handed.children) {
+    spawner->Adopt(std::move(child));
+  }
+  spawner->Start();
+  return spawner;
+}
+
+void Spawner::Adopt(HandedProcesses::Child child) {
+  const auto number = child.record.child();
+  const auto pid = static_cast<pid_t>(child.record.pid());
+  auto user = std::make_shared<const UserRange::Lease>(
+      UserRange::TakeBack(users_, child.record.user()));
+  absl::MutexLock lock(&mutex_);
+  last_child_ = std::max(last_child_, number);
+  if (!MayUse(*user) || user->user() != child.record.user()) {
+    syscall(SYS_pidfd_send_signal, child.process.get(), SIGKILL, nullptr, 0);
+    return;
+  }
+  auto adopted = std::make_shared<Child>();
+  adopted->answered = true;
+  adopted->pid = pid;
+  adopted->pidfd.Reset(fcntl(child.process.get(), F_DUPFD_CLOEXEC, 0));
+  adopted->user = std::move(user);
+  children_[number] = adopted;
+  adopted_.push_back({std::move(child.record),
+                      std::make_unique<ChildProcess>(
+                          pid, std::move(child.process),
+                          Channel(std::move(child.channel)), adopted->exit)});
 }
 
 Spawner::Spawner(pid_t pid, Channel channel, std::shared_ptr<UserRange> users)
-    : pid_(pid), channel_(std::move(channel)), users_(std::move(users)) {
+    : pid_(pid), channel_(std::move(channel)), users_(std::move(users)) {}
+
+void Spawner::Start() {
   reader_ = std::thread([this] { ReadEvents(); });
 }
 
@@ -53,6 +103,18 @@ void Spawner::Kill() {
   waitid(P_PID, static_cast<id_t>(pid_), nullptr, WEXITED);
 }
 
+LeavingSpawner Spawner::LeaveBehind() {
+  absl::MutexLock lock(&mutex_);
+  std::vector<UniqueFd> stopped;
+  for (const auto& [number, child] : children_) {
+    if (!child->pidfd.valid()) continue;
+    syscall(SYS_pidfd_send_signal, child->pidfd.get(), SIGSTOP, nullptr, 0);
+    stopped.push_back(std::move(child->pidfd));
+  }
+  return {pid_, UniqueFd(fcntl(channel_.fd(), F_DUPFD_CLOEXEC, 0)),
+          std::move(stopped)};
+}
+
 absl::StatusOr<std::unique_ptr<ChildProcess>> Spawner::Spawn(
     const std::vector<std::string>& arguments, const SpawnOptions& options) {
   HOLDFAST_ASSIGN_OR_RETURN(auto ends, Channel::CreatePair());
@@ -61,7 +123,9 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> Spawner::Spawn(
   absl::MutexLock lock(&mutex_);
   mutex_.Await(absl::Condition(&child->answered));
   HOLDFAST_RETURN_IF_ERROR(child->status);
-  return std::make_unique<ChildProcess>(child->pid, std::move(child->pidfd),
+  UniqueFd second(fcntl(child->pidfd.get(), F_DUPFD_CLOEXEC, 0));
+  std::swap(child->pidfd, second);
+  return std::make_unique<ChildProcess>(child->pid, std::move(second),
                                         Channel(std::move(ends.first)),
                                         child->exit);
 }
@@ -78,7 +142,7 @@ absl::StatusOr<std::shared_ptr<Spawner::Child>> Spawner::Request(
                                      options.environment.end());
   auto child = std::make_shared<Child>();
   child->user = options.user != nullptr ? options.user : TakeUser();
-  if (users_ != nullptr && child->user->user() == 0) {
+  if (!MayUse(*child->user)) {
     return absl::ResourceExhaustedError(
         "no user of --user-range is free for another process");
   }

@@ -22,6 +22,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -31,6 +32,8 @@
 #include "holdfast/internal/spawner.pb.h"
 #include "server/channel/channel.h"
 #include "server/process/child_process.h"
+#include "server/process/handed_processes.h"
+#include "server/process/leaving_spawner.h"
 #include "server/process/sandbox/policy.h"
 #include "server/process/user_range.h"
 
@@ -62,12 +65,30 @@ class Spawner {
   static absl::StatusOr<std::unique_ptr<Spawner>> Create(
       const Options& options);
 
+  // Takes over a spawner, and children of it, that the daemon before has
+  // started for this one. UNAVAILABLE: the spawner has ended. A child ends here
+  // if the daemon would have started it as another user.
+  static absl::StatusOr<std::unique_ptr<Spawner>> Adopt(
+      HandedProcesses handed, std::shared_ptr<UserRange> users);
+
   // Kills the spawner and with it the children that are left.
   ~Spawner();
+
+  // The children that Adopt has taken over. Empty after the first call.
+  struct Adopted {
+    internal::HandedChild record;
+    std::unique_ptr<ChildProcess> process;
+  };
+  std::vector<Adopted> TakeAdopted() { return std::exchange(adopted_, {}); }
 
   // Kills the spawner and every child at once: the process makes way for
   // another. Returns when the spawner is gone.
   void Kill();
+
+  // Stops every child where it is (SIGSTOP): the program that this process
+  // executes next ends them. REQUIRES: called once, and nothing is asked of a
+  // child any more.
+  LeavingSpawner LeaveBehind();
 
   // Starts the program in the namespaces that are wanted, as far as the kernel
   // allows; --own-namespaces tells it which they are. --user is the user that
@@ -83,9 +104,13 @@ class Spawner {
   }
 
   // A user for children that are to have the same one; user 0 if there is no
-  // range of them.
+  // range of them, or none is free.
   std::shared_ptr<const UserRange::Lease> TakeUser() const {
     return std::make_shared<const UserRange::Lease>(UserRange::Take(users_));
+  }
+  // Is this the user that a child must have: one of the range, if there is one?
+  bool MayUse(const UserRange::Lease& user) const {
+    return (users_ != nullptr) == (user.user() != 0);
   }
 
   // Calls `callback` once when the spawner process has died without being
@@ -100,12 +125,16 @@ class Spawner {
     bool answered = false;
     absl::Status status;
     pid_t pid = 0;
-    UniqueFd pidfd;
+    UniqueFd pidfd;  // a second one, once ChildProcess has the first
     std::shared_ptr<const UserRange::Lease> user;
     std::shared_ptr<ChildExit> exit = std::make_shared<ChildExit>();
   };
 
   Spawner(pid_t pid, Channel channel, std::shared_ptr<UserRange> users);
+  // Starts the thread that reads events.
+  void Start();
+  // Notes a child that runs already. REQUIRES: Start was not called.
+  void Adopt(HandedProcesses::Child child);
   // Sends the request; the child's state is then set by the reader.
   absl::StatusOr<std::shared_ptr<Child>> Request(
       const std::vector<std::string>& arguments, const SpawnOptions& options,
@@ -124,6 +153,7 @@ class Spawner {
   uint64_t last_child_ ABSL_GUARDED_BY(mutex_) = 0;
   // Those that have not ended.
   std::map<uint64_t, std::shared_ptr<Child>> children_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Adopted> adopted_;
   std::thread reader_;
 };
 

@@ -223,6 +223,10 @@ void SpawnerProcess::ReportExits() {
 void RunSpawnerProcess(pid_t supervisor, const std::string& executable,
                        int channel) {
   DieWithParent(supervisor);
+  RunExecutedSpawner(executable, channel);
+}
+
+void RunExecutedSpawner(const std::string& executable, int channel) {
   prctl(PR_SET_NAME, "holdfast-spawn");
   if (channel != kChildChannelFd) dup2(channel, kChildChannelFd);
   syscall(SYS_close_range, kChildChannelFd + 1, ~0u, 0);

@@ -15,6 +15,11 @@ namespace holdfast {
 [[noreturn]] void RunSpawnerProcess(pid_t supervisor,
                                     const std::string& executable, int channel);
 
+// The same in a process that was executed for it, by a thread of the supervisor
+// that may end first: it ends only when the channel closes.
+[[noreturn]] void RunExecutedSpawner(const std::string& executable,
+                                     int channel);
+
 }  // namespace holdfast
 
 #endif  // HOLDFAST_SERVER_PROCESS_SPAWNER_PROCESS_H_

@@ -88,6 +88,17 @@ void UserRange::FindProcesses() {
   }
 }
 
+UserRange::Lease UserRange::TakeBack(const std::shared_ptr<UserRange>& range,
+                                     uid_t user) {
+  if (range == nullptr || user < range->first_ || user > range->last_) {
+    return Lease();
+  }
+  absl::MutexLock lock(&range->mutex_);
+  if (!range->taken_.insert(user).second) return Lease();
+  range->with_processes_.erase(user);
+  return Lease(range, user);
+}
+
 UserRange::Lease UserRange::Take(const std::shared_ptr<UserRange>& range) {
   if (range == nullptr) return Lease();
   absl::MutexLock lock(&range->mutex_);

@@ -47,6 +47,9 @@ class UserRange {
   // the new one's, or another daemon's. Static, since leases keep the range. A
   // null range gives empty leases.
   static Lease Take(const std::shared_ptr<UserRange>& range);
+  // The lease of a process that the daemon before has started as `user`. Empty
+  // if the range does not have this user, or another lease holds it.
+  static Lease TakeBack(const std::shared_ptr<UserRange>& range, uid_t user);
 
  private:
   UserRange(uid_t first, uid_t last) : first_(first), last_(last) {}

@@ -12,13 +12,17 @@
 #include "server/kept/kept_name.h"
 #include "server/restart/descriptor_list.h"
 #include "server/restart/keeper_handover.h"
+#include "server/restart/processes_handover.h"
 
 namespace holdfast {
 namespace {
 
-// Takes listening sockets out of what was kept.
-absl::Status SortSockets(Inheritance* inheritance) {
+// Takes listening sockets and the leaving spawner out of what was kept.
+absl::Status Sort(Inheritance* inheritance) {
   std::vector<KeptDescriptor> others;
+  pid_t spawner = 0;
+  UniqueFd channel;
+  std::vector<UniqueFd> children;
   for (KeptDescriptor& kept : inheritance->kept) {
     if (kept.name.kind == "listener") {
       inheritance->listeners.push_back(std::move(kept.fd));
@@ -26,10 +30,17 @@ absl::Status SortSockets(Inheritance* inheritance) {
       HOLDFAST_ASSIGN_OR_RETURN(std::string path,
                                 ListeningPathOf(kept.fd.get()));
       inheritance->sockets.emplace(std::move(path), std::move(kept.fd));
+    } else if (kept.name.kind == "leaving" && !kept.name.numbers.empty()) {
+      spawner = static_cast<pid_t>(kept.name.numbers.front());
+      channel = std::move(kept.fd);
+    } else if (kept.name.kind == "left") {
+      children.push_back(std::move(kept.fd));
     } else {
       others.push_back(std::move(kept));
     }
   }
+  inheritance->leaving =
+      LeavingSpawner(spawner, std::move(channel), std::move(children));
   inheritance->kept = std::move(others);
   return absl::OkStatus();
 }
@@ -49,7 +60,8 @@ absl::StatusOr<Inheritance> TakeInheritance() {
       inheritance.kept.push_back({*name, std::move(fd)});
     }
   }
-  HOLDFAST_RETURN_IF_ERROR(SortSockets(&inheritance));
+  HOLDFAST_RETURN_IF_ERROR(Sort(&inheritance));
+  inheritance.processes = TakeProcesses(&inheritance.kept);
   inheritance.keeper = TakeKeeper();
   return inheritance;
 }

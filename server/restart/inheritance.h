@@ -9,6 +9,8 @@
 #include "absl/status/statusor.h"
 #include "core/base/unique_fd.h"
 #include "server/kept/descriptor_store.h"
+#include "server/process/handed_processes.h"
+#include "server/process/leaving_spawner.h"
 #include "server/service_manager/inherited_sockets.h"
 
 namespace holdfast {
@@ -19,7 +21,9 @@ struct Inheritance {
   InheritedSockets sockets;         // of the service manager
   std::vector<UniqueFd> listeners;  // of the earlier daemon
   std::vector<KeptDescriptor> kept;
-  UniqueFd keeper;  // a pidfd; empty: the daemon has no keeper
+  UniqueFd keeper;            // a pidfd; empty: the daemon has no keeper
+  HandedProcesses processes;  // that the earlier daemon has started
+  LeavingSpawner leaving;     // the earlier daemon's own
 };
 
 // Takes the inheritance. REQUIRES: the process has one thread; called once,

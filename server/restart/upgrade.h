@@ -3,8 +3,10 @@
 #define HOLDFAST_SERVER_RESTART_UPGRADE_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -12,6 +14,8 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "server/kept/descriptor_store.h"
+#include "server/process/leaving_spawner.h"
+#include "server/process/successor_spawner.h"
 #include "server/restart/successor.h"
 #include "server/supervisor/session_registry.h"
 
@@ -20,17 +24,27 @@ namespace holdfast {
 // Replaces the daemon by its successor in the same process. The first step can
 // be refused, the second cannot be undone:
 //
-//   Prepare   the new binary says that it takes the state; every session's work
-//             ends, and what comes then stays in its ring or with its client
-//   Execute   clients are told; executors end; the new binary begins
+//   Prepare   the new binary says that it takes the state; its executors make
+//             their contexts while sessions are served; then every session's
+//             work ends, and what comes stays in its ring or with its client
+//   Execute   clients are told; executors end, or are stopped to end when the
+//             new binary's have taken over; the new binary begins
 //
 // Thread-safe.
 class DaemonUpgrade {
  public:
+  // Starts executors of the binary, and returns when they are ready or their
+  // time is over. Null: the next daemon starts all of its executors itself.
+  using StartAhead = std::function<std::unique_ptr<SuccessorSpawner>(
+      const std::string& binary, absl::Time deadline)>;
+
   // `sessions` and `store` must outlive it.
   DaemonUpgrade(Successor successor, supervisor::SessionRegistry& sessions,
-                DescriptorStore& store)
-      : successor_(std::move(successor)), sessions_(sessions), store_(store) {}
+                DescriptorStore& store, StartAhead start_ahead)
+      : successor_(std::move(successor)),
+        sessions_(sessions),
+        store_(store),
+        start_ahead_(std::move(start_ahead)) {}
 
   // True if the daemon's file was replaced.
   bool IsDue() const { return successor_.IsNew(); }
@@ -54,18 +68,30 @@ class DaemonUpgrade {
   void Refuse(const absl::Status& reason);
 
   // Executes the upgrade. Returns only on an error, after which the process
-  // cannot continue. `end_children` ends every child process of the daemon.
-  absl::Status Execute(const std::function<void()>& end_children);
+  // cannot continue. `end_children` ends every child process of the daemon; if
+  // `leave` is true, it may leave them behind instead.
+  using EndChildren = std::function<LeavingSpawner(bool leave)>;
+  absl::Status Execute(const EndChildren& end_children);
 
  private:
+  // Starts the successor's executors, and parks the sessions.
+  absl::Status MakeReady(absl::Time deadline);
+  // Returns all that the successor gets.
+  std::vector<KeptDescriptor> HandOver();
+  // True if every session has an executor that was started ahead.
+  bool AllAhead();
+
   const Successor successor_;
   supervisor::SessionRegistry& sessions_;
   DescriptorStore& store_;
+  const StartAhead start_ahead_;
   mutable absl::Mutex mutex_;
   bool preparing_ ABSL_GUARDED_BY(mutex_) = false;
   bool prepared_ ABSL_GUARDED_BY(mutex_) = false;
   bool answered_ ABSL_GUARDED_BY(mutex_) = true;
   absl::Status refused_ ABSL_GUARDED_BY(mutex_);
+  // Null: none was started ahead, or the upgrade is not prepared.
+  std::unique_ptr<SuccessorSpawner> ahead_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast

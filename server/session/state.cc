@@ -137,6 +137,14 @@ bool IsServing(const State& state) {
   return state.phase == Phase::kServing || state.phase == Phase::kQuiescing;
 }
 
+bool HasExecutor(const State& state) {
+  const Phase phase =
+      state.phase == Phase::kParked ? state.unparked : state.phase;
+  return IsServing(state) || phase == Phase::kServing ||
+         phase == Phase::kRecovering || phase == Phase::kRestored ||
+         phase == Phase::kResuming;
+}
+
 bool IsOver(const State& state) {
   return state.phase == Phase::kLost || state.phase == Phase::kClosed;
 }

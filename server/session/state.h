@@ -105,6 +105,8 @@ std::optional<Transition> Next(const State& state, Event event);
 bool IsHalted(const State& state);
 // Returns true if the executor serves commands.
 bool IsServing(const State& state);
+// Returns true if the session has an executor, or is getting one.
+bool HasExecutor(const State& state);
 // Returns true if the session is lost or closed, and never gets an executor.
 bool IsOver(const State& state);
 // Returns true while a thread quiesces, recovers, places or resumes the

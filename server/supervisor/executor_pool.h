@@ -53,8 +53,18 @@ class ExecutorPool {
     std::function<void(bool)> on_health;
   };
 
+  // An executor that no session has yet.
+  struct Waiting {
+    std::unique_ptr<ExecutorProcess> process;
+    uint32_t device = 0;
+  };
+  using Warm = std::deque<Waiting>;
+
   // Starts the pool's thread, which starts the first executor at once.
-  explicit ExecutorPool(Options options);
+  // `adopted` are executors that the daemon before has started for sessions
+  // that are about to be restored: the pool keeps all of them for half a
+  // minute, and then as many as are to wait.
+  explicit ExecutorPool(Options options, Warm adopted = {});
   // Ends the executors that wait.
   ~ExecutorPool();
 
@@ -95,26 +105,24 @@ class ExecutorPool {
   Statistics statistics() const;
 
  private:
-  // An executor that no session has yet.
-  struct Waiting {
-    std::unique_ptr<ExecutorProcess> process;
-    uint32_t device = 0;
-  };
-  using Warm = std::deque<Waiting>;
-
   // The pool's thread: starts and ends executors until it is to stop.
   void Run();
+  void AddAdopted();
   // One entry for each executor that waits, in the order of warm_.
   std::vector<uint32_t> WarmDevices() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The start of an executor that no call waits for is put off.
   bool Settling() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // When Run is to look again though nothing has changed.
+  absl::Time NextLook() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The next step; none if there are as many executors as are wanted.
   std::optional<WarmPlan::Step> NextStep() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A usable device; none if none is, or if the devices are not known.
   std::optional<uint32_t> UsableDevice() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes out those that are too many, once the time of adopted ones is over.
+  Warm TakeLeftOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes out those that wait for a demand that is gone.
   Warm TakeUnwanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   using Started = absl::StatusOr<std::unique_ptr<ExecutorProcess>>;
@@ -158,6 +166,9 @@ class ExecutorPool {
   absl::Time retry_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::Duration pause_ ABSL_GUARDED_BY(mutex_);
   Statistics statistics_ ABSL_GUARDED_BY(mutex_);  // the sums
+  Warm adopted_;  // of the pool's thread, until it has added them
+  // No executor is ended as unwanted before; infinitely past: none was adopted.
+  absl::Time keep_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   std::thread thread_;
 };
 

@@ -49,6 +49,11 @@ absl::StatusOr<std::unique_ptr<ExecutorProcess>> ExecutorProcess::Start(
     Spawner& spawner, const std::vector<std::string>& arguments,
     const SpawnOptions& options, const Services& services) {
   HOLDFAST_ASSIGN_OR_RETURN(auto process, spawner.Spawn(arguments, options));
+  return Adopt(std::move(process), services);
+}
+
+absl::StatusOr<std::unique_ptr<ExecutorProcess>> ExecutorProcess::Adopt(
+    std::unique_ptr<ChildProcess> process, const Services& services) {
   std::unique_ptr<ExecutorProcess> executor(
       new ExecutorProcess(std::move(process), services));
   HOLDFAST_ASSIGN_OR_RETURN(

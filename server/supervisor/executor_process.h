@@ -71,6 +71,10 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
       Spawner& spawner, const std::vector<std::string>& arguments,
       const SpawnOptions& options, const Services& services);
 
+  // The same for a process that runs already, and may be ready.
+  static absl::StatusOr<std::unique_ptr<ExecutorProcess>> Adopt(
+      std::unique_ptr<ChildProcess> process, const Services& services);
+
   // Kills the process if it runs; waits for its end.
   ~ExecutorProcess() override;
 

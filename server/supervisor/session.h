@@ -241,6 +241,14 @@ class Session {
   // would not survive. The session continues if Park fails, or after Unpark.
   absl::Status Park(absl::Time deadline) { return life_->Park(deadline); }
   void Unpark(absl::Time deadline) { life_->Unpark(deadline); }
+  // Returns true if the next daemon takes an executor for the session at its
+  // start, and whether executors of the session are clients of an MPS server.
+  bool NeedsExecutorNext() const { return life_->NeedsExecutorNext(); }
+  bool shares_server() const { return life_->shares_server(); }
+  // Waits until the session is not recovering.
+  void AwaitRecovered(absl::Time deadline) const {
+    life_->AwaitRecovered(deadline);
+  }
   // Leaves the session to the next daemon in its present state, and tells every
   // KeepAlive stream. This cannot be undone.
   void TellRestart();

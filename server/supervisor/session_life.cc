@@ -564,6 +564,23 @@ void SessionLife::Leave() {
   Apply(Event::kLeave);
 }
 
+bool SessionLife::NeedsExecutorNext() const {
+  absl::MutexLock lock(&mutex_);
+  return options_.recovery != nullptr && session::HasExecutor(state_);
+}
+
+bool SessionLife::shares_server() const {
+  return options_.recovery != nullptr && options_.recovery->shares_server();
+}
+
+void SessionLife::AwaitRecovered(absl::Time deadline) const {
+  absl::MutexLock lock(&mutex_);
+  const auto recovered = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return state_.phase != Phase::kRecovering;
+  };
+  mutex_.AwaitWithDeadline(absl::Condition(&recovered), deadline);
+}
+
 // The end.
 
 bool SessionLife::Close(const std::string& because) {

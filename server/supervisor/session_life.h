@@ -121,6 +121,9 @@ class SessionLife {
   absl::Status Park(absl::Time deadline);
   void Unpark(absl::Time deadline);
   void Leave();
+  bool NeedsExecutorNext() const;
+  bool shares_server() const;
+  void AwaitRecovered(absl::Time deadline) const;
 
   // Refuses everything from now on. Returns false if Close was called before.
   bool Close(const std::string& because);

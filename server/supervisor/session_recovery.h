@@ -72,6 +72,10 @@ class SessionRecovery {
   std::vector<uint32_t> devices() const {
     return DevicesOf(options_.start.assign);
   }
+  // True if executors of the session are clients of an MPS server.
+  bool shares_server() const {
+    return options_.start.tenant->concurrency().shared();
+  }
   // Fails as FindPlaces with `device` wanted, or as CheckMovable. Blocks until
   // devices are known.
   absl::Status CheckPlace(uint32_t device, absl::Time deadline) const;

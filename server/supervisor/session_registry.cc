@@ -456,6 +456,23 @@ std::vector<std::shared_ptr<Session>> SessionRegistry::List() const {
   return list;
 }
 
+SessionRegistry::Next SessionRegistry::NextExecutors() const {
+  Next next;
+  for (const auto& session : List()) {
+    if (!session->NeedsExecutorNext()) continue;
+    if (session->shares_server()) {
+      ++next.shared;
+    } else {
+      next.devices.push_back(session->current_devices().front());
+    }
+  }
+  return next;
+}
+
+void SessionRegistry::AwaitRecovered(absl::Time deadline) const {
+  for (const auto& session : List()) session->AwaitRecovered(deadline);
+}
+
 void SessionRegistry::Drain(std::function<void()> on_empty) {
   {
     absl::MutexLock lock(&mutex_);

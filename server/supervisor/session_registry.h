@@ -146,6 +146,14 @@ class SessionRegistry {
   // TellRestart.
   absl::Status ParkAll(absl::Time deadline);
   void UnparkAll();
+  // The executors that the next daemon needs at its start.
+  struct Next {
+    std::vector<uint32_t> devices;  // one for each executor
+    size_t shared = 0;  // besides those: executors that share MPS servers
+  };
+  Next NextExecutors() const;
+  // Waits until no session that an earlier daemon has left is recovering.
+  void AwaitRecovered(absl::Time deadline) const;
   // Records the work counters of the open sessions' executors, for the next
   // daemon.
   void Record(internal::CountersRecord* counters) const;

@@ -9,12 +9,15 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "holdfast/internal/executor.pb.h"
+#include "server/process/handed_processes.h"
 #include "server/process/output_relay.h"
+#include "server/process/successor_spawner.h"
 
 namespace holdfast {
 namespace {
@@ -178,6 +181,28 @@ TEST(SpawnerProcessTest, ChildrenDieWithTheSupervisor) {
             static_cast<ssize_t>(sizeof grandchild));
   waitpid(supervisor, nullptr, 0);
   while (!IsGone(grandchild)) usleep(1000);
+}
+
+TEST(SuccessorSpawnerTest, AProgramThatIsNoSpawnerStartsNoChild) {
+  const auto spawner = SuccessorSpawner::Start("/bin/true", {}).value();
+  const absl::Status started =
+      spawner->StartChild({.user = std::make_shared<const UserRange::Lease>()},
+                          absl::InfiniteFuture());
+  EXPECT_EQ(started.code(), absl::StatusCode::kUnavailable) << started;
+  EXPECT_EQ(spawner->ready(), 0u);
+}
+
+TEST(SpawnerAdoptTest, ASpawnerThatHasEndedIsNotTakenOver) {
+  auto ends = Channel::CreatePair().value();
+  ends.second.Reset();
+  const pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  HandedProcesses handed;
+  handed.spawner = pid;
+  handed.channel = std::move(ends.first);
+  EXPECT_EQ(Spawner::Adopt(std::move(handed), nullptr).status().code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(waitpid(pid, nullptr, 0), -1);  // It has been waited for.
 }
 
 }  // namespace

@@ -122,5 +122,17 @@ TEST(UserRangeTest, AProcessWithoutItsFirstThreadKeepsItsUser) {
   waitpid(child, nullptr, 0);
 }
 
+TEST(UserRangeTest, AUserOfTheDaemonBeforeIsTakenBackOnce) {
+  const auto users = TwoUsers();
+  const UserRange::Lease first = UserRange::TakeBack(users, FirstUser());
+  EXPECT_EQ(first.user(), FirstUser());
+  EXPECT_EQ(UserRange::TakeBack(users, FirstUser()).user(), 0u);
+  EXPECT_EQ(UserRange::TakeBack(users, FirstUser() + 2).user(), 0u);
+  EXPECT_EQ(UserRange::TakeBack(nullptr, FirstUser()).user(), 0u);
+  const UserRange::Lease second = UserRange::Take(users);
+  EXPECT_EQ(second.user(), FirstUser() + 1);
+  EXPECT_EQ(UserRange::Take(users).user(), 0u);
+}
+
 }  // namespace
 }  // namespace holdfast

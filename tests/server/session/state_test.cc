@@ -244,5 +244,26 @@ TEST(StateTest, OnlyAnExecutorThatServesIsSuspended) {
   }
 }
 
+// A parked session has the executor that it had before.
+TEST(StateTest, ASessionThatRunsHasAnExecutorAlsoWhileItIsParked) {
+  const State serving;
+  const State suspended = After(serving, {Event::kSuspend, Event::kSuspended});
+  const State recovering = After(serving, {Event::kFault});
+  const State restored = After(recovering, {Event::kRestored});
+  for (const State& state :
+       {serving, After(serving, {Event::kPark}), recovering, restored,
+        After(restored, {Event::kAcknowledge}),
+        After(serving, {Event::kPark, Event::kParked}),
+        After(restored, {Event::kPark})}) {
+    EXPECT_TRUE(HasExecutor(state)) << Describe(state);
+  }
+  for (const State& state :
+       {suspended, After(suspended, {Event::kPlace}),
+        After(suspended, {Event::kPark}), After(serving, {Event::kFatal}),
+        After(serving, {Event::kClose}), After(serving, {Event::kLeave})}) {
+    EXPECT_FALSE(HasExecutor(state)) << Describe(state);
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::session
