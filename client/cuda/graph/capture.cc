@@ -46,14 +46,19 @@ bool AreAllJoined(Process& process, const Capture& capture,
     open.pop_back();
     add(node->dependencies);
   }
-  for (const std::weak_ptr<Stream>& weak : capture.streams) {
-    const std::shared_ptr<Stream> stream = weak.lock();
-    if (stream == nullptr || stream->capture == nullptr) continue;
-    for (const Edge& edge : FindNodes(process, stream->capture->edges)) {
-      if (before.count(edge.node) == 0) return false;
-    }
-  }
-  return true;
+  const auto is_joined = [&](const CaptureEdges& ends) {
+    const std::vector<Edge> found = FindNodes(process, ends);
+    return std::all_of(found.begin(), found.end(), [&](const Edge& edge) {
+      return before.count(edge.node) > 0;
+    });
+  };
+  return is_joined(capture.ends) &&
+         std::all_of(capture.streams.begin(), capture.streams.end(),
+                     [&](const std::weak_ptr<Stream>& weak) {
+                       const std::shared_ptr<Stream> stream = weak.lock();
+                       return stream == nullptr || stream->capture == nullptr ||
+                              is_joined(stream->capture->edges);
+                     });
 }
 
 // The capture's streams submit their work again.
@@ -303,8 +308,9 @@ void AbandonCapture(Process& process, Stream& stream) {
   const DefinitionsLock lock(process.graphs);
   if (stream.capture == nullptr) return;
   const std::shared_ptr<Capture> capture = stream.capture->capture;
-  capture->is_invalidated = true;
+  MergeEdges(stream.capture->edges, &capture->ends);
   if (capture->origin.lock().get() == &stream) Drop(process, capture);
+  stream.capture = nullptr;
 }
 
 CUresult CheckContextCall(Process& process, const Context& context) {

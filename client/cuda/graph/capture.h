@@ -44,6 +44,8 @@ struct Capture {
   uint64_t id = 0;
   bool is_invalidated = false;
   std::vector<std::weak_ptr<Stream>> streams;
+  // The last work of streams that were destroyed meanwhile.
+  CaptureEdges ends;
 };
 
 // The state of a stream that captures.
@@ -91,7 +93,8 @@ bool IsWaitCaptured(Process& process, Stream& stream, const ProgramEvent& event,
 // Is the event a point of a capture? Nothing can ask it then; invalidates the
 // capture.
 bool IsPointOfCapture(Process& process, const ProgramEvent& event);
-// Ends the capture of a stream that is destroyed.
+// For a stream that is destroyed: the capture that began with it ends without a
+// graph. Another capture goes on, and the stream's work has to be joined.
 void AbandonCapture(Process& process, Stream& stream);
 // For calls that wait for all streams of a context, and for calls that CUDA
 // calls unsafe: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, and the captures in

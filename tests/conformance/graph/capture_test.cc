@@ -109,6 +109,33 @@ TEST_F(Captures, WorkThatIsNotJoinedIsRefused) {
   EXPECT_EQ(Status(other_), CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
+TEST_F(Captures, AStreamMayBeDestroyedWhenItsWorkIsJoined) {
+  Begin(kGlobal);
+  ASSERT_OK(Fill(stream_, 0, 3));
+  ASSERT_OK(Cuda().cuEventRecord(event_, stream_));
+  CUstream fork = nullptr;
+  ASSERT_OK(Cuda().cuStreamCreate(&fork, CU_STREAM_NON_BLOCKING));
+  ASSERT_OK(Cuda().cuStreamWaitEvent(fork, event_, 0));
+  ASSERT_OK(Copy(fork, 1, 0));
+  ASSERT_OK(Cuda().cuEventRecord(back_, fork));
+  ASSERT_OK(Cuda().cuStreamWaitEvent(stream_, back_, 0));
+  ASSERT_OK(Cuda().cuStreamDestroy_v2(fork));
+  ASSERT_OK(Copy(stream_, 2, 1));
+  EndAndRun();
+  ExpectArray(2, 3);
+}
+
+TEST_F(Captures, WorkOfADestroyedStreamHasToBeJoined) {
+  Begin();
+  ASSERT_OK(Cuda().cuEventRecord(event_, stream_));
+  CUstream fork = nullptr;
+  ASSERT_OK(Cuda().cuStreamCreate(&fork, CU_STREAM_NON_BLOCKING));
+  ASSERT_OK(Cuda().cuStreamWaitEvent(fork, event_, 0));
+  ASSERT_OK(Fill(fork, 0, 1));
+  ASSERT_OK(Cuda().cuStreamDestroy_v2(fork));
+  ExpectEnd(CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+}
+
 TEST_F(Captures, AskingACapturingStreamInvalidates) {
   Begin();
   EXPECT_CUDA(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,

@@ -39,14 +39,19 @@ bool AllJoined(Driver& driver, const Capture& capture,
     open.pop_back();
     add(node->dependencies);
   }
-  for (const std::weak_ptr<Stream>& weak : capture.streams) {
-    const std::shared_ptr<Stream> stream = weak.lock();
-    if (stream == nullptr || stream->capture == nullptr) continue;
-    for (const GraphEdge& edge : Resolve(driver, stream->capture->edges)) {
-      if (before.count(edge.node) == 0) return false;
-    }
-  }
-  return true;
+  const auto joined = [&](const CaptureEdges& ends) {
+    const std::vector<GraphEdge> found = Resolve(driver, ends);
+    return std::all_of(found.begin(), found.end(), [&](const GraphEdge& edge) {
+      return before.count(edge.node) > 0;
+    });
+  };
+  return joined(capture.ends) &&
+         std::all_of(capture.streams.begin(), capture.streams.end(),
+                     [&](const std::weak_ptr<Stream>& weak) {
+                       const std::shared_ptr<Stream> stream = weak.lock();
+                       return stream == nullptr || stream->capture == nullptr ||
+                              joined(stream->capture->edges);
+                     });
 }
 
 // Does a stream for which test(const Stream&) is true take part?
@@ -120,8 +125,9 @@ bool Invalidate(Driver& driver, const Context& context) {
 void AbandonCapture(Driver& driver, Stream& stream) {
   if (stream.capture == nullptr) return;
   const std::shared_ptr<Capture> capture = stream.capture->capture;
-  capture->invalidated = true;
+  MergeEdges(stream.capture->edges, &capture->ends);
   if (capture->origin == &stream) Drop(driver, capture);
+  stream.capture = nullptr;
 }
 
 void AbandonCaptures(Driver& driver, uint64_t context_id) {

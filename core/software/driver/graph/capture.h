@@ -38,6 +38,8 @@ struct Capture {
   uint64_t id = 0;
   bool invalidated = false;
   std::vector<std::weak_ptr<Stream>> streams;
+  // The last work of streams that were destroyed meanwhile.
+  CaptureEdges ends;
 };
 
 // The state of a stream that captures.
@@ -72,7 +74,8 @@ CUresult BeginCapture(Driver& driver, const std::shared_ptr<Stream>& stream,
 // *graph is the captured graph; null if the capture was invalid.
 CUresult EndCapture(Driver& driver, Stream& stream, CUgraph* graph);
 
-// For a stream that is destroyed: its capture ends without a graph.
+// For a stream that is destroyed: the capture that began with it ends without a
+// graph. Another capture goes on, and the stream's work has to be joined.
 void AbandonCapture(Driver& driver, Stream& stream);
 // The same for the streams of a context that has ended.
 void AbandonCaptures(Driver& driver, uint64_t context_id);
