@@ -34,8 +34,8 @@ class DeviceHealthTable {
     // failure, up to longest_pause.
     absl::Duration first_pause = absl::Seconds(1);
     absl::Duration longest_pause = absl::Minutes(1);
-    // The time from a fault to the probe that the fault causes. A probe starts a
-    // process and makes a context. In the first second it would delay the
+    // The time from a fault to the probe that the fault causes. A probe starts
+    // a process and makes a context. In the first second it would delay the
     // session that recovers, and the other sessions.
     absl::Duration fault_delay = absl::Seconds(1);
     // The least time between two probes that faults cause. A probe takes device
