@@ -30,6 +30,7 @@ absl::StatusOr<Reached> Reach(const std::string& address) {
 std::vector<absl::StatusOr<Reached>> ReachAll(
     const std::vector<std::string>& addresses) {
   std::vector<std::future<absl::StatusOr<Reached>>> calls;
+  calls.reserve(addresses.size());
   for (const std::string& address : addresses) {
     calls.push_back(std::async(std::launch::async, Reach, address));
   }

@@ -61,7 +61,8 @@ absl::Status Run(const Session& session, int pictures) {
     }
   }
   return CheckAll("points of the last picture", kCount, [&](uint32_t i) {
-    const double x = left + i % kWidth * pixel, y = top + i / kWidth * pixel;
+    const uint32_t column = i % kWidth, row = i / kWidth;
+    const double x = left + column * pixel, y = top + row * pixel;
     return counts[i] == Count({x, y});
   });
 }

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes ``import cuda.bindings.runtime`` import holdfast.bindings.runtime.
+"""Gives cuda.bindings.runtime the functions of holdfast.bindings.runtime.
 
 ``holdfast exec`` puts this folder into PYTHONPATH, so that every Python that it starts imports this
 module first. The module of the package cuda-bindings contains NVIDIA's runtime, which works with
 NVIDIA's driver alone. holdfast.bindings.runtime has the same names and calls the libcudart.so.13 of
-Holdfast. cuda.core needs it: ``Device.sync()`` is a call of the runtime.
+Holdfast. cuda.core needs it: ``Device.sync()`` is a call of the runtime. A name that only the
+package's own module has, such as a type of a later CUDA, comes from there.
 """
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -28,8 +30,26 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def exec_module(self, module):
-        # The import system returns the module that it finds here.
-        sys.modules[_NAME] = importlib.import_module("holdfast.bindings.runtime")
+        served = importlib.import_module("holdfast.bindings.runtime")
+
+        def find(name):
+            try:
+                return getattr(served, name)
+            except AttributeError:
+                return getattr(_original(), name)
+
+        module.__getattr__ = find
+        module.__dir__ = lambda: dir(served)
+
+
+@functools.lru_cache(maxsize=None)
+def _original():
+    """The module of the package cuda-bindings."""
+    path = importlib.import_module("cuda.bindings").__path__
+    spec = importlib.machinery.PathFinder.find_spec(_NAME, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _import_next_sitecustomize():
