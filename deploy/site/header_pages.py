@@ -23,7 +23,6 @@ _SECTIONS = (
     "briefdescription detaileddescription innerclass enum typedef func define "
     "public-type public-func public-static-func public-attrib public-static-attrib"
 )
-_MACROS = "holdfast/base/status_macros.h"
 
 
 def _read(*path):
@@ -68,8 +67,7 @@ def _write(path, blocks):
 
 
 def _main(tree, include, out):
-    parts = list(cpp_parts(_read(include, "holdfast/holdfast.h")))
-    parts.append(("Errors", [_MACROS]))
+    parts = cpp_parts(_read(include, "holdfast/holdfast.h"))
     for number, (title, headers) in enumerate(parts, 1):
         _write(f"{out}/cpp/{number}.rst", _cpp_page(title, headers, include))
     _write(f"{out}/c/holdfast.rst", _c_page(_read(tree, "client/c/holdfast.h")))
