@@ -3,13 +3,11 @@
 
     run_tests.py SECONDS [PERCENT]
 
-Stops after SECONDS: the tests that ran by then are a sample of all. The tests of one module run one
-after the other, because numba's tests demand it (numba/cuda/testing.py): some reset the context, and
-with it the kernels that others keep. A test that fails for what NVIDIA's compiler refuses or writes
-says nothing about the driver. Fails if less than PERCENT (98) of the other tests are right. Known to
-be wrong: on the CPU, CU_JIT_MAX_REGISTERS changes no kernel's attributes; in a daemon, kernels do not
-reach memory of the program's own heap that was registered with cuMemHostRegister, and there are no
-IPC handles.
+Stops after SECONDS: the tests that ran by then are a sample of all. A test that fails for what
+NVIDIA's compiler refuses or writes says nothing about the driver. Fails if less than PERCENT (98) of
+the other tests are right. Known to be wrong: kernels do not reach memory of the program's own heap that
+was registered with cuMemHostRegister, CU_JIT_MAX_REGISTERS changes no kernel's attributes, and numba
+launches kernels of a context that was reset; in front of a daemon there are no IPC handles, too.
 """
 
 import os
@@ -91,12 +89,7 @@ def main():
     tests = list(_flatten(found))
     # Each compiles one function of libdevice for compute capability 5.3.
     tests = [test for test in tests if "TestLibdeviceCompilation" not in test.id()]
-    modules = {}
-    for test in tests:
-        modules.setdefault(type(test).__module__, []).append(test)
-    order = list(modules.values())
-    random.Random(13).shuffle(order)
-    tests = [test for module in order for test in module]
+    random.Random(13).shuffle(tests)
     result = _Result(time.monotonic() + float(sys.argv[1]))
     unittest.TestSuite(tests).run(result)
     counted = result.right + len(result.wrong)
