@@ -20,10 +20,10 @@ namespace holdfast::cli {
 using ShowDaemon = std::function<absl::Status(
     const std::shared_ptr<Daemon>& daemon, JsonWriter* json)>;
 
-// Shows the daemon of each address. Of several, each has a section under its
-// host's name or, with --json, an object of its own with "host" and "address";
-// all objects are in one array. A daemon that fails is reported on stderr, and
-// the others are shown. Returns the first failure.
+// Shows the daemon of each address. If there are several addresses, each daemon
+// has a section under its host's name. With --json, each daemon is then an
+// object with "host" and "address" in one array. A daemon that fails is
+// reported on stderr, and the others are shown. Returns the first failure.
 absl::Status ShowEachDaemon(const CommonOptions& options,
                             const ShowDaemon& show);
 

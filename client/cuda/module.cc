@@ -27,18 +27,18 @@ Function::Function(const std::shared_ptr<Module>& module, Kernel kernel,
       has_clusters_(
           AttributeOf(description_, "cluster_size_must_be_set", 0) != 0 ||
           AttributeOf(description_, "required_cluster_width", 0) != 0),
+      max_threads_(static_cast<uint64_t>(
+          AttributeOf(description_, "max_threads_per_block", INT32_MAX))),
+      registers_(
+          static_cast<uint64_t>(AttributeOf(description_, "num_regs", 0))),
       dynamic_shared_limit_(AttributeOf(
           description_, "max_dynamic_shared_size_bytes", INT32_MAX)) {}
 
 CUresult Function::CheckBlock(const Dim3& block) const {
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
-  const auto most = static_cast<uint64_t>(
-      AttributeOf(description_, "max_threads_per_block", INT32_MAX));
-  if (threads <= most) return CUDA_SUCCESS;
+  if (threads <= max_threads_) return CUDA_SUCCESS;
   // A block has 65536 registers on every device since compute capability 3.0.
-  const auto registers =
-      static_cast<uint64_t>(AttributeOf(description_, "num_regs", 0));
-  return threads <= 1024 && threads * registers > 65536
+  return threads <= 1024 && threads * registers_ > 65536
              ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
              : CUDA_ERROR_INVALID_VALUE;
 }

@@ -78,11 +78,15 @@ class Function {
   const Kernel kernel_;
   const v1::KernelDescription description_;
   const bool has_clusters_;
+  // The most threads of a block that may be launched.
+  const uint64_t max_threads_;
+  const uint64_t registers_;  // of a thread
   std::atomic<int64_t> dynamic_shared_limit_;
   absl::Mutex mutex_;
-  // Of a library, by the ids of contexts.
+  // The kernel of a library in each context, by the context's id. Empty for a
+  // kernel of a module.
   std::map<uint64_t, Kernel> in_contexts_ ABSL_GUARDED_BY(mutex_);
-  // As the program has set them, for contexts to come.
+  // The attributes that the program has set, which later contexts get, too.
   std::map<std::pair<std::string, uint32_t>, int64_t> attributes_
       ABSL_GUARDED_BY(mutex_);
 };
@@ -133,9 +137,10 @@ class Module : public std::enable_shared_from_this<Module> {
   const std::vector<std::string> names_;
   absl::Mutex mutex_;
   std::map<std::string, CUfunction> functions_ ABSL_GUARDED_BY(mutex_);
-  // Of a library, by the ids of contexts; and the program's numbers of the
-  // devices on which a context has used loaded_.
+  // The code of a library in each context, by the context's id. Empty for a
+  // module.
   std::map<uint64_t, holdfast::Module> in_contexts_ ABSL_GUARDED_BY(mutex_);
+  // The program's numbers of the devices on which a context has used loaded_.
   std::set<int> used_devices_ ABSL_GUARDED_BY(mutex_);
 };
 

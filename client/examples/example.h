@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all examples do: read the command line, open a session, compile, check.
+// The parts that all examples share: the command line, the session, the
+// compilation and the check of results.
 #ifndef HOLDFAST_CLIENT_EXAMPLES_EXAMPLE_H_
 #define HOLDFAST_CLIENT_EXAMPLES_EXAMPLE_H_
 

@@ -26,7 +26,7 @@ constexpr uint64_t kCount = 1 << 20;
 absl::Status BeEngine(const Session& session, const std::string& model) {
   const Device device = session.device(0);
   HOLDFAST_ASSIGN_OR_RETURN(const Stream stream, device.CreateStream());
-  // Of engines that start at once, one loads; the others wait for it.
+  // If several engines start at once, one loads and the others wait for it.
   HOLDFAST_ASSIGN_OR_RETURN(auto claim, WriteClaim::Wait(session, model));
   const bool loads = claim->writes();
   if (loads) {

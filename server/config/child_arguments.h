@@ -35,8 +35,8 @@ std::vector<std::string> MpsControlArguments(const Config& config,
 
 std::vector<std::string> TelemetryArguments(const Config& config);
 
-// Of the spawner that an upgrade starts for the next daemon. The daemon's own
-// is forked, and has none.
+// Returns the arguments of the spawner that an upgrade starts for the next
+// daemon. A daemon's own spawner is forked and has no arguments.
 std::vector<std::string> SpawnerArguments(const Config& config);
 
 }  // namespace holdfast::server

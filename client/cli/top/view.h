@@ -47,7 +47,7 @@ std::vector<std::string> TopView(const TopSnapshot& snapshot,
 // One of several daemons.
 struct WatchedDaemon {
   std::string address;
-  // Of the last snapshot; if it failed, there is none.
+  // The outcome of the last snapshot. `snapshot` is empty if it failed.
   absl::Status status;
   std::optional<TopSnapshot> snapshot;
   std::optional<CopyRates> rates;

@@ -74,11 +74,11 @@ struct Signature<kValue, Quick<kPointer>> : Signature<kPointer> {
   static constexpr bool kReleasesGil = false;
 };
 
-// What becomes of `self`.
+// How a call uses `self`.
 enum class Self {
-  kIgnored,  // of a function of the module
-  kFirst,    // it is the function's first argument
-  kAdopts,   // an empty object, which gets the function's result
+  kIgnored,  // not at all: the row is a function of the module
+  kFirst,    // `self` is the function's first argument
+  kAdopts,   // `self` is an empty object, which gets the function's result
 };
 
 // Sets TypeError, and returns false.
