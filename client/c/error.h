@@ -48,18 +48,26 @@ hf_error* Guard(Function function) noexcept {
 // The error of a null argument: the one with this index of `names`, "a, b".
 absl::Status NullArgument(absl::string_view names, size_t index = 0);
 
-// Returns OK if no pointer is null.
+// Returns the index of the first null pointer, or their number if none is null.
 template <typename... Pointers>
-absl::Status CheckGiven(const char* names, const Pointers&... pointers) {
+size_t FirstNull(const Pointers&... pointers) {
   size_t index = 0;
-  const bool are_given = ((pointers != nullptr && ++index > 0) && ...);
-  return are_given ? absl::OkStatus() : NullArgument(names, index);
+  (void)((pointers != nullptr && ++index > 0) && ...);
+  return index;
+}
+
+template <typename... Pointers>
+bool HasNull(const Pointers&... pointers) {
+  return ((pointers == nullptr) || ...);
 }
 
 }  // namespace holdfast::c
 
-// Inside Guard: refuses null arguments.
-#define HF_REQUIRE(...) \
-  HOLDFAST_RETURN_IF_ERROR(::holdfast::c::CheckGiven(#__VA_ARGS__, __VA_ARGS__))
+// Inside Guard: refuses null arguments. Its branch returns whatever the error
+// is, so that Clang's analyzer sees that no pointer after it is null.
+#define HF_REQUIRE(...)                            \
+  if (::holdfast::c::HasNull(__VA_ARGS__))         \
+  return ::holdfast::c::NullArgument(#__VA_ARGS__, \
+                                     ::holdfast::c::FirstNull(__VA_ARGS__))
 
 #endif  // HOLDFAST_CLIENT_C_ERROR_H_
