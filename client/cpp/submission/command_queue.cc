@@ -8,29 +8,14 @@
 #include "client/cpp/connection/rpc_status.h"
 #include "client/cpp/submission/quiet_thread.h"
 #include "client/cpp/submission/wait_hook.h"
-#include "core/base/spin.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
 namespace {
 
-// A result that somebody waits for is looked for all the time at first, as CUDA
-// looks for what it waits for.
-constexpr std::chrono::milliseconds kEagerTime(2);
-
 enum Step { kBatchReady, kResultRead };
 constexpr std::array<const char*, 2> kSteps = {"client: batch ready",
                                                "client: result read"};
-
-// While callers read results themselves, the reading thread looks so often
-// whether they still do. It sleeps only when none has for kQuietNaps naps: then
-// the executor has to wake it, which takes longer than all else that it does
-// for a result.
-constexpr std::chrono::microseconds kReaderNap(200);
-constexpr int kQuietNaps = 125;
-
-// The late flusher goes to sleep after so many looks at an empty batch.
-constexpr int kEmptyLooks = 20;
 
 // Ends that are remembered without a result that tells that they are over;
 // then one is asked for.
@@ -62,55 +47,35 @@ CommandQueue::CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
       clock_(kSteps),
       stream_(std::make_shared<ExecuteStream>(std::move(channel),
                                               std::move(stream))),
-      filling_(pool_->Get()),
-      last_sequence_(options_.received_through) {
-  reader_ = std::thread([this] { ReadResults(); });
-  late_flusher_ = std::thread([this] { FlushLate(); });
-}
+      filling_(pool_,
+               {options_.batch_commands, options_.batch_bytes,
+                options_.max_command_bytes},
+               options_.received_through),
+      late_flusher_({.delay = options_.flush_delay,
+                     .waiting = [this] { return Unflushed(); },
+                     .flush = [this] { Flush(); }}),
+      reader_([this] { ReadResults(); }) {}
 
 CommandQueue::~CommandQueue() { Close(); }
 
 void CommandQueue::Close() {
   Fail(absl::CancelledError("the session was closed"));
   stream_.load()->Cancel();
-  {
-    absl::MutexLock lock(&mutex_);
-    stop_ = true;
-    flush_late_.Signal();
-  }
-  if (late_flusher_.joinable()) late_flusher_.join();
+  late_flusher_.Stop();
   if (reader_.joinable()) reader_.join();
 }
 
 template <typename Write>
 absl::StatusOr<uint64_t> CommandQueue::AppendFrame(const Write& write,
                                                    bool* full) {
-  CommandBatch& batch = *filling_;
-  if (batch.empty()) {
-    batch.Begin(last_sequence_ + 1);
-    if (flusher_sleeps_) flush_late_.Signal();
-  }
-  const size_t before = batch.bytes.size();
-  write(batch.bytes);
-  const size_t bytes = batch.bytes.size() - before;
-  if (bytes > options_.max_command_bytes) {
-    batch.bytes.Truncate(batch.empty() ? 0 : before);
-    return absl::InvalidArgumentError(absl::StrCat("the command has ", bytes,
-                                                   " bytes, the limit is ",
-                                                   options_.max_command_bytes));
-  }
-  ++batch.commands;
-  *full = batch.bytes.size() >= options_.batch_bytes ||
-          batch.commands >= options_.batch_commands;
-  return ++last_sequence_;
+  const bool is_first = filling_.empty();
+  auto sequence = filling_.Append(write, full);
+  if (is_first) late_flusher_.Wake();
+  return sequence;
 }
 
 absl::StatusOr<uint64_t> CommandQueue::Append(Encode encode, bool* full) {
-  if (!lost_.ok()) return lost_;
-  if (fault_untold_) [[unlikely]]
-    return TakeFault();
-  if (asking_) [[unlikely]]
-    return fault_;
+  HOLDFAST_RETURN_IF_ERROR(state_.CheckSubmission());
   return AppendFrame(
       [encode](WireWriter& writer) {
         writer.Message(v1::fields::CommandBatch::kCommands,
@@ -121,7 +86,7 @@ absl::StatusOr<uint64_t> CommandQueue::Append(Encode encode, bool* full) {
 
 template <typename Write>
 void CommandQueue::AppendEnd(const Write& write, bool* full) {
-  if (!lost_.ok()) return;  // With the session, all is at its end.
+  if (!state_.lost().ok()) return;  // With the session, all is at its end.
   End end;
   const auto sequence = AppendFrame(
       [&](WireWriter& writer) {
@@ -275,17 +240,17 @@ absl::Status CommandQueue::CallWithoutResult(Fill fill) {
 
 uint64_t CommandQueue::Flush() {
   absl::MutexLock write_lock(&write_mutex_);
-  std::unique_ptr<CommandBatch> batch = pool_->Get();
+  std::unique_ptr<CommandBatch> batch;
   uint64_t last = 0;
   bool suspended = false;
   bool unsent = false;
   {
     absl::MutexLock lock(&mutex_);
-    last = last_sequence_;
-    suspended = suspended_;
+    last = filling_.last_sequence();
+    suspended = state_.suspended();
     unsent = !unsent_.empty();
-    if (!filling_->empty()) {
-      std::swap(filling_, batch);
+    if (!filling_.empty()) {
+      batch = filling_.Take();
       if (!suspended) written_through_ = last;
     }
   }
@@ -293,9 +258,8 @@ uint64_t CommandQueue::Flush() {
   if (options_.take_times) [[unlikely]]
     clock_.Mark(kBatchReady);
   const bool ready = !suspended && (!unsent || SendUnsent(*stream));
-  if (batch->empty()) {
-    pool_->GiveBack(std::move(batch));
-  } else if (ready && !stream->has_rings()) {
+  if (batch == nullptr) return last;
+  if (ready && !stream->has_rings()) {
     // If this fails the call has ended; the reader learns why.
     stream->Write(*pool_, std::move(batch));
   } else {
@@ -308,40 +272,19 @@ void CommandQueue::WriteOrKeep(bool ready, ExecuteStream& stream,
                                std::unique_ptr<CommandBatch> batch) {
   if (!ready || !stream.Write(batch->view())) {
     absl::MutexLock lock(&mutex_);
-    if (lost_.ok()) unsent_.emplace_back(batch->view());
+    if (state_.lost().ok()) unsent_.emplace_back(batch->view());
   }
   pool_->GiveBack(std::move(batch));
 }
 
-void CommandQueue::FlushLate() {
-  int empty_looks = 0;
-  mutex_.Lock();
-  while (!stop_) {
-    flusher_sleeps_ = empty_looks >= kEmptyLooks;
-    if (flusher_sleeps_) {
-      while (!stop_ && !HasUnflushed()) flush_late_.Wait(&mutex_);
-      flusher_sleeps_ = false;
-    }
-    const bool empty = !HasUnflushed();
-    const uint64_t first = filling_->first_sequence;
-    empty_looks = empty ? empty_looks + 1 : 0;
-    const absl::Time deadline = absl::Now() + options_.flush_delay;
-    while (!stop_ && !flush_late_.WaitWithDeadline(&mutex_, deadline)) {
-    }
-    // Still the same batch: nobody else will send it.
-    if (stop_ || empty || !HasUnflushed() ||
-        (unsent_.empty() && filling_->first_sequence != first)) {
-      continue;
-    }
-    mutex_.Unlock();
-    Flush();
-    mutex_.Lock();
-  }
-  mutex_.Unlock();
+uint64_t CommandQueue::Unflushed() {
+  absl::MutexLock lock(&mutex_);
+  if (!unsent_.empty() && !state_.suspended()) return UINT64_MAX;
+  return filling_.empty() ? 0 : filling_.first_sequence();
 }
 
 ExecuteStream::ReadResult CommandQueue::ReadBatch() {
-  ++reads_;
+  lookers_.NoteRead();
   const ExecuteStream::ReadResult got = stream_.load()->Read(&results_);
   if (got != ExecuteStream::ReadResult::kBatch) return got;
   if (options_.take_times) [[unlikely]]
@@ -369,40 +312,22 @@ void CommandQueue::PollResults() {
 }
 
 void CommandQueue::LookFor(const absl::Notification& done) {
-  ++looking_;
-  ++looks_;
-  SpinThenSleep(
-      [&] {
-        PollResults();
-        return done.HasBeenNotified();
-      },
-      kEagerTime);
-  --looking_;
-}
-
-void CommandQueue::LeaveToCallers(const ExecuteStream& stream) {
-  if (!MaySpin()) return;  // Nor do callers look.
-  const PreciseSleep precise;
-  for (int quiet = 0; quiet < kQuietNaps && !stream.HasEnded();) {
-    const uint32_t seen = looks_;
-    const uint32_t read = reads_;
-    const bool has_results = stream.HasResults();
-    if (has_results && looking_ == 0) return;
-    std::this_thread::sleep_for(kReaderNap);
-    // A caller that looks may not get a processor, and others wait for theirs.
-    if (has_results && reads_ == read) return;
-    quiet = looking_ > 0 || looks_ != seen ? 0 : quiet + 1;
-  }
+  lookers_.Look([&] {
+    PollResults();
+    return done.HasBeenNotified();
+  });
 }
 
 absl::Status CommandQueue::ReadToEnd() {
   using Got = ExecuteStream::ReadResult;
   const std::shared_ptr<ExecuteStream> stream = stream_.load();
-  uint32_t seen = looks_;
+  uint32_t seen = lookers_.looks();
   for (Got got = Got::kWouldBlock; got != Got::kEnd;) {
     // Once all is quiet, another sleep costs nothing.
-    if (got == Got::kBatch || looks_ != seen) LeaveToCallers(*stream);
-    seen = looks_;
+    if (got == Got::kBatch || lookers_.looks() != seen) {
+      lookers_.LeaveTo(*stream);
+    }
+    seen = lookers_.looks();
     stream->Sleep();
     absl::MutexLock lock(&read_mutex_);
     got = ReadBatch();
@@ -464,16 +389,16 @@ void CommandQueue::Deliver(v1::Result result) {
 
 absl::Status CommandQueue::TakeFailure() {
   absl::MutexLock lock(&mutex_);
-  if (fault_untold_) return TakeFault();
+  if (state_.fault_untold()) return state_.TellFault();
   absl::Status failure;
   if (!IsQuietThread()) failure = failures_.Take();
-  return failure.ok() ? lost_ : failure;
+  return failure.ok() ? state_.lost() : failure;
 }
 
 absl::Status CommandQueue::FailureOf(uint64_t sequence) {
   absl::MutexLock lock(&mutex_);
   const absl::Status failure = failures_.Of(sequence);
-  if (failure.ok()) return lost_;
+  if (failure.ok()) return state_.lost();
   failures_.NoteTold(failure);
   return failure;
 }
@@ -487,8 +412,7 @@ void CommandQueue::Fail(const absl::Status& reason) {
   decltype(pending_) pending;
   {
     absl::MutexLock lock(&mutex_);
-    if (!lost_.ok()) return;
-    lost_ = reason;
+    if (!state_.Lose(reason)) return;
     unsent_.clear();
     pending.swap(pending_);
   }

@@ -33,6 +33,10 @@
 #include "client/cpp/submission/command_batch.h"
 #include "client/cpp/submission/execute_stream.h"
 #include "client/cpp/submission/failure_log.h"
+#include "client/cpp/submission/filling_batch.h"
+#include "client/cpp/submission/late_flusher.h"
+#include "client/cpp/submission/queue_state.h"
+#include "client/cpp/submission/result_lookers.h"
 #include "client/cpp/submission/wire_writer.h"
 #include "core/base/step_clock.h"
 #include "grpcpp/channel.h"
@@ -211,7 +215,7 @@ class CommandQueue {
   // Appends one command. `*full`: the batch should be sent.
   absl::StatusOr<uint64_t> Append(Encode encode, bool* full)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Appends one command as `write` encodes it for a batch.
+  // Appends one command as `write` encodes it for a batch, whatever the state.
   template <typename Write>
   absl::StatusOr<uint64_t> AppendFrame(const Write& write, bool* full)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -239,14 +243,8 @@ class CommandQueue {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(read_mutex_);
   // The same, if there are results and no other thread reads; does not wait.
   void PollResults();
-  // Reads results until `done`, but gives up when that takes too long
-  // (SpinThenSleep).
+  // Reads results until `done`, but gives up when that takes too long.
   void LookFor(const absl::Notification& done);
-  // For the reading thread, which would only compete with callers that read
-  // results themselves (LookFor). Sleeps while there are such callers, and a
-  // while longer. Returns when there are results without a reader, when the
-  // stream has ended, or when there was no traffic for a while.
-  void LeaveToCallers(const ExecuteStream& stream);
   void Deliver(v1::Result result);
   // Keeps the failure of an earlier client's commands, which a fence reports
   // once.
@@ -254,12 +252,8 @@ class CommandQueue {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Passes this process's own step times to Options.take_times.
   void TakeOwnTimes();
-  // The late flusher: a thread.
-  void FlushLate();
-  // True if the late flusher has something to send.
-  bool HasUnflushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !filling_->empty() || (!unsent_.empty() && !suspended_);
-  }
+  // What the late flusher has to send: see LateFlusher::Options.
+  uint64_t Unflushed();
 
   // Recovery: command_queue_recovery.cc.
 
@@ -285,8 +279,6 @@ class CommandQueue {
   // their handles was sent to `stream`.
   void SendEndsAgain(uint64_t begun, ExecuteStream& stream)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_, mutex_);
-  // Returns the fault, which is then reported.
-  absl::Status TakeFault() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Notes that `status`, a fault or the failure of a creation, was reported.
   void NoteTold(const absl::Status& status);
 
@@ -303,24 +295,14 @@ class CommandQueue {
   absl::Mutex read_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   // The last results, whose memory is reused for the next.
   v1::ResultBatch results_ ABSL_GUARDED_BY(read_mutex_);
-  // Callers in LookFor now, and calls of LookFor so far.
-  std::atomic<uint32_t> looking_{0};
-  std::atomic<uint32_t> looks_{0};
-  std::atomic<uint32_t> reads_{0};  // of results, by any thread
+  ResultLookers lookers_;
 
   mutable absl::Mutex mutex_;
-  std::unique_ptr<CommandBatch> filling_ ABSL_GUARDED_BY(mutex_);
-  uint64_t last_sequence_ ABSL_GUARDED_BY(mutex_) = 0;
+  QueueState state_ ABSL_GUARDED_BY(mutex_);
+  FillingBatch filling_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, std::shared_ptr<PendingResult::State>> pending_
       ABSL_GUARDED_BY(mutex_);
   FailureLog failures_ ABSL_GUARDED_BY(mutex_);
-  // The last fault, and whether it still has to be reported.
-  absl::Status fault_ ABSL_GUARDED_BY(mutex_);
-  bool fault_untold_ ABSL_GUARDED_BY(mutex_) = false;
-  // The session waits for Consent; Consent was called.
-  bool asking_ ABSL_GUARDED_BY(mutex_) = false;
-  bool consented_ ABSL_GUARDED_BY(mutex_) = false;
-  uint64_t faults_ ABSL_GUARDED_BY(mutex_) = 0;
   // Destructions that may not have been carried out, by their bytes in a batch.
   // Sent again if a fault drops them.
   struct End {
@@ -333,17 +315,9 @@ class CommandQueue {
   // Batches whose stream had ended, or whose session was suspended: sent after
   // a suspension, dropped after a fault.
   std::vector<std::string> unsent_ ABSL_GUARDED_BY(mutex_);
-  bool suspended_ ABSL_GUARDED_BY(mutex_) = false;
-  uint64_t suspensions_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool wanted_ ABSL_GUARDED_BY(mutex_) = false;  // by AwaitServing
-  absl::Status lost_ ABSL_GUARDED_BY(mutex_);
-  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
-  // True: the late flusher sleeps until it is signalled. False: it polls.
-  bool flusher_sleeps_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::CondVar flush_late_;
 
+  LateFlusher late_flusher_;
   std::thread reader_;
-  std::thread late_flusher_;
 };
 
 }  // namespace holdfast

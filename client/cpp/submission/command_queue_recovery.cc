@@ -13,7 +13,7 @@
 // After a fault everything that was submitted and not carried out is dropped,
 // since it may build on what the fault has destroyed. Callers that wait for a
 // result fail with the fault; if none of them takes it, the next call that
-// submits or waits does. So somebody is told, once (fault_untold_), and nothing
+// submits or waits does. So somebody is told, once (QueueState), and nothing
 // that is submitted until then runs. Only commands that end something are sent
 // again, with new numbers (ends_): a resource that its owner has let go would
 // stay otherwise.
@@ -44,7 +44,7 @@ namespace holdfast {
 bool CommandQueue::Recover(const absl::Status& ended) {
   {
     absl::MutexLock lock(&mutex_);
-    if (!lost_.ok()) return false;
+    if (!state_.lost().ok()) return false;
   }
   if (!options_.recover) {
     Fail(absl::UnavailableError(ended.message()));
@@ -72,25 +72,24 @@ bool CommandQueue::AwaitWork() {
     // From here on every batch finds the stream ended.
     absl::MutexLock write_lock(&write_mutex_);
     absl::MutexLock lock(&mutex_);
-    suspended_ = true;
-    wanted_ = !stream_.load()->Unread().empty();
+    state_.Suspend(/*wanted=*/!stream_.load()->Unread().empty());
   }
   absl::MutexLock lock(&mutex_);
   const auto work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !lost_.ok() || wanted_ || !filling_->empty() || !unsent_.empty() ||
-           !pending_.empty();
+    return !state_.lost().ok() || state_.wanted() || !filling_.empty() ||
+           !unsent_.empty() || !pending_.empty();
   };
   mutex_.Await(absl::Condition(&work));
-  return lost_.ok();
+  return state_.lost().ok();
 }
 
 void CommandQueue::AwaitServing() {
   absl::MutexLock lock(&mutex_);
-  if (!suspended_) [[likely]]
+  if (!state_.suspended()) [[likely]]
     return;
-  wanted_ = true;
+  state_.Want();
   const auto serving = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !suspended_ || !lost_.ok();
+    return !state_.suspended() || !state_.lost().ok();
   };
   mutex_.Await(absl::Condition(&serving));
 }
@@ -99,9 +98,7 @@ bool CommandQueue::AwaitConsent(const absl::Status& fault) {
   decltype(pending_) pending;
   {
     absl::MutexLock lock(&mutex_);
-    fault_ = fault;
-    asking_ = true;
-    consented_ = false;
+    state_.Ask(fault);
     pending.swap(pending_);
   }
   for (auto& [sequence, state] : pending) {
@@ -110,25 +107,20 @@ bool CommandQueue::AwaitConsent(const absl::Status& fault) {
   }
   absl::MutexLock lock(&mutex_);
   const auto over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return consented_ || !lost_.ok();
+    return state_.consented() || !state_.lost().ok();
   };
   mutex_.Await(absl::Condition(&over));
-  return lost_.ok();
+  return state_.lost().ok();
 }
 
 absl::Status CommandQueue::Consent() {
   absl::MutexLock lock(&mutex_);
-  if (!lost_.ok()) return lost_;
-  if (!asking_) {
-    return absl::FailedPreconditionError(
-        "the session has no fault to recover from");
-  }
-  consented_ = true;
+  HOLDFAST_RETURN_IF_ERROR(state_.Consent());
   const auto over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !asking_ || !lost_.ok();
+    return !state_.asking() || !state_.lost().ok();
   };
   mutex_.Await(absl::Condition(&over));
-  return lost_;
+  return state_.lost();
 }
 
 // gRPC cannot tell which of the batches that it took have arrived.
@@ -153,7 +145,6 @@ void CommandQueue::GoOnSuspended(Recovery recovery) {
     for (std::string& batch : unsent_) batches.push_back(std::move(batch));
     // The late flusher sends them, since results have to be read meanwhile.
     unsent_ = std::move(batches);
-    flush_late_.Signal();
     // The connection broke before the results of these came.
     for (auto it = pending_.begin(); it != pending_.end();) {
       if (it->first > recovery.submitted_through) {
@@ -164,10 +155,10 @@ void CommandQueue::GoOnSuspended(Recovery recovery) {
       pending_.erase(it++);
     }
     stream_ = stream;
-    suspended_ = wanted_ = asking_ = false;
-    ++suspensions_;
-    lost = !lost_.ok();
+    state_.GoOnSuspended();
+    lost = !state_.lost().ok();
   }
+  late_flusher_.Wake();
   for (const auto& state : dropped) {
     state->result = recovery.fault;
     state->done.Notify();
@@ -186,7 +177,7 @@ bool CommandQueue::SendUnsent(ExecuteStream& stream) {
   while (next != batches.end() && stream.Write(*next)) ++next;
   if (next == batches.end()) return true;
   absl::MutexLock lock(&mutex_);
-  if (lost_.ok()) unsent_.assign(next, batches.end());
+  if (state_.lost().ok()) unsent_.assign(next, batches.end());
   return false;
 }
 
@@ -199,17 +190,12 @@ void CommandQueue::GoOn(Recovery recovery) {
     absl::MutexLock write_lock(&write_mutex_);
     absl::MutexLock lock(&mutex_);
     stream_ = stream;
-    lost = !lost_.ok();
-    fault_ = recovery.fault;
-    // The caller that was asked knows of it.
-    fault_untold_ = !std::exchange(asking_, false);
-    ++faults_;
+    lost = !state_.lost().ok();
+    state_.GoOn(recovery.fault);
     unsent_.clear();
-    suspended_ = wanted_ = false;
     pending.swap(pending_);
     failures_.DropAfter(recovery.submitted_through, recovery.fault);
-    filling_->bytes.Truncate(0);
-    filling_->commands = 0;
+    filling_.Clear();
     SendEndsAgain(recovery.submitted_through, *stream);
     // Transfers wait for the last number that was given out, which no command
     // that was dropped will reach.
@@ -233,30 +219,21 @@ void CommandQueue::SendEndsAgain(uint64_t begun, ExecuteStream& stream) {
     bool full = false;
     RepeatEnd(end.bytes, &full);
     if (!full) continue;
-    std::unique_ptr<CommandBatch> batch = pool_->Get();
-    std::swap(filling_, batch);
-    stream.Write(*pool_, std::move(batch));
+    stream.Write(*pool_, filling_.Take());
   }
 }
 
 void CommandQueue::SetFault(const absl::Status& fault) {
   absl::MutexLock lock(&mutex_);
-  fault_ = fault;
-  fault_untold_ = true;
-}
-
-absl::Status CommandQueue::TakeFault() {
-  if (!IsQuietThread()) fault_untold_ = false;
-  return fault_;
+  state_.SetFault(fault);
 }
 
 void CommandQueue::NoteTold(const absl::Status& status) {
   if (status.ok()) [[likely]]
     return;
   if (IsQuietThread()) return;
-  const uint64_t epoch = FaultEpochOf(status);
   absl::MutexLock lock(&mutex_);
-  if (epoch != 0 && FaultEpochOf(fault_) == epoch) fault_untold_ = false;
+  state_.NoteTold(status);
   failures_.NoteTold(status);
 }
 
@@ -270,17 +247,17 @@ absl::Status CommandQueue::Explain(const absl::Status& status,
   HOLDFAST_RETURN_IF_ERROR(
       Call([](v1::Command& command) { command.mutable_fence(); }).status());
   absl::MutexLock lock(&mutex_);
-  return faults_ > faults ? fault_ : status;
+  return state_.faults() > faults ? state_.fault() : status;
 }
 
 uint64_t CommandQueue::faults() const {
   absl::MutexLock lock(&mutex_);
-  return faults_;
+  return state_.faults();
 }
 
 uint64_t CommandQueue::suspensions() const {
   absl::MutexLock lock(&mutex_);
-  return suspensions_;
+  return state_.suspensions();
 }
 
 }  // namespace holdfast

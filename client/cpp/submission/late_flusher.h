@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_LATE_FLUSHER_H_
+#define HOLDFAST_CLIENT_CPP_SUBMISSION_LATE_FLUSHER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace holdfast {
+
+// A thread that sends commands which nobody else sends: it looks at the queue
+// every `delay`, and sends a batch that it has seen twice. After a while
+// without a batch it sleeps, until Wake. Thread-safe.
+class LateFlusher {
+ public:
+  struct Options {
+    absl::Duration delay;
+    // Returns a number of what waits to be sent, which changes when that was
+    // sent; 0: nothing waits. Called without locks.
+    std::function<uint64_t()> waiting;
+    std::function<void()> flush;
+  };
+  explicit LateFlusher(Options options);
+  ~LateFlusher() { Stop(); }
+  LateFlusher(const LateFlusher&) = delete;
+  LateFlusher& operator=(const LateFlusher&) = delete;
+
+  // Something waits to be sent. The caller may hold the lock that
+  // Options.waiting takes.
+  void Wake() {
+    if (sleeps_.load(std::memory_order_seq_cst)) [[unlikely]]
+      WakeUp();
+  }
+
+  // Ends the thread, and waits for it. May be called again.
+  void Stop();
+
+ private:
+  void Run();
+  // Sleeps until something waits.
+  void Sleep();
+  void WakeUp();
+  bool stopped() const {
+    absl::MutexLock lock(&mutex_);
+    return stop_;
+  }
+
+  const Options options_;
+  // Set before the thread looks for the last time, so that no Wake is missed.
+  std::atomic<bool> sleeps_{false};
+  mutable absl::Mutex mutex_;
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  bool woken_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_SUBMISSION_LATE_FLUSHER_H_

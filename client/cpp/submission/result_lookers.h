@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_RESULT_LOOKERS_H_
+#define HOLDFAST_CLIENT_CPP_SUBMISSION_RESULT_LOOKERS_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "absl/functional/function_ref.h"
+#include "client/cpp/submission/execute_stream.h"
+
+namespace holdfast {
+
+// Callers that look for their own results, and the reading thread, which leaves
+// the results to such callers: a caller that reads its result itself waits for
+// no other thread. Thread-safe.
+class ResultLookers {
+ public:
+  // For a caller: calls `poll` until it returns true, but gives up when that
+  // takes too long (SpinThenSleep).
+  void Look(absl::FunctionRef<bool()> poll);
+
+  // For the reading thread, which would only compete with callers. Sleeps while
+  // callers look, and a while longer. Returns when there are results without a
+  // reader, when the stream has ended, or when there was no traffic for a
+  // while.
+  void LeaveTo(const ExecuteStream& stream) const;
+
+  // Some thread reads results.
+  void NoteRead() { ++reads_; }
+  // Calls of Look so far.
+  uint32_t looks() const { return looks_; }
+
+ private:
+  std::atomic<uint32_t> looking_{0};  // now
+  std::atomic<uint32_t> looks_{0};
+  std::atomic<uint32_t> reads_{0};
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CLIENT_CPP_SUBMISSION_RESULT_LOOKERS_H_
