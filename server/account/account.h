@@ -26,7 +26,7 @@ class Account {
   // Arenas that a session may have at a time.
   static constexpr uint64_t kMaxArenas = 64;
   // Chunks of device memory that it may have at a time, over all devices. The
-  // supervisor keeps no more: server/supervisor/session_memory.h.
+  // supervisor keeps no more: server/holdings/session_memory.h.
   static constexpr uint64_t kMaxChunks = 4096;
   // Nodes that all its graphs may have together.
   static constexpr uint64_t kMaxGraphNodes = uint64_t{1} << 20;

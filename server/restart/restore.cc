@@ -142,7 +142,7 @@ absl::Status Restore::MakeSaved(const ChunkKey& key, KeptChunk chunk) {
 // As if it had just come back: charged to whose collection it is.
 absl::StatusOr<std::shared_ptr<SharedChunk>> Restore::MakeOwned(
     const ChunkKey& key, KeptChunk chunk, const std::string& owner) {
-  const supervisor::SessionHoldings::Services& parts = parts_.holdings;
+  const SessionHoldings::Services& parts = parts_.holdings;
   if (!parts.ledger.HasDevice(chunk.device)) {
     return absl::NotFoundError(absl::StrCat("no device ", chunk.device));
   }
@@ -186,8 +186,7 @@ absl::Status Restore::AdoptMemory(uint64_t number, KeptSession& kept) {
         session.tenant->device_bytes()}) {
     limits_->Lift(quota);
   }
-  session.holdings =
-      std::make_unique<supervisor::SessionHoldings>(parts_.holdings);
+  session.holdings = std::make_unique<SessionHoldings>(parts_.holdings);
   session.kept.record = record;
   session.kept.epoch = kept.epoch;
   session.kept.idle = kept.idle;
@@ -213,10 +212,9 @@ absl::StatusOr<SharedResource> Restore::Shared(
 // moment.
 absl::StatusOr<SharedResource> Restore::Orphaned(
     const internal::SharedRange& range) {
-  std::unique_ptr<supervisor::SessionHoldings>& orphan =
-      orphans_[range.session()];
+  std::unique_ptr<SessionHoldings>& orphan = orphans_[range.session()];
   if (orphan == nullptr) {
-    orphan = std::make_unique<supervisor::SessionHoldings>(parts_.holdings);
+    orphan = std::make_unique<SessionHoldings>(parts_.holdings);
     KeptSession kept;
     const auto ended = ended_.find(range.session());
     if (ended != ended_.end()) kept.chunks = std::move(ended->second.chunks);

@@ -10,12 +10,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/holdings/session_holdings.h"
 #include "server/kept/kept_state.h"
 #include "server/memory/suspended_memory.h"
 #include "server/restart/lifted_limits.h"
 #include "server/sharing/export_registry.h"
 #include "server/sharing/shared_chunk.h"
-#include "server/supervisor/session_holdings.h"
 #include "server/supervisor/session_registry.h"
 #include "server/tenants/tenant_table.h"
 
@@ -32,7 +32,7 @@ class Restore {
   struct Parts {
     TenantTable& tenants;
     supervisor::SessionRegistry& sessions;
-    supervisor::SessionHoldings::Services holdings;
+    SessionHoldings::Services holdings;
   };
   explicit Restore(const Parts& parts) : parts_(parts) {}
 
@@ -50,7 +50,7 @@ class Restore {
   struct Session {
     KeptSession kept;
     std::shared_ptr<Tenant> tenant;
-    std::unique_ptr<supervisor::SessionHoldings> holdings;
+    std::unique_ptr<SessionHoldings> holdings;
   };
 
   void Adopt(KeptState state);
@@ -85,7 +85,7 @@ class Restore {
   std::map<uint64_t, Session> sessions_;
   // Memory of ended sessions that other sessions use.
   std::map<uint64_t, KeptSession> ended_;
-  std::map<uint64_t, std::unique_ptr<supervisor::SessionHoldings>> orphans_;
+  std::map<uint64_t, std::unique_ptr<SessionHoldings>> orphans_;
   // Chunks of collections: restored ones, which are held until Run ends, and
   // ones whose owner is not known yet.
   std::map<ChunkKey, std::shared_ptr<SharedChunk>> of_collections_;

@@ -17,6 +17,10 @@
 #include "server/counters/execution_totals.h"
 #include "server/tenants/tenant.h"
 
+namespace holdfast {
+class SessionHoldings;
+}  // namespace holdfast
+
 namespace holdfast::supervisor {
 
 // An executor's assignment to its session; the descriptors are borrowed.
@@ -29,8 +33,6 @@ struct SessionStart {
   // Counts what the session's executors do; may be null.
   std::shared_ptr<ExecutionTotals> execution;
 };
-
-class SessionHoldings;
 
 // A session's view of the process that holds its resources. Thread-safe. The
 // destructor ends the process.

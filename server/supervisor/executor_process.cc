@@ -10,10 +10,10 @@
 #include "core/base/error_detail.h"
 #include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
+#include "server/holdings/assigned_devices.h"
 #include "server/journal/journal_reader.h"
 #include "server/rpc/status_conversion.h"
 #include "server/supervisor/executor_report.h"
-#include "server/supervisor/session_place.h"
 
 namespace holdfast::supervisor {
 namespace {
@@ -183,7 +183,7 @@ absl::StatusOr<internal::Serving> ExecutorProcess::Serve(
   if (!succeeds_ || holdings_ == nullptr) return serving;
   // Else another executor may still bring back the whole.
   const bool whole = serving.lost_count() == 0;
-  if (whole || !holdings_->suspended()) holdings_->EndRestore();
+  if (whole || !holdings_->suspension().suspended()) holdings_->EndRestore();
   return serving;
 }
 
@@ -230,7 +230,7 @@ absl::Status ExecutorProcess::Suspend(const std::string& path,
   if (status.ok()) return status;
   {
     absl::MutexLock lock(&mutex_);
-    if (holdings_ != nullptr) holdings_->CancelSuspension();
+    if (holdings_ != nullptr) holdings_->suspension().Drop();
   }
   // Fails if the process has ended, which is noted elsewhere.
   Resume(absl::Now() + kAnswerTime).IgnoreError();
@@ -245,7 +245,7 @@ absl::Status ExecutorProcess::Quiesce(bool memory_stays, absl::Time deadline) {
     }
     // Before anybody has to wait.
     if (!memory_stays) {
-      HOLDFAST_RETURN_IF_ERROR(holdings_->CheckSuspendable());
+      HOLDFAST_RETURN_IF_ERROR(holdings_->memory().CheckAlone());
     }
   }
   internal::ToExecutor message;
@@ -266,10 +266,11 @@ absl::Status ExecutorProcess::SaveMemory(const std::string& path) {
     if (holdings_ == nullptr) {
       return absl::FailedPreconditionError("the executor has no session");
     }
-    HOLDFAST_ASSIGN_OR_RETURN(*message.mutable_save_memory(),
-                              holdings_->PrepareSuspension(path));
-    file = holdings_->suspended_descriptor();
-    limit = SaveTime(holdings_->suspended_bytes());
+    HOLDFAST_ASSIGN_OR_RETURN(HeldSuspension::Room room,
+                              holdings_->suspension().Prepare(path));
+    *message.mutable_save_memory() = std::move(room.chunks);
+    file = room.descriptor;
+    limit = SaveTime(room.bytes);
   }
   return Ask(std::move(message),
              {internal::FromExecutor::kMemorySaved,
@@ -414,7 +415,7 @@ absl::Status ExecutorProcess::TakeAnswer(internal::FromExecutor answer,
 absl::Status ExecutorProcess::NoteQuiesced(internal::FromExecutor& answer,
                                            UniqueFd& variables) {
   if (holdings_ == nullptr || !variables.valid()) return absl::OkStatus();
-  const absl::Status held = holdings_->HoldVariables(std::move(variables));
+  const absl::Status held = holdings_->variables().Hold(std::move(variables));
   if (!absl::IsResourceExhausted(held)) return held;
   // There is no host memory left: the executor goes on, and the suspension or
   // the upgrade is refused.
@@ -431,11 +432,12 @@ absl::Status ExecutorProcess::NoteHoldings(
     holdings_->ReleaseImport(message.import_released().import());
   }
   if (message.has_host_memory_created()) {
-    return holdings_->HoldHostMemory(message.host_memory_created(),
-                                     std::move(fd));
+    const internal::HostMemoryCreated& arena = message.host_memory_created();
+    return holdings_->arenas().Hold(arena.handle(), arena.size(),
+                                    std::move(fd));
   }
   if (message.has_host_memory_released()) {
-    holdings_->ReleaseHostMemory(message.host_memory_released().handle());
+    holdings_->ReleaseArena(message.host_memory_released().handle());
   }
   if (message.has_release()) {
     return holdings_->grants().Release(message.release().place(),

@@ -27,8 +27,8 @@
 #include "server/supervisor/code_cache.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/hang_guard.h"
-#include "server/supervisor/session_holdings.h"
-#include "server/supervisor/session_memory.h"
+#include "server/holdings/session_holdings.h"
+#include "server/holdings/session_memory.h"
 #include "server/supervisor/share_pacer.h"
 
 namespace holdfast::supervisor {

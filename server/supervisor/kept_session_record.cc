@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "server/supervisor/session_place.h"
+#include "server/holdings/assigned_devices.h"
 
 namespace holdfast::supervisor {
 
@@ -16,7 +16,7 @@ void KeptSessionRecord::SetQuota(const v1::Quota& quota) {
 }
 
 void KeptSessionRecord::SetDevice(uint32_t device) {
-  supervisor::SetDevice(device, options_.record.mutable_assign());
+  holdfast::SetDevice(device, options_.record.mutable_assign());
   Keep();
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "server/supervisor/executor.h"
-#include "server/supervisor/session_holdings.h"
+#include "server/holdings/session_holdings.h"
 
 namespace holdfast::supervisor {
 

@@ -36,7 +36,7 @@ SessionLife::SessionLife(Options options, Left left)
     : SessionLife(std::move(options), std::make_shared<NoExecutor>()) {
   const LogScope scope(options_.log_fields);
   absl::MutexLock lock(&mutex_);
-  const bool suspended = left.holdings->suspended();
+  const bool suspended = left.holdings->suspension().suspended();
   holdings_ = std::move(left.holdings);
   epoch_ = left.epoch;
   const auto progress = journal::ReadProgress(holdings_->journal());
@@ -97,7 +97,7 @@ void SessionLife::Describe(bool detached, v1::SessionInfo* info) const {
   if (info->state() != v1::SessionInfo::STATE_SUSPENDED) {
     info->set_executor_pid(executor_->pid());
   } else if (holdings_ != nullptr) {
-    info->mutable_usage()->set_suspended_bytes(holdings_->suspended_bytes());
+    info->mutable_usage()->set_suspended_bytes(holdings_->suspension().bytes());
   }
 }
 
@@ -437,7 +437,7 @@ absl::StatusOr<uint64_t> SessionLife::NoteSuspended(
   NoteIdle();
   holdings_ = std::move(holdings);
   Apply(Event::kSuspended);
-  return holdings_->suspended_bytes();
+  return holdings_->suspension().bytes();
 }
 
 absl::Status SessionLife::Place(uint32_t device, absl::Time deadline) {

@@ -18,13 +18,6 @@
 
 namespace holdfast::supervisor {
 
-// Returns the ordinals of the daemon, in the order in which the session's
-// client names its devices.
-std::vector<uint32_t> DevicesOf(const internal::Assign& assign);
-
-// Puts the session on this device. REQUIRES: it has one device.
-void SetDevice(uint32_t device, internal::Assign* assign);
-
 // FAILED_PRECONDITION: the session can be resumed where it was and nowhere
 // else, and why: it has several devices, or its tenant shares an MPS server.
 absl::Status CheckMovable(const internal::Assign& assign, const Tenant& tenant);

@@ -40,7 +40,7 @@ absl::StatusOr<internal::Serving> SessionRecovery::Run(
     uint64_t received_through, const Show& show, const LetGo& let_go) {
   absl::Status failure;
   absl::Duration patience = absl::ZeroDuration();
-  const bool suspended = holdings->suspended();
+  const bool suspended = holdings->suspension().suspended();
   Places places = PlacesFor(*holdings);
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     GoToNext(*holdings, &places);
@@ -106,7 +106,7 @@ SessionRecovery::Places SessionRecovery::PlacesFor(
     const SessionHoldings& holdings) const {
   const internal::Assign& assign = options_.start.assign;
   const Tenant& tenant = *options_.start.tenant;
-  if (!holdings.suspended() || options_.find_places == nullptr ||
+  if (!holdings.suspension().suspended() || options_.find_places == nullptr ||
       !CheckMovable(assign, tenant).ok()) {
     return {};
   }

@@ -13,7 +13,8 @@
 #include "holdfast/internal/executor.pb.h"
 #include "server/counters/execution_totals.h"
 #include "server/supervisor/executor.h"
-#include "server/supervisor/session_holdings.h"
+#include "server/holdings/assigned_devices.h"
+#include "server/holdings/session_holdings.h"
 #include "server/supervisor/session_place.h"
 
 namespace holdfast::supervisor {

@@ -18,7 +18,7 @@
 #include "server/process/child_process.h"
 #include "server/rpc/status_conversion.h"
 #include "server/supervisor/session.h"
-#include "server/supervisor/session_memory.h"
+#include "server/holdings/session_memory.h"
 #include "server/supervisor/session_registry.h"
 #include "server/telemetry/metric.h"
 #include "server/tenants/caller.h"

@@ -32,7 +32,7 @@
 #include "server/process/spawner.h"
 #include "server/supervisor/device_catalogue.h"
 #include "server/supervisor/executor_process.h"
-#include "server/supervisor/session_holdings.h"
+#include "server/holdings/session_holdings.h"
 #include "server/tenants/tenant.h"
 #include "tests/fuzz/channel/hostile_sender.h"
 #include "tests/fuzz/engine/fuzzer.h"
@@ -279,7 +279,7 @@ class ProcessesTarget : public FuzzTarget {
   // A session's executor, and perhaps those that take over from it.
   absl::Status PlayExecutor(Spawner& spawner, Random& random) {
     Supervisor supervisor;
-    std::unique_ptr<supervisor::SessionHoldings> holdings;
+    std::unique_ptr<SessionHoldings> holdings;
     for (uint64_t epoch = 1; epoch <= 3; ++epoch) {
       ++executors_;
       const uint64_t seed = random.Next();
@@ -299,7 +299,7 @@ class ProcessesTarget : public FuzzTarget {
       process->reset();
       HOLDFAST_FUZZ_EXPECT(ends <= 1, ends, " ends of one process");
       if (over || holdings == nullptr) break;
-      if (holdings->suspended_descriptor() >= 0 && random.OneIn(2)) {
+      if (holdings->suspension().descriptor() >= 0 && random.OneIn(2)) {
         holdings->Suspend();
       }
     }
@@ -309,7 +309,7 @@ class ProcessesTarget : public FuzzTarget {
 
   void PlaySession(supervisor::ExecutorProcess& process, uint64_t seed,
                    uint64_t epoch,
-                   std::unique_ptr<supervisor::SessionHoldings> holdings,
+                   std::unique_ptr<SessionHoldings> holdings,
                    Supervisor& supervisor, Random& random) {
     const absl::Duration patience =
         IsObliging(seed) ? kObligingPatience : kPatience;

@@ -23,7 +23,7 @@
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "proto/protocol_limits.h"
 #include "server/account/account.h"
-#include "server/supervisor/session_memory.h"
+#include "server/holdings/session_memory.h"
 #include "tests/server/integration/daemon_fixture.h"
 
 namespace holdfast {
@@ -288,9 +288,9 @@ TEST_F(QuotaTest, StagingMemoryIsListed) {
 // Buffers for sharing have chunks of their own, and the supervisor keeps so
 // many for a session.
 TEST_F(QuotaTest, AChunkMoreThanTheDaemonKeepsIsRefused) {
-  static_assert(Account::kMaxChunks == supervisor::SessionMemory::kMaxChunks);
+  static_assert(Account::kMaxChunks == SessionMemory::kMaxChunks);
   constexpr auto kChunks =
-      static_cast<uint32_t>(supervisor::SessionMemory::kMaxChunks);
+      static_cast<uint32_t>(SessionMemory::kMaxChunks);
   setenv("HOLDFAST_SOFTWARE_MEMORY", "16G", 1);
   Start({});
   unsetenv("HOLDFAST_SOFTWARE_MEMORY");

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "server/holdings/assigned_devices.h"
 #include "server/memory/device_memory.h"
 #include "server/supervisor/session_place.h"
 

@@ -303,16 +303,13 @@ TEST_F(ExecutorProcessTest, ReleasesThatArePutOffAreBoundedByWhatIsHeld) {
   assign.set_session_id("s-1");
   ASSERT_OK(holdings.Open(
       assign, std::make_shared<Tenant>(Tenant::Options{.name = "uid 1"})));
-  internal::HostMemoryCreated arena;
-  arena.set_handle(5);
-  arena.set_size(4096);
-  ASSERT_OK(holdings.HoldHostMemory(arena, UniqueFd(dup(STDERR_FILENO))));
+  ASSERT_OK(holdings.arenas().Hold(5, 4096, UniqueFd(dup(STDERR_FILENO))));
   ASSERT_OK(holdings.BeginRestore(2));
   for (int repeat = 0; repeat < 2; ++repeat) {
     for (uint64_t i = 0; i < 1000; ++i) {
       holdings.ReleaseChunk(i);
       holdings.ReleaseImport(i);
-      holdings.ReleaseHostMemory(i);
+      holdings.ReleaseArena(i);
     }
   }
   EXPECT_EQ(holdings.postponed(), 1u);
@@ -326,7 +323,7 @@ TEST_F(ExecutorProcessTest, SavedVariablesAreChargedToHostMemory) {
   ASSERT_OK(holdings.Open(
       assign, std::make_shared<Tenant>(Tenant::Options{.name = "uid 1"})));
   const auto hold = [&holdings](size_t bytes) {
-    return holdings.HoldVariables(
+    return holdings.variables().Hold(
         *CreateSealedMemfd("variables", std::string(bytes, 'v')));
   };
   ASSERT_OK(hold(700'000));

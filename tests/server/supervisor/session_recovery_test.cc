@@ -141,7 +141,10 @@ class SessionRecoveryTest : public ::testing::Test {
   }
   std::unique_ptr<SessionHoldings> Suspended() {
     auto holdings = Holdings();
-    EXPECT_OK(holdings->PrepareSuspension("").status());
+    const auto room = holdings->suspension().Prepare("");
+    EXPECT_OK(room.status());
+    // The executor gets time to save by these bytes.
+    EXPECT_EQ(room->bytes, kChunk);
     holdings->Suspend();
     EXPECT_EQ(Used(0), 0u);
     return holdings;
@@ -168,7 +171,7 @@ class SessionRecoveryTest : public ::testing::Test {
   void ExpectOn(uint32_t device) {
     EXPECT_EQ(recovery_->devices(), Devices{device});
     SessionHoldings& holdings = static_cast<FakeExecutor&>(*last_).holdings();
-    EXPECT_FALSE(holdings.suspended());
+    EXPECT_FALSE(holdings.suspension().suspended());
     EXPECT_EQ(Used(device), kChunk);
     int chunks = 0;
     EXPECT_OK(holdings.memory().ForEachChunk(
@@ -271,7 +274,7 @@ TEST_F(SessionRecoveryTest, AnOperatorsPlaceIsTakenOnlyWhereThereIsRoom) {
   EXPECT_THAT(recovery_->Place(1, *holdings),
               StatusIs(StatusCode::kResourceExhausted, "device 1"));
   EXPECT_EQ(recovery_->devices(), Devices{0});
-  EXPECT_TRUE(holdings->suspended());
+  EXPECT_TRUE(holdings->suspension().suspended());
   others_.clear();
   ASSERT_OK(recovery_->Place(1, *holdings));
   EXPECT_EQ(recovery_->devices(), Devices{1});

@@ -21,9 +21,9 @@
 #include "absl/synchronization/mutex.h"
 #include "core/base/error_detail.h"
 #include "core/base/quota_exceeded.h"
+#include "server/holdings/session_holdings.h"
 #include "server/journal/journal_writer.h"
 #include "server/supervisor/idle_suspension.h"
-#include "server/supervisor/session_holdings.h"
 #include "tests/testing/thread_refusal.h"
 
 namespace holdfast::supervisor {

@@ -47,8 +47,7 @@ class FakeExecutor::Commands final : public v1::CommandService::Service {
   FakeExecutor& executor_;
 };
 
-FakeExecutor::FakeExecutor(
-    const supervisor::SessionHoldings::Services& services)
+FakeExecutor::FakeExecutor(const SessionHoldings::Services& services)
     : services_(services) {}
 
 FakeExecutor::~FakeExecutor() { StopServing(); }
@@ -59,7 +58,7 @@ absl::StatusOr<internal::Serving> FakeExecutor::Serve(
   if (succeeds_) {
     HOLDFAST_RETURN_IF_ERROR(holdings_->BeginRestore(start.assign.epoch()));
   } else {
-    holdings_ = std::make_unique<supervisor::SessionHoldings>(services_);
+    holdings_ = std::make_unique<SessionHoldings>(services_);
     HOLDFAST_RETURN_IF_ERROR(holdings_->Open(start.assign, start.tenant));
   }
   HOLDFAST_ASSIGN_OR_RETURN(journal_,
@@ -168,14 +167,13 @@ absl::StatusOr<uint64_t> FakeExecutor::ReceivedThrough() {
   return received_;
 }
 
-void FakeExecutor::Inherit(
-    std::unique_ptr<supervisor::SessionHoldings> holdings) {
+void FakeExecutor::Inherit(std::unique_ptr<SessionHoldings> holdings) {
   absl::MutexLock lock(&mutex_);
   holdings_ = std::move(holdings);
   succeeds_ = true;
 }
 
-std::unique_ptr<supervisor::SessionHoldings> FakeExecutor::TakeHoldings() {
+std::unique_ptr<SessionHoldings> FakeExecutor::TakeHoldings() {
   absl::MutexLock lock(&mutex_);
   return std::move(holdings_);
 }

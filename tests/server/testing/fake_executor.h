@@ -18,10 +18,10 @@
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/commands.grpc.pb.h"
+#include "server/holdings/session_holdings.h"
 #include "server/journal/journal_writer.h"
 #include "server/rpc/accept_thread.h"
 #include "server/supervisor/executor.h"
-#include "server/supervisor/session_holdings.h"
 
 namespace holdfast::testing {
 
@@ -33,7 +33,7 @@ namespace holdfast::testing {
 // ends. Thread-safe.
 class FakeExecutor final : public supervisor::Executor {
  public:
-  explicit FakeExecutor(const supervisor::SessionHoldings::Services& services);
+  explicit FakeExecutor(const SessionHoldings::Services& services);
   ~FakeExecutor() override;
 
   // Ends as a process that reports `fault` and dies. The session may have
@@ -58,8 +58,8 @@ class FakeExecutor final : public supervisor::Executor {
   absl::Status Suspend(const std::string&, absl::Time) override {
     return Unable();
   }
-  void Inherit(std::unique_ptr<supervisor::SessionHoldings> holdings) override;
-  std::unique_ptr<supervisor::SessionHoldings> TakeHoldings() override;
+  void Inherit(std::unique_ptr<SessionHoldings> holdings) override;
+  std::unique_ptr<SessionHoldings> TakeHoldings() override;
   std::optional<internal::Fault> fault() const override;
   void OnEnd(std::function<void(absl::Status)> callback) override;
   void Stop(absl::Time) override;
@@ -79,11 +79,10 @@ class FakeExecutor final : public supervisor::Executor {
   absl::Status Reserve(const v1::AllocateBuffer& buffer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const supervisor::SessionHoldings::Services services_;
+  const SessionHoldings::Services services_;
   std::function<void()> on_stop_;
   mutable absl::Mutex mutex_;
-  std::unique_ptr<supervisor::SessionHoldings> holdings_
-      ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<journal::JournalWriter> journal_ ABSL_GUARDED_BY(mutex_);
   UniqueFd calls_ ABSL_GUARDED_BY(mutex_);
   UniqueFd descriptors_ ABSL_GUARDED_BY(mutex_);

@@ -95,9 +95,8 @@ void InProcessDaemon::SetOnStop(std::function<void()> on_stop) {
 }
 
 std::unique_ptr<supervisor::Executor> InProcessDaemon::TakeExecutor() {
-  auto executor =
-      std::make_unique<FakeExecutor>(supervisor::SessionHoldings::Services{
-          store_, ledger_, exports_, collections_, memory_, kept_});
+  auto executor = std::make_unique<FakeExecutor>(SessionHoldings::Services{
+      store_, ledger_, exports_, collections_, memory_, kept_});
   absl::MutexLock lock(&mutex_);
   executor->SetOnStop(on_stop_);
   executor_ = executor.get();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/server/supervisor/session_memory_fixture.h"
+#include "tests/server/holdings/session_memory_fixture.h"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_MEMORY_H_
-#define HOLDFAST_SERVER_SUPERVISOR_SESSION_MEMORY_H_
+#ifndef HOLDFAST_SERVER_HOLDINGS_SESSION_MEMORY_H_
+#define HOLDFAST_SERVER_HOLDINGS_SESSION_MEMORY_H_
 
 #include <atomic>
 #include <cstddef>
@@ -26,7 +26,7 @@
 #include "server/sharing/export_registry.h"
 #include "server/tenants/tenant.h"
 
-namespace holdfast::supervisor {
+namespace holdfast {
 
 // The supervisor's view of one session's device memory: its chunks, exports and
 // imports. Handles the executor's messages about them, which are hostile input.
@@ -213,6 +213,6 @@ class SessionMemory {
       std::make_shared<std::atomic<bool>>(false);
 };
 
-}  // namespace holdfast::supervisor
+}  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_SUPERVISOR_SESSION_MEMORY_H_
+#endif  // HOLDFAST_SERVER_HOLDINGS_SESSION_MEMORY_H_

@@ -2,14 +2,14 @@
 //
 // Device memory that a session holds: it is saved and made anew, shown to the
 // next executor, and charged until its last user is gone.
-#include "server/supervisor/session_memory.h"
+#include "server/holdings/session_memory.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 
 #include "server/kept/kept_state.h"
-#include "tests/server/supervisor/session_memory_fixture.h"
+#include "tests/server/holdings/session_memory_fixture.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::testing {

@@ -6,8 +6,8 @@
 //   maker_->Make(1, Memory(kSize));                 // s-1 has chunk 1
 //   const auto token = maker_->Export(1);
 //   const auto answer = reader_->Import(*token);    // by s-2
-#ifndef HOLDFAST_TESTS_SERVER_SUPERVISOR_SESSION_MEMORY_FIXTURE_H_
-#define HOLDFAST_TESTS_SERVER_SUPERVISOR_SESSION_MEMORY_FIXTURE_H_
+#ifndef HOLDFAST_TESTS_SERVER_HOLDINGS_SESSION_MEMORY_FIXTURE_H_
+#define HOLDFAST_TESTS_SERVER_HOLDINGS_SESSION_MEMORY_FIXTURE_H_
 
 #include <fcntl.h>
 
@@ -23,15 +23,13 @@
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/sharing_commands.pb.h"
 #include "server/collections/collection_table.h"
+#include "server/holdings/session_memory.h"
 #include "server/memory/device_memory.h"
 #include "server/memory/memory_ledger.h"
 #include "server/sharing/export_registry.h"
-#include "server/supervisor/session_memory.h"
 #include "server/tenants/tenant.h"
 
 namespace holdfast::testing {
-
-using supervisor::SessionMemory;
 
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;
 inline constexpr uint64_t kSize = 2 * kMiB;  // of a chunk
@@ -124,4 +122,4 @@ class SessionMemoryTest : public ::testing::Test {
 
 }  // namespace holdfast::testing
 
-#endif  // HOLDFAST_TESTS_SERVER_SUPERVISOR_SESSION_MEMORY_FIXTURE_H_
+#endif  // HOLDFAST_TESTS_SERVER_HOLDINGS_SESSION_MEMORY_FIXTURE_H_

@@ -8,10 +8,10 @@
 #include <cstdint>
 
 #include "core/base/memfd.h"
+#include "server/holdings/session_memory.h"
 #include "server/rpc/status_conversion.h"
 #include "server/sharing/event_state.h"
-#include "server/supervisor/session_memory.h"
-#include "tests/server/supervisor/session_memory_fixture.h"
+#include "tests/server/holdings/session_memory_fixture.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::testing {

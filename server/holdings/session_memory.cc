@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/supervisor/session_memory.h"
+#include "server/holdings/session_memory.h"
 
 #include <utility>
 
@@ -7,7 +7,7 @@
 #include "core/base/status_macros.h"
 #include "server/rpc/status_conversion.h"
 
-namespace holdfast::supervisor {
+namespace holdfast {
 namespace {
 
 internal::MemoryPlace PlaceOf(uint32_t device) {
@@ -468,4 +468,4 @@ void SessionMemory::Report(v1::SessionUsage* usage) const {
   usage->set_imported_bytes(bytes);
 }
 
-}  // namespace holdfast::supervisor
+}  // namespace holdfast

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "server/holdings/session_memory.h"
 #include "server/rpc/status_conversion.h"
-#include "server/supervisor/session_memory.h"
-#include "tests/server/supervisor/session_memory_fixture.h"
+#include "tests/server/holdings/session_memory_fixture.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::testing {

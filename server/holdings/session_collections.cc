@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
-#include "server/supervisor/session_memory.h"
+#include "server/holdings/session_memory.h"
 
-namespace holdfast::supervisor {
+namespace holdfast {
 namespace {
 
 absl::StatusOr<v1::CommitCollection> ReadContents(int descriptor) {
@@ -239,4 +239,4 @@ absl::Status SessionMemory::Wake(const internal::WakeRequest& request,
   return absl::OkStatus();
 }
 
-}  // namespace holdfast::supervisor
+}  // namespace holdfast

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "server/holdings/session_memory.h"
 #include "server/sharing/shared_record.h"
-#include "server/supervisor/session_memory.h"
 
-namespace holdfast::supervisor {
+namespace holdfast {
 namespace {
 
 // Sizes of chunks are multiples of it, in bytes: the drivers' granularity.
@@ -102,4 +102,4 @@ void SessionMemory::Keep(uint64_t number, Imported* import) {
   import->kept = services_.kept.KeepRecord(Name("import", number), record);
 }
 
-}  // namespace holdfast::supervisor
+}  // namespace holdfast

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_HOLDINGS_HELD_ARENAS_H_
+#define HOLDFAST_SERVER_HOLDINGS_HELD_ARENAS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "core/base/unique_fd.h"
+#include "server/holdings/session_descriptors.h"
+
+namespace holdfast {
+
+// The memory of a session's arenas, which the session's client and each of its
+// executors map. Not thread-safe.
+class HeldArenas {
+ public:
+  // Arenas, those included that are freed and still in use.
+  static constexpr size_t kMaxArenas = 256;
+
+  // `kept` must outlive this.
+  explicit HeldArenas(const SessionDescriptors& kept) : kept_(kept) {}
+
+  // INVALID_ARGUMENT: there is no descriptor. An arena beyond the limit is not
+  // held.
+  absl::Status Hold(uint64_t handle, uint64_t size, UniqueFd memory);
+  // An unknown handle does nothing.
+  void Release(uint64_t handle) { arenas_.erase(handle); }
+  // Releases the arena at EndRestore: a further successor may need it.
+  void ReleaseLater(uint64_t handle);
+  size_t postponed() const { return released_.size(); }
+
+  void BeginRestore() { released_.clear(); }
+  void EndRestore();
+
+  // Calls `visit` with the handle, the bytes and a borrowed descriptor of each
+  // arena, until a call fails.
+  absl::Status ForEach(
+      absl::FunctionRef<absl::Status(uint64_t handle, uint64_t size, int fd)>
+          visit) const;
+  void Close() { arenas_.clear(); }
+
+ private:
+  struct Arena {
+    uint64_t size = 0;  // bytes
+    UniqueFd memory;
+    SessionDescriptors::Kept kept;
+  };
+
+  const SessionDescriptors& kept_;
+  std::map<uint64_t, Arena> arenas_;  // by handle
+  std::set<uint64_t> released_;       // while the session is restored; held
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_HOLDINGS_HELD_ARENAS_H_

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_HOLDINGS_HELD_JOURNAL_H_
+#define HOLDFAST_SERVER_HOLDINGS_HELD_JOURNAL_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "core/base/unique_fd.h"
+#include "server/holdings/session_descriptors.h"
+
+namespace holdfast {
+
+// A session's journal. While a successor restores the session there are two:
+// the successor reads the journal of the executor before it, and writes another
+// one. The DescriptorStore keeps the old one until the successor is done. Not
+// thread-safe.
+class HeldJournal {
+ public:
+  // Both must outlive this.
+  explicit HeldJournal(const SessionDescriptors& kept) : kept_(kept) {}
+
+  // For a new session.
+  absl::Status Open();
+  // For a session that an earlier daemon has left.
+  void Adopt(UniqueFd journal, uint64_t epoch);
+
+  // A successor begins with `epoch`, and an empty journal. May come again, when
+  // a successor has failed.
+  absl::Status BeginRestore(uint64_t epoch);
+  // The successor's journal alone counts from now on.
+  void EndRestore();
+  bool restoring() const { return old_.valid(); }
+
+  // Of the executor that serves; -1: there is none.
+  int current() const { return current_.get(); }
+  // Of the executor before; -1: nothing is restored.
+  int old() const { return old_.get(); }
+
+  // Drops the journal from the DescriptorStore.
+  void Close() { kept_current_ = {}; }
+
+ private:
+  void Keep();
+
+  const SessionDescriptors& kept_;
+  uint64_t epoch_ = 1;  // of current_
+  UniqueFd current_;
+  UniqueFd old_;
+  SessionDescriptors::Kept kept_current_;  // the old one, while restoring
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_HOLDINGS_HELD_JOURNAL_H_

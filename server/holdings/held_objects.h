@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_HOLDINGS_HELD_OBJECTS_H_
+#define HOLDFAST_SERVER_HOLDINGS_HELD_OBJECTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/holdings/session_descriptors.h"
+#include "server/objects/object_store.h"
+
+namespace holdfast {
+
+// The compiled code that a session has loaded, so that each successor of its
+// executor, also under the next daemon, can load the code again after the
+// ObjectStore has dropped it. The oldest objects are dropped beyond the limits.
+// Not thread-safe.
+class HeldObjects {
+ public:
+  static constexpr size_t kMaxObjects = 256;
+  static constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
+
+  // Both must outlive this.
+  HeldObjects(const SessionDescriptors& kept, ObjectStore& store)
+      : kept_(kept), store_(store) {}
+
+  // As ObjectStore::Get, and holds the object that it finds there. NOT_FOUND:
+  // neither the store nor this has it.
+  absl::StatusOr<std::shared_ptr<const StoredObject>> Find(
+      const std::string& sha256);
+  void Hold(std::shared_ptr<const StoredObject> object);
+  void Close() { objects_.clear(); }
+
+ private:
+  struct Object {
+    std::shared_ptr<const StoredObject> object;
+    SessionDescriptors::Kept header;
+    SessionDescriptors::Kept code;
+  };
+
+  const SessionDescriptors& kept_;
+  ObjectStore& store_;
+  std::deque<Object> objects_;  // oldest first
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_HOLDINGS_HELD_OBJECTS_H_

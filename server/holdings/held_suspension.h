@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_HOLDINGS_HELD_SUSPENSION_H_
+#define HOLDFAST_SERVER_HOLDINGS_HELD_SUSPENSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "holdfast/internal/executor.pb.h"
+#include "server/account/quota.h"
+#include "server/holdings/session_descriptors.h"
+#include "server/holdings/session_memory.h"
+#include "server/kept/kept_state.h"
+#include "server/memory/suspended_memory.h"
+
+namespace holdfast {
+
+// The bytes of a suspended session's device memory, in host memory or a file.
+// Prepare makes room, an executor writes the bytes there, and Suspend lets go
+// of the device's memory. Drop undoes either. Not thread-safe.
+class HeldSuspension {
+ public:
+  // The room that an executor saves memory to.
+  struct Room {
+    internal::SaveMemory chunks;  // the offset of each chunk
+    int descriptor = -1;          // borrowed
+    uint64_t bytes = 0;
+  };
+
+  // All must outlive this.
+  HeldSuspension(const SessionDescriptors& kept, SessionMemory& memory,
+                 Quota& host)
+      : kept_(kept), memory_(memory), host_(host) {}
+
+  // Makes room for the bytes of the session's device memory, in a file at
+  // `path` or, if that is empty, in host memory. Nothing changes for the
+  // session yet. FAILED_PRECONDITION: as SessionMemory::CheckAlone. Also fails
+  // as SuspendedMemory::Create.
+  absl::StatusOr<Room> Prepare(const std::string& path);
+  // Lets go of the device's memory. REQUIRES: prepared, and the bytes are
+  // there.
+  void Suspend();
+  // For a session that an earlier daemon has left suspended.
+  absl::Status Adopt(KeptSession& kept);
+
+  // True from Suspend or Adopt until Drop.
+  bool suspended() const { return suspended_; }
+  // Of the room for the bytes; -1: nothing is prepared.
+  int descriptor() const {
+    return saved_ == nullptr ? -1 : saved_->descriptor();
+  }
+  // 0: the session is not suspended.
+  uint64_t bytes() const { return suspended_ ? saved_->bytes() : 0; }
+
+  // Drops the bytes, because a successor has them on the device, because the
+  // session is not suspended after all, or because it has ended.
+  void Drop();
+
+ private:
+  // Keeps the place of the bytes for the next daemon.
+  void Keep();
+
+  const SessionDescriptors& kept_;
+  SessionMemory& memory_;
+  Quota& host_;
+  std::unique_ptr<SuspendedMemory> saved_;
+  internal::SaveMemory chunks_;  // the offset of each in saved_
+  SessionDescriptors::Kept kept_image_;
+  SessionDescriptors::Kept kept_record_;
+  bool suspended_ = false;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_HOLDINGS_HELD_SUSPENSION_H_

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_HOLDINGS_HELD_VARIABLES_H_
+#define HOLDFAST_SERVER_HOLDINGS_HELD_VARIABLES_H_
+
+#include "absl/status/status.h"
+#include "core/base/unique_fd.h"
+#include "server/account/quota.h"
+#include "server/holdings/session_descriptors.h"
+
+namespace holdfast {
+
+// The values of the variables of a session's modules, which an idle executor
+// has saved for its successor. Charged to host memory. Not thread-safe.
+class HeldVariables {
+ public:
+  // Both must outlive this.
+  HeldVariables(const SessionDescriptors& kept, Quota& host)
+      : kept_(kept), host_(host) {}
+
+  // Replaces the values. INVALID_ARGUMENT: no sealed memfd, or more than
+  // kMaxSavedVariablesBytes. RESOURCE_EXHAUSTED: the quota's refusal.
+  absl::Status Hold(UniqueFd memory);
+  void Drop();
+
+  // Stays owned by this; -1: there are none.
+  int descriptor() const { return memory_.get(); }
+
+ private:
+  const SessionDescriptors& kept_;
+  Quota& host_;
+  Charge charge_;
+  UniqueFd memory_;
+  SessionDescriptors::Kept kept_memory_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_HOLDINGS_HELD_VARIABLES_H_
