@@ -54,6 +54,9 @@ absl::Status CheckPlace(Operation operation, Place place) {
     case v1::GraphNode::kWaitSemaphore:
       what = "wait for semaphores";
       break;
+    case v1::GraphNode::kValueBatch:
+      what = "write values or wait for them";
+      break;
     case v1::GraphNode::OPERATION_NOT_SET:
       return absl::InvalidArgumentError(
           "a node without an operation, or one that this server does not know");

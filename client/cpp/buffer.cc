@@ -112,6 +112,48 @@ absl::StatusOr<Buffer> Buffer::OfGraph(std::shared_ptr<SessionState> session,
   return Buffer(std::move(resource), size);
 }
 
+absl::StatusOr<Buffer> Buffer::ReserveAddresses(
+    std::shared_ptr<SessionState> session, uint32_t device, uint64_t size,
+    uint64_t address) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Resource resource,
+      Make(
+          std::move(session), HandleKind::kBuffer,
+          [&](uint64_t handle, WireWriter& writer) {
+            writer.Message(v1::fields::Command::kReserveAddresses, [&] {
+              using Fields = v1::fields::ReserveAddresses;
+              writer.Write(Fields::kBuffer, handle);
+              writer.Write(Fields::kDevice, device);
+              writer.Write(Fields::kSize, size);
+              writer.Write(Fields::kAddress, address);
+            });
+          },
+          WriteFree));
+  return Buffer(std::move(resource), size);
+}
+
+absl::StatusOr<Buffer> Buffer::MapAt(uint64_t offset, const Buffer& memory,
+                                     uint64_t size, bool read_only) const {
+  HOLDFAST_RETURN_IF_ERROR(CheckRange(offset, size));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      Resource resource,
+      Make(
+          session(), HandleKind::kBuffer,
+          [&](uint64_t mapping, WireWriter& writer) {
+            writer.Message(v1::fields::Command::kMapBuffer, [&] {
+              using Fields = v1::fields::MapBuffer;
+              writer.Write(Fields::kMapping, mapping);
+              writer.Write(Fields::kBuffer, handle());
+              writer.Write(Fields::kOffset, offset);
+              writer.Write(Fields::kSource, memory.handle());
+              writer.Write(Fields::kSize, size);
+              writer.Write(Fields::kReadOnly, read_only);
+            });
+          },
+          WriteFree));
+  return Buffer(std::move(resource), size);
+}
+
 absl::StatusOr<Buffer> Buffer::Allocate(std::shared_ptr<SessionState> session,
                                         int device, uint64_t size,
                                         const Stream* stream, Sharing sharing,

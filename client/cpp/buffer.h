@@ -80,6 +80,13 @@ class Buffer : public Resource {
                                          const std::string& name,
                                          uint32_t device);
 
+  // Reserves addresses of a device without memory, at `address` if they are
+  // free there, or anywhere. MapAt gives them memory; until then, work that
+  // uses them fails. address() fails if the daemon could not reserve them.
+  static absl::StatusOr<Buffer> ReserveAddresses(
+      std::shared_ptr<SessionState> session, uint32_t device, uint64_t size,
+      uint64_t address = 0);
+
   // Names memory that a node of a graph will allocate. Must live until the
   // graph was created.
   static absl::StatusOr<Buffer> OfGraph(std::shared_ptr<SessionState> session,
@@ -113,6 +120,13 @@ class Buffer : public Resource {
   // so it is never cached. NOT_FOUND: a graph that was not created yet will
   // allocate the buffer.
   absl::StatusOr<uint64_t> address() const;
+
+  // Maps the first `size` bytes of `memory`, made by Device::AllocateShared or
+  // Device::Import, at `offset` of these reserved addresses. The mapping lives
+  // as long as the result, and keeps the memory. REQUIRES: no work uses it when
+  // the result ends. Does not wait.
+  absl::StatusOr<Buffer> MapAt(uint64_t offset, const Buffer& memory,
+                               uint64_t size, bool read_only = false) const;
 
   // Returns a token for other sessions; see ExportResource.
   // FAILED_PRECONDITION: the buffer was not made by Device::AllocateShared.

@@ -30,6 +30,26 @@ absl::Status Device::EnablePeerAccess(const Device& peer) const {
       .status();
 }
 
+absl::Status Device::SetLimit(v1::DeviceLimit limit, uint64_t value) const {
+  return session_->queue
+      .Submit([&](v1::Command& command) {
+        v1::SetDeviceLimit& set = *command.mutable_set_device_limit();
+        set.set_device(ordinal_);
+        set.set_limit(limit);
+        set.set_value(value);
+      })
+      .status();
+}
+
+absl::StatusOr<uint64_t> Device::GetLimit(v1::DeviceLimit limit) const {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const v1::Result result, session_->queue.Call([&](v1::Command& command) {
+        command.mutable_query_device_limit()->set_device(ordinal_);
+        command.mutable_query_device_limit()->set_limit(limit);
+      }));
+  return result.device_limit().value();
+}
+
 absl::Status Device::DisablePeerAccess(const Device& peer) const {
   return session_->queue
       .Submit([&](v1::Command& command) {

@@ -17,6 +17,7 @@ namespace holdfast {
 
 namespace v1 {
 class PeerAccess;
+enum DeviceLimit : int;
 }  // namespace v1
 
 // A device, as one session sees it. A value; made by Session::device.
@@ -118,6 +119,17 @@ class Device {
                                     uint64_t size) const {
     return Buffer::ImportPool(session_, ordinal_, fd, data, size);
   }
+
+  // Addresses without memory; see Buffer::ReserveAddresses.
+  absl::StatusOr<Buffer> ReserveAddresses(uint64_t size,
+                                          uint64_t address = 0) const {
+    return Buffer::ReserveAddresses(session_, ordinal_, size, address);
+  }
+
+  // Limits of what kernels use besides buffers: cuCtxSetLimit. Setting does not
+  // wait; an error comes from the next call that waits. Reading waits.
+  absl::Status SetLimit(v1::DeviceLimit limit, uint64_t value) const;
+  absl::StatusOr<uint64_t> GetLimit(v1::DeviceLimit limit) const;
 
   // A counter that streams of several sessions signal and wait for.
   // `initial_value` is there before any stream has come to it.

@@ -23,6 +23,7 @@
 #include "client/cpp/session.h"
 #include "client/cpp/stream.h"
 #include "client/cpp/transfer/arena.h"
+#include "client/cpp/value_batch.h"
 
 // Compiling and linking.
 #include "client/cpp/compile/linker.h"

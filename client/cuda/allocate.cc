@@ -37,8 +37,8 @@ CUresult AllocateDevice(Process& process, Context& context,
 }
 
 bool IsFreeable(const Allocation& memory) {
-  return memory.is_managed ||
-         (!memory.is_host() && !memory.is_of_graph && memory.module == nullptr);
+  return memory.is_managed || (!memory.is_host() && !memory.is_of_graph &&
+                               !memory.is_borrowed && memory.module == nullptr);
 }
 
 }  // namespace holdfast::libcuda

@@ -35,7 +35,7 @@ CUresult AllocateDevice(Process& process, Context& context,
                         CUdeviceptr* pointer);
 
 // May cuMemFree end it? Not a module's variable, nor pinned memory, nor memory
-// of a graph.
+// of a graph or of another process, nor memory at reserved addresses.
 bool IsFreeable(const Allocation& memory);
 
 }  // namespace holdfast::libcuda

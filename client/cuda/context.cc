@@ -141,24 +141,6 @@ absl::Status Context::Order(Stream& stream) {
   return stream.queue().Wait(legacy_->queue());
 }
 
-CUresult Context::GetLimit(CUlimit limit, size_t* value) {
-  if (limit >= CU_LIMIT_MAX) return CUDA_ERROR_INVALID_VALUE;
-  absl::MutexLock lock(&mutex_);
-  const auto found = limits_.find(limit);
-  if (found == limits_.end()) return CUDA_ERROR_UNSUPPORTED_LIMIT;
-  *value = found->second;
-  return CUDA_SUCCESS;
-}
-
-CUresult Context::SetLimit(CUlimit limit, size_t value) {
-  if (limit >= CU_LIMIT_MAX) return CUDA_ERROR_INVALID_VALUE;
-  absl::MutexLock lock(&mutex_);
-  const auto found = limits_.find(limit);
-  if (found == limits_.end()) return CUDA_ERROR_UNSUPPORTED_LIMIT;
-  found->second = value;
-  return CUDA_SUCCESS;
-}
-
 absl::Status Context::Retire(const Stream& stream) {
   absl::MutexLock lock(&mutex_);
   if (retired_ == nullptr) {

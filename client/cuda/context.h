@@ -121,11 +121,6 @@ class Context : public std::enable_shared_from_this<Context> {
   CUresult EnablePeer(const Context& peer);
   CUresult DisablePeer(const Context& peer);
 
-  // SetLimit stores the value in this process, and GetLimit returns it. The
-  // daemon does not receive it.
-  CUresult GetLimit(CUlimit limit, size_t* value);
-  CUresult SetLimit(CUlimit limit, size_t value);
-
  private:
   absl::StatusOr<std::shared_ptr<Stream>> Make(Stream::Kind kind,
                                                unsigned flags, int priority)
@@ -148,15 +143,6 @@ class Context : public std::enable_shared_from_this<Context> {
   // Waits for the work of every stream that was destroyed; null: none was.
   std::shared_ptr<Stream> retired_ ABSL_GUARDED_BY(mutex_);
   std::set<uint64_t> peers_ ABSL_GUARDED_BY(mutex_);
-  // As a new context of the driver has them, in bytes.
-  std::map<CUlimit, size_t> limits_ ABSL_GUARDED_BY(mutex_) = {
-      {CU_LIMIT_STACK_SIZE, 1024},
-      {CU_LIMIT_PRINTF_FIFO_SIZE, 8 << 20},
-      {CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20},
-      {CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 2},
-      {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2048},
-      {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64},
-      {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0}};
 };
 
 // The calling thread's stack of contexts. A context that has ended stays on it.

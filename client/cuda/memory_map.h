@@ -16,6 +16,7 @@
 #include "client/cpp/buffer.h"
 #include "client/cpp/place.h"
 #include "client/cpp/transfer/arena.h"
+#include "client/cuda/exported.h"
 #include "client/cuda/memory_pool.h"
 
 namespace holdfast::libcuda {
@@ -50,6 +51,9 @@ struct Allocation {
   bool is_managed = false;
   // Ordinary memory that the program has registered and frees itself.
   bool is_registered = false;
+  // Memory of another process, or at reserved addresses: cuMemFree does not end
+  // it.
+  bool is_borrowed = false;
   // A node of a graph allocates it, and GraphMemory frees it.
   bool is_of_graph = false;
   // The pool that counts these bytes as used; may be null.
@@ -57,6 +61,7 @@ struct Allocation {
   // A variable of this module, whose memory ends with it.
   const void* module = nullptr;
   std::optional<Buffer> buffer;
+  Exported exported;  // of the buffer
   std::optional<ArenaSpan> span;
   // The mapping of ordinary memory, which the destructor unmaps.
   void* mapped = nullptr;

@@ -105,6 +105,18 @@ bool Process::IsDefaultPool(CUmemoryPool pool) const {
   return std::count(default_pools_.begin(), default_pools_.end(), pool) > 0;
 }
 
+absl::StatusOr<std::string> Process::Tenant() {
+  absl::MutexLock lock(&tenant_mutex_);
+  if (!tenant_.empty()) return tenant_;
+  HOLDFAST_ASSIGN_OR_RETURN(const std::vector<v1::SessionInfo> sessions,
+                            session_->daemon().Sessions());
+  for (const v1::SessionInfo& info : sessions) {
+    if (info.session_id() == session_->id()) tenant_ = info.tenant();
+  }
+  if (!tenant_.empty()) return tenant_;
+  return absl::NotFoundError("the daemon does not tell the session's tenant");
+}
+
 absl::Status Process::AwaitCommands() {
   HOLDFAST_ASSIGN_OR_RETURN(const Fence fence, session_->Fence());
   return fence.Wait();

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -14,6 +16,7 @@
 #include "client/cpp/session.h"
 #include "client/cuda/context.h"
 #include "client/cuda/context_table.h"
+#include "client/cuda/exported.h"
 #include "client/cuda/graph_table.h"
 #include "client/cuda/handle_table.h"
 #include "client/cuda/link_state.h"
@@ -30,9 +33,15 @@ struct EventCapture;
 
 // A CUevent.
 struct ProgramEvent {
+  ProgramEvent(Event made, uint64_t context, uint32_t ordinal)
+      : event(std::move(made)), context_id(context), device(ordinal) {}
+
   Event event;
   uint64_t context_id = 0;
   uint32_t device = 0;  // the session's number
+  // Another process made it, and records it.
+  bool is_imported = false;
+  Exported exported;
   // The point of a capture, if it was recorded there last; else null or stale.
   // Guarded by GraphTable::mutex.
   std::shared_ptr<EventCapture> capture = nullptr;
@@ -77,6 +86,10 @@ class Process {
   }
   bool IsDefaultPool(CUmemoryPool pool) const;
 
+  // The session's tenant, with whose processes the program shares memory. The
+  // first call waits for the daemon.
+  absl::StatusOr<std::string> Tenant();
+
   // Waits until the daemon has taken all commands so far, but not for their
   // work. Returns the first failure that no call has returned yet.
   absl::Status AwaitCommands();
@@ -109,6 +122,9 @@ class Process {
   int driver_version_ = 0;
   bool is_software_ = false;
   std::vector<CUmemoryPool> default_pools_;
+
+  absl::Mutex tenant_mutex_;
+  std::string tenant_ ABSL_GUARDED_BY(tenant_mutex_);  // empty: not known yet
 
   mutable absl::Mutex pools_mutex_;
   std::vector<CUmemoryPool> current_pools_ ABSL_GUARDED_BY(pools_mutex_);

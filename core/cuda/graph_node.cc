@@ -165,12 +165,13 @@ GraphNode GraphNode::Wait(const Event& event) {
   return node;
 }
 
-GraphNode GraphNode::OfOperation(const Context& context,
-                                 const CUstreamBatchMemOpParams& operation) {
+GraphNode GraphNode::BatchValues(
+    const Context& context,
+    absl::Span<const CUstreamBatchMemOpParams> operations) {
   GraphNode node(CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
-  node.operations_.push_back(operation);
+  node.operations_.assign(operations.begin(), operations.end());
   node.params_.memOp.ctx = context.handle();
-  node.params_.memOp.count = 1;
+  node.params_.memOp.count = static_cast<unsigned>(operations.size());
   node.params_.memOp.paramArray = node.operations_.data();
   return node;
 }
@@ -183,7 +184,7 @@ GraphNode GraphNode::WriteValue(const Context& context, CUdeviceptr address,
   operation.writeValue.address = address;
   operation.writeValue.value64 = value;
   operation.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
-  return OfOperation(context, operation);
+  return BatchValues(context, {&operation, 1});
 }
 
 GraphNode GraphNode::WaitValue(const Context& context, CUdeviceptr address,
@@ -194,7 +195,7 @@ GraphNode GraphNode::WaitValue(const Context& context, CUdeviceptr address,
   operation.waitValue.address = address;
   operation.waitValue.value64 = value;
   operation.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
-  return OfOperation(context, operation);
+  return BatchValues(context, {&operation, 1});
 }
 
 GraphNode GraphNode::Child(CUgraph graph) {

@@ -61,6 +61,11 @@ class GraphNode {
   static GraphNode WaitValue(const Context& context, CUdeviceptr address,
                              uint64_t value);
 
+  // Writes and waits for values, in this order: as BatchValuesAsync.
+  static GraphNode BatchValues(
+      const Context& context,
+      absl::Span<const CUstreamBatchMemOpParams> operations);
+
   // A clone of `graph`, which Graph::ChildOf gives access to.
   static GraphNode Child(CUgraph graph);
 
@@ -91,9 +96,6 @@ class GraphNode {
 
  private:
   explicit GraphNode(CUgraphNodeType type);
-  // Makes a node of one operation of cuStreamBatchMemOp.
-  static GraphNode OfOperation(const Context& context,
-                               const CUstreamBatchMemOpParams& operation);
   // Copies values into memory of the node's own, each aligned as any type
   // needs.
   void CopyArguments(absl::Span<const KernelArgument> arguments);

@@ -31,4 +31,20 @@ absl::Status WaitValueAsync(const Stream& stream, CUdeviceptr address,
   return absl::OkStatus();
 }
 
+absl::Status BatchValuesAsync(
+    const Stream& stream,
+    absl::Span<const CUstreamBatchMemOpParams> operations) {
+  const DriverApi& api = stream.context().api();
+  HOLDFAST_CUDA_REQUIRE(api, cuStreamBatchMemOp);
+  ScopedContext current(stream.context());
+  HOLDFAST_RETURN_IF_ERROR(current.status());
+  // The driver does not write to them.
+  auto* const array = const_cast<CUstreamBatchMemOpParams*>(operations.data());
+  HOLDFAST_CUDA_RETURN_IF_ERROR(
+      api, cuStreamBatchMemOp(stream.handle(),
+                              static_cast<unsigned>(operations.size()), array,
+                              /*flags=*/0));
+  return absl::OkStatus();
+}
+
 }  // namespace holdfast::cuda

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams that wait for a 64-bit value in device memory, and streams that write
-// one: how the streams of several processes wait for each other without the
-// host.
+// Streams that wait for a value in memory, and streams that write one: how the
+// streams of several processes wait for each other without the host.
 #ifndef HOLDFAST_CORE_CUDA_STREAM_VALUE_H_
 #define HOLDFAST_CORE_CUDA_STREAM_VALUE_H_
 
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "core/cuda/stream.h"
 #include "cuda.h"
 
@@ -24,6 +24,12 @@ absl::Status WriteValueAsync(const Stream& stream, CUdeviceptr address,
 // the difference, as a signed number, is not negative.
 absl::Status WaitValueAsync(const Stream& stream, CUdeviceptr address,
                             uint64_t value);
+
+// cuStreamBatchMemOp: writes and waits, in this order. Unused bytes of the
+// operations are 0. UNIMPLEMENTED: the driver or the device has none of them.
+absl::Status BatchValuesAsync(
+    const Stream& stream,
+    absl::Span<const CUstreamBatchMemOpParams> operations);
 
 }  // namespace holdfast::cuda
 

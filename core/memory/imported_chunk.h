@@ -43,6 +43,10 @@ class ImportedChunk {
   CUdeviceptr address() const { return range_->base(); }
   uint64_t size() const { return range_->size(); }
   bool mapped() const { return chunk_ != nullptr; }
+  // Of the memory that is mapped; stays owned by this. -1: none is.
+  int descriptor() const {
+    return chunk_ == nullptr ? -1 : chunk_->descriptor();
+  }
 
   // REQUIRES: no device uses the memory. Kernels that use it before Remap
   // fault.

@@ -167,8 +167,8 @@ TEST(CommandFactsTest, CommandsAreCapturedAsTheNodesOfTheirMessages) {
     }
   }
   const std::set<std::string> expected = {
-      "copy",   "copy_rect",        "fill",          "fill_rect",
-      "launch", "signal_semaphore", "wait_semaphore"};
+      "copy",   "copy_rect",        "fill",        "fill_rect",
+      "launch", "signal_semaphore", "value_batch", "wait_semaphore"};
   EXPECT_EQ(captured, expected);
 }
 

@@ -58,6 +58,8 @@ class NodeText {
         return absl::StrCat("wait for semaphore ",
                             HandleNumber(node.wait_semaphore().semaphore()),
                             " to be ", node.wait_semaphore().value());
+      case v1::GraphNode::kValueBatch:
+        return OfValues(node.value_batch());
       default:
         return std::string(NodeKindName(node));
     }
@@ -158,6 +160,19 @@ class NodeText {
       default:
         return "?";
     }
+  }
+
+  // "write 1 to buffer 3, wait for 5 at buffer 3 + 8"
+  std::string OfValues(const v1::ValueBatch& batch) const {
+    return absl::StrJoin(
+        batch.operations(), ", ",
+        [this](std::string* out, const v1::ValueOperation& operation) {
+          const bool writes =
+              operation.kind() == v1::ValueOperation::KIND_WRITE;
+          absl::StrAppend(out, writes ? "write " : "wait for ",
+                          operation.value(), writes ? " to " : " at ",
+                          Place(operation.buffer(), operation.offset()));
+        });
   }
 
   static std::string OfConditional(const v1::ConditionalNode& node) {

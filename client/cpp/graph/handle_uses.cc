@@ -101,6 +101,11 @@ void ReplaceHandles(v1::GraphNode& node, Replace replace) {
       return ReplaceSemaphore(*node.mutable_signal_semaphore(), replace);
     case v1::GraphNode::kWaitSemaphore:
       return ReplaceSemaphore(*node.mutable_wait_semaphore(), replace);
+    case v1::GraphNode::kValueBatch:
+      for (auto& value : *node.mutable_value_batch()->mutable_operations()) {
+        ReplaceBuffer(value, replace);
+      }
+      return;
     case v1::GraphNode::kEmpty:
     case v1::GraphNode::kChild:
     case v1::GraphNode::kConditional:

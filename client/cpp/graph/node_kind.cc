@@ -33,6 +33,8 @@ absl::string_view NodeKindName(const v1::GraphNode& node) {
       return "signal semaphore";
     case v1::GraphNode::kWaitSemaphore:
       return "wait semaphore";
+    case v1::GraphNode::kValueBatch:
+      return "value batch";
     case v1::GraphNode::OPERATION_NOT_SET:
       break;
   }

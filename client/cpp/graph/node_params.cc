@@ -206,6 +206,14 @@ NodeParams WaitNode(const Semaphore& semaphore, uint64_t value) {
   return NodeParams(std::move(node));
 }
 
+NodeParams ValuesNode(std::span<const ValueOperation> operations) {
+  auto batch = ValueBatchMessage(operations);
+  if (!batch.ok()) return NodeParams(batch.status());
+  v1::GraphNode node;
+  *node.mutable_value_batch() = *std::move(batch);
+  return NodeParams(std::move(node));
+}
+
 NodeParams EmptyNode() {
   v1::GraphNode node;
   node.mutable_empty();

@@ -27,6 +27,7 @@
 #include "client/cpp/launch.h"
 #include "client/cpp/place.h"
 #include "client/cpp/sharing/semaphore.h"
+#include "client/cpp/value_batch.h"
 
 namespace holdfast {
 
@@ -90,6 +91,10 @@ NodeParams WaitNode(const Event& event);
 // is not the session's first.
 NodeParams SignalNode(const Semaphore& semaphore, uint64_t value);
 NodeParams WaitNode(const Semaphore& semaphore, uint64_t value);
+
+// Writes values to memory and waits for values in memory, in this order. The
+// node runs on its own device: see NodeParams::On.
+NodeParams ValuesNode(std::span<const ValueOperation> operations);
 
 // Does nothing; joins its dependencies.
 NodeParams EmptyNode();

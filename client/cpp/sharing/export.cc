@@ -33,11 +33,31 @@ absl::StatusOr<v1::Export> Export(const Resource& resource,
         SetDuration(options.lifetime, message.mutable_lifetime());
         message.set_max_imports(options.max_imports);
         message.set_foreign(foreign);
+        message.set_with_neighbours(options.with_neighbours);
       }));
   return std::move(*result.mutable_exported());
 }
 
+absl::Status SubmitRevoke(SessionState& session, absl::string_view token) {
+  return session.queue
+      .Submit([&](v1::Command& command) {
+        command.mutable_revoke_export()->set_token(std::string(token));
+      })
+      .status();
+}
+
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<ScopedExport>> ScopedExport::Create(
+    const Resource& resource, const ExportOptions& options) {
+  HOLDFAST_ASSIGN_OR_RETURN(std::string token,
+                            ExportResource(resource, options));
+  return std::unique_ptr<ScopedExport>(
+      new ScopedExport(resource.session(), std::move(token)));
+}
+
+// A session that has ended has ended its tokens.
+ScopedExport::~ScopedExport() { SubmitRevoke(*session_, token_).IgnoreError(); }
 
 absl::StatusOr<std::string> ExportResource(const Resource& resource,
                                            const ExportOptions& options) {
@@ -61,12 +81,7 @@ absl::StatusOr<LocalExport> ExportLocally(const Resource& resource,
 }
 
 absl::Status RevokeExport(SessionState& session, absl::string_view token) {
-  HOLDFAST_RETURN_IF_ERROR(session.queue
-                               .Submit([&](v1::Command& command) {
-                                 command.mutable_revoke_export()->set_token(
-                                     std::string(token));
-                               })
-                               .status());
+  HOLDFAST_RETURN_IF_ERROR(SubmitRevoke(session, token));
   HOLDFAST_RETURN_IF_ERROR(
       session.queue.Call([](v1::Command& command) { command.mutable_fence(); })
           .status());

@@ -3,7 +3,9 @@
 #define HOLDFAST_CLIENT_CPP_SHARING_EXPORT_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,6 +32,9 @@ struct ExportOptions {
   absl::Duration lifetime = absl::Seconds(60);
   // How often it may be redeemed.
   uint32_t max_imports = 1;
+  // Allows a buffer that was not made by Device::AllocateShared: kernels of
+  // importers then reach its chunk, with other buffers of this session.
+  bool with_neighbours = false;
 };
 
 // Makes a token of 16 bytes with which another session imports the resource.
@@ -65,6 +70,27 @@ struct IpcExport {
 // Waits. `options.session_id` and `options.tenant` have to be empty.
 absl::StatusOr<LocalExport> ExportLocally(const Resource& resource,
                                           const ExportOptions& options);
+
+// An export that ends with this object: its token is then revoked, without
+// waiting. Thread-safe.
+class ScopedExport {
+ public:
+  // As ExportResource.
+  static absl::StatusOr<std::unique_ptr<ScopedExport>> Create(
+      const Resource& resource, const ExportOptions& options);
+  ~ScopedExport();
+  ScopedExport(const ScopedExport&) = delete;
+  ScopedExport& operator=(const ScopedExport&) = delete;
+
+  const std::string& token() const { return token_; }
+
+ private:
+  ScopedExport(std::shared_ptr<SessionState> session, std::string token)
+      : session_(std::move(session)), token_(std::move(token)) {}
+
+  const std::shared_ptr<SessionState> session_;
+  const std::string token_;
+};
 
 // From now on the token cannot be redeemed; what was imported stays. Waits.
 absl::Status RevokeExport(SessionState& session, absl::string_view token);

@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "client/cuda/api/call.h"
+#include "holdfast/v1/peer_commands.pb.h"
 
 using namespace holdfast::libcuda;
 using holdfast::v1::Device;
+namespace v1 = holdfast::v1;
 
 // Functions of CUDA 12 that cuda.h no longer declares, and two that only
 // cudaProfiler.h does.
@@ -61,6 +63,44 @@ CUresult Synchronize(Context& context) {
   return captured != CUDA_SUCCESS
              ? captured
              : Answer(Process::Get().session().Synchronize());
+}
+
+// CUDA_ERROR_UNSUPPORTED_LIMIT: a limit that sessions do not have.
+CUresult FindLimit(CUlimit limit, v1::DeviceLimit* name) {
+  switch (limit) {
+    case CU_LIMIT_STACK_SIZE:
+      *name = v1::DEVICE_LIMIT_STACK_SIZE;
+      return CUDA_SUCCESS;
+    case CU_LIMIT_PRINTF_FIFO_SIZE:
+      *name = v1::DEVICE_LIMIT_PRINTF_BUFFER_SIZE;
+      return CUDA_SUCCESS;
+    case CU_LIMIT_MALLOC_HEAP_SIZE:
+      *name = v1::DEVICE_LIMIT_MALLOC_HEAP_SIZE;
+      return CUDA_SUCCESS;
+    case CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH:
+      *name = v1::DEVICE_LIMIT_LAUNCH_DEPTH;
+      return CUDA_SUCCESS;
+    case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
+      *name = v1::DEVICE_LIMIT_PENDING_LAUNCHES;
+      return CUDA_SUCCESS;
+    case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
+      *name = v1::DEVICE_LIMIT_L2_FETCH_GRANULARITY;
+      return CUDA_SUCCESS;
+    case CU_LIMIT_PERSISTING_L2_CACHE_SIZE:
+      *name = v1::DEVICE_LIMIT_PERSISTING_L2_CACHE_SIZE;
+      return CUDA_SUCCESS;
+    default:
+      return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT
+                                  : CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult GetLimit(const Context& context, CUlimit limit, size_t* value) {
+  v1::DeviceLimit name = v1::DEVICE_LIMIT_UNSPECIFIED;
+  const CUresult known = FindLimit(limit, &name);
+  if (known != CUDA_SUCCESS) return known;
+  HOLDFAST_ANSWER_OR_ASSIGN(*value, context.device().GetLimit(name));
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -261,13 +301,18 @@ CUresult cuCtxDisablePeerAccess(CUcontext handle) {
 CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
   return WithContext([&](Process&, Context& context) {
     return value == nullptr ? CUDA_ERROR_INVALID_VALUE
-                            : context.GetLimit(limit, value);
+                            : GetLimit(context, limit, value);
   });
 }
 
+// A device of the session has one set of limits, which its contexts share.
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-  return WithContext([&](Process&, Context& context) {
-    return context.SetLimit(limit, value);
+  return WithContext([&](Process& process, Context& context) -> CUresult {
+    v1::DeviceLimit name = v1::DEVICE_LIMIT_UNSPECIFIED;
+    const CUresult known = FindLimit(limit, &name);
+    if (known != CUDA_SUCCESS) return known;
+    HOLDFAST_ANSWER_IF_ERROR(context.device().SetLimit(name, value));
+    return Answer(process.AwaitCommands());
   });
 }
 

@@ -24,6 +24,7 @@ bool AreEventFlags(unsigned flags) {
 CUresult Record(CUevent event, CUstream handle, unsigned flags) {
   return WithStream(handle, [&](Process& process, Stream& stream) {
     return WithEvent(event, [&](ProgramEvent& found) -> CUresult {
+      if (found.is_imported) return CUDA_ERROR_NOT_SUPPORTED;
       CUresult captured = CUDA_SUCCESS;
       if ((flags & CU_EVENT_RECORD_EXTERNAL) != 0
               ? IsCaptured(process, stream, &captured,
@@ -84,8 +85,8 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
             {.timing = (flags & CU_EVENT_DISABLE_TIMING) == 0,
              .blocking_sync = (flags & CU_EVENT_BLOCKING_SYNC) != 0,
              .interprocess = (flags & CU_EVENT_INTERPROCESS) != 0}));
-    *event = process.events.Add(std::make_shared<ProgramEvent>(ProgramEvent{
-        std::move(created), context.id(), context.device().ordinal()}));
+    *event = process.events.Add(std::make_shared<ProgramEvent>(
+        std::move(created), context.id(), context.device().ordinal()));
     return CUDA_SUCCESS;
   });
 }

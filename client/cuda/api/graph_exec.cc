@@ -220,6 +220,16 @@ CUresult cuGraphExecMemsetNodeSetParams(
                  });
 }
 
+CUresult cuGraphExecBatchMemOpNodeSetParams(
+    CUgraphExec exec, CUgraphNode node,
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
+  return SetWork(
+      exec, node, [&](Process& process, const Graph&, NodeWork* work) {
+        return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                     : ReadValues(process, *parameters, work);
+      });
+}
+
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                       const CUDA_HOST_NODE_PARAMS* parameters) {
   return SetWork(exec, node, [&](Process&, const Graph&, NodeWork* work) {

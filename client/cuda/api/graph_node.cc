@@ -223,6 +223,34 @@ CUresult cuGraphMemsetNodeSetParams(CUgraphNode handle,
   });
 }
 
+CUresult cuGraphAddBatchMemOpNode(
+    CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+    size_t count, const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
+  return AddNode({node, graph, dependencies, nullptr, count},
+                 [&](Process& process, const Graph&, NodeWork* work) {
+                   return parameters == nullptr
+                              ? CUDA_ERROR_INVALID_VALUE
+                              : ReadValues(process, *parameters, work);
+                 });
+}
+
+CUresult cuGraphBatchMemOpNodeGetParams(
+    CUgraphNode handle, CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
+  return WithWorkOf<ValueWork>(handle, [&](Process&, ValueWork& values) {
+    if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *parameters = ValueParameters(values);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuGraphBatchMemOpNodeSetParams(
+    CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
+  return SetWork(node, [&](Process& process, NodeWork* work) {
+    return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                 : ReadValues(process, *parameters, work);
+  });
+}
+
 CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph,
                             const CUgraphNode* dependencies, size_t count,
                             const CUDA_HOST_NODE_PARAMS* parameters) {

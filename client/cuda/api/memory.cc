@@ -104,8 +104,10 @@ CUresult GetPointerAttribute(const Allocation& memory,
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
       return Store(data, 0U);
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      return Store<unsigned>(data, IsFreeable(memory) && !memory.is_managed &&
+                                       memory.pool == nullptr);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
       return Store<unsigned long long>(data, memory.id);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:

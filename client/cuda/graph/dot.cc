@@ -54,6 +54,10 @@ struct Label {
     return absl::StrCat("MEMSET\n", p.value, " at ", Text(p.dst), "\n", p.width,
                         "x", p.height, " of ", p.elementSize, " bytes");
   }
+  std::string operator()(const ValueWork& work) const {
+    return absl::StrCat("BATCH_MEM_OP\n", work.operations.size(),
+                        " operations");
+  }
   std::string operator()(const HostWork& work) const {
     if (!Shows(CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS)) return "HOST";
     return absl::StrCat("HOST\n",

@@ -9,6 +9,7 @@
 #include "client/cuda/answer.h"
 #include "client/cuda/copy.h"
 #include "client/cuda/launch_parameters.h"
+#include "client/cuda/value_batch.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::libcuda {
@@ -92,6 +93,14 @@ struct Lowering {
                     .pitch = p.height > 1 ? p.pitch : 0};
     return AsNode(Kind::kFill,
                   FillNode(to.place(), rows, pattern).On(work.context.device));
+  }
+
+  absl::StatusOr<LoweredWork> operator()(const ValueWork& work) const {
+    HOLDFAST_ASSIGN_OR_RETURN(const ValueBatch batch,
+                              ValueBatch::Read(memory, work.operations));
+    if (batch.empty()) return AsNode(Kind::kEmpty, EmptyNode());
+    return AsNode(Kind::kValues,
+                  ValuesNode(batch.operations()).On(work.context.device));
   }
 
   absl::StatusOr<LoweredWork> operator()(const HostWork& work) const {

@@ -28,7 +28,16 @@ using HostAction = std::function<void(const holdfast::Stream& side)>;
 // ordinary memory are actions: the daemon cannot reach that memory.
 struct LoweredWork {
   // One of the daemon's nodes gets new parameters of the same kind only.
-  enum class Kind { kEmpty, kLaunch, kCopy, kCopyBox, kFill, kEvent, kAction };
+  enum class Kind {
+    kEmpty,
+    kLaunch,
+    kCopy,
+    kCopyBox,
+    kFill,
+    kEvent,
+    kValues,
+    kAction
+  };
 
   Kind kind = Kind::kEmpty;
   std::optional<NodeParams> params;  // null for kAction

@@ -106,11 +106,16 @@ struct ConditionalWork {
   std::shared_ptr<std::vector<CUgraph>> handles;
 };
 
+struct ValueWork {
+  NodeContext context;
+  std::vector<CUstreamBatchMemOpParams> operations;  // as they were given
+};
+
 // In the order of kNodeTypes (node_work.cc).
 using NodeWork =
     std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork,
                  EventWaitWork, EventRecordWork, AllocationWork, FreeWork,
-                 ConditionalWork>;
+                 ConditionalWork, ValueWork>;
 
 CUgraphNodeType TypeOf(const NodeWork& work);
 // Returns the graphs that a node owns; none for most nodes.

@@ -9,6 +9,7 @@
 #include "client/cuda/graph/graph_memory.h"
 #include "client/cuda/graph/lowered_work.h"
 #include "client/cuda/launch_parameters.h"
+#include "client/cuda/value_batch.h"
 
 namespace holdfast::libcuda {
 namespace {
@@ -182,6 +183,25 @@ CUresult ReadFill(Process& process, const CUDA_MEMSET_NODE_PARAMS& p,
   return AcceptWork(process, read, work);
 }
 
+CUresult ReadValues(Process& process, const CUDA_BATCH_MEM_OP_NODE_PARAMS& p,
+                    NodeWork* work) {
+  ValueWork read;
+  const CUresult result = FindContext(process, p.ctx, &read.context);
+  if (result != CUDA_SUCCESS) return result;
+  if (p.flags != 0 || p.paramArray == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const ValueBatch::Parameters parameters(p.paramArray, p.count);
+  HOLDFAST_ANSWER_OR_ASSIGN(const ValueBatch batch,
+                            ValueBatch::Read(process.memory, parameters));
+  const std::shared_ptr<Context> context =
+      process.contexts().Find(read.context.handle);
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  HOLDFAST_ANSWER_IF_ERROR(batch.CheckSupport(
+      process.devices()[static_cast<size_t>(context->ordinal())]));
+  read.operations.assign(parameters.begin(), parameters.end());
+  *work = std::move(read);
+  return CUDA_SUCCESS;
+}
+
 CUresult ReadHost(const CUDA_HOST_NODE_PARAMS& p, NodeWork* work) {
   if (p.fn == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *work = HostWork{p.fn, p.userData};
@@ -283,8 +303,10 @@ CUresult ReadWork(Process& process, const Graph& parent, CUgraphNodeParams* p,
       return ReadFree(p->free.dptr, work);
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:
       return ReadConditional(process, parent, p->conditional, work);
-    // As the functions of streams that do the same.
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: {
+      const auto& m = p->memOp;
+      return ReadValues(process, {m.ctx, m.count, m.paramArray, m.flags}, work);
+    }
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
       return CUDA_ERROR_NOT_SUPPORTED;
@@ -312,6 +334,11 @@ CUDA_KERNEL_NODE_PARAMS KernelParameters(Node& node) {
   p.kernelParams = node.values.empty() ? nullptr : node.values.data();
   p.ctx = kernel.context.handle;
   return p;
+}
+
+CUDA_BATCH_MEM_OP_NODE_PARAMS ValueParameters(ValueWork& work) {
+  return {work.context.handle, static_cast<unsigned>(work.operations.size()),
+          work.operations.data(), 0};
 }
 
 CUDA_MEM_ALLOC_NODE_PARAMS AllocationParameters(const AllocationWork& work) {

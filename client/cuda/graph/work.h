@@ -25,6 +25,9 @@ CUresult ReadCopy(Process& process, const CUDA_MEMCPY3D& parameters,
                   CUcontext context, NodeWork* work);
 CUresult ReadFill(Process& process, const CUDA_MEMSET_NODE_PARAMS& parameters,
                   CUcontext context, NodeWork* work);
+CUresult ReadValues(Process& process,
+                    const CUDA_BATCH_MEM_OP_NODE_PARAMS& parameters,
+                    NodeWork* work);
 CUresult ReadHost(const CUDA_HOST_NODE_PARAMS& parameters, NodeWork* work);
 CUresult ReadEventWait(Process& process, CUevent event, NodeWork* work);
 CUresult ReadEventRecord(Process& process, CUevent event, NodeWork* work);
@@ -41,6 +44,7 @@ CUresult CheckKernel(const KernelWork& kernel);
 
 // Pointers in the results live until the node's work changes.
 CUDA_KERNEL_NODE_PARAMS KernelParameters(Node& node);
+CUDA_BATCH_MEM_OP_NODE_PARAMS ValueParameters(ValueWork& work);
 CUDA_MEM_ALLOC_NODE_PARAMS AllocationParameters(const AllocationWork& work);
 
 // Gives new work of a kernel node the attributes of the work before.

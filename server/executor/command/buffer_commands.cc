@@ -251,19 +251,20 @@ absl::Status Handle(const CommandContext& context,
     AddUsed(resources.arenas, &list);
     AddUsed(resources.semaphores, &list);
   }
-  resources.buffers.ForEachHandleFrom(first, [&](uint64_t handle,
-                                                 const BufferResource& buffer) {
-    const bool made_here = buffer.parent == 0 && buffer.imported == nullptr &&
-                           buffer.module == nullptr;
-    if (!made_here) return true;
-    list.set_more(list.buffers_size() == kMaxListed);
-    if (list.more()) return false;
-    v1::BufferList::Buffer& entry = *list.add_buffers();
-    entry.set_buffer(handle);
-    entry.set_name(buffer.name);
-    Describe(buffer, entry.mutable_description());
-    return true;
-  });
+  resources.buffers.ForEachHandleFrom(
+      first, [&](uint64_t handle, const BufferResource& buffer) {
+        const bool made_here =
+            buffer.parent == 0 && buffer.imported == nullptr &&
+            buffer.module == nullptr && buffer.reservation == nullptr;
+        if (!made_here) return true;
+        list.set_more(list.buffers_size() == kMaxListed);
+        if (list.more()) return false;
+        v1::BufferList::Buffer& entry = *list.add_buffers();
+        entry.set_buffer(handle);
+        entry.set_name(buffer.name);
+        Describe(buffer, entry.mutable_description());
+        return true;
+      });
   context.Reply(std::move(result));
   return absl::OkStatus();
 }

@@ -12,28 +12,6 @@
 #include "server/executor/resources/resources.h"
 
 namespace holdfast::executor {
-namespace {
-
-// Can a kernel of the scope's device use this buffer, whose memory is `place`?
-absl::Status CheckPeerAccess(const OperandScope& scope, uint64_t handle,
-                             const CopyOperand& place) {
-  const uint32_t owner = place.device.value_or(scope.device);
-  if (owner == scope.device) [[likely]]
-    return absl::OkStatus();
-  if (!scope.resources.peers.Allows(scope.device, owner)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        DescribeHandle(handle), " is on device ", owner,
-        ", the kernel runs on device ", scope.device,
-        ", which has no access to the other's memory: enable it first "
-        "(EnablePeerAccess)"));
-  }
-  if (scope.uses != nullptr) {
-    scope.uses->peers.emplace_back(scope.device, owner);
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 template <typename T>
 LaunchOperands::Argument LaunchOperands::Store(T value) {
@@ -63,7 +41,8 @@ absl::StatusOr<LaunchOperands::Argument> LaunchOperands::BufferAddress(
       const CopyOperand place,
       ResolveCopyOperand(scope.resources, argument.buffer(), argument.offset(),
                          /*size=*/0, Access::kRead));
-  HOLDFAST_RETURN_IF_ERROR(CheckPeerAccess(scope, argument.buffer(), place));
+  HOLDFAST_RETURN_IF_ERROR(CheckPeerAccess(
+      scope, argument.buffer(), place.device.value_or(scope.device)));
   HOLDFAST_RETURN_IF_ERROR(KeepMemory(scope, argument.buffer()));
   return Store(place.address);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/command/operand_scope.h"
 
+#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "server/executor/resources/resources.h"
 
@@ -12,6 +13,23 @@ absl::Status KeepMemory(const OperandScope& scope, uint64_t handle) {
   }
   HOLDFAST_ASSIGN_OR_RETURN(Hold hold, scope.resources.HoldMemory(handle));
   scope.holds->Add(std::move(hold));
+  return absl::OkStatus();
+}
+
+absl::Status CheckPeerAccess(const OperandScope& scope, uint64_t handle,
+                             uint32_t owner) {
+  if (owner == scope.device) [[likely]]
+    return absl::OkStatus();
+  if (!scope.resources.peers.Allows(scope.device, owner)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        DescribeHandle(handle), " is on device ", owner,
+        ", the operation runs on device ", scope.device,
+        ", which has no access to the other's memory: enable it first "
+        "(EnablePeerAccess)"));
+  }
+  if (scope.uses != nullptr) {
+    scope.uses->peers.emplace_back(scope.device, owner);
+  }
   return absl::OkStatus();
 }
 

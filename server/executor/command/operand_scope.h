@@ -27,9 +27,10 @@ class Resources;
 // The conditions of a graph by their ids.
 using GraphConditions = absl::flat_hash_map<uint32_t, CUgraphConditionalHandle>;
 
-// The value of a semaphore that a node waits for.
+// The value that a node waits for.
 struct AwaitedValue {
-  uint64_t semaphore = 0;  // handle
+  // Handle of the semaphore, or of the memory of a ValueBatch.
+  uint64_t semaphore = 0;
   uint64_t value = 0;
 };
 
@@ -41,7 +42,7 @@ struct NodeUses {
   std::vector<std::pair<uint32_t, uint32_t>> peers;
   // The event that the node records.
   std::shared_ptr<cuda::Event> recorded;
-  // The semaphore value that the node waits for, if any.
+  // The value that the node waits for first, if any.
   std::optional<AwaitedValue> awaited;
   // Bytes that the node copies, and how.
   uint64_t copied_bytes = 0;
@@ -64,6 +65,11 @@ struct OperandScope {
 // Keeps the memory of a buffer, an arena or a semaphore, if the scope is a
 // graph's.
 absl::Status KeepMemory(const OperandScope& scope, uint64_t handle);
+
+// FAILED_PRECONDITION: the scope's device has no access to memory of `owner`;
+// the handle is the memory's. A graph's node notes that it needs the access.
+absl::Status CheckPeerAccess(const OperandScope& scope, uint64_t handle,
+                             uint32_t owner);
 
 // Looks up an event, and keeps it likewise.
 absl::StatusOr<std::shared_ptr<cuda::Event>> ResolveEvent(

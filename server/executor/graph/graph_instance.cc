@@ -115,7 +115,11 @@ void GraphInstance::SumUses() {
     peers_.insert(peers_.end(), uses.peers.begin(), uses.peers.end());
     kernels_.Add(uses);
     if (uses.recorded != nullptr) recorded_.push_back(uses.recorded);
-    if (uses.awaited.has_value()) awaited_[position] = *uses.awaited;
+    if (uses.awaited.has_value()) {
+      awaited_[position] = *uses.awaited;
+    } else {
+      awaited_.erase(position);
+    }
   }
 }
 

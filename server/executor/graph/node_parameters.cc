@@ -8,6 +8,7 @@
 #include "server/executor/command/copy_operands.h"
 #include "server/executor/command/fill_operands.h"
 #include "server/executor/command/launch_operands.h"
+#include "server/executor/command/value_operands.h"
 #include "server/executor/resources/resources.h"
 #include "server/executor/sharing/semaphore_operands.h"
 
@@ -137,6 +138,17 @@ absl::StatusOr<cuda::GraphNode> Wait(const OperandScope& scope,
                                     wait.value());
 }
 
+absl::StatusOr<cuda::GraphNode> Values(const OperandScope& scope,
+                                       const v1::ValueBatch& batch) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNoStream(batch));
+  HOLDFAST_ASSIGN_OR_RETURN(ValueOperands values, ResolveValues(scope, batch));
+  if (values.operations.empty()) return cuda::GraphNode();
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            scope.resources.Device(scope.device));
+  scope.uses->awaited = values.awaited;
+  return cuda::GraphNode::BatchValues(*device->context, values.operations);
+}
+
 }  // namespace
 
 absl::StatusOr<cuda::GraphNode> ToNode(const OperandScope& scope,
@@ -161,6 +173,8 @@ absl::StatusOr<cuda::GraphNode> ToNode(const OperandScope& scope,
       return Signal(scope, node.signal_semaphore());
     case v1::GraphNode::kWaitSemaphore:
       return Wait(scope, node.wait_semaphore());
+    case v1::GraphNode::kValueBatch:
+      return Values(scope, node.value_batch());
     case v1::GraphNode::kEmpty:
     case v1::GraphNode::kAllocation:  // see GraphAllocations
     case v1::GraphNode::kFree:

@@ -66,6 +66,11 @@ class ImportedMemory {
   uint64_t offset() const { return offset_; }
   uint64_t mapped_size() const { return mapped_size_; }
   CUdeviceptr mapped_address() const { return base_; }
+  // The memory's descriptor, which stays owned by this. -1: it sleeps, or is
+  // not from Map.
+  int descriptor() const {
+    return chunk_ == nullptr ? -1 : chunk_->descriptor();
+  }
   // The supervisor's number of the import.
   uint64_t import() const { return import_; }
 

@@ -233,6 +233,18 @@ void Describe(const v1::CreateSubBuffer& command, Resources&,
   record->set_ends_with(command.parent());
 }
 
+// The addresses stand where an import's stand: a successor reserves the same.
+void Describe(const v1::ReserveAddresses& command, Resources& resources,
+              JournalRecord* record) {
+  const auto found = resources.buffers.Find(command.buffer());
+  if (found.ok()) record->add_import_addresses((*found)->address);
+}
+
+void Describe(const v1::MapBuffer& command, Resources&, JournalRecord* record) {
+  record->set_ends_with(command.buffer());
+  record->add_needs(command.source());
+}
+
 void Describe(const v1::LoadModule&, Resources&, JournalRecord*) {}
 
 void Describe(const v1::GetKernel& command, Resources&, JournalRecord* record) {
@@ -246,6 +258,12 @@ void Describe(const v1::SetKernelAttribute& command, Resources&,
 
 void Describe(const v1::GetGlobal& command, Resources&, JournalRecord* record) {
   record->set_ends_with(command.module());
+}
+
+void Describe(const v1::SetDeviceLimit& command, Resources&,
+              JournalRecord* record) {
+  record->set_key(
+      absl::StrCat("limit ", command.device(), " ", command.limit()));
 }
 
 void Describe(const v1::EnablePeerAccess& command, Resources&,

@@ -7,10 +7,13 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "core/cuda/module.h"
+#include "core/memory/address_range.h"
 #include "core/memory/device_allocator.h"
+#include "core/memory/imported_chunk.h"
 #include "core/memory/ipc_allocation.h"
 #include "cuda.h"
 #include "holdfast/v1/buffer_commands.pb.h"
@@ -25,19 +28,26 @@ namespace holdfast::executor {
 //
 // The members that are set tell the kind: `allocation` is memory of the
 // session's own, `host` is page-locked, `imported` another session's, `ipc`
-// memory with a driver's handle, `module` a variable. `parent` names the buffer
-// that a sub-buffer lies in.
+// memory with a driver's handle, `module` a variable, `reservation` addresses,
+// `mapping` memory at such addresses. `parent` names the buffer that a
+// sub-buffer or a mapping lies in.
 struct BufferResource {
   CUdeviceptr address = 0;
   uint64_t size = 0;  // bytes
   uint32_t device = 0;
   uint64_t stream = 0;  // handle of the allocation's stream
   std::optional<memory::Allocation> allocation;
-  Charge charge;  // of device memory
+  Charge charge;  // of device memory; of a mapping, of chunks
   std::shared_ptr<PinnedMemory> host;
   std::shared_ptr<ImportedMemory> imported;  // of another session
   // That ends with this process, and has a handle; see SHARING_IPC.
   std::shared_ptr<const memory::IpcAllocation> ipc;
+  // Addresses without memory; the mappings in them are views.
+  std::shared_ptr<memory::AddressRange> reservation;
+  // Memory of another buffer at reserved addresses, and the hold on that
+  // buffer.
+  std::unique_ptr<memory::ImportedChunk> mapping;
+  std::vector<Hold> mapped;
   bool is_host = false;
   bool read_only = false;
   v1::Sharing sharing = v1::SHARING_NONE;

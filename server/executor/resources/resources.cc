@@ -477,12 +477,27 @@ absl::Status Resources::DestroySemaphore(SemaphoreResource semaphore) {
 void Resources::DropViews(const std::unordered_set<uint64_t>& views) {
   for (const uint64_t view : views) {
     auto taken = buffers.Take(view);
-    if (taken.ok() && taken->has_value()) DropViews((**taken).views);
+    if (!taken.ok() || !taken->has_value()) continue;
+    DropViews((**taken).views);
+    Unmap(**taken);
   }
+}
+
+// At once, so that something else can be mapped there next. But the driver may
+// wait for the device, and a stream may wait for a command behind this one:
+// then the mapping ends later.
+void Resources::Unmap(BufferResource& buffer) {
+  if (buffer.mapping != nullptr && waits().AnyPending()) {
+    Retire(buffer.device, std::shared_ptr<const memory::ImportedChunk>(
+                              std::move(buffer.mapping)));
+  }
+  buffer.mapping = nullptr;
+  if (!buffer.mapped.empty()) Release(std::move(buffer.mapped));
 }
 
 absl::Status Resources::FreeBuffer(BufferResource buffer, uint64_t stream) {
   DropViews(buffer.views);
+  Unmap(buffer);
   // A part has no memory of its own; that is the whole's, which outlives it.
   if (buffer.parent != 0) return absl::OkStatus();
   if (LeaveToHolders(buffer)) return absl::OkStatus();
@@ -492,6 +507,10 @@ absl::Status Resources::FreeBuffer(BufferResource buffer, uint64_t stream) {
   }
   if (buffer.imported != nullptr) {
     Retire(buffer.device, std::move(buffer.imported));
+    return absl::OkStatus();
+  }
+  if (buffer.reservation != nullptr) {
+    Retire(buffer.device, std::move(buffer.reservation));
     return absl::OkStatus();
   }
   if (buffer.ipc != nullptr) {

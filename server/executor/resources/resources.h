@@ -25,6 +25,7 @@
 #include "core/cuda/stream.h"
 #include "core/memory/device_allocator.h"
 #include "holdfast/v1/admin.pb.h"
+#include "holdfast/v1/peer_commands.pb.h"
 #include "server/account/account.h"
 #include "server/account/quota.h"
 #include "server/counters/copy_counts.h"
@@ -61,6 +62,12 @@ struct DeviceState {
   std::unique_ptr<cuda::Stream> reaper;
   // A stream that never waits for others; made on first use.
   std::unique_ptr<cuda::Stream> host;
+  // The limits that the session has set.
+  struct Limit {
+    uint64_t first = 0;  // the driver's own value
+    Charge memory;       // of device memory, beyond that of `first`
+  };
+  std::map<v1::DeviceLimit, Limit> limits;
 };
 
 // Loaded code. The handles of its kernels and variables end with it.
@@ -320,6 +327,8 @@ class Resources {
  private:
   // Ends waits for events whose makers are gone, which nothing else would end.
   void EndWaits(std::vector<EventWaits::Wait> waits);
+  // Ends the mapping of a buffer that is one; the memory stays its owner's.
+  void Unmap(BufferResource& buffer);
   // Removes the handles, and the handles of views of them.
   void DropViews(const std::unordered_set<uint64_t>& views);
   // Closed after the watcher, which is destroyed first, has dropped its blocks.

@@ -49,6 +49,10 @@ absl::Status CheckExportable(const v1::ExportResource& command,
     return ImportedError(handle);
   }
   if (owner.sharing == v1::SHARING_EXPORT) return absl::OkStatus();
+  if (command.with_neighbours() && owner.allocation.has_value() &&
+      owner.size > 0 && command.foreign() == v1::FOREIGN_HANDLE_UNSPECIFIED) {
+    return absl::OkStatus();
+  }
   return absl::FailedPreconditionError(absl::StrCat(
       DescribeHandle(handle), " was not allocated with SHARING_EXPORT"));
 }
@@ -97,7 +101,8 @@ absl::StatusOr<ExportedRange> RangeOfBuffer(Resources& resources,
   if (owner->imported != nullptr) {
     return InImport(*owner->imported, offset, size);
   }
-  return InChunk(owner->device, owner->allocation->block, offset, size);
+  const memory::Block& block = owner->allocation->block;
+  return InChunk(owner->device, block, block.offset + offset, size);
 }
 
 absl::StatusOr<ExportedRange> RangeOfSemaphore(

@@ -43,6 +43,15 @@ void TameSignal(v1::SignalSemaphore* signal) {
   signal->set_value(signal->value() & INT64_MAX);
 }
 
+// A wait for a value that nobody writes does not end.
+void TameValues(v1::ValueBatch* batch) {
+  for (v1::ValueOperation& operation : *batch->mutable_operations()) {
+    if (operation.kind() > v1::ValueOperation::KIND_WRITE) {
+      operation.set_kind(v1::ValueOperation::KIND_WRITE);
+    }
+  }
+}
+
 // A loop whose condition nobody clears would not end.
 void TameGraph(v1::GraphDefinition* definition);
 
@@ -54,6 +63,7 @@ void TameNode(v1::GraphNode* node) {
   if (node->has_wait_semaphore()) node->mutable_wait_semaphore()->set_value(0);
   if (node->has_signal_semaphore())
     TameSignal(node->mutable_signal_semaphore());
+  if (node->has_value_batch()) TameValues(node->mutable_value_batch());
   if (!node->has_conditional()) return;
   if (node->conditional().kind() == v1::ConditionalNode::KIND_WHILE) {
     node->mutable_conditional()->set_kind(v1::ConditionalNode::KIND_IF);
@@ -78,6 +88,9 @@ void Tame(v1::Command* command) {
   }
   if (command->has_signal_semaphore()) {
     TameSignal(command->mutable_signal_semaphore());
+  }
+  if (command->has_value_batch()) {
+    TameValues(command->mutable_value_batch());
   }
   if (command->has_launch() && command->launch().has_grid()) {
     TameGrid(command->mutable_launch()->mutable_grid());

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cuda/physical_memory.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <utility>
+
+#include "client/cuda/answer.h"
+#include "client/cuda/handle_table.h"
+#include "core/base/memfd.h"
+
+namespace holdfast::libcuda {
+namespace {
+
+// The bytes of a descriptor: they say that it is one, and hold the token.
+constexpr char kKind[8] = "hf-vmm1";
+constexpr size_t kTokenBytes = 16;
+
+// Returns the token; empty: the descriptor is none of Export.
+std::string ReadToken(int fd) {
+  char bytes[sizeof kKind + kTokenBytes + 1];
+  if (!IsSealed(fd) || pread(fd, bytes, sizeof bytes, 0) != sizeof bytes - 1 ||
+      std::memcmp(bytes, kKind, sizeof kKind) != 0) {
+    return "";
+  }
+  return std::string(bytes + sizeof kKind, kTokenBytes);
+}
+
+holdfast::Device DeviceOf(Process& process, int ordinal) {
+  return process.session().device(
+      process.devices()[static_cast<size_t>(ordinal)].ordinal());
+}
+
+}  // namespace
+
+PhysicalMemoryTable& PhysicalMemoryTable::Get() {
+  static PhysicalMemoryTable& table = *new PhysicalMemoryTable;
+  return table;
+}
+
+CUresult PhysicalMemoryTable::CheckProperties(Process& process,
+                                              const CUmemAllocationProp& p) {
+  if (p.type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
+  if (p.location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  if (p.location.id < 0 ||
+      static_cast<size_t>(p.location.id) >= process.devices().size()) {
+    return CUDA_ERROR_INVALID_DEVICE;
+  }
+  const unsigned other =
+      p.requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  return other == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult PhysicalMemoryTable::Create(Process& process, uint64_t size,
+                                     const CUmemAllocationProp& properties,
+                                     Handle* handle) {
+  const CUresult result = CheckProperties(process, properties);
+  if (result != CUDA_SUCCESS) return result;
+  HOLDFAST_ANSWER_OR_ASSIGN(
+      Buffer buffer,
+      DeviceOf(process, properties.location.id).AllocateShared(size));
+  // Tells whether there was memory.
+  HOLDFAST_ANSWER_IF_ERROR(buffer.address().status());
+  auto memory = std::make_shared<PhysicalMemory>(std::move(buffer));
+  memory->properties = properties;
+  *handle = Add(std::move(memory));
+  return CUDA_SUCCESS;
+}
+
+PhysicalMemoryTable::Handle PhysicalMemoryTable::Add(
+    std::shared_ptr<PhysicalMemory> memory) {
+  const Handle handle = NewHandleValue();
+  absl::MutexLock lock(&mutex_);
+  memories_[handle] = std::move(memory);
+  return handle;
+}
+
+std::shared_ptr<PhysicalMemory> PhysicalMemoryTable::Find(Handle handle) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = memories_.find(handle);
+  return found == memories_.end() ? nullptr : found->second;
+}
+
+bool PhysicalMemoryTable::Remove(Handle handle) {
+  absl::MutexLock lock(&mutex_);
+  return memories_.erase(handle) > 0;
+}
+
+CUresult PhysicalMemoryTable::Export(Process& process, Handle handle, int* fd) {
+  const std::shared_ptr<PhysicalMemory> memory = Find(handle);
+  if (memory == nullptr || (memory->properties.requestedHandleTypes &
+                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  HOLDFAST_ANSWER_OR_ASSIGN(const std::string tenant, process.Tenant());
+  HOLDFAST_ANSWER_OR_ASSIGN(
+      const std::string token,
+      memory->exported.Token(memory->buffer, {.rights = Rights::kReadWrite},
+                             tenant));
+  HOLDFAST_ANSWER_OR_ASSIGN(
+      UniqueFd descriptor,
+      CreateSealedMemfd("holdfast-memory",
+                        std::string(kKind, sizeof kKind) + token));
+  {
+    absl::MutexLock lock(&mutex_);
+    std::erase_if(exported_,
+                  [](const auto& entry) { return entry.second.expired(); });
+    exported_[token] = memory;
+  }
+  *fd = descriptor.Release();
+  return CUDA_SUCCESS;
+}
+
+CUresult PhysicalMemoryTable::Import(Process& process, int fd, Handle* handle) {
+  const std::string token = ReadToken(fd);
+  if (token.empty()) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<PhysicalMemory> memory;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto own = exported_.find(token);
+    if (own != exported_.end()) memory = own->second.lock();
+  }
+  if (memory == nullptr) {
+    const auto context = process.contexts().Find(CurrentContext());
+    const int ordinal = context == nullptr ? 0 : context->ordinal();
+    HOLDFAST_ANSWER_OR_ASSIGN(Buffer buffer,
+                              DeviceOf(process, ordinal).Import(token));
+    memory = std::make_shared<PhysicalMemory>(std::move(buffer));
+    memory->properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    memory->properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, ordinal};
+  }
+  *handle = Add(std::move(memory));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace holdfast::libcuda

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cuda/virtual_memory.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "client/cuda/answer.h"
+#include "client/cuda/memory_map.h"
+#include "core/base/status_macros.h"
+
+namespace holdfast::libcuda {
+namespace {
+
+bool IsWhole(uint64_t value) { return value % kGranularity == 0; }
+
+bool IsAccess(CUmemAccess_flags flags) {
+  return flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
+         flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
+         flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+}
+
+// Addresses are reserved in a device's range; memory of any device can be
+// mapped there.
+holdfast::Device CurrentDevice(Process& process) {
+  const auto context = process.contexts().Find(CurrentContext());
+  return context != nullptr
+             ? context->device()
+             : process.session().device(process.devices()[0].ordinal());
+}
+
+}  // namespace
+
+VirtualMemory& VirtualMemory::Get() {
+  static VirtualMemory& memory = *new VirtualMemory;
+  return memory;
+}
+
+CUresult VirtualMemory::Reserve(Process& process, uint64_t size,
+                                uint64_t alignment, CUdeviceptr wish,
+                                CUdeviceptr* address) {
+  if (size == 0 || !IsWhole(size) || (alignment & (alignment - 1)) != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  HOLDFAST_ANSWER_OR_ASSIGN(
+      Buffer addresses, CurrentDevice(process).ReserveAddresses(size, wish));
+  HOLDFAST_ANSWER_OR_ASSIGN(const uint64_t base, addresses.address());
+  if (alignment != 0 && base % alignment != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  absl::MutexLock lock(&mutex_);
+  reservations_.emplace(base, Reservation(std::move(addresses)));
+  *address = base;
+  return CUDA_SUCCESS;
+}
+
+CUresult VirtualMemory::Free(CUdeviceptr address, uint64_t size) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = reservations_.find(address);
+  if (found == reservations_.end() || found->second.addresses.size() != size ||
+      !found->second.mappings.empty()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  reservations_.erase(found);
+  return CUDA_SUCCESS;
+}
+
+VirtualMemory::Reservations::value_type* VirtualMemory::Find(
+    CUdeviceptr address, uint64_t size) {
+  const auto after = reservations_.upper_bound(address);
+  if (after == reservations_.begin()) return nullptr;
+  auto& found = *std::prev(after);
+  const uint64_t offset = address - found.first;
+  const uint64_t all = found.second.addresses.size();
+  return offset < all && size <= all - offset ? &found : nullptr;
+}
+
+CUresult VirtualMemory::Map(CUdeviceptr address, uint64_t size,
+                            std::shared_ptr<PhysicalMemory> memory) {
+  if (memory == nullptr || size == 0 || !IsWhole(size) || !IsWhole(address) ||
+      size > memory->size()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  absl::MutexLock lock(&mutex_);
+  auto* const found = Find(address, size);
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Mappings& mappings = found->second.mappings;
+  const auto after = mappings.lower_bound(address);
+  const bool overlaps_next =
+      after != mappings.end() && after->first - address < size;
+  const bool overlaps_previous =
+      after != mappings.begin() &&
+      address - std::prev(after)->first < std::prev(after)->second.size;
+  if (overlaps_next || overlaps_previous) return CUDA_ERROR_INVALID_VALUE;
+  Mapping& mapping = mappings[address];
+  mapping.size = size;
+  mapping.memory = std::move(memory);
+  return CUDA_SUCCESS;
+}
+
+std::vector<VirtualMemory::Mappings::iterator> VirtualMemory::Tiles(
+    Reservation& reservation, CUdeviceptr address, uint64_t size) {
+  std::vector<Mappings::iterator> tiles;
+  const CUdeviceptr end = address + size;
+  auto mapping = reservation.mappings.find(address);
+  while (mapping != reservation.mappings.end() && mapping->first == address) {
+    tiles.push_back(mapping);
+    address += mapping->second.size;
+    if (address == end) return tiles;
+    ++mapping;
+  }
+  return {};
+}
+
+CUresult VirtualMemory::Unmap(Process& process, CUdeviceptr address,
+                              uint64_t size) {
+  absl::MutexLock lock(&mutex_);
+  auto* const found = Find(address, size);
+  if (found == nullptr || size == 0) return CUDA_ERROR_INVALID_VALUE;
+  Reservation& reservation = found->second;
+  const auto tiles = Tiles(reservation, address, size);
+  if (tiles.empty()) {
+    // As on a GPU, it is no error to unmap addresses where nothing is mapped.
+    const auto next = reservation.mappings.lower_bound(address);
+    const bool is_free =
+        (next == reservation.mappings.end() || next->first >= address + size) &&
+        (next == reservation.mappings.begin() ||
+         std::prev(next)->first + std::prev(next)->second.size <= address);
+    return is_free && IsWhole(size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  }
+  HOLDFAST_ANSWER_IF_ERROR(process.session().Synchronize());
+  std::vector<Mapping> ended;
+  for (const auto& tile : tiles) {
+    ended.push_back(std::move(tile->second));
+    reservation.mappings.erase(tile);
+  }
+  // The mappings end after nothing names their memory any more.
+  return Answer(UpdateRuns(process, found->first, reservation));
+}
+
+std::vector<VirtualMemory::Run> VirtualMemory::RunsOf(
+    const Reservation& reservation) {
+  std::vector<Run> runs;
+  for (const auto& [address, mapping] : reservation.mappings) {
+    if (!mapping.mapped.has_value()) continue;
+    const int ordinal = mapping.memory->ordinal();
+    if (!runs.empty() && runs.back().ordinal == ordinal &&
+        runs.back().address + runs.back().size == address) {
+      runs.back().size += mapping.size;
+    } else {
+      runs.push_back({address, mapping.size, ordinal});
+    }
+  }
+  return runs;
+}
+
+// Another thread may use memory that stays: at every moment an allocation has
+// it. So new ones come from the last to the first, before old ones go.
+absl::Status VirtualMemory::UpdateRuns(Process& process, CUdeviceptr base,
+                                       Reservation& reservation) {
+  std::vector<CUdeviceptr> before = std::exchange(reservation.runs, {});
+  const std::vector<Run> runs = RunsOf(reservation);
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    reservation.runs.push_back(run->address);
+    std::erase(before, run->address);
+    const auto same = process.memory.Find(run->address);
+    if (same != nullptr && same->address == run->address &&
+        same->size == run->size) {
+      continue;
+    }
+    auto allocation = std::make_shared<Allocation>();
+    allocation->address = run->address;
+    allocation->size = run->size;
+    allocation->ordinal = run->ordinal;
+    allocation->is_borrowed = true;
+    HOLDFAST_ASSIGN_OR_RETURN(
+        allocation->buffer,
+        reservation.addresses.Sub(run->address - base, run->size));
+    process.memory.Add(std::move(allocation));
+  }
+  for (const CUdeviceptr address : before) {
+    process.memory.Remove(address, [](const Allocation&) { return true; });
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VirtualMemory::SetAccess(Process& process, CUdeviceptr base,
+                                      Reservation& reservation,
+                                      Mappings::value_type& mapping,
+                                      CUmemAccess_flags access) {
+  auto& [address, mapped] = mapping;
+  if (mapped.access == access) return absl::OkStatus();
+  if (mapped.mapped.has_value()) {
+    HOLDFAST_RETURN_IF_ERROR(process.session().Synchronize());
+    mapped.mapped.reset();
+    mapped.access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  }
+  if (access == CU_MEM_ACCESS_FLAGS_PROT_NONE) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      mapped.mapped, reservation.addresses.MapAt(
+                         address - base, mapped.memory->buffer, mapped.size,
+                         access == CU_MEM_ACCESS_FLAGS_PROT_READ));
+  mapped.access = access;
+  return absl::OkStatus();
+}
+
+CUresult VirtualMemory::SetAccess(
+    Process& process, CUdeviceptr address, uint64_t size,
+    std::span<const CUmemAccessDesc> descriptions) {
+  absl::MutexLock lock(&mutex_);
+  auto* const found = Find(address, size);
+  if (found == nullptr || descriptions.empty()) return CUDA_ERROR_INVALID_VALUE;
+  auto& [base, reservation] = *found;
+  const auto tiles = Tiles(reservation, address, size);
+  if (tiles.empty()) return CUDA_ERROR_INVALID_VALUE;
+  for (const CUmemAccessDesc& d : descriptions) {
+    if (d.location.type != CU_MEM_LOCATION_TYPE_DEVICE || d.location.id < 0 ||
+        static_cast<size_t>(d.location.id) >= process.devices().size() ||
+        !IsAccess(d.flags)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    const bool is_owners = std::all_of(
+        tiles.begin(), tiles.end(), [&](const Mappings::iterator& tile) {
+          return tile->second.memory->ordinal() == d.location.id;
+        });
+    if (!is_owners && d.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE) {
+      return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    if (!is_owners) continue;
+    for (const auto& tile : tiles) {
+      HOLDFAST_ANSWER_IF_ERROR(
+          SetAccess(process, base, reservation, *tile, d.flags));
+    }
+  }
+  const absl::Status mapped = process.AwaitCommands();
+  if (!mapped.ok()) {
+    for (const auto& tile : tiles) {
+      tile->second.mapped.reset();
+      tile->second.access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    }
+  }
+  const absl::Status updated = UpdateRuns(process, base, reservation);
+  return Answer(mapped.ok() ? updated : mapped);
+}
+
+CUresult VirtualMemory::GetAccess(CUdeviceptr address, int ordinal,
+                                  unsigned long long* flags) {
+  absl::MutexLock lock(&mutex_);
+  auto* const found = Find(address, 1);
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const Mappings& mappings = found->second.mappings;
+  const auto after = mappings.upper_bound(address);
+  if (after == mappings.begin()) return CUDA_ERROR_INVALID_VALUE;
+  const auto& [begin, mapping] = *std::prev(after);
+  if (address - begin >= mapping.size) return CUDA_ERROR_INVALID_VALUE;
+  *flags = mapping.memory->ordinal() == ordinal ? mapping.access
+                                                : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  return CUDA_SUCCESS;
+}
+
+std::shared_ptr<PhysicalMemory> VirtualMemory::MemoryAt(CUdeviceptr address) {
+  absl::MutexLock lock(&mutex_);
+  auto* const found = Find(address, 1);
+  if (found == nullptr) return nullptr;
+  const Mappings& mappings = found->second.mappings;
+  const auto after = mappings.upper_bound(address);
+  if (after == mappings.begin()) return nullptr;
+  const auto& [begin, mapping] = *std::prev(after);
+  return address - begin < mapping.size ? mapping.memory : nullptr;
+}
+
+}  // namespace holdfast::libcuda

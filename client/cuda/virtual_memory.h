@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CLIENT_CUDA_VIRTUAL_MEMORY_H_
+#define HOLDFAST_CLIENT_CUDA_VIRTUAL_MEMORY_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "client/cpp/buffer.h"
+#include "client/cuda/physical_memory.h"
+#include "client/cuda/process.h"
+#include "cuda.h"
+
+namespace holdfast::libcuda {
+
+// The addresses that the program has reserved, and the memory that is mapped
+// there. The daemon maps memory when the program gives its device access, since
+// nothing can use it before. Neighbouring memory with access is one allocation
+// of Process::memory, so that a copy may reach over the seams. Thread-safe.
+class VirtualMemory {
+ public:
+  static VirtualMemory& Get();
+
+  // `wish` may be 0. Waits for the daemon, as do Unmap and SetAccess.
+  CUresult Reserve(Process& process, uint64_t size, uint64_t alignment,
+                   CUdeviceptr wish, CUdeviceptr* address);
+  // CUDA_ERROR_INVALID_VALUE: it is no whole reservation, or something is
+  // mapped there.
+  CUresult Free(CUdeviceptr address, uint64_t size);
+
+  // CUDA_ERROR_INVALID_VALUE: the addresses are not reserved, or not free.
+  CUresult Map(CUdeviceptr address, uint64_t size,
+               std::shared_ptr<PhysicalMemory> memory);
+  // Waits for the session's work. CUDA_ERROR_INVALID_VALUE: the range is not
+  // whole mappings.
+  CUresult Unmap(Process& process, CUdeviceptr address, uint64_t size);
+  // CUDA_ERROR_NOT_SUPPORTED: access for another device than the memory's.
+  CUresult SetAccess(Process& process, CUdeviceptr address, uint64_t size,
+                     std::span<const CUmemAccessDesc> descriptions);
+  CUresult GetAccess(CUdeviceptr address, int ordinal,
+                     unsigned long long* flags);
+  // Null: no memory is mapped at the address.
+  std::shared_ptr<PhysicalMemory> MemoryAt(CUdeviceptr address);
+
+ private:
+  struct Mapping {
+    uint64_t size = 0;
+    std::shared_ptr<PhysicalMemory> memory;
+    CUmemAccess_flags access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    std::optional<Buffer> mapped;  // in the daemon; none without access
+  };
+  using Mappings = std::map<CUdeviceptr, Mapping>;
+
+  struct Reservation {
+    explicit Reservation(Buffer made) : addresses(std::move(made)) {}
+    Buffer addresses;
+    Mappings mappings;
+    // The beginnings of its allocations in Process::memory.
+    std::vector<CUdeviceptr> runs;
+  };
+  struct Run {
+    CUdeviceptr address = 0;
+    uint64_t size = 0;
+    int ordinal = 0;
+  };
+  using Reservations = std::map<CUdeviceptr, Reservation>;
+
+  // Returns the reservation that has the whole range; null: none has.
+  Reservations::value_type* Find(CUdeviceptr address, uint64_t size)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns the mappings that fill the range exactly; none: it is anything
+  // else.
+  static std::vector<Mappings::iterator> Tiles(Reservation& reservation,
+                                               CUdeviceptr address,
+                                               uint64_t size);
+  static std::vector<Run> RunsOf(const Reservation& reservation);
+  // Makes the allocations of Process::memory what the mappings are.
+  static absl::Status UpdateRuns(Process& process, CUdeviceptr base,
+                                 Reservation& reservation);
+  static absl::Status SetAccess(Process& process, CUdeviceptr base,
+                                Reservation& reservation,
+                                Mappings::value_type& mapping,
+                                CUmemAccess_flags access);
+
+  absl::Mutex mutex_;
+  Reservations reservations_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::libcuda
+
+#endif  // HOLDFAST_CLIENT_CUDA_VIRTUAL_MEMORY_H_

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_CUDA_DEVICE_LIMIT_H_
+#define HOLDFAST_CORE_CUDA_DEVICE_LIMIT_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/cuda/context.h"
+#include "cuda.h"
+
+namespace holdfast::cuda {
+
+// Limits of a context for what kernels use besides their memory: a stack for
+// each thread, buffers of printf, the heap of malloc. cuCtxGetLimit and
+// cuCtxSetLimit, with the driver's errors; UNIMPLEMENTED: it has no such
+// function.
+absl::StatusOr<uint64_t> GetLimit(const Context& context, CUlimit limit);
+absl::Status SetLimit(const Context& context, CUlimit limit, uint64_t value);
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_DEVICE_LIMIT_H_
