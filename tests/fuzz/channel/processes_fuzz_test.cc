@@ -27,12 +27,12 @@
 #include "core/base/log.h"
 #include "server/compile/compiler_worker.h"
 #include "server/executor/link/supervisor_link.h"
+#include "server/holdings/session_holdings.h"
 #include "server/memory/memory_ledger.h"
 #include "server/objects/object_store.h"
 #include "server/process/spawner.h"
 #include "server/supervisor/device_catalogue.h"
 #include "server/supervisor/executor_process.h"
-#include "server/holdings/session_holdings.h"
 #include "server/tenants/tenant.h"
 #include "tests/fuzz/channel/hostile_sender.h"
 #include "tests/fuzz/engine/fuzzer.h"
@@ -308,8 +308,7 @@ class ProcessesTarget : public FuzzTarget {
   }
 
   void PlaySession(supervisor::ExecutorProcess& process, uint64_t seed,
-                   uint64_t epoch,
-                   std::unique_ptr<SessionHoldings> holdings,
+                   uint64_t epoch, std::unique_ptr<SessionHoldings> holdings,
                    Supervisor& supervisor, Random& random) {
     const absl::Duration patience =
         IsObliging(seed) ? kObligingPatience : kPatience;

@@ -289,8 +289,7 @@ TEST_F(QuotaTest, StagingMemoryIsListed) {
 // many for a session.
 TEST_F(QuotaTest, AChunkMoreThanTheDaemonKeepsIsRefused) {
   static_assert(Account::kMaxChunks == SessionMemory::kMaxChunks);
-  constexpr auto kChunks =
-      static_cast<uint32_t>(SessionMemory::kMaxChunks);
+  constexpr auto kChunks = static_cast<uint32_t>(SessionMemory::kMaxChunks);
   setenv("HOLDFAST_SOFTWARE_MEMORY", "16G", 1);
   Start({});
   unsetenv("HOLDFAST_SOFTWARE_MEMORY");
