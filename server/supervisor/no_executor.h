@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "server/supervisor/executor.h"
 #include "server/holdings/session_holdings.h"
+#include "server/supervisor/executor.h"
 
 namespace holdfast::supervisor {
 

@@ -12,9 +12,9 @@
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/executor.pb.h"
 #include "server/counters/execution_totals.h"
-#include "server/supervisor/executor.h"
 #include "server/holdings/assigned_devices.h"
 #include "server/holdings/session_holdings.h"
+#include "server/supervisor/executor.h"
 #include "server/supervisor/session_place.h"
 
 namespace holdfast::supervisor {
