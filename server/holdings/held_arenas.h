@@ -18,14 +18,14 @@ namespace holdfast {
 // executors map. Not thread-safe.
 class HeldArenas {
  public:
-  // Arenas, those included that are freed and still in use.
+  // The most arenas, including freed arenas that are still in use.
   static constexpr size_t kMaxArenas = 256;
 
   // `kept` must outlive this.
   explicit HeldArenas(const SessionDescriptors& kept) : kept_(kept) {}
 
-  // INVALID_ARGUMENT: there is no descriptor. An arena beyond the limit is not
-  // held.
+  // Holds an arena; ignores it if kMaxArenas are held already.
+  // INVALID_ARGUMENT: there is no descriptor.
   absl::Status Hold(uint64_t handle, uint64_t size, UniqueFd memory);
   // An unknown handle does nothing.
   void Release(uint64_t handle) { arenas_.erase(handle); }
@@ -52,7 +52,7 @@ class HeldArenas {
 
   const SessionDescriptors& kept_;
   std::map<uint64_t, Arena> arenas_;  // by handle
-  std::set<uint64_t> released_;       // while the session is restored; held
+  std::set<uint64_t> released_;       // at EndRestore; every one is held
 };
 
 }  // namespace holdfast

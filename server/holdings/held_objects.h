@@ -27,8 +27,8 @@ class HeldObjects {
   HeldObjects(const SessionDescriptors& kept, ObjectStore& store)
       : kept_(kept), store_(store) {}
 
-  // As ObjectStore::Get, and holds the object that it finds there. NOT_FOUND:
-  // neither the store nor this has it.
+  // Returns the object, and holds it if only the ObjectStore had it. NOT_FOUND:
+  // neither this nor the ObjectStore has the object.
   absl::StatusOr<std::shared_ptr<const StoredObject>> Find(
       const std::string& sha256);
   void Hold(std::shared_ptr<const StoredObject> object);

@@ -27,16 +27,15 @@
 
 namespace holdfast {
 
-// The supervisor's holdings for one session, whichever executor serves it: the
-// descriptors of its device memory and of the host memory that outlives an
-// executor, what it was granted, its journal and the code that it has loaded.
-// An executor hands it to its successor. Messages of executors come here, and
-// are hostile input. Not thread-safe.
+// The supervisor's holdings for one session, from its first executor to its
+// last: the descriptors of its device memory and of the host memory that
+// outlives an executor, its memory grants, its journal, and the code that it
+// has loaded. Handles executors' messages about them, which are hostile input.
+// Not thread-safe.
 //
 // A SessionHoldings passes from an executor to the next by
-// Executor::TakeHoldings and Inherit; while no executor has it, it is the
-// session's. For each descriptor that the next daemon would need, it keeps a
-// copy in the DescriptorStore.
+// Executor::TakeHoldings and Inherit; the session owns it in between. It stores
+// a copy of each descriptor that the next daemon needs in the DescriptorStore.
 class SessionHoldings {
  public:
   // Parts of the supervisor, which outlive it.
@@ -50,81 +49,82 @@ class SessionHoldings {
   };
 
   explicit SessionHoldings(const Services& services);
-  // Lets go of everything.
+  // Releases everything.
   ~SessionHoldings() { Close(); }
   SessionHoldings(const SessionHoldings&) = delete;
   SessionHoldings& operator=(const SessionHoldings&) = delete;
 
-  // For a new session, which `tenant` pays for. RESOURCE_EXHAUSTED: the tenant
-  // has no slot for one more session.
+  // Opens a new session, which is charged to `tenant`. RESOURCE_EXHAUSTED: the
+  // tenant has no slot for one more session.
   absl::Status Open(const internal::Assign& assign,
                     std::shared_ptr<Tenant> tenant);
 
-  // The same for a session that an earlier daemon has left; all that it had is
-  // charged again. Imports come by memory(). RESOURCE_EXHAUSTED: there is not
-  // that much any more; chunks of memory are in `kept` still.
+  // Opens a session that an earlier daemon has left, and charges all of its
+  // holdings again. The caller adds imports through memory().
+  // RESOURCE_EXHAUSTED: a limit is too low now; chunks of memory are still in
+  // `kept`.
   absl::Status Adopt(KeptSession& kept, std::shared_ptr<Tenant> tenant);
 
-  // The same for the memory alone of a session that has ended: with the object,
-  // all goes but what others use.
+  // Takes over the memory of a session that has ended. The destructor releases
+  // all of it that other sessions do not use.
   absl::Status AdoptOrphan(uint64_t session,
                            std::map<uint64_t, KeptChunk> chunks);
 
-  // The executor is gone, and another one is to take over. From here to
-  // EndRestore nothing that the session had is let go of, so that a further
-  // executor can take over if this one fails. `epoch` begins with it. May come
-  // again, when a successor has failed.
+  // Prepares for a successor of an executor that has ended; `epoch` begins with
+  // it. Until EndRestore nothing of the session is released, so that a further
+  // executor can take over if the successor fails. Called again for each
+  // successor.
   absl::Status BeginRestore(uint64_t epoch);
-  // The successor has everything: carries out releases that were put off, drops
-  // the old journal and the suspension, and gives back what the successor has
-  // not asked for.
+  // The successor has restored the session: carries out the postponed releases,
+  // drops the old journal and the suspension, and gives back grants and imports
+  // that the successor has not asked for.
   void EndRestore();
 
-  // Nothing of the session runs, and its executor is to end with the daemon; or
-  // it goes on after all. The next daemon is told, too.
+  // NoteIdle records, also for the next daemon, that the session's work has
+  // ended and its executor will end with the daemon. NoteBusy takes that back,
+  // and drops the saved variables.
   void NoteIdle();
   void NoteBusy();
 
-  // REQUIRES: an executor has saved the memory to suspension().Prepare's room.
-  // Lets go of the device's memory and of all that was granted to the executor.
+  // Releases the device memory, whose bytes an executor has saved, and all of
+  // the executor's grants. REQUIRES: suspension().Prepare has succeeded.
   void Suspend();
-  // The next successor of a suspended session's executor is to be on this
-  // device: grants it the room for the session's memory there, and gives back
-  // what was granted on another. RESOURCE_EXHAUSTED: there is no room; then
-  // nothing is granted on any device. REQUIRES: the session is suspended, and
-  // has one device.
+  // Places a suspended session on this device for its next executor: grants the
+  // session's memory there, and gives back the grant on another device.
+  // RESOURCE_EXHAUSTED: the device has no room; the session then has no grant
+  // on any device. REQUIRES: the session is suspended, and has one device.
   absl::Status PlaceOn(uint32_t device);
 
-  // Sends an executor all that it needs before Assign. The journal first, then
-  // the tenant's page; for a successor also the old journal, variables, arenas
-  // and chunks. Fails if the channel is closed.
+  // Sends an executor the descriptors that it needs before Assign: the journal,
+  // then the tenant's page; for a successor also the old journal, variables,
+  // arenas and chunks. Fails if the channel is closed.
   absl::Status SendTo(Channel& channel) const;
 
-  // The journal of the executor that serves; -1: there is none.
+  // The journal of the present executor; -1 if there is none.
   int journal() const { return journal_.current(); }
 
-  // An executor's messages about one kind of holding go to that directly.
+  // The handlers of an executor's messages about one kind of holding.
   SessionMemory& memory() { return memory_; }
   MemoryGrants& grants() { return grants_; }
   HeldArenas& arenas() { return arenas_; }
   HeldObjects& objects() { return objects_; }
-  // Held until NoteBusy, or until a successor has the values.
+  // Held until NoteBusy or EndRestore.
   HeldVariables& variables() { return variables_; }
   HeldSuspension& suspension() { return suspension_; }
   const HeldSuspension& suspension() const { return suspension_; }
 
-  // While a restoration goes on, these three put the release off; numbers that
-  // are not known do nothing.
+  // The Release methods ignore unknown numbers. Between BeginRestore and
+  // EndRestore they postpone the release.
   void ReleaseChunk(uint64_t chunk);
   void ReleaseImport(uint64_t import);
   void ReleaseArena(uint64_t handle);
-  // Releases that are put off until the session is restored.
+  // The number of postponed releases.
   size_t postponed() const {
     return released_chunks_.size() + released_imports_.size() +
            arenas_.postponed();
   }
 
-  // Lets go of everything, in the DescriptorStore too. May be called again.
+  // Releases everything, also in the DescriptorStore. May be called again.
   void Close();
 
  private:
@@ -140,7 +140,7 @@ class SessionHoldings {
   HeldObjects objects_;
   HeldSuspension suspension_;
   SessionDescriptors::Kept idle_;
-  // Put off until the session is restored; each is held.
+  // Releases postponed to EndRestore. Every number is held.
   std::set<uint64_t> released_chunks_;
   std::set<uint64_t> released_imports_;
 };

@@ -28,9 +28,9 @@ UniqueFd OpenProcess(pid_t pid);
 // REQUIRES: the process has one thread, or executes the program next.
 void PassKeeperOn(int keeper);
 
-// Returns the keeper of this daemon; empty if it has none, or an older one that
-// does not tell. Unsets the variable. REQUIRES: the process has one thread;
-// called once, before any child exists.
+// Returns the keeper of this daemon; empty if it has none, or if an older
+// keeper has not passed its pidfd. Unsets the variable. REQUIRES: the process
+// has one thread; called once, before any child exists.
 UniqueFd TakeKeeper();
 
 // A daemon that is running already when its keeper starts.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Machine code that executors on the software device have generated, kept on
-// disk for their owner's next sessions. An executor that a kernel has taken
-// over may store whatever it likes, so code of one owner never reaches another
-// one's executor: owner and key together name an entry, and only the
-// supervisor, which knows the owner, reads and writes the files.
+// disk for their owner's next sessions. A kernel may take its executor over and
+// store any bytes, so an owner's code never reaches an executor of another
+// owner: owner and key together name an entry, and only the supervisor, which
+// knows the owner, reads and writes the files.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_CODE_CACHE_H_
 #define HOLDFAST_SERVER_SUPERVISOR_CODE_CACHE_H_
 
@@ -25,20 +25,22 @@ class CodeCache {
   // The limit of one entry, 64 MiB.
   static constexpr uint64_t kMaxCodeBytes = uint64_t{64} << 20;
 
-  // As DiskCache has them: no directory or 0 bytes keep nothing.
+  // The arguments of DiskCache. Without a directory, or with 0 bytes, the cache
+  // stores nothing.
   CodeCache(std::string directory, uint64_t max_bytes)
       : disk_(std::move(directory), max_bytes) {}
 
-  // nullptr: there is none. An empty owner has none. `key` is the executor's
-  // name for the code: 64 hexadecimal digits; any other finds nothing.
+  // Returns the code; nullptr if there is none, or if `owner` is empty. `key`
+  // is the executor's name for the code: 64 hexadecimal digits. Any other key
+  // finds nothing.
   std::shared_ptr<const StoredObject> Load(const std::string& owner,
                                            const std::string& key);
 
-  // Copies the bytes of `memory`, a descriptor of a process that is not
-  // trusted. INVALID_ARGUMENT: it is no sealed memfd, or the key is no 64
-  // hexadecimal digits. RESOURCE_EXHAUSTED: over kMaxCodeBytes. Nothing is kept
-  // for an empty owner. Does nothing if no directory was given. Waits for the
-  // disk.
+  // Stores a copy of the bytes of `memory`, a descriptor from an untrusted
+  // process. Stores nothing for an empty owner, or without a directory. Waits
+  // for the disk. INVALID_ARGUMENT: `memory` is not a sealed memfd, or the key
+  // does not have 64 hexadecimal digits. RESOURCE_EXHAUSTED: the code has more
+  // than kMaxCodeBytes.
   absl::Status Store(const std::string& owner, const std::string& key,
                      int memory);
 

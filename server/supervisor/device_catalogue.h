@@ -14,41 +14,44 @@
 
 namespace holdfast::supervisor {
 
-// The devices that executors found: all find the same. Immutable.
+// The devices that executors have found. All executors find the same devices.
+// Immutable.
 //
-// An executor's first report makes one; the executor pool adds what later ones
-// say, and hands it to the services that list devices.
+// The first report of an executor makes the catalogue. The executor pool adds
+// later reports, and gives the catalogue to the services that list devices.
 class DeviceCatalogue {
  public:
   explicit DeviceCatalogue(const internal::Ready& ready) : ready_(ready) {}
 
-  // The same, with what another executor knows in addition: an executor tells
-  // stream priorities only of the device that it has a context on, and of
-  // those of the same name.
+  // Returns the catalogue with the report of one more executor. An executor
+  // reports stream priorities only for the device of its context, and for
+  // devices with the same name.
   std::shared_ptr<const DeviceCatalogue> With(
       const internal::Ready& ready) const;
 
   // The driver that executors have loaded: its kind and version.
   const v1::Driver& driver() const { return ready_.driver(); }
-  // Ordinals are below it.
+  // The number of devices. Ordinals are smaller.
   uint32_t size() const { return static_cast<uint32_t>(ready_.devices_size()); }
-  // By ordinal, without their attributes.
+  // Returns the devices by ordinal, without their attributes.
   v1::ListDevicesResponse List(const DeviceMemory& memory) const;
-  // With its attributes. NOT_FOUND names the devices that there are.
+  // Returns the device with its attributes. NOT_FOUND names the number of
+  // devices.
   absl::StatusOr<v1::Device> Find(uint32_t ordinal) const;
 
   // The code format that device 0 runs best: a cubin on a GPU, PTX on the
   // software device. The default of compilation requests that name no target.
   v1::ObjectFormat DefaultTarget() const;
-  // Its compute capability: "90". "90" if there is no device.
+  // The compute capability of device 0, such as "90"; "90" if there is no
+  // device.
   std::string DefaultArch() const;
 
  private:
   const internal::Ready ready_;
 };
 
-// As it is known now; clears the field if nothing is. `device` tells its
-// ordinal.
+// Sets the device's free memory as it is known now; clears the field if it is
+// not known. `device` has its ordinal.
 void SetFreeMemory(const DeviceMemory& memory, v1::Device* device);
 
 }  // namespace holdfast::supervisor

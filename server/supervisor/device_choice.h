@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which devices a session gets.
+// Chooses the devices of a session.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_DEVICE_CHOICE_H_
 #define HOLDFAST_SERVER_SUPERVISOR_DEVICE_CHOICE_H_
 
@@ -15,22 +15,23 @@ namespace holdfast::supervisor {
 
 bool IsQuarantined(const v1::Device& device);
 
-// Bytes; all of its memory if it is not known how much is free.
+// Returns the free bytes of the device; its total memory if they are not known.
 uint64_t FreeMemory(const v1::Device& device);
 
-// The devices of `all` that have these ordinals; all if there are none.
-// NOT_FOUND: none of them exists. The driver's description is kept; only
-// devices are left out.
+// Returns the devices of `all` with these ordinals, and the driver's
+// description unchanged. Without ordinals, returns all devices. NOT_FOUND: none
+// of the devices exists.
 absl::StatusOr<v1::ListDevicesResponse> DevicesOfTenant(
     const v1::ListDevicesResponse& all, const std::vector<uint32_t>& ordinals);
 
-// The ordinals that OpenSessionRequest.devices or device_choices name, in their
-// order; all devices that are not in quarantine where it has neither.
-// NOT_FOUND: one does not exist, and how many there are. UNAVAILABLE: one that
-// is named is in quarantine, or all are, and why. INVALID_ARGUMENT: one is
-// named twice, a beginning of a UUID fits several, or both fields are set. A
-// choice is an ordinal, a UUID or the beginning of one after "GPU-" or "MIG-",
-// or "most-free": the device with the most free memory that is not chosen yet.
+// Returns the ordinals that OpenSessionRequest.devices or device_choices name,
+// in their order. If both fields are empty, returns all devices that are not in
+// quarantine. A choice is an ordinal; "GPU-" or "MIG-" and the beginning of a
+// UUID; or "most-free", the device with the most free memory that is not chosen
+// yet. NOT_FOUND: a device does not exist; the message names the devices that
+// exist. UNAVAILABLE: a named device is in quarantine, or all devices are.
+// INVALID_ARGUMENT: a choice is malformed, names a device again, or fits
+// several UUIDs; or both fields are set.
 absl::StatusOr<std::vector<uint32_t>> ChooseDevices(
     const v1::OpenSessionRequest& request,
     const v1::ListDevicesResponse& devices);

@@ -27,7 +27,7 @@ namespace holdfast::supervisor {
 struct SessionStart {
   internal::Assign assign;
   int calls = -1;        // a socket that listens for rpcs
-  int descriptors = -1;  // one that listens for clients' descriptors
+  int descriptors = -1;  // a socket that listens for clients' descriptors
   // The tenant that pays for the session.
   std::shared_ptr<Tenant> tenant;
   // Counts what the session's executors do; may be null.
@@ -38,7 +38,7 @@ struct SessionStart {
 // destructor ends the process.
 //
 // An executor comes from an ExecutorPool, gets a session with Serve, and serves
-// that one only. If its process dies, a second one takes its place and its
+// only this session. If its process dies, a second executor takes over its
 // holdings:
 //
 //   next->Inherit(dead->TakeHoldings());
@@ -50,73 +50,75 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  // The process's id; it may have ended.
+  // The process's id. The process may have ended.
   virtual pid_t pid() const = 0;
 
-  // The account of its session. Asks the process, and waits for the answer
-  // until the deadline; after that returns the last report. Several calls at a
-  // time share one question to the process.
+  // Returns the resource usage of the session. Asks the process, and waits for
+  // the answer until the deadline; then returns the last report. Concurrent
+  // calls share one question to the process.
   virtual internal::Usage AskUsage(absl::Time deadline) = 0;
 
-  // The last command of its session that has arrived. DATA_LOSS: it has written
-  // nonsense; UNAVAILABLE: it has no session.
+  // Returns the number of the session's last received command, from the
+  // journal. DATA_LOSS: the journal is malformed. UNAVAILABLE: there is no
+  // session.
   virtual absl::StatusOr<uint64_t> ReceivedThrough() = 0;
 
-  // Gives it its session; returns when its socket accepts calls. Once. If it
-  // succeeds another executor, all that one had is there again, but for what
-  // the answer names, and it serves after Resume. If anything of a suspended
-  // session is missing, its bytes are kept for a further executor.
+  // Gives the executor its session, and returns when its socket accepts calls.
+  // Called once. After Inherit, restores the session first: the answer names
+  // the resources that were lost, and the executor takes commands after Resume.
+  // If a resource of a suspended session is lost, the holdings keep the
+  // session's bytes for a further executor.
   virtual absl::StatusOr<internal::Serving> Serve(const SessionStart& start,
                                                   absl::Time deadline) = 0;
 
-  // After Serve: from now on the session has these limits. Does not wait. If
-  // the process has ended, its successor is told.
+  // Changes the session's limits. Does not wait for the process. If the process
+  // has ended, the caller tells its successor. REQUIRES: Serve has returned.
   virtual void UpdateLimits(const internal::AccountLimits& limits) = 0;
 
-  // The client has acknowledged the fault of the executor before this one.
-  // Returns when calls are answered. DEADLINE_EXCEEDED: it did not serve in
-  // time.
+  // Makes the executor take commands: the client has acknowledged the fault of
+  // the executor before, or Park was undone. Returns when calls are answered.
+  // DEADLINE_EXCEEDED: the executor did not answer in time.
   virtual absl::Status Resume(absl::Time deadline) = 0;
 
-  // Lets the session's work end until `deadline`, and has it take no more: the
-  // daemon is about to make way for another, which will give the session
-  // another executor. Nothing of it runs any more until Resume. If it fails,
-  // the session goes on. FAILED_PRECONDITION names what would not survive.
-  // REQUIRES: it serves.
+  // Finishes the session's work until `deadline`, and takes no more commands
+  // until Resume. Called before another daemon takes over, which gives the
+  // session another executor. If Park fails, the session continues.
+  // FAILED_PRECONDITION names the resource that would not survive. REQUIRES:
+  // the executor serves.
   virtual absl::Status Park(absl::Time deadline) = 0;
-  // The same for one that has not served yet, since its client has not
+  // Park for an executor that takes no commands yet, because the client has not
   // acknowledged a suspension.
   virtual void NoteIdle() = 0;
 
-  // Copies the session's device memory to the file of this name, or to host
-  // memory if it is empty: for SessionHoldings::Suspend. Waits until `deadline`
-  // for the session's work to end; then nothing of it runs any more. If it
-  // fails, the session goes on. FAILED_PRECONDITION names what cannot be
-  // suspended.
+  // Finishes the session's work until `deadline`, takes no more commands, and
+  // copies the session's device memory to the file `path`, or to host memory if
+  // `path` is empty. SessionHoldings::Suspend then releases the memory. If
+  // Suspend fails, the session continues. FAILED_PRECONDITION names the
+  // resource that cannot be suspended.
   virtual absl::Status Suspend(const std::string& path,
                                absl::Time deadline) = 0;
 
-  // Before Serve: it is to succeed the executor that had these.
+  // Makes this executor the successor of the executor that had these holdings.
+  // REQUIRES: Serve was not called.
   virtual void Inherit(std::unique_ptr<SessionHoldings> holdings) = 0;
-  // Takes out all that is held for its session, for a successor; the process is
-  // of no more use then. Null: there is no session. If nobody takes it until
-  // the process has ended and OnEnd's callback has returned, it is given up.
+  // Takes the session's holdings for a successor; this process cannot serve the
+  // session any more. Null if there is no session. If the holdings are not
+  // taken before the process has ended and OnEnd's callback has returned, they
+  // are released.
   virtual std::unique_ptr<SessionHoldings> TakeHoldings() = 0;
-  // The process's own report of its end, if that was a fault. nullopt: it
-  // lives, or died without a word. Hostile input, cut to the bounds of
-  // executor_report.h.
+  // Returns the process's own report of its fault; nullopt if the process has
+  // sent none. Hostile input, cut to the bounds of executor_report.h.
   virtual std::optional<internal::Fault> fault() const = 0;
 
-  // `callback` is called once when the executor serves no session any more,
-  // with why; at once if that was earlier. Its process has ended or, after a
-  // fault of its device, does nothing until Stop or the end of this object.
-  // Replaces the callback before it. It must not destroy the executor; after
-  // OnEnd(nullptr) has returned, it does not run.
+  // Sets the callback for the end of the executor, in place of an earlier one.
+  // It is called once, with the reason; at once if the executor has ended
+  // already. Then the process has ended or, after a fault of its device, does
+  // nothing until Stop or the end of this object. The callback must not destroy
+  // the executor. It does not run after OnEnd(nullptr) has returned.
   virtual void OnEnd(std::function<void(absl::Status reason)> callback) = 0;
 
-  // Asks it to free everything and exit; returns when it is gone. Still there
-  // at the deadline, it is killed. Afterwards nothing is held for its session
-  // any more.
+  // Asks the process to free everything and to exit; kills it at the deadline.
+  // Returns when the process has ended and the session's holdings are released.
   virtual void Stop(absl::Time deadline) = 0;
 };
 

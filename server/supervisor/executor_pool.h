@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Executors that have loaded their driver, made a context on one device and
-// wait for a session that may use it, so that opening one takes milliseconds. A
-// thread starts the next one when one is taken or has died, on the devices that
-// are in demand (warm_plan.h). When one cannot be started, the pool tries again
-// after a pause that doubles each time, and says until then why.
+// Keeps warm executors, so that opening a session takes milliseconds. A warm
+// executor has loaded its driver, has a context on one device, and waits for a
+// session on this device. A thread starts another executor when one is taken or
+// has died, on the devices in demand (warm_plan.h). When a start fails, calls
+// fail with its error during a pause; then the pool tries again. The pause
+// doubles with each failure.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_POOL_H_
 #define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_POOL_H_
 
@@ -37,23 +38,23 @@ class ExecutorPool {
       std::function<absl::StatusOr<std::unique_ptr<ExecutorProcess>>(
           uint32_t device)>;
   struct Options {
-    // Returns before the executor is ready; the pool waits for that.
+    // Returns before the executor is ready; the pool waits until it is.
     Starter start;  // called by the pool's own thread
-    // Executors to keep waiting. One is always started first, on this device,
-    // to learn what devices there are.
+    // The number of warm executors. The first executor is always started, on
+    // `first_device`, because it reports the machine's devices.
     size_t warm = 1;
     uint32_t first_device = 0;
-    // For an executor to report that it is ready.
+    // The time in which an executor must report that it is ready.
     absl::Duration start_limit = absl::Minutes(2);
-    // Pauses after failed starts: the first, and the one at which they stop to
-    // grow.
+    // The first and the longest pause after failed starts.
     absl::Duration first_pause = absl::Seconds(1);
     absl::Duration longest_pause = absl::Minutes(1);
-    // Called when executors can be started, or can not, and when that changes.
+    // Called with true after each successful start, and with false after a
+    // failed one.
     std::function<void(bool)> on_health;
   };
 
-  // An executor that no session has yet.
+  // A warm executor, and the device of its context.
   struct Waiting {
     std::unique_ptr<ExecutorProcess> process;
     uint32_t device = 0;
@@ -61,86 +62,90 @@ class ExecutorPool {
   using Warm = std::deque<Waiting>;
 
   // Starts the pool's thread, which starts the first executor at once.
-  // `adopted` are executors that the daemon before has started for sessions
-  // that are about to be restored: the pool keeps all of them for half a
-  // minute, and then as many as are to wait.
+  // `adopted` are executors that the earlier daemon has started for the
+  // sessions to restore. The pool keeps all of them for 30 s, and then `warm`
+  // of them.
   explicit ExecutorPool(Options options, Warm adopted = {});
-  // Ends the executors that wait.
+  // Ends the warm executors.
   ~ExecutorPool();
 
-  // A ready executor with a context on one of these devices and on no other:
-  // one that waited, else one that is started on the first of them. REQUIRES:
-  // there is a device. UNAVAILABLE: none could be started; the message says
-  // why. Blocks until one is ready. DEADLINE_EXCEEDED: none was ready in time.
+  // Returns a ready executor, whose only context is on one of these devices.
+  // Prefers a warm executor; otherwise one is started on the first device.
+  // Blocks until an executor is ready. UNAVAILABLE: no executor could be
+  // started; the message has the reason. DEADLINE_EXCEEDED: no executor was
+  // ready in time. REQUIRES: `devices` is not empty.
   absl::StatusOr<std::unique_ptr<Executor>> Take(
       const std::vector<uint32_t>& devices, absl::Time deadline);
 
-  // The same one, for copies of no session's memory.
+  // As Take, for a caller that copies memory without a session.
   absl::StatusOr<std::unique_ptr<ExecutorProcess>> TakeProcess(
       const std::vector<uint32_t>& devices, absl::Time deadline);
 
-  // While a device is not usable, no executor is kept waiting there but on one
-  // that is, and that none could be started on it is not held against the other
-  // devices. Does not end an executor that waits there already.
+  // While a device is not usable, the pool keeps no warm executor there, but on
+  // a usable device. Setting it unusable also ends a pause after a failed
+  // start, which may have failed on this device. Does not end an executor that
+  // is warm there already.
   void SetUsable(uint32_t device, bool usable);
 
-  // The devices that executors have found; waits for the first report.
-  // UNAVAILABLE: as Take.
+  // Returns the devices that executors have found. Waits for the first report.
+  // Fails as Take.
   absl::StatusOr<std::shared_ptr<const DeviceCatalogue>> Devices(
       absl::Time deadline);
 
-  // A daemon's metrics are made of it.
+  // The pool's figures, for the daemon's metrics.
   struct Statistics {
     size_t waiting = 0;
     bool failing = false;  // the last start failed
     // Since the daemon's start.
     uint64_t started = 0;
     uint64_t failed = 0;  // starts
-    uint64_t lost = 0;    // while they waited
+    uint64_t lost = 0;    // while they were warm
 
-    // Adds those of another pool.
+    // Adds the figures of another pool.
     Statistics& operator+=(const Statistics& other);
   };
-  // As of now; takes the pool's lock.
+  // Returns the present figures. Takes the pool's lock.
   Statistics statistics() const;
 
  private:
-  // The pool's thread: starts and ends executors until it is to stop.
+  // The pool's thread: starts and ends executors until the destructor stops it.
   void Run();
   void AddAdopted();
-  // One entry for each executor that waits, in the order of warm_.
+  // Returns the device of each warm executor, in the order of warm_.
   std::vector<uint32_t> WarmDevices() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The start of an executor that no call waits for is put off.
+  // Returns true while starts are put off, because no call waits and an
+  // executor was taken just now (kSettle).
   bool Settling() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // When Run is to look again though nothing has changed.
+  // Returns the time at which Run must check again without a change.
   absl::Time NextLook() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The next step; none if there are as many executors as are wanted.
+  // Returns the next step; nullopt if the pool has the executors that it needs.
   std::optional<WarmPlan::Step> NextStep() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A usable device; none if none is, or if the devices are not known.
+  // Returns a usable device; nullopt if there is none, or the devices are not
+  // known.
   std::optional<uint32_t> UsableDevice() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes out those that are too many, once the time of adopted ones is over.
+  // Takes out adopted executors beyond `warm`, after their 30 s.
   Warm TakeLeftOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes out those that wait for a demand that is gone.
+  // Takes out warm executors that the plan does not need any more.
   Warm TakeUnwanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   using Started = absl::StatusOr<std::unique_ptr<ExecutorProcess>>;
 
-  // Starts an executor on each of the devices, side by side, and waits until
-  // all are ready. Tries twice if one has started before: an executor that dies
-  // as it starts, killed by an operator or for want of memory, says little of
-  // the next, and sessions wait that would be lost.
+  // Starts an executor on each of the devices in parallel, and waits until all
+  // are ready. Once the pool has had a ready executor, tries a failed start a
+  // second time, because the first may have been killed by an operator or for
+  // want of memory.
   void Start(const std::vector<uint32_t>& devices);
   // Adds the executor when it is ready. Blocks up to start_limit.
   absl::Status AwaitReady(Started started, uint32_t device);
-  // Counts the failure if so.
+  // Returns true if a failed start is tried again, and counts the failure.
   bool TriesAgain();
   // Makes a ready executor available to calls of Take.
   void Add(Waiting executor, const internal::Ready& ready);
   // Refuses calls until the pause is over, and doubles the next pause.
   void SetFailed(const absl::Status& status);
-  // Takes out those of warm_ that have ended.
+  // Takes out the warm executors that have ended.
   Warm TakeDead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits until `done`, or until starting fails.
   absl::Status AwaitStart(const std::function<bool()>& done,
@@ -158,16 +163,18 @@ class ExecutorPool {
   Warm warm_ ABSL_GUARDED_BY(mutex_);
   // No executor is started without a caller before this time; see kSettle.
   absl::Time quiet_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  // An executor of warm_ may have ended; how many did since the last Take.
+  // True if an executor of warm_ may have ended. idle_deaths_ counts the warm
+  // executors that have ended since the last Take.
   bool check_warm_ ABSL_GUARDED_BY(mutex_) = false;
   int idle_deaths_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The last start failed: why, when to try again, the pause after that.
+  // After a failed start: the error, the time of the next try, the next pause.
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   absl::Time retry_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::Duration pause_ ABSL_GUARDED_BY(mutex_);
   Statistics statistics_ ABSL_GUARDED_BY(mutex_);  // the sums
   Warm adopted_;  // of the pool's thread, until it has added them
-  // No executor is ended as unwanted before; infinitely past: none was adopted.
+  // No unneeded executor is ended before this time. InfinitePast: no executor
+  // was adopted, or the time is over.
   absl::Time keep_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   std::thread thread_;
 };

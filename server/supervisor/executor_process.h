@@ -35,13 +35,13 @@ namespace holdfast::supervisor {
 
 // An executor as a child process. A thread reads the process's messages: it
 // sends objects from the store, holds the descriptors of device memory, and
-// grants memory from the ledger. What it holds for the session outlives the
-// process, until TakeHoldings or Stop.
+// grants memory from the ledger. The session's holdings outlive the process,
+// until TakeHoldings or Stop.
 //
-// One thread reads, any thread may call; what both use is guarded by mutex_.
-// Questions to the process go out on its channel, and the reader hands on its
-// answers. Messages that no executor of ours would send end the process, and so
-// do answers that nobody has asked for: see executor_report.h.
+// One thread reads, and any thread may call; mutex_ guards their common data.
+// Questions to the process are sent on its channel, and the reader hands the
+// answers to the callers. A message that our executor never sends, such as an
+// answer without a question, ends the process: see executor_report.h.
 class ExecutorProcess final : public Executor, public ChunkCopier {
  public:
   // Parts of the supervisor that the process may ask; they outlive it.
@@ -49,29 +49,29 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
     ObjectStore& store;
     CodeCache& code;
     MemoryLedger& ledger;
-    DeviceMemory& memory;  // is told of what the process takes
+    DeviceMemory& memory;  // learns of the memory that the process takes
     ExportRegistry& exports;
     collections::CollectionTable& collections;
     DescriptorStore& kept;
-    ExecutionTotals& totals;  // of what executors have done
+    ExecutionTotals& totals;  // counts the executors' work
     SharePacer& pacer;
-    // Called when the process has ended unasked, with its session's devices;
-    // none if it had no session yet. By the thread that reads its messages.
+    // Called by the reading thread when the process has ended without being
+    // asked to, with its session's devices; none if it had no session yet.
     std::function<void(const std::vector<uint32_t>& devices)> died;
-    // It is a client of an MPS server, which takes no new client after a fault
-    // until all that it had are gone.
+    // The process is a client of an MPS server. After a fault, the server takes
+    // no new client until all earlier clients have ended.
     bool shares_server = false;
     // Resumes collections that its session opens; null: none is suspended.
     collections::CollectionSuspension* suspension = nullptr;
   };
 
-  // Starts the process; it is not ready yet. Does not wait for the process.
-  // Fails as the spawner does.
+  // Starts the process, and does not wait until it is ready. Fails as the
+  // spawner does.
   static absl::StatusOr<std::unique_ptr<ExecutorProcess>> Start(
       Spawner& spawner, const std::vector<std::string>& arguments,
       const SpawnOptions& options, const Services& services);
 
-  // The same for a process that runs already, and may be ready.
+  // Takes over a process that runs already, and may be ready.
   static absl::StatusOr<std::unique_ptr<ExecutorProcess>> Adopt(
       std::unique_ptr<ChildProcess> process, const Services& services);
 
@@ -83,7 +83,8 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // caller may call again, which it may not after any other result.
   absl::StatusOr<internal::Ready> AwaitReady(absl::Time deadline);
 
-  // How it ended; nullopt if it runs. UNAVAILABLE says how, with the pid.
+  // Returns nullopt while the process runs; then UNAVAILABLE with the reason of
+  // its end and the pid.
   std::optional<absl::Status> ended() const;
 
   pid_t pid() const override { return process_->pid(); }
@@ -102,19 +103,19 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   void OnEnd(std::function<void(absl::Status)> callback) override;
   void Stop(absl::Time deadline) override;
 
-  // REQUIRES: it has no session and gets none.
+  // REQUIRES: the process has no session and gets none.
   absl::Status SaveChunk(const ChunkCopy& copy, int chunk) override;
   absl::StatusOr<UniqueFd> LoadChunk(const ChunkCopy& copy) override;
 
  private:
-  // By this a resumed collection finds the process, which is null after the
+  // A resumed collection finds the process by this object; null after the
   // destructor.
   struct Later {
     absl::Mutex mutex;
     ExecutorProcess* process ABSL_GUARDED_BY(mutex) = nullptr;
   };
   using Questions = PendingQuestions<internal::FromExecutor>;
-  // The answer to a question, and how long it is waited for.
+  // The expected answer to a question, and how long to wait for it.
   struct Wanted {
     Questions::Kind answer = internal::FromExecutor::MESSAGE_NOT_SET;
     // Completes the message of DEADLINE_EXCEEDED: "the executor is not ...".
@@ -123,7 +124,8 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
     std::function<bool()> cancelled = nullptr;  // CANCELLED; null: never
   };
 
-  // Answers when the version is on its device, or cannot be brought there.
+  // Answers the question when the version is on its device, or cannot be moved
+  // there.
   void AnswerWhenResumed(
       const internal::FromExecutor& question,
       std::shared_ptr<const collections::OpenVersion> opened);
@@ -141,15 +143,15 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
                   const Services& services);
 
   // `memory_stays`: the session's memory stays on its devices. Asks the process
-  // to let its work end and take no more; waits for the answer a little longer
-  // than `deadline`.
+  // to finish its work and take no more commands; waits for the answer a little
+  // longer than `deadline`.
   absl::Status Quiesce(bool memory_stays, absl::Time deadline);
   // REQUIRES: quiesced. Waits by the size of the memory: 30 s, and 1 s for each
   // 20 MiB, 10 minutes at most.
   absl::Status SaveMemory(const std::string& path);
   // The tenant's name for stored code; empty: there is no session.
   std::string owner() const;
-  // Sends a listening socket, which the process then owns a copy of.
+  // Sends the process its own copy of a listening socket.
   absl::Status SendSocket(internal::ListeningSocket::Purpose purpose,
                           int socket);
   // The reader's loop. Ends with the channel, or at a message that is not
@@ -157,7 +159,7 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   void ReadMessages();
   // Dispatches one message. An error ends the process.
   absl::Status Handle(internal::FromExecutor message, UniqueFd fd);
-  // Notes what the answer says, and hands it to whoever waits for it.
+  // Notes the contents of the answer, and hands it to the waiting caller.
   absl::Status TakeAnswer(internal::FromExecutor answer, UniqueFd fd);
   // Each function answers one question of the process. INVALID_ARGUMENT: the
   // question names a device that is not the session's. Other errors: the
@@ -169,8 +171,8 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // INVALID_ARGUMENT: the session is not on this device.
   absl::Status CheckOwn(uint32_t device) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // INVALID_ARGUMENT: without a descriptor, or on a device that does not exist
-  // or is none of the session's.
+  // INVALID_ARGUMENT: the message has no descriptor, or its device does not
+  // exist or is not the session's.
   absl::Status HoldChunk(const internal::ChunkCreated& created, UniqueFd fd);
   // Returns the answer to a SharingRequest; nullopt: AnswerNow sends the answer
   // when the collection has been resumed.
@@ -180,8 +182,8 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // the first report.
   void NoteServing(const UniqueFd& counters)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Messages about what is held for the session. Takes over `variables`, and
-  // adds an error to the answer if they cannot be held.
+  // Messages about the session's holdings. Takes over `variables`, and adds an
+  // error to the answer if they cannot be held.
   absl::Status NoteQuiesced(internal::FromExecutor& answer, UniqueFd& variables)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status NoteHoldings(const internal::FromExecutor& message, UniqueFd fd)
@@ -195,8 +197,8 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   void GuardKernels(int journal);
   // The guard's alarm: kills the process with DEADLINE_EXCEEDED as its fault.
   void EndHanging(absl::Duration since);
-  // The session has no executor any more, though the process may be there.
-  // Tells the callback of OnEnd, the first time only.
+  // Notes that the session has no executor any more, even if the process still
+  // runs. Calls the callback of OnEnd the first time.
   void SetEnded(const absl::Status& reason);
   // Waits for the end of the process, whose channel is closed.
   void NoteExit(const absl::Status& channel_status);
@@ -221,18 +223,17 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // Its SharingRequests that wait for collections to be resumed.
   int resuming_ ABSL_GUARDED_BY(mutex_) = 0;
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);
-  // The session's; null before there is one, and after its end.
+  // The session's holdings; null before there is a session, and after its end.
   std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);
   bool succeeds_ ABSL_GUARDED_BY(mutex_) = false;  // another executor
   std::optional<internal::Fault> fault_ ABSL_GUARDED_BY(mutex_);
   bool frozen_ ABSL_GUARDED_BY(mutex_) = false;
   std::string owner_ ABSL_GUARDED_BY(mutex_);  // of the session
-  // Where its work is counted, besides the daemon's totals: its tenant's and
-  // its session's.
+  // The counters of its tenant and its session, besides the daemon's totals.
   std::shared_ptr<const Tenant> tenant_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<ExecutionTotals>> execution_
       ABSL_GUARDED_BY(mutex_);
-  // Once it serves.
+  // Set once the process serves.
   std::unique_ptr<ExecutionTotals::Page> counts_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<SharePacer::Member> paced_ ABSL_GUARDED_BY(mutex_);
   std::vector<uint32_t> devices_ ABSL_GUARDED_BY(mutex_);  // of the session

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bounds on what an executor says that the supervisor keeps and shows to
-// others. A message of the channel may have 64 MiB, and an executor that its
-// client has taken over sends what it likes.
+// Bounds on the parts of an executor's messages that the supervisor keeps and
+// shows to others. A message of the channel may have 64 MiB, and a client that
+// has taken its executor over can send any message.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_REPORT_H_
 #define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_REPORT_H_
 
@@ -32,9 +32,9 @@ inline constexpr size_t kMaxFaultText = 8 << 10;
 // message's size and its limit. The executor is to be ended.
 absl::Status CheckReport(const internal::FromExecutor& message);
 
-// Cuts the texts of errors and faults: names of kernels are as long as clients
-// like. Texts are valid UTF-8 afterwards. Drops a list of losses that is too
-// long; its count stays.
+// Cuts the texts of errors and faults, which hold kernel names of any length,
+// and makes them valid UTF-8. Drops a list `lost` that is too long; its count
+// stays.
 void Shorten(internal::FromExecutor* message);
 
 }  // namespace holdfast::supervisor

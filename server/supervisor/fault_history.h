@@ -14,8 +14,8 @@
 
 namespace holdfast::supervisor {
 
-// How often a session may fault: so many times at once, and once more after
-// each pause. 0: as often as it likes.
+// The faults that a session may have: `burst` at once, and one more after each
+// `pause`. A burst of 0 is no limit.
 //
 // The defaults let a session fault 16 times at once, then once every 10 s.
 struct FaultLimits {
@@ -25,24 +25,23 @@ struct FaultLimits {
 
 // The faults of one session. Not thread-safe.
 //
-// A leaky bucket: each fault fills it by one, each `pause` without one empties
-// it by one.
+// A leaky bucket: each fault adds one, and each `pause` removes one.
 class FaultHistory {
  public:
   explicit FaultHistory(const FaultLimits& limits) : limits_(limits) {}
 
-  // Counts a fault. RESOURCE_EXHAUSTED: there are too many, and the session is
-  // to be stopped. The message names the limits and the flag that sets them.
+  // Counts a fault. RESOURCE_EXHAUSTED: the session has faulted too often, and
+  // must be stopped. The message names the limits and the flag that sets them.
   // `now` must not go back.
   absl::Status Note(absl::Time now);
 
-  // Faults in the session's life, of those refused too.
+  // All faults of the session, including the refused ones.
   uint32_t count() const { return count_; }
 
  private:
   const FaultLimits limits_;
   uint32_t count_ = 0;
-  double recent_ = 0;  // those that no pause has made up for yet
+  double recent_ = 0;  // the faults in the bucket
   absl::Time last_ = absl::InfinitePast();
 };
 
@@ -56,8 +55,8 @@ struct ExecutorDeath {
   absl::StatusOr<journal::Progress> progress;
 };
 
-// Everything of the executor's own report is cut to a bound; the message of its
-// cause to 4096 bytes, names to 256.
+// Makes the report that clients see. Texts from the executor are cut: the
+// message of its cause to 4096 bytes, names to 256.
 v1::FaultReport MakeFaultReport(const ExecutorDeath& death);
 
 }  // namespace holdfast::supervisor

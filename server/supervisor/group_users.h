@@ -16,8 +16,9 @@
 
 namespace holdfast::supervisor {
 
-// The users that executors of groups have. All of a group have one, since an
-// MPS server has clients of one user only. Thread-safe.
+// The Unix users of the executors of MPS groups. All executors of a group run
+// as one user, because an MPS server serves clients of one user only.
+// Thread-safe.
 //
 // A user is leased from a UserRange while the policy has the group or an
 // executor of it lives.
@@ -25,21 +26,21 @@ class GroupUsers {
  public:
   using Lease = std::shared_ptr<const UserRange::Lease>;
 
-  // `take` takes a user that nobody has; user 0 if none is free.
+  // `take` leases an unused user; it returns user 0 if none is free.
   explicit GroupUsers(std::function<Lease()> take) : take_(std::move(take)) {}
 
-  // Returns the group's user, for one of its executors to hold until its end.
-  // User 0: none is free now. A group without a free user is asked for again at
-  // the next call.
+  // Returns the group's user; the group's executor holds the lease until its
+  // end. Returns user 0 if no user is free; the next call for the group tries
+  // again.
   Lease Of(const std::string& group);
 
-  // Lets go of the users of groups that none of these tenants is in: each is
-  // free when the last executor that has it ends. A group that comes back
-  // before that has the same user.
+  // Releases the users of all groups but these tenants' groups. A user is free
+  // when its last executor has ended. A group that returns before that gets the
+  // same user.
   void Retain(const std::vector<Concurrency>& tenants);
 
  private:
-  // A group's user, with the two reasons to keep it.
+  // A group's user: leased while the policy has the group or an executor lives.
   struct User {
     Lease kept;  // while the policy has the group
     std::weak_ptr<const UserRange::Lease> held;

@@ -12,34 +12,35 @@
 
 namespace holdfast::supervisor {
 
-// Notices that an executor has stopped to look for kernels over their limit of
-// time: it is suspended, or hangs in the driver. Its journal says when it has
-// looked last. An executor that lies about that is not found.
+// Detects that an executor has stopped checking for kernels over their time
+// limit, because its process is stopped or hangs in the driver. The executor
+// writes the time of its last check into its journal. An executor that writes
+// false times is not detected.
 //
-// Belongs to one ExecutorProcess whose session has a limit of time for kernels.
+// Belongs to one ExecutorProcess whose session has a time limit for kernels.
 // The alarm kills the process.
 class HangGuard {
  public:
   struct Options {
-    // Its own descriptor, readable; see journal_reader.h.
+    // The guard's own, readable descriptor; see journal_reader.h.
     UniqueFd journal;
-    // From the last look to the alarm.
+    // The time from the executor's last check to the alarm.
     absl::Duration patience;
-    absl::Duration period = absl::Seconds(1);  // between its own looks
-    // Called once, by the guard's thread, with the time since the last look.
+    absl::Duration period = absl::Seconds(1);  // of the guard's reads
+    // Called once, by the guard's thread, with the time since the last check.
     std::function<void(absl::Duration)> alarm;
   };
 
   // Starts the guard's thread.
   explicit HangGuard(Options options);
-  // `alarm` does not run any more when it returns.
+  // Waits for a running alarm.
   ~HangGuard();
   HangGuard(const HangGuard&) = delete;
   HangGuard& operator=(const HangGuard&) = delete;
 
  private:
-  // Since the last look; 0 if there is nothing to look for. By the monotonic
-  // clock. An executor that has not begun its journal has nothing to look for.
+  // Returns the time since the executor's last check, by the monotonic clock; 0
+  // if there is no kernel to check, or the journal has not begun.
   absl::Duration SinceLook() const;
   void Run();
 

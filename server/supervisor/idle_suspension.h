@@ -13,30 +13,31 @@
 
 namespace holdfast::supervisor {
 
-// Takes sessions off their devices that have done nothing for a while: to host
-// memory, until their next command. A session does something if a command
-// arrives, bytes are copied, or its devices work. Thread-safe.
+// Suspends idle sessions to host memory until their next command. A session is
+// idle while no command arrives, no bytes are copied, and its devices do no
+// work. Thread-safe.
 //
 // A session that was suspended resumes by itself at its client's next command;
 // clients notice a delay only.
 class IdleSuspension {
  public:
-  // For all sessions of the registry, which must outlive it. `idle`: how long
-  // one may do nothing.
+  // Suspends sessions of the registry, which must outlive this object, that
+  // have been idle for the time `idle`.
   IdleSuspension(SessionRegistry& sessions, absl::Duration idle)
       : sessions_(sessions), idle_(idle) {}
-  // Waits for a look that is going on.
+  // Waits for the end of a running Look.
   ~IdleSuspension();
   IdleSuspension(const IdleSuspension&) = delete;
   IdleSuspension& operator=(const IdleSuspension&) = delete;
 
-  // Has a thread look from now on, every quarter of the time, or every 10 s.
-  // Never more often than every 50 ms. Once.
+  // Starts a thread that calls Look every `idle` / 4: at least every 10 s, at
+  // most every 50 ms. Called once.
   void Start();
 
-  // Looks at each session once, and suspends those for which nothing has
-  // changed in the looks since `now - idle`; `now` is SteadyNow(). One that
-  // cannot be suspended is left for as long again. One thread at a time.
+  // Reads the activity of each session, and suspends a session whose activity
+  // has not changed since `now - idle`; `now` is SteadyNow(). A session that
+  // cannot be suspended is tried again after `idle`. REQUIRES: one thread at a
+  // time.
   void Look(absl::Time now);
 
  private:

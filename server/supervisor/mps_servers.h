@@ -25,8 +25,8 @@ namespace holdfast::supervisor {
 //
 // A tenant's policy puts it in a group; its executors then connect to the
 // group's server, which runs their kernels at the same time instead of in
-// turns. An executor is started with the pipes of its group and holds them as
-// long as it lives:
+// turns. The owner of an executor holds the pipes of its group while the
+// executor lives:
 //
 //   auto pipes = servers.PipeDirectory(tenant.concurrency());
 //   // CUDA_MPS_PIPE_DIRECTORY=**pipes in the executor's environment
@@ -39,21 +39,21 @@ class MpsServers {
     bool on_gpus = true;
     // nvidia-cuda-mps-control; empty: this machine has none.
     std::string control_daemon;
-    // Where directories of pipes and logs are made. Every user has to be able
-    // to pass it: a server runs as the user of its group's executors.
+    // The parent of the directories of pipes and logs. Every user must be able
+    // to enter it, because a server runs as the user of its group's executors.
     std::string directory = "/tmp";
-    // Starts that control daemon in the foreground, with these variables, as
-    // the leader of its own process group.
+    // Starts the control daemon in the foreground, with these environment
+    // variables, as the leader of its own process group.
     std::function<absl::StatusOr<std::unique_ptr<ChildProcess>>(
         const std::string& control_daemon,
         const std::vector<std::string>& environment)>
         start;
-    // After a start that failed, the group gets that error for so long.
+    // The time after a failed start in which the group gets its error again.
     absl::Duration start_pause = absl::Seconds(5);
   };
 
-  // The directory of a group's pipes. A control daemon that was started here
-  // runs while somebody has its pipes, at the latest until End.
+  // The directory of a group's pipes. A control daemon that this object has
+  // started runs until its last Pipes is destroyed, or until End.
   using Pipes = std::shared_ptr<const std::string>;
 
   explicit MpsServers(Options options) : options_(std::move(options)) {}
@@ -61,32 +61,33 @@ class MpsServers {
   MpsServers(const MpsServers&) = delete;
   MpsServers& operator=(const MpsServers&) = delete;
 
-  // Returns the group's pipes, which a control daemon serves: the policy's, or
-  // one that is started now if it does not run. Blocks for up to 10 s, calls
-  // for the same group one after the other. FAILED_PRECONDITION: this machine
-  // has no control daemon, or none runs at the policy's directory; UNAVAILABLE:
-  // it could not be started. Executors get an error of the last start for
-  // `start_pause` after it, without another try.
+  // Returns the group's pipes: the policy's directory if it names one, or the
+  // pipes of a control daemon, which is started if it does not run. Blocks for
+  // up to 10 s; calls for one group run one after the other.
+  // FAILED_PRECONDITION: this machine has no control daemon, or none serves the
+  // policy's directory. UNAVAILABLE: the control daemon could not be started,
+  // now or within `start_pause` before; or End was called.
   absl::StatusOr<Pipes> PipeDirectory(const Concurrency& concurrency);
 
-  // Lets go of the control daemons of groups that none of these tenants is in:
-  // each ends when nobody has its pipes any more. For a new policy. Groups
-  // whose pipes the policy names are not started here, nor ended.
+  // Releases the control daemons of all groups but these tenants' groups: each
+  // ends with the last use of its pipes. Called for a new policy. Control
+  // daemons whose directory the policy names are neither started nor ended
+  // here.
   void Retain(const std::vector<Concurrency>& tenants);
 
-  // Ends the control daemons that it has started, with their servers. From then
-  // on PipeDirectory starts none. Blocks for up to 1 s.
+  // Ends the started control daemons and their servers. PipeDirectory starts no
+  // daemon from then on. Blocks for up to 1 s.
   void End();
 
-  // Returns the control daemon's path from the directories of `path`, which has
-  // the form of $PATH; empty: none has it.
+  // Searches the directories of `path`, which has the form of $PATH, for the
+  // control daemon. Returns its path; empty if there is none.
   static std::string FindControlDaemon(const std::string& path);
 
  private:
   // A running control daemon and its directory; mps_servers.cc.
   class ControlDaemon;
-  // The mutex of each group is held while its control daemon starts, so that
-  // one that does not start holds up no other group.
+  // The mutex of a group is held while its control daemon starts, so that a
+  // slow start does not delay other groups.
   struct Group {
     absl::Mutex mutex;
     std::shared_ptr<ControlDaemon> daemon ABSL_GUARDED_BY(mutex);

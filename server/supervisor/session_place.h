@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The devices that a session is on. Its client names them by the ordinals that
-// they had when it opened the session; a session with one device can be resumed
-// on another one later, and is still called by the first one's.
+// The devices that a session runs on. A session with one device can be resumed
+// on another device; its client still names the device by the ordinal that it
+// had when the session was opened.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_PLACE_H_
 #define HOLDFAST_SERVER_SUPERVISOR_SESSION_PLACE_H_
 
@@ -18,29 +18,29 @@
 
 namespace holdfast::supervisor {
 
-// FAILED_PRECONDITION: the session can be resumed where it was and nowhere
-// else, and why: it has several devices, or its tenant shares an MPS server.
+// OK: the session can be resumed on another device. FAILED_PRECONDITION: the
+// session has several devices, or its tenant shares an MPS server.
 absl::Status CheckMovable(const internal::Assign& assign, const Tenant& tenant);
 
-// Where a suspended session with one device is to go.
+// A request to place a suspended session with one device.
 struct PlaceRequest {
-  uint32_t named = 0;  // by its client
-  uint32_t now = 0;    // it was there
-  // An operator asks for this one.
+  uint32_t named = 0;  // the ordinal that its client uses
+  uint32_t now = 0;    // the device that it was on last
+  // The device that an operator asks for.
   std::optional<uint32_t> wanted;
 };
 
-// Returns the devices to try, the best first; at least one. Without `wanted`
-// these are the device that it was on, and then all others of the same kind
-// that are not in quarantine, those with most free memory first. If the device
-// that it was on is in quarantine it is the last. A device is of the same kind
-// if it has the same name and compute capability as the one that the client
-// names, and as much memory at least. `all` are the daemon's devices with their
-// health, `allowed` the ordinals that the tenant may use; empty: all.
+// Returns the devices to try, best first; at least one. Without `wanted`, the
+// first is the device `now`; then come all devices of the same kind that are
+// not in quarantine, by free memory. If `now` is in quarantine, it comes last.
+// A device is of the same kind if it has the name and the compute capability of
+// the device `named`, and at least as much memory. `all` are the daemon's
+// devices with their health. `allowed` are the ordinals that the tenant may
+// use; empty allows all.
 //
-// With `wanted` returns that one. NOT_FOUND: it does not exist, or the tenant
-// may not use it. UNAVAILABLE: it is in quarantine. FAILED_PRECONDITION: it is
-// of another kind, and the difference.
+// With `wanted`, returns that device. NOT_FOUND: it does not exist, or the
+// tenant may not use it. UNAVAILABLE: it is in quarantine. FAILED_PRECONDITION:
+// it is of another kind; the message describes both.
 absl::StatusOr<std::vector<uint32_t>> FindPlaces(
     const PlaceRequest& request, const v1::ListDevicesResponse& all,
     const std::vector<uint32_t>& allowed);

@@ -8,14 +8,13 @@
 
 namespace holdfast::supervisor {
 
-// INVALID_ARGUMENT: the quota names a limit that tenants have and sessions have
-// not. It is one of sessions, compile_time, compile_requests and
-// collection_bytes.
+// INVALID_ARGUMENT: the quota sets a limit that only tenants have: sessions,
+// compile_time, compile_requests or collection_bytes.
 absl::Status CheckSessionQuota(const v1::Quota& quota);
 
-// Returns the limits of a session that was opened with `limits` and was given
-// this quota by an operator: the less of each. 0 is no limit, in either. Limits
-// that come from the quota say so in messages.
+// Returns the limits of a session that was opened with `limits` and has this
+// quota: the smaller of each pair. 0 is no limit. The names in error messages
+// tell which limits come from the quota.
 internal::AccountLimits Restrict(internal::AccountLimits limits,
                                  const v1::Quota& quota);
 

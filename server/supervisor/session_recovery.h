@@ -19,57 +19,53 @@
 
 namespace holdfast::supervisor {
 
-// Gives a session whose executor has died another one. Knows what executors of
-// the session are started with.
+// Gives a session another executor when its executor has died or was suspended.
+// Has the settings for executors of the session.
 //
 // Belongs to one Session. An attempt gives the holdings to an executor, which
 // makes the resources again from the journal. If that executor fails, the next
-// gets the holdings; damage to the journal (DATA_LOSS) ends the attempts at
-// once.
+// executor gets the holdings. Damage to the journal (DATA_LOSS) ends the
+// attempts, unless another device is left to try.
 //
-// The bytes of a suspended session are on no device, so that one with a single
-// device may come back on another of the same kind: on the one that Place
-// names, or by itself where its own is in quarantine, has no memory left for
-// it, or has failed an attempt. Not thread-safe, but for what is const.
+// The bytes of a suspended session are on no device, so a session with one
+// device can be restored on another device of the same kind: on the device of
+// Place; or, if its own device is in quarantine, is full or has failed an
+// attempt, on the best other device. Not thread-safe, except for const methods.
 class SessionRecovery {
  public:
-  // Executors that are tried for one recovery.
+  // The most attempts of one recovery.
   static constexpr int kAttempts = 3;
-  // How long an executor may take to make the session again, and how long one
-  // is waited for.
+  // The time limit for an executor to restore the session, and for the wait for
+  // an executor.
   static constexpr absl::Duration kRestoreLimit = absl::Minutes(2);
 
   struct Options {
-    // As the first executor got it, but for its descriptors.
+    // The start of the first executor, without its descriptors.
     SessionStart start;
     // The sockets that executors of the session listen on.
     UniqueFd calls;
     UniqueFd descriptors;
-    // A ready executor for a session of this tenant on these devices.
+    // Returns a ready executor for a session of this tenant on these devices.
     std::function<absl::StatusOr<std::unique_ptr<Executor>>(
         const Tenant&, const std::vector<uint32_t>&, absl::Time)>
         take;
-    // As FindPlaces, for a session of this tenant. Null: sessions stay where
-    // they are.
+    // FindPlaces for a session of this tenant. Null if sessions never move.
     std::function<absl::StatusOr<std::vector<uint32_t>>(
         const Tenant&, const PlaceRequest&, absl::Time)>
         find_places;
-    // Counts, beside the tenant's, the sessions that were brought back; may be
-    // null.
+    // Counts recovered sessions, besides the tenant's counters; may be null.
     ExecutionTotals* totals = nullptr;
   };
   explicit SessionRecovery(Options options) : options_(std::move(options)) {}
 
-  // Shows an executor before it is used, so that it can be stopped from
-  // outside; false: there is no use in one any more. It is called once for each
-  // attempt.
+  // Called with each executor before it is used, so that the caller can stop
+  // it. Returns false if the session needs no executor any more.
   using Show = std::function<bool(std::shared_ptr<Executor>)>;
-  // Ends the executor that was lost, whose memory another one may lack. Called
-  // at once if no executor waits, else before the second attempt; perhaps
-  // twice.
+  // Ends the old executor, so that the next executor can use its memory. Called
+  // in the first attempt if no executor is warm, and in every later attempt.
   using LetGo = std::function<void()>;
 
-  // The devices that it is on, or will be once it runs: see DevicesOf.
+  // The devices of the session's present or next executor; see DevicesOf.
   std::vector<uint32_t> devices() const {
     return DevicesOf(options_.start.assign);
   }
@@ -77,49 +73,50 @@ class SessionRecovery {
   bool shares_server() const {
     return options_.start.tenant->concurrency().shared();
   }
-  // Fails as FindPlaces with `device` wanted, or as CheckMovable. Blocks until
-  // devices are known.
+  // Checks that Place can name this device. Fails as FindPlaces or CheckMovable
+  // does. Blocks until the devices are known.
   absl::Status CheckPlace(uint32_t device, absl::Time deadline) const;
-  // The next Run begins with this device. RESOURCE_EXHAUSTED: it has no room
-  // for the session, which stays where it was. REQUIRES: the holdings are those
-  // of a suspended session with one device, and CheckPlace has passed.
+  // Makes the next Run begin with this device. RESOURCE_EXHAUSTED: the device
+  // has no room for the session, which keeps its old device. REQUIRES: the
+  // holdings belong to a suspended session with one device, and CheckPlace has
+  // succeeded.
   absl::Status Place(uint32_t device, SessionHoldings& holdings);
 
-  // Makes the session again in another executor, the last one that was shown;
-  // `epoch` begins with it. Returns what was lost. Blocks. Fails when several
-  // executors in a row have failed, or there are none; the session's memory is
-  // given up then. DATA_LOSS: the journal is damaged, or a suspended session
-  // did not come back as a whole. CANCELLED: `show` returned false.
+  // Restores the session in another executor, the last one shown; `epoch`
+  // begins with it. Returns its answer, which lists the lost resources. Blocks.
+  // If all attempts fail, returns the last error, and the session's memory is
+  // released. DATA_LOSS: the journal is damaged, or a suspended session has
+  // lost a resource. CANCELLED: `show` returned false.
   absl::StatusOr<internal::Serving> Run(
       std::unique_ptr<SessionHoldings> holdings, uint64_t epoch,
       uint64_t received_through, const Show& show, const LetGo& let_go);
 
-  // The session is lost: nobody connects to it any more. REQUIRES: no method is
-  // called from now on.
+  // Closes the sockets of a lost session. REQUIRES: no method is called from
+  // now on.
   void CloseSockets();
 
-  // The session is there again after the death of its executor. Counts it in
-  // the totals of the daemon and of the tenant.
+  // Counts a session that was recovered after the death of its executor, in the
+  // totals of the daemon and of the tenant.
   void NoteRecovered() const;
 
  private:
   using Places = std::vector<uint32_t>;
 
-  // The devices to try, the best first; none: it stays where it is.
+  // Returns the devices to try, best first; none if the session cannot move.
   Places PlacesFor(const SessionHoldings& holdings) const;
-  // Goes to the first of the places that has room, and takes it and those
-  // before it out. Without any it stays where it is.
+  // Puts the session on the first place with room, and removes the places up to
+  // it from the list. If no place has room, the session keeps its device.
   void GoToNext(SessionHoldings& holdings, Places* places);
-  // One that waits, or one that is made when the lost one is gone. `attempt`
-  // counts from 1; only the first prefers an executor that is ready. A refusal
-  // is final after `patience`.
+  // Takes a warm executor in the first attempt, if there is one; otherwise
+  // calls `let_go` and waits for an executor. `attempt` counts from 1.
+  // UNAVAILABLE is final after `patience`.
   absl::StatusOr<std::shared_ptr<Executor>> Take(int attempt,
                                                  absl::Duration patience,
                                                  const LetGo& let_go);
   absl::StatusOr<internal::Serving> Try(Executor& executor, uint64_t epoch,
                                         uint64_t received_through);
 
-  Options options_;  // does not change but for the device in `start`
+  Options options_;  // constant, except for the device in `start`
 };
 
 }  // namespace holdfast::supervisor

@@ -25,18 +25,18 @@ namespace holdfast::supervisor {
 // counter pages and writes their turns (counters/device_turns.h). Its
 // thread sleeps while no device has sessions of two tenants. Thread-safe.
 //
-// An executor's word on its GPU time and on waiting is believed, within what
-// is possible: see THREAT_MODEL.md.
+// The pacer trusts an executor's figures for its GPU time and its waits, within
+// the bounds of the possible: see THREAT_MODEL.md.
 class SharePacer {
  public:
   // Starts the thread.
   SharePacer();
-  // All turns are free then.
+  // REQUIRES: all members have ended.
   ~SharePacer();
   SharePacer(const SharePacer&) = delete;
   SharePacer& operator=(const SharePacer&) = delete;
 
-  // An executor that takes part, until this object ends.
+  // An executor that takes part until this object is destroyed.
   class Member {
    public:
     // Sets the executor's turns free.
@@ -49,10 +49,10 @@ class SharePacer {
     Member(SharePacer& pacer, ExecutionTotals::Page& page,
            std::shared_ptr<const Tenant> tenant, std::vector<uint32_t> devices);
 
-    // Whether it has work on the device, or waits for its turn there. By the
-    // executor's own page, which it may write as it likes.
+    // Returns true if the executor has work on the device, or waits for its
+    // turn there. Reads the executor's page, which is hostile input.
     bool Wants(uint32_t device) const;
-    // GPU time since the last call. REQUIRES: the pacer's lock.
+    // Returns the GPU time since the last call. REQUIRES: the pacer's lock.
     absl::Duration TakeUsed(uint32_t device);
     // Writes the page only if the turn changes.
     void SetTurn(uint32_t device, DeviceTurns::Turn turn);
@@ -60,24 +60,24 @@ class SharePacer {
     SharePacer& pacer_;
     ExecutionTotals::Page& page_;
     const std::shared_ptr<const Tenant> tenant_;
-    // The tenant's name; or its group's, whose kernels run at the same time, so
-    // that it has its turns as a whole.
+    // The name of the tenant, or of its MPS group: the kernels of a group run
+    // at the same time, so the group gets turns as a whole.
     const std::string turns_of_;
     const std::vector<uint32_t> devices_;
-    std::map<uint32_t, uint64_t> used_;  // nanoseconds, as they were last
-    std::map<uint32_t, DeviceTurns::Turn> turns_;  // that are not free
+    std::map<uint32_t, uint64_t> used_;  // nanoseconds at the last call
+    std::map<uint32_t, DeviceTurns::Turn> turns_;  // those that are not free
   };
 
   // The pacer and the page must outlive the member. Devices that are too large
-  // to be paced are ignored. The member takes part from the pacer's next look,
+  // to be paced are ignored. The member takes part from the pacer's next tick,
   // at most 5 ms later.
   std::unique_ptr<Member> Join(ExecutionTotals::Page& page,
                                std::shared_ptr<const Tenant> tenant,
                                const std::vector<uint32_t>& devices);
 
  private:
-  // Times between two looks at the pages: while two tenants want a device, and
-  // while they could.
+  // The times between two reads of the pages: while two tenants want a device,
+  // and while they only could.
   static constexpr absl::Duration kTick = absl::Milliseconds(1);
   static constexpr absl::Duration kSlowTick = absl::Milliseconds(5);
 
@@ -86,14 +86,14 @@ class SharePacer {
     TurnSchedule schedule;
   };
 
-  // Whether sessions of two tenants may use the device. Tenants of one MPS
-  // server count as one.
+  // Returns true if sessions of two tenants may use the device. Tenants of one
+  // MPS server count as one.
   static bool IsShared(const Device& device);
   // Lets all members run, as if the device were not shared.
   static void FreeTurns(uint32_t ordinal, Device& device);
-  // The thread sleeps while it is false.
+  // Returns true if a device is shared. The thread sleeps while none is.
   bool AnyShared() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns whether two tenants want the device.
+  // Gives the device's turns. Returns true if two tenants want the device.
   static bool Pace(absl::Time now, uint32_t ordinal, Device& device);
   // The thread's loop.
   void Run();

@@ -22,17 +22,17 @@
 
 namespace holdfast::supervisor {
 
-// Executors of tenants that share MPS servers. An executor becomes a client of
-// its group's server when it starts, so those that wait are kept apart by group
-// and part of the multiprocessors: a pool for each, made when the first session
-// asks for it. Thread-safe.
+// The executors of tenants that share MPS servers. An executor becomes a client
+// of its group's server when it starts, so each Concurrency (group, pipes and
+// share of the multiprocessors) has its own pool of warm executors. The first
+// session of a Concurrency makes its pool. Thread-safe.
 class SharedExecutors {
  public:
   // The settings that an executor of a group is started with.
   struct Start {
     uint32_t device = 0;
     std::string group;
-    // An executor that has started is to have them until it has ended.
+    // Must be held until the executor has ended.
     MpsServers::Pipes pipes;
     std::vector<std::string> environment;
   };
@@ -40,7 +40,8 @@ class SharedExecutors {
       std::function<absl::StatusOr<std::unique_ptr<ExecutorProcess>>(
           const Start& start)>;
 
-  // `servers` must outlive it. `warm`: executors that each pool keeps waiting.
+  // `servers` must outlive this object. Each pool keeps `warm` executors
+  // waiting.
   SharedExecutors(MpsServers& servers, Starter start, size_t warm)
       : servers_(servers), start_(std::move(start)), warm_(warm) {}
   SharedExecutors(const SharedExecutors&) = delete;
@@ -53,15 +54,14 @@ class SharedExecutors {
       const Concurrency& concurrency, const std::vector<uint32_t>& devices,
       absl::Time deadline);
 
-  // Ends the executors that wait for tenants like none of these.
+  // Ends the pools for which none of these tenants needs executors.
   void Retain(const std::vector<Concurrency>& tenants);
 
-  // As ExecutorPool::SetUsable, for executors of all groups. Later pools start
-  // with it, too.
+  // Calls ExecutorPool::SetUsable for all pools, present and later.
   void SetUsable(uint32_t device, bool usable);
 
-  // By group, over its pools, those that have ended included. A group is there
-  // from its first session until Retain names no tenant of it.
+  // Returns the sums of each group's pools, including ended pools. A group is
+  // listed from its first session until Retain names none of its tenants.
   std::map<std::string, ExecutorPool::Statistics> statistics() const;
 
  private:
@@ -71,17 +71,17 @@ class SharedExecutors {
     std::shared_ptr<ExecutorPool> executors;
   };
 
-  // Those of other pipes, whose control daemon has ended, are replaced. A new
-  // pool begins on `device`.
+  // Returns the pool. A pool with other pipes, whose control daemon has ended,
+  // is replaced. A new pool begins on `device`.
   std::shared_ptr<ExecutorPool> PoolOf(const Concurrency& concurrency,
                                        const MpsServers::Pipes& pipes,
                                        uint32_t device);
-  // Its executors get the pipes and the part of the multiprocessors by
-  // environment variables.
+  // Makes a pool, whose executors get the pipes and their share of the
+  // multiprocessors by environment variables.
   std::shared_ptr<ExecutorPool> MakePool(const Concurrency& concurrency,
                                          const MpsServers::Pipes& pipes,
                                          uint32_t device) const;
-  // Keeps the sums of a pool that ends; none of its executors waits any more.
+  // Adds the sums of a pool that ends, without its warm executors, to ended_.
   void AddToEnded(const std::string& group, const Pool& pool)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

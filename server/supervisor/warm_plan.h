@@ -9,52 +9,51 @@
 
 namespace holdfast::supervisor {
 
-// Decides on which devices executors wait for sessions. An executor has a
-// context on one device, and serves only sessions that may use that device,
-// since a context takes memory there. Those that wait are for the devices that
+// Decides on which devices warm executors wait for sessions. A context takes
+// device memory, so an executor has a context on one device only, and serves
+// sessions that may use this device. Warm executors wait on the devices that
 // were asked for most recently. Not thread-safe.
 //
-// Pure decisions, made again at every change: ExecutorPool asks for the next
-// step, takes it, and asks again until there is none.
+// WarmPlan starts no process. After every change, ExecutorPool asks for the
+// next step and takes it, until no step is left.
 class WarmPlan {
  public:
-  // `warm`: executors to keep waiting, on all devices together; on the device
-  // `first` until another one is asked for.
+  // `warm` is the number of warm executors on all devices together. They wait
+  // on the device `first` until another device is asked for.
   explicit WarmPlan(size_t warm, uint32_t first = 0)
       : warm_(warm), demand_{first} {}
 
   using Devices = std::vector<uint32_t>;
 
-  // A session was asked for whose first device this is. Remembers 64 devices,
-  // the last that were asked for.
+  // Notes a request for a session whose first device is `device`. The plan
+  // remembers the last 64 devices.
   void NoteDemand(uint32_t device);
-  // No executor is to wait on this device until NoteDemand.
+  // No executor waits on this device until the next NoteDemand.
   void Forget(uint32_t device) { std::erase(demand_, device); }
-  // Is there no device on which executors are to wait? True once every device
-  // that was asked for is forgotten.
+  // Returns true if every device that was asked for is forgotten.
   bool empty() const { return demand_.empty(); }
 
-  // One step that brings what waits closer to what is wanted. Either is set.
+  // One step from the present to the wanted executors. One field is set.
   struct Step {
     std::optional<uint32_t> start;  // an executor on this device
     std::optional<size_t> end;      // the executor at this index of `waiting`
   };
-  // `waiting`: the device of each executor that waits. `calls`: the devices of
-  // each session that waits for an executor. No step: nothing is to be done.
-  // Calls come before waiting executors; one that is not wanted ends before
-  // another is started, since its context takes device memory.
+  // Returns the next step; nullopt if nothing is left to do. `waiting` has the
+  // device of each warm executor; `calls` has the devices of each session that
+  // waits for an executor. Executors for calls are started first. An unneeded
+  // executor ends before a warm one is started, because its context takes
+  // device memory.
   std::optional<Step> Next(const Devices& waiting,
                            const std::vector<Devices>& calls) const;
 
-  // The devices of executors to start for calls that none of `waiting` is for,
-  // at most `most`. They are started side by side, since each call waits.
+  // Returns the devices of at most `most` executors to start in parallel, for
+  // calls that no executor of `waiting` can serve.
   static Devices MissingForCalls(const Devices& waiting,
                                  const std::vector<Devices>& calls,
                                  size_t most);
 
-  // The index in `waiting` of the executor to take for a session with these
-  // devices: one of the first of them that has any. nullopt: none waits on any
-  // of them.
+  // Returns the index in `waiting` of the executor for a session with these
+  // devices: on the first device that has one. nullopt: there is none.
   static std::optional<size_t> Choose(const Devices& waiting,
                                       const Devices& devices);
 
