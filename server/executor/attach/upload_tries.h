@@ -21,24 +21,23 @@
 
 namespace holdfast::executor {
 
-// The calls of each upload by the try that they belong to: a client whose
-// connection broke makes the upload again, while calls of the broken connection
-// may still be on their way. Their bytes must not reach the device behind those
-// of the try that succeeds, since commands that follow change the same memory.
-// Thread-safe.
+// The calls of uploads that clients try again. A client whose connection broke
+// repeats its upload, while calls of the broken connection may still be
+// running. Bytes of an earlier try must not reach the device after the last try
+// has ended, because later commands may change the same memory. Thread-safe.
 class UploadTries {
  public:
-  // Uploads that are remembered.
+  // The most uploads that are remembered.
   static constexpr size_t kMaxRemembered = 1024;
   // Bytes of the client's name for an upload.
   static constexpr size_t kMaxIdBytes =
       kTransferKey.max_bytes - (sizeof "/4294967295" - 1);
 
-  // Enters a call, until what it returns is dropped. `which` is the client's
-  // metadata kTransferKey; without it a call is let through. Cancels the calls
-  // of earlier tries and blocks until they have ended. CANCELLED: a later try
-  // has begun, or the call is `cancelled`. INVALID_ARGUMENT: `which` is
-  // malformed.
+  // Registers a call until the result is destroyed. `which` is the value of the
+  // client's metadata kTransferKey; if it is empty, nothing is registered.
+  // Cancels the calls of earlier tries, and blocks until they have ended.
+  // CANCELLED: a later try has begun, or the call is `cancelled`.
+  // INVALID_ARGUMENT: `which` is malformed.
   absl::StatusOr<std::shared_ptr<void>> Enter(grpc::ServerContextBase& context,
                                               absl::string_view which,
                                               const std::stop_token& cancelled);

@@ -21,21 +21,21 @@
 
 namespace holdfast::executor {
 
-// An object of the supervisor's store. Its code, mapped for reading, and the
+// An object of the supervisor's store: its code, mapped for reading, and the
 // names of its kernels.
 struct FetchedObject {
   FileMapping image;
   std::map<std::string, std::string> symbols;
 };
-// NOT_FOUND: the store does not have the object. Called by the submission
-// thread, which waits.
+// Fetches an object by its hash. Called by the submission thread, and blocks
+// it. NOT_FOUND: the store does not have the object.
 using ObjectFetcher =
     std::function<absl::StatusOr<FetchedObject>(absl::string_view sha256)>;
 
-// The context of one command's handler. Lives as long as its batch.
+// The context of one command's handler. Valid during the handler's call.
 //
-// A handler gets the command and this. It answers with Reply or ReplyLater, or
-// returns an error, which is reported for it.
+// A handler gets the command and this context. It answers with Reply or
+// ReplyLater, or returns an error, which the processor reports.
 struct CommandContext {
   Resources& resources;
   const ObjectFetcher& fetch_object;
@@ -45,32 +45,31 @@ struct CommandContext {
   uint64_t sequence = 0;  // of the command
   bool last = false;      // of its batch
 
-  // Sends a result now: fills in the number. Goes out with the results before
-  // it.
+  // Adds a result to the queue, with the command's number.
   void Reply(v1::Result result) const {
     result.set_sequence(sequence);
     results->Add(std::move(result));
   }
 
-  // As CompletionWatcher::Watch, for what the client waits for: by this thread
-  // if there is nothing else to do.
+  // As CompletionWatcher::Watch, for events that the client waits for: this
+  // thread polls them first if it has nothing else to do.
   void Watch(CompletionWatcher::Events events,
              CompletionWatcher::Callback callback) const;
-  // The same for all that `stream` has been given so far. Told the driver's
-  // error also if it refuses to mark that.
+  // Watches the present work of `stream`. `callback` also gets the driver's
+  // error if the end of the work cannot be marked.
   void WatchWork(StreamResource& stream,
                  CompletionWatcher::Callback callback) const;
 
-  // Promises a result, of about so many bytes: the returned function sends it,
-  // once, from any thread. Given an error, it sends that instead. The queue
-  // reserves room for the bytes meanwhile.
+  // Promises a result of about `bytes` bytes, and reserves room for it in the
+  // queue. The returned function sends the result, or its error; any thread
+  // calls it, once.
   std::function<void(const absl::Status&, v1::Result)> ReplyLater(
       size_t bytes = 0) const;
 };
 
-// Creates a resource under a new handle of `table`: `make` returns
-// StatusOr<T>. A failure puts the handle in error, unless the session has as
-// many handles as it may have. The error is returned as well.
+// Creates a resource under a new handle of `table`: `make` returns StatusOr<T>.
+// If `make` fails, the handle is in error, and Create returns the error. If the
+// session has too many handles, the handle is not created at all.
 template <typename T, typename Make>
 absl::Status Create(HandleTable<T>& table, uint64_t handle, Make make) {
   HOLDFAST_RETURN_IF_ERROR(table.CheckNew(handle));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The handlers of commands, one overload for each row of proto/commands.inc. A
-// handler runs on the submission thread, never blocks on the device, and
-// returns why the command failed. It is defined in the file of its area:
+// handler runs on the submission thread, never waits for the device, and
+// returns the command's error. It is defined in the file of its area:
 // stream_commands.cc, buffer_commands.cc, ...
 #ifndef HOLDFAST_SERVER_EXECUTOR_COMMAND_COMMAND_HANDLERS_H_
 #define HOLDFAST_SERVER_EXECUTOR_COMMAND_COMMAND_HANDLERS_H_

@@ -20,12 +20,12 @@
 
 namespace holdfast::executor {
 
-// Carries out commands, one after the other, and keeps account of those that
-// fail. Not thread-safe: belongs to the submission thread.
+// Carries out commands in order, and counts failures for the next fence. Not
+// thread-safe: belongs to the submission thread.
 class CommandProcessor {
  public:
-  // `wake` is called, from any thread, when a batch that had to wait may go on.
-  // `counts` must outlive it. `journal` may be null: then there is none.
+  // `wake` is called, from any thread, when a waiting batch may continue.
+  // `counts` must outlive this object. `journal` may be null.
   CommandProcessor(Resources& resources, CommandCounts& counts,
                    ObjectFetcher fetch_object, SessionJournal* journal,
                    std::function<void()> wake)
@@ -36,12 +36,11 @@ class CommandProcessor {
         wake_(std::move(wake)),
         turns_(resources, wake_) {}
 
-  // The commands of the batch from `*next` on, which it moves on; their results
-  // go to `results`, at once or later. `encoded`, which may be null, has
-  // commands of the batch as they came. False: the rest has to wait until
-  // results were taken, memory for inline bytes is free, pinned memory that was
-  // freed is no longer used by a device, or it is the session's turn at a busy
-  // device.
+  // Carries out the commands of the batch from `*next` on, and advances
+  // `*next`. Results go to `results`, at once or later. `encoded` has the
+  // encoded commands of the batch; may be null. Returns false if the rest must
+  // wait for `wake`: until results are taken, inline memory is free, no device
+  // uses freed pinned memory, or it is the session's turn at a busy device.
   bool Process(const v1::CommandBatch& batch, const EncodedCommands* encoded,
                const std::shared_ptr<ResultQueue>& results, int* next);
 
@@ -49,7 +48,7 @@ class CommandProcessor {
   bool MayProceed(const v1::Command& command, ResultQueue& results);
   void NoteFailure(const CommandContext& context, const absl::Status& status);
 
-  // `encoded`: the command as it came, or empty.
+  // `encoded` is the encoded command, or empty.
   absl::Status Carry(const CommandContext& context, const v1::Command& command,
                      absl::string_view encoded);
 

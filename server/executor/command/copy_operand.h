@@ -16,17 +16,17 @@ namespace holdfast::executor {
 // One side of a copy: bytes of a buffer or of an arena.
 struct CopyOperand {
   CUdeviceptr address = 0;
-  std::optional<uint32_t> device;  // none: memory of the host
+  std::optional<uint32_t> device;  // nullopt: host memory
   bool is_arena = false;
 };
 
-// `size` bytes at `offset` of what `handle` names. OUT_OF_RANGE: beyond its
-// end; otherwise as CheckAccess.
+// Returns `size` bytes at `offset` of the buffer or arena `handle`.
+// OUT_OF_RANGE: the bytes are beyond its end. Otherwise fails as CheckAccess.
 absl::StatusOr<CopyOperand> ResolveCopyOperand(Resources& resources,
                                                uint64_t handle, uint64_t offset,
                                                uint64_t size, Access access);
 
-// Does one device copy to or from another's memory?
+// Returns true if the copy is between two devices.
 inline bool IsPeerCopy(const CopyOperand& a, const CopyOperand& b) {
   return a.device && b.device && a.device != b.device;
 }
@@ -37,7 +37,8 @@ inline v1::CopyPath PathOf(const CopyOperand& a, const CopyOperand& b) {
   return v1::COPY_PATH_DEVICE;
 }
 
-// Copies, in the stream's order; cuMemcpyPeerAsync between devices. Counts it.
+// Enqueues the copy in the stream, with cuMemcpyPeerAsync between devices, and
+// counts it.
 absl::Status CopyBetween(Resources& resources, const cuda::Stream& stream,
                          const CopyOperand& destination,
                          const CopyOperand& source, uint64_t size);

@@ -31,10 +31,10 @@ struct BoxCopyOperands {
   BoxOperand source;
 };
 
-// Look up what the message names, but for its stream. INVALID_ARGUMENT: the
-// ranges overlap. Memory that a graph's node is to keep is kept by the scope.
-// PERMISSION_DENIED: the destination was imported for reading. OUT_OF_RANGE:
-// beyond the end of the buffer.
+// Look up the operands of the message, without its stream. The scope of a
+// graph's node keeps their memory. INVALID_ARGUMENT: the ranges overlap.
+// PERMISSION_DENIED: the destination was imported for reading. OUT_OF_RANGE: a
+// range is beyond the end of its buffer.
 absl::StatusOr<CopyOperands> ResolveCopy(const OperandScope& scope,
                                          const v1::CopyBuffer& copy);
 absl::StatusOr<CopyOperands> ResolveCopy(const OperandScope& scope,
@@ -49,9 +49,9 @@ absl::StatusOr<BoxOperand> ResolveBox(const OperandScope& scope,
                                       const v1::PitchedRange& range,
                                       Access access);
 
-// The context whose memory `place` is; that of the other side of the copy, or
-// `fallback`, for memory of the host, which all share. Opens the device if need
-// be.
+// Returns the context of the memory `place`. Host memory belongs to no device:
+// returns the context of the copy's other side, or of `fallback`. Opens the
+// device if it is not open.
 absl::StatusOr<const cuda::Context*> ContextOf(Resources& resources,
                                                const CopyOperand& place,
                                                const CopyOperand& other,

@@ -11,25 +11,25 @@
 
 namespace holdfast::executor {
 
-// The commands of a batch that make or update graphs, as the client has encoded
-// them. The journal has these, and to encode thousands of nodes again would
-// take a third of the time that it takes to look up what they name. Most
-// batches have none, and are not kept.
+// The encoded bytes, as received, of a batch's commands that make or update
+// graphs. The journal records these bytes: encoding thousands of nodes again
+// takes a third of the time of looking up their operands. Batches without such
+// commands, which are most, are not kept.
 class EncodedCommands {
  public:
   EncodedCommands() = default;
   EncodedCommands(const EncodedCommands&) = delete;
   EncodedCommands& operator=(const EncodedCommands&) = delete;
 
-  // Copies `batch`, which was decoded to `message`, if it has such a command.
-  // REQUIRES: empty.
+  // Copies `batch` if it has such a command. `message` is the decoded batch.
+  // REQUIRES: this object is empty.
   void Keep(absl::string_view batch, const v1::CommandBatch& message);
   void Clear();
 
-  // The fields of command `index` of the batch; empty: it is another command,
-  // or not kept. Valid until Clear.
+  // Returns the encoded fields of command `index`; empty if they are not kept.
+  // Valid until Clear.
   absl::string_view Of(int index) const;
-  // Bytes that are kept.
+  // The number of kept bytes.
   size_t bytes() const { return batch_.size(); }
 
  private:

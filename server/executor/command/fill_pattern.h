@@ -16,7 +16,8 @@ struct FillPattern {
   uint32_t bytes = 0;  // 1, 2 or 4
 };
 
-// The pattern of FillBuffer or FillRect. INVALID_ARGUMENT: there is none.
+// Returns the pattern of FillBuffer or FillRect. INVALID_ARGUMENT: there is
+// none.
 template <typename Command>
 absl::StatusOr<FillPattern> PatternOf(const Command& command) {
   switch (command.pattern_case()) {

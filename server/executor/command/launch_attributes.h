@@ -12,14 +12,15 @@ namespace holdfast::executor {
 
 cuda::Dim3 ToDim3(const v1::Dim3& dim);
 
-// Adds one attribute to those that are set. INVALID_ARGUMENT: it, or its value,
-// is unknown.
+// Adds one attribute to `attributes`. INVALID_ARGUMENT: the attribute or its
+// value is unknown. OUT_OF_RANGE: a memory synchronisation domain over 255.
+// Otherwise fails as the look-up of its event or buffer.
 absl::Status SetAttribute(const OperandScope& scope,
                           const v1::LaunchAttribute& attribute,
                           cuda::LaunchAttributes* attributes);
 
-// INVALID_ARGUMENT: a number that the device would take for another, or take
-// without a word.
+// INVALID_ARGUMENT: a priority outside the device's range, or a carveout over
+// 100 percent, which the driver would clamp or accept silently.
 absl::Status CheckAttributeRanges(const cuda::LaunchAttributes& attributes,
                                   const cuda::Context& context);
 

@@ -17,17 +17,18 @@
 
 namespace holdfast::executor {
 
-// A Launch message as CUDA takes it, for a stream or a graph: kernel, config,
-// and arguments with the memory that they point to. Large, so it is filled in
-// place.
+// The operands of a Launch message in CUDA's form, for a stream or a graph: the
+// kernel, its configuration, and its arguments with the memory that they point
+// to. Filled in place, because it is large.
 class LaunchOperands {
  public:
   LaunchOperands() = default;
   LaunchOperands(const LaunchOperands&) = delete;
   LaunchOperands& operator=(const LaunchOperands&) = delete;
 
-  // Looks up all that `launch` names but its stream, and checks all that
-  // core/cuda/launch.h does not. REQUIRES: called once; `launch` outlives this.
+  // Looks up the operands of `launch`, without its stream, and makes the checks
+  // that core/cuda/launch.h does not make. REQUIRES: called once; `launch`
+  // outlives this object.
   absl::Status Resolve(const OperandScope& scope, const v1::Launch& launch);
 
   const cuda::Kernel& kernel() const { return *kernel_; }
@@ -48,7 +49,7 @@ class LaunchOperands {
                                          const v1::BufferArgument& argument);
   absl::StatusOr<Argument> Condition(const OperandScope& scope, uint32_t id);
 
-  // Keeps a value that the message does not have as the kernel wants it.
+  // Stores a value that the message has in another form than the kernel.
   template <typename T>
   Argument Store(T value);
   template <typename T, typename Wide>

@@ -49,16 +49,17 @@ struct NodeUses {
   v1::CopyPath copy_path = v1::COPY_PATH_UNSPECIFIED;
 };
 
-// How an operation's handles are looked up. The same message is looked up by
-// the same code for a stream and for a graph; a graph also keeps what it uses.
+// The context in which an operation's handles are looked up. The same code
+// looks up the operands of a message for a stream and for a graph; a graph also
+// keeps the resources that it uses.
 struct OperandScope {
   Resources& resources;
-  // On which the operation runs.
+  // The device that runs the operation.
   uint32_t device = 0;
-  // Get what the operation uses. Null: it is for a stream.
+  // Records the resources that the operation uses. Null for a stream.
   NodeUses* uses = nullptr;
   HoldSet* holds = nullptr;
-  // Null: it is for a stream, where there are none.
+  // The graph's conditions. Null for a stream, which has none.
   const GraphConditions* conditions = nullptr;
 };
 
@@ -66,12 +67,13 @@ struct OperandScope {
 // graph's.
 absl::Status KeepMemory(const OperandScope& scope, uint64_t handle);
 
-// FAILED_PRECONDITION: the scope's device has no access to memory of `owner`;
-// the handle is the memory's. A graph's node notes that it needs the access.
+// Checks that the scope's device may use memory of device `owner`. `handle` is
+// the memory's, for the message. If the scope is a graph's, its node notes that
+// it needs the access. FAILED_PRECONDITION: the device has no access.
 absl::Status CheckPeerAccess(const OperandScope& scope, uint64_t handle,
                              uint32_t owner);
 
-// Looks up an event, and keeps it likewise.
+// Looks up an event, and keeps it if the scope is a graph's.
 absl::StatusOr<std::shared_ptr<cuda::Event>> ResolveEvent(
     const OperandScope& scope, uint64_t handle);
 

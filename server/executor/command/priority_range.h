@@ -15,7 +15,7 @@ struct PriorityRange {
   bool Contains(int priority) const {
     return priority >= greatest && priority <= least;
   }
-  // The priority of the range that is nearest.
+  // Returns the priority of the range that is nearest to `priority`.
   int Clamp(int priority) const;
 
   friend bool operator==(const PriorityRange&, const PriorityRange&) = default;

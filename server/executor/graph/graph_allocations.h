@@ -14,11 +14,11 @@ namespace holdfast::executor {
 
 // The buffers of a definition's GraphAllocations, while its graph is built.
 //
-// CUDA gives such memory out of a pool of the driver's at each launch. That
-// would end with the process, and no other could map it; so here it comes from
-// the session's own memory, once, when the graph is made: its address never
-// changes, a launch allocates nothing, and a fault leaves it alone. The nodes
-// themselves do nothing but keep their place in the order.
+// CUDA takes such memory from a pool of the driver at each launch. That memory
+// ends with the process, and no other process can map it. Here it comes from
+// the session's own memory when the graph is made: its address never changes, a
+// launch allocates nothing, and it survives a fault. The nodes do nothing but
+// keep their place in the order.
 class GraphAllocations {
  public:
   explicit GraphAllocations(Resources& resources) : resources_(resources) {}
@@ -33,8 +33,8 @@ class GraphAllocations {
   // definition. NOT_FOUND: there is no such buffer.
   absl::Status Free(const v1::GraphFree& node);
 
-  // The graph could not be built: frees what was made and leaves the handles in
-  // error.
+  // Frees the buffers of a graph that could not be built, and leaves their
+  // handles in error.
   void Abandon(const absl::Status& cause);
 
   bool any() const { return !made_.empty(); }

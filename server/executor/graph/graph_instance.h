@@ -20,41 +20,42 @@
 
 namespace holdfast::executor {
 
-// An instantiated graph, and what has been changed in it since. Keeps all that
+// An instantiated graph and the changes of its nodes. Keeps the resources that
 // its nodes use. Belongs to the submission thread.
 //
-// Made of a BuiltGraph, whose parameters it has at first. Updates change nodes
-// in place; each is checked as a whole before the first node is changed, and
-// taken back if the driver refuses one in the middle.
+// A new instance has the parameters of its BuiltGraph. Updates change nodes in
+// place. An update is checked as a whole before it changes a node, and is
+// undone if the driver refuses a node.
 class GraphInstance {
  public:
-  // As InstantiateGraph. RESOURCE_EXHAUSTED: over the session's limit of graph
-  // nodes.
+  // Instantiates a graph; see InstantiateGraph. RESOURCE_EXHAUSTED: over the
+  // session's limit of graph nodes.
   static absl::StatusOr<std::shared_ptr<GraphInstance>> Create(
       Resources& resources, std::shared_ptr<const BuiltGraph> graph,
       const v1::InstantiateGraph& options);
 
-  // Ends it. Launches are still carried out; what they use is freed after them.
+  // Ends the instance. Its launches still run; their resources are freed after
+  // them.
   static void Release(Resources& resources,
                       std::shared_ptr<GraphInstance> instance);
 
   GraphInstance(const GraphInstance&) = delete;
   GraphInstance& operator=(const GraphInstance&) = delete;
 
-  // So that the first launch finds the graph on the device.
+  // Uploads the graph to the device before its first launch.
   absl::Status Upload(const cuda::Stream& stream);
-  // `handle` is the stream's. FAILED_PRECONDITION: a device has no access any
-  // more to memory that a node uses. RESOURCE_EXHAUSTED: too many waits for
-  // semaphores are pending. Also counts the graph's copies, and marks its
-  // events as recorded.
+  // Launches the graph, counts its copies, and marks its events as recorded.
+  // `handle` is the stream's. FAILED_PRECONDITION: a device has lost its access
+  // to memory that a node uses. RESOURCE_EXHAUSTED: too many waits for
+  // semaphores are pending.
   absl::Status Launch(Resources& resources, const cuda::Stream& stream,
                       uint64_t handle);
 
-  // Names of kernels that a launch may run.
+  // The names of kernels that a launch may run.
   const std::vector<std::string>& kernels() const { return kernels_.names(); }
 
-  // As UpdateGraphExec: either all is changed, or nothing. The graph has to
-  // have the same shape; see BuiltGraph::CheckSameShape.
+  // Gives the instance the parameters of `graph`, which must have the same
+  // shape (BuiltGraph::CheckSameShape). If it fails, nothing is changed.
   absl::Status Update(Resources& resources,
                       std::shared_ptr<const BuiltGraph> graph);
   // NOT_FOUND, INVALID_ARGUMENT or FAILED_PRECONDITION name the node.
@@ -62,12 +63,13 @@ class GraphInstance {
                       const v1::GraphNodeUpdates& updates);
 
  private:
-  // Shared by the nodes that one update has changed: what it keeps is kept
-  // until each of them has been changed again. The journal counts on that,
-  // which has one step of an update (journal/journal_step.h).
+  // The resources of one update, shared by the nodes that it has changed: they
+  // are kept until each of these nodes has been changed again. The journal
+  // relies on this, because it may have a single step for an update
+  // (journal/journal_step.h).
   using SharedHolds = std::shared_ptr<HoldSet>;
 
-  // How one node differs from the graph whose parameters the instance has.
+  // The difference of one node from current_.
   struct Change {
     std::optional<cuda::GraphNode> parameters;
     NodeUses uses;
@@ -81,7 +83,7 @@ class GraphInstance {
     std::optional<cuda::GraphNode> parameters;
     NodeUses uses;
     bool enabled = true;    // if there are no parameters
-    bool is_change = true;  // false: the driver's node is like that already
+    bool is_change = true;  // false: the driver's node is the same already
   };
 
   GraphInstance() = default;
@@ -95,8 +97,8 @@ class GraphInstance {
   absl::Status PrepareParameters(Resources& resources,
                                  const v1::GraphNode& changed, HoldSet* holds,
                                  PreparedUpdate* prepared) const;
-  // Finds the node that an update names, through child graphs. NOT_FOUND: it is
-  // not there.
+  // Finds the node of an update, also in child graphs. NOT_FOUND: there is no
+  // such node.
   absl::Status Locate(const v1::GraphNodeUpdate& update,
                       PreparedUpdate* prepared) const;
   // Null: the node has none.
@@ -110,24 +112,25 @@ class GraphInstance {
   // Changes the driver's node. FAILED_PRECONDITION: it cannot be changed in
   // place.
   absl::Status Apply(const PreparedUpdate& update);
-  // Gives the driver's node back what it had. Logs a failure.
+  // Restores the parameters of the driver's node. Logs a failure.
   void Undo(const PreparedUpdate& update);
-  // Returns true if SumUses is to be called.
+  // Records the change. Returns true if SumUses must be called.
   bool Commit(PreparedUpdate&& update, const SharedHolds& holds,
               std::vector<Hold>* released);
   // Gives up a change's share of `holds`.
   static void LetGo(SharedHolds holds, std::vector<Hold>* released);
-  // Adds up what launches depend on: events, devices, waits, kernels.
+  // Collects the events, devices, waits and kernels of a launch.
   void SumUses();
-  // A launch was given to the stream: its waits may stand there.
+  // Reports the waits of a launch that was given to the stream.
   absl::Status ReportWaits(Resources& resources, const cuda::Stream& stream,
                            uint64_t handle);
 
-  // The nodes of source_ name those of exec_. The parameters are those of
-  // current_, which has the same topology, but for changes_.
+  // The nodes of source_ name the nodes of exec_. The parameters of exec_ are
+  // those of current_, which has the same topology, with changes_ applied.
   std::shared_ptr<const BuiltGraph> source_;
   std::shared_ptr<const BuiltGraph> current_;
-  // By the node's position; null: it has none. Empty until the first.
+  // By the node's position; null if the node has no change. Empty until the
+  // first change.
   std::vector<std::unique_ptr<Change>> changes_;
   std::vector<std::shared_ptr<cuda::Event>> recorded_;
   std::vector<std::pair<uint32_t, uint32_t>> peers_;

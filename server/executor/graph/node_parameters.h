@@ -11,11 +11,11 @@
 
 namespace holdfast::executor {
 
-// Makes CUDA's form of a node that holds no other nodes, by the code that
-// carries out the same message on a stream. Copies and fills of 0 bytes become
+// Returns CUDA's form of a node that holds no other nodes. Uses the code that
+// looks up the same message for a stream. Copies and fills of 0 bytes become
 // empty nodes. A copy runs on the device of its memory, unless the node's
-// device is fixed, since it was named or the node is in a branch. REQUIRES:
-// scope.uses is not null.
+// device is fixed: because it was named, or because the node is in a branch.
+// REQUIRES: scope.uses is not null.
 absl::StatusOr<cuda::GraphNode> ToNode(const OperandScope& scope,
                                        const v1::GraphNode& node,
                                        bool device_is_fixed);

@@ -18,36 +18,38 @@
 
 namespace holdfast::executor {
 
-// The waits for events of other sessions that streams of this one have not come
-// past. A thread looks at them from time to time, and reports those whose event
-// was abandoned: nothing else would ever end them. Thread-safe.
+// The unfinished waits of this session's streams for events of other sessions.
+// A thread checks them periodically, and reports waits whose event was
+// abandoned, because nothing else would end these waits. Thread-safe.
 class EventWaits {
  public:
   struct Wait {
     std::shared_ptr<ImportedEvent> event;
     EventRecording recording;
-    // Marks the stream right behind the wait.
+    // Marks the stream right after the wait.
     std::shared_ptr<const cuda::Event> passed;
   };
-  // A wait ends at most this much later than the session that made its event.
+  // The longest time from the end of the session that made an event to the end
+  // of a wait for it.
   static constexpr absl::Duration kPeriod = absl::Milliseconds(20);
 
-  // `abandoned` is called by the thread, again in each period until the waits
-  // are over.
+  // The thread calls `abandoned` with the abandoned waits, in each period until
+  // they are over.
   explicit EventWaits(std::function<void(std::vector<Wait>)> abandoned)
       : abandoned_(std::move(abandoned)) {}
   ~EventWaits();
   EventWaits(const EventWaits&) = delete;
   EventWaits& operator=(const EventWaits&) = delete;
 
-  // Starts the thread, if it is not there. Called before a stream is made to
-  // wait. RESOURCE_EXHAUSTED: the system allows no thread.
+  // Starts the thread unless it runs. Called before a stream is made to wait.
+  // RESOURCE_EXHAUSTED: the system allows no thread.
   absl::Status Start();
   // REQUIRES: Start has returned OK.
   void Add(Wait wait);
 
  private:
-  // Waits that are kept before one more looks for those that are over.
+  // Add removes finished waits each time that the list has grown to a multiple
+  // of this.
   static constexpr size_t kLookFrom = 8192;
 
   void RemovePassed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

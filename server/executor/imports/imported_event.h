@@ -19,12 +19,13 @@
 
 namespace holdfast::executor {
 
-// An event of another session, as PublishedEvent shows it. The page is its
-// maker's and may hold anything. Belongs to the submission thread, but for
-// abandoned(); may be destroyed by any thread.
+// An event of another session; see PublishedEvent. Its page belongs to the
+// session that made it, and is hostile input. Belongs to the submission thread,
+// except for abandoned(); may be destroyed by any thread.
 class ImportedEvent {
  public:
-  // Asks the supervisor for the page of what was imported as `words`.
+  // Asks the supervisor for the page of the event, which was imported as
+  // `words`.
   static absl::StatusOr<std::shared_ptr<ImportedEvent>> Open(
       std::shared_ptr<const cuda::Context> context,
       std::shared_ptr<ImportedMemory> words, const SharingLink& link);
@@ -33,22 +34,24 @@ class ImportedEvent {
 
   const ImportedMemory& words() const { return *words_; }
 
-  // The last recording; its number is 0 if there is nothing to wait for:
-  // there was none, or the maker is gone. DATA_LOSS: it cannot be one.
+  // Returns the last recording. Its number is 0 if there is nothing to wait
+  // for: the event was never recorded, or its session has ended. DATA_LOSS: the
+  // page names a word outside the imported words.
   absl::StatusOr<EventRecording> Latest() const;
   CUdeviceptr AddressOf(const EventRecording& recording) const {
     return words_->address() + recording.word * sizeof(uint64_t);
   }
 
-  // A stream that does nothing but wait for the event.
+  // Returns a stream that is used only to wait for the event.
   absl::StatusOr<const cuda::Stream*> Waiter();
 
-  // The maker is gone, and nothing reaches a recording any more. Thread-safe.
+  // Returns true if the event's session has ended, so that no stream will reach
+  // a recording any more. Thread-safe.
   bool abandoned() const {
     return static_cast<const EventState*>(page_.data())->abandoned != 0;
   }
-  // Has `stream` do it instead of the maker. FAILED_PRECONDITION: the maker is
-  // there.
+  // Makes `stream` reach the recording in place of the event's session.
+  // FAILED_PRECONDITION: that session still exists.
   absl::Status Reach(const EventRecording& recording,
                      const cuda::Stream& stream, const SharingLink& link);
 
@@ -64,7 +67,7 @@ class ImportedEvent {
   const std::shared_ptr<ImportedMemory> words_;
   const FileMapping page_;
   std::unique_ptr<cuda::Stream> waiter_;
-  // The words once more, when the maker is gone.
+  // The words mapped for writing, after the event's session has ended.
   std::unique_ptr<memory::ImportedChunk> writable_;
 };
 

@@ -19,8 +19,8 @@
 namespace holdfast::executor {
 
 // Device memory of another session, or of a process outside Holdfast, mapped
-// here. When it is not needed any more, the supervisor is told to release the
-// import. Belongs to the submission thread; may be destroyed by any thread.
+// here. The destructor tells the supervisor to release the import. Belongs to
+// the submission thread; may be destroyed by any thread.
 class ImportedMemory {
  public:
   // Where to map the memory: at an address of the range; 0: anywhere in it.

@@ -15,19 +15,19 @@
 
 namespace holdfast::executor {
 
-// The waits for semaphores that streams of the session have not come past, for
-// people who look for the reason of a standstill, and for the session's end,
-// which must not wait for them. Nobody is told when a wait is over; whoever
-// asks looks. Thread-safe.
+// The unfinished waits of the session's streams for semaphores. They are
+// reported to users who look for the reason of a standstill, and the end of the
+// session must not wait for them. Each query checks which waits are over.
+// Thread-safe.
 class SemaphoreWaits {
  public:
   static constexpr size_t kMaxPending = 4096;
   static constexpr int kMaxReported = 64;
 
-  // RESOURCE_EXHAUSTED: so many waits are pending already.
+  // RESOURCE_EXHAUSTED: kMaxPending waits are pending already.
   absl::Status CheckRoom();
 
-  // `passed` marks the stream right behind the wait.
+  // `passed` marks the stream right after the wait.
   void Add(uint64_t semaphore, uint64_t stream, uint64_t value,
            std::shared_ptr<const cuda::Event> passed);
 

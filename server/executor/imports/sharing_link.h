@@ -18,27 +18,27 @@ inline uint64_t ChunkName(uint32_t device, uint32_t chunk) {
   return uint64_t{device} << 32 | chunk;
 }
 
-// The supervisor's answer to a SharingRequest that it did not refuse.
+// The supervisor's answer to a SharingRequest.
 struct SharingAnswer {
   internal::SharingReply reply;
   UniqueFd descriptor;  // of imported memory
 };
 
-// How sessions share with each other: they ask the supervisor, which knows all
-// of them.
+// A session's link to other sessions: it asks the supervisor, which knows all
+// sessions.
 struct SharingLink {
-  // Waits for the answer; an error is the supervisor's refusal. A descriptor,
-  // or -1, goes with the request. Thread-safe. Refuses, where there is no
-  // supervisor.
+  // Sends a request with a descriptor (-1: none), and waits for the answer. An
+  // error is the supervisor's refusal. Without a supervisor, refuses every
+  // request. Thread-safe.
   std::function<absl::StatusOr<SharingAnswer>(const internal::SharingRequest&,
                                               int descriptor)>
       ask = [](const internal::SharingRequest&,
                int) -> absl::StatusOr<SharingAnswer> {
     return absl::FailedPreconditionError("nobody to share with");
   };
-  // Tells that an import is not used any more. Thread-safe.
+  // Tells the supervisor that an import is not used any more. Thread-safe.
   std::function<void(uint64_t import)> released = [](uint64_t) {};
-  // The descriptor that the client has handed over under this token; see
+  // Returns the descriptor that the client has sent under this token; see
   // FdReceiver.
   std::function<absl::StatusOr<UniqueFd>(absl::string_view token)> claim;
 };

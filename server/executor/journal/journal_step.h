@@ -12,20 +12,20 @@
 
 namespace holdfast::executor {
 
-// The steps of an update of several nodes of a graph. Other commands have one,
-// in any case.
+// The form of the steps for an update of several nodes of a graph. Every other
+// command has one step.
 enum class StepForm {
-  kOneEach,  // of each node, which a later one replaces
+  kOneEach,  // for each node; a later step replaces it
   kOne,      // update_sets.h says when
-  // Without the command, which the caller adds as it came.
+  // One step without the command; the caller adds the encoded command.
   kOneWithoutCommand,
 };
 
-// Visits the steps that the journal has of a command that was carried out. A
-// resource that no successor could make again is a step with the reason
-// (`error`). A step is made in `arena`, refers to `command` and is valid during
-// its visit. REQUIRES: the command has an effect (command_facts.h);
-// kOneWithoutCommand: it makes or updates a graph.
+// Visits the journal's steps for a command that was carried out. A resource
+// that a successor cannot make again has a step with the reason (`error`). A
+// step is made in `arena`, refers to `command` and is valid during its visit.
+// REQUIRES: the command has an effect (command_facts.h); kOneWithoutCommand: it
+// makes or updates a graph.
 void VisitSteps(
     const v1::Command& command, Resources& resources, StepForm form,
     google::protobuf::Arena& arena,

@@ -8,14 +8,14 @@
 
 namespace holdfast::executor {
 
-// From now on the first error after which the driver is of no more use to this
-// process (cuda::IsSticky) ends the process: what kernels have printed is sent,
-// the supervisor is told of the error, and no thread comes to use its result.
-// Once in a process; both must live as long as it does.
+// Makes the first sticky error of the driver (cuda::IsSticky) end the process,
+// because the driver is of no more use to it. Kernels' output is sent, the
+// supervisor is told the error, and the failed call never returns. Called once;
+// `link` and `output` must live as long as the process.
 void ExitOnFault(SupervisorLink& link, KernelOutput& output);
 
-// Ends the process likewise, for a fault that is no error of the driver's.
-// REQUIRES: ExitOnFault was called. Thread-safe; the first fault counts.
+// Ends the process in the same way for a fault that is not a driver error. Only
+// the first fault is reported. REQUIRES: ExitOnFault was called. Thread-safe.
 [[noreturn]] void ExitWith(internal::Fault fault);
 
 }  // namespace holdfast::executor

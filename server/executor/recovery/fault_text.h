@@ -7,9 +7,9 @@
 
 namespace holdfast::executor {
 
-// Returns what the software driver's account of a fault says of its place, with
-// no error: "... kernel saxpy, block (0,0,0), thread (5,0,0), PTX line 12,
-// saxpy.cu:3: st: ...". Fields that the text does not have stay empty.
+// Reads the place of a fault from the software driver's text: "... kernel
+// saxpy, block (0,0,0), thread (5,0,0), PTX line 12, saxpy.cu:3: st: ...".
+// Fields without text stay empty; `error` is not set.
 internal::Fault ParseFaultText(absl::string_view text);
 
 }  // namespace holdfast::executor

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The variables of a session's modules, which lie in no chunk: they end with
-// the executor's context. If it ends in order, its successor gets their
-// values. Everything here belongs to the submission thread.
+// The variables of a session's modules. They are not in chunks, so they end
+// with the executor's context. If the executor is suspended or parked, its
+// successor gets their values. All functions belong to the submission thread.
 #ifndef HOLDFAST_SERVER_EXECUTOR_RECOVERY_MODULE_VARIABLES_H_
 #define HOLDFAST_SERVER_EXECUTOR_RECOVERY_MODULE_VARIABLES_H_
 
@@ -17,19 +17,19 @@
 
 namespace holdfast::executor {
 
-// Returns the values as SavedVariables in a sealed memfd; none: there are no
-// variables. Variables that the driver does not find by name are left out.
-// REQUIRES: the devices are idle. FAILED_PRECONDITION: more than the bounds in
-// server/journal/saved_variables.h.
+// Returns the values as SavedVariables in a sealed memfd; an empty UniqueFd if
+// there are no variables. Leaves out variables that the driver does not find by
+// name. REQUIRES: the devices are idle. FAILED_PRECONDITION: the values exceed
+// the bounds in server/journal/saved_variables.h.
 absl::StatusOr<UniqueFd> SaveVariables(Resources& resources);
 
-// INVALID_ARGUMENT: the memfd is not as SaveVariables makes it.
+// Reads the memfd of SaveVariables. INVALID_ARGUMENT: it is malformed.
 absl::StatusOr<internal::SavedVariables> ReadVariables(int memory);
 
-// Gives the variables of the modules that are loaded again their values; those
-// of other modules are lost with them. Calls `failed` with a module of which a
-// variable does not get its value, and why; if it puts the module in error, it
-// is not called for that one again.
+// Restores the values of the variables of all modules that were loaded again.
+// Calls `failed` for each variable that does not get its value, with its module
+// and the reason. If `failed` puts the module in error, the module's other
+// variables are skipped.
 void RestoreVariables(
     Resources& resources, const internal::SavedVariables& variables,
     absl::FunctionRef<void(uint64_t module, const absl::Status& why)> failed);

@@ -14,20 +14,20 @@
 
 namespace holdfast::executor {
 
-// FAILED_PRECONDITION names a resource whose bytes would not come back with the
-// session, or are of somebody else, unless the memory stays where it is.
+// FAILED_PRECONDITION names a resource that would be lost: its bytes cannot be
+// restored, or, unless `memory_stays`, belong to another owner.
 absl::Status CheckSuspendable(Resources& resources, bool memory_stays);
 
-// Calls `idle`, by any thread, when every device of the session has done all
-// that it was given so far.
+// Calls `idle`, on any thread, when the present work of all devices of the
+// session is done.
 absl::Status WhenIdle(Resources& resources,
                       std::function<void(const absl::Status&)> idle);
 
-// A sentence about the work that keeps the devices.
+// Returns a sentence about the work that is not done.
 std::string DescribeWork(SemaphoreWaits& waits);
 
-// Copies the chunks that are still there to their places in the file. REQUIRES:
-// the devices are idle.
+// Copies the existing chunks to their offsets in the file. REQUIRES: the
+// devices are idle.
 absl::Status SaveChunks(Resources& resources,
                         const internal::SaveMemory& chunks, int file);
 

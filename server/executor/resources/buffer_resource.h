@@ -24,13 +24,13 @@
 
 namespace holdfast::executor {
 
-// Memory, or a view of memory that something else owns.
+// A buffer: memory, or a view of memory with another owner.
 //
-// The members that are set tell the kind: `allocation` is memory of the
-// session's own, `host` is page-locked, `imported` another session's, `ipc`
-// memory with a driver's handle, `module` a variable, `reservation` addresses,
-// `mapping` memory at such addresses. `parent` names the buffer that a
-// sub-buffer or a mapping lies in.
+// The member that is set tells the kind: `allocation` is the session's own
+// device memory, `host` is page-locked memory, `imported` is memory of another
+// session, `ipc` is memory with an IPC handle, `module` is the module of a
+// variable, `reservation` is a range of addresses, `mapping` is memory at such
+// addresses. `parent` is the buffer that contains a sub-buffer or a mapping.
 struct BufferResource {
   CUdeviceptr address = 0;
   uint64_t size = 0;  // bytes
@@ -40,7 +40,7 @@ struct BufferResource {
   Charge charge;  // of device memory; of a mapping, of chunks
   std::shared_ptr<PinnedMemory> host;
   std::shared_ptr<ImportedMemory> imported;  // of another session
-  // That ends with this process, and has a handle; see SHARING_IPC.
+  // Memory with an IPC handle, which ends with this process; see SHARING_IPC.
   std::shared_ptr<const memory::IpcAllocation> ipc;
   // Addresses without memory; the mappings in them are views.
   std::shared_ptr<memory::AddressRange> reservation;
@@ -62,8 +62,8 @@ struct BufferResource {
 // the bytes may change.
 enum class Access { kRead, kWrite };
 
-// PERMISSION_DENIED: it is to be written to, and was imported for reading.
-// FAILED_PRECONDITION: it is of a collection that sleeps.
+// PERMISSION_DENIED: a write to a buffer that was imported for reading.
+// FAILED_PRECONDITION: the buffer belongs to a collection that sleeps.
 absl::Status CheckAccess(uint64_t handle, const BufferResource& buffer,
                          Access access);
 

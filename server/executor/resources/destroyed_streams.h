@@ -15,43 +15,42 @@
 
 namespace holdfast::executor {
 
-// The work of streams that have been destroyed: it goes on, and has an end that
-// can still be asked for. Not thread-safe: belongs to the submission thread.
+// The work of destroyed streams. The work continues, and its end can still be
+// queried. Not thread-safe: belongs to the submission thread.
 class DestroyedStreams {
  public:
   DestroyedStreams() = default;
   DestroyedStreams(const DestroyedStreams&) = delete;
   DestroyedStreams& operator=(const DestroyedStreams&) = delete;
 
-  // Takes what the stream's work uses, until `watcher` has found it done, and
-  // the stream's mark. `end` is behind all that it was given; `idle`: that was
-  // done before.
+  // Takes over the stream's mark, and the inline bytes that its work uses until
+  // `watcher` finds the work done. `end` marks the end of all its work. `idle`:
+  // the work was done already.
   void Add(StreamResource& stream, std::shared_ptr<const cuda::Event> end,
            bool idle, CompletionWatcher& watcher);
 
-  // Is there one whose work is not known to be done? The watcher tells.
+  // Returns true if the watcher has not found the work of every stream done.
   bool any_left() const { return *left_ > 0; }
 
-  // Is all done that they had been given? Asks the device.
+  // Returns true if all the streams' work is done. Queries the device.
   absl::StatusOr<bool> AreDone();
 
-  // Marks behind the work that nobody waits for, on this device.
+  // Takes the marks of this device's work that is not watched.
   CompletionWatcher::Events TakeMarks(uint32_t device);
 
  private:
-  // Drops ends that have come true, when there are twice as many as were left
-  // the last time.
+  // Adds an end. Drops completed ends each time that the list has doubled.
   void AddEnd(std::shared_ptr<const cuda::Event> end);
 
-  // Those whose work is not known to be done.
+  // The streams whose work is not known to be done.
   const std::shared_ptr<std::atomic<int>> left_ =
       std::make_shared<std::atomic<int>>(0);
-  // Behind the work of those that were not idle, and the number of them at
-  // which those that have come true are dropped.
+  // The ends of the work of streams that were not idle, and the number of ends
+  // at which completed ends are dropped.
   static constexpr size_t kPruneEndsFrom = 16;
   CompletionWatcher::Events ends_;
   size_t prune_ends_at_ = kPruneEndsFrom;
-  // Behind the work that nobody waits for, by device.
+  // The marks of work that is not watched, by device.
   std::map<uint32_t, CompletionWatcher::Events> marks_;
 };
 

@@ -7,11 +7,10 @@
 namespace holdfast::executor {
 
 // Maps the ordinals of a session's devices to those of the driver. They are
-// equal, unless the session was resumed on another device than the one that its
-// client names. The client's ordinals are used wherever a resource or a command
-// says its device, in the names of chunks and in the journal; the driver's
-// wherever a context is made and in all that the supervisor accounts for.
-// Immutable.
+// equal, unless the session was resumed on another device. The client's
+// ordinals are used in resources and commands, in the names of chunks, and in
+// the journal. The driver's ordinals are used for contexts, and in the
+// supervisor's accounts. Immutable.
 class DevicePlacement {
  public:
   // Equal ordinals.

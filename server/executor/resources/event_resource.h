@@ -15,8 +15,8 @@ namespace holdfast::executor {
 
 // See event_commands.cc.
 class PublishedEvent;
-// The event of an imported one is that of another session of this daemon, or of
-// a process outside.
+// An event. An imported event belongs to another session of this daemon, or to
+// a process outside Holdfast.
 struct EventResource {
   std::shared_ptr<cuda::Event> event;  // null: of another session
   uint32_t device = 0;
@@ -26,11 +26,12 @@ struct EventResource {
   bool foreign = false;  // of a process outside Holdfast
 };
 
-// FAILED_PRECONDITION: the event is another session's, so that it can be waited
-// for and asked whether it is done, and nothing else.
+// FAILED_PRECONDITION: the event belongs to another session, so it can only be
+// waited for and queried.
 absl::Status CheckOwn(uint64_t handle, const EventResource& event);
-// FAILED_PRECONDITION: recording or waiting takes more than a call of the
-// driver's, so that neither graphs nor launches can do it.
+// FAILED_PRECONDITION: the event is interprocess or imported. Recording it or
+// waiting for it takes more than one driver call, so graphs and launches cannot
+// do it.
 absl::Status CheckPlain(uint64_t handle, const EventResource& event);
 
 }  // namespace holdfast::executor

@@ -9,7 +9,8 @@
 //   ALREADY_EXISTS       creating what exists
 //
 // A handle whose creation failed is kept in error: using it repeats the cause.
-// Either kind is charged to a quota before it is made, until it is freed.
+// Every handle, also one in error, is charged to a quota from before its
+// creation until it is freed.
 #ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_HANDLE_TABLE_H_
 #define HOLDFAST_SERVER_EXECUTOR_RESOURCES_HANDLE_TABLE_H_
 
@@ -55,7 +56,7 @@ class HandleTable {
   HandleTable(HandleKind kind, std::shared_ptr<Quota> quota)
       : kind_(kind), quota_(std::move(quota)) {}
 
-  // May `bits` be given to a new resource? Otherwise fails as listed above;
+  // OK: `bits` can name a new resource. Otherwise fails as listed above;
   // FAILED_PRECONDITION also if another handle has the index.
   absl::Status CheckNew(uint64_t bits) const {
     HOLDFAST_RETURN_IF_ERROR(Check(bits));
@@ -74,8 +75,8 @@ class HandleTable {
     return absl::OkStatus();
   }
 
-  // The charge of one handle; for Put or PutError. RESOURCE_EXHAUSTED: there
-  // are as many as there may be.
+  // Charges one handle, for Put or PutError. RESOURCE_EXHAUSTED: the quota of
+  // handles is used up.
   absl::StatusOr<Charge> Reserve() { return quota_->Take(1); }
 
   // REQUIRES: CheckNew(bits).ok(); `charge` comes from Reserve. The reference
@@ -86,7 +87,7 @@ class HandleTable {
     return *slot.value;
   }
 
-  // Its creation failed. REQUIRES: as Put.
+  // Stores a handle whose creation failed. REQUIRES: as Put.
   void PutError(uint64_t bits, absl::Status cause, Charge charge) {
     Renew(bits, std::move(charge)).error = std::move(cause);
   }
@@ -116,29 +117,29 @@ class HandleTable {
     return &*slot.value;
   }
 
-  // Did the handle's creation fail?
+  // Returns true if the handle is in error.
   bool IsInError(uint64_t bits) const {
     const Slot* slot = SlotOf(bits);
     return slot != nullptr && !slot->error.ok();
   }
-  // Does the handle name a value?
+  // Returns true if the handle has a value.
   bool Contains(uint64_t bits) const {
     const Slot* slot = SlotOf(bits);
     return slot != nullptr && slot->value.has_value();
   }
 
-  // Handles in use, those in error included.
+  // The number of handles in use, including handles in error.
   uint64_t size() const { return charge_.amount(); }
   HandleKind kind() const { return kind_; }
   // Indices from this one on were never used.
   uint32_t unused_from() const { return static_cast<uint32_t>(slots_.size()); }
 
-  // From now on Take ignores handles that were never created: the commands that
-  // should have made them may have been dropped by a fault.
+  // Makes Take ignore handles that were never created, because a fault may have
+  // dropped the commands that create them.
   void SetForgiving() { forgiving_ = true; }
 
-  // Frees the handle and gives up its value; nullopt for 0, for a handle in
-  // error and for what is gone already.
+  // Frees the handle and returns its value; nullopt for 0, and for a handle in
+  // error, freed already, or ignored (SetForgiving).
   absl::StatusOr<std::optional<T>> Take(uint64_t bits) {
     if (bits == 0) return std::optional<T>();
     HOLDFAST_RETURN_IF_ERROR(Check(bits));
@@ -163,7 +164,7 @@ class HandleTable {
       if (slot.value.has_value()) visit(*slot.value);
     }
   }
-  // The same with the handle of each.
+  // The same, with the handle of each value.
   template <typename Visitor>
   void ForEachHandle(Visitor visit) {
     ForEachHandleFrom(0, [&](uint64_t handle, T& value) {
@@ -219,13 +220,13 @@ class HandleTable {
         absl::StrCat(DescribeHandle(bits), " does not exist any more"));
   }
 
-  // Returns what the slot is charged and clears its error.
+  // Returns the slot's charge and clears its error.
   void Vacate(Slot& slot) {
     if (slot.occupied()) charge_.Return(1);
     slot.error = absl::OkStatus();
   }
 
-  // Makes the slot that of a new handle, charged and without a value.
+  // Gives the slot to a new handle, with its charge and without a value.
   Slot& Renew(uint64_t bits, Charge charge) {
     const Handle handle = Handle::Unpack(bits);
     if (handle.index >= slots_.size()) slots_.resize(handle.index + 1);

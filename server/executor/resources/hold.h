@@ -13,15 +13,15 @@ struct BufferResource;
 struct SemaphoreResource;
 
 // Shared by a buffer, an arena or a semaphore and the graphs that use it. If
-// its handle is freed meanwhile, the resource goes here, and the last graph to
-// let go frees it; see Resources::Release.
+// its handle is freed first, the resource moves here, and is freed when the
+// last graph releases it; see Resources::Release.
 template <typename T>
 struct Held {
   std::optional<T> freed;
 };
 
-// One resource that is kept: a buffer, an arena, a semaphore, or anything whose
-// last owner may simply drop it once the devices have finished with it.
+// One kept resource: a buffer, an arena, a semaphore, or an object that needs
+// nothing but its destructor once the devices have finished with it.
 using Hold = std::variant<
     std::shared_ptr<Held<BufferResource>>, std::shared_ptr<Held<ArenaResource>>,
     std::shared_ptr<Held<SemaphoreResource>>, std::shared_ptr<const void>>;

@@ -13,8 +13,8 @@
 
 namespace holdfast::executor {
 
-// The resources that a graph, or one update of its nodes, keeps: each once,
-// however many nodes name it.
+// The resources that a graph, or one update of its nodes, keeps. Each is kept
+// once, even if many nodes name it.
 class HoldSet {
  public:
   HoldSet();
@@ -23,7 +23,7 @@ class HoldSet {
   HoldSet& operator=(const HoldSet&) = delete;
 
   // Notes that the resource of this handle, or its part on a device, is kept.
-  // Returns false if it is already; otherwise the caller has to Add it.
+  // Returns false if it is kept already; otherwise the caller must Add it.
   bool Insert(uint64_t handle, uint32_t device = 0) {
     const std::pair<uint64_t, uint32_t> key = {handle, device};
     auto& recent = recent_[PlaceOf(handle)];
@@ -32,20 +32,21 @@ class HoldSet {
     return seen_.insert(key).second;
   }
   void Add(Hold hold);
-  // No more are added: forgets what only Insert needs, since a graph may live
-  // long.
+  // Frees the memory that only Insert needs, because a graph may live long.
+  // REQUIRES: Insert is not called any more.
   void Close() {
     seen_ = {};
     recent_ = {};
   }
 
   const std::vector<Hold>& holds() const { return holds_; }
-  // Drops from `holds` what this keeps, too.
+  // Removes from `holds` the resources that this set keeps, too.
   void RemoveKept(std::vector<Hold>* holds) const;
 
  private:
-  // A node mostly names what nodes before it have named: some of the last keys,
-  // found without hashing. Handles of different kinds count up from 0 each.
+  // A node mostly names the resources of the nodes before it. Some of the last
+  // keys are found without hashing. PlaceOf mixes in the kind, because the
+  // handles of each kind count up from 0.
   static constexpr size_t kRecent = 8;
   static size_t PlaceOf(uint64_t handle) {
     return (handle ^ handle >> 56) % kRecent;

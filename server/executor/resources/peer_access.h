@@ -8,11 +8,12 @@
 
 namespace holdfast::executor {
 
-// Which devices of a session have been given access to whose memory. Keeps
-// account; Resources tells the driver. Not thread-safe.
+// Records which devices of a session have access to the memory of which others.
+// Resources tells the driver. Not thread-safe.
 class PeerAccess {
  public:
-  // May kernels of `device` use memory of `peer`? A device's own it always may.
+  // Returns true if kernels of `device` may use memory of `peer`. A device may
+  // always use its own memory.
   bool Allows(uint32_t device, uint32_t peer) const {
     if (device == peer) [[likely]]
       return true;
@@ -24,8 +25,8 @@ class PeerAccess {
   bool Enable(uint32_t device, uint32_t peer);
   bool Disable(uint32_t device, uint32_t peer);
 
-  // Counts the changes of a pair, so that one that is put off knows whether
-  // another has come after it.
+  // Returns the number of changes of a pair. A delayed change compares it to
+  // learn whether a later change was made.
   uint64_t Changes(uint32_t device, uint32_t peer) const;
 
  private:

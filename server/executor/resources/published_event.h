@@ -18,26 +18,28 @@ namespace holdfast::executor {
 
 class Resources;
 
-// The part of an interprocess event that other sessions see. A recording gets a
-// number, which its stream writes to a word of device memory when it comes to
-// the recording; importers wait for that. The page of host memory tells them
-// the last recording's word and number. Streams have words of their own, since
-// the values of one word have to rise.
+// The part of an interprocess event that other sessions see. Each recording has
+// a number. Its stream writes the number to a word of device memory when it
+// reaches the recording, and importers wait for this value. A page of host
+// memory tells them the word and the number of the last recording. Each stream
+// has its own word, because the values of a word must increase.
 //
 // CUDA's own IPC events are not used between sessions: a confined executor
-// cannot open one, and nobody can end the waits for one whose maker has died.
+// cannot open one, and a wait for an event whose process has died would never
+// end.
 class PublishedEvent {
  public:
-  // Takes a chunk of the device and asks the supervisor for the page. While a
-  // session is restored, both are those that the event had, and recordings that
-  // the fault has dropped count as reached, so that nothing waits for them.
+  // Allocates a chunk of the device, and asks the supervisor for the page.
+  // While a session is restored, the event gets its old chunk and page back.
+  // Recordings that the fault has dropped then count as reached, so that no
+  // wait for them hangs.
   static absl::StatusOr<std::unique_ptr<PublishedEvent>> Create(
       Resources& resources, uint64_t handle, uint32_t device);
   PublishedEvent(const PublishedEvent&) = delete;
   PublishedEvent& operator=(const PublishedEvent&) = delete;
 
-  // Publishes what `stream` has been given so far as the last recording.
-  // `handle` names the stream. RESOURCE_EXHAUSTED: the event was recorded in
+  // Publishes the present end of `stream` as the last recording. `handle` names
+  // the stream. RESOURCE_EXHAUSTED: the event was recorded in
   // EventState::kMaxWords other streams.
   absl::Status Record(uint64_t handle, const cuda::Stream& stream);
 

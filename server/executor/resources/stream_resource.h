@@ -15,11 +15,11 @@ namespace holdfast::executor {
 struct StreamResource {
   uint32_t device = 0;
   std::unique_ptr<cuda::Stream> stream;
-  // For the account of GPU time: work was given after the last mark, and the
-  // mark behind all work, if there is one that nobody has asked for yet.
+  // For the account of GPU time. `unmarked`: the stream got work after its last
+  // mark. `mark`: an unwatched mark at the end of all its work; may be null.
   bool unmarked = false;
   std::shared_ptr<const cuda::Event> mark;
-  // Bytes that its work still uses, and nobody watches yet; see
+  // Inline bytes that its unwatched work still uses; see
   // StreamWork::KeepUntilDone.
   std::vector<InlineStaging::Span> kept;
 };

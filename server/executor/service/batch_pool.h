@@ -16,7 +16,7 @@
 
 namespace holdfast::executor {
 
-// A batch of commands in memory of its own, where it is decoded without an
+// A batch of commands with its own memory, into which it is decoded without an
 // allocation for each command.
 class DecodedBatch {
  public:
@@ -24,15 +24,15 @@ class DecodedBatch {
   DecodedBatch(const DecodedBatch&) = delete;
   DecodedBatch& operator=(const DecodedBatch&) = delete;
 
-  // Decodes a batch; false: the bytes are none. Bytes in pieces are decoded
-  // only, and not kept as they came. REQUIRES: empty.
+  // Decodes a batch. Returns false if the bytes are not a batch. The overload
+  // for pieces keeps no encoded commands. REQUIRES: the object is empty.
   bool Decode(absl::string_view bytes);
   bool Decode(google::protobuf::io::ZeroCopyInputStream& pieces, size_t bytes);
 
   v1::CommandBatch& message() { return *message_; }
   const EncodedCommands& encoded() const { return encoded_; }
-  // Bytes that the commands take: the objects, the memory that they hold, and
-  // what is kept as it came.
+  // Returns the bytes of the decoded commands, and of the kept encoded
+  // commands.
   size_t bytes() const;
   void Clear();
 
@@ -44,14 +44,14 @@ class DecodedBatch {
   size_t received_ = 0;  // bytes
 };
 
-// Decoded batches that are used again. Thread-safe.
+// A pool of DecodedBatch objects. Thread-safe.
 class BatchPool : public std::enable_shared_from_this<BatchPool> {
  public:
-  // An empty batch, which comes back when nobody holds it any more.
+  // Returns an empty batch, which returns to the pool with its last owner.
   std::shared_ptr<DecodedBatch> Get();
 
  private:
-  // Batches that an idle session keeps.
+  // The most batches in the pool.
   static constexpr size_t kMaxFree = 8;
 
   void GiveBack(std::unique_ptr<DecodedBatch> batch);

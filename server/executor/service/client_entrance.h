@@ -12,21 +12,22 @@
 
 namespace holdfast::executor {
 
-// Bounds the connections to a session's socket, to which everyone may connect
-// who may connect to the daemon. Until a call on it has carried the session's
-// token, a connection is a stranger's: those have few streams, and of more
-// than kMaxStrangers one at random is closed, so that a newcomer always finds
-// room and a flood cannot tell which connection makes it. connection_limits.h
-// has the limits. Thread-safe.
+// Bounds the connections to a session's socket. Every user of the daemon may
+// connect to it. A connection is a stranger until one of its calls has carried
+// the session's token. Strangers have few streams. Beyond kMaxStrangers, a
+// random stranger is closed: a new connection always has room, and an attacker
+// cannot choose the connection that is closed. connection_limits.h has the
+// limits. Thread-safe.
 class ClientEntrance {
  public:
   ClientEntrance();
 
-  // Takes note of an accepted connection before gRPC gets it. Returns false if
-  // it is refused; the caller then closes it.
+  // Registers an accepted connection before gRPC gets it. Returns false if it
+  // is refused; the caller then closes it.
   bool Admit(int fd);
 
-  // A call has carried the token; `peer` is grpc::ServerContext::peer() of it.
+  // Notes that a call has carried the token. `peer` is the call's
+  // grpc::ServerContext::peer().
   void Welcome(const std::string& peer);
 
  private:

@@ -25,14 +25,14 @@
 
 namespace holdfast::executor {
 
-// CommandService of one session; that and the inbox must outlive it. No call
-// holds a thread of gRPC's, and no Run a thread that Execute needs.
+// The CommandService of one session; session and inbox must outlive it. No call
+// occupies a thread of gRPC, and Run has other threads than Execute.
 class CommandService final
     : public v1::CommandService::WithCallbackMethod_Run<
           v1::CommandService::WithRawCallbackMethod_Execute<
               v1::CommandService::Service>> {
  public:
-  // Calls at a time; more are refused.
+  // The most concurrent calls of Run; more are refused.
   static constexpr int kMaxRuns = 256;
   static constexpr int kMaxExecutes = 64;
 
@@ -43,28 +43,27 @@ class CommandService final
                                 const v1::CommandBatch* request,
                                 v1::ResultBatch* response) override;
 
-  // One thread reads and queues batches, a second one writes results, and the
-  // session's own thread carries the commands out in between, if the first has
-  // not done so.
+  // One thread reads batches, and either runs them itself or queues them for
+  // the session's thread. A second thread writes results.
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Execute(
       grpc::CallbackServerContext* context) override;
 
  private:
-  // Is the call one of this session's, and not one too many?
+  // Checks that the call is this session's, and within the limit of calls.
   absl::StatusOr<std::shared_ptr<void>> Admit(
       const grpc::ServerContextBase& context, CallLimit& limit);
   absl::Status RunBatch(const v1::CommandBatch& request,
                         const std::stop_token& cancelled,
                         v1::ResultBatch* response);
   absl::Status ServeExecute(CommandStream& commands);
-  // Execute for a client that does not come back when its connection breaks.
+  // Execute for a client that does not return after its connection has broken.
   absl::Status ExecuteOnce(CommandStream& commands);
   // `clock` may be null.
   absl::Status ReadBatches(CommandStream& commands,
                            const std::shared_ptr<ResultQueue>& results,
                            const std::shared_ptr<ExecutorClock>& clock);
-  // Execute for a client that may lose its connection, and has read so many
-  // results.
+  // Execute for a client that may return after its connection has broken, and
+  // has read `results_read` results.
   absl::Status ExecuteAttached(CommandStream& commands, uint64_t results_read);
   absl::Status ReadAttached(CommandStream& commands, uint64_t call);
   // Reads while another thread writes; returns when both have ended.

@@ -20,46 +20,46 @@
 
 namespace holdfast::executor {
 
-// One Execute call: batches of commands from the client, batches of results to
-// it; through the rings that the client has handed over, or through gRPC.
+// One Execute call: batches of commands from the client, and batches of results
+// to it, through the client's shared rings or through gRPC.
 class CommandStream final : public ServedStream {
  public:
   explicit CommandStream(grpc::CallbackServerContext& context)
       : ServedStream(context, /*stall_guard=*/nullptr) {}
 
-  // Tells the client that the call is served, and whether by rings. Once,
-  // before all that follows.
+  // Tells the client that the call is served, and whether it uses rings. Called
+  // once, before the other methods.
   void Accept(FdReceiver& inbox, size_t max_batch_bytes);
-  // With rings, asks a client that has not ended the call to do so, and cancels
-  // the call of one that does not. Last.
+  // With rings, asks the client to end the call, and cancels the call if the
+  // client does not. Called last.
   void AskForEnd();
 
-  // Waits for a batch, and for a pass to take it in; false: the client sends no
-  // more, or has gone, or the gate has ended. A batch that gets no pass stays
-  // in the ring. One thread at a time. INVALID_ARGUMENT, DATA_LOSS: what came
-  // is none.
+  // Waits for a batch, and for a pass of the gate. Returns false if the client
+  // sends no more or has gone, or the gate has ended. A batch without a pass
+  // stays in the ring. INVALID_ARGUMENT, DATA_LOSS: the message is not a batch.
+  // REQUIRES: one thread at a time.
   absl::StatusOr<bool> ReadBatch(DecodedBatch* batch, SessionGate& gate,
                                  SessionGate::Pass* pass);
 
-  // Has something come that ReadBatch has not returned? As ReadBatch.
+  // Returns true if a message has arrived that ReadBatch has not returned.
+  // REQUIRES: as ReadBatch.
   bool HasMore() const {
     return has_rings() ? rings_->reader().Ready() : Readable();
   }
 
-  // Waits while the client does not take results; false: the client has gone.
-  // One thread at a time.
+  // Waits while the client does not take results. Returns false if the client
+  // has gone. REQUIRES: one thread at a time.
   bool WriteResults(const v1::ResultBatch& results);
 
-  // Sends a small batch if it need not wait for that. As WriteResults, by one
-  // thread at a time.
+  // Sends a small batch if that needs no wait. Returns false if it was not
+  // sent. REQUIRES: as WriteResults.
   bool WriteNow(const v1::ResultBatch& results);
 
-  // Do messages take rings? Then what ReadBatch says of a client that has
-  // broken the rules is to be sent as a result, number 0; otherwise it is the
-  // call's status.
+  // Returns true if messages use rings. An error of ReadBatch is then sent as a
+  // result with number 0; without rings it is the call's status.
   bool has_rings() const { return rings_ != nullptr; }
 
-  // With rings, gRPC tells of the call's end, and of nothing else.
+  // With rings, gRPC messages are ignored, and only the end of the call counts.
   void OnReadDone(bool ok) override;
 
  private:
@@ -67,7 +67,7 @@ class CommandStream final : public ServedStream {
                                     SessionGate::Pass* pass);
 
   std::unique_ptr<RingPair> rings_;
-  // When the client is gone.
+  // Closes the rings when the call is cancelled.
   std::optional<std::stop_callback<std::function<void()>>> close_rings_;
 };
 

@@ -16,16 +16,17 @@
 
 namespace holdfast::executor {
 
-// Receives descriptors from clients on this machine, which an rpc then names;
-// transfers.proto describes the protocol. Its input is hostile: a connection
-// says one thing and is closed, without the session's token nothing is kept,
-// and neither connections nor descriptors pile up: the oldest goes. The
-// claimant checks what kind of file a descriptor is. Thread-safe.
+// Receives descriptors from clients on this machine; an rpc then names them by
+// a token. transfers.proto describes the protocol. Its input is hostile: a
+// connection sends one message and is closed; a message without the session's
+// token is dropped; and beyond the limits the oldest connection or descriptor
+// is dropped. The caller of Claim checks the descriptor's kind of file.
+// Thread-safe.
 class FdReceiver {
  public:
   static constexpr size_t kTokenBytes = 16;
   static constexpr size_t kMaxWaiting = 8;       // descriptors
-  static constexpr size_t kMaxConnections = 16;  // that have said nothing yet
+  static constexpr size_t kMaxConnections = 16;  // without a message yet
 
   // Serves a socket of type SOCK_SEQPACKET that listens already.
   static absl::StatusOr<std::unique_ptr<FdReceiver>> Serve(
@@ -34,7 +35,7 @@ class FdReceiver {
   FdReceiver(const FdReceiver&) = delete;
   FdReceiver& operator=(const FdReceiver&) = delete;
 
-  // The descriptor that came under this token. Once; NOT_FOUND: none did.
+  // Takes the descriptor with this token. NOT_FOUND: there is none.
   absl::StatusOr<UniqueFd> Claim(absl::string_view token);
 
  private:
@@ -47,7 +48,7 @@ class FdReceiver {
 
   void Loop();
   void AcceptOne(std::deque<UniqueFd>& connections);
-  // Reads what there is and answers.
+  // Reads the connection's message and answers it.
   void Answer(int connection);
   absl::Status Take(int connection);
 

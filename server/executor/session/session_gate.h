@@ -14,17 +14,17 @@
 
 namespace holdfast::executor {
 
-// Admits work of clients to the session. Closed while the session is being
-// suspended: threads that bring work wait in front of it. Thread-safe.
+// Admits clients' work to the session. The gate is closed while the session is
+// being suspended; threads with work then wait. Thread-safe.
 //
-// A thread that brings work enters first, and keeps the pass until the work is
-// in the session's hands:
+// A thread with work enters first, and holds the pass until the session has
+// accepted the work:
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(const auto pass, gate.Enter(cancelled));
 class SessionGate {
  public:
-  // Held by a thread while it takes work in. Must not outlive the gate.
-  // Move-only. Release gives it back early.
+  // Held by a thread while it submits work. Must not outlive the gate.
+  // Move-only. Release returns it early.
   class Pass {
    public:
     Pass() = default;
@@ -49,19 +49,18 @@ class SessionGate {
   };
 
   // Blocks while the gate is closed. Fails with End's reason. CANCELLED: the
-  // call that brings the work is `cancelled`, and the gate was still closed.
+  // call was `cancelled` while the gate was closed.
   absl::StatusOr<Pass> Enter(const std::stop_token& cancelled);
 
-  // From now on nobody enters. Blocks until nobody holds a pass any more;
-  // returns false if somebody still does at the deadline. Closed in either
-  // case, until Open.
+  // Closes the gate until Open. Blocks until no pass is held. Returns false if
+  // a pass is still held at the deadline; the gate stays closed.
   bool Close(absl::Time deadline);
-  // Lets those in that wait.
+  // Opens the gate, and admits the waiting threads.
   void Open();
   bool closed() const;
 
-  // Nobody will ever enter again: fails every Enter with `reason`. The first
-  // reason stays. Those that are inside may finish.
+  // Makes every later Enter fail with `reason`; the first reason stays. Held
+  // passes stay valid.
   void End(const absl::Status& reason);
 
  private:

@@ -12,13 +12,14 @@
 namespace holdfast::executor {
 
 // Maps memory of a process outside Holdfast, for reading and writing. The
-// client has handed a descriptor over on the session's descriptor socket: one
-// of cuMemExportToShareableHandle, or a sealed memfd with the 64 bytes of
-// cuIpcGetMemHandle. Handles come in a descriptor, too, since who can hand one
-// over is on this machine. A descriptor of cuMemPoolExportToShareableHandle
-// comes with the data of a pointer. The supervisor has no part in it, since the
-// memory is not the daemon's. INVALID_ARGUMENT: the descriptor is no device
-// memory, or has less than was said.
+// client has sent a descriptor on the session's descriptor socket: from
+// cuMemExportToShareableHandle, from cuMemPoolExportToShareableHandle (the
+// command then has the data of a pointer), or of a sealed memfd with the 64
+// bytes of cuIpcGetMemHandle. An IPC handle also needs a descriptor, because
+// only a process on this machine can send one. The supervisor is not asked,
+// because the memory is not the daemon's. INVALID_ARGUMENT: the descriptor is
+// not device memory, or the memory is smaller than the command says. NOT_FOUND:
+// no descriptor has this token.
 absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
     Resources& resources, const v1::ImportResource& command);
 

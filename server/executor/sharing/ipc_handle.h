@@ -11,8 +11,8 @@
 namespace holdfast::executor {
 
 // Returns the bytes of an IPC handle (CUipcMemHandle, CUipcEventHandle) if
-// `descriptor` is a sealed memfd with nothing else in it. A handle comes in a
-// descriptor because only a process of this machine can hand one over.
+// `descriptor` is a sealed memfd with nothing else in it. A handle is sent in a
+// descriptor because only a process on this machine can send one.
 template <typename Handle>
 std::optional<Handle> ReadIpcHandle(int descriptor) {
   Handle handle;

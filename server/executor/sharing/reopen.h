@@ -11,9 +11,9 @@
 
 namespace holdfast::executor {
 
-// Maps again what the executor before this one had imported under `handle`, for
-// a device. The token that it came by may be used up. NOT_FOUND: nothing was
-// imported, or it was released. REQUIRES: resources.restoring().
+// Maps on a device the memory that the last executor had imported under
+// `handle`. Needs no token, because the token may be used up. NOT_FOUND: there
+// was no such import, or it was released. REQUIRES: resources.restoring().
 absl::StatusOr<std::shared_ptr<ImportedMemory>> Reopen(Resources& resources,
                                                        uint64_t handle,
                                                        uint32_t device);

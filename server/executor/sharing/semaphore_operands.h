@@ -9,9 +9,9 @@
 
 namespace holdfast::executor {
 
-// The semaphore that an operation on the scope's device signals or waits for.
-// INVALID_ARGUMENT: it is of another device.
-// PERMISSION_DENIED: it is to be signalled, and was imported for reading.
+// Returns the semaphore that an operation on the scope's device signals or
+// waits for. INVALID_ARGUMENT: it belongs to another device. PERMISSION_DENIED:
+// a signal to a semaphore that was imported for reading.
 absl::StatusOr<SemaphoreResource*> ResolveSemaphore(
     const OperandScope& scope, const v1::SignalSemaphore& signal);
 absl::StatusOr<SemaphoreResource*> ResolveSemaphore(

@@ -14,11 +14,10 @@
 
 namespace holdfast::executor {
 
-// Keeps DeviceTimes. A device's clock runs from when it is given work until
-// that work is done. The end is found by marks in the streams: at most one set
-// of marks is waited for at a time, and work that is given meanwhile gets the
-// next set. So there is no mark for each launch, and none for each batch of a
-// client that keeps the device busy. Thread-safe.
+// Keeps DeviceTimes: the clock of a device runs while the device has work.
+// Marks in the streams find the end of the work. One set of marks is watched at
+// a time, and work that is submitted meanwhile gets the next set, so that a
+// busy device does not need a mark for each launch or batch. Thread-safe.
 class DeviceClocks {
  public:
   explicit DeviceClocks(std::shared_ptr<DeviceTimes> times)
@@ -26,26 +25,27 @@ class DeviceClocks {
   DeviceClocks(const DeviceClocks&) = delete;
   DeviceClocks& operator=(const DeviceClocks&) = delete;
 
-  // The device is about to be given work that has no mark yet.
+  // Notes that the device is about to get work without a mark.
   void NoteGiven(uint32_t device);
 
-  // Returns the devices whose work is to be marked now. For each of them,
-  // NoteDone is to be called when what was marked is done.
+  // Returns the devices whose work must be marked now. The caller calls
+  // NoteDone for each of them when the marked work is done.
   std::vector<uint32_t> TakeUnmarked();
 
   struct Next {
-    // The device has been given more since, which is to be marked now. If not,
-    // its clock has stopped.
+    // The device has got more work, which must be marked now. If false, its
+    // clock has stopped.
     bool mark = false;
-    // TakePlace had no place, and has one now.
+    // TakePlace has returned false, and can now be tried again.
     bool place = false;
   };
   Next NoteDone(uint32_t device);
 
-  // For a session that others wait for: takes a place for one command's work,
-  // where there is a piece of work that is waited for and as much behind it.
-  // A piece is as many commands as take about 2 ms. Returns false if there is
-  // none until the next NoteDone, or TakeUnmarked.
+  // Takes TakePlace has returned false for one command's work, for a session
+  // that other sessions wait for. The device may have one piece of watched work
+  // and one piece of unmarked work. A piece is as many commands as take 1 to
+  // 2.5 ms. Returns false if there is no place until the next NoteDone or
+  // TakeUnmarked.
   bool TakePlace(uint32_t device);
 
  private:
@@ -53,13 +53,13 @@ class DeviceClocks {
 
   struct Device {
     bool unmarked = false;  // has work without a mark
-    bool watched = false;   // somebody waits for marks
+    bool watched = false;   // its marks are watched
     bool wanted = false;    // a place
     uint32_t piece = 8;
-    // Commands that took places, before the marks and behind them.
+    // The commands that took places, before the marks and after them.
     uint32_t marked_commands = 0;
     uint32_t commands = 0;
-    uint64_t marked_at = 0;  // or when the piece before was done
+    uint64_t marked_at = 0;  // the time of the last TakeUnmarked
   };
 
   static void AdaptPiece(uint64_t took, Device* device);

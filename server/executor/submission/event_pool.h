@@ -14,22 +14,22 @@
 
 namespace holdfast::executor {
 
-// Events that are recorded to know how far a stream has come. They are reused,
-// since making one costs as much as a launch. Thread-safe; lives as long as the
-// events that it gave out.
+// A pool of events that mark the progress of streams. Events are reused,
+// because making one costs as much as a launch. Thread-safe; lives as long as
+// the last event in use.
 class EventPool : public std::enable_shared_from_this<EventPool> {
  public:
-  // Returns an event that is recorded behind all that `stream` has been given.
+  // Returns an event that marks the present end of `stream`.
   absl::StatusOr<std::shared_ptr<const cuda::Event>> RecordEvent(
       const cuda::Stream& stream);
 
  private:
-  // Events beyond it are destroyed when they come back.
+  // The most free events; an event that is returned beyond it is destroyed.
   static constexpr size_t kMaxFree = 1024;  // of each context
 
-  // A free event of the stream's context, or a new one.
+  // Returns a free event of the stream's context, or a new one.
   absl::StatusOr<std::unique_ptr<cuda::Event>> Get(const cuda::Stream& stream);
-  // Called when the last holder lets go of an event.
+  // Called when the last owner releases an event.
   void GiveBack(std::unique_ptr<cuda::Event> event);
 
   absl::Mutex mutex_;

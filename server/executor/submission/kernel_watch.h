@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The limit of time for kernels. A launch lies between two marks of its stream:
-// it may run from when the first is done, and has ended when the second is. So
-// the time before does not count in which the stream was busy with earlier
-// work, or waited for an event or a semaphore. Two things cannot be told from
-// running and do count: waiting for other streams, sessions or processes to
-// leave the device, and, in a graph, whatever its nodes wait for.
+// The time limit for kernels. Each launch lies between two marks of its stream:
+// it runs from the completion of the first mark to the completion of the
+// second. Time in which its stream is busy with earlier work, or waits for an
+// event or a semaphore, does not count. Two kinds of waiting cannot be told
+// from running, and count: waiting until other streams, sessions or processes
+// leave the device, and, in a graph, the waits of its nodes.
 #ifndef HOLDFAST_SERVER_EXECUTOR_SUBMISSION_KERNEL_WATCH_H_
 #define HOLDFAST_SERVER_EXECUTOR_SUBMISSION_KERNEL_WATCH_H_
 
@@ -37,12 +37,12 @@ namespace holdfast::executor {
 struct WatchedLaunch {
   uint64_t sequence = 0;  // of the command
   uint32_t device = 0;
-  uint64_t graph_exec = 0;           // handle; 0: it is a kernel's
-  std::vector<std::string> kernels;  // names; of a graph, some
+  uint64_t graph_exec = 0;           // handle; 0: the launch of a kernel
+  std::vector<std::string> kernels;  // names; some names of a graph
 };
 
-// Finds a launch that runs for longer than the session's limit. Costs a launch
-// one or two events in its stream. Thread-safe, but for Launch.
+// Finds a launch that runs for longer than the session's limit. Adds one or two
+// events to the stream for each launch. Thread-safe, except for Launch.
 class KernelWatch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -53,11 +53,12 @@ class KernelWatch {
   };
   struct Options {
     absl::Duration limit;
-    // Called once, by a thread of the watch's own. Null: there is no such
-    // thread, and only Look looks.
+    // Called once, by the watch's own thread. Null: there is no thread, and the
+    // caller calls Look.
     std::function<void(const Overrun&)> exceeded;
-    // Told when it has looked, and nullopt when there is nothing to look for.
-    // Called with a lock held: short, and not back. May be null.
+    // Called with the time of each look while a launch is watched, and with
+    // nullopt when the last launch has ended. Called with a lock held, so it
+    // must be short and must not call the watch. May be null.
     std::function<void(std::optional<Clock::time_point>)> looked = nullptr;
   };
 
@@ -66,16 +67,16 @@ class KernelWatch {
   KernelWatch(const KernelWatch&) = delete;
   KernelWatch& operator=(const KernelWatch&) = delete;
 
-  // Calls `give`, which gives the stream a launch, between two marks. Returns
-  // its error. One thread.
+  // Calls `give`, which submits a launch to the stream, between two marks.
+  // Returns its error. REQUIRES: one thread.
   absl::Status Launch(const cuda::Stream& stream, WatchedLaunch launch,
                       absl::FunctionRef<absl::Status()> give);
 
-  // Returns the launch that has run longest, if that is more than the limit.
-  // A launch is known to run from the first call that finds it running on.
+  // Returns the launch that has run longest, if it is over the limit. The time
+  // of a launch begins with the first Look that finds it running.
   std::optional<Overrun> Look(Clock::time_point now);
 
-  // Launches that are not known to have ended.
+  // Returns the number of launches that are not known to have ended.
   size_t watched() const;
 
  private:
@@ -87,7 +88,7 @@ class KernelWatch {
     Mark end;
     std::optional<Clock::time_point> running_since;
   };
-  // The launches of one stream, oldest first, and the last that it was given.
+  // The unfinished launches of one stream, oldest first, and its last launch.
   struct Queue {
     std::deque<Entry> entries;
     uint64_t last_sequence = 0;
@@ -96,16 +97,17 @@ class KernelWatch {
 
   absl::StatusOr<Mark> MarkStart(const cuda::Stream& stream, uint64_t sequence);
   std::vector<uint64_t> Streams() const;
-  // Takes out the stream's first launch if it has ended.
+  // Removes the stream's first launch if it has ended. Returns true if it has.
   bool DropEnded(uint64_t stream);
-  // How the stream's first launch stands.
+  // Checks the stream's first launch. Returns it if it is over the limit.
   std::optional<Overrun> LookAt(uint64_t stream, Clock::time_point now);
   void EraseIfEmpty(uint64_t stream);
   void Report(std::optional<Clock::time_point> looked)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (options_.looked) options_.looked(looked);
   }
-  // Blocks until there is something to look at. False: stopping.
+  // Blocks until a launch is watched and a period has passed. Returns false
+  // when stopping.
   bool AwaitNextLook();
   void Run();
 
@@ -119,8 +121,8 @@ class KernelWatch {
   std::thread thread_;
 };
 
-// The last word of an executor one of whose launches has exceeded `limit`,
-// which was set by `set_by`.
+// Makes the fault of an executor whose launch has exceeded `limit`, which was
+// set by `set_by`.
 internal::Fault TimeLimitFault(const KernelWatch::Overrun& overrun,
                                absl::Duration limit, const std::string& set_by);
 

@@ -34,8 +34,8 @@ class ResultQueue {
   // the result. Called with the queue's lock held, by any thread, but never
   // while a batch that Take returned is being sent.
   using SendNow = std::function<bool(const v1::ResultBatch&)>;
-  // From now on, a thread that adds a result sends it by `send` if no other
-  // result is waiting, so that no thread has to be woken. Null: none does.
+  // Makes threads that add a result send it by `send` if no other result is
+  // waiting, so that no thread must be woken. Null ends this.
   void SendDirectly(SendNow send);
 
   // Keeps the queue open until the returned object is destroyed: for a batch of
@@ -60,14 +60,15 @@ class ResultQueue {
   // sent.
   bool Take(v1::ResultBatch* batch);
 
-  // Waits until all results that have come are sent, for `limit` at most.
+  // Waits until all present results are sent, for at most `limit`.
   void AwaitSent(absl::Duration limit);
 
-  // May a command be carried out that has a result? If not, `when_room` is
-  // called once it may, by the thread that takes results or finds one.
+  // Returns true if there is room for another command's result. If not,
+  // `when_room` is called once there is, by a thread that takes or delivers
+  // results.
   bool HasRoom(const std::function<void()>& when_room);
 
-  // Waits until there is room; false if abandoned.
+  // Waits until there is room. Returns false if abandoned.
   bool AwaitRoom();
 
   // Results that wait or are promised, and their bytes.
@@ -76,10 +77,10 @@ class ResultQueue {
 
  private:
   void Release();
-  // Waiting without sleep for what Take wants.
+  // Spins for a moment until Take may have a result.
   void LookForAMoment();
   void Push(v1::Result result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Calls what waits for room, if there is.
+  // Calls the waiting `when_room`, if there is room.
   void AnnounceRoom();
   bool Room() const {
     return count_ < kMaxWaiting && bytes_ < kMaxWaitingBytes;
@@ -101,7 +102,8 @@ class ResultQueue {
   std::deque<Entry> results_ ABSL_GUARDED_BY(mutex_);
   SendNow send_now_ ABSL_GUARDED_BY(mutex_);
   v1::ResultBatch single_ ABSL_GUARDED_BY(mutex_);  // for it
-  bool sending_ ABSL_GUARDED_BY(mutex_) = false;    // what was taken
+  // the last batch of Take is being sent
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;
   size_t owed_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t held_ ABSL_GUARDED_BY(mutex_) = 0;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;

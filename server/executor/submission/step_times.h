@@ -9,8 +9,8 @@
 
 namespace holdfast::executor {
 
-// The executor's steps of a command's way: read from the client's ring; begun
-// by the submission thread; its result found.
+// The executor's steps in the life of a command: its batch is read from the
+// client's ring; the submission thread begins it; its result is found.
 enum ExecutorStep { kBatchRead, kBatchBegun, kResultFound };
 inline constexpr std::array<const char*, 3> kExecutorSteps = {
     "executor: batch read", "executor: commands begun",
@@ -18,7 +18,7 @@ inline constexpr std::array<const char*, 3> kExecutorSteps = {
 
 using ExecutorClock = StepClock<kExecutorSteps.size()>;
 
-// The results, and before them when the executor's steps were taken.
+// Returns the results, preceded by the times of the executor's steps.
 inline v1::ResultBatch WithTimes(const v1::ResultBatch& results,
                                  const ExecutorClock& clock) {
   v1::ResultBatch with_times;

@@ -16,53 +16,54 @@
 
 namespace holdfast::executor {
 
-// Gives a session's devices their work and owns its resources, in a thread of
-// its own, or in that of RunBatch: what it runs needs no locks, since nothing
-// else runs meanwhile. Thread-safe.
+// Runs all work that uses a session's resources, one piece at a time, on its
+// own thread or on a thread in RunBatch. The work needs no locks, because no
+// other work runs meanwhile. Thread-safe.
 //
-// Work of two kinds. Steps run in the order in which they were posted. Batches
-// do so, too, but a batch may have to wait for room somewhere: it is parked,
-// and the batches behind it with it, while steps go on.
+// There are two kinds of work: steps and batches. Both run in the order of
+// posting. A batch that must wait for room is parked: the batches after it wait
+// as well, and steps continue to run.
 class SubmissionThread {
  public:
-  // Tasks of each kind that may wait. Posting more blocks the caller, which
-  // holds up only its own stream.
+  // The most waiting tasks of each kind. Posting more blocks the caller, which
+  // delays only its own stream.
   static constexpr size_t kMaxWaiting = 64;
-  // Bytes of the batches that wait, in sum. One alone may have more.
+  // The most bytes of all waiting batches. A single batch may have more.
   static constexpr size_t kMaxWaitingBytes = size_t{16} << 20;
 
   // Starts the thread.
   SubmissionThread();
-  // Stop and Join. Must not be called by the thread itself.
+  // Calls Stop and Join. Must not run on the thread itself.
   ~SubmissionThread();
   SubmissionThread(const SubmissionThread&) = delete;
   SubmissionThread& operator=(const SubmissionThread&) = delete;
 
-  // False: it is stopping, and the work will not run. Blocks while kMaxWaiting
-  // steps wait.
+  // Posts a step. Returns false if the thread is stopping; the step then does
+  // not run. Blocks while kMaxWaiting steps wait.
   bool Post(std::function<void()> step);
 
-  // Posts and waits until the step has run. Not from the thread itself.
+  // Posts a step, and waits until it has run. Returns false if it was dropped.
+  // Must not be called on the thread itself.
   bool Run(const std::function<void()>& step);
 
-  // `batch` returns true when it is done. False parks it: it is called again
-  // after Wake, which may have come meanwhile. As for Post.
+  // Posts a batch, as Post. `batch` returns true when it is done. If it returns
+  // false, it is parked, and called again after Wake; a Wake during its run
+  // counts.
   bool PostBatch(std::function<bool()> batch, size_t bytes);
-  // The same, but the calling thread runs the batch now, unless something else
-  // runs or waits: to hand a batch over takes as long as to run a small one.
-  // `more`: has that thread something else to do? See idle.
+  // The same, but the calling thread runs the batch now if no other work runs
+  // or waits, because handing a batch over takes as long as running a small
+  // one. `more` returns true if the calling thread has other work; see idle.
   bool RunBatch(std::function<bool()> batch, size_t bytes,
                 const std::function<bool()>& more);
-  // Wakes the parked batch; does nothing if none is parked, but for the next
-  // that parks.
+  // Wakes the parked batch, or else the next batch that parks.
   void Wake();
 
-  // Has the thread that runs it nothing else to do? For the work itself.
+  // Called by running work. Returns true if its thread has nothing else to do.
   bool idle() const { return count_ == 0 && (more_ == nullptr || !(*more_)()); }
 
-  // Drops what waits; Join returns when nothing runs any more. Any thread; also
-  // from the work itself. A thread that waits in Run gets false. Join must not
-  // be called by the work.
+  // Stop drops all waiting work; calls of Run for it return false. Any thread
+  // may call it, also the work itself. Join waits until no work runs. The work
+  // must not call Join.
   void Stop();
   void Join();
 
@@ -79,34 +80,33 @@ class SubmissionThread {
     size_t bytes = 0;
   };
 
-  // Blocks while too much of its kind waits. False: stopping.
+  // Blocks while too much work of its kind waits. Returns false when stopping.
   bool Enqueue(Work work);
-  // Takes the turn to run something, if nothing runs or waits.
+  // Takes the turn if no work runs or waits.
   bool TryBegin();
-  // Runs work whose turn it is, and gives the turn back. Parks what is not
-  // done.
+  // Runs the work, parks it if it is not done, and gives the turn back.
+  // REQUIRES: the turn is taken.
   void RunOne(Work work);
-  // Takes over a batch that is not done, unless it is to be dropped.
+  // Parks a batch that is not done; drops it when stopping.
   void Park(Work* work);
-  // May it run, as things are?
+  // Returns true if the work may run now.
   bool CanRun(const Work& work) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !parked_.has_value() || !work.is_batch;
   }
-  // There is something that can run now: the parked batch if it was woken, or
-  // the first task that CanRun allows.
+  // Returns true if a task can run now: the parked batch if it was woken, or a
+  // waiting task that CanRun allows.
   bool HasNext() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the turn. REQUIRES: HasNext().
   Work TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Blocks until there is something that can run; nullopt: stopping.
+  // Blocks until a task can run, and takes it. Returns nullopt when stopping.
   std::optional<Work> AwaitNext();
   // The thread's loop.
   void Loop();
 
-  // Grows with everything that may end a wait of the thread.
+  // Counts the events that may end a wait of the thread.
   std::atomic<uint32_t> changes_{0};
   std::atomic<size_t> count_{0};  // of waiting_
-  // From the thread that runs something by RunBatch. For the one whose turn it
-  // is.
+  // The `more` of the running RunBatch. Only the running work uses it.
   const std::function<bool()>* more_ = nullptr;
 
   absl::Mutex mutex_;

@@ -15,16 +15,17 @@
 
 namespace holdfast::executor {
 
-// The slots of a pipe, as devices use them: page-locked one by one, when the
-// first bytes come in one, and charged to the account as staging. They stay
-// until no copy holds them any more. Used by one thread at a time.
+// The slots of a pipe as page-locked memory for devices. A slot is page-locked
+// on its first use, and charged to the account as staging. The memory stays
+// page-locked while a copy holds this object. Not thread-safe.
 class PinnedSlots {
  public:
   // `session` must outlive it.
   PinnedSlots(Session& session, std::shared_ptr<TransferPipe> pipe)
       : session_(session), pipe_(std::move(pipe)) {}
 
-  // Where devices find the slot. RESOURCE_EXHAUSTED: it cannot be page-locked.
+  // Returns the slot's address for devices. RESOURCE_EXHAUSTED: the slot cannot
+  // be page-locked.
   absl::StatusOr<CUdeviceptr> AddressOf(uint32_t slot);
 
  private:

@@ -19,26 +19,26 @@
 
 namespace holdfast::executor {
 
-// The executor's end of a pipe: carries out the transfers that the daemon
-// passes on, one after another. Devices read and write the slots themselves.
-// Used by the thread that serves the pipe's call.
+// The executor's end of a pipe: carries out the daemon's transfers, one after
+// another. Devices read and write the pipe's slots directly. Used by the thread
+// that serves the pipe's call.
 class PipeTransfers {
  public:
-  // All must outlive it.
+  // The references must outlive this object.
   PipeTransfers(Session& session, ServedStream& call, UploadTries& tries,
                 StallGuard& stall_guard, std::shared_ptr<TransferPipe> pipe);
 
-  // Until the call is cancelled, or a transfer fails: the daemon has been told
-  // of that in the pipe, and makes another one. Each transfer waits until the
-  // session takes work in, and the session is not suspended from then until the
-  // transfer's end.
+  // Serves the pipe until the call is cancelled, or a transfer fails. A failure
+  // is sent to the daemon through the pipe; the daemon then makes another pipe.
+  // Each transfer waits for a pass of the session's gate, and holds the pass
+  // until its end, so that the session is not suspended meanwhile.
   absl::Status Serve();
 
  private:
   using Message = TransferPipe::Message;
 
-  // Waits for the daemon's next message, which in the middle of a transfer it
-  // must not take for ever to send; false: the call was cancelled.
+  // Waits for the daemon's next message. Returns false if the call was
+  // cancelled. Within a transfer, the StallGuard limits the wait.
   absl::StatusOr<bool> Next(Message* message, bool in_transfer);
   absl::Status Carry(const internal::BeginTransfer& begin);
   absl::Status Upload(const internal::BeginTransfer& begin);
@@ -60,7 +60,7 @@ class PipeTransfers {
   StallGuard& stall_guard_;
   const std::shared_ptr<TransferPipe> pipe_;
   const std::shared_ptr<PinnedSlots> memory_;
-  // Those of the pieces that were started and not finished, oldest first.
+  // The slots of the pieces that are not finished, oldest first.
   std::deque<internal::FilledSlot> slots_;
   std::unique_ptr<Transfer> transfer_;
 };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Transfers whose bytes come and go in gRPC's messages: those of clients on
-// this machine that share no memory, and of remote ones that find no pipe.
-// Uploads are copied once, into page-locked staging blocks, and downloads are
-// sent from there.
+// Transfers whose bytes travel in gRPC messages: for local clients without
+// shared memory, and for remote clients without a pipe. Uploads are copied
+// once, into page-locked staging blocks. Downloads are sent from such blocks.
 #ifndef HOLDFAST_SERVER_EXECUTOR_TRANSFER_STREAM_TRANSFER_H_
 #define HOLDFAST_SERVER_EXECUTOR_TRANSFER_STREAM_TRANSFER_H_
 
@@ -16,12 +15,13 @@
 
 namespace holdfast::executor {
 
-// Waits for the client's messages, and for blocks of the staging. Returns how
-// many bytes are in the buffer. CANCELLED: the client has given up.
+// Receives an upload. Waits for the client's messages and for staging blocks.
+// Returns the number of bytes in the buffer. CANCELLED: the client has given
+// up.
 absl::StatusOr<uint64_t> ReceiveUpload(ServedStream& call, Session& session);
 
-// The same for what the client asks for. Ends the call with the last message,
-// if it succeeds.
+// Sends the range that the client requests. If it succeeds and the range is not
+// empty, the last message ends the call.
 absl::Status SendDownload(ServedStream& call, Session& session);
 
 }  // namespace holdfast::executor

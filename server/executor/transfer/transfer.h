@@ -17,45 +17,46 @@
 
 namespace holdfast::executor {
 
-// Bytes on their way between host memory and a buffer, in pieces, in order.
-// Where a piece lies in host memory is its caller's matter. Not thread-safe.
+// A transfer of bytes between host memory and a buffer, in consecutive pieces.
+// The caller owns the host memory of each piece. Not thread-safe.
 class Transfer {
  public:
   enum class Direction { kUpload, kDownload };
 
-  // Waits for the commands that the range names and checks it as a whole.
+  // Waits for the command range.after_sequence, and checks the whole range.
   // CANCELLED: the client has given up. `session` must outlive the transfer.
   static absl::StatusOr<std::unique_ptr<Transfer>> Begin(
       Direction direction, Session& session, const v1::TransferRange& range,
       const std::stop_token& cancelled);
-  // Waits for the pieces, whose outcome nobody may know otherwise.
+  // Waits for all pieces.
   ~Transfer() { (void)FinishAll(); }
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // Bytes, and those of which no piece was started.
+  // All bytes, and the bytes of which no piece was started.
   uint64_t size() const { return range_.size(); }
   uint64_t rest() const { return range_.size() - started_; }
 
-  // Pieces that were started and not finished.
+  // The pieces that were started and not finished.
   size_t pieces() const { return pieces_.size(); }
-  // May another piece be started before one is finished?
+  // Returns true if another piece may be started before one is finished.
   bool MayStart() const { return pieces_.size() < kMaxPieces; }
 
-  // The next `size` bytes, to or from where devices find `bytes`. `holder` is
-  // dropped when a device has done with them. INVALID_ARGUMENT: they are more
-  // than rest(). REQUIRES: MayStart.
+  // Starts the next piece, of `size` bytes, to or from the device address
+  // `bytes`. `holder` is released when the device has finished with the bytes.
+  // INVALID_ARGUMENT: the piece is larger than rest(). REQUIRES: MayStart.
   absl::Status Start(CUdeviceptr bytes, uint64_t size,
                      std::shared_ptr<const void> holder);
   // Waits for the oldest piece. REQUIRES: there is one.
   absl::Status FinishOldest();
-  // Waits for all; the first failure.
+  // Waits for all pieces. Returns the first error.
   absl::Status FinishAll();
-  // FinishAll of an upload: its size. INVALID_ARGUMENT: bytes are missing.
+  // FinishAll for an upload. Returns its size. INVALID_ARGUMENT: bytes are
+  // missing.
   absl::StatusOr<uint64_t> FinishUpload();
 
  private:
-  // For the device at a time; others are with the network.
+  // The most unfinished pieces; other pieces are with the network meanwhile.
   static constexpr size_t kMaxPieces = 4;
 
   class Completion;

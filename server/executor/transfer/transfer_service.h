@@ -22,18 +22,18 @@
 
 namespace holdfast::executor {
 
-// TransferService of one session; that and the inbox must outlive it. Bytes
-// come and go in gRPC's messages (stream_transfer.h), or, for remote clients,
-// through pipes that the daemon hands over (pipe_transfers.h). A call gets a
-// thread with its first message, a pipe at once. The thread waits until the
-// session takes work in, and the session is not suspended from then until the
-// transfer's end.
+// The TransferService of one session; session and inbox must outlive it. Bytes
+// travel in gRPC messages (stream_transfer.h) or, for remote clients, through
+// the daemon's pipes (pipe_transfers.h). A call gets a thread with its first
+// message; the call of a pipe gets one at once. Each transfer waits for a pass
+// of the session's gate and holds it, so that the session is not suspended
+// meanwhile.
 class TransferService final : public grpc::Service {
  public:
-  // Calls at a time; more are refused.
+  // The most concurrent calls; more are refused.
   static constexpr int kMaxTransfers = 256;
 
-  // `stall_limit` is what a client may take for one message.
+  // `stall_limit` is the longest time that a client may take for one message.
   TransferService(Session& session, FdReceiver& inbox,
                   absl::Duration stall_limit);
 
@@ -41,10 +41,10 @@ class TransferService final : public grpc::Service {
   // The method that carries out a call.
   using Work = absl::Status (TransferService::*)(ServedStream& call);
 
-  // When a call needs a thread.
+  // The time at which a call gets a thread.
   enum class Begin { kWithFirstMessage, kAtOnce };
 
-  // Has a thread carry out a call.
+  // Carries out a call on a thread.
   ServedStream* Serve(grpc::CallbackServerContext* context, Work work,
                       Begin begin);
   absl::Status Upload(ServedStream& call);
