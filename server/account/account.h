@@ -18,27 +18,28 @@
 
 namespace holdfast {
 
-// Everything that a session holds and its limits, one quota for each kind: the
-// only place in an executor that knows a limit. Sums over the session's
-// devices. Thread-safe. The account may end before the charges on its quotas.
+// The resources of a session and their limits, as one quota for each kind. No
+// other part of an executor knows a limit. Quotas count over all of the
+// session's devices. Thread-safe. The account may end before the charges on its
+// quotas.
 class Account {
  public:
-  // Arenas that a session may have at a time.
+  // The most arenas of a session.
   static constexpr uint64_t kMaxArenas = 64;
-  // Chunks of device memory that it may have at a time, over all devices. The
-  // supervisor keeps no more: server/holdings/session_memory.h.
+  // The most chunks of device memory of a session, over all devices. The
+  // supervisor holds no more: server/holdings/session_memory.h.
   static constexpr uint64_t kMaxChunks = 4096;
-  // Nodes that all its graphs may have together.
+  // The most nodes of all graphs of a session.
   static constexpr uint64_t kMaxGraphNodes = uint64_t{1} << 20;
-  // Bytes of the executor's own page-locked blocks. One of them is for memory
-  // of a session that is being suspended or resumed.
+  // The most bytes of the executor's own page-locked blocks, including one for
+  // the suspension or resumption of the session.
   static constexpr uint64_t kMaxStagingBytes = uint64_t{116} << 20;
   static constexpr uint64_t kImageBlockBytes = uint64_t{4} << 20;
 
   struct Options {
     internal::AccountLimits limits;
-    // Asks the supervisor for memory that sessions take from each other, and
-    // gives it back; see internal.Reserve. Null: there is no need to ask.
+    // Ask the supervisor for memory that all sessions share, and give it back;
+    // see internal.Reserve. Null: the executor does not ask.
     std::function<absl::Status(const internal::MemoryPlace&, uint64_t bytes)>
         reserve;
     std::function<void(const internal::MemoryPlace&, uint64_t bytes)> release;
@@ -71,7 +72,7 @@ class Account {
   // Commands accepted and not yet carried out.
   const QuotaPtr& outstanding_commands() const { return commands_; }
 
-  // From now on these limits hold. Nothing that is held is taken away.
+  // Changes the limits. Existing charges stay.
   void SetLimits(const internal::AccountLimits& limits);
 
   // Ends waits for room.

@@ -16,24 +16,23 @@
 
 namespace holdfast {
 
-// An executor's part in what its tenant's sessions hold together: counts in its
-// slot of the tenant's page, within the limits there. Thread-safe.
+// An executor's counts towards its tenant's limits: counts in its slot of the
+// tenant's page, and checks the limits there. Thread-safe.
 class TenantShare {
  public:
-  // INVALID_ARGUMENT: the descriptor is no page, or there is no such slot.
+  // INVALID_ARGUMENT: the descriptor is not a page, or there is no such slot.
   static absl::StatusOr<std::shared_ptr<TenantShare>> Map(
       int memory, uint32_t slot, const std::string& tenant);
 
-  // Takes `amount` of `kind`, which is one of TenantPage's; `what` names it in
-  // the refusal: "stream handles". RESOURCE_EXHAUSTED: the tenant's sessions
-  // hold too much.
+  // Takes `amount` of `kind`, a kind of TenantPage. `what` names the kind in
+  // the error: "stream handles". RESOURCE_EXHAUSTED: over the tenant's limit.
   absl::Status Take(size_t kind, uint64_t amount, const std::string& what);
   // Blocks until the amount fits. RESOURCE_EXHAUSTED: it never will;
   // UNAVAILABLE: Close was called.
   absl::Status Await(size_t kind, uint64_t amount, const std::string& what);
   void Return(size_t kind, uint64_t amount);
 
-  // Await fails from now on.
+  // Makes Await fail.
   void Close() { closed_ = true; }
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the daemon's own processes talk: protobuf messages, each with at most one
-// descriptor, over a SOCK_SEQPACKET Unix socket that the child inherits.
+// The channel between the daemon's own processes: carries protobuf messages,
+// each with at most one descriptor, over a SOCK_SEQPACKET Unix socket that the
+// child inherits.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(auto pair, Channel::CreatePair());
 //   // ... pair.second becomes the child's; in the parent:
@@ -9,9 +10,9 @@
 //   HOLDFAST_RETURN_IF_ERROR(channel.Send(message));
 //   HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd, channel.Receive(&reply));
 //
-// A message larger than the socket's buffer travels in a sealed memfd of its
-// own; neither side notices. The other side may be compromised: whatever comes
-// in is checked, and anything odd is DATA_LOSS, never a crash.
+// A message that is larger than the socket's buffer travels in a sealed memfd,
+// unnoticed by both sides. The other side may be compromised: all input is
+// checked, and malformed input is DATA_LOSS, never a crash.
 #ifndef HOLDFAST_SERVER_CHANNEL_CHANNEL_H_
 #define HOLDFAST_SERVER_CHANNEL_CHANNEL_H_
 
@@ -32,10 +33,11 @@ namespace holdfast {
 // Send may be called by several threads at once; Receive by one at a time.
 class Channel {
  public:
-  // Bytes of one message; a compile request with its headers is the largest.
+  // The most bytes of a message. A compile request with its headers is the
+  // largest.
   static constexpr size_t kMaxMessageBytes = size_t{64} << 20;
 
-  // Two connected sockets, close-on-exec.
+  // Returns two connected sockets, close-on-exec.
   static absl::StatusOr<std::pair<UniqueFd, UniqueFd>> CreatePair();
 
   explicit Channel(UniqueFd socket) : socket_(std::move(socket)) {}
@@ -45,20 +47,20 @@ class Channel {
   // has not read for 10 s. RESOURCE_EXHAUSTED: over kMaxMessageBytes.
   absl::Status Send(const google::protobuf::MessageLite& message, int fd = -1);
 
-  // The same for a sender that must not wait. DEADLINE_EXCEEDED: there is no
-  // room now; nothing was sent.
+  // Sends without waiting. DEADLINE_EXCEEDED: there is no room now, and nothing
+  // was sent.
   absl::Status TrySend(const google::protobuf::MessageLite& message,
                        int fd = -1);
 
-  // Waits for a message; returns its descriptor, or an empty one if it has
-  // none. UNAVAILABLE: the other end is closed, and all that it had sent is
-  // read. DEADLINE_EXCEEDED: nothing came. DATA_LOSS: a malformed frame.
+  // Waits for a message. Returns its descriptor; empty if it has none.
+  // UNAVAILABLE: the other end is closed, and all its messages were read.
+  // DEADLINE_EXCEEDED: no message came. DATA_LOSS: a malformed frame.
   absl::StatusOr<UniqueFd> Receive(
       google::protobuf::MessageLite* message,
       absl::Time deadline = absl::InfiniteFuture());
 
-  // Ends the conversation; a Send or Receive that waits, on either side,
-  // returns UNAVAILABLE.
+  // Closes both directions. A waiting Send or Receive, at either end, returns
+  // UNAVAILABLE.
   void Shutdown();
 
   // Borrowed; for poll().

@@ -18,10 +18,9 @@
 
 namespace holdfast {
 
-// The questions that one end of a channel has asked, by number, until they have
-// their answers. `Message` is what the other end sends: ToExecutor or
-// FromExecutor. Thread-safe: any number of threads ask, while one reads the
-// channel and calls Check and Receive.
+// The unanswered questions of one end of a channel, by number. `Message` is the
+// type of the other end's messages: ToExecutor or FromExecutor. Thread-safe:
+// any thread may ask; one thread reads the channel and calls Check and Receive.
 //
 //   const uint64_t number = questions.Ask(internal::FromExecutor::kQuiesced);
 //   message.set_question(number);
@@ -46,7 +45,8 @@ class PendingQuestions {
     return next_++;
   }
 
-  // Blocks until the answer has come, or End. False: not before the deadline.
+  // Blocks until the answer has come, or End was called. Returns false at the
+  // deadline.
   bool Wait(uint64_t number, absl::Time deadline) {
     absl::MutexLock lock(&mutex_);
     const auto over = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -73,8 +73,7 @@ class PendingQuestions {
     return answer;
   }
 
-  // INVALID_ARGUMENT: this is no answer to a question that waits for one, or
-  // not of the question's kind.
+  // INVALID_ARGUMENT: the answer has no pending question, or not its kind.
   absl::Status Check(const Message& answer) const {
     absl::MutexLock lock(&mutex_);
     const auto found = pending_.find(answer.question());
@@ -87,7 +86,7 @@ class PendingQuestions {
         " to question ", answer.question(), ", which does not wait for it"));
   }
 
-  // Hands the answer to whoever waits for it. REQUIRES: Check has passed it.
+  // Delivers the answer to its question. REQUIRES: Check has passed it.
   void Receive(Message answer, UniqueFd descriptor) {
     absl::MutexLock lock(&mutex_);
     const auto found = pending_.find(answer.question());
@@ -98,7 +97,8 @@ class PendingQuestions {
     }
   }
 
-  // No answer comes any more: ends all waits, also those that begin later.
+  // Ends all present and later waits with `reason`, because no answer will
+  // come.
   void End(const absl::Status& reason) {
     absl::MutexLock lock(&mutex_);
     if (!ended_.has_value()) ended_ = reason;
@@ -107,7 +107,7 @@ class PendingQuestions {
  private:
   struct Pending {
     Kind kind;
-    bool taken = true;  // by a call of Take that is to come
+    bool taken = true;  // a call of Take will follow
     std::optional<Answer> answer = std::nullopt;
   };
 

@@ -10,20 +10,19 @@
 
 namespace holdfast::server {
 
-// The command lines of the processes that the daemon starts, which are its own
-// binary in another role: main.cc reads them.
+// The command lines of the processes that the daemon starts. They run the
+// daemon's own binary in another role; main.cc reads the arguments.
 
-// Returns whether others than the daemon's own user may connect.
+// Returns true if other users than the daemon's own may connect.
 bool ServesOthers(const Config& config);
 
-// `role` is "executor", or "probe": the same driver in the same sandbox. The
-// sandbox is required if the operator says so, and where strangers' kernels run
-// as native code.
+// `role` is "executor", or "probe" for the same driver in the same sandbox.
+// Requires the sandbox if the operator does, or if other users' kernels run as
+// native code.
 std::vector<std::string> ExecutorArguments(const Config& config,
                                            const char* role);
 
-// Adds the flag for the device that an executor makes a context on before it
-// has a session, or that a probe looks at.
+// Adds the flag for the device of an executor's first context, or of a probe.
 std::vector<std::string> OnDevice(std::vector<std::string> arguments,
                                   uint32_t device);
 

@@ -22,11 +22,12 @@
 
 namespace holdfast::server {
 
-// One a core, at least 2 and at most 16: each takes some 100 MB.
+// Returns one worker for each core, at least 2 and at most 16. Each takes about
+// 100 MB.
 size_t DefaultCompilerWorkers();
 
-// A quarter of the descriptors that the process may open, at least 16 and at
-// most 4096; each connection takes two.
+// Returns a quarter of the process's limit of descriptors, at least 16 and at
+// most 4096. Each connection takes two descriptors.
 size_t DefaultMaxConnections();
 
 // The settings of holdfastd, from flags and the configuration file; flags.h has
@@ -43,11 +44,11 @@ struct Config {
     kMpsControl
   };
   Role role = Role::kSupervisor;
-  // For an executor or compiler: the channel to its supervisor, and how it is
-  // confined.
+  // For an executor or compiler: the channel to its supervisor, and its
+  // confinement.
   int channel_fd = -1;
   SandboxStart sandbox;
-  // For an executor that shares an MPS server: where its pipes are.
+  // For an executor that shares an MPS server: the directory of the pipes.
   std::string mps_pipe_directory;
   // The program of the role mps-control.
   std::string mps_control;
@@ -62,12 +63,12 @@ struct Config {
 
   std::string device = "auto";  // "auto", "cpu" or "cuda"
   std::string software_driver;
-  int software_devices = 0;  // 0: as the environment says, or 1
-  // Numbers and UUIDs of those that are served; empty: all.
+  int software_devices = 0;  // 0: from the environment, or 1
+  // The numbers and UUIDs of the served devices; empty: all.
   std::vector<std::string> devices;
   int warm_device =
       0;  // executor, probe: the device that it makes a context on at once
-  // Executors that are kept waiting for sessions, on all devices together.
+  // The number of warm executors, on all devices together.
   size_t warm_executors = 1;
   absl::Duration probe_interval = absl::Minutes(5);  // 0: only after faults
   absl::Duration probe_timeout = absl::Seconds(30);
@@ -84,18 +85,18 @@ struct Config {
   absl::Duration kernel_time_limit = absl::ZeroDuration();  // 0: none
   std::string list_sessions = "own";                        // "own" or "all"
 
-  // Limit of one session, in bytes; 0: no limit.
+  // The limit of one session, in bytes; 0: no limit.
   uint64_t session_memory = 0;
   uint64_t pinned_memory = MachineMemory() / 4;
   uint64_t arena_memory = MachineMemory() / 4;
-  // Limit of all sessions together: pinned, arena and staging memory.
+  // The limit of all sessions together: pinned, arena and staging memory.
   uint64_t host_memory = MachineMemory() / 2;
   // Limit of one session.
   uint32_t max_handles = kMaxHandles;
   uint64_t outstanding_commands = kMaxHandles;
 
-  // Processes that compile at the same time, the requests that may wait for
-  // one, and the time and memory of one compilation.
+  // The number of compiler processes, the requests that may wait for one, and
+  // the limits of time and memory of one compilation.
   size_t compiler_workers = DefaultCompilerWorkers();
   size_t compile_queue = 128;
   absl::Duration compile_timeout = absl::Minutes(1);
@@ -114,12 +115,13 @@ struct Config {
   std::string audit_log;  // a file; empty: none
   bool check_config = false;
   bool keeper = false;
-  int takes_state = 0;  // 0: that is not asked
+  int takes_state = 0;  // 0: not asked
 
   absl::Duration drain_timeout = absl::Seconds(30);
   LogLevel log_level = LogLevel::kInfo;
   std::string log_level_name = "info";
-  // By default the journal's, where standard error goes there.
+  // By default the format of the systemd journal, if standard error is
+  // connected to it.
   std::string log_format_name = std::string(DefaultLogFormat());
   LogFormat log_format =
       log_format_name == "journal" ? LogFormat::kJournal : LogFormat::kText;
@@ -131,7 +133,7 @@ struct Config {
 // /tmp/holdfast-UID if that is not set.
 std::string DefaultRuntimeDirectory();
 
-// For root, numbers that distributions leave unused; else empty.
+// For root, a range of numbers that distributions leave unused; else empty.
 std::string DefaultUserRange();
 
 // $CACHE_DIRECTORY, which systemd sets; else /var/cache/holdfast for root, and

@@ -9,8 +9,8 @@
 namespace holdfast::server {
 
 // Reads the command line and the configuration file that it may name. If the
-// process has nothing more to do, be it that it has printed its help or what
-// is wrong with a flag, returns nullopt and sets `exit_code`.
+// process must exit, because it has printed the help or an error in a flag,
+// returns nullopt and sets `exit_code`.
 std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code);
 
 }  // namespace holdfast::server

@@ -15,21 +15,20 @@
 namespace holdfast::server {
 
 // Makes `path` with mode 0700, and its missing parents with 0755, unless it
-// exists. Those whom `socket_mode` lets write to the sockets in it may pass
-// through. PERMISSION_DENIED: it exists, and is another user's
-// or no directory.
+// exists. Users to whom `socket_mode` allows the sockets in it may enter it.
+// PERMISSION_DENIED: the path belongs to another user, or is not a directory.
 absl::Status MakePrivateDirectory(const std::string& path, mode_t socket_mode);
 
-// The directory of this daemon's executor sockets, in the runtime directory;
-// removed at the end, as are those that daemons left that were killed. Whoever
-// has its descriptor holds a lock on it: its daemon lives, or is to have a
-// successor.
+// The directory of this daemon's executor sockets, in the runtime directory.
+// The destructor removes it; Create removes the directories of killed daemons.
+// A descriptor of the directory holds a lock on it, which shows that its daemon
+// lives or will have a successor.
 class RuntimeDirectory {
  public:
   static absl::StatusOr<std::unique_ptr<RuntimeDirectory>> Create(
       const std::string& parent, mode_t socket_mode);
-  // The directory of the daemon before this one. INVALID_ARGUMENT: `fd` is none
-  // in `parent`.
+  // Takes over the directory of the earlier daemon. INVALID_ARGUMENT: `fd` is
+  // not such a directory in `parent`.
   static absl::StatusOr<std::unique_ptr<RuntimeDirectory>> Adopt(
       const std::string& parent, UniqueFd fd);
   ~RuntimeDirectory();

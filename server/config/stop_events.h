@@ -11,8 +11,9 @@
 
 namespace holdfast::server {
 
-// The signals that make a daemon stop, or read its files again, as descriptors
-// that its main thread sleeps on. SIGUSR1 is ignored.
+// The events for the daemon's main thread: signals and calls that make it stop,
+// reload its files or upgrade. The thread waits on their descriptors. SIGUSR1
+// is ignored.
 class StopEvents {
  public:
   enum class Event {
@@ -25,21 +26,22 @@ class StopEvents {
     kTimeout,
   };
 
-  // Blocks the signals in this thread and those that it starts later, so to be
-  // called before there are others. `watch_fd` is borrowed; -1: none.
+  // Blocks the signals in this thread and in threads that it starts later.
+  // REQUIRES: the process has no other thread. `watch_fd` is borrowed; -1:
+  // none.
   static absl::StatusOr<std::unique_ptr<StopEvents>> Create(int watch_fd);
 
   Event Wait(absl::Time deadline);
 
-  // From any thread.
+  // Any thread may call the Notify methods.
   void NotifyDrained();
-  // The daemon is to make way for its successor.
+  // Makes the daemon upgrade to its successor.
   void NotifyUpgrade();
-  // The daemon cannot go on.
+  // Makes the daemon end, because it cannot continue.
   void NotifyFailed();
 
  private:
-  // Returns what the signal that has come stands for; kTimeout if none has.
+  // Returns the event of the received signal; kTimeout if there is none.
   Event TakeSignal();
 
   StopEvents(UniqueFd signals, UniqueFd drained, UniqueFd upgrade,

@@ -12,19 +12,19 @@
 
 namespace holdfast {
 
-// Counts a session's commands by kind and outcome. Lies in memory that the
-// supervisor reads (counter_page.h). One thread counts, any may read; counting
-// takes a load and a store, no locked instruction.
+// Counts a session's commands by kind and outcome, in memory that the
+// supervisor reads (counter_page.h). One thread counts, any thread may read.
+// Counting takes a load and a store, without a locked instruction.
 class CommandCounts {
  public:
-  // Kinds have their field numbers in Command. 0: commands of other kinds.
+  // The number of a kind is its field number in Command. 0: unknown kinds.
   static constexpr size_t kKinds = 1 + std::max<size_t>({
 #define HOLDFAST_COMMAND(field, Message, ...) v1::Command::k##Message,
 #include "proto/commands.inc"
                                        });
 
   struct Count {
-    // Without an error at the time when the device was given the command.
+    // Commands that were submitted to the device without an error.
     std::atomic<uint64_t> done{0};
     std::atomic<uint64_t> failed{0};
   };
@@ -43,7 +43,8 @@ class CommandCounts {
   std::array<Count, kKinds> counts_;
 };
 
-// The name of a kind in metrics: "launch". Null: no command has this number.
+// Returns the name of a kind in metrics, such as "launch"; null if no command
+// has this number.
 constexpr const char* CommandName(size_t kind) {
   switch (kind) {
 #define HOLDFAST_COMMAND(field, Message, ...) \

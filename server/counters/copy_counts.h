@@ -16,7 +16,7 @@ namespace holdfast {
 // is submitted to the device. Thread-safe.
 class CopyCounts {
  public:
-  // Adds `copies` copies, which have `bytes` bytes in sum.
+  // Adds `copies` copies with `bytes` bytes in total.
   void Add(v1::CopyPath path, uint64_t bytes, uint64_t copies = 1) {
     Count& count = counts_[static_cast<size_t>(path)];
     count.copies.fetch_add(copies, std::memory_order_relaxed);

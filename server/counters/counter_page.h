@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory in which an executor counts and which its supervisor reads, so that
-// counts are exact however the executor ends, and reading them does not wake
-// it. The supervisor writes the executor's turns there, and reads nothing back
-// that it wrote.
+// Shared memory in which an executor counts its work. The supervisor reads it
+// without waking the executor, and the counts are exact even if the executor
+// dies. The supervisor also writes the executor's turns there, and never reads
+// them back.
 #ifndef HOLDFAST_SERVER_COUNTERS_COUNTER_PAGE_H_
 #define HOLDFAST_SERVER_COUNTERS_COUNTER_PAGE_H_
 
@@ -24,16 +24,16 @@ struct CounterPage {
   CommandCounts commands;
   CopyCounts copies;
   DeviceTimes times;
-  DeviceTurns turns;  // which the supervisor writes
+  DeviceTurns turns;  // written by the supervisor
 };
 
-// The memory has a fixed size, and is zero at first.
+// Returns memory of fixed size, filled with zeros.
 inline absl::StatusOr<UniqueFd> CreateCounterPage() {
   return CreateFixedMemfd("holdfast-counters", sizeof(CounterPage));
 }
 
-// The executor's view. Keeps the mapping for as long as it is used. Fails if
-// the memory is smaller than a page.
+// Maps the page for the executor. The result owns the mapping. Fails if the
+// memory is smaller than a CounterPage.
 inline absl::StatusOr<std::shared_ptr<CounterPage>> MapCounterPage(int memfd) {
   auto mapping = FileMapping::Map(memfd, FileMapping::Access::kReadWrite,
                                   sizeof(CounterPage));

@@ -11,18 +11,18 @@
 
 namespace holdfast {
 
-// GPU time of a session: for each device, the time during which the session had
-// work on it that was given and not known to be done. Work of several streams
-// at once counts once. So the time
+// The GPU time of a session: for each device, the time during which the session
+// had submitted work that was not known to be done. Concurrent work of several
+// streams counts once. So the time
 //   - includes launches, copies and fills, and whatever they wait for in their
 //     streams: events, semaphores, other sessions that keep the device;
 //   - includes up to 0.2 ms, or a 128th, of the time after the end of work that
 //     no client waits for, since the device is looked at so often;
 //   - is no measure of how much of the device the work fills.
-// Two sessions that use a device at once are both charged for that time.
+// If two sessions use a device at once, both are charged for that time.
 //
 // Lies in memory that the supervisor reads. One thread at a time writes, any
-// may read. Times are those of Now().
+// thread may read. All times come from Now().
 class DeviceTimes {
  public:
   // Devices with larger ordinals are not accounted.
@@ -36,7 +36,7 @@ class DeviceTimes {
            static_cast<uint64_t>(now.tv_nsec);
   }
 
-  // REQUIRES: device < kMaxDevices, of all functions.
+  // REQUIRES, for all methods: device < kMaxDevices.
   void Begin(size_t device, uint64_t now) {
     devices_[device].since.store(now, std::memory_order_relaxed);
   }
@@ -53,12 +53,12 @@ class DeviceTimes {
   bool busy(size_t device) const {
     return devices_[device].since.load(std::memory_order_relaxed) != 0;
   }
-  // Intervals that are over.
+  // The sum of the finished intervals.
   uint64_t sum(size_t device) const {
     return devices_[device].sum.load(std::memory_order_acquire);
   }
-  // When the interval began that is not over; 0: there is none. To be read
-  // after the sum.
+  // The begin of the running interval; 0 if there is none. Read it after the
+  // sum.
   uint64_t since(size_t device) const {
     return devices_[device].since.load(std::memory_order_relaxed);
   }

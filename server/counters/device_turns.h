@@ -9,10 +9,10 @@
 
 namespace holdfast {
 
-// Turns of an executor at the devices that several tenants keep busy. The
-// supervisor gives them out (supervisor/share_pacer.h) and the submission
-// thread keeps to them: a convention among executors that run our code, not a
-// wall. Lies in memory of both. Thread-safe.
+// The turns of an executor at devices that several tenants use. The supervisor
+// sets them (supervisor/share_pacer.h), and the executor's submission thread
+// obeys them. A compromised executor could ignore its turns. Lies in memory
+// that both share. Thread-safe.
 class DeviceTurns {
  public:
   // As DeviceTimes. Devices with larger ordinals are not paced.
@@ -20,19 +20,19 @@ class DeviceTurns {
 
   enum class Turn : uint32_t {
     kFree = 0,  // no other tenant wants the device
-    kOwn = 1,   // others wait: work is given in small pieces
+    kOwn = 1,   // others wait: work is submitted in small pieces
     kWait = 2,  // another tenant has the device
   };
 
-  // Whether any of the turns is not free.
+  // Returns true if a turn is not free.
   bool paced() const { return paced_.load(std::memory_order_relaxed) != 0; }
 
-  // REQUIRES: device < kMaxDevices, of all functions.
+  // REQUIRES, for all methods: device < kMaxDevices.
   Turn turn(size_t device) const {
     return static_cast<Turn>(
         devices_[device].turn.load(std::memory_order_acquire));
   }
-  // Whether a command waits for its turn, as the executor says.
+  // Returns true if a command waits for its turn. Written by the executor.
   bool waiting(size_t device) const {
     return devices_[device].waiting.load(std::memory_order_relaxed) != 0;
   }
@@ -40,14 +40,14 @@ class DeviceTurns {
     devices_[device].waiting.store(waiting ? 1 : 0, std::memory_order_relaxed);
   }
 
-  // Grows with each change of a turn. Its own value, for AwaitChange.
+  // Returns the number of changes so far, for AwaitChange.
   uint32_t changes() const { return changes_.load(std::memory_order_acquire); }
   // Blocks until changes() is not `seen`, for 50 ms at most.
   void AwaitChange(uint32_t seen) const;
   // Ends waits for a change.
   void Wake();
 
-  // For the supervisor. `paced`: whether any turn is not free after it.
+  // Called by the supervisor. `paced`: a turn is not free after this call.
   void SetTurn(size_t device, Turn turn, bool paced);
 
  private:

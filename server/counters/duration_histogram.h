@@ -20,7 +20,7 @@ class DurationHistogram {
       0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
       0.25,   0.5,   1,      2.5,   5,    10,    60};  // seconds
 
-  // Longer ones than all bounds count in a last bucket.
+  // A duration over all bounds counts in the last bucket.
   void Observe(absl::Duration duration) {
     const double seconds = absl::ToDoubleSeconds(duration);
     const auto bound =
@@ -31,13 +31,13 @@ class DurationHistogram {
                            std::memory_order_relaxed);
   }
 
-  // Nothing was observed yet.
+  // Returns true if nothing was observed yet.
   bool empty() const {
     return std::all_of(counts_.begin(), counts_.end(),
                        [](const auto& count) { return count == 0; });
   }
 
-  // Durations up to each bound, and all of them.
+  // The number of durations up to each bound, and of all durations.
   struct Counts {
     std::array<uint64_t, kBounds.size()> up_to_bound{};
     uint64_t all = 0;
@@ -56,7 +56,7 @@ class DurationHistogram {
   }
 
  private:
-  // The last: of what is longer than all bounds.
+  // The last count is for durations over all bounds.
   std::array<std::atomic<uint64_t>, kBounds.size() + 1> counts_{};
   std::atomic<int64_t> nanoseconds_{0};
 };

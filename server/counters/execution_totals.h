@@ -32,29 +32,29 @@ struct ExecutionCounts {
   };
 
   ExecutionCounts& operator+=(const ExecutionCounts& other);
-  uint64_t launches() const;      // of kernels, without those of graphs
+  uint64_t launches() const;      // of kernels, not of graphs
   uint64_t all_launches() const;  // of kernels, and of graphs
   uint64_t gpu_time() const;      // over all devices
   void Report(v1::SessionUsage* usage) const;
 
   std::array<Command, CommandCounts::kKinds> commands{};
   std::array<Copy, v1::CopyPath_ARRAYSIZE> copies{};
-  // Nanoseconds by device; counters/device_times.h says of what.
+  // Nanoseconds by device; see counters/device_times.h.
   std::array<uint64_t, DeviceTimes::kMaxDevices> gpu_times{};
 };
 
 google::protobuf::Duration ToDuration(uint64_t nanoseconds);
 
-// Sums what some executors have counted: all of the daemon's life, those of a
-// tenant, those of a session. Thread-safe.
+// The sums over a set of executors: all executors of the daemon, of a tenant or
+// of a session. Thread-safe.
 //
-// Pages are written by processes that run clients' code. A count that falls,
-// or that no executor can reach, is not believed: sums never fall, and no
-// device has had more GPU time than has passed.
+// Pages are hostile input, because their writers run clients' code. Impossible
+// counts are ignored: a sum never decreases, and no device has more GPU time
+// than time has passed.
 class ExecutionTotals {
  public:
-  // One executor's counts; in the sums from now on. When it goes, what it had
-  // counted stays in the sums. Thread-safe.
+  // One executor's counts, which are part of the sums. They stay in the sums
+  // after the page is destroyed. Thread-safe.
   class Page {
    public:
     ~Page();
@@ -65,11 +65,11 @@ class ExecutionTotals {
 
     // Nanoseconds. REQUIRES: device < DeviceTimes::kMaxDevices.
     uint64_t GpuTime(uint32_t device) const;
-    // Whether the executor says that it has work on the device.
+    // Returns true if the executor reports work on the device.
     bool busy(uint32_t device) const;
     DeviceTurns& turns() const;
 
-    // The executor has ended: its counts stay as they are.
+    // Notes that the executor has ended, and freezes its counts.
     void End();
 
    private:
@@ -88,30 +88,30 @@ class ExecutionTotals {
     const uint64_t opened_ = DeviceTimes::Now();
     mutable absl::Mutex mutex_;
     bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-    // The largest that was read of each.
+    // The largest value read of each count.
     mutable ExecutionCounts seen_ ABSL_GUARDED_BY(mutex_);
   };
 
   // Adds an executor to these totals, which must outlive the page, and to
-  // others. Null if `memory`, which it sent, is no memory of a CounterPage.
+  // others. Returns null if `memory`, from the executor, is not a CounterPage.
   std::unique_ptr<Page> Open(
       const UniqueFd& memory,
       std::vector<std::shared_ptr<ExecutionTotals>> others = {});
 
   ExecutionCounts Sum() const;
 
-  // An executor has died that had a session and was not told to stop.
+  // Counts an executor with a session that has died unasked.
   void NoteLost() { lost_.fetch_add(1, std::memory_order_relaxed); }
   uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
-  // A session whose executor had died has another one, and all that it had.
+  // Counts a session that was recovered after its executor had died.
   void NoteRecovered() { recovered_.fetch_add(1, std::memory_order_relaxed); }
   uint64_t recovered() const {
     return recovered_.load(std::memory_order_relaxed);
   }
 
-  // The sums for the next daemon, and those of the daemon before, which this
-  // one goes on from.
+  // Record returns the sums for the next daemon. Add adds the sums of the
+  // earlier daemon.
   internal::ExecutionRecord Record() const;
   void Add(const internal::ExecutionRecord& record);
 
@@ -120,7 +120,7 @@ class ExecutionTotals {
   std::atomic<uint64_t> recovered_{0};
   mutable absl::Mutex mutex_;
   std::set<const Page*> pages_ ABSL_GUARDED_BY(mutex_);
-  ExecutionCounts ended_ ABSL_GUARDED_BY(mutex_);  // of pages that are gone
+  ExecutionCounts ended_ ABSL_GUARDED_BY(mutex_);  // of destroyed pages
 };
 
 }  // namespace holdfast

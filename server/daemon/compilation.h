@@ -12,21 +12,21 @@
 
 namespace holdfast::server {
 
-// The path of a request to compile, put together from the configuration:
+// The path of a compile request, built from the configuration:
 //
 //   program ─▶ cache (memory ─▶ disk_cache) ─▶ compilers ─▶ the object store
 //
-// The first worker takes a second to load its compilers. So that a daemon that
-// begins anew answers from the disk before that, the cache's directory also has
-// a file that says which compilers the last worker had: keys of the cache
-// contain their versions.
+// The first worker takes a second to load its compilers, and the cache's keys
+// contain the compilers' versions. So that a restarted daemon can answer from
+// the disk at once, the cache's directory also has a file with the compilers of
+// the last worker.
 struct Compilation {
-  // Starts no worker. All arguments must outlive it.
+  // Starts no worker. All arguments must outlive this object.
   Compilation(const Config& config, Spawner& spawner, ObjectStore& store,
               ProgramCompiler::DefaultsSource defaults);
 
-  // Starts the first worker before a request needs it, and logs what it has.
-  // Blocks until it is there.
+  // Starts the first worker before a request needs it, and logs its compilers.
+  // Blocks until it is ready.
   void Prestart();
 
   CompilerPool compilers;

@@ -23,7 +23,7 @@
 
 namespace holdfast::server {
 
-// The supervisor's life. Never touches the CUDA driver.
+// The supervisor, from start to end. Never calls the CUDA driver.
 //
 //   Start   parts.h      made in order; executors and probes start
 //           settings.h   policy and certificates
@@ -45,10 +45,10 @@ namespace holdfast::server {
 //   ~       sockets close, calls end, sessions, executors and compilers end
 class Daemon {
  public:
-  // Accepts calls when it returns, and has the sessions and collections of the
-  // daemon before it. Arguments passed by reference must outlive the daemon.
-  // Sockets of `inheritance` are served as well as what the configuration says.
-  // `successor` is what Run executes when that is asked for.
+  // Starts the daemon, with the sessions and collections of the earlier daemon;
+  // it accepts calls when Start returns. Arguments passed by reference must
+  // outlive the daemon. Serves the sockets of `inheritance` besides those of
+  // the configuration. Run executes `successor` for an upgrade.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Config& config,
                                                        Spawner& spawner,
                                                        StopEvents& events,
@@ -56,37 +56,36 @@ class Daemon {
                                                        Inheritance inheritance);
   ~Daemon();
 
-  // Serves until something tells it to stop; drains if there is time. Returns
-  // an error if the daemon could not go on, so that a service manager restarts
-  // it.
+  // Serves until an event stops the daemon; drains first if there is time.
+  // Returns an error if the daemon cannot continue, so that a service manager
+  // restarts it.
   absl::Status Run();
 
  private:
   Daemon(const Config& config, Spawner& spawner, StopEvents& events,
          std::unique_ptr<DaemonParts> parts,
          std::unique_ptr<DaemonServers> servers);
-  // All of the start that may fail once the parts are made.
+  // The steps of Start after the parts are made.
   static absl::Status Begin(const Config& config, KeptState left,
                             Inheritance* inheritance, DaemonParts& parts,
                             DaemonServers& servers);
   // Reports health from now on, watches the keeper and the spawner, and starts
   // the daemon's own threads. `keeper` is a pidfd; empty: there is none.
   void StartWatching(UniqueFd keeper);
-  // Ends the processes of the daemon before when no session recovers any more.
+  // Ends the processes of the earlier daemon when no session is recovering.
   void EndLeaving(LeavingSpawner leaving);
-  // Says where it listens: in the log, to --ready-fd and the service manager.
+  // Writes the addresses to the log and --ready-fd, and notifies the service
+  // manager.
   void Announce();
-  // Waits for an event that is no SIGHUP; at each of those reads the settings
-  // again.
+  // Waits for an event other than SIGHUP. Reloads the settings at each SIGHUP.
   StopEvents::Event Await(absl::Time deadline);
-  // Writes into the audit log how an act ended that a signal asked for.
+  // Writes the outcome of an act that a signal has requested to the audit log.
   void NoteSignal(const char* act, const char* signal,
                   const absl::Status& outcome);
-  // Waits for sessions to end. Returns false if they are not to be waited for
-  // any more.
+  // Waits for sessions to end. Returns false if an event ends the wait.
   bool Drain();
-  // Makes way for the successor. Returns OK, and all goes on, if that was not
-  // possible; else why the daemon cannot go on.
+  // Executes the successor. Returns OK if that was not possible and the daemon
+  // continues; an error if the daemon cannot continue.
   absl::Status MakeWay();
 
   const Config& config_;

@@ -36,9 +36,9 @@
 
 namespace holdfast::server {
 
-// The executors of this daemon, and what it knows of the devices that they run
-// on. Sessions, collections and compilers ask it; nothing else of the daemon
-// starts an executor. Thread-safe.
+// The executors of this daemon, and the health of their devices. Sessions,
+// collections and compilers use it; no other part of the daemon starts an
+// executor. Thread-safe.
 //
 //   session opens ─▶ ChooseDevices ─▶ TakeExecutor ─┬─▶ pool of executors that
 //                    (works? may the tenant?)       │   wait, by device
@@ -47,17 +47,17 @@ namespace holdfast::server {
 //   prober ─ a probe process ─▶ table of health ─▶ pools, Health of the daemon
 //   executor dies unasked ─────▶ table of health: the next probe is due
 //
-// A device that fails its probe is in quarantine: pools keep no executor there,
-// and ChooseDevices names it no more, until a probe passes.
+// A device that fails its probe is in quarantine until a probe passes: pools
+// keep no warm executor there, and ChooseDevices does not choose it.
 class ExecutorFleet {
  public:
-  // Starts the first executor and the first probes at once. `services` is what
-  // every executor works with; the fleet adds what differs between executors.
-  // All arguments must outlive it.
+  // Starts the first executor and the first probes at once. `services` has the
+  // services common to all executors; the fleet adds the others. All arguments
+  // must outlive this object.
   ExecutorFleet(const Config& config, Spawner& spawner, Health& health,
                 const supervisor::ExecutorProcess::Services& services);
 
-  // As SessionRegistry::Options has the three.
+  // See SessionRegistry::Options for these three methods.
   absl::StatusOr<std::vector<uint32_t>> ChooseDevices(
       const v1::OpenSessionRequest& request, const Tenant& tenant,
       absl::Time deadline);
@@ -68,34 +68,34 @@ class ExecutorFleet {
       const Tenant& tenant, const supervisor::PlaceRequest& request,
       absl::Time deadline);
 
-  // Returns the targets of compilations that name none: what device 0 runs.
+  // Returns the default targets of compilations, which device 0 can run.
   absl::StatusOr<ProgramCompiler::Defaults> CompileDefaults(
       absl::Time deadline);
 
-  // Blocks until it is known what devices there are; an executor that cannot be
-  // started is tried again until the deadline.
+  // Blocks until the devices are known. An executor that cannot be started is
+  // tried again until the deadline.
   absl::Status AwaitDevices(absl::Time deadline);
 
-  // Starts executors of the binary that replaces this daemon, on each of these
-  // devices that has the memory for one more context, until the deadline. Null:
-  // there is none. One that fails costs nothing but its time; the next daemon
-  // starts it again. Blocks.
+  // Starts executors of the binary that will replace this daemon, one for each
+  // of these devices with enough memory for another context. Blocks until they
+  // are ready, or the deadline. After a failure it starts no more; the next
+  // daemon starts the rest. Returns null if no executor is ready.
   std::unique_ptr<SuccessorSpawner> StartAhead(
       const std::string& binary, const std::vector<uint32_t>& devices,
       absl::Time deadline);
 
-  // True if the daemon before has started executors for this one.
+  // True if the earlier daemon has started executors for this one.
   bool has_adopted() const { return adopted_ > 0; }
 
-  // Ends what was started for groups that share an MPS server and that none of
-  // these tenants is in. For a new policy.
+  // Ends the executors, users and MPS servers of all groups but these tenants'
+  // groups. Called for a new policy.
   void Retain(const std::vector<Concurrency>& tenants);
 
   // Adds to a device its health and its telemetry.
   void Describe(v1::Device* device) const;
 
-  // Blocks for up to 1 s. To be called before the process executes another
-  // binary: MPS servers do not end with the spawner.
+  // Ends the MPS servers, which do not end with the spawner. Called before the
+  // process executes another binary. Blocks for up to 1 s.
   void EndMpsServers() { mps_.End(); }
 
   supervisor::ExecutorPool& executors() { return executors_; }
@@ -112,27 +112,28 @@ class ExecutorFleet {
   using StartedExecutor =
       absl::StatusOr<std::unique_ptr<supervisor::ExecutorProcess>>;
 
-  // The services of an executor that begins on this device.
+  // Returns the services for an executor that starts on this device.
   supervisor::ExecutorProcess::Services ServicesOn(uint32_t device);
   StartedExecutor Start(uint32_t device);
-  // The executors that the daemon before has started for this one, as this one
-  // would.
+  // Returns the executors that the earlier daemon has started for this one with
+  // this daemon's arguments.
   supervisor::ExecutorPool::Warm AdoptExecutors();
-  // The devices that have memory for a context more, for each time that they
-  // are named, and for something besides; at most kMaxAhead.
+  // Returns the devices, at most kMaxAhead, that have memory for one more
+  // context for each time that they are named, and for one context in reserve.
   std::vector<uint32_t> WithRoom(const std::vector<uint32_t>& devices) const;
-  // An executor that is a client of its group's MPS server.
+  // Starts an executor as a client of its group's MPS server.
   StartedExecutor StartShared(const supervisor::SharedExecutors::Start& start);
-  // An executor has ended unasked, with the devices of its session. One without
-  // a session has had a context on `device` alone.
+  // Notes that an executor with these devices of its session has died. An
+  // executor without a session had a context on `device` only.
   void NoteDeath(uint32_t device, const std::vector<uint32_t>& devices);
-  // Blocks for a moment at most; nullopt: not known yet.
+  // Returns the number of devices; blocks for a moment at most. nullopt: not
+  // known yet.
   std::optional<uint32_t> CountDevices();
   ProbeOutcome Probe(uint32_t device);
-  // All devices, with their health.
+  // Returns all devices with their health.
   absl::StatusOr<v1::ListDevicesResponse> ListDevices(absl::Time deadline);
 
-  // Says that the software device stands in for a GPU, if it does.
+  // Reports the software device to Health if it stands in for a GPU.
   void CheckFallback(const v1::Driver& driver);
 
   const Config& config_;
@@ -142,14 +143,15 @@ class ExecutorFleet {
   const Namespaces namespaces_;                     // of executors and probes
   const std::vector<std::string> arguments_;        // of an executor
   const std::vector<std::string> probe_arguments_;  // the same, as a probe
-  // In the order of construction: each uses only what stands above it, but for
-  // the callback of device_health_, which nothing calls before prober_ is
-  // there.
+  // In the order of construction. Each member uses only members above it,
+  // except for the callback of device_health_, which is not called before
+  // prober_ exists.
   DeviceHealthTable device_health_;
   DeviceTelemetry telemetry_;
   size_t adopted_ = 0;  // executors; constant after the constructor
   supervisor::ExecutorPool executors_;
-  // Ends before the executors that it takes, after the sessions that ask it.
+  // Ends before the executors that it takes, and after the sessions that use
+  // it.
   collections::CollectionSuspension collection_suspension_;
   supervisor::GroupUsers group_users_;
   supervisor::MpsServers mps_;

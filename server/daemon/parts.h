@@ -34,25 +34,25 @@
 
 namespace holdfast::server {
 
-// All that the daemon works with behind its sockets (see servers.h for those).
-// The order of the members is the order in which they are made, and each uses
-// only what stands above it; they end in reverse. From top to bottom:
+// The parts of the daemon behind its sockets (servers.h has the sockets).
+// Members are made in their order, each uses only members above it, and they
+// end in reverse order. From top to bottom:
 //
 //   outlives the process    descriptors kept for the next daemon, the directory
 //                           of sockets: everything below may keep things there
-//   who calls               tenants and their quotas, peers, certificates,
-//   audit shared by executors     objects, generated code, accounts of memory,
-//   exports
+//   who calls               tenants and quotas, peers, certificates, audit
+//   shared by executors     objects, generated code, memory accounts, exports
 //                           and collections: executors' messages act on these
 //   processes               the fleet of executors, the compilers
 //   sessions                take executors of the fleet, keep themselves above
 //   replacement             parks the sessions, hands over what is kept
 //
-// Collections and exports outlive sessions, since a session that ends lets go
-// of versions and memory there; sessions end before the executors' fleet.
+// Collections and exports outlive sessions, because a session that ends
+// releases versions and memory there. Sessions end before the fleet of
+// executors.
 struct DaemonParts {
-  // Starts the first executor and the first probes. `inherited`: names of the
-  // descriptors that the daemon before has kept.
+  // Starts the first executor and the first probes. `inherited` has the names
+  // of the descriptors that the earlier daemon has stored.
   DaemonParts(const Config& config, Spawner& spawner, Successor successor,
               const std::vector<std::string>& inherited,
               std::unique_ptr<RuntimeDirectory> runtime_directory,
@@ -61,7 +61,7 @@ struct DaemonParts {
   DescriptorStore kept;
   const std::unique_ptr<RuntimeDirectory> directory;
   const DescriptorStore::Kept kept_directory;
-  DescriptorStore::Kept kept_counters;  // once KeepCounters was called
+  DescriptorStore::Kept kept_counters;  // set by KeepCounters
   Health health;
 
   PeerTable peers;

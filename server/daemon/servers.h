@@ -26,38 +26,37 @@ namespace holdfast::server {
 //
 //   --listen, systemd's sockets    gRPC: the eight services of the protocol,
 //                                  health, reflection
-//   RUNTIME/exports.fds            descriptors of exported memory, for
-//   processes
+//   RUNTIME/exports.fds            descriptors of exports, for processes
 //                                  outside Holdfast
 //   --metrics-address              HTTP: metrics and the status page
 //
 // Executors' own sockets are the sessions' (SessionRegistry).
 class DaemonServers {
  public:
-  // Listens on nothing yet. All arguments must outlive the object. `events` is
-  // told that a client has asked for an upgrade.
+  // Does not listen yet. All arguments must outlive the object. `events` is
+  // notified when a client asks for an upgrade.
   DaemonServers(const Config& config, StopEvents& events, DaemonParts& parts);
   ~DaemonServers();
 
-  // Serves descriptors of exports. To be called before sessions of the daemon
-  // before are restored, whose exports name the address.
+  // Serves descriptors of exports. Called before the sessions of the earlier
+  // daemon are restored, because their exports name the address.
   absl::Status ServeDescriptors();
 
-  // Serves all else; accepts calls when it returns. To be called once sessions
-  // are restored, or their clients would be told that there are none. Sockets
-  // of `inheritance` are served as well as what the configuration says.
+  // Serves all other addresses, and the sockets of `inheritance`. Accepts calls
+  // when it returns. Called after the sessions are restored; earlier, their
+  // clients would be told that there are none.
   absl::Status Serve(Inheritance* inheritance);
 
-  // Answers grpc.health.v1 so from now on: for the daemon, its services, and
-  // each device ("holdfast.device.0"). REQUIRES: Serve has succeeded.
+  // Sets the answers of grpc.health.v1 for the daemon, its services, and each
+  // device ("holdfast.device.0"). REQUIRES: Serve has succeeded.
   void SetHealth(const Health::View& view);
 
-  // Returns the addresses of gRPC and HTTP, with the ports that were chosen for
-  // port 0, separated by spaces. REQUIRES: Serve has succeeded.
+  // Returns the addresses of gRPC and HTTP, separated by spaces, with the
+  // chosen ports in place of port 0. REQUIRES: Serve has succeeded.
   std::string addresses() const;
 
-  // Ends HTTP and takes no more connections; calls that are still open are
-  // cancelled after a moment. REQUIRES: Serve has succeeded.
+  // Ends HTTP, and accepts no more connections. Cancels open calls after a
+  // moment. REQUIRES: Serve has succeeded.
   void Shutdown();
 
  private:
@@ -77,12 +76,12 @@ class DaemonServers {
   const MetricSources sources_;
   DaemonMetrics metrics_;
   StatusReport status_;
-  std::atomic<bool> serving_ = false;              // the health, for probes
-  std::unique_ptr<MetricsServer> metrics_server_;  // if it is asked for
+  // the health, for HTTP probes
+  std::atomic<bool> serving_ = false;
+  std::unique_ptr<MetricsServer> metrics_server_;  // null: not configured
 };
 
-// Makes the directory of each Unix socket that is to be listened on, if it is
-// missing.
+// Makes the missing directories of the Unix sockets to listen on.
 absl::Status MakeSocketDirectories(const Config& config);
 
 }  // namespace holdfast::server

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files that an operator may change while the daemon runs: they are read
-// when it starts, and again at each SIGHUP. One that cannot be read, or is not
-// right, ends the start, but changes nothing later. Flags and the configuration
-// file are read once.
+// The files that an operator may change while the daemon runs. They are read at
+// the start, and again at each SIGHUP. An unreadable or wrong file makes the
+// start fail; later it changes nothing. Flags and the configuration file are
+// read once.
 //
 //   --policy       tenants, their quotas and devices, operators. In force at
 //                  once, for open sessions too
@@ -18,11 +18,12 @@
 
 namespace holdfast::server {
 
-// For the start. Blocks for up to 30 s until devices are known, if the policy
-// divides their memory; where no device works it is not compared with them.
+// Reads the files at the start. If the policy reserves device memory, blocks
+// for up to 30 s until the devices are known. If no device works, the
+// reservations are not checked.
 absl::Status LoadSettings(const Config& config, DaemonParts& parts);
 
-// For SIGHUP: each file by itself. Logs what became of it; returns the first
+// Reads each file again at SIGHUP, and logs the outcome. Returns the first
 // error of policy and certificates.
 absl::Status ReloadSettings(const Config& config, DaemonParts& parts);
 

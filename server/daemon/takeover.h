@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How this daemon goes on with what the daemon before it had, and leaves what
-// it has itself to the next one. A daemon ends in one of three ways:
+// The state that passes from an earlier daemon to this one, and from this one
+// to the next. A daemon ends in one of three ways:
 //
 //   stopped     sessions are closed: nothing is left
 //   upgraded    the process executes the next binary with all descriptors of
@@ -29,25 +29,25 @@
 
 namespace holdfast::server {
 
-// Returns the directory of the daemon before, or a new one. Sessions whose
-// directory is gone, or outside --runtime-dir, cannot be reached any more: they
-// lose their record in `left` and so end, but not collections and what else
-// others have of them.
+// Returns the directory of the earlier daemon, or a new one. If the earlier
+// directory is missing or outside --runtime-dir, clients cannot reach their
+// sessions any more: the sessions lose their records in `left`, and so end.
+// Their collections and shared memory stay.
 absl::StatusOr<std::unique_ptr<RuntimeDirectory>> TakeRuntimeDirectory(
     const Config& config, KeptState* left);
 
-// Gives `parts` what the daemon before had. Blocks until the devices are known
-// that its memory is on. REQUIRES: the policy is loaded, and no session was
-// opened.
+// Restores the earlier daemon's state in `parts`. If there are sessions or
+// tenants, blocks for up to 2 minutes until the devices are known. REQUIRES:
+// the policy is loaded, and no session was opened.
 absl::Status TakeOver(KeptState left, DaemonParts& parts);
 
 // Keeps the counters of metrics for the next daemon. REQUIRES: every session's
 // work has ended.
 void KeepCounters(DaemonParts& parts);
 
-// Ends the process as a kill would, if the next daemon can go on then with all
-// sessions: their sockets stay, and the store has the rest. Returns if it
-// cannot.
+// Ends the process at once, like a kill, if the next daemon can then continue
+// all sessions: their sockets stay, and the service manager has the rest.
+// Otherwise returns.
 void EndUnchanged(const DaemonParts& parts, const absl::Status& reason);
 
 }  // namespace holdfast::server

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The health of each device, and when it is to be probed next.
+// The health of each device, and the time of its next probe.
 //
 //             probe passes                    probe fails
 //   PROBING ---------------> READY --------------------------> QUARANTINED
@@ -23,7 +23,7 @@
 
 namespace holdfast {
 
-// Thread-safe. Does not probe by itself: DeviceProber asks it when to.
+// Thread-safe. DeviceProber makes the probes, and asks the table when.
 class DeviceHealthTable {
  public:
   struct Options {
@@ -49,11 +49,11 @@ class DeviceHealthTable {
 
   explicit DeviceHealthTable(Options options) : options_(std::move(options)) {}
 
-  // The device exists; its first probe is due.
+  // Adds a device. Its first probe is due at once.
   void Add(uint32_t device);
 
-  // A session that may use the device has faulted. No effect if the device was
-  // not added.
+  // Notes a fault of a session that may use the device. Has no effect if the
+  // device was not added.
   void NoteFault(uint32_t device);
 
   // The state is STATE_UNSPECIFIED until Add.
@@ -62,10 +62,10 @@ class DeviceHealthTable {
   // Blocks until a probe of the device is due, and notes that it runs. Returns
   // false after Stop. REQUIRES: Add.
   bool AwaitDue(uint32_t device);
-  // The outcome of that probe.
+  // Records the outcome of that probe.
   void Record(uint32_t device, const absl::Status& outcome,
               absl::Duration took);
-  // When the next probe is due.
+  // Returns the time of the next probe.
   absl::Time due(uint32_t device) const;
 
   void Stop();
@@ -81,7 +81,7 @@ class DeviceHealthTable {
     bool faulted = false;  // since the last probe began
   };
 
-  // Returns when to probe again.
+  // Returns the time of the next probe.
   absl::Time NextProbe(Entry& entry, bool passed) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SetState(v1::DeviceHealth::State state, v1::DeviceHealth* health) const;

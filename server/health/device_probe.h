@@ -16,17 +16,18 @@
 namespace holdfast {
 
 struct ProbeOutcome {
-  // OK: the kernel ran to its end and its results are right. CANCELLED: the
-  // probe was given up. Else why the device is of no use.
+  // OK: the kernel ran to its end, and its results are right. CANCELLED: the
+  // probe was cancelled. Any other error: the device is unusable.
   absl::Status status;
-  // Null if none could be started. Its destructor waits for the process's end,
-  // which a device that hangs can put off for long: note the outcome first.
+  // Null if no process could be started. Its destructor waits for the end of
+  // the process, which a hanging device can delay for long: record the outcome
+  // first.
   std::unique_ptr<ChildProcess> process;
 };
 
-// Probes with the process that `start` makes. Blocks for `limit` at most, or
-// until `given_up()`, which is polled. A process that has not answered by then
-// is killed.
+// Probes the device with the process that `start` makes. Blocks for at most
+// `limit`, or until `given_up()`, which is polled, returns true. Kills a
+// process that has not answered by then.
 ProbeOutcome ProbeDevice(
     const std::function<absl::StatusOr<std::unique_ptr<ChildProcess>>()>& start,
     absl::Duration limit, const std::function<bool()>& given_up);

@@ -13,21 +13,21 @@
 
 namespace holdfast {
 
-// Probes devices when the table says so: one thread a device, so that one that
-// hangs keeps no other from being probed.
+// Probes devices at the times of the table. Each device has its own thread, so
+// that a hanging device does not delay the probes of others.
 class DeviceProber {
  public:
   struct Options {
-    // Blocks until it is known how many devices there are, for a moment at
-    // most; nullopt: not yet.
+    // Returns the number of devices; blocks for a moment at most. nullopt: not
+    // known yet.
     std::function<std::optional<uint32_t>()> count_devices;
     // Runs one probe of the device.
     std::function<ProbeOutcome(uint32_t device)> probe;
   };
 
-  // `table` must outlive it.
+  // `table` must outlive this object.
   DeviceProber(DeviceHealthTable& table, Options options);
-  // Stops the table, and waits for the probes that run.
+  // Stops the table, and waits for running probes.
   ~DeviceProber();
 
  private:

@@ -19,31 +19,31 @@
 namespace holdfast {
 
 // The last report of the telemetry process (telemetry_main.h) on each device. A
-// thread reads it, kills a process that says nothing, and starts another one
+// thread reads the reports, kills a silent process, and starts another one
 // after a pause. Thread-safe.
 class DeviceTelemetry {
  public:
-  // A process that is silent for so long hangs in the driver. Its reports are
-  // dropped with it: old figures would be taken for new ones.
+  // A process that is silent for this time hangs in the driver. Its reports are
+  // dropped, so that old figures are not taken for new ones.
   static constexpr absl::Duration kSilence = absl::Seconds(30);
   static constexpr absl::Duration kRestartPause = absl::Seconds(30);
 
   using Start = std::function<absl::StatusOr<std::unique_ptr<ChildProcess>>()>;
 
-  // Null: there is no telemetry.
+  // Null `start`: there is no telemetry.
   explicit DeviceTelemetry(Start start);
   ~DeviceTelemetry();
   DeviceTelemetry(const DeviceTelemetry&) = delete;
   DeviceTelemetry& operator=(const DeviceTelemetry&) = delete;
 
-  // nullopt: NVML is not there, or does not know the device with these 16
-  // bytes.
+  // Returns the report on the device whose UUID has these 16 bytes. nullopt:
+  // NVML is missing, or does not know the device.
   std::optional<v1::DeviceTelemetry> Get(const std::string& uuid) const;
 
  private:
   void Run();
-  // Reads one process to its end. False: there is no NVML, and no use in
-  // another process.
+  // Reads the reports of one process until it ends. Returns false if NVML is
+  // missing, so that another process would not help.
   bool Listen(ChildProcess& process);
   bool Stopping() const;
 

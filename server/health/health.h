@@ -12,42 +12,42 @@
 
 namespace holdfast {
 
-// Whether sessions can be served, from those that know to those that ask.
-// Thread-safe.
+// The daemon's ability to serve sessions, as its parts report it and its
+// servers publish it. Thread-safe.
 class Health {
  public:
   struct View {
     // Executors can be started, at least one device is ready, and the software
     // device does not stand in for a GPU.
     bool serving = false;
-    // The same for each device whose probe has had an outcome.
+    // Whether the device is ready, for each device with a finished probe.
     std::map<uint32_t, bool> devices;
   };
 
-  // Executors can be started, or not; at first they cannot.
+  // Sets whether executors can be started. Initially they cannot.
   void SetExecutors(bool startable) {
     absl::MutexLock lock(&mutex_);
     startable_ = startable;
     if (watcher_) watcher_(Look());
   }
 
-  // The device's last probe has passed, or failed.
+  // Sets whether the device's last probe has passed.
   void SetDevice(uint32_t device, bool ready) {
     absl::MutexLock lock(&mutex_);
     devices_[device] = ready;
     if (watcher_) watcher_(Look());
   }
 
-  // The software device serves because a GPU of this machine cannot: that is
-  // not what the operator expects of --device=auto.
+  // Notes that the software device serves in place of the machine's GPU, which
+  // an operator with --device=auto does not expect.
   void SetGpuMissing() {
     absl::MutexLock lock(&mutex_);
     gpu_missing_ = true;
     if (watcher_) watcher_(Look());
   }
 
-  // Calls `watcher` now and at each change; nullptr ends that. Once this has
-  // returned, the watcher before does not run any more.
+  // Calls `watcher` now and at each change; null ends that. The last watcher
+  // does not run any more after Watch has returned.
   void Watch(std::function<void(const View&)> watcher) {
     absl::MutexLock lock(&mutex_);
     watcher_ = std::move(watcher);

@@ -13,14 +13,14 @@
 
 namespace holdfast {
 
-// NVML's figures of the machine's devices. Not thread-safe.
+// Reads NVML's figures of the machine's devices. Not thread-safe.
 class NvmlTelemetry {
  public:
-  // UNAVAILABLE: NVML does not even list devices.
+  // UNAVAILABLE: NVML cannot list the devices.
   static absl::StatusOr<std::unique_ptr<NvmlTelemetry>> Create(
       std::unique_ptr<const nvml::NvmlApi> api);
 
-  // Devices with nothing but `uuid` and `telemetry`. Figures that a device
+  // Returns devices with only `uuid` and `telemetry`. Figures that a device
   // cannot report are not set.
   v1::ListDevicesResponse Read();
 
@@ -49,7 +49,8 @@ class NvmlTelemetry {
   nvml::EventSet events_ = nullptr;  // null: the machine reports none
 };
 
-// 16 bytes; empty if the text is no UUID as NVML writes it, "GPU-...".
+// Returns the 16 bytes of a UUID in NVML's form, "GPU-..."; empty for another
+// text.
 std::string BytesOfUuid(const std::string& text);
 
 }  // namespace holdfast

@@ -7,9 +7,9 @@
 
 namespace holdfast {
 
-// Returns the address ("0000:3b:00.0") of a GPU of NVIDIA's that the kernel
-// lists in `directory`, whether or not a driver serves it; nullopt: there is
-// none. A container sees the GPUs of its machine, too.
+// Returns the address ("0000:3b:00.0") of an NVIDIA GPU that the kernel lists
+// in `directory`, with or without a driver; nullopt if there is none. A
+// container sees the GPUs of its machine, too.
 std::optional<std::string> FindPciGpu(
     const std::string& directory = "/sys/bus/pci/devices");
 

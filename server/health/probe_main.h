@@ -16,10 +16,10 @@ struct ProbeOptions {
   SandboxStart sandbox;
 };
 
-// The life of a probe: enter an executor's sandbox, load the driver, make a
-// context on the device, run a small kernel, compare what it computed, and send
-// a v1::Error on `channel`, whose code is 0 if all is well. Returns the exit
-// code. No client's code ever runs in it.
+// Runs the probe process: enters an executor's sandbox, loads the driver, makes
+// a context on the device, runs a small kernel, checks its results, and sends a
+// v1::Error on `channel`, with code 0 on success. Returns the exit code. Never
+// runs clients' code.
 int ProbeMain(Channel channel, const ProbeOptions& options);
 
 }  // namespace holdfast

@@ -7,14 +7,14 @@
 
 namespace holdfast {
 
-// How often NVML is asked.
+// The time between two reports.
 inline constexpr absl::Duration kTelemetryInterval = absl::Seconds(5);
 
-// The life of the process that asks NVML (`--role=telemetry`): sends a
-// v1::ListDevicesResponse on `channel` every kTelemetryInterval, and at each
-// Xid event, whose devices have nothing but `uuid` and `telemetry`. Returns the
-// exit code: 0 where there is no NVML. It is no supervisor's thread, since a
-// call into a GPU's driver can hang for ever, and then its process cannot end.
+// Runs the telemetry process (`--role=telemetry`): sends a
+// v1::ListDevicesResponse on `channel` every kTelemetryInterval and at each Xid
+// event. Its devices have only `uuid` and `telemetry`. Returns the exit code; 0
+// if NVML is missing. A separate process, because a call into a GPU's driver
+// can hang for ever, and would then keep the supervisor from ending.
 int TelemetryMain(Channel channel);
 
 }  // namespace holdfast

@@ -11,7 +11,7 @@
 namespace holdfast {
 
 // A process on this machine, as the kernel describes the other end of a Unix
-// socket. Read once, when it connects; all ones: not known.
+// socket. Read once, when the process connects. All ones: not known.
 struct UserIdentity {
   uid_t uid = static_cast<uid_t>(-1);
   gid_t gid = static_cast<gid_t>(-1);
@@ -25,8 +25,8 @@ struct CertificateIdentity {
   std::vector<std::string> alternative_names;  // DNS names, URIs, addresses
 };
 
-// A TCP client without a certificate: an IPv4 address, or the network of 64
-// bits of an IPv6 address, since one machine may use all addresses in it.
+// A TCP client without a certificate: its IPv4 address, or the /64 network of
+// its IPv6 address, because one machine may use all addresses of a /64 network.
 struct AddressIdentity {
   std::string network;  // "10.0.0.7", "2001:db8::/64"
 };
@@ -37,18 +37,19 @@ struct TokenIdentity {
   std::vector<std::string> groups;  // as the issuer names them
 };
 
-// Who makes a call: who is at the other end of its connection, or holds the
+// The author of a call: the other end of its connection, or the holder of the
 // token that it carries.
 using Identity = std::variant<UserIdentity, CertificateIdentity,
                               AddressIdentity, TokenIdentity>;
 
-// Returns the name that shares, sessions and collections go by: "uid 1000",
-// "certificate NAME" with the first alternative name, else the common name,
-// "ip 10.0.0.7" or "token SUBJECT". Names of different kinds never are equal.
+// Returns the name to which shares, sessions and collections belong: "uid
+// 1000", "ip 10.0.0.7", "token SUBJECT", or "certificate NAME" with the first
+// alternative name, else the common name. Names of different kinds are never
+// equal.
 std::string NameOf(const Identity& identity);
 
-// Returns false for an address alone, which is nobody's name: things that are
-// kept for one client must not be given to the next that has the address.
+// Returns false for an address, which identifies no client: the possessions of
+// one client must not pass to the next client with the same address.
 bool IsAuthenticated(const Identity& identity);
 
 }  // namespace holdfast

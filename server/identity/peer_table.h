@@ -15,31 +15,32 @@
 
 namespace holdfast {
 
-// Tells the peer of each Unix connection, as the kernel knows it. gRPC
-// names a connection that it was handed by its descriptor, "fd:17"; that is
-// the key here. Thread-safe.
+// The peers of Unix connections, as the kernel reports them. The key is gRPC's
+// name for a connection that it was given as a descriptor: "fd:17".
+// Thread-safe.
 //
-// An identity belongs to who authenticated, not to a connection or a process.
+// An identity belongs to an authenticated client, not to a connection or
+// process.
 class PeerTable {
  public:
-  // To be called when a connection is accepted; replaces what an earlier
-  // connection with the same number had. Returns its name, as NameOf has it.
-  // `may_operate`: users are operators there.
+  // Adds an accepted connection, in place of an earlier one with the same
+  // number. Returns the NameOf its peer. `may_operate`: its user may be an
+  // operator.
   std::string Add(int fd, bool may_operate = true);
 
-  // Whether a user at the end of this connection may be an operator. True for
-  // connections over TCP, where there are no users.
+  // Returns true if the user of this connection may be an operator. True for
+  // TCP connections, which have no users.
   bool MayOperate(absl::string_view peer) const;
 
-  // For people: "unix uid=1000 pid=4711" or "tcp 10.0.0.7:50122"; `peer` is
-  // what grpc::ServerContext::peer() says.
+  // Describes a peer for humans: "unix uid=1000 pid=4711" or "tcp
+  // 10.0.0.7:50122". `peer` is the result of grpc::ServerContext::peer().
   std::string Describe(absl::string_view peer) const;
 
-  // Returns who makes a call.
+  // Returns the identity of the call's author.
   Identity IdentityOf(const grpc::ServerContextBase& context) const;
 
-  // Returns who is at the end of a connection, without regard to certificates;
-  // `peer` as above.
+  // Returns the identity of a connection's peer, without its certificate.
+  // `peer` is as above.
   Identity IdentityOfPeer(absl::string_view peer) const;
 
   // True for a client on a Unix socket, so on this machine.

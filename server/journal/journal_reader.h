@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads a journal whose writer is gone. Its bytes are hostile input: a client's
-// kernel may have taken the executor over. They are copied before they are
-// looked at, and nothing in them is believed.
+// Reads the journal of an executor. Its bytes are hostile input, because a
+// client's kernel may have taken the executor over. They are copied first, and
+// then checked.
 #ifndef HOLDFAST_SERVER_JOURNAL_JOURNAL_READER_H_
 #define HOLDFAST_SERVER_JOURNAL_JOURNAL_READER_H_
 
@@ -19,10 +19,10 @@
 
 namespace holdfast::journal {
 
-// Records that a journal may have.
+// The most records of a journal.
 inline constexpr size_t kMaxRecords = size_t{1} << 21;
 
-// How far the session's commands had come: see Header.
+// The progress of the session's commands; see Header.
 struct Progress {
   uint64_t received = 0;
   uint64_t completed = 0;
@@ -30,27 +30,29 @@ struct Progress {
   uint64_t processed = 0;
   // "42: launch saxpy on stream 0x0100000100000003", oldest first, at most 16.
   std::vector<std::string> last_commands;
-  // The one kernel that may have been running, if there is one only.
+  // The kernel that may have been running, if there is only one.
   std::string kernel;
 };
 
-// DATA_LOSS: it is no journal, or its counts cannot be.
+// Reads the progress. DATA_LOSS: `memory` is not a journal, or its counts are
+// inconsistent.
 absl::StatusOr<Progress> ReadProgress(int memory);
 
-// Header::looked of a journal that is being written. As above.
+// Reads Header::looked of a journal that is being written. Fails as above.
 absl::StatusOr<uint64_t> ReadLooked(int memory);
 
-// The records that count, serialised one behind the other. As above.
+// Returns the serialised records of the valid half. Fails as above.
 absl::StatusOr<std::string> ReadRecords(int memory);
 
 struct ParsedRecords {
-  // Owns the records: an allocation for each would take longer than the rest.
+  // Owns the records. Separate allocations would take longer than the parsing.
   std::unique_ptr<google::protobuf::Arena> arena;
   std::vector<const internal::JournalRecord*> records;
-  // Each with its length before it; in the bytes that were parsed.
+  // The records with their lengths before them, in the parsed bytes.
   std::vector<absl::string_view> frames;
 };
-// DATA_LOSS: something there is no record, or there are too many.
+// Parses the bytes of ReadRecords. DATA_LOSS: a record is malformed, or there
+// are more than kMaxRecords.
 absl::StatusOr<ParsedRecords> ParseRecords(absl::string_view bytes);
 
 }  // namespace holdfast::journal

@@ -16,13 +16,13 @@
 
 namespace holdfast::journal {
 
-// The executor's end of its session's journal. Whatever ends the process, and
-// whenever, the journal is what it was after the last call of Append that had
-// published its record. One thread; the counters may be set by any.
+// The executor's end of its session's journal. Whenever the process ends, the
+// journal has all records of the calls of Append that have published theirs.
+// For one thread, except for the counters, which any thread may set.
 class JournalWriter {
  public:
-  // `memory` is zeros, or an earlier journal, which is forgotten.
-  // INVALID_ARGUMENT: it is no memory of kJournalBytes.
+  // `memory` has zeros, or an earlier journal, which is cleared.
+  // INVALID_ARGUMENT: it does not have kJournalBytes.
   static absl::StatusOr<std::unique_ptr<JournalWriter>> Map(int memory);
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
@@ -39,22 +39,23 @@ class JournalWriter {
   // freed right after its creation, as most memory is, leaves no record.
   bool Retract(uint64_t handle);
 
-  // Plain stores, for what happens with every command.
+  // Counters that change with every command. Each call is a plain store.
   void SetReceived(uint64_t sequence) { Store(header().received, sequence); }
   void SetCompleted(uint64_t sequence) { Store(header().completed, sequence); }
-  // The command is about to be carried out; its fields are as in LastCommand.
+  // Notes a command that is about to be carried out, as in LastCommand.
   void Begin(uint64_t sequence, uint32_t field, uint64_t stream,
              absl::string_view name);
   void SetProcessed(uint64_t sequence) { Store(header().processed, sequence); }
   void SetLooked(uint64_t nanoseconds) { Store(header().looked, nanoseconds); }
 
-  // Everything up to `sequence` was done by an earlier writer. First.
+  // Notes that an earlier writer has done the commands up to `sequence`. Called
+  // first.
   void Resume(uint64_t sequence) {
     Store(header().begun, sequence);
     Store(header().processed, sequence);
   }
 
-  // Bytes of the records.
+  // The bytes of the records.
   size_t size() const { return length_; }
 
  private:
@@ -68,25 +69,27 @@ class JournalWriter {
   static void Store(std::atomic<uint64_t>& counter, uint64_t value) {
     counter.store(value, std::memory_order_relaxed);
   }
-  // The last records, oldest first, if each made one resource and no more.
+  // The last records in a row that each made exactly one resource, oldest
+  // first.
   struct Made {
     uint64_t handle = 0;
     size_t begin = 0;  // of the record, in its half
   };
   static constexpr size_t kMaxMade = 256;
 
-  // Keeps made_ up to date with a record that was written at `begin`.
+  // Updates made_ after a record was written at `begin`.
   void NoteMade(const internal::JournalRecord& record, size_t begin);
-  // The one store after which the half counts up to this length. Bytes come
-  // first, so that the journal is valid whenever the process dies.
+  // Makes the half valid up to this length, with one store. The bytes are
+  // written before that, so that the journal is valid whenever the process
+  // dies.
   void Publish(bool second, size_t length);
   // Copies the live records to the other half.
   void Compact();
 
   const FileMapping mapping_;
-  bool second_ = false;      // the half that counts
+  bool second_ = false;      // the valid half
   size_t length_ = 0;        // its records' bytes
-  size_t compact_at_ = 0;    // bytes from which on Append compacts first
+  size_t compact_at_ = 0;    // Append compacts first at this length
   bool may_shrink_ = false;  // something has ended since the last compaction
   std::vector<Made> made_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bytes of a journal: a memfd of fixed size that the supervisor makes and
-// an executor writes. Both map it; README.md says how it is used.
+// an executor writes. Both map it. README.md describes its use.
 //
 //   0      Header
 //   4096   half 0 ┐ records, one behind the other: 32 bits of length in the
@@ -25,7 +25,7 @@ inline constexpr size_t kHeaderBytes = 4096;
 inline constexpr size_t kHalfBytes = size_t{32} << 20;
 inline constexpr size_t kJournalBytes = kHeaderBytes + 2 * kHalfBytes;
 
-// A command as the header remembers it.
+// One of the last commands, in the header.
 struct LastCommand {
   static constexpr size_t kNameBytes = 64;
   uint64_t sequence;      // 0: the slot was never used
@@ -48,10 +48,11 @@ struct Header {
   std::atomic<uint64_t> completed;
   alignas(64) std::atomic<uint64_t> begun;
   std::atomic<uint64_t> processed;
-  std::atomic<uint64_t> commands;  // counts; the next one's slot modulo 16
+  // the number of commands; modulo 16: the slot of the next one
+  std::atomic<uint64_t> commands;
   LastCommand last[kLastCommands];
-  // When the executor has last looked for kernels over their limit of time, by
-  // the machine's steady clock in nanoseconds. 0: it has none to look for.
+  // The time of the executor's last check for kernels over their time limit, in
+  // nanoseconds of the machine's steady clock. 0: no kernel to check.
   alignas(64) std::atomic<uint64_t> looked;
 };
 static_assert(sizeof(Header) <= kHeaderBytes);

@@ -10,13 +10,13 @@
 
 namespace holdfast::journal {
 
-// Returns the indices, in order, of the records that are needed to make again
-// what `records`, carried out in order, leave behind. These are the steps that
-// made a resource that is still there, those that changed one, and those that
-// made what another step `needs`, with the steps that ended it.
+// Returns the indices, in order, of the records that are needed to restore the
+// resources that `records` leave. These are the steps that made or changed an
+// existing resource, and the steps that made and ended a resource that another
+// step `needs`.
 //
-// A key "a/{1,2}" stands for the keys "a/1" and "a/2", below which there are no
-// others: its step is replaced once both are.
+// A key "a/{1,2}" stands for the keys "a/1" and "a/2", which have no keys below
+// them. Its step is replaced when both keys are replaced.
 std::vector<size_t> LiveRecords(
     absl::Span<const internal::JournalRecord* const> records);
 

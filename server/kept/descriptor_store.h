@@ -102,11 +102,12 @@ class DescriptorStore {
   // Returns the highest version of an inherited name; empty if there is none.
   std::string FindInherited(const std::string& name) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Gives it to the service manager, replacing the descriptor before.
+  // Gives the entry's descriptor to the service manager, in place of the last
+  // one.
   void Store(const std::string& name, int fd, Entry& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Removes it from the service manager's store and clears it; ignores an empty
-  // name.
+  // Removes this name from the service manager's store, and clears it. Ignores
+  // an empty name.
   void RemoveStored(std::string& stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   size_t manager_limit_ = 0;

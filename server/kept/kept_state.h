@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state that an earlier daemon has left, sorted by kind. Descriptors that
-// belong to nothing, or whose record cannot be read, are closed and logged.
+// The state that an earlier daemon has left, sorted by kind. Descriptors
+// without an owner, or with an unreadable record, are closed and logged.
 #ifndef HOLDFAST_SERVER_KEPT_KEPT_STATE_H_
 #define HOLDFAST_SERVER_KEPT_KEPT_STATE_H_
 
@@ -53,10 +53,10 @@ struct KeptSession {
   UniqueFd variables;  // of its modules, if no work of it ran
   // No work of it ran when the daemon ended.
   bool idle = false;
-  // Its last client had left; otherwise that client may return.
+  // The session had no client. If false, its client may return.
   bool detached = false;
 
-  // True if it can be served again.
+  // True if the session can be served again.
   bool whole() const {
     return record.has_value() && calls.valid() && descriptors.valid() &&
            journal.valid();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory granted to executors: of each device and of the host, which all
-// sessions share, and of their tenants' quotas and reservations. An
-// executor asks before it takes any (internal.Reserve), all or nothing, and
-// what it was granted counts until it is released or the process has ended.
+// The memory granted to executors: of each device and of the host, within their
+// tenants' quotas and reservations. An executor asks before it takes memory
+// (internal.Reserve), and gets all or nothing. A grant counts until it is
+// released or the process has ended.
 //
-// The sums hold as long as executors ask. One that its client's kernel has
-// taken over could take host memory without asking; then the limits of its
-// process and of the daemon's control group are what bounds it. It cannot be
-// granted more than its own session may hold.
+// The sums are exact as long as executors ask. A compromised executor could
+// take host memory without asking; the limits of its process and of the
+// daemon's control group still hold. It is never granted more than its
+// session's limit.
 #ifndef HOLDFAST_SERVER_MEMORY_MEMORY_LEDGER_H_
 #define HOLDFAST_SERVER_MEMORY_MEMORY_LEDGER_H_
 
@@ -46,7 +46,7 @@ class MemoryLedger {
   // Adds the devices that are not known yet, each with its total memory as the
   // limit. REQUIRES: `ready` is from an executor that no client has used.
   void AddDevices(const internal::Ready& ready);
-  // Devices that executors have reported.
+  // The number of devices that executors have reported.
   size_t device_count() const;
   bool HasDevice(uint32_t device) const;
 
@@ -74,8 +74,8 @@ class MemoryLedger {
   const std::shared_ptr<DeviceShares> shares_;
 };
 
-// The memory that is granted to one executor, within its session's limits, and
-// given back when the executor ends. Not thread-safe.
+// The memory granted to one executor, within its session's limits. It is given
+// back when the executor ends. Not thread-safe.
 //
 // Owned by SessionHoldings, under its lock. An executor's numbers are hostile
 // input: sums saturate.
@@ -131,7 +131,7 @@ class MemoryGrants {
   void ReportReserved(v1::QuotaUsage* usage) const;
 
  private:
-  // Which quotas a grant is charged to, in order.
+  // The quotas that a grant is charged to, in order.
   using Quotas = std::vector<std::shared_ptr<Quota>>;
   // The charges for one place: one for each of its quotas.
   struct Granted {

@@ -13,31 +13,31 @@
 
 namespace holdfast {
 
-// The bytes of device memory of a suspended session or collection: in host
-// memory, charged to a quota, or in a file without a name, which ends with its
-// last descriptor, whatever becomes of the daemon. An executor fills it and
-// another one reads it, by descriptor. Immutable; thread-safe.
+// The bytes of the device memory of a suspended session or collection, in host
+// memory that is charged to a quota, or in a file without a name. The file ends
+// with its last descriptor, even if the daemon is killed. One executor fills it
+// and another one reads it, by descriptor. Immutable; thread-safe.
 class SuspendedMemory {
  public:
-  // `path` names a file that does not exist yet, and that loses this name when
-  // it is made; empty: host memory, charged to `host`. RESOURCE_EXHAUSTED: the
-  // quota's refusal, or the file system has no room. ALREADY_EXISTS: the file
-  // is there. The memory or the file has its full size at once, where the file
-  // system can do that, so that saving does not run out of room.
+  // Makes a file at `path` and removes its name at once; with an empty `path`,
+  // uses host memory, charged to `host`. Allocates the full size at once if the
+  // file system supports it, so that saving does not run out of room.
+  // RESOURCE_EXHAUSTED: the quota or the file system has no room.
+  // ALREADY_EXISTS: the file exists.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Create(
       const std::string& path, uint64_t bytes, Quota& host);
-  // The file of an earlier daemon's, filled. DATA_LOSS: the file is shorter
-  // than `bytes`. RESOURCE_EXHAUSTED: `host` has no room.
+  // Takes over the filled file of an earlier daemon. DATA_LOSS: the file is
+  // shorter than `bytes`. RESOURCE_EXHAUSTED: `host` has no room.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Adopt(
       UniqueFd fd, const std::string& path, uint64_t bytes, Quota& host);
   ~SuspendedMemory();
   SuspendedMemory(const SuspendedMemory&) = delete;
   SuspendedMemory& operator=(const SuspendedMemory&) = delete;
 
-  // As Create, in a file of this directory.
+  // As Create, in an unnamed file of this directory.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> CreateUnnamed(
       const std::string& directory, uint64_t bytes);
-  // As Adopt, one without a name, or host memory.
+  // As Adopt, for an unnamed file or host memory.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> AdoptUnnamed(
       UniqueFd fd, uint64_t bytes, Quota& host);
 

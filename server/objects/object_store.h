@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiled code by the SHA-256 of its bytes, in sealed memfds: an object can be
-// handed to an executor as a descriptor, and nothing can change it. Bounded:
-// the least recently used goes first. An object that is held stays alive.
+// Stores compiled code by the SHA-256 of its bytes, in sealed memfds: an
+// executor gets an object as a descriptor, and no process can change it. Beyond
+// its bounds, the store drops the least recently used object. An object stays
+// alive while it is held.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(auto writer, ObjectWriter::Create(size));
 //   HOLDFAST_RETURN_IF_ERROR(writer->Append(bytes));
@@ -46,8 +47,8 @@ class ObjectWriter {
   // INVALID_ARGUMENT: more than was announced.
   absl::Status Append(absl::string_view bytes);
 
-  // Seals the object and ends the writer; the hash is computed here, never
-  // believed. INVALID_ARGUMENT: fewer bytes than announced.
+  // Seals the object, computes its hash, and ends the writer. INVALID_ARGUMENT:
+  // fewer bytes than announced.
   absl::StatusOr<std::shared_ptr<const StoredObject>> Finish(
       v1::ObjectFormat format,
       const google::protobuf::Map<std::string, std::string>& symbols);
@@ -64,9 +65,9 @@ class ObjectWriter {
 // Thread-safe.
 class ObjectStore {
  public:
-  // Whose word the symbols are. A compiler's are added to an object that is
-  // there already; a client's count only for an object that is new, so that
-  // one client cannot rename another's kernels.
+  // The origin of an object's symbols. A compiler's symbols are added to an
+  // existing object. A client's symbols count only for a new object, so that
+  // one client cannot rename another client's kernels.
   enum class Origin { kCompiler, kClient };
 
   // Each object takes a descriptor, so their number is bounded as well.
@@ -76,11 +77,12 @@ class ObjectStore {
   explicit ObjectStore(uint64_t max_bytes, size_t max_objects = kMaxObjects)
       : max_bytes_(max_bytes), max_objects_(max_objects) {}
 
-  // True if it was there before. An object larger than the whole store is
-  // kept alone until the next one comes.
+  // Adds an object. Returns true if it was stored before. An object larger than
+  // the whole store is kept alone, until the next Put.
   bool Put(std::shared_ptr<const StoredObject> object, Origin origin);
 
-  // NOT_FOUND: not stored (any more). INVALID_ARGUMENT: not 32 bytes.
+  // NOT_FOUND: the object is not stored. INVALID_ARGUMENT: the hash does not
+  // have 32 bytes.
   absl::StatusOr<std::shared_ptr<const StoredObject>> Get(
       absl::string_view sha256);
 

@@ -7,10 +7,11 @@
 
 namespace holdfast {
 
-// The variables of this process that its children get, as "NAME=value": those
-// that a CUDA driver, a compiler or a sanitizer reads. All others stay behind,
-// since an environment may hold secrets and children run what clients send.
-// One of `own` replaces a variable of the same name.
+// Returns the environment for a child process, as "NAME=value": the variables
+// of this process that a CUDA driver, a compiler or a sanitizer reads, and
+// `own`, which replaces variables of the same name. All other variables are
+// left out, because an environment may hold secrets and children run clients'
+// code.
 std::vector<std::string> ChildEnvironment(
     const std::vector<std::string>& own = {});
 

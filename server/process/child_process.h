@@ -17,8 +17,8 @@
 
 namespace holdfast {
 
-// The end of one child, as the spawner's thread reports it. Set once;
-// thread-safe.
+// The end of one child process. The spawner's thread sets it, once.
+// Thread-safe.
 class ChildExit {
  public:
   void Set(TerminationReport report);
@@ -30,8 +30,8 @@ class ChildExit {
   std::optional<TerminationReport> report_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A process of the daemon, and the channel to it. Made by Spawner, which it
-// must not outlive if its end is to be learnt. Thread-safe.
+// A child process of the daemon, and the channel to it. Made by Spawner.
+// Reports the end of the process only while the Spawner lives. Thread-safe.
 class ChildProcess {
  public:
   ChildProcess(pid_t pid, UniqueFd pidfd, Channel channel,
@@ -49,13 +49,15 @@ class ChildProcess {
   pid_t pid() const { return pid_; }
   Channel& channel() { return channel_; }
 
-  // SIGKILL; no effect on a process that has ended, whoever has its pid now.
+  // Sends SIGKILL. Has no effect on a process that has ended, even if its pid
+  // was reused.
   void Kill();
-  // SIGSTOP: it does nothing any more and keeps what it has, until Kill.
+  // Sends SIGSTOP: until Kill, the process does nothing and keeps its
+  // resources.
   void Freeze();
 
-  // Blocks until it has ended. Any number of threads may wait, and any number
-  // of times.
+  // Blocks until the process has ended. Several threads may wait, and
+  // repeatedly.
   TerminationReport Wait();
   // nullopt: still running at the deadline.
   std::optional<TerminationReport> Wait(absl::Time deadline);

@@ -11,16 +11,16 @@
 
 namespace holdfast {
 
-// The spawner of the daemon before this one in the same process, and its
-// children, which are stopped: Spawner::LeaveBehind. The end of a CUDA context
-// holds the driver's lock for a tenth of a second, so they end when the
-// sessions that they had have other executors. They end with this object,
-// and with this process. Move-only.
+// The spawner of the earlier daemon in this process, and its stopped children;
+// see Spawner::LeaveBehind. The end of a CUDA context holds the driver's lock
+// for a tenth of a second, so the children are ended after their sessions have
+// other executors. They also end with this object and with this process.
+// Move-only.
 class LeavingSpawner {
  public:
   LeavingSpawner() = default;
-  // `channel` is the channel to the spawner, at whose end it ends; `children`
-  // are pidfds.
+  // `channel` is the channel to the spawner, which ends when it closes.
+  // `children` are pidfds.
   LeavingSpawner(pid_t pid, UniqueFd channel, std::vector<UniqueFd> children)
       : pid_(pid),
         channel_(std::move(channel)),
@@ -32,11 +32,11 @@ class LeavingSpawner {
   // 0: there is none.
   pid_t pid() const { return pid_; }
 
-  // Kills the children and the spawner. At once: a client goes on when the
-  // connection to its old executor has ended.
+  // Kills the children and the spawner at once, because a client continues only
+  // when the connection to its old executor has ended.
   void End();
 
-  // Gives all up to the program that this process executes next.
+  // Passes everything to the program that this process executes next.
   struct Descriptors {
     UniqueFd channel;
     std::vector<UniqueFd> children;

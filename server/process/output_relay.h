@@ -17,34 +17,35 @@
 
 namespace holdfast {
 
-// Passes the lines that child processes write to pipes on to standard error. A
-// child that its client has taken over can write without end, so that the bytes
-// of each child and of all together are bounded; lines beyond are dropped, and
-// counted above the child's next one. Control characters are escaped. Not
+// Forwards the lines that child processes write to pipes to standard error. A
+// compromised child can write without end, so the bytes of each child and of
+// all children are limited. Lines over the limit are dropped, and their number
+// is logged before the child's next line. Control characters are escaped. Not
 // thread-safe.
 class OutputRelay {
  public:
-  // Bytes at once, and each second after that.
+  // Bytes at once, and then each second.
   static constexpr LogLimiter::Rate kPerChild = {512 << 10, 16 << 10};
   static constexpr LogLimiter::Rate kAll = {2 << 20, 64 << 10};
-  // Bytes; a longer line becomes several.
+  // Bytes. A longer line is split.
   static constexpr size_t kMaxLine = 32 << 10;
-  // A child whose lines are dropped is not read for so long, so that it waits
-  // rather than keep this process busy.
+  // The time for which a child is not read after a line was dropped, so that
+  // the child waits and does not keep this process busy.
   static constexpr absl::Duration kPause = absl::Milliseconds(100);
 
-  // Nor is one that writes a line by bits: its line is gathered for so long.
+  // The time for which a child with an unfinished line is not read, so that
+  // small writes are gathered.
   static constexpr absl::Duration kGather = absl::Milliseconds(10);
 
   // Takes the reading end of a pipe to which `pid` writes.
   void Add(pid_t pid, UniqueFd pipe);
 
-  // Appends the pipes to wait for. Returns after how many milliseconds Relay is
-  // to be called besides; -1: there is no need.
+  // Appends the pipes to wait for. Returns the number of milliseconds after
+  // which Relay must be called in any case; -1 if it need not be.
   int AppendTo(std::vector<pollfd>* events, absl::Time now) const;
 
-  // Reads once from each pipe that has bytes; drops pipes whose writers are
-  // gone. Does not wait for a child.
+  // Reads once from each pipe, and drops pipes without writers. Does not wait
+  // for a child.
   void Relay(absl::Time now);
 
  private:
@@ -57,7 +58,7 @@ class OutputRelay {
 
   // Returns false at the end of the pipe.
   bool Read(Output& output, absl::Time now);
-  // Passes on the finished lines of its text.
+  // Forwards the finished lines of its text.
   void PassLines(Output& output, absl::Time now);
   void Pass(Output& output, absl::string_view line, absl::Time now);
 

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Starts the daemon's other processes. A process with threads cannot fork
-// safely, so the spawner is a process of its own, forked from main before any
-// thread exists; it forks and executes on request, and reports each end.
+// safely, so the spawner is a separate process, forked from main before any
+// thread exists. It forks and executes on request, and reports the end of each
+// child.
 //
 //   auto spawner = Spawner::Create({});                 // in main, first
 //   auto child = (*spawner)->Spawn({"--role=executor"});
 //   (*child)->channel().Receive(&ready);
 //
-// A child gets its end of the channel as descriptor kChildChannelFd, and none
-// but that and the standard ones, and of the environment what drivers and
-// compilers read. SIGINT and SIGTERM do not reach it: the supervisor decides
-// when it ends. When the supervisor ends, however that
-// happens, the kernel kills the spawner and every child.
+// A child gets its end of the channel as descriptor kChildChannelFd, the
+// standard descriptors and no others, and the environment variables that
+// drivers and compilers read. SIGINT and SIGTERM do not reach it: the
+// supervisor decides when it ends. When the supervisor ends for any reason, the
+// kernel kills the spawner and every child.
 #ifndef HOLDFAST_SERVER_PROCESS_SPAWNER_H_
 #define HOLDFAST_SERVER_PROCESS_SPAWNER_H_
 
@@ -41,13 +42,13 @@ namespace holdfast {
 
 inline constexpr int kChildChannelFd = 3;
 
-// How a child is started.
+// The options of one child.
 struct SpawnOptions {
   Namespaces namespaces = Namespaces::kNone;
-  // Variables besides those that all children get, as "NAME=value".
+  // Further environment variables, as "NAME=value".
   std::vector<std::string> environment = {};
-  // The user that the child is to become; null: one of its own, if there is a
-  // range of them.
+  // The user that the child becomes. Null: a new user of the range, if there is
+  // a range.
   std::shared_ptr<const UserRange::Lease> user = nullptr;
 };
 
@@ -57,21 +58,21 @@ class Spawner {
   struct Options {
     // The binary that the children execute; default: this process's own binary.
     std::string executable = "/proc/self/exe";
-    // Where Spawn takes a child's own user from. nullptr: there are none.
+    // The range from which Spawn takes a child's user. Null: the daemon's user.
     std::shared_ptr<UserRange> users;
   };
 
-  // REQUIRES: the process has one thread, and it lives as long as the process.
+  // REQUIRES: the process has one thread, which lives as long as the process.
   static absl::StatusOr<std::unique_ptr<Spawner>> Create(
       const Options& options);
 
-  // Takes over a spawner, and children of it, that the daemon before has
-  // started for this one. UNAVAILABLE: the spawner has ended. A child ends here
-  // if the daemon would have started it as another user.
+  // Takes over a spawner and its children that the earlier daemon has started
+  // for this one. Kills a child whose user is not the one that this daemon
+  // would have chosen. UNAVAILABLE: the spawner has ended.
   static absl::StatusOr<std::unique_ptr<Spawner>> Adopt(
       HandedProcesses handed, std::shared_ptr<UserRange> users);
 
-  // Kills the spawner and with it the children that are left.
+  // Kills the spawner and its remaining children.
   ~Spawner();
 
   // The children that Adopt has taken over. Empty after the first call.
@@ -81,20 +82,19 @@ class Spawner {
   };
   std::vector<Adopted> TakeAdopted() { return std::exchange(adopted_, {}); }
 
-  // Kills the spawner and every child at once: the process makes way for
-  // another. Returns when the spawner is gone.
+  // Kills the spawner and every child at once, before the process executes
+  // another binary. Returns when the spawner has ended.
   void Kill();
 
-  // Stops every child where it is (SIGSTOP): the program that this process
-  // executes next ends them. REQUIRES: called once, and nothing is asked of a
-  // child any more.
+  // Stops every child (SIGSTOP). The program that this process executes next
+  // ends them. REQUIRES: called once, and no child is used afterwards.
   LeavingSpawner LeaveBehind();
 
-  // Starts the program in the namespaces that are wanted, as far as the kernel
-  // allows; --own-namespaces tells it which they are. --user is the user that
-  // it is to become, if there is a range of them. UNAVAILABLE: no process could
-  // be started, or the spawner is gone. That the program cannot be executed
-  // shows as exit code 127.
+  // Starts the program in the wanted namespaces, as far as the kernel allows.
+  // The flag --own-namespaces tells the child its namespaces, and --user the
+  // user that it must become. UNAVAILABLE: no process could be started, or the
+  // spawner has ended. Exit code 127 means that the program could not be
+  // executed.
   absl::StatusOr<std::unique_ptr<ChildProcess>> Spawn(
       const std::vector<std::string>& arguments,
       const SpawnOptions& options = {});
@@ -103,20 +103,21 @@ class Spawner {
     return Spawn(arguments, SpawnOptions{.namespaces = namespaces});
   }
 
-  // A user for children that are to have the same one; user 0 if there is no
-  // range of them, or none is free.
+  // Leases a user for children that share one. User 0 if there is no range, or
+  // no user is free.
   std::shared_ptr<const UserRange::Lease> TakeUser() const {
     return std::make_shared<const UserRange::Lease>(UserRange::Take(users_));
   }
-  // Is this the user that a child must have: one of the range, if there is one?
+  // Returns true if a child may have this user: one of the range, if there is a
+  // range.
   bool MayUse(const UserRange::Lease& user) const {
     return (users_ != nullptr) == (user.user() != 0);
   }
 
-  // Calls `callback` once when the spawner process has died without being
-  // asked to; at once if that was earlier. No process can be started from then
-  // on. Nobody has heard yet that the children have ended, too. After
-  // OnGone(nullptr) has returned, the callback does not run.
+  // Calls `callback` once when the spawner process has died unasked; at once if
+  // it has died already. Spawn then always fails. The callback runs before the
+  // ends of the children are reported. It does not run after OnGone(nullptr)
+  // has returned.
   void OnGone(std::function<void()> callback);
 
  private:
@@ -125,7 +126,7 @@ class Spawner {
     bool answered = false;
     absl::Status status;
     pid_t pid = 0;
-    UniqueFd pidfd;  // a second one, once ChildProcess has the first
+    UniqueFd pidfd;  // a duplicate, once ChildProcess has the first
     std::shared_ptr<const UserRange::Lease> user;
     std::shared_ptr<ChildExit> exit = std::make_shared<ChildExit>();
   };
@@ -151,7 +152,7 @@ class Spawner {
   bool gone_ ABSL_GUARDED_BY(mutex_) = false;
   std::function<void()> on_gone_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_child_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Those that have not ended.
+  // The children that have not ended.
   std::map<uint64_t, std::shared_ptr<Child>> children_ ABSL_GUARDED_BY(mutex_);
   std::vector<Adopted> adopted_;
   std::thread reader_;

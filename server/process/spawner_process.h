@@ -8,15 +8,15 @@
 
 namespace holdfast {
 
-// Runs the spawner from its fork to its exit, which comes when the channel,
-// given by its descriptor, closes or the supervisor ends. It has one thread,
-// always, and closes every other descriptor that it inherited. Children write
-// to it by pipes in place of standard output and error; see OutputRelay.
+// Runs the spawner until its channel (a descriptor) closes or the supervisor
+// ends. The spawner has one thread, and closes all other inherited descriptors.
+// The standard output and error of its children are pipes to it; see
+// OutputRelay.
 [[noreturn]] void RunSpawnerProcess(pid_t supervisor,
                                     const std::string& executable, int channel);
 
-// The same in a process that was executed for it, by a thread of the supervisor
-// that may end first: it ends only when the channel closes.
+// Runs a spawner that was executed as its own program. It ends only when its
+// channel closes, because the thread that has started it may end first.
 [[noreturn]] void RunExecutedSpawner(const std::string& executable,
                                      int channel);
 

@@ -22,16 +22,16 @@
 
 namespace holdfast {
 
-// A spawner of the binary that replaces the daemon, with children that get
-// ready while the daemon still serves. The next daemon takes all of them over.
+// A spawner of the binary that will replace the daemon. Its children get ready
+// while the daemon still serves, and the next daemon takes them over.
 //
 //   auto next = SuccessorSpawner::Start("/usr/bin/holdfastd",
 //                                       {"--role=spawner", ...});
 //   (*next)->StartChild({.arguments = ..., .device = 0}, deadline);
 //   HandedProcesses handed = (*next)->HandOver();  // then execve
 //
-// The daemon reads no message of the children, which may be of another version:
-// a child is ready when its first message waits in its channel. Not
+// A child is ready when its first message waits in its channel. The daemon does
+// not read the message, because the child may have another version. Not
 // thread-safe.
 class SuccessorSpawner {
  public:
@@ -49,20 +49,20 @@ class SuccessorSpawner {
   struct Child {
     std::vector<std::string> arguments;
     Namespaces namespaces = Namespaces::kNone;
-    // The user that the child is to become.
+    // The user that the child becomes.
     std::shared_ptr<const UserRange::Lease> user;
-    // The device that it makes a context on.
+    // The device of its context.
     uint32_t device = 0;
   };
-  // Starts a child and waits until it is ready. A child that ends before, or is
-  // not ready at the deadline (DEADLINE_EXCEEDED), is killed and forgotten.
+  // Starts a child, and waits until it is ready. Drops a child that ends before
+  // that. Kills a child that is not ready at the deadline (DEADLINE_EXCEEDED).
   absl::Status StartChild(const Child& child, absl::Time deadline);
 
   // Returns the number of children that were ready and have not ended.
   size_t ready();
 
-  // Returns the processes that are ready, which then outlive this object.
-  // REQUIRES: the process executes the next daemon. Called once.
+  // Returns the ready processes, which then outlive this object. REQUIRES: the
+  // process executes the next daemon. Called once.
   HandedProcesses HandOver();
 
  private:
@@ -80,7 +80,7 @@ class SuccessorSpawner {
   Channel channel_;
   uint64_t last_child_ = 0;
   std::vector<HandedProcesses::Child> children_;
-  // Nobody else gets these users.
+  // The users of the children.
   std::vector<std::shared_ptr<const UserRange::Lease>> users_;
 };
 

@@ -6,7 +6,7 @@
 
 namespace holdfast {
 
-// How a process ended. Set once.
+// The end of a process.
 struct TerminationReport {
   enum class Cause {
     kExited,
@@ -20,9 +20,9 @@ struct TerminationReport {
 
   bool Succeeded() const { return cause == Cause::kExited && code == 0; }
 
-  // "was killed by signal 9 (SIGKILL)", "exited with code 1": to follow the
-  // process's name. A code above 128 is shown with the signal that shells mean
-  // by it.
+  // Returns a predicate for the process's name: "was killed by signal 9
+  // (SIGKILL)", "exited with code 1". A code above 128 is shown with the signal
+  // that shells encode by it.
   std::string ToString() const;
 };
 

@@ -15,12 +15,12 @@
 
 namespace holdfast {
 
-// Users that nobody else is: each process that runs what clients send becomes
-// one of them, so that the kernel keeps these processes apart as it keeps
-// users apart. Thread-safe.
+// A range of Unix users for the processes that run clients' code. Each process
+// has its own user, so that the kernel separates the processes from each other.
+// Thread-safe.
 class UserRange {
  public:
-  // Gives the user back when it ends. Empty, user 0: there was none.
+  // Returns the user in its destructor. An empty lease has user 0.
   class Lease {
    public:
     Lease() = default;
@@ -36,24 +36,24 @@ class UserRange {
     uid_t user_ = 0;
   };
 
-  // "FIRST-LAST" of numbers above 0; INVALID_ARGUMENT for anything else.
+  // Parses "FIRST-LAST", two numbers above 0. INVALID_ARGUMENT: another text.
   static absl::StatusOr<std::shared_ptr<UserRange>> Parse(
       absl::string_view text);
 
-  // A user that no other lease holds, the one that was free for the longest
-  // time; empty if all are taken. Users that had a process when the range was
-  // made are passed over until the others are used up: executors of the daemon
-  // before this one that have yet to end, which would count their threads with
-  // the new one's, or another daemon's. Static, since leases keep the range. A
-  // null range gives empty leases.
+  // Leases a user, in rotation. Skips users that have a process, such as an
+  // executor of an earlier or another daemon: its threads would count against
+  // the new process's limit. Reads which users have processes when the range is
+  // made, and again when no other user is free. Empty if every user is leased
+  // or has a process, or if `range` is null. Static, because leases keep the
+  // range alive.
   static Lease Take(const std::shared_ptr<UserRange>& range);
-  // The lease of a process that the daemon before has started as `user`. Empty
-  // if the range does not have this user, or another lease holds it.
+  // Leases `user` for a process of the earlier daemon. Empty if the range does
+  // not have this user, or the user is leased already.
   static Lease TakeBack(const std::shared_ptr<UserRange>& range, uid_t user);
 
  private:
   UserRange(uid_t first, uid_t last) : first_(first), last_(last) {}
-  // Reads /proc for the processes of these users, leases aside.
+  // Reads from /proc which users without a lease have processes.
   void FindProcesses() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const uid_t first_;

@@ -19,9 +19,8 @@
 
 namespace holdfast {
 
-// A call of the daemon to an executor whose messages go through rings of shared
-// memory; gRPC tells of its beginning and its end, and of nothing else.
-// Thread-safe.
+// A call of the daemon to an executor. Its messages pass through rings of
+// shared memory; gRPC carries only its beginning and its end. Thread-safe.
 //
 //   const auto call = std::make_shared<RingCall>(channel);
 //   ForwardMetadata(client_context, call->context());
@@ -30,32 +29,34 @@ namespace holdfast {
 //   call->EndUp();
 //   return call->AwaitEnd();
 //
-// Keeps itself until the call's end. A call that is dropped before goes on: use
-// Cancel.
+// Keeps itself alive until the call's end. Dropping the pointer does not end
+// the call; Cancel does.
 class RingCall final
     : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
       public std::enable_shared_from_this<RingCall> {
  public:
   explicit RingCall(std::shared_ptr<grpc::Channel> executor);
 
-  // For what the call needs before Start, and its trailers after AwaitEnd.
+  // Takes metadata before Start, and has the trailers after AwaitEnd.
   grpc::ClientContext& context() { return context_; }
 
-  // `ring_token` names the rings' memory, which the executor has been given.
-  // `on_end` runs at the call's end, in a thread of gRPC's, which it must not
-  // hold up. Once.
+  // Starts the call. `ring_token` names the rings' memory, which the executor
+  // has received. `on_end` runs at the call's end in a thread of gRPC, and must
+  // not block. Called once.
   void Start(const std::string& method, const std::string& ring_token,
              std::function<void()> on_end);
 
-  // Has the executor taken the rings? Waits for its answer, or the call's end.
+  // Waits for the executor's answer or the call's end. Returns true if the
+  // executor has accepted the rings.
   bool AwaitTaken();
-  // Nothing more goes up; the executor may end the call. Once or more.
+  // Ends the direction to the executor, so that the executor may end the call.
+  // May be called again.
   void EndUp();
   // Ends the call, which fails with CANCELLED.
   void Cancel() { context_.TryCancel(); }
 
   bool ended() const;
-  // Waits for the call's end: the executor's status, or why there is none.
+  // Waits for the call's end. Returns the executor's status, or gRPC's error.
   grpc::Status AwaitEnd();
 
   void OnReadInitialMetadataDone(bool ok) override;
@@ -66,14 +67,15 @@ class RingCall final
   grpc::ClientContext context_;
   grpc::GenericStub stub_;
   std::function<void()> on_end_;
-  grpc::ByteBuffer none_;  // The end would not be told without a read.
+  grpc::ByteBuffer none_;  // gRPC reports the end only to a read.
 
   mutable absl::Mutex mutex_;
   std::shared_ptr<RingCall> self_ ABSL_GUARDED_BY(mutex_);
   // The executor's answer to the offer; nullopt: it has not answered.
   std::optional<bool> taken_ ABSL_GUARDED_BY(mutex_);
   std::optional<grpc::Status> ended_ ABSL_GUARDED_BY(mutex_);
-  bool spoke_ ABSL_GUARDED_BY(mutex_) = false;  // by gRPC
+  // the executor has sent a gRPC message, an error
+  bool spoke_ ABSL_GUARDED_BY(mutex_) = false;
   bool held_ ABSL_GUARDED_BY(mutex_) = true;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that the daemon and an executor share, through which the transfers of
-// a remote client pass, one after another: a ring of messages each way
-// (core/base/ring_pair.h), and slots with the bytes. The end that sends the
-// bytes of a transfer takes a slot, has it filled and names it in a message;
-// the other end uses the bytes where they lie and returns the slot.
+// Memory that the daemon and an executor share for the transfers of a remote
+// client, one after another. It has a ring of messages in each direction
+// (core/base/ring_pair.h), and slots for bytes. The sending end takes a slot,
+// fills it and names it in a message. The other end uses the bytes in the slot
+// and returns it.
 //
 //   const uint32_t slot = pipe.TakeSlot();    // the sender, if HasFreeSlot()
 //   std::memcpy(pipe.data(slot), ...);
@@ -13,9 +13,9 @@
 //   pipe.Read(&message);                      // a slot: it is ours
 //   pipe.Return(message.slot().index());      // when its bytes are used
 //
-// The other end is not trusted: Read lets no slot through that it must not
-// name. Only how the bytes look is for the reader to judge, and they may change
-// at any time.
+// The other end is not trusted: Read refuses a message with a slot that the
+// other end does not have. The reader must check the bytes, which may change at
+// any time.
 #ifndef HOLDFAST_SERVER_RELAY_TRANSFER_PIPE_H_
 #define HOLDFAST_SERVER_RELAY_TRANSFER_PIPE_H_
 
@@ -36,7 +36,7 @@
 
 namespace holdfast {
 
-// One end.
+// One end of a pipe.
 class TransferPipe {
  public:
   using Message = internal::PipeMessage;
@@ -47,62 +47,63 @@ class TransferPipe {
   static constexpr char kMethod[] = "/holdfast.internal.TransferPipes/Serve";
 
   static constexpr size_t kSlotBytes = kMaxChunkBytes;
-  // While the device has some, the network has others.
+  // Several, so that the device and the network work at the same time.
   static constexpr uint32_t kSlots = 4;
-  // That a session's transfers use at a time.
+  // The most pipes that a session's transfers use at a time.
   static constexpr size_t kMaxPipes = 16;
 
-  // The memfd to share. Pages come with their first use.
+  // Returns the memfd to share. Its pages are allocated on their first use.
   static absl::StatusOr<UniqueFd> CreateMemory();
 
-  // Once an end. FAILED_PRECONDITION: not a memfd like those of CreateMemory.
+  // Maps one end; called once for each end. FAILED_PRECONDITION: `memfd` was
+  // not made by CreateMemory.
   static absl::StatusOr<std::unique_ptr<TransferPipe>> Map(int memfd, End end);
 
-  // The other end's next message; false: none is there yet. Does not wait. One
-  // thread at a time. INVALID_ARGUMENT, DATA_LOSS: it is none, or names a slot
-  // that is not its own to give or to return.
+  // Reads the other end's next message. Returns false if there is none; does
+  // not wait. INVALID_ARGUMENT, DATA_LOSS: the message is malformed, or names a
+  // slot that the other end does not have. REQUIRES: one thread at a time.
   absl::StatusOr<bool> Read(Message* message);
-  // Is there anything to read? At the cost of a load.
+  // Returns true if there is a message. Costs one load.
   bool Readable() const { return rings_->reader().Ready(); }
-  // Waits until there is, or until Interrupt or Close, for so long at most. As
-  // Read. `bytes` are those of the transfer: while many are on their way, the
-  // thread leaves its processor to others, and does not look before it sleeps.
+  // Waits for a message, Interrupt or Close, for at most `limit`. `bytes` is
+  // the size of the transfer: during a large one, the thread sleeps at once
+  // instead of polling first. REQUIRES: as Read.
   void Await(uint64_t bytes, absl::Duration limit);
-  // Ends this Await, or else the next one. Any thread.
+  // Ends the running Await, or else the next one. Any thread may call it.
   void Interrupt() { rings_->reader().Interrupt(); }
 
-  // Any thread. CANCELLED: closed.
+  // Writes a message. Any thread may call it. CANCELLED: the pipe is closed.
   absl::Status Write(const Message& message);
 
-  // Has this end a slot for bytes to send, or has the other end them all?
+  // Returns true if this end can take a slot.
   bool HasFreeSlot() const;
-  // Takes one. One thread at a time. REQUIRES: HasFreeSlot.
+  // Takes a slot. REQUIRES: HasFreeSlot; one thread at a time.
   uint32_t TakeSlot();
-  // REQUIRES: a slot that was taken, or has come.
+  // Returns the bytes of a slot. REQUIRES: this end has taken or received it.
   char* data(uint32_t slot) const {
     return rings_->behind() + slot * kSlotBytes;
   }
-  // Gives a slot that has come back to the sender. Any thread; never waits.
-  // False: the pipe is closed, or the other end does not read.
+  // Returns a received slot to its sender. Any thread may call it; never waits.
+  // Returns false if the pipe is closed, or the other end does not read.
   bool Return(uint32_t slot);
-  // Are all slots free? Between two transfers they are.
+  // Returns true if all slots are free, as they are between two transfers.
   bool IsEmpty() const;
 
-  // This end, for its own threads: nothing more can be written. Any thread.
+  // Closes this end: nothing more can be written. Any thread may call it.
   void Close() { rings_->Close(); }
-  // Messages that came before may still be read.
+  // Messages that were written before the close can still be read.
   bool closed() const { return rings_->reader().closed(); }
 
  private:
   explicit TransferPipe(std::unique_ptr<RingPair> rings)
       : rings_(std::move(rings)) {}
-  // Notes what a message does to slots.
+  // Checks the slot that a message names, and notes its new owner.
   absl::Status Note(const Message& message);
 
   const std::unique_ptr<RingPair> rings_;
   absl::Mutex write_mutex_;  // held while one message is written
   mutable absl::Mutex mutex_;
-  // One bit each: taken, or come, and not returned yet.
+  // One bit for each slot that is taken or received, and not returned.
   uint32_t used_slots_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -21,9 +21,10 @@
 
 namespace holdfast {
 
-// The pipes from the daemon to a session's executor: made when a transfer finds
-// none at rest, and kept for those to come, since their pages are page-locked
-// by then. A pipe whose executor has ended is replaced. Thread-safe.
+// The pipes from the daemon to a session's executor. A transfer makes a pipe if
+// none is idle. Idle pipes are kept for later transfers, because their pages
+// are page-locked already. A pipe whose executor has ended is replaced.
+// Thread-safe.
 //
 //   const auto lease = pipes->TryTake();      // nullptr: all are in use
 //   HOLDFAST_RETURN_IF_ERROR(lease->Open());  // waits
@@ -33,8 +34,8 @@ class TransferPipes : public std::enable_shared_from_this<TransferPipes> {
  public:
   class Lease;
 
-  // `send_fd` hands a descriptor to the executor and returns its token.
-  // `session_token`: in hexadecimal digits.
+  // `send_fd` sends a descriptor to the executor and returns its token.
+  // `session_token` has hexadecimal digits.
   struct Executor {
     std::shared_ptr<grpc::Channel> channel;
     std::function<absl::StatusOr<std::string>(int fd)> send_fd;
@@ -42,10 +43,11 @@ class TransferPipes : public std::enable_shared_from_this<TransferPipes> {
   };
   explicit TransferPipes(Executor executor) : executor_(std::move(executor)) {}
 
-  // nullptr: TransferPipe::kMaxPipes are in use. Does not wait.
+  // Returns a lease; null if TransferPipe::kMaxPipes are in use. Does not wait.
   std::shared_ptr<Lease> TryTake();
 
-  // The executor is to end: makes no pipe from now on, and ends those at rest.
+  // Ends the idle pipes, and makes no new pipe. Called before the executor
+  // ends.
   void Close();
 
  private:
@@ -65,9 +67,9 @@ class TransferPipes : public std::enable_shared_from_this<TransferPipes> {
   std::vector<Pipe> resting_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One transfer's hold on a pipe, and that of whoever still uses its slots. The
-// pipe rests from its end on, if the transfer ended well, and is given up
-// otherwise. Thread-safe but for Open and NoteDone.
+// The use of a pipe by one transfer and by all owners of its slots. At the end
+// of the lease the pipe becomes idle if the transfer has succeeded; otherwise
+// it is closed. Thread-safe, except for Open and NoteDone.
 class TransferPipes::Lease {
  public:
   // REQUIRES: TryTake has counted it.
@@ -77,18 +79,18 @@ class TransferPipes::Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  // Finds a pipe, and waits for the executor where that takes a new one. Once.
-  // UNAVAILABLE: there is no executor, or the session is being closed; else the
-  // executor's refusal.
+  // Takes an idle pipe, or makes a pipe and waits for the executor. Called
+  // once. UNAVAILABLE: there is no executor, or the session is being closed.
+  // Other errors: the executor's refusal.
   absl::Status Open();
 
-  // REQUIRES, as all that follow: it is open.
+  // REQUIRES, also for the methods below: Open has succeeded.
   TransferPipe& pipe() const { return *pipe_.end; }
-  // Gives the transfer up: the pipe is closed within a moment.
+  // Cancels the transfer; the pipe closes within a moment.
   void Cancel() { pipe_.call->Cancel(); }
-  // The transfer has ended well; slots may still have to be returned.
+  // Notes that the transfer has succeeded. Slots may still be in use.
   void NoteDone() { done_ = true; }
-  // The executor's word about a pipe that is closed. Waits for it.
+  // Waits for the executor's status for a closed pipe.
   grpc::Status AwaitEnd() const { return pipe_.call->AwaitEnd(); }
 
  private:

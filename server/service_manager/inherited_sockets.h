@@ -18,8 +18,8 @@ using InheritedSockets = std::map<std::string, UniqueFd>;
 // The first descriptor that a service manager passes: sd_listen_fds(3).
 inline constexpr int kFirstInheritedFd = 3;
 
-// Returns the path that a listening Unix stream socket is bound to.
-// INVALID_ARGUMENT: the descriptor is none.
+// Returns the path of a listening Unix stream socket. INVALID_ARGUMENT: the
+// descriptor is another kind of file.
 absl::StatusOr<std::string> ListeningPathOf(int fd);
 
 struct InheritedDescriptors {
@@ -27,18 +27,17 @@ struct InheritedDescriptors {
   // clients that connect while the daemon restarts wait instead of being
   // refused.
   InheritedSockets sockets;
-  // Those that an earlier daemon has had kept, by name, which begins with "hf."
-  // (server/kept/kept_name.h).
+  // The descriptors that an earlier daemon has stored, by their names, which
+  // begin with "hf." (server/kept/kept_name.h).
   std::vector<std::pair<std::string, UniqueFd>> kept;
 };
 
-// Takes the descriptors that the service manager has for this process, as
-// sd_listen_fds(3) describes, and marks them close-on-exec. Unsets $LISTEN_FDS,
+// Takes the descriptors that the service manager passes to this process, as in
+// sd_listen_fds(3), and marks them close-on-exec. Unsets $LISTEN_FDS,
 // $LISTEN_FDNAMES and $LISTEN_PID. Returns none if $LISTEN_PID is not this
-// process.
-// INVALID_ARGUMENT: a descriptor of another name is no listening Unix stream
-// socket with a path; all of them are closed then.
-// REQUIRES: the process has one thread; called once.
+// process. INVALID_ARGUMENT: a descriptor with another name is not a listening
+// Unix stream socket with a path. All descriptors are then closed. REQUIRES:
+// the process has one thread; called once.
 absl::StatusOr<InheritedDescriptors> TakeInheritedDescriptors(
     int first_fd = kFirstInheritedFd);
 

@@ -8,19 +8,19 @@
 
 namespace holdfast {
 
-// Returns the address of the service manager's socket: $NOTIFY_SOCKET, or the
-// one of SetServiceManager. "@name" is an abstract one; empty: there is none.
-// Thread-safe.
+// Returns the address of the service manager's socket: from SetServiceManager,
+// else $NOTIFY_SOCKET. "@name" is an abstract address. Empty: there is no
+// service manager. Thread-safe.
 std::string ServiceManagerAddress();
 
-// Messages go to the socket of this address from now on, in the place of
-// $NOTIFY_SOCKET, which other threads may be reading. Thread-safe.
+// Sends later messages to this address instead of $NOTIFY_SOCKET. The variable
+// itself is not changed, because other threads may be reading it. Thread-safe.
 void SetServiceManager(std::string address);
 
-// Sends `state`, "READY=1" for instance, to the service manager as sd_notify(3)
-// does, with a descriptor that it is to keep unless that is -1. Does nothing
-// without a service manager. Returns false for a message that could not be sent
-// within a second, which is lost. Thread-safe.
+// Sends `state`, such as "READY=1", to the service manager as sd_notify(3)
+// does. If `fd` is not -1, the service manager stores a copy of it. Does
+// nothing without a service manager. Returns false if the message could not be
+// sent within a second; it is then lost. Thread-safe.
 bool NotifyServiceManager(absl::string_view state, int fd = -1);
 
 }  // namespace holdfast

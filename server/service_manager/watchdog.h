@@ -11,20 +11,20 @@
 
 namespace holdfast {
 
-// Tells the service manager again and again that the daemon is alive: only
-// after `probe` has returned, so that a daemon that hangs is killed and started
-// anew (WatchdogSec= of its unit).
+// Reports to the service manager, periodically, that the daemon is alive. Each
+// report waits for `probe` to return, so that a hanging daemon is killed and
+// restarted (WatchdogSec= of its unit).
 class Watchdog {
  public:
-  // Half of what the service manager waits for a sign of life, as
-  // sd_watchdog_enabled(3) advises; infinite if it does not watch this process.
+  // Returns half of the service manager's timeout, as sd_watchdog_enabled(3)
+  // advises; infinite if it does not watch this process.
   static absl::Duration Interval();
 
-  // Calls `probe` every `interval` in a thread of its own; starts none if
+  // Calls `probe` every `interval` in its own thread. Starts no thread if
   // `interval` is infinite.
   Watchdog(absl::Duration interval, std::function<void()> probe);
 
-  // Ends the thread; waits for a probe that is running.
+  // Ends the thread. Waits for a running probe.
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;

@@ -19,24 +19,25 @@
 
 namespace holdfast {
 
-// Serves GetServerInfo and ListTenants to every tenant; to operators the cache,
-// tenants, sessions (to end, to suspend and to resume them) and Drain too.
+// Serves GetServerInfo, ListTenants and the cache's entries to every tenant.
+// Serves operators also the changes of cache, tenants, sessions, and of the
+// daemon itself.
 //
-// Calls that may wait, and all acts of operators, run in `threads`; acts are
-// written into the audit log with their outcome. The effect of each rpc, and
-// its errors, stands in admin.proto.
+// Calls that may wait, and all acts of operators, run in `threads`. Each act is
+// written to the audit log with its outcome. admin.proto documents the effect
+// and the errors of each rpc.
 class AdminService final : public v1::AdminService::CallbackService {
  public:
-  // Has the daemon make way for a new binary.
+  // Replaces the daemon by a new binary.
   struct MakeWay {
-    // Returns the new version once work has ended.
+    // Ends the sessions' work, and returns the new version.
     std::function<absl::StatusOr<std::string>(absl::Time deadline)> prepare;
-    // The client has the answer, or is gone.
+    // Called when the client has the answer, or has gone.
     std::function<void()> answered;
   };
 
-  // All must outlive the service. Calls that wait have `threads`. Sessions are
-  // suspended to files in `suspend_directory`; empty: to host memory only.
+  // All arguments must outlive the service. Sessions are suspended to files in
+  // `suspend_directory`; empty: to host memory only.
   AdminService(supervisor::SessionRegistry& registry,
                const CompilerPool& compilers, CompileCache& cache,
                DiskCache& disk_cache, TenantAdmin& tenants,
@@ -44,17 +45,17 @@ class AdminService final : public v1::AdminService::CallbackService {
                std::string suspend_directory, MakeWay make_way);
   ~AdminService() override;
 
-  // For every tenant; does not wait.
+  // Serves every tenant; does not wait.
   grpc::ServerUnaryReactor* GetServerInfo(
       grpc::CallbackServerContext* context,
       const v1::GetServerInfoRequest* request,
       v1::GetServerInfoResponse* response) override;
-  // The act is that no session is opened any more, or again; it is recorded at
-  // once. The call then waits until no session is left, which may take hours.
+  // Pauses or resumes the opening of sessions, which is recorded at once. A
+  // pause then waits until no session is left, which may take hours.
   grpc::ServerUnaryReactor* Drain(grpc::CallbackServerContext* context,
                                   const v1::DrainRequest* request,
                                   v1::DrainResponse* response) override;
-  // The reason may have 256 bytes.
+  // The reason has at most 256 bytes.
   grpc::ServerUnaryReactor* EndSession(
       grpc::CallbackServerContext* context,
       const v1::EndSessionRequest* request,
@@ -63,8 +64,8 @@ class AdminService final : public v1::AdminService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::GetCacheStatisticsRequest* request,
       v1::GetCacheStatisticsResponse* response) override;
-  // A user sees the entries of its own compilations, an operator all; 10000 at
-  // most, those that were used last.
+  // Lists at most 10000 entries, last used first. An operator sees all entries;
+  // other callers see the entries of their own compilations.
   grpc::ServerUnaryReactor* ListCacheEntries(
       grpc::CallbackServerContext* context,
       const v1::ListCacheEntriesRequest* request,
@@ -73,7 +74,8 @@ class AdminService final : public v1::AdminService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::ClearCacheRequest* request,
       v1::ClearCacheResponse* response) override;
-  // Sets a session's if the request names one, else a tenant's.
+  // Sets the quota of the session if the request names one, otherwise of a
+  // tenant.
   grpc::ServerUnaryReactor* SetQuota(grpc::CallbackServerContext* context,
                                      const v1::SetQuotaRequest* request,
                                      v1::SetQuotaResponse* response) override;
@@ -89,31 +91,33 @@ class AdminService final : public v1::AdminService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::ListTenantsRequest* request,
       v1::ListTenantsResponse* response) override;
-  // Sessions have 30 s to let their work end unless the request says otherwise.
+  // The session's work has 30 s to end, unless the request has another time.
   grpc::ServerUnaryReactor* SuspendSession(
       grpc::CallbackServerContext* context,
       const v1::SuspendSessionRequest* request,
       v1::SuspendSessionResponse* response) override;
-  // Until the call's deadline.
+  // Waits until the call's deadline at most.
   grpc::ServerUnaryReactor* ResumeSession(
       grpc::CallbackServerContext* context,
       const v1::ResumeSessionRequest* request,
       v1::ResumeSessionResponse* response) override;
-  // The daemon ends once the answer is sent; see MakeWay.
+  // The new binary takes over once the answer is sent; see MakeWay.
   grpc::ServerUnaryReactor* Upgrade(grpc::CallbackServerContext* context,
                                     const v1::UpgradeRequest* request,
                                     v1::UpgradeResponse* response) override;
 
  private:
-  // Carries out an operator's act, which may wait, or refuses it to others, and
-  // writes how it ended into the audit log. `object` belongs to the request.
+  // Carries out an operator's act, which may wait, and writes its outcome to
+  // the audit log. Refuses it to other callers. `object` belongs to the
+  // request.
   template <typename Make>
   grpc::ServerUnaryReactor* Act(grpc::CallbackServerContext* context,
                                 const char* act, const std::string& object,
                                 Make make);
 
-  // The file that a session is suspended to. FAILED_PRECONDITION: files are
-  // not allowed; INVALID_ARGUMENT: it is no plain name.
+  // Returns the path of the file for a suspended session. FAILED_PRECONDITION:
+  // the daemon has no directory for files. INVALID_ARGUMENT: `file` is not a
+  // plain name.
   absl::StatusOr<std::string> SuspensionPath(const std::string& file) const;
 
   supervisor::SessionRegistry& registry_;

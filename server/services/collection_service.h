@@ -12,14 +12,14 @@
 
 namespace holdfast {
 
-// Waiting claims and watches are streams that the table feeds; they need no
-// thread. Suspending and resuming wait in one of `threads`.
+// Serves collections. Claims and watches are streams that the table feeds
+// without a thread. Suspend and Resume wait in one of `threads`.
 class CollectionService final : public v1::CollectionService::CallbackService {
  public:
-  // The most calls that wait or watch, of all clients; each has a share.
+  // The most claims and watches of all clients, shared as FairShare defines.
   static constexpr uint64_t kMaxStreams = 4096;
 
-  // All must outlive the service.
+  // All arguments must outlive the service.
   CollectionService(collections::CollectionTable& table,
                     collections::CollectionSuspension& suspension,
                     const supervisor::SessionRegistry& sessions,

@@ -16,10 +16,11 @@
 
 namespace holdfast {
 
-// The answers to one CompileWithProgress or LinkWithProgress: a message when
-// the stage has changed and now and then, and the outcome. A client that reads
-// slowly misses stages, and holds up nobody. Deletes itself when the stream is
-// over, which is not before Finish.
+// The stream of one CompileWithProgress or LinkWithProgress call: sends a
+// message for each new stage, repeats the stage from time to time, and sends
+// the outcome last. A client that reads slowly misses stages, and delays no
+// other call. Deletes itself when the stream is over, after Finish at the
+// earliest.
 class CompileProgressStream final
     : public grpc::ServerWriteReactor<v1::CompileProgress> {
  public:
@@ -27,7 +28,7 @@ class CompileProgressStream final
   explicit CompileProgressStream(size_t trailer_bytes)
       : trailer_bytes_(trailer_bytes) {}
 
-  // In the thread that works for the call; Finish last, and once.
+  // Called by the thread that serves the call. Finish is called last, and once.
   void Report(const CompileStage& stage);
   void Finish(absl::StatusOr<v1::CompileProgress> outcome);
 
@@ -35,7 +36,7 @@ class CompileProgressStream final
   void OnDone() override;
 
  private:
-  // Sends what there is to send, unless a message is under way.
+  // Sends the next message, unless one is being sent.
   void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t trailer_bytes_;
@@ -47,7 +48,7 @@ class CompileProgressStream final
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<v1::CompileProgress> next_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> status_ ABSL_GUARDED_BY(mutex_);
-  // Under way; gRPC borrows it.
+  // The message that is being sent; gRPC borrows it.
   v1::CompileProgress message_ ABSL_GUARDED_BY(mutex_);
 };
 

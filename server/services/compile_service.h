@@ -11,14 +11,14 @@
 namespace holdfast {
 
 // Serves compile and link calls. Clients take turns at the compilers. A call
-// that is cancelled, or whose client dies, is given up. No call waits in a
+// that is cancelled, or whose client dies, is abandoned. No call blocks a
 // thread that serves connections.
 class CompileService final : public v1::CompileService::CallbackService {
  public:
   using ProgressReactor = grpc::ServerWriteReactor<v1::CompileProgress>;
 
   // REQUIRES: compiler and callers outlive the service. At most `max_waiting`
-  // calls wait, half of them one client's.
+  // calls wait; one client has at most half of them.
   CompileService(ProgramCompiler& compiler, const Callers& callers,
                  size_t max_waiting);
   ~CompileService() override;

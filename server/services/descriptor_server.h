@@ -17,22 +17,21 @@
 
 namespace holdfast {
 
-// Where processes of this machine that have a CUDA context of their own take
-// descriptors of exported memory: one message with a token, answered by one
-// with the descriptor; the connection then stays open for as long as the
-// process uses the memory. The supervisor cannot see another process's
-// mappings, so it counts the memory until that connection closes, which the
-// kernel does for a process that dies. Its input is hostile: connections
-// that say nothing do not pile up, and those that hold memory are shared fairly
-// among the users of the machine.
+// Gives descriptors of exported memory to processes of this machine with their
+// own CUDA context. A process connects, sends a token and gets the descriptor.
+// It keeps the connection open while it uses the memory. The supervisor cannot
+// see the mappings of another process, so it holds the memory until the
+// connection closes; the kernel closes it if the process dies. Input is
+// hostile: connections without a message are limited, and connections that hold
+// memory are shared fairly among the machine's users.
 class DescriptorServer {
  public:
-  static constexpr size_t kMaxSilent = 16;  // the oldest goes
-  // All users share it as FairShare says: one alone gets half.
+  static constexpr size_t kMaxSilent = 16;  // beyond, the oldest is closed
+  // Shared by all users: one user gets at most half (FairShare).
   static constexpr size_t kMaxHolding = 1024;
 
-  // Serves `socket`, of type SOCK_SEQPACKET, which listens at `path` and is
-  // removed in the end. `exports` must outlive the server.
+  // Serves `socket`, a SOCK_SEQPACKET that listens at `path`. The destructor
+  // removes the path. `exports` must outlive the server.
   static absl::StatusOr<std::unique_ptr<DescriptorServer>> Serve(
       UniqueFd socket, std::string path, ExportRegistry& exports);
   ~DescriptorServer();
@@ -45,9 +44,9 @@ class DescriptorServer {
  private:
   struct Connection {
     UniqueFd socket;
-    std::shared_ptr<SharedChunk> held;  // null: has said nothing yet
+    std::shared_ptr<SharedChunk> held;  // null: no message yet
     std::unique_ptr<ShareHold> share;   // of holding_; null likewise
-    // The process as a reader of a collection's version; null: of none.
+    // Lists the process as a reader of a collection's version; may be null.
     std::shared_ptr<const collections::OpenVersion> reader;
   };
   using Connections = std::list<Connection>;
@@ -56,7 +55,7 @@ class DescriptorServer {
                    ExportRegistry& exports);
   void Loop();
   void Accept();
-  // Takes note of what a connection says; false: it ends.
+  // Handles input of a connection. Returns false if the connection must close.
   bool Attend(Connection& connection);
   absl::Status Hand(Connection& connection, const std::string& token);
 

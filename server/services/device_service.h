@@ -17,15 +17,15 @@
 
 namespace holdfast {
 
-// The device's list is what executors have found, with health, telemetry and
-// free memory of now. Callers are told of other tenants' processes only as far
-// as `show_all` says.
+// Serves the list of devices that executors have found, with present health,
+// telemetry and free memory. `show_all` decides whether callers see the
+// processes of other tenants.
 class DeviceService final : public v1::DeviceService::CallbackService {
  public:
-  // All must outlive the service. Calls wait in `threads` for the first
-  // executor. With `show_all`, every client sees all processes that use a
-  // device, and their sessions; else a client that is no operator sees only
-  // those of its own sessions.
+  // All arguments must outlive the service. Calls wait in `threads` for the
+  // first executor. With `show_all`, every client sees all processes that use a
+  // device, and their sessions. Otherwise only operators do; other clients see
+  // the processes of their own sessions.
   DeviceService(supervisor::ExecutorPool& pool, const DeviceMemory& memory,
                 const DeviceHealthTable& health,
                 const DeviceTelemetry& telemetry,
@@ -39,7 +39,7 @@ class DeviceService final : public v1::DeviceService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::ListDevicesRequest* request,
       v1::ListDevicesResponse* response) override;
-  // NOT_FOUND: there is no device of this ordinal. Waits as ListDevices.
+  // Waits as ListDevices. NOT_FOUND: there is no device with this ordinal.
   grpc::ServerUnaryReactor* DescribeDevice(
       grpc::CallbackServerContext* context,
       const v1::DescribeDeviceRequest* request,
@@ -48,12 +48,12 @@ class DeviceService final : public v1::DeviceService::CallbackService {
  private:
   // The processes of a device that a caller may see.
   struct View {
-    bool all = false;  // also those of other tenants and other programs
+    bool all = false;  // also those of other tenants and programs
     std::map<int64_t, std::string> sessions;  // by the pid of the executor
   };
-  // Takes the sessions' executors as they are now.
+  // Returns the present view of the caller.
   View ViewOf(const Caller& caller) const;
-  // State that changes while the daemon runs.
+  // Sets the fields that change while the daemon runs.
   void Update(const View& view, v1::Device* device) const;
 
   supervisor::ExecutorPool& pool_;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One Execute call of a remote client. To the session's executor it looks like
-// a call of a client on the same machine: batches and results go through rings
-// of shared memory (core/base/ring_pair.h), so that only one of the two hops is
-// gRPC's.
+// One Execute call of a remote client. The executor sees a call of a local
+// client: batches and results pass through rings of shared memory
+// (core/base/ring_pair.h), so that only one of the two hops uses gRPC.
 //
 //   client ── TCP, TLS ── daemon ══ rings ══ executor
 //                            └─ gRPC: the call's beginning and end
@@ -34,18 +33,17 @@
 
 namespace holdfast {
 
-// No message is looked at. A batch is written to the ring by gRPC's thread if
-// there is room, else by a second thread; the next one is read from the client
-// afterwards, so a session that is busy holds its client back. Results are read
-// by the call's own thread. Those that come while others are on their way to
-// the client follow as one message. A client that does not take a message in
-// the stall guard's time is given up, and one whose session is over sooner, so
-// that no call outlives its session for long. Deletes itself when both sides
-// are done. While messages come, gRPC's thread looks for the next ones.
+// Messages are passed on unread. gRPC's thread writes a batch to the ring if
+// there is room; otherwise a second thread does. The next batch is read from
+// the client after that, so that a busy session slows its client down. The
+// call's own thread reads results. Small results that arrive while a message is
+// being sent follow as one message. The call is cancelled if the client does
+// not take a message within the stall guard's time, or sooner if the session is
+// over. Deletes itself when both sides are done.
 class ExecuteCall final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  // `place` is the call's place among those of its session; it goes with it.
+  // `place` counts the call among the calls of its session until the call ends.
   // `stall_guard` must outlive the call, which ends with RESOURCE_EXHAUSTED if
   // there is no thread for it.
   ExecuteCall(grpc::CallbackServerContext* context, const std::string& method,
@@ -61,28 +59,29 @@ class ExecuteCall final
  private:
   // The call's thread: from the offer of the rings to Finish.
   void Serve();
-  // Hands the executor the rings and begins the call to it.
+  // Sends the rings to the executor and begins the call to it.
   absl::Status StartUpstream();
   void RelayResults();
   // When the client's last batch and its results passed, as a message of
   // results; empty if the client does not measure.
   std::string Times() const;
-  // Sends the message that was read last. False: the client takes no more.
+  // Sends the last read message. Returns false if the client takes no more.
   bool Send(absl::string_view results);
-  // Makes one of the small results that wait.
+  // Joins the waiting small results into one message.
   void GatherSmall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Blocks until `taken` is true, which a client brings about by taking a
-  // message, or by being given up.
+  // Blocks until `taken` is true: until the client has taken a message, or the
+  // call is cancelled.
   void AwaitClient(const absl::Condition& taken)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartNextWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reads the client's next batch, unless the call is over.
   void ReadNext();
-  // Has the second thread write the batch, which must wait for room.
+  // Gives the batch, which must wait for room, to the second thread.
   void WriteByThread();
   // The second thread: writes batches that found the ring full.
   void WriteBatchWhenThereIsRoom();
-  // Ends the call with why no batch can be written; CANCELLED: it has ended.
+  // Ends the call with the reason why no batch can be written. CANCELLED: the
+  // call has ended already.
   void Break(const absl::Status& status);
   grpc::Status AwaitEnd();
 
@@ -102,8 +101,8 @@ class ExecuteCall final
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool client_gone_ ABSL_GUARDED_BY(mutex_) = false;
-  // Results that are written next: large messages, and behind them small ones,
-  // one after another; and the bytes of all.
+  // The results to write next: large messages, followed by small ones; and the
+  // bytes of all.
   std::vector<grpc::Slice> waiting_ ABSL_GUARDED_BY(mutex_);
   std::string small_ ABSL_GUARDED_BY(mutex_);
   size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -111,7 +110,7 @@ class ExecuteCall final
   std::optional<StallGuard::Watch> watch_ ABSL_GUARDED_BY(mutex_);
   bool ring_full_ ABSL_GUARDED_BY(mutex_) = false;
 
-  std::thread writer_;  // there once the ring has been full
+  std::thread writer_;  // started when the ring is full for the first time
   std::thread thread_;
 };
 

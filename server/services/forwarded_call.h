@@ -22,51 +22,50 @@
 
 namespace holdfast {
 
-// One call of a remote client, passed on to its session's executor byte for
-// byte. Two directions, "up" to the executor and "down" from it, each of which
-// reads ahead of what it writes by a bounded number of bytes, so that a slow
-// reader slows down only its own writer. Cancellation, deadline, status and
-// trailers are passed on. Every shape of call is a stream to it. Deletes itself
-// when both sides are done.
+// Forwards one call of a remote client to its session's executor, byte for
+// byte. There are two directions: "up" to the executor and "down" from it. Each
+// direction reads ahead by a bounded number of bytes, so that a slow reader
+// slows down only its own writer. Cancellation, deadline, status and trailers
+// are passed on. All kinds of calls are handled as streams. Deletes itself when
+// both sides are done.
 //
 // Each direction goes through the same steps:
 //
 //   read -> waiting -> write -> drop, then read again
 //
-// gRPC calls the On... functions one at a time for each direction; mutex_
-// guards both, since each looks at the other's end.
+// gRPC calls the On... functions one at a time for each direction. mutex_
+// guards both directions, because each checks the end of the other.
 class ForwardedCall final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  // `stall_guard`, which must outlive the call, gives up a client that does not
-  // take what it is sent. `threads` is where a broken call waits to learn how
-  // its executor ended. Starts both calls. `context` must not have been
-  // answered yet.
+  // Starts both calls. `stall_guard` cancels a call whose client does not take
+  // a message; it must outlive the call. A broken call waits in `threads` to
+  // learn how its executor ended. REQUIRES: `context` was not answered yet.
   ForwardedCall(grpc::CallbackServerContext* context, const std::string& method,
                 std::shared_ptr<supervisor::Session> session,
                 StallGuard& stall_guard, CallThreads& threads);
 
-  // A message from the client is there; at their end the executor's stream is
-  // half closed.
+  // A message from the client has arrived. At the last one, half-closes the
+  // executor's stream.
   void OnReadDone(bool ok) override;
-  // A message to the client is sent; gives up the call if it failed.
+  // A message to the client was sent. Cancels the call if that failed.
   void OnWriteDone(bool ok) override;
   void OnCancel() override { upstream_context_.TryCancel(); }
   void OnDone() override { delete this; }
 
  private:
-  // The client's side of the call to the executor. While a direction is open
-  // it holds the call, so that its end does not overtake a message.
+  // The client side of the call to the executor. An open direction holds the
+  // call, so that the call's end does not overtake a message.
   class Upstream final
       : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
    public:
     explicit Upstream(ForwardedCall& call) : call_(call) {}
-    // A message to the executor is sent.
+    // A message to the executor was sent.
     void OnWriteDone(bool ok) override;
-    // A message from the executor is there; at their end its status is there,
-    // or comes.
+    // A message from the executor has arrived. After the last one, the status
+    // follows.
     void OnReadDone(bool ok) override;
-    // The call to the executor has ended: the client gets its status and
+    // The call to the executor has ended. Sends the client its status and
     // trailers.
     void OnDone(const grpc::Status& status) override;
 
@@ -76,17 +75,17 @@ class ForwardedCall final
 
   // The state of one direction.
   struct Flow {
-    // As much may wait, and one message more.
+    // Another message is read while fewer bytes wait.
     static constexpr size_t kMaxWaitingBytes = size_t{2} << 20;
-    // As so many bytes counts a message with fewer: one with none takes memory,
-    // too.
+    // A smaller message counts as so many bytes, because even an empty one
+    // takes memory.
     static constexpr size_t kLeastCounted = size_t{4} << 10;
 
-    // May another message be read?
+    // Returns true if another message may be read.
     bool MayRead() const {
       return open && !reading && waiting_bytes < kMaxWaitingBytes;
     }
-    // As so many bytes counts a message.
+    // Returns the bytes that a message counts as.
     static size_t CountedBytes(const grpc::ByteBuffer& message);
 
     // A read has ended.
@@ -99,22 +98,22 @@ class ForwardedCall final
     bool writing = false;
     bool ended = false;  // no more will be read
     grpc::ByteBuffer incoming;
-    // The first one is written while `writing`.
+    // The first message is being written while `writing`.
     std::deque<grpc::ByteBuffer> waiting;
     size_t waiting_bytes = 0;
   };
 
-  // The next two start a read unless one is under way or too much waits.
+  // ReadUp and ReadDown start a read, unless one is running or too much waits.
   void ReadUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReadDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The next two write the first message that waits, unless one is being
+  // WriteUp and WriteDown write the first waiting message unless one is being
   // written, or end their direction.
   void WriteUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The direction's hold on the call to the executor is let go, once.
+  // Releases the direction's hold on the call to the executor, once.
   void Close(Flow& flow) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Explains a broken connection by the session's fault, for which it may have
-  // to wait: then in a thread of `threads`.
+  // Finishes the client's call. Replaces the status of a broken connection by
+  // the session's fault, for which it waits in one of `threads`.
   void FinishWith(const grpc::Status& status);
 
   grpc::CallbackServerContext& context_;

@@ -20,15 +20,15 @@
 
 namespace holdfast {
 
-// A service of the protocol that executors answer: each call goes, as it is,
-// to the executor of the session whose token it carries. Registered under the
-// service's own name, so that reflection and health know it.
+// A service of the protocol that executors serve: forwards each call to the
+// executor of the session whose token it carries. Registered under the
+// service's own name, so that reflection and health list it.
 class ForwardedService final : public grpc::Service {
  public:
-  // kBytes: streams go through pipes that the executor shares, as long as the
-  // session has one for each. kCommands: streams go through rings that it
-  // shares. Single calls go through gRPC. Any call ends when its client does
-  // not take a message for a minute.
+  // kBytes: streams pass through shared pipes to the executor, while the
+  // session has a free pipe. kCommands: streams pass through shared rings.
+  // Single calls pass through gRPC. Every call ends if its client does not take
+  // a message for a minute.
   enum class Traffic { kCommands, kBytes };
 
   // `registry` and `threads` must outlive the service.
@@ -47,8 +47,8 @@ class ForwardedService final : public grpc::Service {
       const supervisor::SessionRegistry& registry, const Method& method,
       grpc::CallbackServerContext* context);
 
-  // Transfers at a time. Their threads wait for devices and for clients, so
-  // none of them is one that calls of others need.
+  // The most concurrent transfers. They have their own threads, because a
+  // transfer waits for devices and clients.
   static constexpr size_t kMaxTransfers = 512;
 
   CallThreads& threads_;

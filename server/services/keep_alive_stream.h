@@ -17,33 +17,33 @@
 
 namespace holdfast {
 
-// One KeepAlive stream: attached to its session from beginning to end.
-// Deletes itself when the stream is over.
+// One KeepAlive stream. It is attached to its session while it is open, and
+// deletes itself when it is over.
 //
 // Answers each request once, in order, and sends news in between: a fault, the
-// next epoch, a restart. Its end is the session's end, or detaches the client.
+// next epoch, a restart. It ends with the session; if the client ends it, the
+// client is detached.
 class KeepAliveStream final
     : public grpc::ServerBidiReactor<v1::KeepAliveRequest,
                                      v1::KeepAliveResponse> {
  public:
-  // `outlives_kill`: the session would survive if the daemon were killed.
-  // Attaches to the session at once; see Session::AddKeeper.
+  // Attaches to the session at once; see Session::AddKeeper. `outlives_kill`:
+  // the session survives if the daemon is killed.
   KeepAliveStream(std::shared_ptr<supervisor::Session> session,
                   bool outlives_kill);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
-  // Detaches; waits for a callback of the session that is running.
+  // Detaches. Waits for a running callback of the session.
   void OnDone() override;
 
  private:
-  // The next three are the session's callbacks, on its threads. They do not
-  // wait.
+  // The session's callbacks, which run on its threads. They do not wait.
   void OnSessionEnd(const std::string& reason);
   void OnFault(const v1::FaultReport& report, uint64_t epoch);
   void OnRestart();
-  // Sends what there is to say, unless a message is under way. News first, then
-  // answers; the end before both.
+  // Sends the next message, unless one is being sent: the end first, then news,
+  // then answers.
   void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<supervisor::Session> session_;
@@ -54,12 +54,12 @@ class KeepAliveStream final
   absl::Mutex mutex_;
   v1::KeepAliveResponse response_ ABSL_GUARDED_BY(mutex_);
   bool answer_due_ ABSL_GUARDED_BY(mutex_) = false;
-  // Responses that nobody has asked for; the latest of each epoch.
+  // Responses without a request; the latest of each epoch.
   std::deque<v1::KeepAliveResponse> news_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool answering_ ABSL_GUARDED_BY(mutex_) = false;  // a request
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
-  // Why the session has ended; "" if the client wanted it.
+  // The reason of the session's end; "" if the client has closed it.
   std::optional<std::string> ended_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -19,15 +19,15 @@
 
 namespace holdfast {
 
-// One GetObject: one part is on its way at a time, and no thread waits until
-// the client has taken it. Deletes itself when the call is over.
+// One GetObject call. Sends one part at a time, and no thread waits for the
+// client. Deletes itself when the call is over.
 //
-// Header first, then parts of kMaxPartBytes out of the store's own memory,
-// which the call keeps alive.
+// Sends the header first, then parts of kMaxPartBytes directly from the store's
+// memory, which the call keeps alive.
 class ObjectDownload final
     : public grpc::ServerWriteReactor<v1::GetObjectResponse> {
  public:
-  // `transfers` must outlive the call. Starts to write. NOT_FOUND: the store
+  // Begins to send. `transfers` must outlive the call. NOT_FOUND: the store
   // does not have the object.
   ObjectDownload(grpc::CallbackServerContext* context,
                  const std::string& client, absl::string_view sha256,
@@ -49,7 +49,7 @@ class ObjectDownload final
   FileMapping mapping_;
   absl::string_view left_;  // of mapping_
   v1::GetObjectResponse part_;
-  std::optional<StallGuard::Watch> watch_;  // while a part is on its way
+  std::optional<StallGuard::Watch> watch_;  // while a part is being sent
 };
 
 }  // namespace holdfast

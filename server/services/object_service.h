@@ -9,22 +9,22 @@
 
 namespace holdfast {
 
-// Uploads and downloads hold no thread; their numbers and bytes are shared
-// among clients by ObjectTransfers.
+// Serves the object store. Uploads and downloads hold no thread;
+// ObjectTransfers limits their number and bytes for each client.
 class ObjectService final : public v1::ObjectService::CallbackService {
  public:
-  // Both must outlive the service.
+  // Both arguments must outlive the service.
   ObjectService(ObjectStore& store, const Callers& callers);
   ~ObjectService() override;
 
   grpc::ServerReadReactor<v1::PutObjectRequest>* PutObject(
       grpc::CallbackServerContext* context,
       v1::PutObjectResponse* response) override;
-  // NOT_FOUND: the store does not have it.
+  // NOT_FOUND: the store does not have the object.
   grpc::ServerWriteReactor<v1::GetObjectResponse>* GetObject(
       grpc::CallbackServerContext* context,
       const v1::GetObjectRequest* request) override;
-  // At most 1024 objects; answers at once.
+  // Answers at once, for at most 1024 objects.
   grpc::ServerUnaryReactor* HasObjects(
       grpc::CallbackServerContext* context,
       const v1::HasObjectsRequest* request,

@@ -14,18 +14,18 @@
 
 namespace holdfast {
 
-// Bounds the calls that put and get objects: by number, by the bytes of
-// uploads that are not finished, and by how long a client may take for one
-// message. One client may have half of each, so at least one upload of the
-// largest size. Thread-safe.
+// Limits the calls that put and get objects: their number, the bytes of
+// unfinished uploads, and the time that a client may take for one message. One
+// client gets at most half of the calls and bytes, which is enough for one
+// upload of the largest size. Thread-safe.
 struct ObjectTransfers {
   static constexpr size_t kMaxPartBytes = kMaxChunkBytes;
   static constexpr size_t kMaxHeaderBytes = size_t{4} << 20;  // with symbols
   static constexpr uint64_t kMaxStreams = 256;
   static constexpr absl::Duration kStallLimit = absl::Minutes(1);
 
-  // `store_bytes` is what the store keeps; unfinished uploads may take as much
-  // beside it.
+  // `store_bytes` is the limit of the store. Unfinished uploads may take as
+  // many bytes besides.
   explicit ObjectTransfers(uint64_t store_bytes)
       : streams("calls of PutObject and GetObject", kMaxStreams),
         bytes("bytes of unfinished uploads",

@@ -17,33 +17,34 @@
 
 namespace holdfast {
 
-// One PutObject: parts go into a memfd as they come, and no thread waits for
-// the next one. Deletes itself when the call is over.
+// One PutObject call. Writes each part into a memfd when it arrives, and no
+// thread waits for the next part. Deletes itself when the call is over.
 //
-// Header first, then parts, whose sum is the header's size. The object is in
-// the store when the call has ended with OK, and not before.
+// The client sends the header first, then parts with exactly the header's size
+// in sum. The object is in the store once the call has ended with OK.
 class ObjectUpload final
     : public grpc::ServerReadReactor<v1::PutObjectRequest> {
  public:
-  // `store` and `transfers` must outlive the call. Starts to read.
-  // RESOURCE_EXHAUSTED: the client has too many transfers open.
+  // Begins to read. `store` and `transfers` must outlive the call.
+  // RESOURCE_EXHAUSTED: the client has too many open transfers.
   ObjectUpload(grpc::CallbackServerContext* context, const std::string& client,
                ObjectStore& store, ObjectTransfers& transfers,
                v1::PutObjectResponse* response);
 
-  // gRPC calls it for one message after the other.
+  // Handles one message.
   void OnReadDone(bool ok) override;
   void OnDone() override { delete this; }
 
  private:
   // The client has the stall guard's time for the next message.
   void Read();
-  // Takes the header. RESOURCE_EXHAUSTED: its size is over the client's share
-  // of bytes that may be on their way.
+  // Handles the header. RESOURCE_EXHAUSTED: its size is over the client's share
+  // of the bytes of unfinished uploads.
   absl::Status Begin();
-  // INVALID_ARGUMENT: no data, or a part of more than kMaxPartBytes.
+  // Appends a part. INVALID_ARGUMENT: no data, or more than kMaxPartBytes.
   absl::Status Append();
-  // INVALID_ARGUMENT: the bytes have another hash than the header says.
+  // Stores the object. INVALID_ARGUMENT: the bytes do not have the header's
+  // hash.
   absl::Status Complete();
 
   grpc::CallbackServerContext& context_;
@@ -54,7 +55,7 @@ class ObjectUpload final
   ShareHold bytes_;  // as announced
   v1::PutObjectRequest part_;
   v1::ObjectHeader header_;
-  std::unique_ptr<ObjectWriter> writer_;    // once the header is there
+  std::unique_ptr<ObjectWriter> writer_;    // after the header
   std::optional<StallGuard::Watch> watch_;  // while a part is awaited
 };
 

@@ -18,16 +18,15 @@ namespace holdfast {
 
 using TransferDirection = internal::BeginTransfer::Direction;
 
-// An Upload or a Download of a remote client, which the daemon passes on to the
-// session's executor through a pipe. The bytes are copied once on their way up,
-// from gRPC's slices to where the device reads them, and not at all on their
-// way down:
+// Serves an Upload or a Download of a remote client by a pipe to the session's
+// executor. The bytes of an upload are copied once, from gRPC's slices to the
+// memory that the device reads. The bytes of a download are not copied:
 //
 //   upload    client ── TCP, TLS ── slices ──copied──▶ slot ──▶ device
 //   download  client ── TCP, TLS ── sent ◀── slot ◀── device
 //
-// Returns the call, which is served by one of `threads` and deletes itself.
-// `stall_guard` gives up a client that does not go on. Both must outlive it.
+// Returns the call, which runs on one of `threads` and deletes itself.
+// `stall_guard` cancels it if the client stalls. Both must outlive the call.
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* RelayTransfer(
     grpc::CallbackServerContext* context, TransferDirection direction,
     std::shared_ptr<supervisor::Session> session,

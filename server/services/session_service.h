@@ -13,28 +13,31 @@
 
 namespace holdfast {
 
-// Opening, closing and listing wait for processes, so they have threads of
-// their own; KeepAlive streams are many and mostly silent, and have none.
+// Serves sessions. Calls that open, close or list sessions wait for processes,
+// so they run in `threads`. KeepAlive streams are many and mostly idle, and
+// need no thread.
 //
-// A session's rpcs name it by the token in their metadata; only AttachSession
-// can name it by its id, for the tenant's other clients.
+// An rpc names its session by the token in its metadata. Only AttachSession can
+// name a session by its id, for other clients of the tenant.
 class SessionService final : public v1::SessionService::CallbackService {
  public:
-  // All must outlive the service. With `list_all`, ListSessions shows every
-  // session to every client; else only operators see more than their tenant's.
+  // All arguments must outlive the service. With `list_all`, ListSessions shows
+  // every session to every client. Otherwise only operators see all sessions,
+  // and other clients see their tenant's.
   SessionService(supervisor::SessionRegistry& registry, const Callers& callers,
                  CallThreads& threads, const MemoryLedger& ledger,
                  const ExportRegistry& exports, bool list_all);
   ~SessionService() override;
 
-  // Waits for an executor, 2 minutes at most. While the daemon makes way for
-  // another, the answer tells clients to try again after 100 ms.
+  // Waits for an executor, for at most 2 minutes. While the daemon is being
+  // replaced, tells clients to try again after 100 ms.
   grpc::ServerUnaryReactor* OpenSession(
       grpc::CallbackServerContext* context,
       const v1::OpenSessionRequest* request,
       v1::OpenSessionResponse* response) override;
-  // By token: the client is back. By id: takes it up; NOT_FOUND for sessions of
-  // other tenants, as for those that are not there.
+  // With a token, the session's client has returned. With an id, another client
+  // takes the session up. NOT_FOUND: there is no such session, or it belongs to
+  // another tenant.
   grpc::ServerUnaryReactor* AttachSession(
       grpc::CallbackServerContext* context,
       const v1::AttachSessionRequest* request,
@@ -44,12 +47,12 @@ class SessionService final : public v1::SessionService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::CloseSessionRequest* request,
       v1::CloseSessionResponse* response) override;
-  // Waits for the recovery, 2 minutes at most.
+  // Waits for the recovery, for at most 2 minutes.
   grpc::ServerUnaryReactor* AcknowledgeFault(
       grpc::CallbackServerContext* context,
       const v1::AcknowledgeFaultRequest* request,
       v1::AcknowledgeFaultResponse* response) override;
-  // Also the sums of the ledger and of exports without a session.
+  // Also returns the sums of the ledger, and of exports without a session.
   grpc::ServerUnaryReactor* ListSessions(
       grpc::CallbackServerContext* context,
       const v1::ListSessionsRequest* request,
@@ -59,12 +62,12 @@ class SessionService final : public v1::SessionService::CallbackService {
   KeepAlive(grpc::CallbackServerContext* context) override;
 
  private:
-  // Fills in everything about the new session, the local addresses only for
-  // clients on this machine.
+  // Opens the session and fills in the response. Only clients on this machine
+  // get the local addresses.
   absl::Status Open(const grpc::ServerContextBase& context,
                     const Caller& caller, const v1::OpenSessionRequest& request,
                     v1::OpenSessionResponse* response);
-  // Gives the caller a session of its tenant's by name.
+  // Gives the caller a detached session of its tenant by its id.
   absl::Status TakeUp(const grpc::ServerContextBase& context,
                       const Caller& caller, const std::string& session_id,
                       v1::AttachSessionResponse* response);

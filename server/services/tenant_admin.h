@@ -17,23 +17,25 @@
 
 namespace holdfast {
 
-// Makes, ends and lists tenants with all that is theirs. A thread of its own
-// ends those whose lifetime is over. Thread-safe.
+// Creates, ends and lists tenants with their sessions and collections. Its own
+// thread ends tenants whose lifetime is over. Thread-safe.
 class TenantAdmin {
  public:
-  // All must outlive the object.
+  // All arguments must outlive the object.
   TenantAdmin(TenantTable& tenants, supervisor::SessionRegistry& sessions,
               collections::CollectionTable& collections);
   ~TenantAdmin();
   TenantAdmin(const TenantAdmin&) = delete;
   TenantAdmin& operator=(const TenantAdmin&) = delete;
 
-  // As TenantTable::Create. Returns the token. Blocks with a reservation until
-  // the devices are known, which is soon after the daemon's start.
+  // Creates a tenant, as TenantTable::Create, and returns its token. For a
+  // tenant with reserved memory, blocks for up to 30 s until the devices are
+  // known.
   absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
 
-  // Ends the tenant's sessions and deletes its collections; returns when
-  // nothing is left of it, with what it used. NOT_FOUND: there is none.
+  // Ends the tenant's sessions and deletes its collections. Blocks until that
+  // is done. Returns the tenant's final figures. NOT_FOUND: there is no such
+  // tenant.
   absl::StatusOr<v1::TenantInfo> End(const std::string& name,
                                      const std::string& reason);
 
@@ -42,7 +44,7 @@ class TenantAdmin {
     return tenants_.SetQuota(name, quota);
   }
 
-  // All tenants, or the caller's own if it is no operator.
+  // Returns all tenants to an operator, and its own tenant to another caller.
   v1::ListTenantsResponse List(const Caller& caller) const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of a call that was passed on to a session's executor, as its client
-// is told of it.
+// The status and trailers for the client of a call that was forwarded to a
+// session's executor.
 #ifndef HOLDFAST_SERVER_SERVICES_UPSTREAM_END_H_
 #define HOLDFAST_SERVER_SERVICES_UPSTREAM_END_H_
 
@@ -13,16 +13,18 @@
 
 namespace holdfast {
 
-// Passes the executor's trailers on; gRPC's own are made anew from the status.
+// Copies the executor's trailers, except for gRPC's own, which gRPC derives
+// from the status.
 void PassTrailersOn(const grpc::ClientContext& from,
                     grpc::CallbackServerContext& to);
 
-// True: not the executor's word, but that of a broken connection to it.
+// Returns true if the status does not come from the executor, but from a broken
+// connection to it.
 bool IsBrokenConnection(const grpc::Status& status);
 
-// Why the connection broke: the session's loss or fault, which is noticed
-// within a moment, or `status` if it has neither; the executor may have closed
-// its socket and live on. Blocks for up to 2 s.
+// Returns the session's loss or fault, which explains the broken connection;
+// `status` if there is none, because the executor may have closed its socket
+// without ending. Blocks for up to 2 s.
 grpc::Status ExplainBroken(const supervisor::Session& session,
                            const grpc::Status& status);
 

@@ -13,25 +13,27 @@
 
 namespace holdfast {
 
-// The supervisor's end of an event that sessions share: its EventState, which
-// outlives the executors of its maker, and whether the maker is gone. Held by
-// the maker's session, by exports and by imports. Thread-safe.
+// The supervisor's end of a shared event: its EventState, which outlives the
+// executors of the session that made it. Held by this session, by exports and
+// by imports. Thread-safe.
 class EventPage {
  public:
   static absl::StatusOr<std::shared_ptr<EventPage>> Create();
-  // One that an earlier daemon has made.
+  // Takes over the page of an earlier daemon.
   static absl::StatusOr<std::shared_ptr<EventPage>> Adopt(UniqueFd fd);
 
-  // Has the page outlive the daemon. Before it is shared.
+  // Stores the page for the next daemon. Called before the page is shared.
   void Keep(DescriptorStore& store, const KeptName& name) {
     kept_ = store.Keep(name, fd_.get());
   }
 
-  // A descriptor for the maker, or one that cannot be mapped for writing.
+  // Return a descriptor: for the session that made the event, or for an
+  // importer, which cannot map it for writing.
   absl::StatusOr<UniqueFd> OpenForMaker() const;
   absl::StatusOr<UniqueFd> OpenForImporter() const;
 
-  // The maker is gone: tells importers, which end their waits.
+  // Notes that the event's session has ended, so that importers end their
+  // waits.
   void Abandon();
   bool abandoned() const { return abandoned_; }
 
@@ -42,7 +44,7 @@ class EventPage {
   const UniqueFd fd_;
   DescriptorStore::Kept kept_;
   const FileMapping mapping_;
-  // The supervisor's own word, which no executor can change.
+  // The supervisor's own copy, which no executor can change.
   std::atomic<bool> abandoned_{false};
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page of host memory that belongs to an event which sessions share. Its
-// maker writes it, the executors of importers map it for reading.
+// The page of host memory of a shared event. The session that made the event
+// writes it; the executors of importers map it for reading.
 #ifndef HOLDFAST_SERVER_SHARING_EVENT_STATE_H_
 #define HOLDFAST_SERVER_SHARING_EVENT_STATE_H_
 
@@ -11,9 +11,9 @@
 
 namespace holdfast {
 
-// The last recording of an event: the word of the event's device memory that
-// says when it is reached, and the number that the word has then. Numbers rise
-// from 1 and are never used twice; 0: never recorded.
+// The last recording of an event. It is reached when `word` of the event's
+// device memory has at least the value `number`. Numbers increase from 1; 0
+// means that the event was never recorded.
 struct EventRecording {
   static constexpr int kNumberBits = 48;
   static constexpr uint64_t kMaxNumber = (uint64_t{1} << kNumberBits) - 1;
@@ -29,17 +29,18 @@ struct EventRecording {
   }
 };
 
-// Content of the page. An executor that was taken over can write anything here.
+// The content of the page. A compromised executor can write anything here.
 struct EventState {
   static constexpr size_t kPageBytes = 4096;
-  // The words of an event's device memory: one for each stream that records it,
-  // since the values of a word have to rise in stream order.
+  // The most words of an event's device memory. Each stream that records the
+  // event has its own, because the values of a word must increase in stream
+  // order.
   static constexpr uint32_t kMaxWords = 65536;
 
   std::atomic<uint64_t> latest{0};  // EventRecording::Pack
-  std::atomic<uint32_t> words{0};   // that have been used
-  // Set by the supervisor: nothing records the event any more, nor reaches a
-  // recording.
+  std::atomic<uint32_t> words{0};   // the number of used words
+  // Set by the supervisor when no stream will record the event or reach a
+  // recording any more.
   std::atomic<uint32_t> abandoned{0};
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);

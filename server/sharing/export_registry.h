@@ -29,27 +29,28 @@ class OpenVersion;
 
 namespace holdfast {
 
-// Something that can be shared: a range of a chunk.
+// A resource that can be shared: a range of a chunk.
 struct SharedResource {
   v1::HandleKind kind = v1::HANDLE_KIND_UNSPECIFIED;
   uint32_t device = 0;
   std::shared_ptr<SharedChunk> chunk;
-  // The session that made the chunk, and its number there, by which it is kept.
+  // The session that made the chunk, and the chunk's number there. The next
+  // daemon finds the chunk by both.
   uint64_t maker = 0;
   uint64_t chunk_number = 0;
   uint64_t offset = 0;  // in the chunk
   uint64_t size = 0;
   v1::Rights rights = v1::RIGHTS_UNSPECIFIED;
   std::shared_ptr<EventPage> event;  // null: no event
-  // The version of a collection that it belongs to; null: to none, or nobody
-  // needs to know.
+  // The version of the collection that it belongs to, if that matters; else
+  // null.
   std::shared_ptr<const collections::OpenVersion> version;
 };
 
-// Every token that can be redeemed, of all sessions. A token ends when it has
-// been redeemed as often as it may be, at its time, when it is revoked, or with
-// the session that made it. A thread of its own removes those whose time has
-// come, since a token keeps memory. Thread-safe.
+// The redeemable tokens of all sessions. A token ends with its last allowed
+// import, at its deadline, when it is revoked, or with the session the session
+// that made it. The registry's own thread removes expired tokens, because a
+// token holds memory. Thread-safe.
 class ExportRegistry {
  public:
   static constexpr size_t kTokenBytes = 16;
@@ -75,30 +76,31 @@ class ExportRegistry {
     std::string session;
     std::string tenant;
   };
-  // As ImportResource says; counts as one import.
+  // Redeems a token; see ImportResource. Counts as one import.
   absl::StatusOr<SharedResource> Redeem(absl::string_view token,
                                         const Importer& importer,
                                         v1::HandleKind kind);
-  // The same for a process that has no session: the token was made for such.
+  // Redeems a token that was made for processes outside Holdfast.
   absl::StatusOr<SharedResource> RedeemForeign(absl::string_view token);
 
-  // OK also if there is no such token. NOT_FOUND: another session made it.
+  // Revokes a token. OK also if there is no such token. NOT_FOUND: the token
+  // belongs to another session.
   absl::Status Revoke(absl::string_view token, const std::string& session);
 
   void EndSession(const std::string& session);
 
   size_t CountOf(const std::string& session) const;
 
-  // Where processes outside Holdfast take descriptors, "unix:/path". Set before
-  // the first session.
+  // The address where processes outside Holdfast get descriptors, "unix:/path".
+  // REQUIRES: set before the first session.
   void SetDescriptorAddress(std::string address) {
     descriptor_address_ = std::move(address);
   }
   const std::string& descriptor_address() const { return descriptor_address_; }
 
-  // Remembers a chunk, without keeping it, for the next one.
+  // Notes a chunk for ReportOrphans, without holding it.
   void Track(const std::shared_ptr<SharedChunk>& chunk);
-  // Adds MemoryTotals.Device.orphaned_bytes to the devices that are there.
+  // Sets MemoryTotals.Device.orphaned_bytes of the devices in `totals`.
   void ReportOrphans(v1::MemoryTotals* totals) const;
 
  private:
@@ -108,12 +110,12 @@ class ExportRegistry {
     std::string session;  // that made it
     SharedResource resource;
     std::string bound_to;  // a session; empty: any
-    std::string tenant;    // of the session; empty: any
+    std::string tenant;    // the importer's; empty: any
     bool foreign = false;
     uint32_t imports_left = 0;
     absl::Time end;
   };
-  // By the token's SHA-256, so that how long a look-up takes tells nothing of
+  // By the token's SHA-256, so that the time of a look-up reveals nothing about
   // tokens.
   using Entries = std::map<std::string, Entry>;
 

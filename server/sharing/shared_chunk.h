@@ -22,10 +22,10 @@
 namespace holdfast {
 
 // A chunk of device memory that several sessions may use. Its owner, each
-// export that can still be redeemed and each importing session hold it by
-// shared_ptr; the last one frees the memory and its charge. It is charged to
-// its owner's session and, once that has released it, to the session's tenant
-// and in the sum of its device.
+// redeemable export and each importing session hold it by shared_ptr. The last
+// holder frees the memory and its charge. The chunk is charged to its owner's
+// session; after the session has released it, to the session's tenant and in
+// the sum of its device.
 //
 // A chunk that only suspended versions of collections hold may leave its
 // device: its bytes are then in a file, and it holds and is charged for no
@@ -35,8 +35,9 @@ class SharedChunk {
   struct Options {
     UniqueFd descriptor;
     DescriptorStore::Kept kept;
-    // The name of the descriptor in that store: "chunk" for a session's memory,
-    // "owned" for a collection's. Null: it is not kept.
+    // The store, and the kind of the descriptor's name in it: "chunk" for
+    // memory of a session, "owned" for memory of a collection. Null: it is not
+    // kept.
     DescriptorStore* store = nullptr;
     KeptName name;
     uint32_t device = 0;
@@ -47,7 +48,7 @@ class SharedChunk {
     std::unique_ptr<const SuspendedMemory> saved;
     // Set when the session that made it ends.
     std::shared_ptr<const std::atomic<bool>> owner_ended;
-    // Notified when the memory is gone. Must outlive the chunk.
+    // Notified when the memory was freed. Must outlive the chunk.
     DeviceMemory* memory = nullptr;
   };
   explicit SharedChunk(Options options);

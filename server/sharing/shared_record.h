@@ -7,8 +7,8 @@
 
 namespace holdfast {
 
-// The record with which the next daemon shares this again: chunks go by the
-// session that made them and their number there.
+// Returns the record with which the next daemon shares the resource again. It
+// names a chunk by the session that made it and the chunk's number there.
 internal::SharedRange RecordOf(const SharedResource& resource);
 
 }  // namespace holdfast

@@ -9,11 +9,11 @@
 
 namespace holdfast {
 
-// From now on, and for good, this thread and those that it starts can open
-// only what lies at or below these paths, with the access given. Where the
-// kernel knows how, they can also reach no TCP port, and no process outside by
-// a signal or an abstract socket. May be called again, to allow less.
-// UNAVAILABLE: the kernel has no Landlock.
+// Restricts this thread, and threads that it starts later, to these paths and
+// the files below them, with the given access. The restriction is permanent. If
+// the kernel supports it, also forbids TCP, and signals and abstract sockets to
+// processes outside. May be called again to restrict further. UNAVAILABLE: the
+// kernel has no Landlock.
 absl::Status AllowFiles(const std::vector<VisiblePath>& files);
 
 }  // namespace holdfast

@@ -19,20 +19,19 @@ enum class SandboxRole {
   kCudaExecutor,      // libcuda, its JIT compiler, and the device files
 };
 
-// A file or directory tree that stays visible. One that does not exist is
-// skipped.
+// A file or directory tree that stays visible. A missing path is skipped.
 struct VisiblePath {
   enum class Access {
     kRead,    // read files, list directories
     kDevice,  // open device files for reading and writing
     kWrite,   // read and write, but create nothing
-    kShow,    // part of the view of files, for what else is listed below it
+    kShow,    // visible only as the parent of other listed paths
   };
   std::string path;
   Access access = Access::kRead;
 };
 
-// Which namespaces of its own a process is started in.
+// The new namespaces in which a process is started.
 enum class Namespaces {
   kNone,
   kFiles,  // mounts, System V IPC and host name
@@ -46,38 +45,39 @@ struct SandboxPolicy {
   // are bounded by the second step alone.
   std::vector<VisiblePath> files;
 
-  // Limits; 0: none. Bytes of the address space, and of one file: the only
-  // ones that these processes can write are memfds.
+  // Limits in bytes; 0: none. The address space, and the size of a file; these
+  // processes can write only memfds.
   uint64_t address_space = 0;
-  uint64_t private_memory = 0;  // that is writable and nobody shares
+  uint64_t private_memory = 0;  // writable and not shared
   uint64_t file_bytes = 0;
   uint64_t descriptors = 0;
   uint64_t threads = 0;
 };
 
-// `memory_bytes` of address space, objects of at most `object_bytes`. Files
-// are bounded when the compilers are loaded and say where their headers are.
+// The policy of compilers: `memory_bytes` of address space, and objects of at
+// most `object_bytes`. Files are restricted after the compilers are loaded,
+// when the directories of their headers are known.
 SandboxPolicy CompilerPolicy(uint64_t memory_bytes, uint64_t object_bytes);
 
-// Files for loading the software driver at `driver_path`; none is left after
-// the second step.
+// Allows the files for loading the software driver at `driver_path`. After the
+// second step no file is allowed.
 SandboxPolicy SoftwareExecutorPolicy(const std::string& driver_path);
 
-// Files that libcuda opens while it starts, and later: device files, its JIT
-// compiler, what the kernel tells of devices and processors. `driver_path`:
-// the software driver, if it may be taken instead; else empty.
-// `mps_pipe_directory`: where the pipes of the MPS server are that the executor
-// is a client of, and that no other executor may reach; empty: of none.
+// Allows the files that libcuda opens at its start and later: device files, its
+// JIT compiler, and the kernel's files about devices and processors.
+// `driver_path` is the software driver if it may be used instead; else empty.
+// `mps_pipe_directory` has the pipes of the executor's MPS server, which no
+// other executor may reach; empty if there is no server.
 SandboxPolicy CudaExecutorPolicy(const std::string& driver_path,
                                  const std::string& mps_pipe_directory = "");
 
-// The policy's role for an executor that was told --device=`device`: "auto"
-// is CUDA if the machine has NVIDIA's device files.
+// Returns the role of an executor with --device=`device`. "auto" is CUDA if the
+// machine has NVIDIA's device files.
 SandboxRole ExecutorRole(const std::string& device);
 
-// kFiles for CUDA executors: descriptors of memory that other programs made
-// with CUDA's older IPC are asked for by process id and over an abstract
-// socket, which are the machine's.
+// Returns the namespaces for a role. A CUDA executor gets kFiles, because
+// CUDA's older IPC asks other programs for descriptors by process id and over
+// an abstract socket, which other namespaces would hide.
 Namespaces NamespacesOf(SandboxRole role);
 
 }  // namespace holdfast

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Confines a compiler or an executor, so that code which has taken it over
-// reaches nothing but that process. All means of the kernel are used together,
-// so that a hole in one is no way out. Means that the machine lacks are skipped
-// and reported.
+// Confines a compiler or an executor, so that hostile code in it cannot reach
+// anything outside the process. All mechanisms of the kernel are used together,
+// so that a hole in one is not enough to escape. A mechanism that the machine
+// lacks is skipped and reported.
 //
 //   Sandbox sandbox(SoftwareExecutorPolicy(driver_path), own_namespaces);
 //   ... load the driver, start threads ...
@@ -50,7 +50,7 @@ class Sandbox {
   absl::Status Check() const;
 
   // Describes the sandbox: "files by Landlock, system calls by seccomp, own
-  // namespaces, ...". Missing means appear as "no ..." or "any ...".
+  // namespaces, ...". Missing mechanisms appear as "no ..." or "any ...".
   std::string ToString() const;
 
  private:
@@ -64,7 +64,7 @@ class Sandbox {
   const SandboxStart start_;
   bool own_user_ = false;
   bool system_calls_ = false;
-  std::string files_;  // the means; empty: not restricted
+  std::string files_;  // the mechanism; empty: not restricted
 };
 
 }  // namespace holdfast

@@ -7,12 +7,12 @@
 
 namespace holdfast {
 
-// From now on, and for good, every thread of this process can make only the
-// system calls that seccomp.inc lists for the role. It can compute, start
-// threads, and use the descriptors that it has; it can start no process or
-// program, make no socket or connection, change no file, name or mount, trace
-// or signal no other process. Other calls fail with EPERM, or with ENOSYS where
-// libc then takes an older one. UNAVAILABLE: the kernel has no seccomp filters.
+// Permanently restricts every thread of this process to the system calls that
+// seccomp.inc lists for the role. The process can compute, start threads and
+// use its descriptors. It cannot start processes or programs, make sockets or
+// connections, change files, names or mounts, or trace or signal other
+// processes. Other calls fail with EPERM, or with ENOSYS if libc then falls
+// back to an older call. UNAVAILABLE: the kernel has no seccomp filters.
 absl::Status AllowSystemCalls(SandboxRole role);
 
 }  // namespace holdfast
