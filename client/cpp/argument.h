@@ -36,10 +36,10 @@ struct BufferAddress {
   uint64_t offset = 0;
 };
 
-// One kernel argument, of the type of the C++ value that it is made from: write
-// uint64_t{n} for a size_t parameter, 2.0f for a float. The daemon checks the
-// size against the kernel's parameter. Raw bytes are borrowed. A small value,
-// usually made in the call of Launch.
+// One kernel argument. It has the type of the C++ value that it is made from:
+// write uint64_t{n} for a size_t parameter, 2.0f for a float. The daemon checks
+// the size against the kernel's parameter. Raw bytes are borrowed. A small
+// value type, usually made in the call of Launch.
 class Argument {
  public:
   // NOLINTBEGIN(google-explicit-constructor)
@@ -85,7 +85,7 @@ class Argument {
     return Argument(std::as_bytes(std::span<const T, 1>(&value, 1)));
   }
 
-  // The value as an address; nullopt if it is no 64-bit number.
+  // Returns the value as an address; nullopt if it is not a 64-bit number.
   std::optional<uint64_t> AsAddress() const;
 
   // Writes the fields of a v1::Argument.
@@ -97,7 +97,8 @@ class Argument {
                    uint32_t, uint64_t, float, double, Half, BFloat16,
                    BufferAddress, GraphCondition, std::span<const std::byte>>;
 
-  // `long long`, `char` and their kin are integers of their size and sign.
+  // Converts `long long`, `char` and similar types to the integer type of the
+  // same size and sign.
   template <typename T>
   static Value Widen(T value) {
     if constexpr (std::is_same_v<T, bool> || std::is_floating_point_v<T>) {

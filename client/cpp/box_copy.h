@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies and fills of rows and slices with pitches, and many copies as one
-// operation. Commands like those of Buffer: what fails is told by the next call
-// that waits.
+// operation. These functions submit commands, as the methods of Buffer do: the
+// next call that waits reports a failure.
 //
 //   // A tile of 64 x 64 floats of an image whose rows have 4096.
 //   CopyBox({.width = 64 * sizeof(float), .height = 64}, {tile},
@@ -29,9 +29,10 @@ struct Box {
   uint64_t depth = 1;
 };
 
-// Where a box lies in a buffer: bytes to its first row, from one row and from
-// one slice to the next. A pitch of 0: without gaps. A slice pitch is a whole
-// number of row pitches. Refers to the buffer, which must outlive the call.
+// The place of a box in a buffer: the offset of its first row, and the bytes
+// from one row to the next and from one slice to the next. A pitch of 0 means
+// no gaps. The slice pitch is a multiple of the row pitch. Refers to the
+// buffer, which must outlive the call.
 struct BoxRange {
   const Buffer& buffer;
   uint64_t offset = 0;
@@ -39,19 +40,19 @@ struct BoxRange {
   uint64_t slice_pitch = 0;
 };
 
-// In one buffer not a byte may be in both boxes; if they are interleaved, they
-// have to have the same pitches. INVALID_ARGUMENT, OUT_OF_RANGE: the ranges are
-// wrong; told by the next call that waits. Between devices, too.
+// Copies a box, also between devices. Boxes in one buffer must not overlap;
+// interleaved boxes must have equal pitches. INVALID_ARGUMENT, OUT_OF_RANGE:
+// the ranges are wrong; reported by the next call that waits.
 absl::Status CopyBox(const Box& box, const BoxRange& destination,
                      const BoxRange& source, const Stream& stream);
 
-// `height` rows of `width` bytes, with a repeated pattern of 1, 2 or 4 bytes.
-// Width, offset and row pitch are multiples of its size. REQUIRES: pattern_size
-// is 1, 2 or 4.
+// Fills `height` rows of `width` bytes with a repeated pattern. Width, offset
+// and row pitch must be multiples of its size. REQUIRES: pattern_size is 1, 2
+// or 4.
 absl::Status FillRowBytes(const void* pattern, size_t pattern_size,
                           const BoxRange& range, uint64_t width,
                           uint64_t height, const Stream& stream);
-// The same for a value of a type of that size.
+// The same for a value of a type with 1, 2 or 4 bytes.
 template <typename T>
 requires(std::is_trivially_copyable_v<T> &&
          (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4)) absl::Status
@@ -60,8 +61,8 @@ requires(std::is_trivially_copyable_v<T> &&
   return FillRowBytes(&pattern, sizeof pattern, range, width, height, stream);
 }
 
-// One copy of CopyAll; sizes and offsets in bytes. Refers to the buffers for
-// the call.
+// One copy of CopyAll; sizes and offsets in bytes. Refers to the buffers, which
+// must outlive the call.
 struct RangeCopy {
   const Buffer& destination;
   uint64_t destination_offset = 0;
@@ -70,7 +71,7 @@ struct RangeCopy {
   uint64_t size = 0;
 };
 
-// All of them or, if one is refused, none; in no order among themselves.
+// Makes all copies, in any order. If one is refused, makes none.
 absl::Status CopyAll(std::span<const RangeCopy> copies, const Stream& stream);
 
 }  // namespace holdfast

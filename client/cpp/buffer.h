@@ -211,11 +211,10 @@ class Buffer : public Resource {
     return Download(std::ranges::data(range), SizeOf(range), stream);
   }
 
-  // Frees the memory after all work that `stream` was given so far. The
-  // destructor does the same with the stream of the allocation, or with all
-  // streams if there is none. While the stream captures, adds a node that frees
-  // memory which a node of the same capture allocated; the object keeps its
-  // handle.
+  // Frees the memory after all present work of `stream`. The destructor does
+  // the same with the stream of the allocation, or with all streams if there is
+  // none. While the stream captures, adds a node that frees memory which a node
+  // of the same capture allocated; the object keeps its handle.
   void Free(const Stream& stream);
 
  private:

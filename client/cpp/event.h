@@ -30,42 +30,45 @@ class Event : public Resource {
   static absl::StatusOr<Event> Create(std::shared_ptr<SessionState> session,
                                       uint32_t device,
                                       const EventOptions& options);
-  // An event that another session has exported. This one's streams wait for it;
-  // only its maker records it. Blocks until it is imported.
+  // Imports an event that another session has exported. Streams of this session
+  // can wait for it; only the exporting session records it. Blocks until it is
+  // imported.
   static absl::StatusOr<Event> Import(std::shared_ptr<SessionState> session,
                                       uint32_t device, absl::string_view token);
-  // An event of a process outside Holdfast on the daemon's machine, by the 64
-  // bytes of its cuIpcGetEventHandle. It is lost with a fault of this session,
-  // and is gone with its process. FAILED_PRECONDITION: the daemon is on another
-  // machine. INVALID_ARGUMENT: its driver does not open the handle; executors
-  // of the software device are too confined to. Blocks until it is imported.
+  // Imports an event of a process outside Holdfast on the daemon's machine, by
+  // the 64 bytes of cuIpcGetEventHandle. A fault of this session, or the end of
+  // the process, ends the event. Blocks until it is imported.
+  // FAILED_PRECONDITION: the daemon is on another machine. INVALID_ARGUMENT:
+  // the daemon's driver cannot open the handle; the sandbox of software
+  // executors never allows it.
   static absl::StatusOr<Event> ImportIpcHandle(
       std::shared_ptr<SessionState> session, uint32_t device,
       absl::string_view handle);
 
-  // A token for other sessions; see ExportResource. REQUIRES of the options:
-  // Rights::kRead and no range. An importer's stream that waits sees what the
-  // recording stream did before. Recordings that the daemon has processed
-  // count: an importer told of one by other means waits for it if this session
-  // has had an answer since (Fence, IsDone). FAILED_PRECONDITION: the event is
-  // not interprocess.
+  // Returns a token for other sessions; see ExportResource. After its wait, an
+  // importer's stream sees all that the recording stream did before. An
+  // importer waits for the last recording that the daemon has processed: before
+  // you tell an importer of a recording, get an answer from the daemon (Fence,
+  // IsDone). FAILED_PRECONDITION: the event is not interprocess. REQUIRES: the
+  // options have Rights::kRead and no range.
   absl::StatusOr<std::string> Export(const ExportOptions& options = {}) const {
     return ExportResource(*this, options);
   }
-  // 64 bytes with which a process of the daemon's machine opens the event by
-  // cuIpcOpenEventHandle, until the event or its executor ends; a fault ends
-  // the executor. FAILED_PRECONDITION: as Export.
+  // Returns 64 bytes with which a process on the daemon's machine can open the
+  // event by cuIpcOpenEventHandle, until the event or its executor ends. A
+  // fault ends the executor. FAILED_PRECONDITION: as Export.
   absl::StatusOr<std::string> IpcHandle() const;
 
-  // Waits for the last recording, and reports what failed before it.
+  // Waits for the last recording, and reports failures of earlier commands.
   absl::Status Synchronize() const;
-  // Has the last recording been reached?
+  // Returns true if the last recording has been reached.
   absl::StatusOr<bool> IsDone() const;
 
-  // Milliseconds from `start`'s recording to this one's. FAILED_PRECONDITION:
-  // one has no timing or was never recorded; UNAVAILABLE: not finished yet.
+  // Returns the milliseconds from the recording of `start` to the recording of
+  // this event. FAILED_PRECONDITION: one event has no timing or was never
+  // recorded. UNAVAILABLE: one was not reached yet.
   absl::StatusOr<float> MillisecondsSince(const Event& start) const;
-  // Synchronize of both events and MillisecondsSince, in one round trip.
+  // Waits for both events, and returns MillisecondsSince, in one round trip.
   absl::StatusOr<float> AwaitMillisecondsSince(const Event& start) const;
 
  private:

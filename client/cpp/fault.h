@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The fault that a status reports: the session's executor died (from a kernel's
-// illegal address, a signal, a time limit), and the session goes on in another
-// one.
+// illegal address, a signal, a time limit), and the session continues in
+// another executor.
 //
 //   const absl::Status status = stream.Synchronize();
 //   if (const auto fault = FaultOf(status); fault.has_value()) {
@@ -25,15 +25,15 @@ namespace v1 {
 class FaultReport;
 }  // namespace v1
 
-// Returns the report, or nullopt if the status is of no fault.
+// Returns the report; nullopt if the status reports no fault.
 std::optional<v1::FaultReport> FaultOf(const absl::Status& status);
 
-// The status, ABORTED, that tells a fault of a session. Its ErrorDetail is that
-// of the cause.
+// Returns ABORTED, the status that reports a fault. It has the ErrorDetail of
+// the cause.
 absl::Status FaultStatus(absl::string_view session_id,
                          const v1::FaultReport& report);
 
-// The report in lines for people, without a last line feed.
+// Returns the report as readable lines, without a line feed at the end.
 std::string DescribeFault(const v1::FaultReport& report);
 
 }  // namespace holdfast

@@ -14,17 +14,16 @@ namespace holdfast {
 
 class PendingResult;
 
-// A place in the session's commands that can be waited for, now or later. Made
-// by Session::Fence.
+// A point in the session's commands to wait for. Made by Session::Fence.
 class Fence {
  public:
-  // Reached when every command so far has been processed and the work of these
-  // streams, or of all, is done.
+  // Makes a fence that is reached when every command so far has been processed,
+  // and the present work of these streams is done. No stream means all streams.
   static absl::StatusOr<Fence> Create(std::shared_ptr<SessionState> session,
                                       std::span<const Stream* const> streams,
                                       bool all_streams);
 
-  // Waits. Reports the first failure of a command that nobody was told of yet,
+  // Waits. Returns the first failure of a command that was not reported yet,
   // with its sequence number.
   absl::Status Wait() const;
 

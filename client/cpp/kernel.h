@@ -52,14 +52,14 @@ class Kernel {
       const std::string& attribute, int64_t value,
       std::optional<uint32_t> device = std::nullopt) const;
 
-  // Answers `query`, whose kernel and device are filled in here. Waits.
+  // Fills in the kernel and device of `query`, and returns its answer. Waits.
   // occupancy.h is more convenient.
   absl::StatusOr<v1::Occupancy> Query(
       v1::QueryOccupancy query,
       std::optional<uint32_t> device = std::nullopt) const;
 
  private:
-  // Returns the ordinal, or that of the session's first device.
+  // Returns `device`, or the session's first device.
   uint32_t OrFirst(std::optional<uint32_t> device) const;
 
   std::shared_ptr<LoadedModule> module_;

@@ -17,7 +17,7 @@
 
 namespace holdfast {
 
-// The parts of a launch that are not the kernel's arguments. A value.
+// A launch without its kernel and arguments. A value type.
 struct LaunchConfig {
   // In blocks, also with clusters.
   Dim3 grid = {};
@@ -48,7 +48,7 @@ void EncodeLaunch(uint64_t stream, const LaunchConfig& config,
                   const Kernel& kernel, std::span<const Argument> arguments,
                   WireWriter& writer);
 
-// For arguments of any types that Argument can be made of.
+// The same for values from which an Argument can be made.
 template <typename... Arguments>
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, const Arguments&... arguments) {

@@ -44,9 +44,10 @@ struct ProgrammaticEvent {
   bool trigger_at_block_start = false;
 };
 
-// CUlaunchAttribute, by name: one std::optional field for each row of
-// proto/launch_attributes.inc, in that order; an attribute that is not set has
-// the driver's default. proto/holdfast/v1/launch.proto describes each.
+// The launch attributes of CUlaunchAttribute. There is one std::optional field
+// for each row of proto/launch_attributes.inc. An attribute that is not set has
+// the driver's default. proto/holdfast/v1/launch.proto describes each
+// attribute.
 //
 //   LaunchAttributes attributes;
 //   attributes.priority = -1;
@@ -58,9 +59,9 @@ struct LaunchAttributes {
   std::optional<CType> name;
 #include "proto/launch_attributes.inc"
 
-  // Returns whether one is set. A null event counts as none.
+  // Returns true if an attribute is set. A null event counts as not set.
   bool any() const;
-  // Writes them as fields of a v1::Launch. Writes nothing if none is set.
+  // Writes the set attributes as fields of a v1::Launch.
   void Encode(WireWriter& writer) const;
 };
 

@@ -34,7 +34,8 @@ class LaunchLimits {
     describe_ = std::move(describe);
   }
 
-  // Waits for the daemon, the first time. FAILED_PRECONDITION: no SetDescribe.
+  // Returns the limits of a device. The first call waits for the daemon.
+  // FAILED_PRECONDITION: SetDescribe was not called.
   absl::StatusOr<OfDevice> Of(uint32_t device);
   // Returns the number of blocks that can be resident at once. Calls `ask` for
   // it the first time.

@@ -18,8 +18,9 @@
 
 namespace holdfast {
 
-// The module's handle, and those of its kernels: no command destroys a kernel,
-// so their handles are free again when the module is unloaded. Thread-safe.
+// Owns the handles of a module and of its kernels. No command destroys a
+// kernel, so the kernels' handles are freed when the module is unloaded.
+// Thread-safe.
 class LoadedModule : public Resource {
  public:
   // Does not wait; the daemon finds the object by its hash.
@@ -29,13 +30,14 @@ class LoadedModule : public Resource {
   // Unloads the module and frees its kernels' handles.
   ~LoadedModule();
 
-  // A kernel, and the command that made it, for the reason if that failed.
+  // A kernel, and the number of the command that made it, which finds its
+  // failure.
   struct KernelEntry {
     uint64_t handle = 0;
     uint64_t sequence = 0;  // of GetKernel
   };
-  // The same name gives the same entry. INVALID_ARGUMENT: the name is not
-  // UTF-8.
+  // Returns the entry of a name; makes it on the first call. INVALID_ARGUMENT:
+  // the name is not UTF-8.
   absl::StatusOr<KernelEntry> GetKernel(absl::string_view name);
 
  private:

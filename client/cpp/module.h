@@ -17,8 +17,9 @@
 
 namespace holdfast {
 
-// Object code that is loaded into a session. Made by Session::Load. A value;
-// the module is unloaded when the last copy, kernel and global of it is gone.
+// Object code that is loaded into a session. Made by Session::Load. A value
+// type: the module is unloaded when its last copy, kernel and global is
+// destroyed.
 //
 // A module is loaded by the object's SHA-256, so its bytes need not be sent:
 //
@@ -32,16 +33,17 @@ class Module {
   static absl::StatusOr<Module> Load(std::shared_ptr<SessionState> session,
                                      const ObjectCode& object);
 
-  // By source-level name ("vector_add<float>") or as it stands in the object.
-  // Does not wait; if there is none, the kernel is in error with NOT_FOUND and
-  // a list of those that exist. The same name gives the same kernel.
+  // Returns a kernel by its source-level name ("vector_add<float>") or its name
+  // in the object. Does not wait. If there is no such kernel, the result is in
+  // error, with NOT_FOUND and a list of the kernels. Equal names give the same
+  // kernel.
   absl::StatusOr<Kernel> GetKernel(absl::string_view name) const;
 
-  // The names of its kernels, as they stand in the object, sorted. Waits.
+  // Returns the sorted names of its kernels in the object. Waits.
   absl::StatusOr<std::vector<std::string>> KernelNames() const;
 
-  // A __device__ or __constant__ variable on one device, as a buffer; without
-  // a device, on the first of the session's. Waits. NOT_FOUND: there is no such
+  // Returns a __device__ or __constant__ variable on a device, as a buffer. The
+  // default is the session's first device. Waits. NOT_FOUND: there is no such
   // variable.
   absl::StatusOr<Buffer> GetGlobal(
       const std::string& name,

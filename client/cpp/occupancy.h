@@ -16,18 +16,20 @@ namespace v1 {
 class QueryOccupancy;
 }  // namespace v1
 
-// How much of a kernel fits onto a device: cuOccupancy*. Every query waits.
+// The occupancy of a device by a kernel, as cuOccupancy* returns it. Every
+// query waits.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(
 //       auto size, Occupancy(kernel).MaxPotentialBlockSize());
 class Occupancy {
  public:
-  // Without a device: the first of the session's.
+  // The default device is the session's first.
   explicit Occupancy(Kernel kernel,
                      std::optional<uint32_t> device = std::nullopt)
       : kernel_(std::move(kernel)), device_(device) {}
 
-  // Threads of a block, and the blocks with which they fill the device.
+  // The threads of a block, and the number of such blocks that fills the
+  // device.
   struct BlockSize {
     uint32_t threads = 0;
     uint32_t min_grid = 0;
@@ -35,13 +37,13 @@ class Occupancy {
 
   absl::StatusOr<uint64_t> MaxActiveBlocksPerMultiprocessor(
       uint32_t threads, uint64_t dynamic_shared_bytes = 0) const;
-  // 0 threads: as many as the kernel allows.
+  // `max_threads` 0 means the kernel's maximum.
   absl::StatusOr<BlockSize> MaxPotentialBlockSize(
       uint64_t dynamic_shared_bytes = 0, uint32_t max_threads = 0) const;
   // Bytes.
   absl::StatusOr<uint64_t> AvailableDynamicSharedPerBlock(
       uint32_t blocks, uint32_t threads) const;
-  // UNIMPLEMENTED: no clusters on this device.
+  // UNIMPLEMENTED: the device has no clusters.
   absl::StatusOr<uint64_t> MaxPotentialClusterSize(
       const LaunchConfig& config) const;
   absl::StatusOr<uint64_t> MaxActiveClusters(const LaunchConfig& config) const;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The common part of streams, events, buffers and modules: a handle that was
-// chosen here, made by a command without an answer, and destroyed by another.
+// The common part of streams, events, buffers and modules: a handle that the
+// client chooses. A command without an answer makes the resource, and another
+// command destroys it.
 #ifndef HOLDFAST_CLIENT_CPP_RESOURCE_H_
 #define HOLDFAST_CLIENT_CPP_RESOURCE_H_
 
@@ -21,9 +22,8 @@ class WireWriter;
 // Owns one handle. Move-only; a moved-from resource is empty (handle 0) and may
 // only be assigned to or destroyed. Thread-safe but for moving.
 //
-// A creation that fails in the daemon does not show here: the handle is in
-// error then, commands that use it fail with the cause, and status() tells it
-// once it is known.
+// If the creation fails in the daemon, the handle is in error: commands that
+// use it fail with the cause, and status() returns the cause once it is known.
 class Resource {
  public:
   // Writes the command that makes, or destroys, `handle`, as
@@ -39,8 +39,8 @@ class Resource {
   // The name of the resource in commands.
   uint64_t handle() const { return handle_; }
 
-  // Why the resource could not be made, if that is known by now: the daemon
-  // tells failures only. Synchronize first to be sure.
+  // Returns the error of the creation, if it is known already. The daemon
+  // reports only failures: synchronize first to be sure of an OK.
   absl::Status status() const;
 
   // Shared by all resources of the session.
@@ -52,12 +52,13 @@ class Resource {
   static absl::StatusOr<Resource> Make(std::shared_ptr<SessionState> session,
                                        HandleKind kind, Create create,
                                        Destroy destroy);
-  // A handle without a creating command: something else, such as a node of a
-  // graph, makes what it names.
+  // Chooses a handle without a creating command. A node of a graph, for
+  // example, makes the resource.
   static absl::StatusOr<Resource> Reserve(std::shared_ptr<SessionState> session,
                                           HandleKind kind, Destroy destroy);
-  // A handle that another client of the session has made; see Session::Attach.
-  // FAILED_PRECONDITION: this client has made it, or has taken it over before.
+  // Takes over a handle that another client of the session has made; see
+  // Session::Attach. FAILED_PRECONDITION: this client has made it, or has taken
+  // it over before.
   static absl::StatusOr<Resource> Adopt(std::shared_ptr<SessionState> session,
                                         uint64_t handle, Destroy destroy);
   // Destroys now, with this command instead. The resource is empty afterwards.

@@ -170,7 +170,7 @@ class Session {
   // no fault.
   absl::Status Recover() const;
 
-  // For functions outside this class that make resources.
+  // Used by functions outside this class that make resources.
   const std::shared_ptr<SessionState>& state() const { return state_; }
 
   // "s-7"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The state that the resources of one session share. Each resource holds it by
-// shared_ptr, so that a resource which outlives the Session is useless but
+// shared_ptr, so that a resource which outlives the Session is unusable but
 // safe.
 #ifndef HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
 #define HOLDFAST_CLIENT_CPP_SESSION_STATE_H_

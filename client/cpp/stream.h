@@ -21,7 +21,7 @@ namespace v1 {
 class Command;
 }  // namespace v1
 
-// Fixed when the stream is made.
+// The options of a stream. They never change.
 struct StreamOptions {
   // Lower is more urgent; within the device's range.
   int32_t priority = 0;
@@ -30,8 +30,8 @@ struct StreamOptions {
 };
 
 // An ordered queue of work on one device; there is no default stream. Made by
-// Device::CreateStream. The destructor does not wait: all work that the stream
-// was given is still carried out.
+// Device::CreateStream. The destructor does not wait: all submitted work is
+// still carried out.
 //
 // Thread-safe; the commands of several threads enter in some order.
 //
@@ -56,9 +56,9 @@ class Stream : public Resource {
   absl::StatusOr<Event> Record(const EventOptions& options = {}) const;
   absl::Status Record(const Event& event) const;
 
-  // Makes later work of this stream wait for the event, or for the work that
-  // the other stream was given so far. Waiting for an event that was recorded
-  // in a capture makes the stream join the capture (graph/stream_capture.h).
+  // Makes later work of this stream wait for the event, or for the present work
+  // of the other stream. Waiting for an event that was recorded in a capture
+  // makes the stream join the capture (graph/stream_capture.h).
   absl::Status Wait(const Event& event) const;
   absl::Status Wait(const Stream& other) const;
 

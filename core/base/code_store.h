@@ -6,14 +6,14 @@
 
 namespace holdfast {
 
-// Functions of a program that keeps the machine code that the software driver
-// generates, instead of a folder of the driver's: an executor may open no file,
-// and its supervisor keeps apart what different clients made. C types, since
-// the program and the driver share no others.
+// Functions by which a program stores the machine code that the software driver
+// generates, in place of the driver's own folder: an executor cannot open
+// files, and its supervisor stores the code of each owner separately. They use
+// C types, because the program and the driver share no others.
 struct CodeStore {
   void* context = nullptr;
-  // Calls append(sink, bytes, size) once with the object kept under `key`, 64
-  // hexadecimal digits; or does not, if there is none.
+  // Calls append(sink, bytes, size) once with the object stored under `key`, 64
+  // hexadecimal digits. Does not call it if there is no object.
   void (*load)(void* context, const char* key,
                void (*append)(void* sink, const char* bytes, size_t size),
                void* sink) = nullptr;

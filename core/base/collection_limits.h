@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Limits of a collection's description, which clients check before they fill
-// arrays, and the daemon before it makes a version.
+// Limits of a collection's description. A client checks them before it fills
+// arrays, and the daemon checks them before it makes a version.
 #ifndef HOLDFAST_CORE_BASE_COLLECTION_LIMITS_H_
 #define HOLDFAST_CORE_BASE_COLLECTION_LIMITS_H_
 
@@ -19,13 +19,13 @@ inline constexpr size_t kMaxCollectionMetadata = size_t{1} << 20;
 // Bytes of a whole commit, which is one message.
 inline constexpr size_t kMaxCollectionDescription = size_t{4} << 20;
 
-// INVALID_ARGUMENT: not 1 to 200 letters, digits and "._-/".
+// INVALID_ARGUMENT: the name does not have 1 to 200 letters, digits and "._-/".
 absl::Status CheckCollectionName(absl::string_view name);
 
-// INVALID_ARGUMENT: not 1 to 1024 bytes.
+// INVALID_ARGUMENT: the name does not have 1 to 1024 bytes.
 absl::Status CheckArrayName(absl::string_view name);
 
-// INVALID_ARGUMENT: `bytes` of metadata of this collection are too many.
+// INVALID_ARGUMENT: `bytes` exceeds kMaxCollectionMetadata.
 absl::Status CheckMetadataSize(absl::string_view collection, size_t bytes);
 
 }  // namespace holdfast

@@ -9,14 +9,15 @@
 
 namespace holdfast {
 
-// A connection to the SOCK_SEQPACKET socket at `path`, which gives up on an
-// answer after 10 s. UNAVAILABLE: nobody there.
+// Connects to the SOCK_SEQPACKET socket at `path`. Waiting for an answer on the
+// connection fails after 10 s. UNAVAILABLE: no process accepts it.
 absl::StatusOr<UniqueFd> ConnectToDescriptorSocket(const std::string& path);
 
-// Hands a duplicate of `fd` to the executor whose descriptor socket is at
-// `path`, as transfers.proto says; returns the token, 16 bytes, by which a call
-// then names it. `session_token`: 16 bytes. UNAVAILABLE: nobody there;
-// FAILED_PRECONDITION: it was not taken, and why.
+// Sends a duplicate of `fd` to the executor with the descriptor socket at
+// `path`, as described in transfers.proto. Returns the token of 16 bytes by
+// which a call then names the descriptor. `session_token` has 16 bytes.
+// UNAVAILABLE: no process accepts the connection. FAILED_PRECONDITION: the
+// executor refused the descriptor; the message has its reason.
 absl::StatusOr<std::string> SendFd(const std::string& path,
                                    const std::string& session_token, int fd);
 

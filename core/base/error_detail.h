@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The typed part of an absl::Status: which call of the driver or compiler
-// failed, and how. It travels as a payload of the status, so that every
-// function in between keeps it without knowing it.
+// failed, and how. It is a payload of the status, so that functions in between
+// keep it without knowing it.
 #ifndef HOLDFAST_CORE_BASE_ERROR_DETAIL_H_
 #define HOLDFAST_CORE_BASE_ERROR_DETAIL_H_
 
@@ -17,17 +17,16 @@
 
 namespace holdfast {
 
-// Field for field what holdfast.v1.ErrorDetail says.
+// The fields are those of holdfast.v1.ErrorDetail.
 struct ErrorDetail {
-  std::string call;         // "cuMemCreate"; empty: Holdfast refused itself
+  std::string call;         // "cuMemCreate"; empty: refused by Holdfast itself
   int32_t result = 0;       // CUresult or nvrtcResult
   std::string result_name;  // "CUDA_ERROR_OUT_OF_MEMORY"
   std::string explanation;  // one sentence
   std::string log;          // the compiler's or linker's whole log
   bool session_lost = false;
-  uint64_t handle = 0;  // that the failure is about; 0: none
-  // Ids that lead to the node of a graph that the failure is about, outermost
-  // first.
+  uint64_t handle = 0;  // of the failed resource; 0: none
+  // The ids on the path to the failed node of a graph, outermost first.
   std::vector<uint32_t> graph_node;
   std::string graph_update_result;  // a CUgraphExecUpdateResult, by name
 
@@ -37,15 +36,15 @@ struct ErrorDetail {
 // Replaces the detail of `status`; no effect on an OK status.
 void SetErrorDetail(const ErrorDetail& detail, absl::Status* status);
 
-// nullopt if the status has none, or one that is not well formed.
+// Returns nullopt if the status has no detail, or a malformed one.
 std::optional<ErrorDetail> GetErrorDetail(const absl::Status& status);
 
-// The same code and detail with `prefix` and ": " before the message.
+// Returns the status with `prefix` and ": " before its message.
 absl::Status WithPrefix(absl::string_view prefix, const absl::Status& status);
 
-// The same for a failure at a node of a graph: `path` ("node 7, branch 0, node
-// 3") is put before the message, and the `ids` that lead to the node are added
-// to the detail. Without ids the status is returned as it is.
+// Returns the status of a failure at a node of a graph: adds `path` ("node 7,
+// branch 0, node 3") before the message, and the `ids` on the path to the
+// detail. Without ids, returns the status unchanged.
 absl::Status AtGraphNode(absl::string_view path, std::span<const uint32_t> ids,
                          const absl::Status& status);
 

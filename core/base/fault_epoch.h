@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of an absl::Status that tells a fault of a session: its executor
-// died, and the session goes on once the fault is acknowledged. Travels as a
-// payload, and between processes as ErrorDetail.fault_epoch.
+// The part of an absl::Status that reports a fault of a session: its executor
+// died, and the session continues after the client has acknowledged the fault.
+// It is a payload of the status, and ErrorDetail.fault_epoch between processes.
 #ifndef HOLDFAST_CORE_BASE_FAULT_EPOCH_H_
 #define HOLDFAST_CORE_BASE_FAULT_EPOCH_H_
 
@@ -19,9 +19,9 @@ void SetFaultEpoch(uint64_t epoch, absl::Status* status);
 // Returns the epoch that a fault ended, or 0 if the status is of no fault.
 uint64_t FaultEpochOf(const absl::Status& status);
 
-// Marks `status`, which has a fault epoch, as that of a suspended session: no
-// executor died, and nothing that arrived was dropped. Between processes as
-// ErrorDetail.suspended.
+// Marks `status`, which has a fault epoch, as the status of a suspended
+// session: no executor died, and no received command was dropped. It is
+// ErrorDetail.suspended between processes.
 void SetSuspended(absl::Status* status);
 bool IsSuspended(const absl::Status& status);
 

@@ -32,7 +32,7 @@ class FreeRanges {
   // alignment is a power of two.
   std::optional<uint64_t> Take(uint64_t size, uint64_t alignment = 1);
 
-  // The same with the highest.
+  // The same for the highest free range.
   std::optional<uint64_t> TakeHighest(uint64_t size, uint64_t alignment = 1);
 
   // Takes exactly [start, start + size). Returns false, and takes nothing, if

@@ -47,8 +47,8 @@ inline constexpr absl::string_view HandleKindName(HandleKind kind) {
   return index < sizeof kNames / sizeof kNames[0] ? kNames[index] : "unknown";
 }
 
-// Unpack takes any bits, so its result has to be checked. A handle that is
-// packed again gives the same bits.
+// Unpack accepts any bits, so the caller must check its result. Pack of the
+// result gives the same bits.
 struct Handle {
   static constexpr uint32_t kMaxIndex = (1u << 18) - 1;
   static constexpr uint32_t kMaxGeneration = (1u << 24) - 1;

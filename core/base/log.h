@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One line an event, to stderr, for people:
+// A log with one line for each event, on stderr:
 //
 //   2026-01-31T12:00:00.123Z INFO executor[4711] session ready device=0
 //
@@ -21,18 +21,19 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 // Messages below the level are dropped. Default: kInfo.
 void SetLogLevel(LogLevel level);
-// Both may be called by any thread at any time.
+// Any thread may call both functions at any time.
 LogLevel GetLogLevel();
 
-// "debug", "info", "warning" or "error"; false for anything else. `level` is
-// set only on success.
+// Parses "debug", "info", "warning" or "error". Returns false, and does not set
+// `level`, for another text.
 bool ParseLogLevel(absl::string_view text, LogLevel* level);
 
-// Names the process in each line: "executor". Call before threads start.
+// Sets the name of the process in each line, such as "executor". Call before
+// threads start.
 void SetLogProcessName(absl::string_view name);
 
-// Longer messages are cut, with the number of bytes that are missing. Errors of
-// writing are ignored.
+// Writes a line. Cuts a long message, and adds the number of missing bytes.
+// Ignores errors of writing.
 void Log(LogLevel level, absl::string_view message);
 
 // Joins the arguments only if the line is written.
@@ -41,13 +42,14 @@ void LogAt(LogLevel level, const Args&... args) {
   if (level >= GetLogLevel()) Log(level, absl::StrCat(args...));
 }
 
-// Writes what a client has caused, at most 200 lines of one client at once and
-// 5 a second. How many were dropped stands above the next one. All clients
-// together cause 2000 lines at once and 50 a second.
+// Writes a line that a client has caused. Each client may cause 200 lines at
+// once, and then 5 each second; all clients together 2000 lines at once, and 50
+// each second. Further lines are dropped, and their number is written before
+// the client's next line.
 void LogOfClient(absl::string_view client, LogLevel level,
                  absl::string_view message);
 
-// `client` is the name that limits go by; see Caller::client.
+// `client` is the name to which the limits apply; see Caller::client.
 template <typename... Args>
 void LogFor(absl::string_view client, LogLevel level, const Args&... args) {
   if (level >= GetLogLevel()) LogOfClient(client, level, absl::StrCat(args...));

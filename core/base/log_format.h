@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How lines of the log look: as text for people, as systemd's journal takes
-// them, or as one JSON object a line for programs:
+// The formats of the log: text, lines for systemd's journal, or one JSON object
+// for each line:
 //
 //   2026-01-31T12:00:00.123Z WARNING executor[4711] device 0 is quarantined
 //   <4>executor[4711] device 0 is quarantined
@@ -10,8 +10,9 @@
 //    "pid":4711,"message":"session ready","session":"s-7","trace_id":"4bf9..."}
 //
 // `message` has the same text in all three, with control characters escaped by
-// ToPrintable; `session` and what follows come from LogScope. The journal takes
-// the priority from the line's beginning, and has a time of its own.
+// ToPrintable; `session` and the fields after it come from LogScope. The
+// journal reads the priority from the line's beginning, and adds the time
+// itself.
 #ifndef HOLDFAST_CORE_BASE_LOG_FORMAT_H_
 #define HOLDFAST_CORE_BASE_LOG_FORMAT_H_
 
@@ -25,11 +26,10 @@ enum class LogFormat { kText, kJournal, kJson };
 // call.
 void SetLogFormat(LogFormat format);
 
-// Returns "journal" where standard error goes to systemd's journal, else
-// "text".
+// Returns "journal" if standard error goes to systemd's journal, else "text".
 absl::string_view DefaultLogFormat();
 
-// "text", "journal" or "json"; false for anything else.
+// Parses "text", "journal" or "json". Returns false for another text.
 bool ParseLogFormat(absl::string_view text, LogFormat* format);
 
 }  // namespace holdfast

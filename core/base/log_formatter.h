@@ -15,7 +15,7 @@ using LogFormatter = std::string (*)(absl::string_view time,
                                      absl::string_view process, int pid,
                                      absl::string_view message);
 
-// Makes the lines from now on; null is not allowed. Defined in log.cc.
+// Sets the function that makes the lines; not null. Defined in log.cc.
 void SetLogFormatter(LogFormatter formatter);
 
 }  // namespace holdfast

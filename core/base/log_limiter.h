@@ -15,11 +15,11 @@
 
 namespace holdfast {
 
-// Bounds the lines of a log that clients cause, or their bytes, each and
-// together, so that none can fill a disk. Thread-safe.
+// Limits the lines, or bytes, of a log that each client causes, and that all
+// clients cause together, so that no client can fill a disk. Thread-safe.
 class LogLimiter {
  public:
-  // Lines, or bytes, that may come at once, and each second after that.
+  // The lines, or bytes, that are allowed at once, and then each second.
   struct Rate {
     double burst;
     double per_second;
@@ -27,24 +27,25 @@ class LogLimiter {
   // The two rates count in the same unit.
   LogLimiter(Rate per_client, Rate all) : per_client_(per_client), all_(all) {}
 
-  // Returns nullopt if the line is to be dropped, else how many lines of this
-  // client were dropped since its last one. `cost`: the line's bytes, if the
-  // rates are in bytes.
+  // Returns nullopt if the line must be dropped; otherwise the number of this
+  // client's lines that were dropped since its last line. `cost` is the line's
+  // bytes if the rates are in bytes.
   std::optional<uint64_t> Admit(absl::string_view client, absl::Time now,
                                 size_t cost = 1);
 
  private:
-  // Beyond so many all are forgotten: such a crowd is one that changes names.
+  // Beyond this number all clients are forgotten, because only clients that
+  // change their names can be so many.
   static constexpr size_t kMaxClients = 4096;
 
-  // How full a client's allowance is; it empties with time.
+  // The used part of an allowance, which decreases with time.
   struct Bucket {
     double used = 0;
     absl::Time since = absl::InfinitePast();
     uint64_t dropped = 0;
   };
 
-  // Whether the cost still fits. Does not charge it.
+  // Returns true if the cost fits. Does not charge it.
   static bool HasRoom(const Rate& rate, absl::Time now, double cost,
                       Bucket* bucket);
 

@@ -9,14 +9,14 @@ namespace holdfast {
 // The subject of a line of the log. Empty fields are left out.
 struct LogFields {
   std::string session;  // "s-7"
-  std::string tenant;   // who pays for it
+  std::string tenant;   // the session's tenant
   std::string
       trace_id;         // 32 hexadecimal digits; see server/rpc/trace_context.h
-  std::string span_id;  // 16 of them: of the caller
+  std::string span_id;  // 16 digits: the caller's span
 };
 
-// Adds fields to the lines that this thread writes while the object lives. The
-// fields of an outer scope hold where the inner one has none.
+// Adds fields to the lines that this thread writes while the object lives. A
+// field that the inner scope leaves empty comes from the outer scope.
 //
 //   const LogScope scope({.session = id});
 //   LogInfo("closed");
@@ -27,8 +27,8 @@ class LogScope {
   LogScope(const LogScope&) = delete;
   LogScope& operator=(const LogScope&) = delete;
 
-  // This thread's fields, to be carried to another one. Empty outside any
-  // scope.
+  // Returns this thread's fields, to pass them to another thread. Empty outside
+  // any scope.
   static LogFields Current();
 
  private:
@@ -36,8 +36,8 @@ class LogScope {
   const LogScope* const outer_;
 };
 
-// Fields for all lines of a process that serves one session, from all its
-// threads. Once, before there are threads that write.
+// Sets the fields for all lines of a process that serves one session. Called
+// once, before other threads write.
 void SetProcessLogFields(LogFields fields);
 
 }  // namespace holdfast

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much memory there is to use, which default limits are shares of.
+// The usable memory of the machine. Default limits are shares of it.
 #ifndef HOLDFAST_CORE_BASE_MACHINE_MEMORY_H_
 #define HOLDFAST_CORE_BASE_MACHINE_MEMORY_H_
 
@@ -11,15 +11,14 @@
 
 namespace holdfast {
 
-// Returns the bytes of memory that this machine has, or that the process's
-// control group or one above it may use, if that is less: beyond it the kernel
-// ends processes of the group. Read at the first call. Thread-safe.
+// Returns the bytes of the machine's memory, or the limit of the process's
+// control group or of a group above it, if less: beyond the limit the kernel
+// kills processes of the group. Read at the first call. Thread-safe.
 uint64_t MachineMemory();
 
-// Returns the least limit of the control groups that `groups`, the text of
-// /proc/self/cgroup, names: of version 2 and of version 1, up to the root of
-// the hierarchy that is mounted at `mount`. UINT64_MAX: there is none, or none
-// can be seen.
+// Returns the least memory limit of the control groups in `groups`, the text of
+// /proc/self/cgroup, for versions 1 and 2, up to the root of the hierarchy
+// mounted at `mount`. UINT64_MAX: no limit is visible.
 uint64_t ControlGroupMemory(absl::string_view groups, const std::string& mount);
 
 }  // namespace holdfast

@@ -9,25 +9,25 @@
 
 namespace holdfast {
 
-// For any process, a client's too: has it keep memory that was freed, as after
-// a large read from the network or a compilation, for the next one, instead of
-// returning it to the system and having each page made and cleared anew: for a
-// read, that costs as much as the copying. The C library adapts what it keeps
-// to the largest block that it has seen freed, unless it was told otherwise, so
-// it is shown one of the size that a read may have. Per arena of the C library
-// at most twice as much stays.
+// Makes this process keep freed memory, for example of a large network read or
+// a compilation, for the next use, instead of returning it to the system.
+// Otherwise the kernel makes and clears each page again, which costs a read as
+// much as the copy. The C library adapts its threshold to the largest block
+// that was freed, so this function frees a block of the size of a large read.
+// Each arena of the C library keeps at most twice as much. For any process,
+// also a client's.
 inline void KeepFreedMemory() {
   constexpr size_t kLargestRead = size_t{8} << 20;
   void* volatile block = std::malloc(kLargestRead);
   std::free(block);
 }
 
-// For a process of our own that reads much from the network in several threads.
-// Each thread of the C library's that meets another makes an arena, and arenas
-// that are free for a moment go back to the system as a whole: where eight
-// connections read, up to a million pages were made anew in a run of the
-// benchmark. So there are few, and each keeps up to 128 MiB. To be called
-// before other threads allocate.
+// Makes few arenas, which keep up to 128 MiB each, for a process of Holdfast
+// that reads much from the network in several threads. The C library makes an
+// arena for each thread that finds the others in use, and returns an arena to
+// the system when it is unused for a moment: with eight connections, a
+// benchmark run made up to a million pages again. Called before other threads
+// allocate.
 inline void KeepFreedMemoryOfManyReads() {
   mallopt(M_ARENA_MAX, 4);
   mallopt(M_MMAP_THRESHOLD, 32 << 20);

@@ -58,41 +58,41 @@ class RingWriter {
   // The same for a message in parts.
   absl::Status Write(absl::Span<const absl::string_view> parts);
 
-  // Write, if all of the message fits in now. Never blocks, whatever the reader
-  // does to its counter meanwhile. Returns false, and writes nothing, if there
-  // is no room. One thread at a time. Fails as Write.
+  // Writes the message if all of it fits now. Returns false, and writes
+  // nothing, if there is no room. Never blocks, even if the reader changes its
+  // counter meanwhile. Fails as Write. REQUIRES: one thread at a time.
   absl::StatusOr<bool> TryWrite(absl::string_view message) {
     return TryWrite({&message, 1});
   }
   absl::StatusOr<bool> TryWrite(absl::Span<const absl::string_view> parts);
 
-  // Where a message of `size` bytes may be written in place, for Commit to
-  // send; nullptr: there is no room for it now, or the ring's end lies in it.
-  // Nothing else may be written in between. The reader can change what is
-  // there. Never blocks. Fails as Write.
+  // Returns the place for writing a message of `size` bytes directly into the
+  // ring; Commit sends it. Null if there is no room now, or the message would
+  // wrap at the ring's end. No other call may write in between. The reader can
+  // change the bytes. Never blocks. Fails as Write.
   absl::StatusOr<char*> Reserve(size_t size) const;
-  // Sends a message of `size` bytes. REQUIRES: Reserve has given a place for
-  // it.
+  // Sends a message of `size` bytes. REQUIRES: Reserve has returned its place.
   void Commit(size_t size);
 
-  // Ends a Write that waits, and all others. Any thread.
+  // Ends a waiting Write and all later ones. Any thread may call it.
   void Close();
 
-  // The messages that the reader has not taken, of at most so many bytes each.
-  // REQUIRES: there is no reader any more, and closed.
+  // Returns the messages that the reader has not taken, each of at most
+  // `max_message_bytes`. REQUIRES: the ring is closed, and there is no reader.
   std::vector<std::string> Unread(size_t max_message_bytes) const;
 
  private:
-  // Copies, and publishes only when it has to wait.
+  // Copies the bytes, and publishes them only when it must wait.
   absl::Status Put(absl::string_view bytes);
-  // Copies `bytes` behind those that were written.
-  // REQUIRES: the ring has room for them.
+  // Copies `bytes` after the written bytes. REQUIRES: the ring has room for
+  // them.
   void Copy(absl::string_view bytes);
-  // Blocks until there is room. Returns how many bytes fit in.
+  // Blocks until there is room. Returns the number of bytes that fit.
   absl::StatusOr<size_t> AwaitRoom();
-  // How many bytes fit in. Reads the reader's counter once. Fails as Write.
+  // Returns the number of bytes that fit. Reads the reader's counter once.
+  // Fails as Write.
   absl::StatusOr<size_t> Room() const;
-  // Bytes in the ring, if the reader is to be believed.
+  // Returns the bytes in the ring, by the reader's own counter.
   uint64_t Used() const;
   void Publish();
 
@@ -101,66 +101,66 @@ class RingWriter {
   std::atomic<bool> closed_{false};
 };
 
-// The reading end of an empty ring, or of one from which `read` bytes were
+// The reading end of an empty ring, or of a ring from which `read` bytes were
 // taken.
 class RingReader {
  public:
   RingReader(RingMemory memory, size_t max_message_bytes, uint64_t read = 0)
       : memory_(memory), max_message_bytes_(max_message_bytes), read_(read) {}
 
-  // Is there anything that was not read? Any thread, at the cost of a load.
+  // Returns true if there are unread bytes. Costs a load. Any thread may call
+  // it.
   bool Ready() const {
     return memory_.counts->written.load(std::memory_order_acquire) !=
            read_.load(std::memory_order_relaxed);
   }
 
-  // Waits until Ready, closed or interrupted, for so long at most: looks for a
-  // moment before it sleeps, unless the last wait was in vain. One thread at a
-  // time, and while others read.
+  // Waits until Ready, closed or interrupted, for at most `limit`. Polls for a
+  // moment before it sleeps, unless the last wait was in vain. Other threads
+  // may read meanwhile. REQUIRES: one thread at a time.
   void Await(absl::Duration limit);
-  // As Await, without looking first: the writer has to wake this thread.
+  // As Await, without polling: the writer must wake this thread.
   void Sleep(absl::Duration limit);
 
-  // The next message, which stays until the next call; nullopt: it is not all
-  // there yet. Does not wait. One thread at a time.
-  // DATA_LOSS: the writer claims to have written more than fits in.
-  // INVALID_ARGUMENT: the message is too large.
+  // Returns the next message, valid until the next call; nullopt if it is not
+  // complete yet. Does not wait. DATA_LOSS: the writer claims to have written
+  // more than fits. INVALID_ARGUMENT: the message is too large. REQUIRES: one
+  // thread at a time.
   absl::StatusOr<std::optional<absl::string_view>> Read();
 
-  // The memory of the message that Read has just returned, which is the
-  // caller's from now on.
+  // Gives the caller the memory of the message that Read has just returned.
   std::unique_ptr<char[]> Release();
 
-  // Has a part of a message been taken out, whose rest is to come? As Read.
+  // Returns true if Read has taken only a part of a message. As Read.
   bool InMessage() const { return length_got_ != 0; }
 
-  // Ends this Await, or else the next one: the thread has something else to
-  // look at. Thread-safe.
+  // Ends the running Await, or else the next one, because the thread has other
+  // work. Thread-safe.
   void Interrupt();
 
-  // Ends this Await and all later ones. Messages that are there may still be
-  // read. Thread-safe.
+  // Ends the running Await and all later ones. Messages in the ring can still
+  // be read. Thread-safe.
   void Close();
   bool closed() const { return closed_; }
 
  private:
-  // Is there something for Await to end for?
+  // Returns true if Await must end.
   bool Due() const { return Ready() || closed_ || interrupted_; }
-  // Takes as many of `available` bytes as still fit into `size` after `got_`.
+  // Takes as many of the `available` bytes as fit into `size` after `got_`.
   void Take(char* bytes, size_t size, uint64_t* available);
   void Publish();
 
   const RingMemory memory_;
   const size_t max_message_bytes_;
   std::atomic<uint64_t> read_;
-  // The message that is being read: its length, its bytes, and how much of each
-  // has come.
+  // The message that is being read: its length, its bytes, and the number of
+  // bytes read of each.
   uint32_t length_ = 0;
   size_t length_got_ = 0;
-  std::unique_ptr<char[]> message_;  // of so many bytes, or more
+  std::unique_ptr<char[]> message_;  // message_size_ bytes or more
   size_t message_size_ = 0;
   size_t message_got_ = 0;
-  bool idle_ = false;  // nothing came in the last Sleep
+  bool idle_ = false;  // the last Sleep was in vain
   std::atomic<bool> interrupted_{false};
   std::atomic<bool> closed_{false};
 };

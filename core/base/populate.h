@@ -6,14 +6,13 @@
 
 namespace holdfast {
 
-// Gives a writable shared mapping all its pages now, so that neither its first
-// use nor the driver that page-locks it has to wait for the kernel to clear
-// them one by one: in huge pages where the kernel gives them to who asks, by
-// several threads where there are processors for them. Pages that are there
-// are only mapped, never moved to make huge ones of them: that costs more than
-// it saves. Bytes stay as they are.
-// `data` and `size` are multiples of the page size. Best effort: what is left
-// out comes when it is touched.
+// Allocates all pages of a writable shared mapping now, so that neither its
+// first use nor page-locking waits for the kernel to clear them one by one.
+// Uses huge pages if the kernel gives them on request, and several threads if
+// there are processors for them. Existing pages are only mapped; moving them
+// into huge pages costs more than it saves. Bytes are unchanged. `data` and
+// `size` are multiples of the page size. Best effort: the kernel allocates
+// missing pages on their first use.
 void Populate(void* data, size_t size);
 
 }  // namespace holdfast

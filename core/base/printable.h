@@ -8,11 +8,12 @@
 
 namespace holdfast {
 
-// Returns the text with everything escaped that a terminal does not print but
-// obeys: control characters of ASCII ("\n", "\x1b") and of Latin-1, the
-// characters that turn the direction of writing, line separators, and bytes
-// that are not UTF-8. A client's text can then neither forge a line nor hide
-// one. Other text, of any language, stays as it is.
+// Escapes all characters that control a terminal instead of being printed: the
+// control characters of ASCII ("
+//
+// ", "\x1b") and of Latin-1, characters that change the direction of text, line
+// separators, and bytes that are not UTF-8. A client's text can then neither
+// forge nor hide a line. Other text, in any language, is unchanged.
 std::string ToPrintable(absl::string_view text);
 
 }  // namespace holdfast

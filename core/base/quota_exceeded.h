@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The typed part of a refusal by a quota: which one, and its figures. It
-// travels as a payload of the status, beside an ErrorDetail if there is one.
+// The typed part of a quota's refusal: the quota's name and its figures. It is
+// a payload of the status, besides an ErrorDetail if there is one.
 #ifndef HOLDFAST_CORE_BASE_QUOTA_EXCEEDED_H_
 #define HOLDFAST_CORE_BASE_QUOTA_EXCEEDED_H_
 
@@ -13,10 +13,11 @@
 
 namespace holdfast {
 
-// As the quota fields of holdfast.v1.ErrorDetail.
+// The fields are the quota fields of holdfast.v1.ErrorDetail.
 struct QuotaExceeded {
   std::string quota;  // "device memory of tenant alice"
-  // In the quota's unit, mostly bytes; `used` is without what was refused.
+  // In the quota's unit, mostly bytes. `used` does not include the refused
+  // amount.
   uint64_t limit = 0;
   uint64_t used = 0;
   uint64_t requested = 0;
@@ -24,10 +25,10 @@ struct QuotaExceeded {
   bool operator==(const QuotaExceeded&) const = default;
 };
 
-// Replaces what `status` has of it; no effect on an OK status.
+// Replaces the payload of `status`; no effect on an OK status.
 void SetQuotaExceeded(const QuotaExceeded& exceeded, absl::Status* status);
 
-// Returns nullopt if no quota refused, or the payload is not well formed.
+// Returns nullopt if there is no payload, or it is malformed.
 std::optional<QuotaExceeded> GetQuotaExceeded(const absl::Status& status);
 
 }  // namespace holdfast

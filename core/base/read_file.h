@@ -9,9 +9,9 @@
 
 namespace holdfast {
 
-// Returns the contents of a file that an operator names. Any error names the
-// file. INVALID_ARGUMENT: it has more than `max_bytes`; other codes are those
-// of the system's error.
+// Returns the contents of a file that an operator names. Every error names the
+// file. INVALID_ARGUMENT: the file has more than `max_bytes`. Other errors are
+// the system's.
 absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
 }  // namespace holdfast

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The memory that a client and its executor share on one machine: a ring of
-// messages each way, and behind them, if they agree to have some, bytes that
-// messages name. Where its parts lie is in the description of
-// CommandService.Execute.
+// messages in each direction, and optionally further bytes, which messages
+// name. CommandService.Execute describes its layout.
 #ifndef HOLDFAST_CORE_BASE_RING_PAIR_H_
 #define HOLDFAST_CORE_BASE_RING_PAIR_H_
 
@@ -17,17 +16,17 @@
 
 namespace holdfast {
 
-// One end; holds its mapping, not the descriptor.
+// One end. Owns its mapping, but not the descriptor.
 class RingPair {
  public:
   enum class End { kClient, kExecutor };
 
-  // The memfd to share: all zero, sealed against any change of its size. Pages
-  // come with their first use.
+  // Returns the memfd to share: zeros, sealed against changes of its size. Its
+  // pages are allocated on their first use.
   static absl::StatusOr<UniqueFd> CreateMemory(size_t bytes_behind = 0);
 
-  // Once an end. FAILED_PRECONDITION: not a memfd like those of CreateMemory,
-  // which the other end could take the pages from.
+  // Maps one end; called once for each end. FAILED_PRECONDITION: the memfd was
+  // not made by CreateMemory, so that the other end could remove its pages.
   static absl::StatusOr<std::unique_ptr<RingPair>> Map(int memfd, End end,
                                                        size_t max_message_bytes,
                                                        size_t bytes_behind = 0);
@@ -35,11 +34,11 @@ class RingPair {
   RingReader& reader() { return reader_; }
   RingWriter& writer() { return writer_; }
 
-  // The bytes behind the rings, from a page's boundary on. Either end may write
-  // to them at any time.
+  // The bytes after the rings, page-aligned. Either end may write to them at
+  // any time.
   char* behind() const;
 
-  // This end, for its own threads; the other learns nothing of it.
+  // Closes this end for its own threads. The other end is not told.
   void Close();
 
  private:

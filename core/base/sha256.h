@@ -13,17 +13,17 @@ namespace holdfast {
 
 using Sha256Digest = std::array<uint8_t, 32>;
 
-// Hashes bytes that lie in memory at once. Thread-safe.
+// Returns the hash of the bytes. Thread-safe.
 Sha256Digest Sha256(absl::string_view bytes);
 
-// Hashes bytes that come in pieces. Not thread-safe.
+// Hashes bytes in pieces. Not thread-safe.
 class Sha256Hasher {
  public:
   Sha256Hasher();
   ~Sha256Hasher();
-  // Any number of times, pieces of any size.
+  // Adds a piece of any size. May be called any number of times.
   void Update(absl::string_view bytes);
-  // Ends the hash; the hasher is of no more use.
+  // Returns the hash. The hasher cannot be used afterwards.
   Sha256Digest Finish();
 
  private:
@@ -31,10 +31,10 @@ class Sha256Hasher {
   std::unique_ptr<State> state_;
 };
 
-// The digest's 32 bytes as a string, as the protocol carries them.
+// Returns the digest's 32 bytes as a string, as in the protocol.
 std::string ToBytes(const Sha256Digest& digest);
 
-// 64 lower-case hex digits.
+// Returns 64 lower-case hexadecimal digits.
 std::string ToHex(const Sha256Digest& digest);
 
 }  // namespace holdfast

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting for what is about to happen. To put a thread to sleep and wake it
-// again takes several microseconds, more than most of what one thread of
-// Holdfast does for the next: whoever waits looks for a while first. And a
-// processor that has been idle for a millisecond takes long to wake up itself,
-// 150 us and more in a virtual machine; one that has napped for a tenth of that
-// does not.
+// Waits for events that are about to happen. Putting a thread to sleep and
+// waking it takes several microseconds, more than most steps of a command. So a
+// waiting thread polls for a while first. A processor that has been idle for a
+// millisecond itself takes long to wake up, 150 us and more in a virtual
+// machine; after a tenth of that time it does not. So longer waits use short
+// naps.
 #ifndef HOLDFAST_CORE_BASE_SPIN_H_
 #define HOLDFAST_CORE_BASE_SPIN_H_
 
@@ -17,21 +17,20 @@
 
 namespace holdfast {
 
-// Below this number of processors a thread that spins takes the place of the
-// one that it waits for.
+// With fewer processors, a spinning thread would take the processor of the
+// thread that it waits for.
 inline constexpr unsigned kSpinProcessors = 4;
 
-// Decided once, by the number of processors of the machine.
+// Returns true if the machine has enough processors. Decided once.
 inline bool MaySpin() {
   static const bool may =
       std::thread::hardware_concurrency() >= kSpinProcessors;
   return may;
 }
 
-// Until `ready()` is true; false if it was not within `limit`. On machines with
-// few processors it looks only once. By default it looks for as long as a round
-// trip through all of Holdfast's threads takes, so that they keep each other
-// awake.
+// Polls until `ready()` is true. Returns false after `limit`. On machines with
+// few processors it polls only once. The default limit is the time of a round
+// trip through all of Holdfast's threads, so that they keep each other awake.
 template <typename Ready>
 bool SpinUntil(Ready ready, std::chrono::microseconds limit =
                                 std::chrono::microseconds(200)) {
@@ -47,9 +46,9 @@ bool SpinUntil(Ready ready, std::chrono::microseconds limit =
   return ready();
 }
 
-// Naps are as short as asked for, while it lives: by default the kernel
-// prolongs each of this thread's sleeps by 50 us. For the thread that makes it;
-// not to be handed to another.
+// Makes the naps of this thread as short as requested, while the object lives:
+// by default the kernel prolongs each sleep by 50 us. The same thread must make
+// and destroy it.
 class PreciseSleep {
  public:
   PreciseSleep() : before_(prctl(PR_GET_TIMERSLACK)) {
@@ -63,17 +62,18 @@ class PreciseSleep {
   const int before_;
 };
 
-// How long to nap in a wait that has lasted so long: it is to be prolonged by
-// half a per cent or less. Between 5 us and 1 ms.
+// Returns the length of the next nap in a wait that has lasted for `waited`:
+// between 5 us and 1 ms, so that the nap prolongs the wait by at most half a
+// per cent.
 inline std::chrono::nanoseconds NapAfter(std::chrono::nanoseconds waited) {
   return std::clamp<std::chrono::nanoseconds>(
       waited / 128, std::chrono::microseconds(5), std::chrono::milliseconds(1));
 }
 
-// SpinUntil for what is expected within milliseconds: spins at first, and naps
-// from then on, 25 ms in all. That takes 2 to 6 ms of a processor besides
-// `spin`, more where naps go through a hypervisor. Returns whether it is ready.
-// Give it a condition that is cheap to look at, an atomic as a rule.
+// SpinUntil for an event that is expected within milliseconds: spins first,
+// then naps, for 25 ms in total. The naps take 2 to 6 ms of processor time,
+// more under a hypervisor. Returns true if `ready()` is true. `ready` should be
+// cheap, such as a load of an atomic.
 template <typename Ready>
 bool SpinThenSleep(Ready ready, std::chrono::microseconds spin =
                                     std::chrono::microseconds(200)) {

@@ -10,17 +10,16 @@
 
 namespace holdfast {
 
-// When the last message took the steps of its way through this process: for
-// clients that measure. Thread-safe; times of two messages may mix where the
-// second overtakes.
+// The times of the last message's steps through this process, for clients that
+// measure. Thread-safe; the times of two messages may mix if they overlap.
 template <size_t kSteps>
 class StepClock {
  public:
-  // Names of the steps, in the order of the way. They must outlive the clock.
+  // The names of the steps, in their order. They must outlive the clock.
   explicit StepClock(const std::array<const char*, kSteps>& names)
       : names_(names) {}
 
-  // `step` is below kSteps; the last mark of a step counts.
+  // Notes the time of a step; the last mark counts. REQUIRES: step < kSteps.
   void Mark(size_t step) {
     // steady_clock is CLOCK_MONOTONIC, which all processes of a machine share.
     const auto now = std::chrono::steady_clock::now().time_since_epoch();

@@ -10,11 +10,11 @@
 
 namespace holdfast {
 
-// A connection to the socket of `type`, SOCK_STREAM or SOCK_SEQPACKET, that
-// listens at `path`. To be let in, to send and to receive may each take `limit`
-// before they fail; so it returns when the listener has room, and not when
-// somebody has accepted. UNAVAILABLE: nobody is there, or none has made room;
-// INVALID_ARGUMENT: the path is too long for a socket.
+// Connects to the socket of `type`, SOCK_STREAM or SOCK_SEQPACKET, at `path`.
+// Returns when the listener's queue has room, before the connection is
+// accepted. Connecting, and later each send and receive, fails after `limit`.
+// UNAVAILABLE: no process listens, or its queue stays full. INVALID_ARGUMENT:
+// the path is too long for a socket.
 absl::StatusOr<UniqueFd> ConnectToUnixSocket(const std::string& path, int type,
                                              absl::Duration limit);
 

@@ -8,9 +8,9 @@
 
 namespace holdfast {
 
-// The same text with each byte that is not part of well-formed UTF-8 replaced
-// by U+FFFD. A `string` of proto3 that is not UTF-8 cannot be parsed by its
-// receiver, and compilers quote their source as it is.
+// Returns the text with each byte that is not well-formed UTF-8 replaced by
+// U+FFFD. A receiver cannot parse a proto3 `string` that is not UTF-8, and
+// compilers quote their source unchanged.
 std::string ToValidUtf8(absl::string_view text);
 
 bool IsValidUtf8(absl::string_view text);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a thread that waits under a mutex learns that nobody needs it to wait any
-// more: its condition says so, and this has the mutex look at the condition.
+// Ends the wait of a thread under a mutex when a stop is requested. The
+// thread's condition tests the request, and this object makes the mutex
+// evaluate the condition.
 //
 //   const WakeOnStop wake(cancelled, mutex_);
 //   absl::MutexLock lock(&mutex_);
@@ -16,9 +17,11 @@
 
 namespace holdfast {
 
-// While it lives, a request to stop has the conditions of all who wait under
-// the mutex looked at. Made and destroyed without the mutex: the request takes
-// it, made earlier at once, and its end is waited for.
+// While it lives, a stop request makes the mutex evaluate the conditions of all
+// its waiting threads. REQUIRES: the thread does not hold the mutex when it
+// makes or destroys the object, because the request locks the mutex: in the
+// constructor if the stop was requested before, and the destructor waits for
+// it.
 class WakeOnStop {
  public:
   WakeOnStop(const std::stop_token& stop, absl::Mutex& mutex)
@@ -28,7 +31,7 @@ class WakeOnStop {
 
  private:
   struct Wake {
-    // Conditions are looked at when the mutex is unlocked.
+    // A mutex evaluates conditions when it is unlocked.
     void operator()() const { const absl::MutexLock lock(mutex); }
     absl::Mutex* mutex;
   };

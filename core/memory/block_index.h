@@ -21,33 +21,34 @@ struct Block {
   bool operator==(const Block&) const = default;
 };
 
-// Keeps which bytes of a set of spans are free. Allocates by best fit, and
-// merges free blocks. It does not touch memory, so it serves chunks of devices
-// and ranges of addresses. If the caller rounds all sizes to multiples of a
-// number, offsets are multiples of it, too. Allocate and Free take O(log n).
-// Not thread-safe.
+// Tracks the free bytes of a set of spans. Allocates by best fit, and merges
+// free blocks. It does not touch memory, so it serves chunks of devices and
+// ranges of addresses. If the caller rounds all sizes to multiples of a number,
+// offsets are multiples of it, too. Allocate and Free take O(log n). Not
+// thread-safe.
 //
-// Blocks that are in use are not listed anywhere: the index knows only what is
-// free, and the caller has to give a block back with the size that it got.
+// The index knows only free blocks. The caller must free a block with the size
+// that it was allocated with.
 class BlockIndex {
  public:
-  // REQUIRES: `span` is new and `size` is not 0. Adds `size` free bytes. Spans
-  // are never merged with each other, whatever their numbers.
+  // Adds a span of `size` free bytes. Spans are never merged with each other.
+  // REQUIRES: `span` is new and `size` is not 0.
   void AddSpan(uint32_t span, uint64_t size);
 
-  // REQUIRES: IsFree(span). Takes the span out, with its one free block.
+  // Removes the span. REQUIRES: IsFree(span).
   void RemoveSpan(uint32_t span);
 
-  // The smallest free block that is large enough, the lowest of equals, cut to
-  // `size`; nullopt if there is none. REQUIRES: size is not 0.
+  // Allocates `size` bytes from the smallest free block that is large enough,
+  // the lowest of equal ones. Returns nullopt if there is none. REQUIRES: size
+  // is not 0.
   std::optional<Block> Allocate(uint64_t size);
 
   // Allocates exactly this block. Returns false if a byte of it is in use or is
   // outside of its span.
   bool AllocateAt(const Block& block);
 
-  // REQUIRES: `block` was allocated, whole, and not freed since. Merges the
-  // block with free neighbours of the same span.
+  // Frees a block, and merges it with free neighbours of the same span.
+  // REQUIRES: exactly this block was allocated, and was not freed since.
   void Free(const Block& block);
 
   // Returns true if no byte of the span is in use; false, too, if there is no

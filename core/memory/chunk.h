@@ -13,10 +13,9 @@
 
 namespace holdfast::memory {
 
-// A piece of device memory that outlives this process: made by cuMemCreate,
-// exported as a POSIX descriptor and mapped in the session's address range.
-// A copy of the descriptor keeps the bytes alive, in any process. Immutable;
-// thread-safe.
+// Device memory that can outlive this process: made by cuMemCreate, exported as
+// a POSIX descriptor, and mapped in the session's address range. A copy of the
+// descriptor, in any process, keeps the bytes alive. Immutable; thread-safe.
 //
 // A chunk is made with Create, CreateAt (at an address of the caller's) or
 // Import (from a descriptor). All three leave no address taken and no memory
@@ -42,37 +41,36 @@ class Chunk {
 
   // Maps the memory behind a chunk's descriptor, at an address of the range
   // that is free, for kernels of the context's device with these rights. The
-  // bytes are as its last user left them. `descriptor` may be anything: an
-  // error says that it is no memory of this size.
+  // bytes are unchanged. `descriptor` is untrusted: fails if it is not memory
+  // of this size.
   static absl::StatusOr<std::unique_ptr<Chunk>> Import(
       uint32_t id, std::shared_ptr<const cuda::Context> context,
       AddressRange& range, UniqueFd descriptor, CUdeviceptr address,
       uint64_t size,
       CUmemAccess_flags rights = CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
-  // Unmaps. The bytes go with the last descriptor and mapping of any process.
-  // The device must have finished with them.
+  // Unmaps the chunk. The bytes end with the last descriptor and mapping in any
+  // process. REQUIRES: the device has finished with them.
   ~Chunk();
   Chunk(const Chunk&) = delete;
   Chunk& operator=(const Chunk&) = delete;
 
-  // Sets how kernels of a device may access the chunk: cuMemSetAccess. Those of
-  // its own device may read and write. Returns the driver's error. May be
+  // Sets how kernels of a device may access the chunk: cuMemSetAccess. Kernels
+  // of its own device may read and write. Returns the driver's error. May be
   // called again with other rights; kernels that run meanwhile may see either.
   absl::Status SetAccess(CUdevice device, CUmemAccess_flags rights);
 
   uint32_t id() const { return id_; }  // the allocator's name for it
   CUdeviceptr address() const { return address_; }
   uint64_t size() const { return size_; }
-  // Stays owned by the chunk: duplicate it to hand it on, since the chunk
-  // closes it when it ends.
+  // Borrowed: the chunk closes it in its destructor.
   int descriptor() const { return descriptor_.get(); }
 
  private:
   Chunk(uint32_t id, std::shared_ptr<const cuda::Context> context,
         AddressRange& range, CUmemGenericAllocationHandle handle)
       : id_(id), context_(std::move(context)), range_(range), handle_(handle) {}
-  // Made and exported, not yet mapped.
+  // Makes and exports the memory, without mapping it.
   static absl::StatusOr<std::unique_ptr<Chunk>> Make(
       uint32_t id, std::shared_ptr<const cuda::Context> context,
       AddressRange& range, uint64_t size);

@@ -150,21 +150,21 @@ class DeviceAllocator {
   // AllocateAlone. REQUIRES: no kernel that uses it is running.
   absl::Status SetWritable(const Allocation& allocation, bool writable);
 
-  // Frees an allocation after the work that `stream` has so far. Does not wait:
-  // the block is pending until a later call finds that the stream got there.
-  // Without a stream frees at once, which REQUIRES that the memory is not in
-  // use. REQUIRES: allocated, and not freed yet.
+  // Frees an allocation after the present work of `stream`. Does not wait: the
+  // block is pending until a later call finds that the stream has reached the
+  // free. Without a stream frees at once, which REQUIRES that the memory is not
+  // in use. REQUIRES: allocated, and not freed yet.
   absl::Status Free(const Allocation& allocation, const cuda::Stream* stream);
 
-  // Lets kernels of another device use all present and future allocations here,
-  // or no longer; the latter REQUIRES that none of them is running. All chunks
-  // change at once. AllowAccess stops at the first error; RevokeAccess goes on
-  // and returns the first.
+  // Allow or revoke the use of all present and future allocations by kernels of
+  // another device. All chunks change at once. RevokeAccess REQUIRES that none
+  // of these kernels is running. AllowAccess stops at the first error;
+  // RevokeAccess continues, and returns the first error.
   absl::Status AllowAccess(CUdevice peer);
   absl::Status RevokeAccess(CUdevice peer);
 
-  // As of the last call: a pending free that is done counts as pending until a
-  // call notices it.
+  // The figures of the last call. A finished pending free counts as pending
+  // until a call notices it.
   const MemoryStatistics& statistics() const { return statistics_; }
 
  private:

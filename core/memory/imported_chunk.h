@@ -26,7 +26,7 @@ namespace holdfast::memory {
 // another session's memory, and Remap makes the buffer valid again.
 class ImportedChunk {
  public:
-  // Takes the addresses only, a part of `range`; Remap maps a chunk there.
+  // Takes only the addresses, a part of `range`; Remap maps a chunk there.
   // REQUIRES: `size` is a multiple of Chunk::Granularity, and the size of all
   // chunks that are mapped.
   static absl::StatusOr<std::unique_ptr<ImportedChunk>> Reserve(

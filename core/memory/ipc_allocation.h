@@ -13,15 +13,15 @@
 namespace holdfast::memory {
 
 // Memory of cuMemAlloc, which other processes open by a handle of 64 bytes:
-// CUDA's older IPC, for libraries that know nothing else. It ends with this
+// CUDA's older IPC, for libraries that support nothing else. It ends with this
 // process. Immutable; thread-safe.
 //
-// Not restored after a fault of the executor: a new process has to make
-// another, with another handle.
+// A fault of the executor loses it: a new process must make another allocation,
+// with another handle.
 class IpcAllocation {
  public:
-  // Aligned to 256 bytes at least. INVALID_ARGUMENT: `size` is 0.
-  // UNIMPLEMENTED: the driver lacks functions that IPC needs; else as
+  // Allocates memory, aligned to at least 256 bytes. INVALID_ARGUMENT: `size`
+  // is 0. UNIMPLEMENTED: the driver lacks functions that IPC needs; else as
   // cuMemAlloc.
   static absl::StatusOr<std::unique_ptr<IpcAllocation>> Create(
       std::shared_ptr<const cuda::Context> context, uint64_t size);
@@ -38,7 +38,7 @@ class IpcAllocation {
   struct Exported {
     // Names an allocation of the driver's, within this machine.
     CUipcMemHandle handle;
-    // Bytes from the start of what the handle opens to address().
+    // Bytes from the start of the memory that the handle opens to address().
     uint64_t offset = 0;
     // Bytes that the handle opens.
     uint64_t mapped_size = 0;

@@ -13,28 +13,28 @@
 
 namespace holdfast::memory {
 
-// An allocation of another process's memory pool: what cuda.core's
-// IPCBufferDescriptor names. Immutable; thread-safe.
+// An allocation of another process's memory pool, as named by cuda.core's
+// IPCBufferDescriptor. Immutable; thread-safe.
 //
-// Importing it takes two steps in CUDA, of which the pool's is repeated for
-// each allocation here, so that their ends are independent.
+// CUDA imports the pool first and then the allocation. Each PoolMemory imports
+// the pool again, so that allocations can be released independently.
 class PoolMemory {
  public:
-  // `pool` is of cuMemPoolExportToShareableHandle, `data` of
-  // cuMemPoolExportPointer; both may be anything, and what the driver does not
-  // take is its error. `pool` may be closed at once: this takes it over.
-  // UNIMPLEMENTED: the driver lacks the functions of pools.
+  // `pool` comes from cuMemPoolExportToShareableHandle, and `data` from
+  // cuMemPoolExportPointer. Both are untrusted, and the driver refuses invalid
+  // ones. Takes `pool` over. UNIMPLEMENTED: the driver lacks the functions of
+  // pools.
   static absl::StatusOr<std::unique_ptr<PoolMemory>> Import(
       std::shared_ptr<const cuda::Context> context, UniqueFd pool,
       const CUmemPoolPtrExportData& data);
-  // REQUIRES: no device uses it any more. cuMemFree, which drops the import and
-  // leaves the maker's memory as it is; then the pool.
+  // Drops the import by cuMemFree, and then the pool; the exporter's memory
+  // stays. REQUIRES: no device uses the memory any more.
   ~PoolMemory();
   PoolMemory(const PoolMemory&) = delete;
   PoolMemory& operator=(const PoolMemory&) = delete;
 
   CUdeviceptr address() const { return address_; }
-  // Bytes from there to the end of the allocation.
+  // The bytes from address() to the end of the allocation.
   uint64_t size() const { return size_; }
 
  private:

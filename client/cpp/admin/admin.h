@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of AdminService that change what the daemon does, for its operator. All
-// return PERMISSION_DENIED to anybody else.
+// Calls of AdminService for the daemon's operators. They return
+// PERMISSION_DENIED to other clients.
 #ifndef HOLDFAST_CLIENT_CPP_ADMIN_ADMIN_H_
 #define HOLDFAST_CLIENT_CPP_ADMIN_ADMIN_H_
 
@@ -21,49 +21,50 @@ namespace v1 {
 class Quota;
 }  // namespace v1
 
-// Ends a session ("s-7"), whoever has opened it; its client is told `reason`.
-// Blocks until its executor is gone. NOT_FOUND: there is none of this name.
+// Ends a session ("s-7") of any client, and tells the client `reason`. Blocks
+// until the executor has ended. NOT_FOUND: there is no such session.
 absl::Status EndSession(Daemon& daemon, const std::string& session_id,
                         const std::string& reason);
 
-// Restricts what a session may hold, besides the limits that it was opened
-// with; replaces an earlier quota. Nothing held is taken away. 0: no limit.
-// NOT_FOUND: there is no session of this name. INVALID_ARGUMENT: the quota has
-// a limit that only tenants have.
+// Restricts the resources of a session, in addition to its limits from opening;
+// replaces an earlier quota. Present resources stay. 0: no limit. NOT_FOUND:
+// there is no such session. INVALID_ARGUMENT: the quota has a limit that only
+// tenants have.
 absl::Status SetSessionQuota(Daemon& daemon, const std::string& session_id,
                              const v1::Quota& quota);
 
 struct SuspendOptions {
   // A new file in the daemon's --suspend-directory; empty: host memory.
   std::string file = {};
-  // How long the session's work may take to end; zero: the daemon's default.
+  // The time in which the session's work must end; zero: the daemon's default.
   absl::Duration timeout = absl::ZeroDuration();
 };
 
-// Takes a session off its devices and ends its executor; its next command, or
-// ResumeSession, brings it back. Blocks. Returns the bytes of its device
-// memory. FAILED_PRECONDITION names what cannot be suspended; then it goes on.
+// Suspends a session: moves its memory off its devices and ends its executor.
+// Its next command, or ResumeSession, resumes it. Blocks. Returns the bytes of
+// its device memory. FAILED_PRECONDITION names the resource that cannot be
+// suspended; the session then continues.
 absl::StatusOr<uint64_t> SuspendSession(Daemon& daemon,
                                         const std::string& session_id,
                                         const SuspendOptions& options = {});
 
 struct ResumeOptions {
   // The ordinal of another device of the same kind, for a session with one
-  // device. Default: where it was, if it can be there.
+  // device. Default: its last device, if possible.
   std::optional<uint32_t> device;
 };
 
-// Brings a suspended session back. Blocks until its memory is on its devices,
-// and returns these, in the order in which its client names them. With a
+// Resumes a suspended session. Blocks until its memory is on its devices.
+// Returns the devices, in the order in which its client names them. With a
 // device: NOT_FOUND, UNAVAILABLE, FAILED_PRECONDITION and RESOURCE_EXHAUSTED
-// say why it cannot be there; it stays suspended, or the message says where it
-// is.
+// have the reason why the session cannot be on this device; it stays suspended,
+// or the message names its device.
 absl::StatusOr<std::vector<uint32_t>> ResumeSession(
     Daemon& daemon, const std::string& session_id,
     const ResumeOptions& options = {});
 
-// Makes the daemon refuse new sessions until StopDrain, and blocks until those
-// that are open have ended or the time is up. Returns how many are left.
+// Makes the daemon refuse new sessions until StopDrain. Blocks until all open
+// sessions have ended, or the time is up. Returns the number of sessions left.
 absl::StatusOr<uint32_t> Drain(
     Daemon& daemon, absl::Duration timeout = absl::InfiniteDuration());
 
@@ -72,15 +73,15 @@ absl::Status StopDrain(Daemon& daemon);
 
 struct Upgraded {
   std::string version;  // "holdfastd 0.1.0"
-  // From the old daemon's last answer to the new one's first.
+  // The time from the old daemon's last answer to the new daemon's first.
   absl::Duration pause;
 };
 
-// Has the daemon make way for the binary that lies in its file now: sessions,
+// Replaces the daemon by the present contents of its binary's file. Sessions,
 // collections and sockets stay, and clients notice a pause. Work has `timeout`
-// to end; zero: the daemon's default. Blocks until the new one answers.
-// FAILED_PRECONDITION, DEADLINE_EXCEEDED: as AdminService.Upgrade; the old one
-// goes on. UNAVAILABLE: no new one has come within two minutes.
+// to end; zero: the daemon's default. Blocks until the new daemon answers.
+// FAILED_PRECONDITION, DEADLINE_EXCEEDED: as AdminService.Upgrade; the old
+// daemon continues. UNAVAILABLE: no new daemon has answered within two minutes.
 absl::StatusOr<Upgraded> Upgrade(Daemon& daemon,
                                  absl::Duration timeout = absl::ZeroDuration());
 

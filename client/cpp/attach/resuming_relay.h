@@ -5,12 +5,12 @@
 //   CommandQueue ══rings══ ResumingRelay ──Execute──▶ daemon   (breaks)
 //                                        ──Execute──▶ daemon   (goes on)
 //
-// The queue talks through rings of shared memory as it does with an executor of
-// its own machine, and notices nothing. When the connection breaks, the relay
-// connects again, asks the daemon whether the session is still there
-// (AttachSession), and makes a new Execute call that says how many results were
-// read. The executor answers with the results behind these, and with how far
-// commands had come; the relay sends those again that had not, and no others.
+// The queue uses rings of shared memory, as it does with a local executor, and
+// does not notice a broken connection. The relay connects again, asks the
+// daemon for the session (AttachSession), and makes a new Execute call with the
+// number of results that were read. The executor sends the results after these,
+// and the number of its last received command; the relay sends all later
+// commands again.
 #ifndef HOLDFAST_CLIENT_CPP_ATTACH_RESUMING_RELAY_H_
 #define HOLDFAST_CLIENT_CPP_ATTACH_RESUMING_RELAY_H_
 
@@ -35,8 +35,8 @@
 
 namespace holdfast {
 
-// Where it gives up, the last message is a result of number 0 with the status
-// of the last call, and ExecuteStream ends with that.
+// If the relay fails, its last message is a result with number 0 and the status
+// of the last call, with which ExecuteStream ends.
 class ResumingRelay {
  public:
   using Connect =
@@ -44,19 +44,19 @@ class ResumingRelay {
 
   struct Options {
     std::string session_token;  // 32 hexadecimal digits
-    // How long a connection may be away, at most.
+    // The longest time without a connection.
     absl::Duration grace;
-    Connect connect;  // a new connection each time
+    Connect connect;  // makes a new connection
   };
 
-  // `rings` is the other end of those that the queue has. `channel` is the
-  // connection to begin with.
+  // `rings` is the other end of the queue's rings. `channel` is the first
+  // connection.
   ResumingRelay(Options options, std::unique_ptr<RingPair> rings,
                 std::shared_ptr<grpc::Channel> channel);
-  // Drops what is under way.
+  // Drops unfinished work.
   ~ResumingRelay();
-  // Ends the threads, and with them the reading of the rings. Returns the
-  // batches that may not have arrived, oldest first.
+  // Ends the threads. Returns the batches that may not have arrived, oldest
+  // first.
   std::deque<Unacknowledged::Batch> Stop();
   ResumingRelay(const ResumingRelay&) = delete;
   ResumingRelay& operator=(const ResumingRelay&) = delete;
@@ -68,24 +68,24 @@ class ResumingRelay {
   void SendCommands();
   void ReceiveResults();
 
-  // Blocks while too many batches may not have arrived.
+  // Blocks while too many batches are not acknowledged.
   void AwaitRoom();
-  // Writes to the call, if there is one that is in order.
+  // Writes to the call, if there is one that takes commands.
   void Send(absl::string_view batch);
-  // Reads one call until its end, and returns why it ended. Sets `answered` if
-  // anything was read.
+  // Reads one call until its end, and returns its status. Sets `answered` if a
+  // message was read.
   grpc::Status Serve(const std::shared_ptr<Call>& call, bool* answered);
   void Deliver(v1::ResultBatch batch, const std::shared_ptr<Call>& call);
-  // The first time that a call tells how far commands have come, those behind
-  // are sent again.
+  // Notes the last command that has arrived. At the first report of a call,
+  // sends all later commands again.
   void Acknowledge(uint64_t sequence, const std::shared_ptr<Call>& call);
   void Resend(const std::shared_ptr<Call>& call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mutex_);
-  // A new connection to the daemon, which has the session.
+  // Connects to the daemon again, and attaches to the session.
   grpc::Status Reattach(std::shared_ptr<grpc::Channel>* channel);
   grpc::Status TryReattach(std::shared_ptr<grpc::Channel>* channel);
   std::shared_ptr<Call> Begin(std::shared_ptr<grpc::Channel> channel);
-  // Ends early when the session is closed.
+  // Waits; returns early when the session is closed.
   void Pause(absl::Duration pause);
   void GiveUp(const grpc::Status& reason);
 
@@ -99,7 +99,7 @@ class ResumingRelay {
   absl::Mutex send_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   absl::Mutex mutex_;
   Unacknowledged unacknowledged_ ABSL_GUARDED_BY(mutex_);
-  // The call that is read, and whether commands are written to it.
+  // The present call, and whether commands are written to it.
   std::shared_ptr<Call> call_ ABSL_GUARDED_BY(mutex_);
   bool in_order_ ABSL_GUARDED_BY(mutex_) = false;
   bool given_up_ ABSL_GUARDED_BY(mutex_) = false;

@@ -11,21 +11,21 @@
 
 namespace holdfast {
 
-// A transfer and how often it was tried, as metadata (kTransferKey): the
-// executor ends the calls of earlier tries before it begins with a later one,
-// so that none of their bytes arrives behind the transfer's end.
+// Identifies a transfer and its try, as metadata (kTransferKey). The executor
+// ends the calls of earlier tries before it begins a later try, so that no byte
+// of an earlier try arrives after the transfer's end.
 struct TransferTry {
-  std::string id;  // of this transfer and no other of its session
+  std::string id;  // unique in the session
   uint32_t number = 1;
 
   std::string ToString() const;
 };
 
-// Carries out a transfer by `transfer(part, begin, try)`, whose part begins
-// `begin` bytes behind the range's begin. If its connection breaks, does it
-// again, in parts of `max_part` bytes, each as often as it takes: bytes that
-// are there already are written or read once more. `await_session()` blocks
-// until the session has a connection again, and returns why there will be none.
+// Carries out a transfer by `transfer(part, begin, try)`; the part begins
+// `begin` bytes after the begin of the range. If the connection breaks, repeats
+// the whole transfer in parts of `max_part` bytes, and each part several times
+// if needed. `await_session()` blocks until the session has a connection again;
+// its error ends the transfer.
 absl::Status RetriedTransfer(
     const v1::TransferRange& range, uint64_t max_part,
     absl::FunctionRef<absl::Status(const v1::TransferRange& part,

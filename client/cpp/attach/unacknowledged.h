@@ -11,7 +11,7 @@
 
 namespace holdfast {
 
-// Batches of commands that may not have arrived, oldest first: those that are
+// The batches of commands that may not have arrived, oldest first. They are
 // sent again on a new connection. Not thread-safe.
 class Unacknowledged {
  public:
@@ -20,12 +20,12 @@ class Unacknowledged {
     std::string bytes;  // a v1::CommandBatch
   };
 
-  // False: `bytes` do not begin with a sequence number, as those of
-  // command_batch.h do.
+  // Adds a batch. Returns false if `bytes` does not begin with a sequence
+  // number, as a batch of command_batch.h does.
   bool Add(absl::string_view bytes);
 
-  // The executor has every command up to this sequence number. A batch arrives
-  // as a whole or not at all.
+  // Drops the batches up to this sequence number, which the executor has
+  // received. A batch arrives as a whole or not at all.
   void Acknowledge(uint64_t sequence);
 
   const std::deque<Batch>& batches() const { return batches_; }

@@ -18,21 +18,20 @@
 
 namespace holdfast {
 
-// An array that is to be in a collection.
+// The description of an array of a collection.
 struct ArraySpec {
   std::string name;
   std::string dtype;            // "F32", "BF16", ...
   std::vector<uint64_t> shape;  // elements; empty: a scalar
-  // Elements from one to the next of each dimension, not below 0; empty: C
-  // order.
+  // The stride of each dimension, in elements, not negative. Empty: C order.
   std::vector<int64_t> strides;
 
   bool operator==(const ArraySpec&) const = default;
 };
 
-// An array of a version.
+// An array of a collection's version.
 struct CollectionArray : ArraySpec {
-  // Which of the version's buffers has it, and where in the buffer, in bytes.
+  // The index of the version's buffer, and the offset there in bytes.
   uint32_t buffer = 0;
   uint64_t offset = 0;
   // Bytes, from the first element to the end of the last.
@@ -41,16 +40,17 @@ struct CollectionArray : ArraySpec {
   bool operator==(const CollectionArray&) const = default;
 };
 
-// A version of a collection that a session has mapped, for reading. Nobody can
-// change it, and its memory stays as long as this object is awake, whatever
-// becomes of its writer or of the collection.
+// A version of a collection that a session has mapped for reading. It never
+// changes. Its memory stays while this object is awake, even if its writer ends
+// or the collection is deleted.
 //
-// Several threads may read it at once; Sleep and Wake change it, and need it to
-// themselves.
+// Thread-compatible: several threads may read it at once, but not during Sleep
+// or Wake.
 class Collection {
  public:
-  // Version 0: the latest; no device: the session's first. Waits. NOT_FOUND: no
-  // such collection or version, or not for this client.
+  // Opens a version; 0: the latest. The default device is the session's first.
+  // Waits. NOT_FOUND: there is no such collection or version, or this client
+  // may not see it.
   static absl::StatusOr<Collection> Open(
       const Session& session, const std::string& name, uint64_t version = 0,
       std::optional<uint32_t> device = std::nullopt);
@@ -65,26 +65,27 @@ class Collection {
   const std::map<std::string, CollectionArray>& arrays() const {
     return arrays_;
   }
-  // The memory of one array: a part, which ends with this object. NOT_FOUND.
+  // Returns the memory of one array: a part, which ends with this object.
+  // NOT_FOUND: there is no such array.
   absl::StatusOr<Buffer> Array(const std::string& name) const;
 
-  // The memory itself, in which arrays lie by CollectionArray's buffer and
-  // offset.
+  // The memory of all arrays; see CollectionArray's buffer and offset.
   const std::vector<Buffer>& buffers() const { return buffers_; }
 
-  // Unmaps the memory and keeps its addresses and the buffers: this session is
-  // no reader any more, and the version may go. Commands that use it fail, and
-  // kernels of graphs that do fault, until Wake. OK if it sleeps already.
-  // Waits. FAILED_PRECONDITION: a stream of the session is not idle.
+  // Unmaps the memory, and keeps the addresses and the buffers. The session is
+  // then not a reader, and the version may be retired. Until Wake, commands
+  // that use the memory fail, and kernels of graphs that use it fault. OK if it
+  // sleeps already. Waits. FAILED_PRECONDITION: a stream of the session is not
+  // idle.
   absl::Status Sleep();
 
   // The version that Sleep has unmapped.
   static constexpr uint64_t kSame = UINT64_MAX;
-  // Maps a version again, kSame or another one (0: the latest), and returns the
-  // names of the arrays that have moved: those that are not where they were
-  // with the same type, or not there any more. Pointers to and buffers of all
-  // others are good again. If the version's buffers have other sizes, all is
-  // mapped anew and has moved. Waits. NOT_FOUND: no such version any more; it
+  // Maps a version again: kSame, or another version (0: the latest). Returns
+  // the names of the moved arrays: arrays with another place or type, or no
+  // longer in the version. Pointers to all other arrays, and their buffers, are
+  // valid again. If the version's buffers have other sizes, all arrays have
+  // moved. Waits. NOT_FOUND: there is no such version any more; the object
   // still sleeps. FAILED_PRECONDITION: it is awake.
   absl::StatusOr<std::vector<std::string>> Wake(uint64_t version = kSame);
   bool asleep() const { return asleep_; }
@@ -96,9 +97,9 @@ class Collection {
                                              const std::string& name,
                                              uint64_t version,
                                              std::vector<uint64_t>* sizes);
-  // Maps the version that `sizes` are of.
+  // Maps the version whose buffers have these sizes.
   absl::Status OpenBuffers(const std::vector<uint64_t>& sizes);
-  // Maps it where `sleeping` was.
+  // Maps the version at the addresses of `sleeping`.
   absl::Status WakeBuffers(Collection& sleeping,
                            const std::vector<uint64_t>& sizes);
 
@@ -107,8 +108,8 @@ class Collection {
   bool asleep_ = false;
   std::string name_;
   uint64_t version_ = 0;
-  // When and by whom it was committed: a collection that was deleted and made
-  // anew counts its versions from 1 again.
+  // The time and session of the commit. They tell versions apart, because a
+  // collection that was deleted and made again counts its versions from 1.
   std::string origin_;
   std::map<std::string, std::string> metadata_;
   std::map<std::string, CollectionArray> arrays_;

@@ -28,22 +28,22 @@ namespace v1 {
 class CollectionChange;
 }  // namespace v1
 
-// Reads the changes of collections one by one: first what there is, then each
-// change. Goes on with the next daemon if this one is replaced: what there is
-// then and was not told of comes as KIND_PRESENT, and versions that were told
-// of and are gone come as KIND_DELETED, perhaps twice. Another thread may
-// cancel.
+// Reads the changes of collections one by one: first the existing versions,
+// then each change. Continues with the next daemon if this one is replaced:
+// versions that are new to the caller come as KIND_PRESENT, and reported
+// versions that are gone come as KIND_DELETED, perhaps twice. Another thread
+// may cancel.
 class CollectionWatch {
  public:
-  // `name`: one collection; empty: all that the client sees.
+  // `name` is one collection; empty: all collections that the client may see.
   CollectionWatch(std::shared_ptr<Daemon> daemon, const std::string& name);
   ~CollectionWatch();
   CollectionWatch(const CollectionWatch&) = delete;
   CollectionWatch& operator=(const CollectionWatch&) = delete;
 
   // Blocks until there is a change. CANCELLED: Cancel was called. UNAVAILABLE:
-  // the daemon is gone, and no other has come for some seconds. One thread at a
-  // time.
+  // the daemon has ended, and no other daemon has answered for some seconds.
+  // REQUIRES: one thread at a time.
   absl::StatusOr<v1::CollectionChange> Next();
 
   // Ends Next, now and later. Thread-safe.
@@ -54,26 +54,27 @@ class CollectionWatch {
   using Key = std::pair<std::string, std::string>;
 
   void Start();
-  // A daemon that is there and ends every call is given up after so many.
+  // The most restarts with a daemon that answers but ends every call.
   static constexpr int kMaxRestarts = 100;
 
-  // Waits for the next daemon and starts again; does nothing if there is none.
+  // Waits for the next daemon, and starts a new call; does nothing if there is
+  // none.
   void Restart();
   bool cancelled() const {
     absl::MutexLock lock(&mutex_);
     return cancelled_;
   }
-  // Reports what has gone while nobody was told.
+  // Reports versions that were deleted while there was no call.
   void NoteGone();
-  // Returns false if it was told before.
+  // Notes a change. Returns false if the caller knows it already.
   bool Note(const v1::CollectionChange& change);
 
   const std::shared_ptr<Daemon> daemon_;
   const std::string name_;
   std::unique_ptr<grpc::ClientReader<v1::CollectionChange>> reader_;
-  // The present versions that the caller was told of.
+  // The existing versions that the caller knows.
   std::map<Key, std::set<uint64_t>> known_;
-  // Versions that are gone, which the caller was not told of yet.
+  // The deleted versions that the caller does not know to be deleted.
   std::deque<std::pair<Key, uint64_t>> gone_;
   int restarts_ = 0;  // since the last message
   // The status that the call ended with; every later Next returns it.

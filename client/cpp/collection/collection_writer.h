@@ -20,42 +20,44 @@ namespace v1 {
 class CommitCollection;
 }  // namespace v1
 
-// Memory for a new version of a collection, all in one piece, so that readers
-// map it at once. Fill the arrays by any command or upload, then commit. Before
-// that nobody else sees any of it, and it goes with this object.
+// Memory for a new version of a collection. It is one piece, so that readers
+// map it with one call. Fill the arrays by any command or upload, and commit.
+// Before the commit only this session sees the memory, and the destructor frees
+// it.
 class CollectionWriter {
  public:
-  // Bytes; what arrays are aligned to.
+  // The alignment of arrays, in bytes.
   static constexpr uint64_t kAlignment = 256;
 
-  // INVALID_ARGUMENT: a name, dtype or shape that cannot be, a name that is not
-  // UTF-8, or descriptions of more bytes than a commit may have.
-  // RESOURCE_EXHAUSTED: no memory for them. No device: the session's first.
+  // Allocates the memory; the default device is the session's first.
+  // INVALID_ARGUMENT: a name, dtype or shape is invalid, a name is not UTF-8,
+  // or the descriptions have more bytes than a commit may have.
+  // RESOURCE_EXHAUSTED: there is not enough memory.
   static absl::StatusOr<CollectionWriter> Create(
       const Session& session, const std::vector<ArraySpec>& arrays,
       std::optional<uint32_t> device = std::nullopt);
 
-  // Adds an array of a version that is there, without a copy. The collection is
-  // needed until the commit.
+  // Adds an array of an existing version, without a copy. The collection must
+  // live until the commit.
   absl::Status Adopt(const Collection& collection, const std::string& array);
 
-  // In the order of Create; Adopt's behind them.
+  // The arrays in the order of Create, followed by the arrays of Adopt.
   const std::vector<CollectionArray>& arrays() const { return arrays_; }
-  // All of it.
+  // The memory of all arrays.
   const Buffer& memory() const { return memory_; }
-  // The memory of one array that is to be filled: a part, which ends with this
+  // Returns the memory of one array, to be filled: a part, which ends with this
   // object.
   absl::StatusOr<Buffer> Array(size_t index) const;
 
-  // INVALID_ARGUMENT: Commit would refuse this, for its name, for its size, or
-  // for metadata that is not UTF-8. For those who want to know before they fill
-  // the arrays.
+  // Checks the arguments of Commit before the arrays are filled.
+  // INVALID_ARGUMENT: Commit would refuse the name, the size, or metadata that
+  // is not UTF-8.
   absl::Status CheckCommit(
       const std::string& name,
       const std::map<std::string, std::string>& metadata = {}) const;
 
-  // Waits for all streams and makes the version; returns its number. From then
-  // on nobody can write to the memory. See CommitCollection.
+  // Waits for all streams, and makes the version. Returns its number. The
+  // memory is read-only from then on. See CommitCollection.
   absl::StatusOr<uint64_t> Commit(
       const std::string& name,
       const std::map<std::string, std::string>& metadata = {});
@@ -70,7 +72,7 @@ class CollectionWriter {
 
   const Session* session_;
   Buffer memory_;
-  // Handles; the first is the memory's.
+  // Handles; the first is memory_.
   std::vector<uint64_t> buffers_;
   std::vector<CollectionArray> arrays_;
 };

@@ -31,44 +31,46 @@ class SuspendCollectionResponse;
 }  // namespace v1
 
 // The collections of a daemon: named, versioned sets of arrays in device memory
-// that outlive their writer. collections.proto tells what each message means.
+// that outlive their writer. collections.proto describes the messages.
 // Thread-safe.
 class Collections {
  public:
   explicit Collections(std::shared_ptr<Daemon> daemon)
       : daemon_(std::move(daemon)) {}
 
-  // Those that this client may see, by name.
+  // Returns the collections that this client may see, by name.
   absl::StatusOr<v1::ListCollectionsResponse> List();
-  // One version with its arrays; 0: the latest. NOT_FOUND.
+  // Returns one version with its arrays; 0: the latest. NOT_FOUND: there is no
+  // such version.
   absl::StatusOr<v1::DescribeCollectionResponse> Describe(
       const std::string& name, uint64_t version = 0);
-  // One version, or with 0 all; returns how many there were. Sessions that have
-  // it open keep its memory.
+  // Deletes one version; 0: all versions. Returns the number of deleted
+  // versions. Sessions that have a version open keep its memory.
   absl::StatusOr<uint32_t> Delete(const std::string& name,
                                   uint64_t version = 0);
   absl::Status Configure(const v1::ConfigureCollectionRequest& request);
 
   struct SuspendOptions {
     uint64_t version = 0;  // 0: the latest
-    // To the daemon's --suspend-directory, for operators; false: to host
-    // memory.
+    // Suspends to the daemon's --suspend-directory; only for operators. False:
+    // to host memory.
     bool on_disk = false;
   };
-  // Takes a version that nobody has open off its device. The next session that
-  // opens it, or Resume, brings it back. Both calls block until the bytes are
-  // moved, and tell how many. FAILED_PRECONDITION: it has readers, or is
-  // suspended already.
+  // Suspend moves a version without readers off its device; Resume, or the next
+  // session that opens it, moves it back. Both calls block until the bytes are
+  // moved, and return their number. FAILED_PRECONDITION: the version has
+  // readers, or is suspended already.
   absl::StatusOr<v1::SuspendCollectionResponse> Suspend(
       const std::string& name, const SuspendOptions& options);
   absl::StatusOr<v1::SuspendCollectionResponse> Suspend(
       const std::string& name);
-  // RESOURCE_EXHAUSTED: the device has no room; it stays suspended.
+  // RESOURCE_EXHAUSTED: the device has no room, and the version stays
+  // suspended.
   absl::StatusOr<v1::ResumeCollectionResponse> Resume(const std::string& name,
                                                       uint64_t version = 0);
 
-  // Calls `changed` for what there is and then for each change, until it
-  // returns false, as CollectionWatch. Waits.
+  // Calls `changed` for each existing version and then for each change, until
+  // it returns false; see CollectionWatch. Waits.
   absl::Status Watch(
       const std::string& name,
       const std::function<bool(const v1::CollectionChange&)>& changed);
@@ -77,25 +79,26 @@ class Collections {
   const std::shared_ptr<Daemon> daemon_;
 };
 
-// "Create it if it is not there, else open it", for one session. Held until the
-// commit by the one that is to write; destroyed earlier, the next one writes.
-// It ends with its session at the latest. If the daemon is replaced, the
-// session that was to write still is, until it commits or ends, and those that
-// wait go on waiting.
+// A session's claim to write a collection that does not exist yet: one session
+// of several creates it, and the others then open it. The writer holds its
+// claim until the commit; if it is destroyed earlier, the next session writes.
+// A claim ends with its session at the latest. If the daemon is replaced, the
+// writer stays the same until it commits or ends, and the others continue to
+// wait.
 //
 //   auto claim = WriteClaim::Wait(*session, "weights");
 //   if ((*claim)->writes()) { ... fill, commit ... }
 //   auto weights = Collection::Open(*session, "weights");
 class WriteClaim {
  public:
-  // Returns when the collection has a version, or this session is to write it.
+  // Blocks until the collection has a version, or this session must write it.
   static absl::StatusOr<std::unique_ptr<WriteClaim>> Wait(
       const Session& session, const std::string& name);
   ~WriteClaim();
   WriteClaim(const WriteClaim&) = delete;
   WriteClaim& operator=(const WriteClaim&) = delete;
 
-  // True: nobody has committed it; this session is to.
+  // True if this session must write and commit the collection.
   bool writes() const { return writes_; }
 
  private:

@@ -9,10 +9,9 @@
 
 namespace holdfast {
 
-// Blocks until the daemon is reached again after a call of many messages was
-// cut off: it may be replaced by another one, in place. Returns false if none
-// has come within `limit`, or if `cancelled`, which is asked from time to time,
-// says so.
+// Blocks until a daemon answers again, after a streaming call was cut off: the
+// daemon may have been replaced. Returns false after `limit`, or when
+// `cancelled`, which is called from time to time, returns true.
 bool AwaitNextDaemon(
     Daemon& daemon, absl::Duration limit = absl::Seconds(20),
     const std::function<bool()>& cancelled = [] { return false; });

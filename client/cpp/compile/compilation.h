@@ -16,7 +16,7 @@ class LinkResponse;
 enum CacheTier : int;
 }  // namespace v1
 
-// The result of Program::Compile and Linker::Link. A value.
+// The result of Program::Compile and Linker::Link. A value type.
 struct Compilation {
   ObjectCode object;
   // Warnings and remarks of the compiler.
@@ -26,9 +26,9 @@ struct Compilation {
   std::string compiler;
   std::string arch;
   bool cache_hit = false;
-  // Where it was found.
+  // The cache that had the result, if any.
   v1::CacheTier cache_tier = {};
-  // In the compiler; 0 for a hit.
+  // The time in the compiler; 0 if a cache had the result.
   absl::Duration time;
 
   static Compilation FromResponse(const v1::CompileResponse& response);

@@ -10,7 +10,7 @@ namespace v1 {
 class CompileProgress;
 }  // namespace v1
 
-// Called now and then while a compilation or a link waits or runs.
+// Called from time to time while a compilation or a link waits or runs.
 using CompileProgressCallback = std::function<void(const v1::CompileProgress&)>;
 
 }  // namespace holdfast

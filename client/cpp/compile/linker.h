@@ -18,15 +18,15 @@ namespace v1 {
 class LinkRequest;
 }  // namespace v1
 
-// A result is found in the daemon's cache only if all of them are the same.
+// The daemon's cache has a result only for equal options.
 struct LinkerOptions {
-  // "sm_90", "90" ...; empty: what device 0 is.
+  // "sm_90", "90" ...; empty: the architecture of device 0.
   std::string arch = {};
   // As nvJitLink spells them, one word each: "-maxrregcount=32".
   std::vector<std::string> options = {};
 };
 
-// Objects of the store that become one.
+// Links objects of the daemon's store into one.
 //
 //   Linker linker;
 //   linker.Add(first.object, "first").Add(second.object, "second");
@@ -35,13 +35,15 @@ class Linker {
  public:
   explicit Linker(LinkerOptions options = {}) : options_(std::move(options)) {}
 
-  // Objects are linked in this order; messages call one `name`.
+  // Adds an object. Objects are linked in the order of the calls. Messages use
+  // `name`.
   Linker& Add(const ObjectCode& object, std::string name = "");
 
-  // Links in the daemon, or finds what was linked before. `target`: a
-  // cubin, PTX or LTO IR; default is what device 0 runs best. INVALID_ARGUMENT:
-  // the objects do not link; GetErrorDetail(status)->log is the whole log.
-  // Blocks. `on_progress` as of Program::Compile. May be called again.
+  // Links in the daemon, or returns the cached result. `target` is a cubin, PTX
+  // or LTO IR; the default is the best format for device 0. Blocks.
+  // `on_progress` is as in Program::Compile. May be called again.
+  // INVALID_ARGUMENT: the objects do not link; GetErrorDetail(status)->log is
+  // the whole log.
   absl::StatusOr<Compilation> Link(
       Daemon& daemon, v1::ObjectFormat target = {},
       const CompileProgressCallback& on_progress = nullptr) const;

@@ -17,16 +17,16 @@ class ObjectHeader;
 enum ObjectFormat : int;
 }  // namespace v1
 
-// The formats of code, by name: values of v1::ObjectFormat for programs that do
-// not include its header, which needs Protocol Buffers.
+// The values of v1::ObjectFormat, for programs that do not include its header,
+// which needs Protocol Buffers.
 inline constexpr v1::ObjectFormat kPtxFormat{1};
 inline constexpr v1::ObjectFormat kCubinFormat{2};
 inline constexpr v1::ObjectFormat kLtoIrFormat{3};
 inline constexpr v1::ObjectFormat kFatbinFormat{4};
 
-// Compiled code in the daemon's object store, by its SHA-256. Made by
-// Program::Compile or from bytes; Session::Load makes it a Module. A value: any
-// session of the daemon can use it.
+// Compiled code in the daemon's object store, named by its SHA-256. Made by
+// Program::Compile or from bytes; Session::Load makes a Module of it. A value
+// type that all sessions of the daemon can use.
 struct ObjectCode {
   // 32 bytes.
   std::string sha256;
@@ -37,12 +37,12 @@ struct ObjectCode {
 
   static ObjectCode FromHeader(const v1::ObjectHeader& header);
 
-  // Puts bytes into the store; they are sent only if it does not have them.
+  // Puts code into the store. The bytes are sent only if the store lacks them.
   static absl::StatusOr<ObjectCode> Put(
       Daemon& daemon, absl::string_view bytes, v1::ObjectFormat format,
       std::map<std::string, std::string> symbols = {});
 
-  // The bytes. NOT_FOUND: the store does not have them any more.
+  // Returns the bytes. NOT_FOUND: the store does not have them any more.
   absl::StatusOr<std::string> Fetch(Daemon& daemon) const;
 };
 

@@ -20,8 +20,8 @@ class CompileRequest;
 enum SourceLanguage : int;
 }  // namespace v1
 
-// The languages of sources, by name: values of v1::SourceLanguage for programs
-// that do not include its header, which needs Protocol Buffers.
+// The values of v1::SourceLanguage, for programs that do not include its
+// header, which needs Protocol Buffers.
 inline constexpr v1::SourceLanguage kCudaCppLanguage{1};
 inline constexpr v1::SourceLanguage kPtxLanguage{2};
 inline constexpr v1::SourceLanguage kNvvmIrLanguage{3};

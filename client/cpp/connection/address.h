@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a daemon is:
+// The address of a daemon:
 //
 //   unix:PATH                      a socket of this machine
 //   tcp:HOST:PORT                  plain text; [HOST] if it has colons
@@ -30,24 +30,23 @@ struct Address {
   enum class Kind { kUnix, kTcp, kTls, kEmbedded };
 
   Kind kind = Kind::kUnix;
-  // As it was given, for messages.
+  // The original text, for messages.
   std::string text;
   // kUnix: the path; kTcp, kTls: "host:port"; kEmbedded: empty.
   std::string target;
   std::map<std::string, std::string> options;
 
-  // INVALID_ARGUMENT says what is wrong, and which forms there are.
+  // INVALID_ARGUMENT: the message names the mistake and the valid forms.
   static absl::StatusOr<Address> Parse(absl::string_view text);
 };
 
-// The address that is used where none is given: $HOLDFAST_ADDRESS; else the
-// system's socket, /run/holdfast/holdfast.sock, if it is there; else the
-// user's, $XDG_RUNTIME_DIR/holdfast/holdfast.sock or
-// /tmp/holdfast-UID/holdfast.sock.
+// Returns the default address: $HOLDFAST_ADDRESS; else the system's socket,
+// /run/holdfast/holdfast.sock, if it exists; else the user's,
+// $XDG_RUNTIME_DIR/holdfast/holdfast.sock or /tmp/holdfast-UID/holdfast.sock.
 std::string DefaultAddress();
 
-// Checks DefaultAddress() before it is used. PERMISSION_DENIED: the socket lies
-// in a folder below /tmp that another user has made, who would see all that is
+// Checks DefaultAddress() before it is used. PERMISSION_DENIED: the socket is
+// in a folder below /tmp of another user, who could read everything that is
 // sent.
 absl::Status CheckDefaultAddress(const Address& address);
 

@@ -10,10 +10,10 @@
 
 namespace holdfast {
 
-// Returns the token that says to a daemon which tenant this process is:
-// $HOLDFAST_TOKEN, else what the file $HOLDFAST_TOKEN_FILE holds, without white
-// space around it; empty if neither is set. INVALID_ARGUMENT: the file cannot
-// be read, or the token has bytes that a header cannot carry.
+// Returns the token that identifies this process's tenant to a daemon:
+// $HOLDFAST_TOKEN, else the contents of the file $HOLDFAST_TOKEN_FILE without
+// the white space around it; empty if neither is set. INVALID_ARGUMENT: the
+// file cannot be read, or the token has bytes that a header cannot carry.
 absl::StatusOr<std::string> DefaultToken();
 
 // Adds `authorization: Bearer TOKEN` to every call of a channel.

@@ -12,29 +12,29 @@
 
 namespace holdfast {
 
-// A connected gRPC channel; `address` is not embedded. Each call carries
-// `bearer_token`, unless that is empty. UNAVAILABLE: nobody answers there, and
-// what one can do about it; INVALID_ARGUMENT: a file of a tls: address cannot
-// be read.
+// Returns a connected gRPC channel. Each call carries `bearer_token`, unless it
+// is empty. UNAVAILABLE: no daemon answers; the message has advice.
+// PERMISSION_DENIED: this user may not use the socket. INVALID_ARGUMENT: a file
+// of a tls: address cannot be read. REQUIRES: `address` is not embedded.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(
     const Address& address, absl::Duration timeout = absl::Seconds(10),
     const std::string& bearer_token = "");
 
-// The same for a daemon's address, and once more a moment after it was
-// UNAVAILABLE: a daemon that makes way for another may take a connection that
-// it has no time to serve; the next daemon takes the second. UNAVAILABLE, of an
-// address of the network, names the mistake (failed_connection.h).
+// Connects to a daemon. After UNAVAILABLE, tries once more a moment later: a
+// daemon that is being replaced may accept a connection without serving it, and
+// the next daemon serves the second one. For a network address, UNAVAILABLE
+// names the mistake (failed_connection.h).
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToDaemon(
     const Address& address, absl::Duration timeout,
     const std::string& bearer_token);
 
-// A channel over one connection to the Unix socket at `path`, which is not made
-// again when it ends. Its calls need not wait for the other end to answer
-// first, which takes most of Connect's time. UNAVAILABLE: nobody is there.
+// Returns a channel over one connection to the Unix socket at `path`, which is
+// never connected again. Faster than Connect, because calls do not wait for the
+// other end to answer first. UNAVAILABLE: no process accepts the connection.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectOnce(
     const std::string& path, absl::Duration limit);
 
-// "no Holdfast daemon at unix:/x: <why>; start one with ..."
+// Returns "no Holdfast daemon at unix:/x (<why>): start one with ...".
 absl::Status NoDaemonError(const Address& address, absl::string_view why);
 
 }  // namespace holdfast

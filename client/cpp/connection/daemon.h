@@ -33,7 +33,7 @@ class SessionInfo;
 
 struct DaemonStubs;
 
-// A connection to a daemon, for all that needs no session. An embedded: address
+// A connection to a daemon, for calls without a session. An embedded: address
 // starts a daemon that ends with this object. Thread-safe.
 class Daemon {
  public:
@@ -45,29 +45,30 @@ class Daemon {
 
   const Address& address() const { return address_; }
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
-  // It ends with this object.
+  // True if the daemon ends with this object.
   bool is_embedded() const { return embedded_ != nullptr; }
 
   absl::StatusOr<v1::GetServerInfoResponse> Info();
-  // All devices, without attributes; and one, with every attribute.
+  // Return all devices without attributes, or one device with all attributes.
   absl::StatusOr<v1::ListDevicesResponse> Devices();
   absl::StatusOr<v1::DescribeDeviceResponse> DescribeDevice(uint32_t ordinal);
-  // Oldest first.
+  // Returns the sessions, oldest first.
   absl::StatusOr<std::vector<v1::SessionInfo>> Sessions();
-  // The same, with what all of them hold together.
+  // The same, with the sums over all sessions.
   absl::StatusOr<v1::ListSessionsResponse> ListSessions();
-  // The cache of compiled programs; clearing tells how many it had. 0 entries
-  // lists as many as the daemon will. PERMISSION_DENIED: not the daemon's own
-  // user.
+  // The cache of compiled programs. ClearCache returns the number of entries it
+  // had. A maximum of 0 lists as many as the daemon allows. PERMISSION_DENIED:
+  // the caller is not an operator.
   absl::StatusOr<v1::GetCacheStatisticsResponse> CacheStatistics();
   absl::StatusOr<v1::ListCacheEntriesResponse> CacheEntries(
       uint32_t max_entries = 0);
   absl::StatusOr<v1::ClearCacheResponse> ClearCache();
 
-  // The services themselves, for the classes that stand on them.
+  // The services' stubs, for the classes that use them.
   DaemonStubs& stubs() const { return *stubs_; }
 
-  // A call's outcome; a connection that broke names the daemon.
+  // Returns the status of a call. The error of a broken connection names the
+  // daemon.
   absl::Status Explain(const grpc::Status& status) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A private daemon, for scripts and tests that want no set-up: `embedded:`.
+// A private daemon, for scripts and tests without set-up: `embedded:`.
 #ifndef HOLDFAST_CLIENT_CPP_CONNECTION_EMBEDDED_DAEMON_H_
 #define HOLDFAST_CLIENT_CPP_CONNECTION_EMBEDDED_DAEMON_H_
 
@@ -15,23 +15,23 @@
 
 namespace holdfast {
 
-// Runs holdfastd on a Unix socket in a temporary directory of its own. It stops
-// when this object ends, or when the process that made it does, however it
-// dies; a shell that stands between removes the directory then.
+// Runs holdfastd on a Unix socket in its own temporary directory. The daemon
+// stops when this object is destroyed, or when this process ends for any
+// reason; a shell between both then removes the directory.
 class EmbeddedDaemon {
  public:
   // The program is $HOLDFAST_DAEMON; else `holdfastd` beside this executable,
   // in the build tree, or in $PATH. Unless $CUDA_HOME is set, it uses the CUDA
   // 13 that pip has installed beside its package, if there is one. `options`
   // are flags of holdfastd: device, log-level. Returns when the daemon serves.
-  // UNAVAILABLE: it ended at once (its stderr is this process's); NOT_FOUND: no
-  // program, and where it was looked for.
+  // UNAVAILABLE: the daemon ended at once (its stderr is this process's).
+  // NOT_FOUND: there is no program; the message names the places.
   static absl::StatusOr<std::unique_ptr<EmbeddedDaemon>> Start(
       const std::map<std::string, std::string>& options);
 
   EmbeddedDaemon(const EmbeddedDaemon&) = delete;
   EmbeddedDaemon& operator=(const EmbeddedDaemon&) = delete;
-  // Returns when the daemon has ended and its directory is gone.
+  // Blocks until the daemon has ended and its directory is removed.
   ~EmbeddedDaemon();
 
   // "unix:/tmp/.../holdfast.sock"
@@ -42,7 +42,7 @@ class EmbeddedDaemon {
 
   std::string address_;
   pid_t keeper_;
-  UniqueFd lifeline_;  // the daemon stops when nobody holds it any more
+  UniqueFd lifeline_;  // the daemon stops when its last copy is closed
 };
 
 }  // namespace holdfast

@@ -18,46 +18,45 @@
 
 namespace holdfast {
 
-// Holds the stream open that keeps a session alive. When this process dies the
-// stream breaks, and the daemon frees the session. It has a connection of its
-// own, so that no command waits behind its messages.
+// Holds open the stream that keeps a session alive. When this process dies, the
+// stream breaks, and the daemon frees the session. The stream has its own
+// connection, so that commands do not wait for its messages.
 //
-// A session with a grace outlives the stream for so long: when it breaks, it is
+// A session with a grace outlives the stream for this time. A broken stream is
 // opened again.
 //
-// A Session has one, from its opening or attaching to its end.
+// A Session has one KeepAlive, from its opening or attaching to its end.
 class KeepAlive {
  public:
   using Connect =
       std::function<absl::StatusOr<std::shared_ptr<grpc::Channel>>()>;
 
-  // `ended` is called at most once, from a thread of this object, when the
-  // daemon ends the session or has been away for longer than `grace` and than
-  // `restart`, which is set to what the daemon says; not after the destructor
-  // has begun. `connect` is called for each stream, by that thread, and may
-  // fail: it is tried again after 10 ms, then twice as long each time, up to a
-  // second.
+  // `ended` is called at most once, by this object's thread, when the daemon
+  // ends the session, or does not answer for longer than both `grace` and
+  // `restart`; not after the destructor has begun. The daemon's answers set
+  // `restart`. The thread calls `connect` for each stream. After a failure it
+  // tries again after 10 ms, then after twice the time each, up to a second.
   KeepAlive(Connect connect, const std::string& token, absl::Duration grace,
             std::shared_ptr<RestartGrace> restart,
             std::function<void(const std::string& reason)> ended);
   // Ends the stream, which detaches the session. Waits for the thread.
   ~KeepAlive();
 
-  // Blocks until the daemon has answered on a stream, from when on the session
-  // lives by its grace and not by that of one that nobody has taken. Returns
-  // false at the deadline.
+  // Blocks until the daemon has answered on a stream. From then on the
+  // session's own grace counts, instead of the time for its first stream.
+  // Returns false at the deadline.
   bool AwaitOpen(absl::Time deadline) const;
 
  private:
   // The thread's loop: one stream after the other.
   void Run();
-  // One stream until it ends. OK: the session has ended, and was said to.
+  // Holds one stream until it ends. OK: the session has ended, and `ended` was
+  // called.
   absl::Status Hold();
-  // Until the stream ends, which is when the daemon has gone. Also notes what
-  // the daemon says of its restart.
+  // Reads until the stream ends, and sets the RestartGrace from the answers.
   absl::Status Read(grpc::ClientContext& context,
                     const std::shared_ptr<grpc::Channel>& channel);
-  // False: closing. Waits so long, or until the destructor.
+  // Waits for this time, or until the destructor. Returns false when closing.
   bool Pause(absl::Duration pause);
 
   const Connect connect_;
@@ -65,7 +64,7 @@ class KeepAlive {
   const absl::Duration grace_;
   const std::shared_ptr<RestartGrace> restart_;
   const std::function<void(const std::string&)> ended_;
-  absl::Time lost_ = absl::InfinitePast();  // since when there is no stream
+  absl::Time lost_ = absl::InfinitePast();  // the end of the last stream
   mutable absl::Mutex mutex_;
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   bool opened_ ABSL_GUARDED_BY(mutex_) = false;

@@ -9,18 +9,17 @@
 
 namespace holdfast {
 
-// The thread of this process that waits for messages of calls that stay open.
+// The thread of this process that waits for messages of long-lived calls.
 //
-// gRPC's synchronous streams sleep until a message has come, and to wake a
-// thread takes longer than all else that a short call does. This thread looks
-// for the next event for 200 us after each one before it sleeps, on machines
-// with processors to spare, so that a call which is busy wakes no thread. There
-// is one for all calls, since of several threads that wait for messages of a
-// connection, or with gRPC's default strategy of all connections, one reads
-// them and wakes the others.
+// gRPC's synchronous streams sleep until a message arrives, and waking a thread
+// takes longer than the rest of a short call. After each event, this thread
+// polls for 200 us before it sleeps, on machines with enough processors, so
+// that a busy call wakes no thread. All calls share one thread: if several
+// threads wait for messages of one connection, one of them reads the messages
+// and wakes the others.
 class MessagePoller {
  public:
-  // A tag of the queue: an operation that is under way.
+  // A tag of the queue: a running operation.
   class Operation {
    public:
     virtual ~Operation() = default;
@@ -29,23 +28,23 @@ class MessagePoller {
     virtual void Done(bool ok) = 0;
   };
 
-  // Returns the process's poller, which lives as long as it is held. Not to be
-  // released by the poller's own thread. Thread-safe.
+  // Returns the process's poller, which lives while it is held. The poller's
+  // own thread must not release it. Thread-safe.
   static std::shared_ptr<MessagePoller> Get();
-  // REQUIRES: no operation is under way.
+  // REQUIRES: no operation is running.
   ~MessagePoller();
   MessagePoller(const MessagePoller&) = delete;
   MessagePoller& operator=(const MessagePoller&) = delete;
 
-  // Where operations are started. Every tag is an Operation*.
+  // The queue for operations. Every tag is an Operation*.
   grpc::CompletionQueue* queue() { return &queue_; }
 
  private:
   MessagePoller();
 
   void Run();
-  // Looks for an event, then sleeps until there is one. Returns false if there
-  // will be none any more.
+  // Polls for an event, then sleeps until there is one. Returns false after the
+  // queue's end.
   bool Next(void** tag, bool* ok);
 
   grpc::CompletionQueue queue_;

@@ -20,10 +20,10 @@
 
 namespace holdfast {
 
-// A bidirectional call that stays open. As grpc::ClientReaderWriter, but the
+// A long-lived bidirectional call. Like grpc::ClientReaderWriter, but the
 // process's MessagePoller waits for its messages: threads that use the call
-// look for a moment, and sleep, without gRPC. Messages are read ahead by one,
-// so that HasMessage is a load. A call goes as follows:
+// poll and sleep without gRPC. One message is read ahead, so that HasMessage is
+// a load. Use:
 //
 //   PolledCall<Request, Response> call(channel, "/pkg.Service/Do", context);
 //   call.Write(request);
@@ -32,7 +32,7 @@ namespace holdfast {
 template <typename Request, typename Response>
 class PolledCall {
  public:
-  // kEnd comes behind all messages.
+  // kEnd follows all messages.
   enum class Taken { kMessage, kNothing, kEnd };
 
   // `context` must outlive the call. `method`: "/package.Service/Method".
@@ -48,32 +48,32 @@ class PolledCall {
   // ended. Then the context has them.
   void AwaitInitialMetadata();
 
-  // Blocks while the message before is on its way out. Returns false if the
-  // call has ended. One thread at a time, WritesDone included.
+  // Blocks while the last message is being sent. Returns false if the call has
+  // ended. REQUIRES: one thread at a time, also for WritesDone.
   bool Write(const Request& message);
-  // Nothing may be written afterwards.
+  // Ends the writing. REQUIRES: Write is not called any more.
   void WritesDone();
 
-  // Has a message come that was not taken? Thread-safe, at the cost of a load.
+  // Returns true if a message was not taken yet. Costs a load. Thread-safe.
   bool HasMessage() const { return has_message_; }
-  // Has the call ended? Messages may be left. As HasMessage.
+  // Returns true if the call has ended. Messages may be left. As HasMessage.
   bool HasEnded() const { return ended_; }
-  // Blocks until a message has come or the call has ended, until `limit`. Looks
-  // for a moment before it sleeps.
+  // Blocks until a message has arrived or the call has ended, for at most
+  // `limit`. Polls for a moment before it sleeps.
   void Await(absl::Duration limit = absl::InfiniteDuration());
-  // As Await, without looking first: the poller has to wake this thread.
+  // As Await, without polling: the poller must wake this thread.
   void Sleep(absl::Duration limit);
-  // Takes a message that has come, without waiting. One thread at a time.
-  // *message is overwritten only if there was one.
+  // Takes an arrived message, without waiting. Overwrites *message only if
+  // there is one. REQUIRES: one thread at a time.
   Taken Take(Response* message);
-  // Blocks until a message has come; returns false if none will. As Take.
+  // Blocks until a message has arrived. Returns false at the end. As Take.
   bool Read(Response* message);
 
   // Returns the call's status. Blocks until the call has ended.
   grpc::Status Finish();
 
  private:
-  // One thing that gRPC is asked to do, which the poller reports.
+  // One operation of gRPC, whose end the poller reports.
   class Operation final : public MessagePoller::Operation {
    public:
     Operation(PolledCall& call, void (PolledCall::*done)(bool))
@@ -85,7 +85,7 @@ class PolledCall {
     void (PolledCall::*const done_)(bool);
   };
 
-  // The next four are called by the poller's thread; `ok` is gRPC's.
+  // The poller's thread calls these methods; `ok` comes from gRPC.
   void OnMetadata(bool ok);
   void OnWritten(bool ok);
   void OnRead(bool ok);
@@ -105,10 +105,10 @@ class PolledCall {
   std::atomic<bool> has_message_{false};
   std::atomic<bool> writing_{true};  // also the call's beginning
   std::atomic<bool> ended_{false};
-  Response message_;     // whose it is: has_message_
+  Response message_;     // has_message_ tells its owner
   grpc::Status status_;  // once finished_
 
-  // Held to change what a thread may sleep for.
+  // Held to change the conditions that threads sleep for.
   absl::Mutex mutex_;
   bool has_metadata_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
@@ -128,7 +128,7 @@ PolledCall<Request, Response>::PolledCall(
 template <typename Request, typename Response>
 PolledCall<Request, Response>::~PolledCall() {
   if (!ended_) context_.TryCancel();
-  // A message that nobody has taken holds up the end.
+  // Takes the remaining messages, because the end follows them.
   for (Response none; Read(&none);) {
   }
   const auto unused = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -205,7 +205,7 @@ void PolledCall<Request, Response>::Sleep(absl::Duration limit) {
 template <typename Request, typename Response>
 typename PolledCall<Request, Response>::Taken
 PolledCall<Request, Response>::Take(Response* message) {
-  // The end comes behind all messages.
+  // The end follows all messages.
   const bool ended = ended_;
   if (!has_message_) return ended ? Taken::kEnd : Taken::kNothing;
   *message = std::exchange(message_, Response());

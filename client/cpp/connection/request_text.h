@@ -7,9 +7,10 @@
 
 namespace holdfast {
 
-// A `string` of a message that is not UTF-8 cannot be sent: gRPC does not say
-// so, and a command with one makes its whole batch unreadable, which ends the
-// session. INVALID_ARGUMENT names the first one: its field and its text.
+// Checks that every `string` field of the message is UTF-8. gRPC does not
+// report another text, and a command with one makes its whole batch unreadable,
+// which ends the session. INVALID_ARGUMENT names the first such field and its
+// text.
 absl::Status CheckRequestText(const google::protobuf::Message& request);
 
 }  // namespace holdfast

@@ -9,14 +9,14 @@
 
 namespace holdfast {
 
-// How long a session waits for the next daemon when its own is gone, as the
-// daemon says by the first answer to KeepAlive; 0: the session is lost then. A
-// daemon that is killed before it could say so may have another one behind it,
-// so that a session waits for a moment then. Thread-safe.
+// The time for which a session waits for the next daemon after its daemon has
+// ended. The daemon's first answer to KeepAlive sets it; 0 means that the
+// session is lost with the daemon. Before that answer the time is a few
+// seconds, because a killed daemon may have a successor. Thread-safe.
 class RestartGrace {
  public:
   void Set(absl::Duration grace) { seconds_ = absl::ToInt64Seconds(grace); }
-  // The daemon has answered, and said nothing of a next one.
+  // Notes an answer of the daemon that does not mention a successor.
   void SetNone() {
     int64_t unknown = kUnknown;
     seconds_.compare_exchange_strong(unknown, 0);

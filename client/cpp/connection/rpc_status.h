@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The daemon's error as an absl::Status with its ErrorDetail
+// Converts the daemon's errors to absl::Status with their ErrorDetail
 // (core/base/error_detail.h).
 #ifndef HOLDFAST_CLIENT_CPP_CONNECTION_RPC_STATUS_H_
 #define HOLDFAST_CLIENT_CPP_CONNECTION_RPC_STATUS_H_
@@ -11,10 +11,10 @@
 
 namespace holdfast {
 
-// The status of a call. Reads the trailer grpc-status-details-bin.
+// Returns the status of a call. Reads the trailer grpc-status-details-bin.
 absl::Status ToStatus(const grpc::Status& status);
 
-// The status of a command.
+// Returns the status of a command.
 absl::Status ToStatus(const v1::Error& error);
 
 }  // namespace holdfast

@@ -13,23 +13,23 @@
 
 namespace holdfast {
 
-// "session s-7 is lost: <reason>", UNAVAILABLE, with session_lost in its
-// detail.
+// Returns UNAVAILABLE, "session s-7 is lost: <reason>", with session_lost in
+// its detail.
 absl::Status LostSession(const std::string& session_id,
                          const absl::Status& reason);
 
-// Why the command stream of a session ended with `status`. An executor that was
-// killed cannot tell; the daemon, which outlives it, can, and is asked. Waits
-// some seconds at most, while the daemon finds out, and for the next daemon as
-// long as `restart` says. ABORTED with a fault epoch: the session is not lost
-// and waits for AcknowledgeFault.
+// Returns the reason why the command stream of a session ended with `status`.
+// Asks the daemon, because a killed executor cannot report it. Waits for some
+// seconds until the daemon knows, and for the next daemon for the time of
+// `restart`. ABORTED with a fault epoch: the session is not lost, and waits for
+// AcknowledgeFault.
 absl::Status ExplainLoss(const Daemon& daemon, const std::string& session_id,
                          const std::string& token, const RestartGrace& restart,
                          const absl::Status& status);
 
-// Acknowledges the fault that ended `epoch`, or one that came after it, and
-// waits until the session is ready, whichever daemon has it by then. Any error
-// means that it is lost.
+// Acknowledges the fault that ended `epoch`, or a later fault. Blocks until the
+// session is ready, in this daemon or the next. Any error means that the
+// session is lost.
 absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
     Daemon& daemon, const std::string& token, const RestartGrace& restart,
     uint64_t epoch);

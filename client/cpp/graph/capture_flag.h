@@ -6,9 +6,9 @@
 
 namespace holdfast {
 
-// A stream's own note that it may be capturing, so that commands of other
-// streams cost one load more. Stays set after the capture has ended until the
-// stream's next command finds out. Thread-safe but for moving.
+// A flag of a stream that it may be capturing, so that the check costs a stream
+// without a capture only one load. It stays set after the capture has ended,
+// until the next command of the stream. Thread-safe, except for moves.
 class CaptureFlag {
  public:
   CaptureFlag() = default;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The captures of one session: which streams record nodes instead of submitting
-// commands, and the definitions that grow. A capture begins on one stream, its
-// origin. Another stream joins when it waits for an event that was recorded in
-// the capture, and has to be waited for by the origin before the end. Nothing
-// is sent to the daemon.
+// The captures of one session: the streams that record nodes instead of
+// submitting commands, and their definitions. A capture begins on one stream,
+// its origin. Another stream joins when it waits for an event of the capture,
+// and the origin must wait for it before the end. Nothing is sent to the
+// daemon.
 #ifndef HOLDFAST_CLIENT_CPP_GRAPH_CAPTURE_REGISTRY_H_
 #define HOLDFAST_CLIENT_CPP_GRAPH_CAPTURE_REGISTRY_H_
 
@@ -33,7 +33,7 @@ namespace holdfast {
 // breaks a capture; End reports it. Thread-safe.
 class CaptureRegistry {
  public:
-  // Is anything being captured? One load.
+  // Returns true if a capture is active. Costs one load.
   bool any() const { return active_.load(std::memory_order_relaxed) != 0; }
   bool IsCapturing(uint64_t stream) const;
 
@@ -44,7 +44,7 @@ class CaptureRegistry {
   // Drops the capture that began on the stream, if there is one.
   void Abandon(uint64_t stream);
 
-  // Adds a command of the stream, behind what the stream was given before.
+  // Adds a command of the stream, after the stream's earlier commands.
   // `command` has its encoded fields, and `device` is the stream's.
   std::optional<absl::Status> Add(uint64_t stream, uint32_t device,
                                   absl::string_view command);
@@ -57,9 +57,9 @@ class CaptureRegistry {
   std::optional<absl::Status> Record(uint64_t stream, uint64_t event);
   std::optional<absl::Status> Wait(uint64_t stream, uint64_t event);
 
-  // Refuse `call`, which would wait for work that is only recorded, and break
-  // the capture: if the stream captures, if the event was recorded in a
-  // capture, if there is any.
+  // Refuse `call`, because it would wait for work that is only recorded, and
+  // break the capture. They do so if the stream captures, if the event was
+  // recorded in a capture, or if there is any capture.
   absl::Status RefuseOnStream(uint64_t stream, absl::string_view call);
   absl::Status RefuseOnEvent(uint64_t event, absl::string_view call);
   absl::Status RefuseOnAny(absl::string_view call);

@@ -10,11 +10,11 @@
 
 namespace holdfast {
 
-// Returns the nodes that a command of a capturing stream becomes, by the column
-// `node` of proto/commands.inc: one, or for a batch of copies one each, in no
-// order among themselves. `command` has the encoded fields of a Command.
-// FAILED_PRECONDITION: a graph has no such node; the message tells what to do
-// instead.
+// Returns the nodes for a command of a capturing stream, by the column `node`
+// of proto/commands.inc: one node, or one for each copy of a batch, without an
+// order among them. `command` has the encoded fields of a Command.
+// FAILED_PRECONDITION: a graph has no such node; the message names the
+// alternative.
 absl::StatusOr<std::vector<NodeParams>> ToNodes(absl::string_view command);
 
 }  // namespace holdfast

@@ -23,10 +23,10 @@ using ConditionIds = absl::flat_hash_set<uint32_t>;
 // Returns the conditions that a definition and those in it declare.
 ConditionIds DeclaredConditions(const v1::GraphDefinition& definition);
 
-// Gives new ids to the conditions that the child graph or the branches of
-// `node` declare, where `used` or another branch has the same: the node is
-// about to become a part of a definition that has `used`, perhaps once more.
-// Adds those of `node` to `used`.
+// Prepares `node` for a definition that uses the condition ids `used`, and may
+// contain the same node already. Conditions in the child graph or the branches
+// of `node` get new ids if `used` or another branch has the same id. Adds the
+// ids of `node` to `used`.
 void MakeConditionsUnique(ConditionIds& used, v1::GraphNode& node);
 
 }  // namespace holdfast

@@ -8,7 +8,7 @@
 namespace holdfast {
 
 // Calls `visit` for a definition and for all child graphs and branches in it,
-// the outer one first.
+// outer definitions first.
 void ForEachDefinition(
     const v1::GraphDefinition& definition,
     absl::FunctionRef<void(const v1::GraphDefinition&)> visit);

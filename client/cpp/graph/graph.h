@@ -13,24 +13,24 @@
 
 namespace holdfast {
 
-// A definition that the daemon has checked and made. It keeps what its nodes
-// name until it, and all that was instantiated from it, are destroyed.
-// Commands, as those of other resources: what fails is reported by the next
-// call that waits, with the path of the node ("node 7, branch 0, node 3").
+// A graph that the daemon has made from a definition. It keeps the resources of
+// its nodes until the graph and all its instances are destroyed. As with other
+// resources, the next call that waits reports a failure, with the path of the
+// node ("node 7, branch 0, node 3").
 class Graph : public Resource {
  public:
   static absl::StatusOr<Graph> Create(const Session& session,
                                       const GraphDefinition& definition);
 
-  // A second graph like this one. Graphs with allocations cannot be cloned.
+  // Makes a copy of this graph. Graphs with allocations cannot be cloned.
   absl::StatusOr<Graph> Clone() const;
 
-  // A graph that is ready to run; it lives on when this one is destroyed.
+  // Makes an executable instance, which may outlive this graph.
   absl::StatusOr<GraphExec> Instantiate(
       const GraphExecOptions& options = {}) const;
 
-  // The graph as the driver draws it, in DOT, without addresses; `verbose` with
-  // the parameters of the nodes. Waits.
+  // Returns the graph in DOT, in the driver's words, without addresses; with
+  // the parameters of the nodes if `verbose`. Waits.
   absl::StatusOr<std::string> Draw(bool verbose = false) const;
 
  private:

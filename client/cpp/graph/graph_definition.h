@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A graph as a value: nodes with their parameters, and which come after which.
+// A graph as a value: nodes with their parameters and dependencies.
 //
 //   GraphDefinition definition;
 //   HOLDFAST_ASSIGN_OR_RETURN(const GraphNode a,
@@ -38,17 +38,17 @@ class GraphNode;
 
 class WireWriter;
 
-// A node as it stands in a definition. Valid until the definition changes. For
-// reading one; GraphDefinition::node makes it.
+// A view of a node of a definition, made by GraphDefinition::node. Valid until
+// the definition changes.
 struct DefinedNode {
   uint32_t id = 0;
   std::span<const uint32_t> after;  // ids
   const NodeParams& params;
 };
 
-// Copying it copies the whole. It names kernels, buffers and events of a
-// session by their handles and does not keep them alive; Rebind (rebind.h)
-// makes one for another session of it.
+// A graph as a value; a copy copies all nodes. It names the kernels, buffers
+// and events of a session by their handles, and does not keep them alive.
+// Rebind (rebind.h) converts it for another session.
 //
 // Not thread-safe. An operation that fails changes nothing.
 class GraphDefinition {
@@ -71,20 +71,20 @@ class GraphDefinition {
   // Gives a node other parameters, of any kind. NOT_FOUND: there is no such
   // node. INVALID_ARGUMENT as Add.
   absl::Status Set(GraphNode node, NodeParams params);
-  // Removes a node with its edges, as cuGraphDestroyNode does: what came after
-  // it no longer waits for what came before it. NOT_FOUND: there is no such
-  // node.
+  // Removes a node with its edges, as cuGraphDestroyNode does: its successors
+  // no longer wait for its predecessors. NOT_FOUND: there is no such node.
   absl::Status Remove(GraphNode node);
 
-  // In the order of the definition: each stands behind those that it is after.
+  // Returns the nodes in the order of the definition, in which each node
+  // follows its dependencies.
   std::vector<GraphNode> nodes() const;
-  // Nodes of this level; those of child graphs and branches do not count.
+  // The number of nodes, without the nodes of child graphs and branches.
   size_t size() const { return nodes_.size(); }
-  // The node of this number in that order. REQUIRES: index < size().
+  // Returns the node at this index of nodes(). REQUIRES: index < size().
   DefinedNode node(size_t index) const;
 
-  // The whole as a message, made by each call. Takes time and memory for each
-  // node.
+  // Returns the definition as a message. Each call makes the message, which
+  // takes time and memory for each node.
   v1::GraphDefinition proto() const;
   // Writes the fields of that message, without making it.
   void Encode(WireWriter& writer) const;
@@ -104,8 +104,8 @@ class GraphDefinition {
     v1::GraphCondition ToMessage() const;
   };
 
-  // The parameters, with what they hold made fit for this definition. Gives
-  // conditions of nested graphs new ids where they are used already.
+  // Adapts parameters to this definition: conditions of nested graphs get new
+  // ids if theirs are used already.
   absl::StatusOr<NodeParams> Adapt(NodeParams params);
   // NOT_FOUND: there is no such node.
   absl::StatusOr<size_t> IndexOf(GraphNode node) const;

@@ -17,41 +17,41 @@ namespace holdfast {
 class Graph;
 
 struct GraphExecOptions {
-  // CUDA's flag, for programs that set it. No effect: a graph's memory is made
-  // with the graph, so that no launch allocates and none leaves memory behind.
+  // CUDA's flag, for programs that set it. It has no effect: a graph's memory
+  // is allocated with the graph, so that launches neither allocate nor leak
+  // memory.
   bool auto_free_on_launch = false;
   // Launches keep the priority of their nodes, not the stream's.
   bool use_node_priority = false;
 };
 
-// A graph that is ready to run. Made by Graph::Instantiate; lives on when the
-// graph is destroyed. Launches of it run one after the other, whatever their
-// streams. Destroying it does not wait: launches that were given before are
-// carried out.
+// An executable graph. Made by Graph::Instantiate; may outlive the graph. Its
+// launches run one after the other, even on different streams. The destructor
+// does not wait: earlier launches are carried out.
 class GraphExec : public Resource {
  public:
   static absl::StatusOr<GraphExec> Create(std::shared_ptr<SessionState> session,
                                           uint64_t graph,
                                           const GraphExecOptions& options);
 
-  // Runs the graph, as one operation of the stream.
+  // Launches the graph as one operation of the stream.
   absl::Status Launch(const Stream& stream) const;
-  // Brings to the device what the next launch needs, so that it is as fast as
-  // those after it.
+  // Uploads the graph to the device, so that its first launch is as fast as
+  // later launches.
   absl::Status Upload(const Stream& stream) const;
 
-  // Changes what later launches do; those that were given before are not
-  // touched. If a change is refused, nothing has changed: the next call that
-  // waits reports FAILED_PRECONDITION with the driver's reason and the node.
+  // These methods change later launches, not earlier ones. If a change is
+  // refused, nothing changes: the next call that waits reports
+  // FAILED_PRECONDITION with the driver's reason and the node.
   //
-  // Everything, from a graph of the same topology.
+  // Takes all parameters from a graph with the same topology.
   absl::Status Update(const Graph& graph) const;
-  // The parameters of one node, by some of the same kind.
+  // Changes the parameters of one node. The new ones are of the same kind.
   absl::Status Update(GraphNode node, NodeParams params) const;
-  // Launches, copies and fills can be disabled: they do nothing then, but are
-  // waited for.
+  // Disables or enables a launch, copy or fill. A disabled node does nothing,
+  // and keeps its place in the order.
   absl::Status SetEnabled(GraphNode node, bool enabled) const;
-  // Many at once, or of nodes inside child graphs.
+  // Changes several nodes at once, or nodes inside child graphs.
   absl::Status Update(const NodeUpdates& updates) const;
 
  private:

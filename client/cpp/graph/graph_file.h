@@ -26,22 +26,22 @@ class GraphFile;
 
 enum class GraphFileFormat { kJson, kTextProto };
 
-// By the end of the path: .json or .textproto. INVALID_ARGUMENT: another.
+// Returns the format by the extension: .json or .textproto. INVALID_ARGUMENT:
+// the path has another extension.
 absl::StatusOr<GraphFileFormat> FormatOfPath(absl::string_view path);
 
-// Reads a file and checks it: numbers that are used are declared, and only
-// once; the definition is sound. INVALID_ARGUMENT names the line, the node or
-// the number.
+// Parses and checks a file: every used number is declared exactly once, and the
+// definition is valid. INVALID_ARGUMENT names the line, the node or the number.
 absl::StatusOr<v1::GraphFile> ParseGraphFile(absl::string_view text,
                                              GraphFileFormat format);
 absl::StatusOr<std::string> FormatGraphFile(const v1::GraphFile& file,
                                             GraphFileFormat format);
 
-// The names of the file, by number, for ToString and ToDot.
+// Returns the names of the file, by number, for ToString and ToDot.
 GraphNames NamesOf(const v1::GraphFile& file);
 
-// Makes the file of a definition, captured or built, of which the kernels,
-// buffers and events have been named.
+// Makes a file from a definition. The caller names its kernels, buffers and
+// events first.
 //
 //   GraphFileWriter writer;
 //   writer.Name(scale, "kernels.cu", "scale");
@@ -59,7 +59,7 @@ class GraphFileWriter {
             bool scratch = false);
   void Name(const Event& event, const std::string& name);
 
-  // INVALID_ARGUMENT: a node uses something that was not named.
+  // INVALID_ARGUMENT: a node uses a resource without a name.
   absl::StatusOr<v1::GraphFile> Write(const GraphDefinition& definition) const;
 
  private:

@@ -6,7 +6,7 @@
 
 namespace holdfast {
 
-// A node of one GraphDefinition, and of all that is made of it.
+// Names a node of a GraphDefinition, and of the graphs made from it.
 struct GraphNode {
   // Unique in the definition; not 0.
   uint32_t id = 0;

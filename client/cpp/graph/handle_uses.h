@@ -15,12 +15,12 @@ enum class HandleUse { kKernel, kBuffer, kEvent, kSemaphore };
 
 // "kernel", "buffer" ...
 absl::string_view HandleUseName(HandleUse use);
-// A number for people: the index of a handle, or the whole of one that a file
-// has chosen.
+// Returns a number for messages: the index of a handle, or the whole handle if
+// it comes from a file.
 uint64_t HandleNumber(uint64_t handle);
 
-// Replaces each handle in the node itself, not in graphs inside it, by what
-// `replace` returns for it. Null pointers (buffer 0) are left.
+// Replaces each handle of the node, but not of its nested graphs, by the result
+// of `replace`. Leaves null pointers (buffer 0).
 void ReplaceHandles(
     v1::GraphNode& node,
     absl::FunctionRef<uint64_t(HandleUse use, uint64_t handle)> replace);

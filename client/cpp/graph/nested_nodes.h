@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nodes that hold graphs of their own: a child graph, and the bodies of
-// conditional nodes.
+// Nodes that contain graphs: child graphs, and the bodies of conditional nodes.
 //
 //   const GraphCondition more = definition.CreateCondition(1);
 //   GraphDefinition body;  // a kernel of it sets the condition
@@ -18,19 +17,19 @@
 
 namespace holdfast {
 
-// The whole of another definition, as one node.
+// Another definition as one node.
 NodeParams ChildNode(const GraphDefinition& child);
 
-// Bodies hold launches, copies, fills, empty nodes, child graphs and
-// conditional nodes. INVALID_ARGUMENT: another node.
+// Bodies may contain launches, copies, fills, empty nodes, child graphs and
+// conditional nodes. INVALID_ARGUMENT: a body contains another node.
 //
 // Runs `then` if the condition is not 0, else `otherwise`.
 NodeParams IfNode(GraphCondition condition, const GraphDefinition& then);
 NodeParams IfElseNode(GraphCondition condition, const GraphDefinition& then,
                       const GraphDefinition& otherwise);
-// Runs the body while the condition is not 0, and looks before each time.
+// Runs the body while the condition is not 0. Tests the condition first.
 NodeParams WhileNode(GraphCondition condition, const GraphDefinition& body);
-// Runs branch n if the condition is n; none if there is no such branch.
+// Runs branch n if the condition is n. Runs nothing if there is no such branch.
 NodeParams SwitchNode(GraphCondition condition,
                       const std::vector<GraphDefinition>& branches);
 

@@ -7,8 +7,8 @@
 
 namespace holdfast {
 
-// "launch", "copy rect", "conditional" ... as the protocol names the operation;
-// "node without an operation".
+// Returns the protocol's name of the node's operation: "launch", "copy rect",
+// "conditional" ...; or "node without an operation".
 absl::string_view NodeKindName(const v1::GraphNode& node);
 
 }  // namespace holdfast

@@ -12,12 +12,12 @@
 
 namespace holdfast {
 
-// Changes to nodes of an instantiated graph that are made together: all of them
-// or, if one is refused, none. `within`: the child nodes that lead to the node,
-// the outermost first; empty for a node of the graph itself.
+// Changes to nodes of an instantiated graph that are made together. If one is
+// refused, none is made. `within` has the child nodes that contain the node,
+// outermost first; empty for a node of the graph itself.
 class NodeUpdates {
  public:
-  // New parameters, of the same kind as those that the node has.
+  // Sets new parameters of a node, of the same kind.
   void Set(GraphNode node, NodeParams params,
            const std::vector<GraphNode>& within = {});
   void SetEnabled(GraphNode node, bool enabled,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A definition for other kernels, buffers and events: those of another session,
-// or those that a file names (graph_file.h).
+// Converts a definition to other kernels, buffers and events: of another
+// session, or named by a file (graph_file.h).
 #ifndef HOLDFAST_CLIENT_CPP_GRAPH_REBIND_H_
 #define HOLDFAST_CLIENT_CPP_GRAPH_REBIND_H_
 
@@ -16,7 +16,7 @@
 
 namespace holdfast {
 
-// New handles by old ones. The definition must not name a handle that is not
+// The new handle of each old handle. Every handle of the definition must be
 // bound.
 struct GraphBinding {
   absl::flat_hash_map<uint64_t, uint64_t> kernels;
@@ -25,7 +25,7 @@ struct GraphBinding {
   absl::flat_hash_map<uint64_t, uint64_t> events;
   absl::flat_hash_map<uint64_t, uint64_t> semaphores;
 
-  // One overload for each kind; binding again replaces.
+  // Binds a handle, in place of an earlier binding. One overload for each kind.
   void Bind(const Kernel& from, const Kernel& to) {
     kernels[from.handle()] = to.handle();
   }
@@ -37,9 +37,9 @@ struct GraphBinding {
   }
 };
 
-// Returns the definition with every handle replaced. INVALID_ARGUMENT: one is
-// not bound; the message names the node and the handle. The definition itself
-// is not changed. Edges and ids stay as they are.
+// Returns a copy of the definition with every handle replaced. Edges and ids
+// stay. INVALID_ARGUMENT: a handle is not bound; the message names the node and
+// the handle.
 absl::StatusOr<GraphDefinition> Rebind(const GraphDefinition& definition,
                                        const GraphBinding& binding);
 

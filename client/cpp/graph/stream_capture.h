@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns what streams are given into a definition, without sending anything:
+// Records the commands of streams as a definition, without sending them:
 //
-//   HOLDFAST_ASSIGN_OR_RETURN(StreamCapture capture,
-//   StreamCapture::Begin(main)); HOLDFAST_RETURN_IF_ERROR(Launch(main, config,
-//   first, x)); HOLDFAST_RETURN_IF_ERROR(side.Wait(main));            // fork
+//   HOLDFAST_ASSIGN_OR_RETURN(auto capture, StreamCapture::Begin(main));
+//   HOLDFAST_RETURN_IF_ERROR(Launch(main, config, first, x));
+//   HOLDFAST_RETURN_IF_ERROR(side.Wait(main));  // fork
 //   HOLDFAST_RETURN_IF_ERROR(Launch(side, config, second, y));
-//   HOLDFAST_RETURN_IF_ERROR(main.Wait(side));            // join
+//   HOLDFAST_RETURN_IF_ERROR(main.Wait(side));  // join
 //   HOLDFAST_ASSIGN_OR_RETURN(GraphDefinition graph, capture.End());
 //
-// As with CUDA's capture, a stream that waits for an event recorded in the
-// capture takes part in it, and the origin has to wait for all that takes part
-// before the end. Launches, copies, fills, semaphores, and allocations on the
-// stream become nodes; recorded events become edges. An operation that has to
-// be carried out at once is FAILED_PRECONDITION and breaks the capture: reading
-// back, uploading ordinary memory, waiting for the stream or for an event of
-// the capture, asking whether they are done. So is waiting for an event from
-// outside the capture, or from another one.
+// As with CUDA's capture, a stream that waits for an event of the capture joins
+// it, and the origin must wait for every joined stream before the end.
+// Launches, copies, fills, semaphores, and allocations on the stream become
+// nodes; recorded events become edges. An operation that must run at once
+// breaks the capture with FAILED_PRECONDITION: a download, an upload of
+// ordinary memory, a wait or query of the stream or of an event of the capture.
+// So does a wait for an event from outside the capture, or from another
+// capture.
 #ifndef HOLDFAST_CLIENT_CPP_GRAPH_STREAM_CAPTURE_H_
 #define HOLDFAST_CLIENT_CPP_GRAPH_STREAM_CAPTURE_H_
 
@@ -34,8 +34,8 @@
 
 namespace holdfast {
 
-// One capture, from Begin to End; destroying it before drops what was captured.
-// Move-only. Streams of a capture may be used by several threads.
+// One capture, from Begin to End. The destructor drops an unfinished capture.
+// Move-only. Several threads may use the streams of a capture.
 class StreamCapture {
  public:
   // FAILED_PRECONDITION: the stream captures already.
@@ -45,16 +45,17 @@ class StreamCapture {
   StreamCapture& operator=(StreamCapture&& other) noexcept;
   ~StreamCapture();
 
-  // The definition. FAILED_PRECONDITION: the first error of the capture, or a
-  // stream that was not joined; the message names its node.
+  // Ends the capture, and returns the definition. FAILED_PRECONDITION: the
+  // first error of the capture, or a stream that was not joined; the message
+  // names its node.
   absl::StatusOr<GraphDefinition> End();
 
   // A condition of the definition, for launches and conditional nodes.
   absl::StatusOr<GraphCondition> CreateCondition(
       std::optional<uint32_t> default_value = {});
-  // Adds a node of any kind behind what a stream of the capture was given: a
-  // child graph, a conditional node whose body was captured on another stream,
-  // an event of the outside. It is on the stream's device.
+  // Adds a node of any kind after the earlier commands of a stream of the
+  // capture: a child graph, a conditional node whose body was captured on
+  // another stream, an outside event. The node runs on the stream's device.
   absl::StatusOr<GraphNode> Add(const Stream& stream, NodeParams params);
 
  private:

@@ -8,21 +8,21 @@
 
 namespace holdfast {
 
-// The primary context of a device in this process, which CUDA's runtime,
-// PyTorch and CuPy use, retained as long as this object lives. Move-only.
+// Retains the primary context of a device in this process, which CUDA's
+// runtime, PyTorch and CuPy use. Move-only.
 //
 // Made current by ScopedLocalContext for a few calls at a time.
 class LocalContext {
  public:
-  // `device` as this process counts. UNAVAILABLE: the driver's error.
-  // Initializes the device if nothing in this process has yet.
+  // `device` is the ordinal in this process. Initializes the device if this
+  // process has not done so. UNAVAILABLE: the driver's error.
   static absl::StatusOr<LocalContext> Retain(const LocalDriver& driver,
                                              int device);
   LocalContext(LocalContext&& other) noexcept;
   LocalContext& operator=(LocalContext&&) = delete;
   ~LocalContext();
 
-  // The driver's, valid in this process only.
+  // The driver's device, valid in this process only.
   CUdevice device() const { return device_; }
   CUcontext handle() const { return handle_; }
 
@@ -35,11 +35,11 @@ class LocalContext {
   CUcontext handle_;  // null: moved from
 };
 
-// The context is current for the calls of one scope only; the thread's own is
-// left as it was.
+// Makes the context current in a scope, and restores the thread's own
+// afterwards.
 class ScopedLocalContext {
  public:
-  // Both must outlive it. A failure is told by status().
+  // Both arguments must outlive this object. status() returns a failure.
   ScopedLocalContext(const LocalDriver& driver, const LocalContext& context)
       : driver_(driver), result_(driver.cuCtxPushCurrent(context.handle())) {}
   ~ScopedLocalContext() {

@@ -10,10 +10,10 @@
 
 namespace holdfast {
 
-// The driver calls that mapping memory, handing over memory and pairing streams
-// need, from this process's own CUDA driver. The library stays open until the
-// process ends. The client library makes no other driver calls, and loads no
-// driver without a LocalMapping, ImportLocal or PairStream.
+// The calls of this process's own CUDA driver for mapping memory, importing
+// local memory and pairing streams. The library stays open until the process
+// ends. The client library makes no other driver calls, and loads no driver
+// without a LocalMapping, ImportLocal or PairStream.
 #define HOLDFAST_LOCAL_DRIVER_CALLS(X)                              \
   X(cuInit, cuInit)                                                 \
   X(cuGetErrorName, cuGetErrorName)                                 \
@@ -43,7 +43,7 @@ namespace holdfast {
   X(cuStreamWaitValue64, cuStreamWaitValue64_v2)                    \
   X(cuStreamWriteValue64, cuStreamWriteValue64_v2)
 
-// Function pointers, none of them null after Load. A value.
+// Function pointers, not null after Load. A value type.
 struct LocalDriver {
 #define HOLDFAST_LOCAL_DRIVER_MEMBER(name, symbol) \
   decltype(&::symbol) name = nullptr;
@@ -51,7 +51,7 @@ struct LocalDriver {
 #undef HOLDFAST_LOCAL_DRIVER_MEMBER
 
   // Opens `library`, a name for dlopen, and calls cuInit; empty: libcuda.so.1.
-  // UNAVAILABLE says why that fails, or which call the library lacks.
+  // UNAVAILABLE: the driver's error, or the name of a missing call.
   static absl::StatusOr<LocalDriver> Load(const std::string& library);
 
   // Returns OK, or UNAVAILABLE with the call and CUDA's name of the result.

@@ -14,20 +14,20 @@ namespace holdfast {
 
 struct LocalMappingOptions {
   // The driver's library; empty: libcuda.so.1. For a daemon on the software
-  // device: the path of its driver, which DescribeDevice tells.
+  // device: the path of its driver, from DescribeDevice.
   std::string driver = {};
-  // The device as this process counts, which must be the one that the memory is
-  // on, or one that has access to it.
+  // The ordinal in this process of the memory's device, or of a device with
+  // access to it.
   int device = 0;
 };
 
-// Exported memory, mapped in this process with cuMemMap: a pointer for kernels
-// of this process, for PyTorch, or for anything else that takes one. No session
-// is needed, and the memory lives until this object ends, whatever becomes of
-// the session that made it, and of the daemon.
+// Exported memory, mapped in this process with cuMemMap: a device pointer for
+// kernels of this process, for PyTorch or other libraries. Needs no session.
+// The memory lives until this object is destroyed, even if the session that
+// made it or the daemon ends.
 //
-// A kernel of this process that stores without the right to faults, which
-// costs this process its CUDA context.
+// A kernel of this process that writes to read-only memory faults, and this
+// process then loses its CUDA context.
 class LocalMapping {
  public:
   // UNAVAILABLE: no driver, or no daemon; PERMISSION_DENIED, NOT_FOUND: as
@@ -43,15 +43,15 @@ class LocalMapping {
   uint64_t pointer() const;
   uint64_t size() const;
 
-  // Unmaps the memory, so that the daemon may free it, and keeps the addresses:
-  // nothing else in this process gets them. OK if it sleeps already.
-  // REQUIRES: no kernel uses the memory any more, nor does until Wake().
+  // Unmaps the memory, so that the daemon may free it, and keeps the addresses
+  // reserved. OK if it sleeps already. REQUIRES: no kernel uses the memory
+  // until Wake().
   absl::Status Sleep();
-  // Maps `memory` where this mapping was: an export of the same buffer, of the
-  // same array of a collection, or of one with the same layout in a newer
-  // version. Pointers into it are good again. FAILED_PRECONDITION: the mapping
-  // is awake, or `memory` has another layout and has to be mapped anew; the
-  // message tells the difference. After an error it still sleeps.
+  // Maps `memory` at the same addresses: an export of the same buffer, of the
+  // same array of a collection, or of an array with the same layout in a newer
+  // version. Pointers into it are valid again. FAILED_PRECONDITION: the mapping
+  // is awake, or `memory` has another layout and needs a new mapping; the
+  // message names the difference. After an error the mapping still sleeps.
   absl::Status Wake(const LocalExport& memory);
   bool asleep() const;
 

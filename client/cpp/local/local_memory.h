@@ -11,22 +11,22 @@
 
 namespace holdfast {
 
-// Memory of this process's own CUDA context (PyTorch's, CuPy's, or of any CUDA
-// code) as a buffer of a session, without a copy: `size` bytes at `pointer`,
-// which is an address of options.device as this process counts. Waits.
+// Imports memory of this process's own CUDA context (PyTorch's, CuPy's, or any
+// CUDA code's) as a buffer of a session, without a copy: `size` bytes at
+// `pointer`, an address of options.device. Waits.
 //
-// Both sides read and write it, and know nothing of each other's streams.
-// Memory of cuMemCreate, with a descriptor to export, lives until both have let
-// go. Memory of cuMemAlloc ends with this process's cuMemFree, whatever the
-// buffer does; keep it for as long.
+// Both sides can read and write the memory; their streams are not ordered.
+// Memory of cuMemCreate with an exportable descriptor lives until both sides
+// have released it. Memory of cuMemAlloc ends with this process's cuMemFree:
+// keep it as long as the buffer.
 //
-// The session reaches the whole allocation that the bytes lie in.
+// The session has access to the whole allocation that contains the bytes.
 //
-// FAILED_PRECONDITION: the daemon is not on this machine, or the memory cannot
-// be shared (of cuMemAllocAsync, managed, made without a descriptor's type), or
-// is not all in one allocation. UNAVAILABLE: no driver in this process.
-// INVALID_ARGUMENT: the daemon's driver does not take it; the software device
-// refuses memory of cuMemAlloc.
+// FAILED_PRECONDITION: the daemon is not on this machine; the memory cannot be
+// shared (it comes from cuMemAllocAsync, is managed, or has no exportable
+// type); or it is not in one allocation. UNAVAILABLE: this process has no
+// driver. INVALID_ARGUMENT: the daemon's driver refuses the memory; the
+// software device refuses memory of cuMemAlloc.
 absl::StatusOr<Buffer> ImportLocal(const Device& device, uint64_t pointer,
                                    uint64_t size,
                                    const LocalMappingOptions& options = {});

@@ -12,8 +12,8 @@
 namespace holdfast {
 
 // Pairs a stream of a session with a CUstream of this process, so that both act
-// as one stream: each operation runs after all that either stream was given
-// before. `handle` is a CUstream of another library; nullopt: this call makes a
+// as one stream: each operation runs after all earlier operations of both.
+// `handle` is a CUstream of another library; nullopt: this call makes a
 // CUstream, which lives as long as `stream`. Returns the CUstream. Blocks until
 // the pair is made.
 //

@@ -18,19 +18,19 @@ namespace holdfast {
 // The access that an importer gets; the device enforces it.
 enum class Rights { kRead, kReadWrite };
 
-// Checked by the daemon: its errors come from the call that exports.
+// The options of an export. The daemon checks them during the export.
 struct ExportOptions {
   Rights rights = Rights::kRead;
   // The range of a buffer that importers get, in bytes; size 0: to the end.
   uint64_t offset = 0;
   uint64_t size = 0;
-  // Session that may redeem it ("s-7"); empty: any session of the daemon.
+  // The session that may redeem the token ("s-7"); empty: any session.
   std::string session_id = {};
-  // Tenant whose sessions may redeem it ("team-a", "uid 1000"); empty: any.
+  // The tenant whose sessions may redeem it ("team-a", "uid 1000"); empty: any.
   std::string tenant = {};
   // At most 24 hours.
   absl::Duration lifetime = absl::Seconds(60);
-  // How often it may be redeemed.
+  // The number of times that it may be redeemed.
   uint32_t max_imports = 1;
   // Allows a buffer that was not made by Device::AllocateShared: kernels of
   // importers then reach its chunk, with other buffers of this session.
@@ -38,19 +38,19 @@ struct ExportOptions {
 };
 
 // Makes a token of 16 bytes with which another session imports the resource.
-// Blocks until it is made. The token alone gives access: pass it on as a
-// secret. FAILED_PRECONDITION: the resource is not of a kind that can be
-// exported. OUT_OF_RANGE: the range is not in it.
+// Blocks until it is made. The token alone gives access: treat it as a secret.
+// FAILED_PRECONDITION: this kind of resource cannot be exported. OUT_OF_RANGE:
+// the range is beyond its end.
 absl::StatusOr<std::string> ExportResource(const Resource& resource,
                                            const ExportOptions& options);
 
-// Exported memory or a semaphore of a session, named for a process of the
-// daemon's machine that has a CUDA context of its own: see LocalMapping. Good
-// for one mapping; a secret, as the token is.
+// Exported memory or a semaphore, for a process on the daemon's machine with
+// its own CUDA context: see LocalMapping. Valid for one mapping; a secret,
+// because it contains the token.
 struct LocalExport {
   std::string token;    // 16 bytes
-  std::string address;  // "unix:/path", where the descriptor is taken
-  // The exported range in what is mapped, in bytes.
+  std::string address;  // "unix:/path" of the daemon's descriptor socket
+  // The exported range in the mapping, in bytes.
   uint64_t offset = 0;
   uint64_t size = 0;
   // Bytes of the whole mapping; the exported range lies within it.
@@ -61,18 +61,19 @@ struct LocalExport {
 // A resource that a process outside Holdfast opens with cuIpcOpenMemHandle.
 struct IpcExport {
   std::string handle;  // 64 bytes
-  // The bytes in what the handle opens.
+  // The range in the memory that the handle opens, in bytes.
   uint64_t offset = 0;
   uint64_t size = 0;
   uint64_t mapped_size = 0;
 };
 
-// Waits. `options.session_id` and `options.tenant` have to be empty.
+// Makes a LocalExport. Waits. REQUIRES: `options.session_id` and
+// `options.tenant` are empty.
 absl::StatusOr<LocalExport> ExportLocally(const Resource& resource,
                                           const ExportOptions& options);
 
-// An export that ends with this object: its token is then revoked, without
-// waiting. Thread-safe.
+// An export whose token is revoked, without waiting, when this object is
+// destroyed. Thread-safe.
 class ScopedExport {
  public:
   // As ExportResource.
@@ -92,7 +93,7 @@ class ScopedExport {
   const std::string token_;
 };
 
-// From now on the token cannot be redeemed; what was imported stays. Waits.
+// Revokes a token, so that it cannot be redeemed. Present imports stay. Waits.
 absl::Status RevokeExport(SessionState& session, absl::string_view token);
 
 }  // namespace holdfast

@@ -24,7 +24,7 @@ namespace holdfast {
 //   consumer:  semaphore.Wait(1, stream); kernel(stream);
 //
 // After the wait, the consumer's stream sees all that the producer's stream did
-// before the signal. Values only rise. A wait without a signal blocks its
+// before the signal. Values only increase. A wait without a signal blocks its
 // stream until its session ends; `holdfast sessions --usage` names it.
 class Semaphore : public Resource {
  public:
@@ -56,9 +56,9 @@ class Semaphore : public Resource {
   absl::StatusOr<std::string> Export(const ExportOptions& options = {}) const {
     return ExportResource(*this, options);
   }
-  // For a process on the daemon's machine with a CUDA context of its own:
-  // LocalMapping maps the 64 bits, for cuStreamWaitValue64 and, with
-  // Rights::kReadWrite, cuStreamWriteValue64 in that process.
+  // Exports the semaphore to a process on the daemon's machine with its own
+  // CUDA context: LocalMapping maps the 64 bits, for cuStreamWaitValue64 and,
+  // with Rights::kReadWrite, for cuStreamWriteValue64.
   absl::StatusOr<LocalExport> ExportLocally(
       const ExportOptions& options = {}) const {
     return holdfast::ExportLocally(*this, options);

@@ -17,26 +17,26 @@ namespace holdfast {
 
 class CommandBatchPool;
 
-// A v1::CommandBatch as it goes over the wire. Filled by CommandQueue, one
-// command after the other, and sent whole.
+// A v1::CommandBatch in its wire format. CommandQueue adds one command after
+// the other, and sends the whole batch.
 struct CommandBatch {
-  // It grows if one command is larger.
+  // The batch grows beyond `capacity` if a command is larger.
   explicit CommandBatch(size_t capacity) : bytes(capacity) {}
 
   bool empty() const { return commands == 0; }
-  // Writes the batch's head. `sequence` is that of its first command.
+  // Writes the batch's head. `sequence` is the number of its first command.
   void Begin(uint64_t sequence);
-  // The batch as it stands. Valid until it changes.
+  // The present bytes. Valid until the batch changes.
   absl::string_view view() const { return {bytes.data(), bytes.size()}; }
 
   WireWriter bytes;
   uint64_t first_sequence = 0;
   uint32_t commands = 0;
-  std::shared_ptr<CommandBatchPool> pool;  // while gRPC has it
+  std::shared_ptr<CommandBatchPool> pool;  // set while gRPC has the batch
 };
 
-// Batches whose memory is used again, since fresh pages are dear. Thread-safe;
-// outlives the queue by the batches that gRPC still holds.
+// A pool of batches, which saves the cost of fresh pages. Thread-safe. Batches
+// that gRPC holds keep the pool alive beyond the queue.
 class CommandBatchPool : public std::enable_shared_from_this<CommandBatchPool> {
  public:
   // Batches get a quarter more than `batch_bytes`, so that the command that
@@ -44,12 +44,13 @@ class CommandBatchPool : public std::enable_shared_from_this<CommandBatchPool> {
   explicit CommandBatchPool(size_t batch_bytes)
       : capacity_(batch_bytes + batch_bytes / 4) {}
 
-  // An empty batch; its memory may have been used before.
+  // Returns an empty batch, with new or reused memory.
   std::unique_ptr<CommandBatch> Get();
-  // Keeps eight at most, and none that had to grow.
+  // Returns a batch to the pool, which keeps at most eight, and no batch that
+  // had to grow.
   void GiveBack(std::unique_ptr<CommandBatch> batch);
 
-  // The batch as gRPC sends it; its memory comes back when it is sent.
+  // Returns the batch for gRPC. Its memory returns to the pool when it is sent.
   grpc::ByteBuffer ToBytes(std::unique_ptr<CommandBatch> batch);
 
  private:

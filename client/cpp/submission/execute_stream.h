@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Execute call of a session: batches of commands out, batches of results
-// in. Where the executor is on this machine and takes them, through rings of
-// shared memory (core/base/ring_pair.h); otherwise through gRPC. The call's end
-// is always gRPC's.
+// The Execute call of a session, which carries batches of commands and batches
+// of results. They pass through rings of shared memory (core/base/ring_pair.h)
+// if the executor is on this machine and accepts them; otherwise through gRPC.
+// gRPC always reports the end of the call.
 #ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_EXECUTE_STREAM_H_
 #define HOLDFAST_CLIENT_CPP_SUBMISSION_EXECUTE_STREAM_H_
 
@@ -24,70 +24,72 @@
 
 namespace holdfast {
 
-// CommandQueue makes one, and another after a suspension or a fault. One thread
-// writes, one reads; Cancel and HasResults are for any.
+// CommandQueue makes one, and another one after a suspension or a fault. One
+// thread writes and one reads; any thread may call Cancel and HasResults.
 class ExecuteStream {
  public:
   struct Options {
-    // The session's, in hexadecimal digits.
+    // The session's token, in hexadecimal digits.
     std::string session_token;
-    // Offered to the executor, whom they have been sent to under this token, in
-    // hexadecimal digits; or null.
+    // Rings that are offered to the executor, or null. The executor has
+    // received their memory under `ring_token`, in hexadecimal digits.
     std::unique_ptr<RingPair> rings;
     std::string ring_token;
-    // Asks the processes on the way for v1::StepTimes.
+    // Asks all processes on the way for v1::StepTimes.
     bool step_times = false;
   };
-  // kBatch: one was read; kEnd: none will come any more, and Finish tells why.
+  // kBatch: a batch was read. kEnd: no more will come; Finish returns the
+  // reason.
   enum class ReadResult { kBatch, kWouldBlock, kEnd };
 
   // `channel` leads to the executor, or to a daemon that forwards to it. With
   // rings, waits until the executor has answered the offer.
   ExecuteStream(std::shared_ptr<grpc::ChannelInterface> channel,
                 Options options);
-  // After Finish.
+  // REQUIRES: Finish has returned.
   ~ExecuteStream();
 
-  // Do messages take the rings? Not if the executor has no use for them; they
-  // do if the call ended before it could say so. Does not change.
+  // Returns true if messages use the rings: unless the executor has refused
+  // them. Also true if the call ended before the executor's answer. Does not
+  // change.
   bool has_rings() const { return rings_ != nullptr; }
 
-  // Waits while the executor does not keep up. False: the call has ended. One
-  // thread at a time.
+  // Waits while the executor does not keep up. Returns false if the call has
+  // ended. REQUIRES: one thread at a time.
   bool Write(CommandBatchPool& pool, std::unique_ptr<CommandBatch> batch);
-  // The same for a batch that stays the caller's.
+  // The same for borrowed bytes.
   bool Write(absl::string_view batch);
-  // With rings: batches that were written and that the executor has not taken.
-  // REQUIRES: the call has ended, and nobody writes.
+  // With rings, returns the written batches that the executor has not read.
+  // REQUIRES: the call has ended, and no thread writes.
   std::vector<std::string> Unread() const;
 
-  // Has anything come that was not read? Any thread.
+  // Returns true if results have arrived that were not read. Any thread.
   bool HasResults() const {
     return has_rings() ? rings_->reader().Ready() : call_->HasMessage();
   }
-  // Will nothing more come than what has? Any thread.
+  // Returns true if no more results will arrive. Any thread.
   bool HasEnded() const {
     return has_rings() ? rings_->reader().closed() : call_->HasEnded();
   }
-  // Sleeps until something has come or the call has ended, for some seconds at
-  // most. The thread has to be woken by the one that brings it. One thread at a
-  // time, and while others read.
+  // Sleeps until results arrive or the call ends, for some seconds at most.
+  // Does not poll first. Other threads may read meanwhile. REQUIRES: one thread
+  // at a time.
   void Sleep();
-  // Does not wait; kWouldBlock: no batch is there as a whole. One thread at a
-  // time.
+  // Reads a batch, without waiting. kWouldBlock: there is no complete batch.
+  // REQUIRES: one thread at a time.
   ReadResult Read(v1::ResultBatch* results);
 
-  // Ends the call. Any thread.
+  // Cancels the call. Any thread may call it.
   void Cancel();
-  // Why the call has ended, once Read has told that. Blocks until the call has
-  // ended. Once.
+  // Returns the status of the call. Blocks until the call has ended. Called
+  // once, after Read has returned kEnd.
   absl::Status Finish();
 
  private:
   using Call = PolledCall<grpc::ByteBuffer, v1::ResultBatch>;
 
-  // Waits for the end of a call whose messages take the rings. Closes the rings
-  // when the call ends, so that threads that wait there see it.
+  // Waits for the end of a call with rings, and closes the rings then, so that
+  // threads that wait on them return.
   void AwaitEnd();
   // A batch that cannot be read ends the call with DATA_LOSS.
   ReadResult ReadRing(v1::ResultBatch* results);
@@ -96,8 +98,7 @@ class ExecuteStream {
   std::unique_ptr<RingPair> rings_;
   std::unique_ptr<Call> call_;  // null: the rings lead to a relay
   std::thread end_;
-  absl::Status
-      broken_;  // what came through the rings, if Read could not use it
+  absl::Status broken_;  // the error of the rings' messages
 };
 
 }  // namespace holdfast

@@ -20,11 +20,11 @@ namespace holdfast {
 // Thread-safe.
 class HandlePool {
  public:
-  // `max_handles` of each kind; SessionLimits.max_handles. Bounded by what a
-  // handle can hold.
+  // `max_handles` is the limit of each kind, SessionLimits.max_handles, and is
+  // cut to the range of a handle's index.
   explicit HandlePool(uint32_t max_handles);
 
-  // RESOURCE_EXHAUSTED: all are in use. Names the kind and the limit.
+  // RESOURCE_EXHAUSTED: all handles are in use; names the kind and the limit.
   absl::StatusOr<uint64_t> Allocate(HandleKind kind);
 
   // Frees a handle, after the command that ends it was submitted. Ignores 0.
@@ -40,7 +40,7 @@ class HandlePool {
  private:
   // The handles of one kind.
   struct Kind {
-    // By index: of its last use by this client; 0: there was none.
+    // The generation of each index's last use by this client; 0: not used.
     std::vector<uint32_t> generations;
     std::vector<uint32_t> free;  // indices
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lets a thread interrupt its own waits, for languages whose signal handlers
-// run only between two instructions of theirs (Python's Ctrl-C).
+// Lets a thread interrupt its own waits, for languages such as Python, whose
+// signal handlers (Ctrl-C) run only between two of their instructions.
 #ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_WAIT_HOOK_H_
 #define HOLDFAST_CLIENT_CPP_SUBMISSION_WAIT_HOOK_H_
 
@@ -15,8 +15,8 @@ using WaitHook = bool (*)();
 // Sets the calling thread's hook; null removes it. While the thread waits for
 // the result of a command (Synchronize, IsDone, a Download of up to 64 KiB,
 // Describe ...), the hook is called about ten times a second, with no lock
-// held. When it returns false, the call that waits returns CANCELLED; the
-// command itself goes on.
+// held. When it returns false, the waiting call returns CANCELLED; the command
+// itself continues.
 void SetWaitHook(WaitHook hook);
 
 // Blocks until `done`. Returns false if the calling thread's hook gave up.

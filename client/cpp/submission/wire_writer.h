@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages of the protocol, written as protobuf writes them but without the
-// objects between: straight into the bytes that are sent. For the commands of
-// which there are many; the tests compare each with the message.
+// Writes messages of the protocol in protobuf's format directly into the bytes
+// to send, without message objects. Used for frequent commands; the tests
+// compare each with its message.
 //
 //   writer.Message(v1::fields::Command::kRecordEvent, [&] {
 //     writer.Write(v1::fields::RecordEvent::kEvent, event);
 //     writer.Write(v1::fields::RecordEvent::kStream, stream);
 //   });
 //
-// A field's constant says how it is encoded, so that no field can be written in
-// another way than protobuf reads it.
+// A field's constant has its encoding as its type, so that a field cannot be
+// written with a wrong encoding.
 #ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_WIRE_WRITER_H_
 #define HOLDFAST_CLIENT_CPP_SUBMISSION_WIRE_WRITER_H_
 
@@ -28,7 +28,7 @@
 
 namespace holdfast {
 
-// Appends to memory of its own, which grows. Not thread-safe.
+// Appends to its own memory, which grows. Not thread-safe.
 class WireWriter {
  public:
   // `capacity` in bytes; not 0.
@@ -43,8 +43,8 @@ class WireWriter {
   // Drops what was written after the first `size` bytes.
   void Truncate(size_t size) { size_ = size; }
 
-  // Each overload writes the field's tag and then the value, also if that is
-  // the default, which protobuf would leave out.
+  // Each overload writes the field's tag and value, even if the value is the
+  // default, which protobuf omits.
   template <typename Number>
   requires std::integral<Number> || std::is_enum_v<Number>
   void Write(wire::VarintField field, Number value) {
@@ -73,10 +73,9 @@ class WireWriter {
     Copy(data, size);
   }
 
-  // The same for many bytes that are the last of a message, and of those that
-  // it is in: they are copied when the outermost ends, once its length is
-  // known, so that they need not be moved to make room for it. REQUIRES: called
-  // in Message.
+  // The same for many bytes at the end of a message and of all messages around
+  // it. They are copied when the outermost message ends and its length is
+  // known, so that they need not be moved. REQUIRES: called in Message.
   void WriteLast(wire::BytesField field, absl::string_view bytes) {
     Reserve(kMaxTag + kMaxVarint);
     Tag(field.number, kLengthDelimited);
@@ -84,7 +83,7 @@ class WireWriter {
     last_ = bytes;
   }
 
-  // A message in the message: what `body()` writes.
+  // Writes a nested message, whose fields `body()` writes.
   template <typename Body>
   void Message(wire::MessageField field, Body body) {
     Reserve(kMaxTag + 1);
@@ -103,13 +102,13 @@ class WireWriter {
       Append(std::exchange(last_, {}));
   }
 
-  // Bytes that another writer, or this one, has written.
+  // Appends bytes that a WireWriter has written.
   void Append(absl::string_view bytes) {
     Reserve(bytes.size());
     Copy(bytes.data(), bytes.size());
   }
 
-  // The fields of a message object, as if they had been written here.
+  // Writes the fields of a message object.
   void Fields(const google::protobuf::MessageLite& message);
 
  private:
@@ -117,18 +116,18 @@ class WireWriter {
   static constexpr size_t kMaxTag = 5;
   static constexpr size_t kMaxVarint = 10;
 
-  // Room for so many bytes more.
+  // Makes room for `more` bytes.
   void Reserve(size_t more) {
     if (capacity_ - size_ < more) [[unlikely]]
       Grow(more);
   }
   // At least doubles the memory.
   void Grow(size_t more);
-  // Moves what there is of a message that is longer than 127 bytes, whose
-  // length takes more than the one byte that was left.
+  // Moves the bytes of a message with more than 127 bytes, whose length takes
+  // more than the one reserved byte.
   void MakeRoomForLength(size_t start, size_t length);
 
-  // Tag and number, 7 bits a byte, least first.
+  // Writes tag and number, 7 bits in each byte, lowest first.
   void Varint(int field, uint64_t value) {
     Reserve(kMaxTag + kMaxVarint);
     Tag(field, kVarint);
@@ -140,7 +139,7 @@ class WireWriter {
     Tag(field, type);
     Copy(&value, sizeof value);
   }
-  // Below 16 the field's number takes one byte.
+  // A field number below 16 takes one byte.
   void Tag(int field, WireType type) {
     Raw(static_cast<uint64_t>(field) << 3 | type);
   }
@@ -160,8 +159,8 @@ class WireWriter {
   std::unique_ptr<char[]> data_;
   size_t capacity_;
   size_t size_ = 0;
-  int depth_ = 0;           // messages that are open
-  absl::string_view last_;  // behind all that is written of them
+  int depth_ = 0;           // open messages
+  absl::string_view last_;  // follows the written bytes of the open messages
 };
 
 }  // namespace holdfast

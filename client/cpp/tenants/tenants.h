@@ -18,8 +18,8 @@ class Quota;
 class TenantInfo;
 }  // namespace v1
 
-// The tenants of a daemon. Making and ending them is for operators, else
-// PERMISSION_DENIED. Thread-safe.
+// The tenants of a daemon. Only operators may make, change and end tenants;
+// other clients get PERMISSION_DENIED. Thread-safe.
 class Tenants {
  public:
   explicit Tenants(std::shared_ptr<Daemon> daemon)
@@ -28,17 +28,18 @@ class Tenants {
   // Returns the new tenant's bearer token. ALREADY_EXISTS: the name is taken.
   absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
 
-  // Returns when nothing of the tenant is left, with what it used. `reason` is
-  // shown to its clients. NOT_FOUND: no tenant that Create made has this name.
+  // Ends a tenant, and tells its clients `reason`. Blocks until its sessions
+  // and collections have ended. Returns its final figures. NOT_FOUND: Create
+  // made no tenant with this name.
   absl::StatusOr<v1::TenantInfo> End(const std::string& name,
                                      const std::string& reason = "");
 
-  // Replaces the quota of a tenant of the policy, until that is loaded again,
-  // or of one that Create made. Holds for open sessions at once; what is held
-  // stays. NOT_FOUND: there is no such tenant.
+  // Replaces the quota of a tenant that Create made, or of a tenant of the
+  // policy until the policy is loaded again. Holds for open sessions at once;
+  // present resources stay. NOT_FOUND: there is no such tenant.
   absl::Status SetQuota(const std::string& name, const v1::Quota& quota);
 
-  // All tenants for an operator, its own for anybody else.
+  // Returns all tenants to an operator, and its own tenant to another client.
   absl::StatusOr<v1::ListTenantsResponse> List();
 
  private:

@@ -28,14 +28,14 @@ namespace holdfast {
 struct SessionState;
 class ArenaSpan;
 
-// For Arena::Create and Session::CreateArena.
+// The options of Arena::Create and Session::CreateArena.
 struct ArenaOptions {
-  // Return at once: the arena can be written while the executor page-locks it.
-  // The first copy waits for that and reports a failure; so does Ready.
+  // Returns at once: the arena can be written while the executor page-locks it.
+  // The first copy, and Ready, wait for that and report a failure.
   bool in_background = false;
   // A memfd of fixed size (core/base/memfd.h), which other processes may share:
-  // the arena is its first `size` bytes. Borrowed. Default: the arena makes
-  // memory of its own.
+  // the arena is its first `size` bytes. Borrowed. Default: the arena makes its
+  // own memory.
   int memory = -1;
 };
 

@@ -19,7 +19,7 @@ class BackgroundCopy {
  public:
   // REQUIRES: there is room for all chunks.
   explicit BackgroundCopy(char* destination);
-  // Blocks until all are copied.
+  // Blocks until all chunks are copied.
   ~BackgroundCopy();
   BackgroundCopy(const BackgroundCopy&) = delete;
   BackgroundCopy& operator=(const BackgroundCopy&) = delete;

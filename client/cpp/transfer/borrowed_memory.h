@@ -10,20 +10,20 @@
 
 namespace holdfast {
 
-// Memory of a caller that gRPC sends from. gRPC may hold on to it until a
-// call's objects are gone, and for a moment more: this waits for that, so it is
-// to be declared before them.
+// Memory of a caller that gRPC sends without a copy. gRPC may hold the memory a
+// moment longer than the objects of the call live. The destructor waits for
+// gRPC, so declare a BorrowedMemory before these objects.
 //
-// Not to be moved: the slices point at it.
+// Not movable, because the slices point at it.
 //
 //   BorrowedMemory memory;        // first: its end waits for the slices
 //   grpc::ClientContext context;  // then the objects of the call
 //   writer->Write(MakeUploadData(memory.Lend(data, size)));
 class BorrowedMemory {
  public:
-  // Has lent nothing.
+  // Lends nothing yet.
   BorrowedMemory() = default;
-  // Blocks until gRPC has let go of every slice.
+  // Blocks until gRPC has released every slice.
   ~BorrowedMemory() {
     absl::MutexLock lock(&mutex_);
     mutex_.Await(absl::Condition(

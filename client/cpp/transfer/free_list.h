@@ -11,22 +11,23 @@
 
 namespace holdfast {
 
-// Which bytes of an arena are not in use: FreeRanges for several threads, in
-// steps of kAlignment. Thread-safe.
+// The free bytes of an arena: FreeRanges with a lock, in units of kAlignment.
+// Thread-safe.
 class FreeList {
  public:
-  // Places begin at multiples of this, and take multiples of it.
+  // Ranges begin at multiples of this, and take multiples of it.
   static constexpr uint64_t kAlignment = 256;
 
   explicit FreeList(uint64_t size) : size_(size) { free_.Add(0, size); }
 
-  // Where `size` bytes, not 0, are from now on in use; nullopt: nowhere.
+  // Takes `size` bytes, not 0, and returns their offset. nullopt: no free range
+  // is large enough.
   std::optional<uint64_t> Take(uint64_t size);
 
   // Takes back a result of Take, with the same size.
   void GiveBack(uint64_t offset, uint64_t size);
 
-  // Bytes of the largest free place.
+  // The bytes of the largest free range.
   uint64_t largest() const;
 
  private:

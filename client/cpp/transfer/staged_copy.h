@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes between ordinary memory and a buffer, through memory that client and
-// executor share: several threads copy pieces to slots of the ring while the
-// device copies from others, or the reverse.
+// Copies between ordinary memory and a buffer through memory that client and
+// executor share. For an upload, several threads copy pieces into slots of the
+// ring while the device copies from other slots; a download is the reverse.
 #ifndef HOLDFAST_CLIENT_CPP_TRANSFER_STAGED_COPY_H_
 #define HOLDFAST_CLIENT_CPP_TRANSFER_STAGED_COPY_H_
 
@@ -14,19 +14,19 @@
 
 namespace holdfast {
 
-// Return when the bytes are there; the first failure of a piece.
+// Block until all bytes are copied. Return the first failure of a piece.
 absl::Status StagedUpload(SessionState& session, StagingRing& ring,
                           const TransferTarget& target, const char* data);
 absl::Status StagedDownload(SessionState& session, StagingRing& ring,
                             const TransferTarget& target, char* data);
 
-// For few bytes, which one slot takes. Returns when `data` may be used again;
-// TakeFailure tells what fails afterwards. False: no slot is free.
+// Uploads bytes that fit in one slot. Returns when `data` may be reused;
+// TakeFailure returns later failures. Returns false if no slot is free.
 absl::StatusOr<bool> UploadThroughSlot(SessionState& session, StagingRing& ring,
                                        const TransferTarget& target,
                                        const char* data);
-// For few bytes: returns when they are there. Waits as CommandQueue::Call does.
-// False: no slot is free.
+// Downloads bytes that fit in one slot, and waits for them as
+// CommandQueue::Call does. Returns false if no slot is free.
 absl::StatusOr<bool> DownloadThroughSlot(SessionState& session,
                                          StagingRing& ring,
                                          const TransferTarget& target,

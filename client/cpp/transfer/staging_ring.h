@@ -18,22 +18,22 @@
 
 namespace holdfast {
 
-// Slots of an arena, through which bytes of ordinary memory pass on their way
-// to and from a device. Thread-safe.
+// Slots of an arena for copies between ordinary memory and devices.
+// Thread-safe.
 //
-// Made for a session when the first large copy of ordinary memory needs it, or
-// after many small ones, which do not wait for it. A copy acquires a slot,
-// fills it, submits the command that copies from it, and gives it back when
-// that is done.
+// A session's first large copy of ordinary memory makes the ring, or many small
+// copies do, which do not wait for it. A copy acquires a slot, fills it,
+// submits the command that copies from it, and returns it when the command is
+// done.
 class StagingRing {
  public:
-  // 2 MiB each, 32 MiB together, of the session's arenas.
+  // Each slot has 2 MiB. All slots have 32 MiB of the session's arenas.
   static constexpr uint64_t kSlotBytes = uint64_t{2} << 20;
   static constexpr int kSlots = 16;
   static constexpr size_t kMaxKept = kSlots / 2;
 
-  // Gives itself back; no copy may be using it any more then. Move-only.
-  // REQUIRES: it does not outlive the ring.
+  // A slot, which the destructor returns to the ring. Move-only. REQUIRES: no
+  // copy uses it any more, and it does not outlive the ring.
   class Slot {
    public:
     Slot(Slot&& other) noexcept
@@ -45,9 +45,9 @@ class StagingRing {
       if (ring_ != nullptr) ring_->GiveBack(std::move(span_), may_be_kept_);
     }
 
-    // Writable memory of kSlotBytes bytes, with what was there before.
+    // Writable memory of kSlotBytes bytes, not cleared.
     char* data() const { return static_cast<char*>(span_.data()); }
-    // Its place, as commands name it.
+    // The arena's handle and the offset, for commands.
     uint64_t arena() const { return span_.arena().handle(); }
     uint64_t arena_offset() const { return span_.offset(); }
 
@@ -63,23 +63,22 @@ class StagingRing {
 
   enum class Make { kNot, kInBackground, kNow };
 
-  // The session's ring. Waits only to make it now: some 20 ms on a GPU, and
-  // longer while the session's shared memory is used up but for some that is
-  // being freed. nullptr: there is none yet; or no memory can be shared with
-  // the executor, or no more of it.
+  // Returns the session's ring. Waits only with kNow: about 20 ms on a GPU, and
+  // longer if memory must be freed first. Returns null if there is no ring yet,
+  // or if no memory can be shared with the executor.
   static std::shared_ptr<StagingRing> Of(SessionState& session, Make make);
-  // Gives up the session's ring, and makes no other.
+  // Releases the session's ring. Of makes no other ring afterwards.
   static void Close(SessionState& session);
 
-  // Blocks until there is a slot. REQUIRES: the thread holds none, or two
-  // threads could wait for each other.
+  // Blocks until there is a slot. REQUIRES: the thread holds no slot, because
+  // two threads could otherwise wait for each other.
   Slot Acquire();
-  // nullopt rather than waiting.
+  // Returns nullopt if no slot is free.
   std::optional<Slot> TryAcquire();
-  // The same for a slot that may be kept: half of them at most, so that copies
-  // that wait for a slot get one.
+  // The same for a slot that may be passed to Keep. At most half of the slots
+  // can be kept, so that waiting copies get a slot.
   std::optional<Slot> TryAcquireToKeep();
-  // Gives such a slot back when the command that uses it is done.
+  // Returns such a slot to the ring when the command of `result` is done.
   void Keep(Slot slot, PendingResult result);
 
  private:
@@ -90,13 +89,13 @@ class StagingRing {
 
   explicit StagingRing(std::shared_ptr<Arena> arena)
       : arena_(std::move(arena)) {}
-  // Its arena is made in the background. Fails as Arena::Create.
+  // Makes a ring; its arena is made in the background. Fails as Arena::Create.
   static absl::StatusOr<std::shared_ptr<StagingRing>> Create(
       std::shared_ptr<SessionState> session);
-  // REQUIRES: one is free.
+  // REQUIRES: a slot is free.
   Slot Take(bool may_be_kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void GiveBack(ArenaSpan span, bool may_be_kept);
-  // Gives back the oldest that are kept, as far as their commands are done.
+  // Returns the oldest kept slots whose commands are done.
   void GiveBackDone();
 
   const std::shared_ptr<Arena> arena_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes between ordinary memory and a buffer: through memory that is shared
+// Copies between ordinary memory and a buffer: through memory that is shared
 // with the executor (staged_copy.h), in commands and their results, or by
-// TransferService (transfer_stream.h). README.md says which when.
+// TransferService (transfer_stream.h). README.md describes the choice.
 #ifndef HOLDFAST_CLIENT_CPP_TRANSFER_TRANSFER_H_
 #define HOLDFAST_CLIENT_CPP_TRANSFER_TRANSFER_H_
 
@@ -14,11 +14,12 @@
 
 namespace holdfast {
 
-// Returns when `data` may be used again.
+// Uploads. Returns when `data` may be reused.
 absl::Status UploadBytes(SessionState& session, const TransferTarget& target,
                          const void* data);
 
-// Returns when the bytes are there, with the failures of the commands before.
+// Downloads. Blocks until the bytes are in `data`. Returns failures of earlier
+// commands, too.
 absl::Status DownloadBytes(SessionState& session, const TransferTarget& target,
                            void* data);
 

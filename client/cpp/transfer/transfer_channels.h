@@ -14,21 +14,21 @@
 
 namespace holdfast {
 
-// The connections by which a session's bytes go, apart from that of its
-// commands: made when they are needed, kept for the next time. Calls of one
-// connection share a socket and a thread at either end, so that calls of
-// several are faster. Thread-safe.
+// The connections for a session's transfers, besides the connection of its
+// commands. They are made when needed, and kept for later transfers. Calls on
+// one connection share a socket and a thread at either end, so calls on several
+// connections are faster. Thread-safe.
 class TransferChannels {
  public:
-  // More calls than this share connections.
+  // Beyond this number, calls share connections.
   static constexpr size_t kMaxChannels = 16;
 
   using Connect =
       std::function<absl::StatusOr<std::shared_ptr<grpc::Channel>>()>;
   explicit TransferChannels(Connect connect) : connect_(std::move(connect)) {}
 
-  // One for a call, which nobody else uses until the pointer is dropped, if
-  // there are enough. The channels must outlive it.
+  // Returns a channel for a call. No other call uses it until the pointer is
+  // released, unless all channels are in use. TransferChannels must outlive it.
   absl::StatusOr<std::shared_ptr<grpc::Channel>> Take();
 
  private:
@@ -42,7 +42,7 @@ class TransferChannels {
 
   const Connect connect_;
   absl::Mutex mutex_;
-  // Entries stay where they are.
+  // By pointer, so that entries do not move.
   std::vector<std::unique_ptr<Entry>> entries_ ABSL_GUARDED_BY(mutex_);
   size_t connecting_ ABSL_GUARDED_BY(mutex_) = 0;
 };

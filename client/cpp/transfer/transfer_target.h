@@ -16,8 +16,8 @@ struct TransferTarget {
   uint64_t stream = 0;
   uint64_t buffer_size = 0;
 
-  // OUT_OF_RANGE: it is not all in the buffer. Copies in parts ask first, since
-  // nothing is copied if not all of it can be.
+  // OUT_OF_RANGE: the range is beyond the buffer's end. A copy in parts calls
+  // this first, so that it copies either all bytes or none.
   absl::Status CheckRange() const;
 };
 
