@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiler options. They come from clients, but files that they name would be
-// the server's, so only options that are known to touch no file are passed on.
-// Each has one spelling for all back ends, and is rendered for the one that
-// runs.
+// Compiler options. They come from clients, and would name files of the server,
+// so only options that touch no file are passed on. Each option has one
+// spelling, which is rendered for the back end that runs.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(auto options, ParseOptions(words));
 //   HOLDFAST_ASSIGN_OR_RETURN(auto flags,
@@ -36,7 +35,7 @@ enum class Value {
   kBool,     // true, false, 1, 0
   kOn,       // on, off
   kNumber,   // digits
-  kThreads,  // digits, at most kMaxThreads, which 0 stands for
+  kThreads,  // digits, at most kMaxThreads; 0 means kMaxThreads
   kLevel,    // 0, 3
   kText,
   kPtxas,  // options of ptxas that touch no file, with commas between them

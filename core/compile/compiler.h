@@ -27,27 +27,29 @@ namespace holdfast::compile {
 // Not thread-safe, as NvJitLinker is not.
 class Compiler {
  public:
-  // Opens what is installed.
+  // Opens the installed back ends.
   static std::unique_ptr<const Compiler> Load(const ToolkitOptions& options);
 
-  // OK if at least one back end is there; else why NVRTC is not.
+  // Returns OK if at least one back end was found; otherwise the error of
+  // NVRTC.
   absl::Status status() const;
 
-  // "NVRTC 13.0, nvJitLink 13.0, libNVVM 2.0"; those that are there.
+  // Returns the found back ends: "NVRTC 13.0, nvJitLink 13.0, libNVVM 2.0".
   std::string version() const;
 
-  // Files that the compilers consist of, and directories that they read.
+  // Returns the files of the compilers, and the directories that they read.
   std::vector<std::string> files() const;
   std::vector<std::string> directories() const;
 
-  // C++ by NVRTC; PTX by nvJitLink; NVVM IR by libNVVM, to a cubin by nvJitLink
-  // from there. UNAVAILABLE: one that it takes is not installed. UNIMPLEMENTED:
-  // no back end makes this target of this language. Else as the back ends say.
+  // Compiles C++ by NVRTC, PTX by nvJitLink, and NVVM IR by libNVVM (followed
+  // by nvJitLink for a cubin). UNAVAILABLE: a needed back end is not installed.
+  // UNIMPLEMENTED: no back end makes this target from this language. Otherwise
+  // fails as the back ends do.
   absl::StatusOr<ObjectCode> Compile(const ProgramSource& program) const;
 
-  // PTX to PTX as LinkPtx says, PTX and LTO IR to PTX as LinkLtoAndPtx does,
-  // all else as NvJitLinker::Link. To PTX, a fat binary or an object of the
-  // host counts as the PTX in it.
+  // Links PTX to PTX by LinkPtx, PTX and LTO IR to PTX by LinkLtoAndPtx, and
+  // other inputs by NvJitLinker::Link. If the target is PTX, a fat binary or
+  // host object stands for the PTX in it.
   absl::StatusOr<ObjectCode> Link(const LinkSource& source) const;
 
  private:

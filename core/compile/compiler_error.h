@@ -8,12 +8,14 @@
 
 namespace holdfast::compile {
 
-// A failed call of a compiler. The message has the call, the result by name,
-// the explanation and the log; the status has the same as its ErrorDetail.
-// Whatever `code` is, RESOURCE_EXHAUSTED if the log says that memory was out.
+// Returns the status of a failed compiler call. The message has the call, the
+// result's name, the explanation and the log; the ErrorDetail is `detail`. The
+// code is RESOURCE_EXHAUSTED instead of `code` if the log reports a lack of
+// memory.
 absl::Status CompilerError(absl::StatusCode code, const ErrorDetail& detail);
 
-// Compilers have no error of their own for that; this is what they say.
+// Returns true if the log reports a lack of memory, for which compilers have no
+// result code.
 bool SaysOutOfMemory(absl::string_view log);
 
 }  // namespace holdfast::compile

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nvJitLink believes the headers of what it is given and crashes where they
-// lie. Inputs come from clients, so they are checked first.
+// Checks the inputs of nvJitLink. nvJitLink trusts the headers of its inputs,
+// and crashes if they are wrong. Inputs come from clients, so they are checked
+// first.
 #ifndef HOLDFAST_CORE_COMPILE_LINK_INPUT_H_
 #define HOLDFAST_CORE_COMPILE_LINK_INPUT_H_
 
@@ -15,11 +16,12 @@
 
 namespace holdfast::compile {
 
-// INVALID_ARGUMENT: empty, truncated, not of the format it is said to be, or a
-// cubin that is linked already.
+// INVALID_ARGUMENT: the input is empty or truncated, does not have the stated
+// format, or is a linked cubin.
 absl::Status CheckLinkInput(const LinkInput& input);
 
-// Is the input a fat binary or an object of the host, which contain inputs?
+// Returns true if the input is a fat binary or a host object, which contain
+// further inputs.
 bool IsContainer(const LinkInput& input);
 
 // Returns the PTX modules in a container: of each fat binary, the one for the

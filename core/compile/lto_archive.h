@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several pieces of LTO IR as one object: an ar archive of them, since
-// nvJitLink 13.0 links LTO IR to code only. All that takes LTO IR here takes
-// such an archive; `ar x` takes it apart for others.
+// Several pieces of LTO IR as one object, an ar archive: nvJitLink 13.0 cannot
+// link LTO IR to LTO IR. All functions here that accept LTO IR accept such an
+// archive; other tools can unpack it with `ar x`.
 #ifndef HOLDFAST_CORE_COMPILE_LTO_ARCHIVE_H_
 #define HOLDFAST_CORE_COMPILE_LTO_ARCHIVE_H_
 
@@ -20,8 +20,8 @@ namespace holdfast::compile {
 // equal bytes.
 std::string MakeLtoArchive(absl::Span<const LinkInput> pieces);
 
-// `inputs`, each archive of LTO IR as its pieces: "ab.ltoir(0)", "ab.ltoir(1)".
-// INVALID_ARGUMENT: an archive is truncated or malformed.
+// Returns `inputs` with each archive replaced by its pieces, "ab.ltoir(0)" and
+// "ab.ltoir(1)". INVALID_ARGUMENT: an archive is truncated or malformed.
 absl::StatusOr<std::vector<LinkInput>> WithLtoPieces(
     absl::Span<const LinkInput> inputs);
 

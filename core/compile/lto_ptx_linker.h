@@ -11,10 +11,11 @@
 
 namespace holdfast::compile {
 
-// LTO IR and PTX to PTX, which neither nvJitLink nor LinkPtx makes: the LTO IR
-// becomes one PTX, and that is joined with the others as LinkPtx says.
-// `options` stand for source.options; they are for the LTO IR. libNVVM is asked
-// where PTX calls functions of the LTO IR, which optimizing would drop.
+// Links LTO IR and PTX to PTX, which neither nvJitLink nor LinkPtx can do:
+// compiles the LTO IR to one PTX module, and joins it with the others by
+// LinkPtx. If PTX calls functions of the LTO IR, which the optimizer would
+// drop, adds a module of libNVVM's that refers to them. `options` replace
+// source.options, and apply to the LTO IR.
 absl::StatusOr<ObjectCode> LinkLtoAndPtx(
     const LinkSource& source, absl::Span<const Option> options,
     const NvJitLinker& linker, const absl::StatusOr<NvvmCompiler>& nvvm);

@@ -22,7 +22,8 @@ struct NvJitLinkApi {
 #include "core/compile/nvjitlink_symbols.inc"
 };
 
-// UNAVAILABLE: not installed; the message lists where it was sought.
+// UNAVAILABLE: the library is not installed; the message lists the searched
+// places.
 absl::StatusOr<std::unique_ptr<const NvJitLinkApi>> LoadNvJitLink(
     const ToolkitOptions& options);
 

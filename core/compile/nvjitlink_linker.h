@@ -13,12 +13,11 @@
 
 namespace holdfast::compile {
 
-// PTX, cubins, fatbins, LTO IR, objects and libraries to a cubin, or LTO IR to
-// PTX or to LTO IR, with nvJitLink. Not thread-safe: it listens to the
-// process's stderr, where nvJitLink reports symbols that are defined twice and
-// nowhere else. Belongs in a process of its own, which must end after a
-// failure: after one, nvJitLink 13.0 takes undefined symbols for defined ones,
-// or crashes.
+// Links with nvJitLink: PTX, cubins, fatbins, LTO IR, objects and libraries to
+// a cubin, or LTO IR to PTX or LTO IR. Not thread-safe: it captures the
+// process's stderr, because nvJitLink reports duplicate symbols only there. Run
+// it in a separate process that ends after a failure: after one, nvJitLink 13.0
+// takes undefined symbols for defined ones, or crashes.
 class NvJitLinker {
  public:
   // `api` must outlive the linker.
@@ -27,16 +26,16 @@ class NvJitLinker {
   // "13.0".
   std::string version() const;
 
-  // `options` stand for source.options; LTO IR among the inputs is linked as
-  // such without asking. To LTO IR: nvJitLink says whether it links (a symbol
-  // may be missing still), and lto_archive makes it one. INVALID_ARGUMENT: an
-  // option is refused, an input is truncated or not what it is said to be, or
-  // they do not link (the ErrorDetail has the whole log). UNIMPLEMENTED: a
-  // target that cannot be made of these inputs.
+  // Links. `options` replace source.options; -lto is implied by LTO IR among
+  // the inputs. If the target is LTO IR, nvJitLink only checks that the inputs
+  // link (symbols may be missing), and lto_archive joins them.
+  // INVALID_ARGUMENT: an option is refused, an input is truncated or does not
+  // have the stated format, or the inputs do not link (the ErrorDetail has the
+  // whole log). UNIMPLEMENTED: these inputs cannot be linked to this target.
   absl::StatusOr<ObjectCode> Link(const LinkSource& source,
                                   absl::Span<const Option> options) const;
 
-  // Compiles one PTX without resolving what it leaves to other modules.
+  // Compiles one PTX module without resolving its external symbols.
   absl::Status CheckPtx(const LinkInput& ptx, absl::string_view arch) const;
 
  private:

@@ -26,7 +26,8 @@ struct NvrtcApi {
 #include "core/compile/nvrtc_symbols.inc"
 };
 
-// UNAVAILABLE: not installed; the message lists where it was sought.
+// UNAVAILABLE: the library is not installed; the message lists the searched
+// places.
 absl::StatusOr<std::unique_ptr<const NvrtcApi>> LoadNvrtc(
     const ToolkitOptions& options);
 

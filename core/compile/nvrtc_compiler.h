@@ -10,9 +10,9 @@
 
 namespace holdfast::compile {
 
-// CUDA C++ to PTX, cubin or LTO IR with NVRTC. Thread-safe: NVRTC itself runs
-// one compilation at a time. Runs client code through a compiler, so it
-// belongs in a process of its own, under limits of time and memory.
+// Compiles CUDA C++ to PTX, cubin or LTO IR with NVRTC. Thread-safe: NVRTC
+// itself runs one compilation at a time. Compiles clients' code, so run it in a
+// separate process with limits of time and memory.
 class NvrtcCompiler {
  public:
   // `api` must outlive the compiler.

@@ -28,7 +28,8 @@ struct NvvmApi {
 #include "core/compile/nvvm_symbols.inc"
 };
 
-// UNAVAILABLE: not installed; the message lists where it was sought.
+// UNAVAILABLE: the library is not installed; the message lists the searched
+// places.
 absl::StatusOr<std::unique_ptr<const NvvmApi>> LoadNvvm(
     const ToolkitOptions& options);
 

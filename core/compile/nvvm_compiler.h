@@ -12,9 +12,9 @@
 
 namespace holdfast::compile {
 
-// NVVM IR, text or bitcode, to PTX or LTO IR with libNVVM. Several modules
-// become one program; libdevice is added where one of them calls it.
-// Thread-safe. Belongs in a process of its own, as NvrtcCompiler does.
+// Compiles NVVM IR, text or bitcode, to PTX or LTO IR with libNVVM. Several
+// modules become one program; libdevice is added if a module calls it.
+// Thread-safe. Run it in a separate process, like NvrtcCompiler.
 class NvvmCompiler {
  public:
   // `api` must outlive the compiler.
@@ -23,9 +23,9 @@ class NvvmCompiler {
   // "2.0".
   std::string version() const;
 
-  // `options` stand for program.options, `target` for program.target.
-  // INVALID_ARGUMENT: an option is refused, or the IR is (the ErrorDetail has
-  // the whole log). UNAVAILABLE: it calls libdevice, which is not installed.
+  // `options` replace program.options, and `target` replaces program.target.
+  // INVALID_ARGUMENT: an option or the IR is refused (the ErrorDetail has the
+  // whole log). UNAVAILABLE: the IR calls libdevice, which is not installed.
   absl::StatusOr<ObjectCode> Compile(const ProgramSource& program,
                                      absl::Span<const Option> options,
                                      ObjectFormat target) const;

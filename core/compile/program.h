@@ -26,8 +26,8 @@ struct ExtraSource {
   std::string source;
 };
 
-// One compilation: its source text, and everything else that its result depends
-// on, except for the compilers.
+// The input of a compilation: the source text, and everything else that
+// determines the result, except for the compilers.
 struct ProgramSource {
   std::string name = "source.cu";  // for messages; no file is read
   std::string source;
@@ -46,7 +46,7 @@ struct LinkInput {
   absl::string_view bytes;  // borrowed
 };
 
-// One link. REQUIRES: the bytes of the inputs live until it is done.
+// The input of a link. REQUIRES: the bytes of the inputs outlive the link.
 struct LinkSource {
   std::vector<LinkInput> inputs;
   std::vector<std::string> options;

@@ -9,20 +9,20 @@
 
 namespace holdfast::compile {
 
-// Joins PTX modules into one, as text: what one declares .extern is what
-// another defines .visible, of several .weak definitions the first is taken,
-// and names that a module keeps to itself are changed where they meet others.
-// Debug information is dropped. No library of the toolkit does this; devices
-// that run PTX itself need it. Thread-safe.
+// Joins PTX modules into one, as text. An .extern declaration refers to the
+// .visible definition of another module, the first of several .weak definitions
+// counts, and a module's internal names are changed where they collide. Debug
+// information is dropped. No library of the toolkit can do this; devices that
+// run PTX itself need it. Thread-safe.
 //
-// INVALID_ARGUMENT: an input is no PTX module, or a symbol is defined twice or
-// nowhere, is a function here and a variable there (the ErrorDetail's log names
-// each); or there is an option other than --maxrregcount, which becomes the
-// .maxnreg of each kernel that has none.
+// The only option is --maxrregcount, which becomes the .maxnreg of each kernel
+// without one. INVALID_ARGUMENT: there is another option; an input is not a PTX
+// module; or a symbol is defined twice or nowhere, or is a function in one
+// module and a variable in another (the ErrorDetail's log names each).
 absl::StatusOr<ObjectCode> LinkPtx(const LinkSource& source);
 
-// One PTX module as it is, where there is nothing that could compile it to see
-// whether it is right: only its outline is checked, as LinkPtx does.
+// Returns one PTX module unchanged, for machines without a compiler that could
+// check it: only its outline is checked, as in LinkPtx.
 absl::StatusOr<ObjectCode> KeepPtx(const LinkInput& ptx,
                                    const std::string& arch);
 

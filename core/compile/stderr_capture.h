@@ -8,9 +8,9 @@
 
 namespace holdfast::compile {
 
-// While it lives, what the process writes to descriptor 2 goes into memory, for
-// libraries that report errors nowhere else. Once at a time; where it cannot be
-// had, nothing is captured.
+// Captures the process's output to descriptor 2 while the object lives, for
+// libraries that report errors only there. Captures nothing if the system
+// refuses the needed descriptors. REQUIRES: there is one object at a time.
 class StderrCapture {
  public:
   StderrCapture();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Boxes of bytes with pitches, in up to three dimensions: copied and filled in
-// stream order. As in copy.h, whoever calls has checked that the box lies in
-// its buffer, with BoxExtent and CheckRange.
+// stream order. As in copy.h, the caller has checked with BoxExtent and
+// CheckRange that the box is in its buffer.
 #ifndef HOLDFAST_CORE_CUDA_BOX_H_
 #define HOLDFAST_CORE_CUDA_BOX_H_
 
@@ -24,7 +24,7 @@ struct Box {
   uint64_t depth = 1;
 };
 
-// Bytes from one row, and from one slice, to the next. 0: without gaps.
+// The bytes from one row, and from one slice, to the next. 0: no gaps.
 struct Pitches {
   uint64_t row = 0;
   uint64_t slice = 0;
@@ -45,15 +45,15 @@ absl::StatusOr<uint64_t> BoxExtent(const Box& box, const Pitches& pitches);
 absl::Status CheckApart(const Box& box, CUdeviceptr a, const Pitches& a_pitches,
                         CUdeviceptr b, const Pitches& b_pitches);
 
-// One side of a copy. A place in memory, at the first byte of its first row.
+// One side of a copy: the place of the first byte of its first row.
 struct BoxPlace {
   CUdeviceptr address = 0;
   Pitches pitches;
-  const Context* context = nullptr;  // whose memory it is; not owned
+  const Context* context = nullptr;  // of the memory; not owned
 };
 
-// The driver's form of a copy whose sides are told by their addresses. Names no
-// context, so it is for copies within one, and for graphs.
+// Returns the driver's form of a copy between addresses. It names no context,
+// so it is for copies within one context, and for graphs.
 CUDA_MEMCPY3D DescribeCopy(const Box& box, const BoxPlace& destination,
                            const BoxPlace& source);
 
@@ -62,14 +62,14 @@ CUDA_MEMCPY3D DescribeCopy(const Box& box, const BoxPlace& destination,
 absl::Status CopyBoxAsync(const Stream& stream, const Box& box,
                           const BoxPlace& destination, const BoxPlace& source);
 
-// INVALID_ARGUMENT as FillBoxAsync says. Checks rows' sizes and pitches against
-// the pattern. Needs no device.
+// Checks the sizes of rows and pitches against the pattern. Needs no device.
+// INVALID_ARGUMENT: as FillBoxAsync.
 absl::Status CheckFill(const Box& box, CUdeviceptr destination,
                        const Pitches& pitches, uint32_t pattern,
                        uint32_t pattern_bytes);
 
-// cuMemsetD2D8Async, D16, D32, of a box of one slice; as FillAsync. REQUIRES:
-// depth is 1. Rows without gaps become one fill.
+// Fills a box of one slice, as FillAsync: cuMemsetD2D8Async, D16, D32. Rows
+// without gaps become one fill. REQUIRES: depth is 1.
 absl::Status FillBoxAsync(const Stream& stream, const Box& box,
                           CUdeviceptr destination, const Pitches& pitches,
                           uint32_t pattern, uint32_t pattern_bytes);

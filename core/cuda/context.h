@@ -13,12 +13,12 @@
 
 namespace holdfast::cuda {
 
-// A device's primary context, retained (cuDevicePrimaryCtxRetain) until the
-// last owner is gone. Every resource holds a shared_ptr to its context, so the
-// order in which owners go never matters.
+// A device's primary context, retained (cuDevicePrimaryCtxRetain) until its
+// last owner is destroyed. Every resource holds a shared_ptr to its context, so
+// that owners can be destroyed in any order.
 //
-// Thread-safe. A context is made current where it is used, by ScopedContext;
-// no function relies on what the caller left current.
+// Thread-safe. ScopedContext makes a context current where it is used; no
+// function relies on the caller's current context.
 class Context {
  public:
   static absl::StatusOr<std::shared_ptr<const Context>> RetainPrimary(
@@ -38,18 +38,19 @@ class Context {
   int least_stream_priority() const { return least_priority_; }
   int greatest_stream_priority() const { return greatest_priority_; }
 
-  // Bytes, over all processes: cuMemGetInfo. Free bytes change at any time with
-  // what other processes do.
+  // Bytes over all processes: cuMemGetInfo. Other processes may change the free
+  // bytes at any time.
   struct MemoryInfo {
     uint64_t free = 0;
     uint64_t total = 0;
   };
   absl::StatusOr<MemoryInfo> GetMemoryInfo() const;
 
-  // Kernels here may use what is allocated in `peer`, modules' variables too:
-  // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess. Memory that was mapped has
-  // access rights of its own. No error if it is so already. UNIMPLEMENTED: the
-  // driver lacks the function. Only this direction changes.
+  // Enable or disable the use by this context's kernels of memory that is
+  // allocated in `peer`, including modules' variables: cuCtxEnablePeerAccess,
+  // cuCtxDisablePeerAccess. Mapped memory has its own access rights. The other
+  // direction does not change. OK if nothing changes. UNIMPLEMENTED: the driver
+  // lacks the function.
   absl::Status EnablePeerAccess(const Context& peer) const;
   absl::Status DisablePeerAccess(const Context& peer) const;
 

@@ -18,8 +18,9 @@
 
 namespace holdfast::cuda {
 
-// OUT_OF_RANGE unless [offset, offset + size) lies within `limit` bytes; does
-// not overflow. `what` is the object in the message: "buffer 0x3000...".
+// OUT_OF_RANGE: [offset, offset + size) is not within `limit` bytes. The check
+// does not overflow. `what` names the object in the message: "buffer
+// 0x3000...".
 absl::Status CheckRange(absl::string_view what, uint64_t offset, uint64_t size,
                         uint64_t limit);
 
@@ -36,8 +37,8 @@ absl::Status CopyPeerAsync(const Stream& stream, CUdeviceptr destination,
 
 // Copies that are made together.
 //
-// Filled by Add for each copy, given to CopyAllAsync once. Ranges of copies in
-// one list must not overlap, since they may run in any order.
+// Add adds a copy, and CopyAllAsync takes the list once. Ranges of copies in
+// one list must not overlap, because the copies may run in any order.
 class CopyList {
  public:
   // `size` is not 0.
@@ -47,17 +48,17 @@ class CopyList {
     sizes.push_back(size);
   }
 
-  // They have equal lengths; entry i of each is the i-th copy, sizes in bytes.
+  // Equal lengths; entry i belongs to copy i. Sizes are in bytes.
   std::vector<CUdeviceptr> destinations;
   std::vector<CUdeviceptr> sources;
   std::vector<size_t> sizes;
 };
 
-// cuMemcpyBatchAsync, or where the driver does not have it, one by one. In no
-// order among themselves.
+// Enqueues all copies, in any order: by cuMemcpyBatchAsync, or one by one if
+// the driver lacks it.
 absl::Status CopyAllAsync(const Stream& stream, CopyList& list);
 
-// INVALID_ARGUMENT as FillAsync says. Needs no device, so that a command can be
+// Makes the checks of FillAsync. Needs no device, so that a command can be
 // refused before it is enqueued.
 absl::Status CheckPattern(CUdeviceptr destination, uint32_t pattern,
                           uint32_t pattern_bytes, uint64_t size);

@@ -9,11 +9,12 @@
 
 namespace holdfast::cuda {
 
-// More than any PTX: what a damaged header may make us allocate.
+// The most bytes that a damaged header can make the process allocate. More than
+// any PTX has.
 inline constexpr size_t kMaxDecompressed = size_t{256} << 20;
 
-// Both take any bytes and return false unless they hold exactly `size` bytes
-// of content, at most kMaxDecompressed.
+// Both accept any bytes. They return false if the content does not have exactly
+// `size` bytes, at most kMaxDecompressed.
 bool DecompressLz4(absl::string_view block, size_t size, std::string* content);
 bool DecompressZstd(absl::string_view frame, size_t size, std::string* content);
 

@@ -60,12 +60,12 @@ class Device {
   // The driver's own number, which need not be the ordinal.
   CUdevice handle() const { return handle_; }
 
-  // cuDeviceGetAttribute. Asked for at each call; values do not change while
-  // the driver is loaded.
+  // cuDeviceGetAttribute. Asks the driver at each call; values do not change
+  // while the driver is loaded.
   absl::StatusOr<int> Attribute(CUdevice_attribute attribute) const;
 
-  // cuDeviceCanAccessPeer: can kernels here use memory of `peer`?
-  // UNIMPLEMENTED: the driver lacks the function.
+  // cuDeviceCanAccessPeer: returns true if kernels here can use memory of
+  // `peer`. UNIMPLEMENTED: the driver lacks the function.
   absl::StatusOr<bool> CanAccessPeer(const Device& peer) const;
   // cuDeviceGetP2PAttribute. REQUIRES: another device. UNIMPLEMENTED: the
   // driver lacks the function.

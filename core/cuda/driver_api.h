@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The CUDA driver as a struct of typed function pointers: the one seam between
-// Holdfast and a GPU. Real libcuda and the software driver fill it alike, and
-// tests replace single pointers. It is never a global: whoever calls the driver
-// was given a `const DriverApi&`.
+// Holdfast and a GPU. libcuda and the software driver fill it in the same way,
+// and tests replace single pointers. It is never a global: callers of the
+// driver get a `const DriverApi&`.
 //
 //   api.cuStreamSynchronize(stream)
 //
 // cuda.h maps old names to new variants by macros (cuMemAlloc to
-// cuMemAlloc_v2); the members follow, so call sites write what CUDA's manual
-// writes.
+// cuMemAlloc_v2), and the members follow, so that calls have the names of
+// CUDA's manual.
 #ifndef HOLDFAST_CORE_CUDA_DRIVER_API_H_
 #define HOLDFAST_CORE_CUDA_DRIVER_API_H_
 

@@ -21,7 +21,7 @@ enum class DriverChoice {
   kSoftware,
 };
 
-// "auto", "cuda" or "cpu"; INVALID_ARGUMENT for anything else.
+// Parses "auto", "cuda" or "cpu". INVALID_ARGUMENT: another text.
 absl::StatusOr<DriverChoice> ParseDriverChoice(absl::string_view text);
 
 struct DriverOptions {

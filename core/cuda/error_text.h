@@ -6,10 +6,11 @@
 
 namespace holdfast::cuda {
 
-// "CUDA_ERROR_INVALID_VALUE"; null for a number that is no CUresult.
+// Returns a name such as "CUDA_ERROR_INVALID_VALUE"; null if the number is not
+// a CUresult.
 const char* FindErrorName(CUresult result);
 
-// A few words on it; null for a number that is no CUresult.
+// Returns a short description; null if the number is not a CUresult.
 const char* FindErrorText(CUresult result);
 
 // As FindErrorName, but never null.

@@ -19,25 +19,24 @@ struct EventOptions {
   bool timing = false;
   // Synchronize sleeps rather than spins.
   bool blocking_sync = false;
-  // Other processes can open it (IpcHandle), if the driver can make such;
-  // excludes timing.
+  // Other processes can open it (IpcHandle), if the driver supports that.
+  // Excludes timing.
   bool interprocess = false;
 };
 
 // A point in a stream's work: cuEventCreate. Thread-safe.
 //
-// Holds its context. Recording takes the event's place in the stream at the
-// time of the call, so that one event may mark one point after another; a wait
-// refers to the last record before it.
+// Holds its context. Each record moves the event to the present end of the
+// stream. A wait refers to the last record before it.
 class Event {
  public:
   // Falls back to an event without a handle if the driver cannot make an
   // interprocess one; options() then says so.
   static absl::StatusOr<std::unique_ptr<Event>> Create(
       std::shared_ptr<const Context> context, const EventOptions& options);
-  // cuIpcOpenEventHandle: an event of another process, which made it
-  // interprocess. `handle` may be anything. FAILED_PRECONDITION: this process
-  // is too confined for it.
+  // cuIpcOpenEventHandle: opens an interprocess event of another process.
+  // `handle` is untrusted. FAILED_PRECONDITION: the sandbox of this process
+  // does not allow it.
   static absl::StatusOr<std::unique_ptr<Event>> OpenIpc(
       std::shared_ptr<const Context> context, const CUipcEventHandle& handle);
   // May be called before the event has completed; the driver keeps it until
@@ -50,28 +49,28 @@ class Event {
   CUevent handle() const { return handle_; }
   const Context& context() const { return *context_; }
   const EventOptions& options() const { return options_; }
-  // Some Record or graph has marked it, in this process.
+  // True if a Record or a graph of this process has marked it.
   bool recorded() const { return recorded_; }
 
-  // cuEventRecord: marks what `stream` has been given so far, in place of any
-  // earlier record. REQUIRES: the stream is of the event's context, or the
-  // driver refuses.
+  // cuEventRecord: marks the present end of `stream`, in place of an earlier
+  // record. The driver refuses a stream of another context.
   absl::Status Record(const Stream& stream);
 
-  // A graph that was launched records it.
+  // Notes that a launched graph records it.
   void SetRecorded() { recorded_ = true; }
 
-  // True if all that was marked is done, or nothing was: cuEventQuery. An error
-  // of the device's earlier work may come out here, as from any call.
+  // cuEventQuery: returns true if the marked work is done, or the event was
+  // never recorded. May return an error of the device's earlier work, as any
+  // call.
   absl::StatusOr<bool> Query() const;
 
-  // Blocks until then: cuEventSynchronize.
+  // cuEventSynchronize: blocks until Query would return true.
   absl::Status Synchronize() const;
 
-  // cuIpcGetEventHandle: 64 bytes with which another process of the machine
-  // opens the event, as long as it lives. FAILED_PRECONDITION: the event is not
-  // interprocess, or the driver could make none in this process. UNIMPLEMENTED:
-  // the driver has no such handles.
+  // cuIpcGetEventHandle: returns 64 bytes with which another process of the
+  // machine can open the event while it lives. FAILED_PRECONDITION: the event
+  // is not interprocess, or the driver could not make it so. UNIMPLEMENTED: the
+  // driver lacks such handles.
   absl::StatusOr<CUipcEventHandle> IpcHandle() const;
 
  private:
@@ -85,8 +84,9 @@ class Event {
   std::atomic<bool> recorded_{false};
 };
 
-// cuEventElapsedTime, about 0.5 us fine. FAILED_PRECONDITION: one of them has
-// no timing or was never recorded. UNAVAILABLE: one has not completed yet.
+// cuEventElapsedTime, with a resolution of about 0.5 us. FAILED_PRECONDITION:
+// one event has no timing or was never recorded. UNAVAILABLE: one event has not
+// completed yet.
 absl::StatusOr<float> ElapsedMilliseconds(const Event& start, const Event& end);
 
 }  // namespace holdfast::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphs of work: defined node by node, instantiated, launched as one
-// operation of a stream.
+// Graphs of work. A graph is defined node by node, instantiated, and launched
+// as one operation of a stream.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(auto graph, Graph::Create(context));
 //   HOLDFAST_ASSIGN_OR_RETURN(CUgraphNode fill, graph->Add(graph->handle(), {},
@@ -29,13 +29,13 @@
 namespace holdfast::cuda {
 
 // A graph's definition: cuGraphCreate. Nodes name kernels, memory and events,
-// which must outlive the graph and what is instantiated from it. Not
-// thread-safe, as CUDA's graphs are not.
+// which must outlive the graph and its instances. Not thread-safe, like CUDA's
+// graphs.
 class Graph {
  public:
   static absl::StatusOr<std::unique_ptr<Graph>> Create(
       std::shared_ptr<const Context> context);
-  // Also of child graphs and branches.
+  // Destroys also child graphs and branches.
   ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -43,20 +43,22 @@ class Graph {
   CUgraph handle() const { return handle_; }
   const Context& context() const { return *context_; }
 
-  // Adds a node to `body`: handle(), or what ChildOf or BranchesOf returned.
-  // cuGraphAddNode, cuGraphKernelNodeSetAttribute.
+  // Adds a node to `body`, which is handle() or a result of ChildOf or
+  // BranchesOf: cuGraphAddNode, cuGraphKernelNodeSetAttribute.
   absl::StatusOr<CUgraphNode> Add(CUgraph body,
                                   absl::Span<const CUgraphNode> after,
                                   GraphNode& node);
 
-  // The graph in a child node, to which nodes can be added. Ends with this.
+  // Returns the graph in a child node, to which nodes can be added. It ends
+  // with this graph.
   absl::StatusOr<CUgraph> ChildOf(CUgraphNode node) const;
-  // The graphs of a conditional node that was added. End with this.
+  // Returns the graphs of a conditional node after Add. They end with this
+  // graph.
   static absl::Span<const CUgraph> BranchesOf(const GraphNode& node);
 
-  // A value that kernels of `context` set and a conditional node tests, which
-  // stands in `body` or below. cuGraphConditionalHandleCreate: `value` is set
-  // at each launch, if given.
+  // Makes a condition, which kernels of `context` set and a conditional node in
+  // `body` or below tests: cuGraphConditionalHandleCreate. If `value` is given,
+  // each launch sets it first.
   absl::StatusOr<CUgraphConditionalHandle> CreateCondition(
       CUgraph body, const Context& context, std::optional<uint32_t> value);
 
@@ -71,12 +73,12 @@ class Graph {
 // "CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED"
 const char* UpdateResultName(CUgraphExecUpdateResult result);
 
-// A graph that can be launched. Launches of one run one after the other. Not
-// thread-safe. Destroying it does not wait: launches still complete.
+// An executable graph. Its launches run one after the other. Not thread-safe.
+// The destructor does not wait: launches still complete.
 class GraphExec {
  public:
   // `flags` are CUDA_GRAPH_INSTANTIATE_FLAG_*. `failed` gets the node that
-  // cannot be instantiated, if the driver tells.
+  // cannot be instantiated, if the driver reports it.
   static absl::StatusOr<std::unique_ptr<GraphExec>> Create(
       std::shared_ptr<const Graph> graph, uint64_t flags, CUgraphNode* failed);
   ~GraphExec();
@@ -86,15 +88,15 @@ class GraphExec {
   absl::Status Upload(const Stream& stream);
   absl::Status Launch(const Stream& stream);
 
-  // For launches from now on. `node` is of the graph that this was made of.
-  // cuGraphExecNodeSetParams, cuGraphNodeSetEnabled.
+  // Change a node for later launches: cuGraphExecNodeSetParams,
+  // cuGraphNodeSetEnabled. `node` belongs to the instantiated graph.
   absl::Status SetNode(CUgraphNode node, const GraphNode& parameters);
   absl::Status SetEnabled(CUgraphNode node, bool enabled);
 
-  // Takes over all parameters of a graph of the same topology, for launches
-  // from now on: cuGraphExecUpdate. FAILED_PRECONDITION: it cannot, and nothing
-  // has changed; ErrorDetail.graph_update_result has the reason, and `failed`
-  // gets the node of `graph`, if there is one.
+  // cuGraphExecUpdate: takes over all parameters of a graph with the same
+  // topology, for later launches. FAILED_PRECONDITION: that is not possible,
+  // and nothing has changed; ErrorDetail.graph_update_result has the reason,
+  // and `failed` gets the node of `graph`, if there is one.
   absl::Status Update(const Graph& graph, CUgraphNode* failed);
 
  private:
@@ -102,7 +104,7 @@ class GraphExec {
       : graph_(std::move(graph)), handle_(handle) {}
   const DriverApi& api() const { return graph_->context().api(); }
 
-  // Its nodes name the nodes here.
+  // Its nodes name the nodes of this instance.
   const std::shared_ptr<const Graph> graph_;
   const CUgraphExec handle_;
 };

@@ -17,60 +17,62 @@
 
 namespace holdfast::cuda {
 
-// One node of a graph as cuGraphAddNode and cuGraphExecNodeSetParams take it:
-// CUgraphNodeParams, and copies of all that it points to. Resources are named,
-// not owned: kernel, memory and events must outlive whatever is made of it.
-// Move-only; what it points to does not move with it.
+// One node of a graph for cuGraphAddNode and cuGraphExecNodeSetParams: a
+// CUgraphNodeParams, and copies of the data to which it points. Does not own
+// its resources: kernel, memory and events must outlive the graphs with this
+// node. Move-only; a move does not move the copied data.
 //
-// An executor makes nodes of a client's commands with the functions below, then
-// adds them to a Graph (graph.h), or updates a GraphExec's nodes with them.
+// An executor makes nodes from a client's commands with the functions below. It
+// adds them to a Graph (graph.h), or updates the nodes of a GraphExec with
+// them.
 class GraphNode {
  public:
-  // Does nothing: CU_GRAPH_NODE_TYPE_EMPTY. For edges only: it joins many nodes
-  // to many others.
+  // CU_GRAPH_NODE_TYPE_EMPTY: does nothing, and joins the edges of other nodes.
   GraphNode();
   GraphNode(GraphNode&&) = default;
   GraphNode& operator=(GraphNode&&) = default;
 
-  // Checked as Launch is. INVALID_ARGUMENT also: an attribute that only
-  // launches into streams have. Copies the arguments' bytes.
+  // A launch, with the checks of cuda::Launch. Copies the arguments' bytes.
+  // INVALID_ARGUMENT also: an attribute that only launches into streams have.
   static absl::StatusOr<GraphNode> Launch(
       const LaunchConfig& config, const Kernel& kernel,
       absl::Span<const KernelArgument> arguments);
 
-  // Copies of boxes, as CopyBoxAsync, and of memory: a box of one row. Between
-  // any two contexts; `context` runs the copy. REQUIRES: a box with bytes.
+  // A copy of a box, as CopyBoxAsync, or of memory, as a box of one row. The
+  // two sides may have any contexts; `context` runs the copy. REQUIRES: the box
+  // is not empty.
   static GraphNode Copy(const Context& context, const Box& box,
                         const BoxPlace& destination, const BoxPlace& source);
 
-  // Checked as FillBoxAsync is. REQUIRES: a box with bytes.
+  // A fill, with the checks of FillBoxAsync. REQUIRES: the box is not empty.
   static absl::StatusOr<GraphNode> Fill(const Context& context, const Box& box,
                                         CUdeviceptr destination,
                                         const Pitches& pitches,
                                         uint32_t pattern,
                                         uint32_t pattern_bytes);
 
-  // Both name the event as it is when the graph runs, not as it is now.
+  // Record an event, or wait for one. A wait refers to the event's record at
+  // the time of the launch.
   static GraphNode Record(const Event& event);
   static GraphNode Wait(const Event& event);
 
-  // Writes 64 bits of device memory, or waits until they are at least `value`:
-  // as WriteValueAsync and WaitValueAsync do in a stream.
+  // Write 64 bits of device memory, or wait until they are at least `value`, as
+  // WriteValueAsync and WaitValueAsync do in a stream.
   static GraphNode WriteValue(const Context& context, CUdeviceptr address,
                               uint64_t value);
   static GraphNode WaitValue(const Context& context, CUdeviceptr address,
                              uint64_t value);
 
-  // Writes and waits for values, in this order: as BatchValuesAsync.
+  // Writes values and waits for values, in this order, as BatchValuesAsync does.
   static GraphNode BatchValues(
       const Context& context,
       absl::Span<const CUstreamBatchMemOpParams> operations);
 
-  // A clone of `graph`, which Graph::ChildOf gives access to.
+  // A clone of `graph`. Graph::ChildOf returns it.
   static GraphNode Child(CUgraph graph);
 
-  // Runs branches by the value of `condition`, see Graph::BranchesOf. IF has
-  // one or two of them, WHILE one.
+  // Runs branches by the value of `condition`; see Graph::BranchesOf. IF has
+  // one or two branches, WHILE has one.
   static GraphNode Conditional(const Context& context,
                                CUgraphConditionalHandle condition,
                                CUgraphConditionalNodeType type,
@@ -79,30 +81,29 @@ class GraphNode {
   // Fixed when the node is made.
   CUgraphNodeType type() const { return params_.type; }
 
-  // Returns true if the driver would make the same node of both. May return
-  // false for equal nodes. True says that an update of a graph can skip the
-  // node. Compares pointers by value, and a kernel's arguments byte by byte.
+  // Returns true if the driver would make the same node of both, so that an
+  // update of a graph can skip it. May return false for equal nodes. Compares
+  // pointers by value, and a kernel's arguments by their bytes.
   bool IsSameAs(const GraphNode& other) const;
-  // Compares attributes() by their bytes: those that are not used are 0.
+  // Compares attributes() by their bytes; unused bytes are 0.
   bool SameAttributes(const GraphNode& other) const;
 
-  // For the driver, which writes results into it.
+  // The driver's parameters; the driver writes results into them.
   CUgraphNodeParams& params() { return params_; }
   const CUgraphNodeParams& params() const { return params_; }
 
-  // A kernel's, to be set once the node is there. Empty for nodes of other
-  // types. Valid as long as the node.
+  // The attributes of a kernel node, to be set after it was added. Empty for
+  // other nodes. Valid as long as this object.
   absl::Span<const CUlaunchAttribute> attributes() const { return attributes_; }
 
  private:
   explicit GraphNode(CUgraphNodeType type);
-  // Copies values into memory of the node's own, each aligned as any type
-  // needs.
+  // Copies the values into the node's own memory, aligned for any type.
   void CopyArguments(absl::Span<const KernelArgument> arguments);
   bool SameArguments(const GraphNode& other) const;
 
   CUgraphNodeParams params_;
-  // A kernel's: pointers to its arguments, then the arguments.
+  // Of a kernel node: pointers to the arguments, then the arguments.
   std::unique_ptr<std::byte[]> arguments_;
   size_t pointer_bytes_ = 0;
   size_t argument_bytes_ = 0;

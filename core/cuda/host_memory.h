@@ -12,13 +12,13 @@
 namespace holdfast::cuda {
 
 // Page-locked host memory: devices copy from and to it at full speed and
-// asynchronously, and kernels may use it. Either allocated or, for memory that
-// somebody else owns (a shared mapping), registered. The bytes are not
-// synchronised with anything.
+// asynchronously, and kernels may use it. Either allocated, or registered if it
+// has another owner (a shared mapping). Access to the bytes is not
+// synchronised.
 //
-// Used for the memory through which bulk data goes to and from a device: the
-// executor's staging areas and the arenas that clients share with it. Destroy
-// it before the memory that was registered is unmapped.
+// Used for bulk data to and from a device: the executor's staging blocks, and
+// the arenas that clients share with it. Destroy it before registered memory is
+// unmapped.
 class HostMemory {
  public:
   // cuMemHostAlloc, portable between contexts. RESOURCE_EXHAUSTED names size. A
@@ -32,7 +32,7 @@ class HostMemory {
   static absl::StatusOr<std::unique_ptr<HostMemory>> Register(
       std::shared_ptr<const Context> context, void* data, size_t size);
 
-  // Nothing on a device may be using the memory any more.
+  // REQUIRES: no device uses the memory any more.
   ~HostMemory();
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
@@ -40,8 +40,8 @@ class HostMemory {
   // Writable memory of size() bytes. Valid as long as this object.
   char* data() const { return data_; }
   size_t size() const { return size_; }
-  // For kernels and copies. That of data() on a GPU (unified addressing).
-  // Equals data()'s address where the driver has no other.
+  // The address for kernels and copies. It equals data() on a GPU (unified
+  // addressing), and if the driver has no other address.
   CUdeviceptr device_address() const { return device_address_; }
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cuLibraryLoadData takes a pointer without a length and reads as far as the
-// image's own headers say. Images come from clients, so their headers are
-// checked against the bytes that are really there, first.
+// Checks images of device code. cuLibraryLoadData gets a pointer without a
+// length, and reads as many bytes as the image's headers claim. Images come
+// from clients, so their headers are first checked against their actual size.
 #ifndef HOLDFAST_CORE_CUDA_IMAGE_H_
 #define HOLDFAST_CORE_CUDA_IMAGE_H_
 
@@ -13,11 +13,12 @@ namespace holdfast::cuda {
 
 enum class ImageFormat { kPtx, kCubin, kFatbin };
 
-// INVALID_ARGUMENT with CUDA_ERROR_INVALID_IMAGE: neither, or truncated.
+// Returns the format of an image. INVALID_ARGUMENT with
+// CUDA_ERROR_INVALID_IMAGE: the image has another format, or is truncated.
 absl::StatusOr<ImageFormat> CheckImage(absl::string_view image);
 
-// May a kernel of the image call printf? Never false for one that does, if the
-// image is one that CheckImage takes.
+// Returns true if a kernel of the image may call printf. Never returns false
+// for an image with such a kernel. REQUIRES: CheckImage accepts the image.
 bool MayPrint(absl::string_view image);
 
 }  // namespace holdfast::cuda

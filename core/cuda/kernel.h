@@ -17,46 +17,46 @@
 
 namespace holdfast::cuda {
 
-// One kernel of a module as one device has it, looked up once, with all that a
-// launch there is checked against. Thread-safe.
+// One kernel of a module on one device, with the limits that launches are
+// checked against. Thread-safe.
 //
 // A module's kernel is looked up once and then launched any number of times, by
 // any thread; see launch.h.
 class Kernel {
  public:
-  // Bytes, within the kernel's parameter block. Offsets are those that the
-  // compiler chose, with its alignment.
+  // The place of a parameter in the kernel's parameter block, in bytes. The
+  // compiler chooses the offsets, with its alignment.
   struct Parameter {
     size_t offset = 0;
     size_t size = 0;
   };
 
-  // On the device of the module's context. NOT_FOUND: no kernel of that
-  // (mangled) name. UNIMPLEMENTED: a driver before 12.4 does not tell
-  // parameters, and nothing is launched unchecked. Loads the module's code on
-  // the device, if it is the first use there.
+  // Finds the kernel on the device of the module's context. The first use of a
+  // device loads the module's code there. NOT_FOUND: there is no kernel with
+  // this (mangled) name. UNIMPLEMENTED: the driver is older than 12.4 and does
+  // not report parameters; no launch is made unchecked.
   static absl::StatusOr<std::shared_ptr<const Kernel>> Find(
       std::shared_ptr<const Module> module, absl::string_view name);
 
-  // The same kernel on the device of another context.
+  // Finds the same kernel on the device of another context.
   absl::StatusOr<std::shared_ptr<const Kernel>> On(
       std::shared_ptr<const Context> context) const;
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  // As in the image, i.e. mangled.
+  // The mangled name in the image.
   const std::string& name() const { return name_; }
   CUkernel handle() const { return handle_; }
   const Module& module() const { return *module_; }
-  // The context that launches use; the stream of a launch has to be of it.
+  // The context of launches; a launch's stream must belong to it.
   const Context& context() const { return *context_; }
-  // In the order of the kernel's declaration.
+  // The parameters, in the order of the declaration.
   const std::vector<Parameter>& parameters() const { return parameters_; }
 
-  // Read when the kernel was found. With the registers that the kernel needs,
-  // hence often less than the device's.
+  // The most threads of a block, read when the kernel was found. Often less
+  // than the device's limit, because of the kernel's registers.
   uint32_t max_threads_per_block() const { return max_threads_per_block_; }
-  // Bytes a block, in addition to dynamic shared memory.
+  // Bytes of each block, in addition to dynamic shared memory.
   uint32_t static_shared_bytes() const { return static_shared_bytes_; }
 
   // cuKernelGetAttribute, cuKernelSetAttribute. They hold for this device, and
@@ -64,9 +64,9 @@ class Kernel {
   absl::StatusOr<int> Attribute(CUfunction_attribute attribute) const;
   absl::Status SetAttribute(CUfunction_attribute attribute, int value) const;
 
-  // The same by name, as in Attributes. INVALID_ARGUMENT: not an attribute, or
-  // not one that can be set. Names are those of cuda.core and
-  // CUfunction_attribute in lower case.
+  // Sets an attribute by its name in Attributes: the lower-case names of
+  // cuda.core and CUfunction_attribute. INVALID_ARGUMENT: there is no such
+  // attribute, or it cannot be set.
   absl::Status SetAttribute(absl::string_view name, int value) const;
 
   // Every attribute that the driver knows, by its name in lower case without
@@ -74,13 +74,13 @@ class Kernel {
   // out.
   absl::StatusOr<std::vector<std::pair<std::string, int>>> Attributes() const;
 
-  // Makes launches with this much dynamic shared memory possible
-  // (MAX_DYNAMIC_SHARED_SIZE_BYTES); no effect if they are already.
+  // Allows launches with this much dynamic shared memory
+  // (MAX_DYNAMIC_SHARED_SIZE_BYTES); no effect if they are allowed already.
   // OUT_OF_RANGE names the device's limit.
   absl::Status EnsureDynamicShared(uint32_t bytes) const;
 
-  // cuOccupancyMaxActiveBlocksPerMultiprocessor. Blocks of so many threads that
-  // fit on one multiprocessor at a time; 0 if not even one does.
+  // cuOccupancyMaxActiveBlocksPerMultiprocessor: returns the number of blocks
+  // with so many threads that fit on one multiprocessor; 0 if none fits.
   absl::StatusOr<int> MaxActiveBlocksPerMultiprocessor(
       uint32_t threads, size_t dynamic_shared_bytes) const;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launching a kernel: cuLaunchKernelEx. Everything that the driver would
-// answer with a bare INVALID_VALUE is checked before, and the message names
-// the limit and the value.
+// Launches a kernel: cuLaunchKernelEx. Makes all checks for which the driver
+// would only return INVALID_VALUE, with messages that name the limit and the
+// value.
 //
 //   LaunchConfig config{.grid = {196}, .block = {256}};
 //   KernelArgument arguments[] = {KernelArgument::Of(address), ...};
@@ -39,7 +39,8 @@ struct LaunchAttributes {
     // Recorded when the kernel's blocks have triggered it, for programmatic
     // dependencies between launches.
     const Event* event = nullptr;
-    // At the start of the blocks, rather than when each triggers it.
+    // Triggers at the start of the blocks instead of when each block triggers
+    // it.
     bool trigger_at_block_start = false;
   };
 
@@ -49,13 +50,13 @@ struct LaunchAttributes {
 #include "proto/launch_attributes.inc"
 };
 
-// The parts of a launch other than its kernel and arguments. A value; it refers
-// to the events of its attributes.
+// A launch without its kernel and arguments. A value type; it refers to the
+// events of its attributes.
 struct LaunchConfig {
   Dim3 grid;                    // in blocks, with and without clusters
   Dim3 block;                   // in threads
   std::optional<Dim3> cluster;  // in blocks; must divide the grid
-  // Bytes a block, in addition to the kernel's static ones.
+  // Bytes of each block, in addition to the kernel's static shared memory.
   uint32_t dynamic_shared_bytes = 0;
   // The whole grid is resident at once, so that its blocks can wait for each
   // other.
@@ -87,14 +88,14 @@ absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     absl::Span<const KernelArgument> arguments);
 
 // Makes all checks of Launch and raises the kernel's limit of dynamic shared
-// memory if the launch needs more, but does not launch. For launches that
-// happen later, such as those of a graph's nodes.
+// memory if the launch needs more, but does not launch. For later launches,
+// such as launches of a graph's nodes.
 absl::Status PrepareLaunch(const LaunchConfig& config, const Kernel& kernel,
                            absl::Span<const KernelArgument> arguments);
 
-// The parts of PrepareLaunch that need no driver. They check against the limits
-// that the context and the kernel keep. CheckGeometry refuses dimensions,
-// threads and clusters; CheckArguments wrong numbers and sizes.
+// The checks of PrepareLaunch that need no driver, against the stored limits of
+// context and kernel. CheckGeometry checks dimensions, threads and clusters;
+// CheckArguments checks the number and sizes of arguments.
 absl::Status CheckGeometry(const LaunchConfig& config, const Kernel& kernel);
 absl::Status CheckArguments(const Kernel& kernel,
                             absl::Span<const KernelArgument> arguments);

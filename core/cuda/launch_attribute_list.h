@@ -10,9 +10,9 @@
 
 namespace holdfast::cuda {
 
-// The driver's form of all that a LaunchConfig sets beside grid, block and
-// shared memory: for CUlaunchConfig and for a graph's kernel node. Names the
-// config's events.
+// The driver's list of the attributes of a LaunchConfig (all but grid, block
+// and shared memory), for CUlaunchConfig and for a graph's kernel node. Refers
+// to the config's events.
 //
 // Built on the stack for one call, as in:
 //
@@ -40,7 +40,7 @@ class LaunchAttributeList {
   +1
 #include "proto/launch_attributes.inc"
       ;
-  // Those that are used are written whole.
+  // Used entries are written completely.
   std::array<CUlaunchAttribute, kMaxSize> list_;
   unsigned size_ = 0;
 };

@@ -14,9 +14,9 @@
 
 namespace holdfast::cuda {
 
-// Loaded device code: cuLibraryLoadData, of use on every device. Thread-safe.
-// Kernels hold a shared_ptr to their module, so it unloads after the last of
-// them.
+// Loaded device code for every device: cuLibraryLoadData. Thread-safe. Kernels
+// hold a shared_ptr to their module, so that it is unloaded after its last
+// kernel.
 class Module {
  public:
   // A .global or .const variable of the module.
@@ -25,11 +25,10 @@ class Module {
     size_t size = 0;  // bytes
   };
 
-  // `image` is PTX, a cubin or a fatbin; the driver copies it. `context` is the
-  // one that methods without a context of their own use. INVALID_ARGUMENT has
-  // the driver's JIT log in its ErrorDetail. Blocks while the driver compiles
-  // PTX, which may take long. INVALID_ARGUMENT also if the image is of no known
-  // format.
+  // `image` is PTX, a cubin or a fatbin; the driver copies it. `context` is for
+  // the methods without a context argument. Blocks while the driver compiles
+  // PTX, which may take long. INVALID_ARGUMENT: the driver refuses the image
+  // (the ErrorDetail has its JIT log), or the format is unknown.
   static absl::StatusOr<std::shared_ptr<const Module>> Load(
       std::shared_ptr<const Context> context, absl::string_view image);
   // REQUIRES: no kernel of it is running.
@@ -48,17 +47,17 @@ class Module {
   // The log of the driver's JIT compiler; may be empty.
   const std::string& log() const { return log_; }
 
-  // Names as in the image, i.e. mangled. UNIMPLEMENTED before driver 12.4.
-  // Sorted.
+  // Returns the sorted, mangled names of the kernels. UNIMPLEMENTED: the driver
+  // is older than 12.4.
   absl::StatusOr<std::vector<std::string>> KernelNames() const;
 
-  // NOT_FOUND: the message lists the kernels that there are. Lists 32 names at
-  // most. The handle is valid as long as the module.
+  // Returns a kernel's handle, valid as long as the module. NOT_FOUND: the
+  // message lists the existing kernels, at most 32.
   absl::StatusOr<CUkernel> FindKernel(absl::string_view name) const;
 
-  // The variable as `context` has it: each has its own. NOT_FOUND: no variable
-  // of that name. Loads the module's code on the context's device, if it is the
-  // first use there.
+  // Returns the variable in `context`; each context has its own. The first use
+  // of a device loads the module's code there. NOT_FOUND: there is no variable
+  // with this name.
   absl::StatusOr<Global> FindGlobal(absl::string_view name,
                                     const Context& context) const;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much of a kernel fits onto its device: cuOccupancy*. All are
-// INVALID_ARGUMENT for what no launch could be, with the value in the message.
+// The occupancy of a device by a kernel: cuOccupancy*. All functions fail with
+// INVALID_ARGUMENT, and name the value, if no launch could have these
+// arguments.
 #ifndef HOLDFAST_CORE_CUDA_OCCUPANCY_H_
 #define HOLDFAST_CORE_CUDA_OCCUPANCY_H_
 
@@ -13,32 +14,30 @@
 
 namespace holdfast::cuda {
 
-// Threads of a block, and the blocks with which they fill the device. Threads
-// are those of one block. The grid is the fewest blocks with which the device
-// is full.
+// The threads of one block, and the least number of such blocks that fills the
+// device.
 struct BlockSize {
   uint32_t threads = 0;
   uint32_t min_grid = 0;
 };
 
-// `max_threads` of a block; 0: as many as the kernel allows. INVALID_ARGUMENT:
-// `max_threads` is over the kernel's own limit. UNIMPLEMENTED: the driver lacks
-// the function.
+// `max_threads` is the limit for a block; 0: the kernel's limit.
+// INVALID_ARGUMENT: `max_threads` is over the kernel's own limit.
+// UNIMPLEMENTED: the driver lacks the function.
 absl::StatusOr<BlockSize> MaxPotentialBlockSize(const Kernel& kernel,
                                                 size_t dynamic_shared_bytes,
                                                 uint32_t max_threads);
 
-// Bytes for each block if so many blocks run on one multiprocessor. Counts
-// beside the kernel's static shared memory. The message of an error names
+// Returns the bytes that each block can have if so many blocks run on one
+// multiprocessor, in addition to the kernel's static shared memory. Errors name
 // blocks and threads.
 absl::StatusOr<size_t> AvailableDynamicSharedPerBlock(const Kernel& kernel,
                                                       uint32_t blocks,
                                                       uint32_t threads);
 
-// Blocks of the largest cluster, and clusters that run at once. UNIMPLEMENTED:
-// a driver without clusters. Both look at the config's grid, block, cluster and
-// shared memory; its other attributes make no difference. Checked by
-// CheckGeometry first.
+// Return the blocks of the largest cluster, and the number of clusters that run
+// at once. Only the config's grid, block, cluster and shared memory count. Both
+// call CheckGeometry first. UNIMPLEMENTED: the driver has no clusters.
 absl::StatusOr<uint32_t> MaxPotentialClusterSize(const Kernel& kernel,
                                                  const LaunchConfig& config);
 absl::StatusOr<uint32_t> MaxActiveClusters(const Kernel& kernel,

@@ -16,10 +16,9 @@ struct PciBusId {
   bool operator==(const PciBusId&) const = default;
 };
 
-// Reads a text of cuDeviceGetByPCIBusId: "domain:bus:device.function" in
-// hexadecimal digits, or that without the function or without the domain.
-// nullopt: another text, for which NVIDIA's driver answers
-// CUDA_ERROR_INVALID_VALUE.
+// Parses the text of cuDeviceGetByPCIBusId: "domain:bus:device.function" in
+// hexadecimal digits, also without the function or the domain. nullopt: another
+// text, for which NVIDIA's driver returns CUDA_ERROR_INVALID_VALUE.
 inline std::optional<PciBusId> ParsePciBusId(const char* text) {
   PciBusId id;
   if (std::sscanf(text, "%x:%x:%x.%x", &id.domain, &id.bus, &id.device,

@@ -4,11 +4,12 @@
 
 namespace holdfast::cuda {
 
+// Explains a missing private table on standard error, once for each process.
 // NVIDIA's libraries ask the driver for tables of functions that no header
-// describes (cuGetExportTable); Holdfast's drivers have none. NVRTC goes on
-// without them. NVIDIA's runtime gives up with "operation not supported": so
-// this says on standard error, once a process, why, and what helps. `caller` is
-// an address in the code that has asked. Thread-safe.
+// describes (cuGetExportTable), and Holdfast's drivers have none. NVRTC works
+// without them; NVIDIA's runtime fails with "operation not supported". The text
+// has the reason and the remedy. `caller` is an address in the asking code.
+// Thread-safe.
 void SayPrivateTablesAreMissing(const void* caller);
 
 }  // namespace holdfast::cuda

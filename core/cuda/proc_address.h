@@ -10,8 +10,8 @@
 
 namespace holdfast::cuda {
 
-// A function of the driver by its name. `version` is the CUDA version
-// (1000 * major + 10 * minor) from which on the name means this function.
+// A function and its name. From CUDA `version` (1000 * major + 10 * minor) on,
+// the name means this function.
 struct EntryPoint {
   const char* name;
   int version;
@@ -21,10 +21,10 @@ struct EntryPoint {
   void* per_thread;
 };
 
-// Answers cuGetProcAddress_v2 from the table: the newest entry of the name that
-// `version` has. A missing name is no error: `*function` is null then.
-// `status` may be null. CUDA_ERROR_INVALID_VALUE: another pointer is null, or
-// the version or the flags are unknown.
+// Implements cuGetProcAddress_v2: finds the newest entry of the name for
+// `version`. A missing name is not an error; `*function` is then null. `status`
+// may be null. CUDA_ERROR_INVALID_VALUE: another pointer is null, or the
+// version or the flags are unknown.
 CUresult FindProcAddress(std::span<const EntryPoint> table, const char* name,
                          void** function, int version, cuuint64_t flags,
                          CUdriverProcAddressQueryResult* status);

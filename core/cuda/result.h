@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUresult as absl::Status. The message names the call, the error and what it
-// means; the same stands in the status's ErrorDetail. The codes are chosen so
+// Converts CUresult to absl::Status. The message names the call, the error and
+// its meaning; the ErrorDetail has the same fields. The codes are chosen so
 // that a client can act on them:
 //
 //   RESOURCE_EXHAUSTED   out of memory, launch resources, connections
@@ -22,31 +22,31 @@
 
 namespace holdfast::cuda {
 
-// "CUDA_ERROR_INVALID_VALUE"; for a code newer than our headers
-// "CUDA_ERROR_<number>".
+// Returns "CUDA_ERROR_INVALID_VALUE", for example; "CUDA_ERROR_<number>" if our
+// headers do not know the code.
 std::string ResultName(CUresult result);
 
-// One sentence for people, ours and not the driver's.
+// Returns one sentence of explanation, Holdfast's own and not the driver's.
 absl::string_view ExplainResult(CUresult result);
 
-// After such an error every context of the process answers the same error
-// until the process ends: only a new executor helps.
+// Returns true if every context of the process returns this error until the
+// process ends, so that only a new executor helps.
 bool IsSticky(CUresult result);
 
 // The same for a status made by ToStatus.
 bool IsSticky(const absl::Status& status);
 
-// Some drivers can say why a context is lost: `describe` returns that text, or
-// null; it ends up in what ToStatus makes of sticky errors. Set once, before
-// the driver is used.
+// Sets a function that returns the driver's reason for the loss of a context,
+// or null. ToStatus adds it to sticky errors. Called once, before the driver is
+// used.
 void SetFaultDescription(const char* (*describe)());
 
-// Called by ToStatus with the status of a sticky error before it returns, by
-// whichever thread found the error: where a process ends that is of no more
-// use. Set once, by a thread that has not used the driver yet; null: nothing.
+// Sets a function that ToStatus calls with each sticky error before it returns,
+// on the thread that has found the error. It may end the process. Called once,
+// before the driver is used; null removes it.
 void OnStickyError(void (*handle)(const absl::Status&));
 
-// `call` is the driver call, e.g. "cuMemCreate"; whatever follows a '(' is
+// `call` is the driver call, such as "cuMemCreate"; text from a '(' on is
 // ignored.
 absl::Status ToStatus(CUresult result, absl::string_view call);
 
@@ -61,8 +61,8 @@ absl::Status ToStatus(CUresult result, absl::string_view call);
     }                                                             \
   } while (false)
 
-// Before the first use of an optional call: returns UNIMPLEMENTED with the
-// driver version that it needs if the table does not have it.
+// Used before an optional call: if the table lacks it, returns UNIMPLEMENTED
+// with the driver version that it needs.
 #define HOLDFAST_CUDA_REQUIRE(api, name)                  \
   do {                                                    \
     if ((api).name == nullptr) [[unlikely]] {             \
@@ -70,9 +70,9 @@ absl::Status ToStatus(CUresult result, absl::string_view call);
     }                                                     \
   } while (false)
 
-// For destructors, which have nobody to tell: logs a failure, but stays silent
-// about a driver that is already shutting down with its process, and about
-// contexts lost earlier.
+// Logs a failure, for destructors, which cannot return it. Does not log if the
+// driver is already shutting down with its process, or the context was lost
+// earlier.
 void LogIfFailed(CUresult result, absl::string_view call);
 
 }  // namespace holdfast::cuda

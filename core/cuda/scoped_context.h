@@ -8,13 +8,13 @@
 
 namespace holdfast::cuda {
 
-// Makes a context current for this thread and restores what was current
-// before. A few nanoseconds if it is current already.
+// Makes a context current for this thread, and restores the previous one. Costs
+// a few nanoseconds if it is current already.
 //
 //   ScopedContext current(*context);
 //   HOLDFAST_RETURN_IF_ERROR(current.status());
 //
-// Lives on the stack of one thread.
+// One thread makes and destroys it, on its stack.
 class ScopedContext {
  public:
   // On failure nothing has changed, and status() has the driver's error: check

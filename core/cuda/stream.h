@@ -41,29 +41,29 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Valid as long as the stream; the driver may use the value again afterwards.
+  // Valid as long as the stream; the driver may reuse the value afterwards.
   CUstream handle() const { return handle_; }
 
-  // Never the same for two streams of this process, unlike handle().
+  // Unique among all streams of this process, unlike handle().
   uint64_t id() const { return id_; }
 
   const Context& context() const { return *context_; }
-  // For objects that the stream's work makes and that outlive the stream.
+  // For objects of the stream's work that outlive the stream.
   const std::shared_ptr<const Context>& shared_context() const {
     return context_;
   }
   const StreamOptions& options() const { return options_; }
 
-  // Work given from now on starts after what `event` marks now:
-  // cuStreamWaitEvent. The event may be of another device.
+  // cuStreamWaitEvent: later work starts after the work that `event` marks now.
+  // The event may be of another device.
   absl::Status Wait(const Event& event) const;
 
-  // True if all work given so far is done: cuStreamQuery. An error of the work
-  // may come out here; that of a kernel's fault comes out of every later call
-  // of the context, too.
+  // cuStreamQuery: returns true if all present work is done. May return an
+  // error of the work; every later call of the context also returns a kernel's
+  // fault.
   absl::StatusOr<bool> Query() const;
 
-  // Blocks until then: cuStreamSynchronize.
+  // cuStreamSynchronize: blocks until all present work is done.
   absl::Status Synchronize() const;
 
  private:

@@ -8,9 +8,9 @@
 
 namespace holdfast::cuda {
 
-// The CU_STREAM_ATTRIBUTE_... of one stream, as cuStreamSetAttribute and
-// cuStreamGetAttribute pass them. The object keeps the values; the two drivers
-// of this repository take all of them for hints without an effect. A value.
+// The attributes (CU_STREAM_ATTRIBUTE_...) of one stream, for
+// cuStreamSetAttribute and cuStreamGetAttribute. Stores the values; they have
+// no effect in the two drivers of this repository. A value type.
 class StreamAttributes {
  public:
   // Numerically: greatest <= priority <= least.
@@ -23,7 +23,7 @@ class StreamAttributes {
     int sync_domains = 1;     // memory synchronisation domains
   };
 
-  // A priority beyond the range is moved to its end, here and in Set.
+  // A priority beyond the range is clamped, here and in Set.
   StreamAttributes(int priority, const Limits& limits);
 
   // CUDA_ERROR_INVALID_VALUE: streams do not have the attribute, or the value

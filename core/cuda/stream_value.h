@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams that wait for a value in memory, and streams that write one: how the
+// Writes of a value in memory by streams, and waits for a value: how the
 // streams of several processes wait for each other without the host.
 #ifndef HOLDFAST_CORE_CUDA_STREAM_VALUE_H_
 #define HOLDFAST_CORE_CUDA_STREAM_VALUE_H_
@@ -14,14 +14,14 @@
 
 namespace holdfast::cuda {
 
-// cuStreamWriteValue64: writes when all that the stream has been given so far
-// is done and can be seen by everybody. `address` is a multiple of 8.
+// cuStreamWriteValue64: writes after all earlier work of the stream is done and
+// visible. `address` is a multiple of 8.
 absl::Status WriteValueAsync(const Stream& stream, CUdeviceptr address,
                              uint64_t value);
 
-// cuStreamWaitValue64: what the stream is given from now on waits until the
-// value is at least `value`, in the order in which 2^64 - 1 comes before 0:
-// the difference, as a signed number, is not negative.
+// cuStreamWaitValue64: later work of the stream waits until the value is at
+// least `value`. The comparison wraps: the difference, as a signed number, is
+// not negative, so 2^64 - 1 comes before 0.
 absl::Status WaitValueAsync(const Stream& stream, CUdeviceptr address,
                             uint64_t value);
 

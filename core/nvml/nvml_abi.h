@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of NVML's C interface that Holdfast uses. Its header comes with the
-// driver's development packages, not with the toolkit, so the types are written
-// down here; NVML keeps them as they are, and gives new ones new names.
+// The part of NVML's C interface that Holdfast uses. NVML's header is in the
+// driver's development packages, not in the toolkit, so the types are declared
+// here. NVML never changes a type; new types get new names.
 #ifndef HOLDFAST_CORE_NVML_NVML_ABI_H_
 #define HOLDFAST_CORE_NVML_NVML_ABI_H_
 

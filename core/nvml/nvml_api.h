@@ -11,8 +11,8 @@
 
 namespace holdfast::nvml {
 
-// NVML as a struct of typed function pointers. Optional ones are null where the
-// library does not have them. Immutable once loaded; the library stays open.
+// NVML as a struct of typed function pointers. Optional functions that the
+// library lacks are null. Immutable once loaded; the library stays open.
 struct NvmlApi {
 #define HOLDFAST_NVML_REQUIRED(member, symbol, ...) \
   std::add_pointer_t<__VA_ARGS__> member = nullptr;
@@ -21,12 +21,12 @@ struct NvmlApi {
 #include "core/nvml/nvml_symbols.inc"
 };
 
-// Loads the library and initialises it. UNAVAILABLE: it is not there, lacks a
-// required function, or finds no driver; the message says which.
+// Loads the library and initialises it. UNAVAILABLE: the library is missing,
+// lacks a required function, or finds no driver; the message has the reason.
 absl::StatusOr<std::unique_ptr<const NvmlApi>> LoadNvml(
     const std::string& library = "libnvidia-ml.so.1");
 
-// OK, or UNAVAILABLE with the function and NVML's own words.
+// Returns OK, or UNAVAILABLE with the function and NVML's text.
 absl::Status ToStatus(const NvmlApi& api, const char* function, Return result);
 
 }  // namespace holdfast::nvml
