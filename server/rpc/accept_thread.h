@@ -10,18 +10,18 @@
 
 namespace holdfast {
 
-// Accepts the connections of one listening socket. The daemon does that itself
-// and hands them to gRPC, so that it knows each client before its first byte,
-// refuses connections that are too many, and can end one.
+// Accepts the connections of one listening socket, in place of gRPC. So the
+// daemon knows each client before its first byte, can refuse a connection over
+// the limit, and can end one.
 class AcceptThread {
  public:
-  // Each connection, non-blocking and close-on-exec, goes to `on_connection` in
-  // the object's own thread. `address` names the socket in the log.
+  // The object's own thread calls `on_connection` with each connection,
+  // non-blocking and close-on-exec. `address` names the socket in the log.
   AcceptThread(UniqueFd socket, std::string address,
                std::function<void(UniqueFd)> on_connection);
 
-  // Ends the thread and closes the socket; another process that has the socket
-  // goes on listening.
+  // Ends the thread and closes the socket. Another process with the socket
+  // continues to listen.
   ~AcceptThread();
   AcceptThread(const AcceptThread&) = delete;
   AcceptThread& operator=(const AcceptThread&) = delete;

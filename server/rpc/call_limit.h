@@ -13,9 +13,9 @@
 
 namespace holdfast {
 
-// How many calls of a kind are served at a time. A call is counted until what
-// Take has returned is dropped, which is to be before the call is answered: a
-// client that has its answer may send the next one at once. Thread-safe.
+// Limits the concurrent calls of one kind. Destroy the result of Take before
+// the call is answered, because the client may send its next call at once.
+// Thread-safe.
 class CallLimit {
  public:
   // `calls` is for messages: "transfers of one session".
@@ -24,8 +24,8 @@ class CallLimit {
   CallLimit(const CallLimit&) = delete;
   CallLimit& operator=(const CallLimit&) = delete;
 
-  // Counts a call until the result is dropped, which must be before this ends.
-  // RESOURCE_EXHAUSTED: one too many.
+  // Counts a call until the result is destroyed. REQUIRES: this object outlives
+  // the result. RESOURCE_EXHAUSTED: the limit is reached.
   absl::StatusOr<std::shared_ptr<void>> Take() {
     std::shared_ptr<void> count(nullptr, [this](void*) { --open_; });
     if (++open_ <= most_) return count;

@@ -16,25 +16,24 @@
 
 namespace holdfast {
 
-// Threads for the calls of a callback service that have to wait: those that
-// serve the connections must not. A thread is started when all others are busy,
-// and kept for the calls to come. Clients share the threads as FairShare says.
-// Thread-safe.
+// Threads for the calls of a callback service that wait, because gRPC's threads
+// must not wait. A thread is started when all others are busy, and kept for
+// later calls. Clients share the threads as FairShare defines. Thread-safe.
 //
-// The number of threads never shrinks, so a burst costs once.
+// The number of threads never decreases, so that a burst costs only once.
 class CallThreads {
  public:
-  // A client alone gets half of them; see FairShare.
+  // A single client gets half of the threads; see FairShare.
   explicit CallThreads(size_t max_threads)
       : share_("calls that wait", max_threads) {}
 
-  // Returns when every call has.
+  // Blocks until every call has returned.
   ~CallThreads();
   CallThreads(const CallThreads&) = delete;
   CallThreads& operator=(const CallThreads&) = delete;
 
-  // Runs the call in a thread of its own. RESOURCE_EXHAUSTED: there is none,
-  // or none for this client. Returns at once. The call may not throw.
+  // Runs the call in one of the threads. Returns at once. The call must not
+  // throw. RESOURCE_EXHAUSTED: there is no thread for this client.
   absl::Status Run(const std::string& client, std::function<void()> call);
 
  private:
@@ -46,7 +45,7 @@ class CallThreads {
 
   // REQUIRES: no thread is free.
   absl::Status AddThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A thread's loop: runs calls until the end, and all that are left then.
+  // A thread's loop: runs calls until the end, and then the remaining calls.
   void Serve();
 
   FairShare share_;  // of the threads

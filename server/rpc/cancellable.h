@@ -6,14 +6,14 @@
 
 namespace holdfast {
 
-// The base of calls that a thread of ours serves, since they wait. `Reactor` is
-// what the call's method returns, a grpc::Server...Reactor. Deletes itself when
-// the call is over.
+// The base class of calls that wait, and so run on the daemon's own threads.
+// `Reactor` is the grpc::Server...Reactor that the call's method returns.
+// Deletes itself when the call is over.
 template <typename Reactor>
 class Cancellable : public Reactor {
  public:
-  // Told at once when the client cancels the call or is gone, by a thread of
-  // gRPC's: what is done then must not wait.
+  // Stop is requested, on a thread of gRPC, as soon as the client cancels the
+  // call or has gone. Callbacks must not wait.
   std::stop_token cancelled() const { return cancel_.get_token(); }
 
   void OnCancel() final { cancel_.request_stop(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bounds on what clients cost before a call of theirs is looked at, at the
-// daemon's sockets and at those of its executors.
+// The limits of clients before one of their calls is handled, at the sockets of
+// the daemon and of its executors.
 #ifndef HOLDFAST_SERVER_RPC_CONNECTION_LIMITS_H_
 #define HOLDFAST_SERVER_RPC_CONNECTION_LIMITS_H_
 
@@ -12,29 +12,29 @@
 
 namespace holdfast {
 
-// Bounds on the HTTP/2 streams of one client, over all its connections.
+// The limits of the HTTP/2 streams of one client, over all its connections.
 struct StreamLimits {
-  // Streams that may be open at once.
+  // The most open streams.
   uint64_t open = 0;
-  // Streams that may fail, cancelled or reset, at once and each second. A new
-  // connection counts as kConnectionCost.
+  // The streams that may fail (by cancellation or reset) at once, and then each
+  // second. A new connection counts as kConnectionCost.
   double failed = 0;
   double failed_per_second = 0;
-  // How long a client over a limit is refused after its connections were
-  // closed.
+  // The time for which a client over a limit is refused after its connections
+  // were closed.
   absl::Duration ban_time;
 };
 
-// A client that the daemon knows by its user, certificate or address, and the
-// holders of a session's token at its executor.
+// The limits of a client that is known by user, certificate or address, and of
+// all holders of a session's token at its executor.
 inline constexpr StreamLimits kClientStreams = {.open = 8192,
                                                 .failed = 2000,
                                                 .failed_per_second = 400,
                                                 .ban_time = absl::Seconds(10)};
 
-// One connection to an executor on which no call has carried the session's
-// token yet. An executor in namespaces of its own cannot tell users apart, so
-// each connection is bounded by itself.
+// The limits of one connection to an executor before a call has carried the
+// session's token. An executor in its own namespaces cannot tell users apart,
+// so each connection has its own limits.
 inline constexpr StreamLimits kStrangerStreams = {
     .open = 64,
     .failed = 64,
@@ -43,22 +43,23 @@ inline constexpr StreamLimits kStrangerStreams = {
 
 inline constexpr double kConnectionCost = 2;
 
-// Calls of one connection at once; a client that has more waits by itself.
+// The most concurrent calls of one connection; further calls wait in the
+// client.
 inline constexpr int kMaxConcurrentStreams = 1024;
 
 // The time for the handshakes of TLS and HTTP/2, together.
 inline constexpr int kHandshakeMs = 20'000;
 
-// Bytes that one process's gRPC takes for its connections before it closes
+// The bytes that gRPC takes for all connections of a process before it closes
 // some of them.
 inline constexpr size_t kMaxConnectionBytes = size_t{1} << 30;
 
-// Connections to one executor, and those of them that are strangers': of more,
-// one at random is closed.
+// The most connections to one executor, and the most of them from strangers.
+// Beyond these, a random stranger is closed.
 inline constexpr size_t kMaxExecutorConnections = 512;
 inline constexpr size_t kMaxStrangers = 64;
 
-// As whom LogFor counts the lines that strangers cause.
+// The client name under which LogFor counts lines caused by strangers.
 inline constexpr char kStrangers[] = "clients without the session's token";
 
 }  // namespace holdfast

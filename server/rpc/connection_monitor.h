@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bounds what connections may cost, since gRPC 1.51 bounds neither their number
-// nor the streams that a client opens and resets at once (HTTP/2 rapid reset):
-// each such stream takes some 20 KiB until its call has been dropped, which
-// takes gRPC longer than starting it.
+// Limits connections, because gRPC 1.51 limits neither their number nor the
+// streams that a client opens and resets at once (HTTP/2 rapid reset). Each
+// such stream takes about 20 KiB until gRPC has dropped its call, which takes
+// longer than starting it.
 //
 // The daemon accepts connections itself. The monitor keeps a duplicate of each
-// connection's descriptor, is woken when bytes arrive, at most every
-// kInterval, and then reads the stream counts of the connections that were
-// active. It knows a connection's counts ChannelzSockets::kSettle after gRPC
-// has it. A client over a limit has its connections closed, and is refused for
-// a while. Nothing runs while no bytes arrive. The limits stand in
-// connection_limits.h.
+// connection's descriptor. When bytes arrive, but at most every kInterval, it
+// reads the stream counts of the active connections. A connection's counts are
+// available ChannelzSockets::kSettle after gRPC has got it. If a client exceeds
+// a limit, its connections are closed, and it is refused for a while. The
+// monitor does not run while no bytes arrive. connection_limits.h has the
+// limits.
 #ifndef HOLDFAST_SERVER_RPC_CONNECTION_MONITOR_H_
 #define HOLDFAST_SERVER_RPC_CONNECTION_MONITOR_H_
 
@@ -35,43 +35,45 @@ namespace holdfast {
 // Thread-safe.
 class ConnectionMonitor {
  public:
-  // From one look at connections that had bytes to the next.
+  // The least time between two reads of the counts.
   static constexpr absl::Duration kInterval = absl::Milliseconds(50);
 
   struct Options {
     size_t max_connections = 0;
     // Names that limit in the log.
     std::string set_by = "--max-connections";
-    // As whom LogFor counts all lines; empty: each client's for itself.
+    // The client name under which LogFor counts all lines; empty: each client's
+    // own name.
     std::string log_as;
   };
 
-  // `max_connections` is shared as FairShare shares, but that an idle
-  // connection of the client with the most makes room for a new one. Starts the
-  // monitor's thread.
+  // Starts the monitor's thread. Clients share `max_connections` as FairShare
+  // defines, but an idle connection of the client with the most connections is
+  // closed for a new one.
   explicit ConnectionMonitor(Options options);
   // Ends the thread; connections stay as they are.
   ~ConnectionMonitor();
 
-  // Takes note of a connection that gRPC will call `peer`. Returns false if it
-  // is refused; the caller then closes it. `streams` bounds the client. A
-  // connection costs its client something, as a failed stream does, so that one
-  // that connects too often is refused, too.
+  // Registers a connection that gRPC will name `peer`. Returns false if it is
+  // refused; the caller then closes it. `streams` are the client's limits. Each
+  // connection counts as failed streams, so that a client that connects too
+  // often is refused, too.
   bool Admit(int fd, const std::string& peer, const std::string& client,
              const StreamLimits& streams = kClientStreams);
 
-  // From now on the connection is `client`'s. No effect if there is none. Its
-  // open streams count for the new client; failed ones stay where they were.
+  // Moves the connection to `client`. No effect if there is no such connection.
+  // Its open streams then count for the new client, its failed streams for the
+  // old one.
   void Reassign(const std::string& peer, const std::string& client,
                 const StreamLimits& streams = kClientStreams);
 
-  // Closes the connection. Returns false if there is none. Takes away what the
-  // client has sent and gRPC has not read.
+  // Closes the connection, and drops bytes that gRPC has not read. Returns
+  // false if there is no such connection.
   bool End(const std::string& peer);
 
-  // By the name that Admit was given.
+  // `peer` is the name given to Admit.
   bool Has(const std::string& peer) const;
-  // Those that are open and were admitted.
+  // The number of open, admitted connections.
   size_t connections() const;
 
  private:
@@ -83,58 +85,58 @@ class ConnectionMonitor {
     int64_t channelz_socket = 0;  // 0: not known yet
     StreamCounts counts;
     absl::Time last_active;  // when it was last seen with a stream
-    // Until then its socket is looked for without waiting for bytes.
+    // Until this time its socket is searched even if no bytes arrive.
     absl::Time search_until;
   };
-  // All connections of a client together. Forgotten when it has none and owes
-  // nothing.
+  // The sums of a client's connections. Dropped when it has no connection and
+  // no failed streams.
   struct Client {
     StreamLimits limits = kClientStreams;
     size_t connections = 0;
     uint64_t open_streams = 0;
-    double failed_streams = 0;  // less those that time has forgiven
+    double failed_streams = 0;  // reduced with time
     absl::Time forgiven;
     absl::Time banned_until = absl::InfinitePast();
   };
   using Connections = std::map<uint64_t, Connection>;
 
-  // The thread's loop: waits for bytes, looks, pauses for kInterval.
+  // The thread's loop: waits for bytes, reads the counts, pauses for kInterval.
   void Run();
   Connections::iterator Find(const std::string& peer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const std::string& LoggedAs(const std::string& client) const {
     return options_.log_as.empty() ? client : options_.log_as;
   }
-  // Reads the counts of its streams and adds what is new to its client.
+  // Reads the counts of its streams, and adds the difference to its client.
   void Look(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Finds the sockets of connections that gRPC has accepted meanwhile.
   void Discover(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes off what time has forgiven since the last call.
+  // Reduces the failed streams by the time since the last call.
   Client& Forgive(const std::string& client)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Closes all connections of a client that is over a limit, and bans it.
   void BanIfOver(const std::string& client)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Closes another client's idle connection if need be. False: there is none to
-  // close.
+  // Closes another client's idle connection if there is no room. Returns false
+  // if there is none.
   bool MakeRoom(const std::string& client)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // As if all had been active; at most once in kInterval.
+  // Reads the counts of all connections, at most once in kInterval.
   void LookAtAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Resets the connection, so that a client that goes on sending is told.
+  // Resets the connection, so that a sending client gets an error.
   void Close(Connections::iterator connection)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Forgets the connection, which has ended or is about to.
   void Drop(Connections::iterator connection)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Asks for one event, for bytes that come from now on.
+  // Requests one event for bytes that arrive from now on.
   void Watch(uint64_t id, int fd, int operation);
   void ForgetClients() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Gives freed memory back to the system if it is due and worth it.
+  // Returns freed memory to the system if it is due and useful.
   void TrimMemory() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A socket may be found by time alone.
+  // Returns true if a connection's socket is searched without new bytes.
   bool IsSearching(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns how long Run may wait for bytes, in milliseconds; -1: for ever.
+  // Returns the milliseconds for which Run may wait for bytes; -1: no limit.
   int Patience() const;
 
   const Options options_;
@@ -146,7 +148,8 @@ class ConnectionMonitor {
   Connections connections_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Client> clients_ ABSL_GUARDED_BY(mutex_);
   absl::Time last_look_at_all_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  // When to give freed memory back, after a connection has ended.
+  // The time to return freed memory to the system, after a connection has
+  // ended.
   absl::Time trim_due_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   std::thread thread_;
 };

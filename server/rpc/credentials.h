@@ -12,10 +12,10 @@
 
 namespace holdfast {
 
-// Returns how clients of a TCP endpoint are spoken to: by TLS with
-// `certificates`, of which each new connection gets the latest, or plainly if
-// there are none. FAILED_PRECONDITION: plain TCP beyond loopback, which needs
-// `insecure`, since a session token could be read on the way.
+// Returns the credentials of a TCP endpoint: TLS with `certificates`, the
+// latest for each new connection; or plain TCP without certificates.
+// FAILED_PRECONDITION: plain TCP beyond loopback without `insecure`, because
+// session tokens could be read on the way.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeTcpCredentials(
     const Endpoint& endpoint, std::shared_ptr<TlsCertificates> certificates,
     bool insecure);

@@ -10,17 +10,18 @@
 
 namespace holdfast {
 
-// Where a daemon listens: "unix:/run/holdfast/holdfast.sock",
+// An address on which a daemon listens: "unix:/run/holdfast/holdfast.sock",
 // "tcp:127.0.0.1:7070", "tcp:[::1]:7070", "tcp:gpu7:0".
 struct Endpoint {
   enum class Kind { kUnix, kTcp };
 
-  // INVALID_ARGUMENT: anything else, or a path too long for a socket.
+  // INVALID_ARGUMENT: the text has another form, or the path is too long for a
+  // socket.
   static absl::StatusOr<Endpoint> Parse(absl::string_view text);
 
   std::string ToString() const;
 
-  // 127.0.0.0/8, ::1 or localhost.
+  // Returns true for 127.0.0.0/8, ::1 and localhost.
   bool IsLoopback() const;
 
   Kind kind = Kind::kUnix;

@@ -16,11 +16,11 @@ namespace holdfast {
 // Divides a capacity among clients that do not trust each other. A client may
 // take more as long as it would hold no more than was free before. One client
 // alone therefore gets half of the capacity; the second gets half of the rest
-// until the shares are even, and so on: a newcomer always finds room, and no
-// number of connections of one client changes that. Thread-safe.
+// until the shares are even, and so on. A new client always finds room, even if
+// another client has many connections. Thread-safe.
 //
-// There is one for each thing that clients could use up: threads of calls, open
-// streams, bytes of unfinished uploads. Connections are shared by the same rule
+// There is one for each resource that clients could use up: threads of calls,
+// open streams, bytes of unfinished uploads. Connections follow the same rule
 // (connection_monitor.h).
 class FairShare {
  public:
@@ -28,15 +28,15 @@ class FairShare {
   FairShare(absl::string_view what, uint64_t capacity)
       : what_(what), capacity_(capacity) {}
 
-  // RESOURCE_EXHAUSTED: the amount is over the client's share. On success,
-  // Return has to follow. All or nothing. The message names what is held and
-  // what is free.
+  // Takes the whole amount or nothing. On success, Return must follow.
+  // RESOURCE_EXHAUSTED: the amount is over the client's share; the message
+  // names the held and the free amount.
   absl::Status Take(const std::string& client, uint64_t amount);
-  // REQUIRES: so much was taken.
+  // REQUIRES: this amount was taken.
   void Return(const std::string& client, uint64_t amount);
 
   uint64_t capacity() const { return capacity_; }
-  // By all clients. As of now.
+  // The amount that all clients hold now.
   uint64_t used() const;
   uint64_t HeldBy(const std::string& client) const;
 
@@ -49,8 +49,8 @@ class FairShare {
   absl::flat_hash_map<std::string, uint64_t> held_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The part of a FairShare that a client holds; returned by the destructor. Not
-// thread-safe. For a call that takes more as it goes on, and may end anywhere.
+// The part of a FairShare that a call holds; the destructor returns it. For a
+// call that takes more over time, and may end at any point. Not thread-safe.
 class ShareHold {
  public:
   // Holds nothing. `share` must outlive the object. `client` is as for
@@ -60,7 +60,7 @@ class ShareHold {
   ShareHold(const ShareHold&) = delete;
   ShareHold& operator=(const ShareHold&) = delete;
 
-  // Adds to what is held. RESOURCE_EXHAUSTED: as FairShare::Take.
+  // Takes a further amount. RESOURCE_EXHAUSTED: as FairShare::Take.
   absl::Status Take(uint64_t amount);
 
  private:

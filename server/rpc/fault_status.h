@@ -8,8 +8,8 @@
 
 namespace holdfast {
 
-// Answers calls of a session whose fault, which ended `epoch`, the client has
-// not acknowledged: ABORTED with ErrorDetail.fault_epoch.
+// Returns ABORTED with ErrorDetail.fault_epoch, the answer to calls of a
+// session whose client has not acknowledged the fault that ended `epoch`.
 absl::Status FaultedError(uint64_t epoch);
 
 // The same for a session that was suspended in `epoch`.

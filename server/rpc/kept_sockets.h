@@ -12,16 +12,16 @@
 
 namespace holdfast {
 
-// Listening sockets of the daemon before this one. Clients that connected while
-// there was none wait in them. Not thread-safe.
+// The listening sockets of the earlier daemon. Clients that have connected
+// while no daemon was running wait in them. Not thread-safe.
 class KeptSockets {
  public:
   KeptSockets() = default;
   explicit KeptSockets(std::vector<UniqueFd> sockets)
       : sockets_(std::move(sockets)) {}
 
-  // Takes the one that is bound to this address out; one with any port if the
-  // address's is 0. Invalid: there is none.
+  // Takes out the socket with this address; port 0 matches any port. Returns an
+  // invalid UniqueFd if there is none.
   UniqueFd Take(const sockaddr& address);
   // The same for a Unix socket.
   UniqueFd TakeUnix(const std::string& path);

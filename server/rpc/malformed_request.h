@@ -6,9 +6,9 @@
 
 namespace holdfast {
 
-// Where gRPC cannot parse a request, it answers INTERNAL or UNIMPLEMENTED
-// without a word, and no service hears of it; this makes it INVALID_ARGUMENT,
-// with the reasons that there can be. For calls of one request.
+// Turns gRPC's answer to a request that it cannot parse into INVALID_ARGUMENT
+// with the possible reasons. gRPC answers INTERNAL or UNIMPLEMENTED without a
+// message, and calls no service. For calls with one request.
 class MalformedRequestFactory
     : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:

@@ -14,13 +14,13 @@
 
 namespace holdfast {
 
-// Returns the first value that a call has for the key, nullopt without one. It
-// is as long as the client likes: a reader refuses more than key.max_bytes.
+// Returns the call's first value of the key; nullopt if it has none. The client
+// chooses the length: the caller must refuse more than key.max_bytes.
 std::optional<absl::string_view> FindMetadata(
     const grpc::ServerContextBase& context, const MetadataKey& key);
 
-// Copies from a client's call to the executor's every key that the table says
-// is forwarded, and no other.
+// Copies the keys that the table marks as forwarded, and no others, from a
+// client's call to the call to the executor.
 void ForwardMetadata(const grpc::ServerContextBase& from,
                      grpc::ClientContext* to);
 

@@ -19,14 +19,14 @@
 
 namespace holdfast {
 
-// A call that is answered by messages as they come, from any thread. Ends when
-// the client cancels it, when Finish is called, or with RESOURCE_EXHAUSTED if
-// the client leaves messages of kMaxPending pushes unread: those that come at
-// once are one, since no client can read in between. Deletes itself when it is
-// over, after `over` was called. Thread-safe.
+// A call that sends messages from any thread. Ends when the client cancels it,
+// when End is called, or with RESOURCE_EXHAUSTED if kMaxPending pushes are
+// unread; the messages of one push count once. Deletes itself when it is over,
+// after calling `over`. Thread-safe.
 //
-// For answers that outlive the call of the method: the service makes one with
-// `new`, returns it to gRPC, and keeps a pointer until `over` is called:
+// For answers that continue after the method has returned: the service makes
+// the stream with `new`, returns it to gRPC, and keeps a pointer until `over`
+// is called:
 //
 //   auto* stream = new PushStream<Event>([this] { Forget(); });
 //   stream->Push(event);    // any thread, any number of times
@@ -34,10 +34,10 @@ namespace holdfast {
 template <typename Message>
 class PushStream final : public grpc::ServerWriteReactor<Message> {
  public:
-  // Pushes that are not sent yet; the one under way counts.
+  // The most unsent pushes, including the push that is being sent.
   static constexpr size_t kMaxPending = 1024;
 
-  // Streams may share them.
+  // Messages that streams may share.
   using Messages = std::shared_ptr<const std::vector<Message>>;
 
   // `over` is called once, by gRPC's thread, and must not use the stream.
@@ -48,7 +48,7 @@ class PushStream final : public grpc::ServerWriteReactor<Message> {
     Push(std::make_shared<const std::vector<Message>>(1, std::move(message)));
   }
 
-  // REQUIRES: there is at least one.
+  // REQUIRES: `messages` is not empty.
   void Push(Messages messages) {
     absl::MutexLock lock(&mutex_);
     if (end_.has_value()) return;
@@ -60,14 +60,14 @@ class PushStream final : public grpc::ServerWriteReactor<Message> {
     Proceed();
   }
 
-  // When all that was pushed is sent.
+  // Ends the call after all pushed messages were sent.
   void End(absl::Status status) {
     absl::MutexLock lock(&mutex_);
     if (!end_.has_value()) end_ = std::move(status);
     Proceed();
   }
 
-  // The next three are for gRPC.
+  // Called by gRPC.
   void OnWriteDone(bool ok) override {
     absl::MutexLock lock(&mutex_);
     writing_ = false;
@@ -91,7 +91,8 @@ class PushStream final : public grpc::ServerWriteReactor<Message> {
   }
 
  private:
-  // The client has left. A message under way stays until gRPC is done with it.
+  // Drops the messages, because the client has left. The message that is being
+  // sent stays until gRPC has finished with it.
   void Drop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     pending_.resize(writing_ ? 1 : 0);
     if (!writing_) written_ = 0;
@@ -112,7 +113,7 @@ class PushStream final : public grpc::ServerWriteReactor<Message> {
 
   const std::function<void()> over_;
   absl::Mutex mutex_;
-  // One of the first is under way while writing_.
+  // A message of the first push is being sent while writing_.
   std::deque<Messages> pending_ ABSL_GUARDED_BY(mutex_);
   size_t written_ ABSL_GUARDED_BY(mutex_) = 0;  // of the first
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;

@@ -22,9 +22,9 @@
 
 namespace holdfast {
 
-// A call with messages of bytes, which a thread of ours serves that may wait.
-// Threads of gRPC's only move the messages, and read kMaxAhead ahead of that
-// thread. Every shape of call is a stream to it. Deletes itself.
+// A call with messages of bytes that one of the daemon's threads serves; the
+// thread may wait. gRPC's threads only move messages, and read up to kMaxAhead
+// messages ahead. All kinds of calls are handled as streams. Deletes itself.
 //
 //   auto* const call = new ServedStream(*context, &stall_guard_);
 //   call->ServeMessages(threads_, [this, call] { return Upload(*call); });
@@ -33,28 +33,29 @@ class ServedStream
     : public Cancellable<
           grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
  public:
-  // Messages that wait for the thread: the first two of a short call come while
-  // it is being woken.
+  // The most messages that wait for the thread: the two messages of a short
+  // call arrive while the thread is being woken.
   static constexpr size_t kMaxAhead = 2;
-  // So many bytes that wait are enough, too: a client may have many calls.
+  // The waiting bytes at which reading stops, because a client may have many
+  // calls.
   static constexpr size_t kMaxAheadBytes = size_t{256} << 10;
 
-  // `stall_guard`, which must outlive the call, gives up a client that does not
-  // send what Read waits for, or does not take what it is sent. Null: a client
-  // may take for ever.
+  // `stall_guard`, which must outlive the call, cancels it if the client
+  // neither sends the message that Read waits for nor takes a message. Null: no
+  // time limit.
   ServedStream(grpc::CallbackServerContext& context, StallGuard* stall_guard,
                size_t max_ahead_bytes = kMaxAheadBytes)
       : context_(context),
         stall_guard_(stall_guard),
         max_ahead_bytes_(max_ahead_bytes) {}
 
-  // Has `serve` run in one of `threads`, as `client`'s share of them, and ends
-  // the call with what it returns. RESOURCE_EXHAUSTED is the call's end where
-  // there is no thread.
+  // Runs `serve` in one of `threads`, within `client`'s share, and ends the
+  // call with its result. Without a thread, ends the call with
+  // RESOURCE_EXHAUSTED.
   void Serve(CallThreads& threads, std::function<absl::Status()> serve,
              const std::string& client = "");
-  // Begins to read, and serves once the first message has come, or the end: a
-  // client that sends nothing holds no thread. REQUIRES: a stall guard.
+  // Begins to read, and serves once the first message or the end has arrived,
+  // so that a silent client holds no thread. REQUIRES: a stall guard.
   void ServeMessages(CallThreads& threads, std::function<absl::Status()> serve,
                      const std::string& client = "");
   // Ends a call that is not served.
@@ -62,35 +63,37 @@ class ServedStream
 
   grpc::CallbackServerContext& context() { return context_; }
 
-  // Begins to read, where ServeMessages has not. Once, before Read.
+  // Begins to read if ServeMessages was not called. Called once, before Read.
   void ReadAhead();
-  // Waits for the client's next message. False: it sends no more, or is gone.
-  // One thread at a time.
+  // Waits for the client's next message. Returns false if the client sends no
+  // more or has gone. REQUIRES: one thread at a time.
   bool Read(grpc::ByteBuffer* message);
-  // Would Read not wait? Any thread.
+  // Returns true if Read would not wait. Any thread may call it.
   bool Readable() const { return readable_; }
-  // Has `tell` run, by a thread of gRPC's, whenever Read would not wait any
-  // more; nullptr: from now on not.
+  // Makes a thread of gRPC call `tell` whenever Read would no longer wait; null
+  // ends this.
   void TellReadable(std::function<void()> tell);
 
-  // Sends a message when the one before has been taken. False: the client is
-  // gone.
+  // Sends a message after the last one was taken. Returns false if the client
+  // has gone.
   bool Write(grpc::ByteBuffer message);
-  // Write, unless it would wait; false: it would, or the client is gone.
+  // Sends a message if that needs no wait. Returns false if it would wait, or
+  // the client has gone.
   bool TryWrite(grpc::ByteBuffer message);
-  // Waits until the message has been taken. False: the client is gone.
+  // Waits until the last message was taken. Returns false if the client has
+  // gone.
   bool AwaitWritten();
-  // Sends a message together with the end of the call, if that is OK.
+  // Sends the last message together with the end of the call, if the end is OK.
   void WriteLast(grpc::ByteBuffer message);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
 
  protected:
-  // Reads the next message in the place of one that OnReadDone was told of.
+  // Reads the next message, and drops the one that OnReadDone has received.
   void ReadOn();
-  // Waits until Read would say that the client sends no more, for so long at
-  // most.
+  // Waits, for at most `limit`, until the client sends no more. Returns true
+  // then.
   bool AwaitNoMore(absl::Duration limit);
 
  private:
@@ -107,7 +110,8 @@ class ServedStream
   std::optional<grpc::ByteBuffer> last_;
 
   absl::Mutex mutex_;
-  std::function<void()> begin_ ABSL_GUARDED_BY(mutex_);  // with a first message
+  // called with the first message
+  std::function<void()> begin_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> tell_ ABSL_GUARDED_BY(mutex_);
   std::deque<grpc::ByteBuffer> waiting_ ABSL_GUARDED_BY(mutex_);
   size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -117,7 +121,7 @@ class ServedStream
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool gone_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
-  // While a message is on its way to the client, or its first is awaited.
+  // Set while a message is being sent, or the first message is awaited.
   std::optional<StallGuard::Watch> watch_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -11,8 +11,8 @@
 
 namespace holdfast {
 
-// The 16 bytes of a call's session token. UNAUTHENTICATED: there is none, or
-// it is not 32 hexadecimal digits.
+// Returns the 16 bytes of a call's session token. UNAUTHENTICATED: the call has
+// no token, or it does not have 32 hexadecimal digits.
 absl::StatusOr<std::string> SessionTokenOf(
     const grpc::ServerContextBase& context);
 

@@ -13,11 +13,11 @@
 
 namespace holdfast {
 
-// Cancels calls whose client does not go on: who reads or writes a stream, and
-// must not do so for ever, waits under a Watch. Thread-safe.
+// Cancels calls whose client stalls. A thread that reads or writes a stream
+// holds a Watch while it waits for the client. Thread-safe.
 //
-// Its thread looks four times within a limit, so a call may take a quarter
-// longer:
+// The guard's thread checks four times within the limit, so a call may take a
+// quarter longer:
 //
 //   const StallGuard::Watch watch(guard, context);
 //   if (!stream.Read(&message)) return ...;  // cancelled, or it has ended
@@ -25,7 +25,8 @@ namespace holdfast {
 // A call that was cancelled fails with CANCELLED at its next use.
 class StallGuard {
  public:
-  // `limit` is what a client may take for one message. Starts the thread.
+  // Starts the thread. `limit` is the longest time that a client may take for
+  // one message.
   explicit StallGuard(absl::Duration limit);
   // REQUIRES: no Watch is left.
   ~StallGuard();
@@ -33,17 +34,17 @@ class StallGuard {
   StallGuard& operator=(const StallGuard&) = delete;
 
  private:
-  // A call that waits; infinite once it was cancelled.
+  // A waiting call. The deadline is infinite after it was cancelled.
   struct Entry {
     grpc::ServerContextBase* context;
     absl::Time deadline;
   };
 
  public:
-  // Neither the context nor the guard may end before it.
+  // Context and guard must outlive the watch.
   class Watch {
    public:
-    // Counts from now. Cheap: no system call.
+    // The time counts from now. Makes no system call.
     Watch(StallGuard& guard, grpc::ServerContextBase& context);
     ~Watch();
     Watch(const Watch&) = delete;
@@ -60,8 +61,8 @@ class StallGuard {
   const absl::Duration limit_;
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  // By deadline, since all have the same limit; the cancelled ones, which have
-  // none any more, last.
+  // In the order of deadlines, because all have the same limit. Cancelled
+  // calls, without a deadline, come last.
   std::list<Entry> watched_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };

@@ -19,25 +19,25 @@
 
 namespace holdfast {
 
-// Bytes that the trailers of a failed call may have. A gRPC client takes 8 KiB
-// of metadata unless told otherwise (GRPC_ARG_MAX_METADATA_SIZE), and drops its
-// connection at more.
+// The most bytes of the trailers of a failed call. A gRPC client accepts 8 KiB
+// of metadata by default (GRPC_ARG_MAX_METADATA_SIZE), and drops its connection
+// beyond that.
 inline constexpr size_t kDefaultTrailerBytes = size_t{6} << 10;
 
-// Returns how many this call takes (kTrailerBytesKey). A number that is none,
-// or out of range, counts as the nearest that may be asked for.
+// Returns the limit of this call (kTrailerBytesKey). A malformed or
+// out-of-range number counts as the nearest allowed one.
 size_t TrailerBytesOf(const grpc::ServerContextBase& context);
 
-// REQUIRES: !status.ok(), else the code is UNKNOWN, since an Error always
-// says that something failed.
+// REQUIRES: !status.ok(); otherwise the code is UNKNOWN, because an Error
+// always reports a failure.
 v1::Error ToError(const absl::Status& status);
 
 // A code that is 0 or not canonical becomes UNKNOWN.
 absl::Status FromError(const v1::Error& error);
 
-// The Error is in grpc-status-details-bin if it has a detail. The log, and if
-// need be the message, are cut so that all of it fits into `trailer_bytes`; how
-// much is missing stands at the end.
+// An Error with a detail is put into grpc-status-details-bin. The log and, if
+// needed, the message are cut to fit into `trailer_bytes`; the end names the
+// number of missing bytes.
 grpc::Status ToGrpcStatus(const absl::Status& status,
                           size_t trailer_bytes = kDefaultTrailerBytes);
 absl::Status FromGrpcStatus(const grpc::Status& status);

@@ -18,28 +18,27 @@ namespace holdfast {
 
 // Listening TCP sockets, one for each address that a host name has.
 //
-// A connection gets the kernel's keepalive: a peer whose machine is gone
-// without a word is noticed after kDeadPeerSeconds. A stopped process is not
-// taken for a dead one.
+// Connections use the kernel's keepalive: a peer whose machine has vanished is
+// noticed after kDeadPeerSeconds. A stopped process does not count as dead.
 class TcpListener {
  public:
   // 30 s until the first probe, then 4 of them, 5 s apart.
   static constexpr int kDeadPeerSeconds = 50;
 
-  // Port 0 takes a free port, the same for each address; sockets of the daemon
-  // before this one are taken where there are any. UNAVAILABLE: the address is
-  // in use or not of this machine. At least one address of the name has to
-  // work; others may fail.
+  // Port 0 takes a free port, the same for each address. Uses sockets of the
+  // earlier daemon if there are any. At least one address of the name must
+  // work. UNAVAILABLE: the address is in use, or does not belong to this
+  // machine.
   static absl::StatusOr<std::unique_ptr<TcpListener>> Listen(
       const Endpoint& endpoint, KeptSockets* kept = nullptr);
 
-  // Until Start. They stay the listener's.
+  // The sockets, borrowed. REQUIRES: Start was not called.
   const std::vector<UniqueFd>& sockets() const { return sockets_; }
 
-  // The one that was taken, if the endpoint's is 0.
+  // The actual port, also if the endpoint's is 0.
   uint16_t port() const { return port_; }
 
-  // Starts accepting; see AcceptThread. Once.
+  // Starts accepting; see AcceptThread. Called once.
   void Start(const std::function<void(UniqueFd)>& on_connection);
 
  private:

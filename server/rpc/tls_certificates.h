@@ -13,11 +13,11 @@
 
 namespace holdfast {
 
-// PEM files for TCP. Without any, TCP is plain.
+// The PEM files for TLS over TCP. Without files, TCP is plain.
 struct TlsFiles {
   std::string certificate;  // the server's, with its chain
   std::string key;
-  std::string client_ca;  // if set, clients must show a certificate of it
+  std::string client_ca;  // if set, clients need a certificate of it
 
   bool empty() const {
     return certificate.empty() && key.empty() && client_ca.empty();
@@ -35,15 +35,15 @@ class TlsCertificates {
     std::string client_ca;  // empty: clients need no certificate
   };
 
-  // INVALID_ARGUMENT: certificate or key is missing, a file is no PEM file of
-  // its kind, or the key is not the certificate's. Other codes: a file cannot
-  // be read. The error names the option and the file.
+  // INVALID_ARGUMENT: certificate or key is missing, a file is not a PEM file
+  // of its kind, or the key does not belong to the certificate. Other errors: a
+  // file cannot be read. Errors name the option and the file.
   static absl::StatusOr<std::shared_ptr<TlsCertificates>> Load(TlsFiles files);
 
   // Reads the files again. On an error, as above, nothing changes.
   absl::Status Reload();
 
-  // The texts that count now. Others are in another object.
+  // Returns the present texts. Reload replaces the object.
   std::shared_ptr<const Texts> texts() const;
 
   bool asks_clients() const { return !files_.client_ca.empty(); }

@@ -14,8 +14,8 @@ namespace holdfast {
 //
 //   00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
 //
-// Returns its trace_id and span_id; empty fields for anything that is not of
-// that form, as the standard demands, so no call fails for it.
+// Returns its trace_id and span_id; empty fields for another text, as the
+// standard demands, so that no call fails because of it.
 LogFields ParseTraceParent(absl::string_view value);
 
 LogFields TraceOf(const grpc::ServerContextBase& context);

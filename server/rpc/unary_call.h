@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a callback service answers a call of one request and one response. No
-// service holds a thread of gRPC's: those serve every client's connections, and
-// one client could take them all with calls that wait.
+// Answers calls of a callback service with one request and one response. A
+// service must not block gRPC's threads, because they serve the connections of
+// all clients, and one client could block them all.
 //
-// Lines of the log that `make` writes have the call's trace (trace_context.h).
+// Log lines that `make` writes have the call's trace (trace_context.h).
 //
 //   grpc::ServerUnaryReactor* HasObjects(context, request, response) {
 //     return AnswerNow(context, [&] { return store.Has(...); });
@@ -28,8 +28,7 @@
 
 namespace holdfast {
 
-// Ends a call with this status. For errors that are known at once, before there
-// is any work.
+// Ends a call with this status, for errors that are known at once.
 inline grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
                                         const absl::Status& status) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
@@ -46,11 +45,12 @@ grpc::ServerUnaryReactor* AnswerNow(grpc::CallbackServerContext* context,
   return Answer(context, make());
 }
 
-// The same for `make` that may wait: it runs in one of `threads`, of which the
-// client has a share. Request, response and context live until it returns, and
-// it is destroyed before the client has its answer. One that takes a
-// std::stop_token is told when the call is cancelled.
-// RESOURCE_EXHAUSTED, without running `make`: no thread for this client.
+// The same for `make` that may wait: it runs in one of `threads`, within the
+// client's share. Request, response and context live until it returns, and it
+// is destroyed before the client gets the answer. If it takes a
+// std::stop_token, stop is requested when the call is cancelled. Answers
+// RESOURCE_EXHAUSTED, without running `make`, if there is no thread for this
+// client.
 template <typename Make>
 grpc::ServerUnaryReactor* AnswerInThread(grpc::CallbackServerContext* context,
                                          CallThreads& threads,

@@ -16,24 +16,23 @@ namespace holdfast {
 
 // A listening Unix socket. The file has its mode before a client can connect.
 //
-// RpcServer has one for each Unix endpoint. Start hands accepted connections
-// over and ends with the object.
+// RpcServer has one for each Unix endpoint.
 class UnixListener {
  public:
-  // Makes the file; a file that is left from a dead daemon is replaced.
-  // ALREADY_EXISTS: a daemon answers there, or the path is no socket. A failure
-  // names the path. The path is at most kMaxSocketPathBytes long.
+  // Makes the file; replaces the file of a dead daemon. Errors name the path.
+  // ALREADY_EXISTS: a daemon answers there, or the path is not a socket.
+  // REQUIRES: the path has at most kMaxSocketPathBytes.
   static absl::StatusOr<std::unique_ptr<UnixListener>> Listen(
       const std::string& path, mode_t mode);
 
-  // Takes a socket over that the service manager listens on at `path`, and that
-  // it keeps when this process ends; the file is never removed.
-  // FAILED_PRECONDITION: the file's mode is not `mode`.
+  // Takes over the service manager's socket at `path`, which outlives this
+  // process; the file is never removed. FAILED_PRECONDITION: the file's mode is
+  // not `mode`.
   static absl::StatusOr<std::unique_ptr<UnixListener>> Adopt(
       const std::string& path, UniqueFd socket, mode_t mode);
 
-  // Takes over the socket of the daemon before this one, and its file. `socket`
-  // listens at `path` already. The file is removed at the end.
+  // Takes over the earlier daemon's socket, which listens at `path`, and its
+  // file. The destructor removes the file.
   static std::unique_ptr<UnixListener> TakeOver(const std::string& path,
                                                 UniqueFd socket);
 
@@ -41,14 +40,13 @@ class UnixListener {
   ~UnixListener();
 
   const std::string& path() const { return path_; }
-  // Else the file is the service manager's. Tells which files are kept for the
-  // next daemon as its own.
+  // Returns true if the daemon owns the file; false if the service manager
+  // does. The next daemon owns the same files.
   bool owns_file() const { return inode_ != 0; }
-  // Until Start. Listening. It stays the listener's.
+  // The listening socket, borrowed. REQUIRES: Start was not called.
   int descriptor() const { return socket_.get(); }
 
-  // Starts accepting; see AcceptThread. Once. Connections are handed over by
-  // the thread, one at a time.
+  // Starts accepting; see AcceptThread. Called once.
   void Start(std::function<void(UniqueFd)> on_connection);
 
  private:
@@ -56,7 +54,7 @@ class UnixListener {
 
   const std::string path_;
   UniqueFd socket_;
-  ino_t inode_ = 0;  // to remove no file but ours; 0: none is
+  ino_t inode_ = 0;  // of the own file, so that no other is removed; 0: none
   std::unique_ptr<AcceptThread> thread_;
 };
 

@@ -11,11 +11,10 @@
 
 namespace holdfast {
 
-// A Unix socket of `type`, SOCK_STREAM or SOCK_SEQPACKET, that listens at
-// `path`. The file is the daemon's own until it has `mode`, so that nobody can
-// connect before. Who takes the descriptor removes the file in the end.
-// INVALID_ARGUMENT: the path is too long for a socket. ALREADY_EXISTS: there is
-// a file.
+// Makes a Unix socket of `type`, SOCK_STREAM or SOCK_SEQPACKET, that listens at
+// `path`. Only the daemon's user can connect until the file has `mode`. The
+// caller must remove the file in the end. INVALID_ARGUMENT: the path is too
+// long for a socket. ALREADY_EXISTS: the file exists.
 absl::StatusOr<UniqueFd> ListenOnUnixSocket(const std::string& path, int type,
                                             mode_t mode);
 

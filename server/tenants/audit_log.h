@@ -17,52 +17,51 @@
 
 namespace holdfast {
 
-// The file that tells who was refused and what operators did, one JSON object a
-// line:
+// The file of refusals and operators' acts, with one JSON object on each line:
 //
 //   {"time":"2026-01-31T12:00:00.123Z","event":"EndTenant","object":"job-1",
 //    "client":"uid 0","peer":"unix uid=0 pid=7","outcome":"OK"}
 //
-// A line is written whole and at its end, so that several daemons may share a
-// file and a rotation tool may move it. A value of a client's own making is cut
-// at kMaxFieldBytes, with its size behind it, so that no line is longer than a
-// few KiB. One client causes 5 refusals a second at most, after 200 at once,
-// and as many admissions; `dropped` counts those before. Acts of operators are
-// never dropped. Thread-safe.
+// A line is appended with one write, so that several daemons may share the file
+// and a rotation tool may move it. A value that comes from a client is cut at
+// kMaxFieldBytes, followed by its size, so that a line has at most a few KiB.
+// One client causes at most 200 refusals at once, and then 5 each second, and
+// as many admissions; `dropped` counts the dropped ones before a line. Acts of
+// operators are never dropped. Thread-safe.
 //
-// Written by Callers, which knows the caller; services tell it how acts ended.
-// The file is for machines: fields keep their names.
+// Callers writes the log, because it knows the caller; services report the
+// outcomes of acts. The file is for programs: fields never change their names.
 class AuditLog {
  public:
   static constexpr size_t kMaxFieldBytes = 256;
 
-  // Texts may have any size and any bytes; they live until the call returns.
+  // Texts may have any size and any bytes. They must outlive the call.
   struct Event {
-    absl::string_view name;    // what was asked for: "EndTenant"
-    absl::string_view object;  // of what; may be empty
-    absl::string_view client;  // who, as NameOf has it
-    absl::string_view peer;    // how it is connected
+    absl::string_view name;    // the request: "EndTenant"
+    absl::string_view object;  // its object; may be empty
+    absl::string_view client;  // the client's NameOf
+    absl::string_view peer;    // its connection
     // OK, or the error that the client got; its message is cut as the other
     // fields are.
     absl::Status outcome;
   };
 
-  // Writes nothing. As --audit-log does without a value.
+  // Writes nothing, as without --audit-log.
   AuditLog() = default;
-  // Makes the file with mode 0600 if it is missing. The path is that of
-  // --audit-log; the message of an error names the flag.
+  // Opens the file; makes it with mode 0600 if it is missing. `path` comes from
+  // --audit-log, and an error names this flag.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(std::string path);
 
-  // An act of an operator, with how it ended. These three do not fail: that the
-  // file cannot be written to is logged once, until it can be again.
+  // Writes an act of an operator, with its outcome. The three methods do not
+  // fail: an error of writing is logged once, until writing works again.
   void Act(const Event& event);
-  // A session that a client was given.
+  // Writes that a client was given a session.
   void Admission(const Event& event);
-  // Something that was refused.
+  // Writes a refusal.
   void Refusal(const Event& event);
 
-  // Opens the file again, after it was moved. On an error the old one is still
-  // written to.
+  // Opens the file again after it was moved. On an error, continues to write to
+  // the old file.
   absl::Status Reopen();
 
  private:
@@ -76,10 +75,10 @@ class AuditLog {
                        {.burst = 2000, .per_second = 100}};
   LogLimiter admissions_{{.burst = 200, .per_second = 5},
                          {.burst = 2000, .per_second = 100}};
-  // Held for one write.
+  // Held during one write.
   absl::Mutex mutex_;
   UniqueFd file_ ABSL_GUARDED_BY(mutex_);
-  bool failed_ ABSL_GUARDED_BY(mutex_) = false;  // said so in the log
+  bool failed_ ABSL_GUARDED_BY(mutex_) = false;  // the error was logged
 };
 
 }  // namespace holdfast

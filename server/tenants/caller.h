@@ -11,17 +11,17 @@ namespace holdfast {
 
 enum class Role {
   kUser,
-  kOperator,  // may see and end what is others'
+  kOperator,  // may see and end the sessions of others
 };
 
-// The client that makes a call. Made by Callers for each call; a value that
-// keeps the tenant alive.
+// The client that makes a call. Callers makes one for each call. A value type
+// that keeps the tenant alive.
 struct Caller {
   std::shared_ptr<Tenant> tenant;
   Role role = Role::kUser;
-  std::string peer;  // how it is connected, for people
+  std::string peer;  // the connection, for messages
 
-  // The name that shares of what is bounded go by.
+  // The name to which shares and limits apply.
   const std::string& client() const { return tenant->name(); }
   bool is_operator() const { return role == Role::kOperator; }
 };

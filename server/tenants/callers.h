@@ -19,48 +19,48 @@
 
 namespace holdfast {
 
-// Decides who makes a call, and whether it may: the one place that does, and
-// that writes the audit log. A bearer token (`authorization: Bearer TOKEN`)
-// names a tenant, whoever sends it and over whichever connection: one that
-// CreateTenant has made, or a signed one of the policy's issuer. Without one,
-// the connection's identity does. Thread-safe.
+// Identifies and authorises the caller of each call, and writes the audit log;
+// no other class does either. A bearer token (`authorization: Bearer TOKEN`)
+// names a tenant, for any sender and connection. CreateTenant has made it, or
+// the policy's issuer has signed it. Without a token, the connection's identity
+// counts. Thread-safe.
 class Callers {
  public:
-  // Longer tokens are refused without a look at them.
+  // Longer tokens are refused unread.
   static constexpr size_t kMaxTokenBytes =
       kAuthorizationKey.max_bytes - (sizeof "Bearer " - 1);
 
-  // All must outlive the object.
+  // All arguments must outlive the object.
   Callers(const PeerTable& peers, TenantTable& tenants, AuditLog& audit)
       : peers_(peers), tenants_(tenants), audit_(audit) {}
 
-  // UNAUTHENTICATED: the call has a token, and it is no tenant's.
-  // PERMISSION_DENIED: the policy does not name the caller. A refusal is
-  // written to the audit log.
+  // Returns the caller. A refusal is written to the audit log. UNAUTHENTICATED:
+  // the call's token belongs to no tenant. PERMISSION_DENIED: the policy does
+  // not name the caller.
   absl::StatusOr<Caller> Of(const grpc::ServerContextBase& context) const;
 
-  // The same for calls that are for operators: the daemon's own user and root
-  // on a Unix socket, and those that the policy names; users only on sockets
-  // that are for operators, if there are any. PERMISSION_DENIED names
-  // `act` ("EndTenant"); `object` is what it is done to, for the audit log. A
-  // caller that is none is written there; one that is calls RecordAct later.
+  // The same for calls of operators: the daemon's own user and root on a Unix
+  // socket, and identities that the policy names. If there are operators'
+  // sockets, a user is an operator only there. `act` ("EndTenant") and its
+  // `object` are for the audit log. A refusal is written there; for an
+  // operator, RecordAct is called later. PERMISSION_DENIED names `act`.
   absl::StatusOr<Caller> OperatorOf(const grpc::ServerContextBase& context,
                                     absl::string_view act,
                                     absl::string_view object = "") const;
 
-  // Writes how an operator's act ended into the audit log. Never dropped; see
-  // AuditLog.
+  // Writes the outcome of an operator's act to the audit log. Never dropped;
+  // see AuditLog.
   void RecordAct(const grpc::ServerContextBase& context, absl::string_view act,
                  absl::string_view object, const absl::Status& outcome) const;
 
-  // Writes there that `caller` was given the session.
+  // Writes to the audit log that `caller` was given the session.
   void RecordSession(const grpc::ServerContextBase& context,
                      const Caller& caller, absl::string_view session) const;
 
-  // The tenant and role of an identity with the value of its `authorization`,
-  // if there is one. Without `may_operate` it is a user like others, even root.
-  // For those that have no ServerContext, and for tests. The result has no
-  // peer.
+  // Returns the tenant and role of an identity, with the value of its
+  // `authorization` if there is one. Without `may_operate`, even root is not an
+  // operator. For callers without a ServerContext, and for tests. The result
+  // has no peer.
   absl::StatusOr<Caller> Resolve(const Identity& identity,
                                  std::optional<absl::string_view> authorization,
                                  bool may_operate = true) const;

@@ -17,17 +17,17 @@
 
 namespace holdfast {
 
-// The part of the compilers that a tenant may use: the time that they work for
-// it within any hour, and the requests of it that wait for one or run.
-// Programs that are found in the cache cost nothing. Thread-safe.
+// A tenant's limits for the compilers: their working time within any hour, and
+// the number of its requests that wait or run. Cached programs cost nothing.
+// Thread-safe.
 //
-// A compilation goes as follows:
+// Use:
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(Charge place, budget.Begin(absl::Now()));
 //   // ... waits for a compiler and runs it
 //   budget.AddTime(worked, absl::Now());
 //
-// Time is counted by minutes, so that the hour moves in steps of one minute.
+// Time is counted by minutes, so the hour moves in steps of one minute.
 class CompileBudget {
  public:
   // Zero: no limit.
@@ -40,30 +40,29 @@ class CompileBudget {
   CompileBudget(const std::string& tenant, const Limits& limits,
                 std::shared_ptr<CompileBudget> group = nullptr);
 
-  // Requests that run go on, whatever the new limits.
+  // Running requests continue.
   void SetLimits(const Limits& limits);
 
-  // Takes a place for a request until the charge ends. RESOURCE_EXHAUSTED names
-  // the quota, its limit and use: the places are taken, or the time of the last
-  // hour is used up. The time of the request itself is not known yet, so that
-  // one that begins in time may exceed the limit by its own time.
+  // Takes a place for a request until the charge ends. A request that begins
+  // within the limit may exceed it by its own time, which is not known yet.
+  // RESOURCE_EXHAUSTED names the quota, its limit and use: all places are
+  // taken, or the time of the last hour is used up.
   absl::StatusOr<Charge> Begin(absl::Time now);
 
-  // A compiler has worked for the tenant, with success or without. Counted for
-  // the group as well.
+  // Adds the working time of a compiler, successful or not. Adds it to the
+  // group, too.
   void AddTime(absl::Duration time, absl::Time now);
 
-  // The times for the next daemon, and those of the daemon before, which this
-  // one goes on from. Not those of the group, which has its own.
+  // Writes the times for the next daemon, without the group's times.
   void Record(internal::TenantCounters* counters) const;
-  // Adds to what this daemon has counted already; minutes that are too old are
-  // dropped.
+  // Adds the times of the earlier daemon to this daemon's. Drops minutes that
+  // are too old.
   void Add(const internal::TenantCounters& counters);
 
-  // The time within the hour before `now`, and ever.
+  // Return the time within the hour before `now`, and the total time.
   absl::Duration TimeOfLastHour(absl::Time now) const;
   absl::Duration total_time() const;
-  // Requests that wait or run.
+  // The number of requests that wait or run.
   uint64_t requests() const { return requests_->used(); }
 
  private:
@@ -74,7 +73,7 @@ class CompileBudget {
   };
   static constexpr size_t kMinutes = 60;
 
-  // Sums the last 60 minutes, the one of `now` included.
+  // Returns the sum of the last 60 minutes, including the minute of `now`.
   absl::Duration SumAt(absl::Time now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -10,17 +10,17 @@
 
 namespace holdfast {
 
-// Whether a file of keys is a key set, rather than PEM: it begins with "{".
+// Returns true if a file of keys is a key set, which begins with "{", not PEM.
 bool IsKeySet(const std::string& text);
 
 // Returns the public keys of a JSON Web Key Set (RFC 7517) that sign tokens:
-// kty RSA with 2048 to 8192 bits, and OKP with the curve Ed25519. A key for
-// another use, of another kind or for another algorithm is passed over, since
-// issuers publish those in the same set.
+// kty RSA with 2048 to 8192 bits, and OKP with the curve Ed25519. Ignores keys
+// for another use, of another kind or for another algorithm, because issuers
+// publish them in the same set.
 //
-// INVALID_ARGUMENT, with line and column or the key's number: the text is no
-// key set, a key is broken or private, two have the same `kid`, or none is
-// left.
+// INVALID_ARGUMENT, with line and column or the key's number: the text is not a
+// key set, a key is malformed or private, two keys have the same `kid`, or no
+// key is left.
 absl::StatusOr<std::vector<TokenKey>> ParseKeySet(const std::string& text);
 
 }  // namespace holdfast

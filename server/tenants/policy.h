@@ -29,26 +29,26 @@ inline constexpr uint32_t kMaxTenantWeight = 1000;
 struct TenantPolicy {
   std::string name;
   v1::Quota quota;
-  // On each of its devices; no other tenant can take it.
+  // The memory on each of its devices that no other tenant can take.
   uint64_t reserved_device_bytes = 0;
   uint32_t weight = 1;
   std::vector<uint32_t> devices;  // ordinals; empty: all
-  // A kernel that runs longer is a fault. 0: as the daemon has it.
+  // A kernel that runs longer is a fault. 0: the daemon's limit.
   absl::Duration kernel_time_limit = absl::ZeroDuration();
   v1::StreamPriorityClass stream_priorities =
       v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
   Concurrency concurrency;
-  // Who may open its collections until they are configured otherwise.
+  // The visibility of its collections unless they are configured otherwise.
   v1::Visibility collections;
-  // "FILE:LINE:COLUMN: ", of its name, and of the reservation if it has one.
+  // "FILE:LINE:COLUMN: " of its name, and of its reservation if it has one.
   std::string place;
   std::string reservation_place;
 };
 
-// Identities, and for each what it stands for: the number of a tenant.
+// Maps identities to the numbers of tenants.
 struct IdentityMap {
-  // Numbers count from 0, in the order of Policy::tenants; of operators they
-  // have no meaning.
+  // Numbers count from 0, in the order of Policy::tenants. They have no meaning
+  // for operators.
   std::map<uid_t, size_t> users;
   std::map<gid_t, size_t> groups;
   // By subject, common name or alternative name.
@@ -57,49 +57,50 @@ struct IdentityMap {
   std::map<std::string, size_t> subjects;
   std::map<std::string, size_t> token_groups;
 
-  // Returns -1 if the identity is not there. A user or subject goes before its
-  // groups; of several groups the one whose tenant stands first in the file.
+  // Returns the number; -1 if the identity is not in the map. A user or subject
+  // comes before its groups; of several groups, the tenant that is first in the
+  // file counts.
   int64_t Find(const Identity& identity) const;
 };
 
-// Who may use the daemon, as what, and how much of it: one file. Immutable.
+// The contents of a policy file: tenants, operators and their limits.
+// Immutable.
 //
-// Read by ReadPolicy (policy_file.h) and given to TenantTable::Apply, which
-// replaces the one before.
+// ReadPolicy (policy_file.h) reads it, and TenantTable::Apply puts it in force.
 struct Policy {
-  // Identities that nothing names are their own tenants, without a quota; else
-  // they are refused.
+  // True: an identity without an entry is its own tenant, without a quota.
+  // False: it is refused.
   bool serves_unnamed = true;
-  // Quotas of device memory may be more, in sum, than there is.
+  // The sum of the quotas of device memory may exceed the devices' memory.
   bool overcommit = true;
   std::vector<TenantPolicy> tenants;  // in the order of the file
-  // The groups that tenants made by CreateTenant may join, by name, with what
-  // such a tenant then has.
+  // The groups that tenants of CreateTenant may join, by name, with the setting
+  // for such a tenant.
   std::map<std::string, Concurrency> temporary_groups;
   IdentityMap tenant_of;
   IdentityMap operators;  // besides the daemon's own user and root
-  // Null: no signed token is taken.
+  // Null: signed tokens are not accepted.
   std::shared_ptr<TokenVerifier> tokens;
 };
 
-// Returns those of the tenants that have one, in the order of the file.
+// Returns the reservations of the tenants, in the order of the file.
 std::vector<Reservation> ReservationsOf(const Policy& policy);
 
-// Returns how tenants may share an MPS server: those of the policy, and those
-// that CreateTenant makes.
+// Returns the settings of all tenants that may share an MPS server: of the
+// policy's tenants, and of tenants of CreateTenant.
 std::vector<Concurrency> SharingOf(const Policy& policy);
 
-// Whether CheckDevices needs the sizes of devices.
+// Returns true if CheckDevices needs the sizes of devices.
 bool NeedsDevices(const Policy& policy);
 
-// Returns INVALID_ARGUMENT, with the place in the file, if reservations, or
-// quotas without overcommit, are more than the devices have, or if a device
-// that is reserved is not there. Without sizes nothing is wrong.
+// INVALID_ARGUMENT, with the place in the file: the reservations, or the quotas
+// without overcommit, exceed the devices' memory, or a reserved device does not
+// exist. OK if `sizes` is empty.
 absl::Status CheckDevices(const Policy& policy, const DeviceSizes& sizes);
 
-// Returns a quota of device memory in equal parts on the tenant's devices, as
-// quotas are compared with devices where there is no overcommit. The parts are
-// rounded up, so that their sum is not less than the quota.
+// Splits a quota of device memory into equal parts on the tenant's devices, for
+// the check without overcommit. The parts are rounded up, so that their sum is
+// not less than the quota.
 Reservation ShareOfQuota(const std::string& tenant,
                          const std::vector<uint32_t>& devices,
                          uint64_t quota_bytes, const DeviceSizes& sizes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The policy file: TOML, of which every key is known.
+// The policy file, in TOML. An unknown key is an error.
 //
 //   unnamed = "refuse"               # or "serve": each is its own tenant
 //   overcommit = false               # quotas of device memory fit the devices
@@ -54,12 +54,12 @@ inline constexpr size_t kMaxPolicyTenants = 4096;
 inline constexpr size_t kMaxPolicyGroups = 64;
 inline constexpr size_t kMaxTokenKeys = 16;
 
-// Also reads the files of keys that it names. INVALID_ARGUMENT:
-// "FILE:LINE:COLUMN: what is wrong".
+// Parses a policy, and reads the files of keys that it names. INVALID_ARGUMENT:
+// "FILE:LINE:COLUMN: " and the mistake.
 absl::StatusOr<Policy> ParsePolicy(absl::string_view text,
                                    const std::string& file);
 
-// The same; other codes: the file cannot be read.
+// Reads and parses a file. Other errors: the file cannot be read.
 absl::StatusOr<Policy> ReadPolicy(const std::string& file);
 
 }  // namespace holdfast

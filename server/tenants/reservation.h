@@ -15,20 +15,20 @@ namespace holdfast {
 // The size of each device by its ordinal, in bytes.
 using DeviceSizes = std::map<uint32_t, uint64_t>;
 
-// Device memory that a tenant is promised: `bytes` on each of its devices.
+// Device memory reserved for a tenant: `bytes` on each of its devices.
 struct Reservation {
   std::string tenant;
   std::vector<uint32_t> devices;  // ordinals; empty: all
   uint64_t bytes = 0;
-  std::string place;  // "FILE:LINE:COLUMN: ", if a file says it
+  std::string place;  // "FILE:LINE:COLUMN: " if it is from a file
 
   bool Covers(uint32_t device) const;
 };
 
-// Returns INVALID_ARGUMENT, with the place, for the first reservation that does
-// not fit on a device beside those before it, or that names a device that is
-// not there. `verb` says what a tenant does with the bytes: "reserves". Without
-// sizes nothing is known of the devices and nothing is wrong.
+// INVALID_ARGUMENT, with the place: the first reservation that does not fit on
+// a device together with earlier ones, or that names a missing device. `verb`
+// is for the message: "reserves". OK if `sizes` is empty, because the devices
+// are not known.
 absl::Status CheckReservations(const std::vector<Reservation>& reservations,
                                const DeviceSizes& sizes,
                                absl::string_view verb);

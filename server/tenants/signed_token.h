@@ -14,33 +14,33 @@
 
 namespace holdfast {
 
-// The conditions that a token must meet. Read from the policy file; all tokens
-// have to meet the same rules.
+// The conditions that all tokens must meet, from the policy file.
 struct TokenRules {
-  // Keys with an id are tried for tokens that name it; those without for all.
+  // A key with an id is tried for tokens that name the id; a key without an id
+  // is tried for all tokens.
   std::vector<TokenKey> keys;
   std::string issuer;    // the claim `iss`
   std::string audience;  // the claim `aud`, or one of its elements
-  // The claim that names groups of the subject, if the token has it.
+  // The optional claim with the groups of the subject.
   std::string groups_claim = "groups";
-  // How far the clocks of issuer and daemon may differ.
+  // The allowed difference between the clocks of issuer and daemon.
   absl::Duration leeway = absl::Seconds(30);
 };
 
-// A token whose signature, issuer and audience are right. CheckTime tells
-// whether it holds at some time.
+// A token with valid signature, issuer and audience. CheckTime checks its
+// times.
 struct SignedToken {
   TokenIdentity identity;
-  // With the leeway.
+  // Including the leeway.
   absl::Time not_before;
   absl::Time expires;
 };
 
 // Verifies a JSON Web Token in its compact form (RFC 7519, RFC 7515): three
-// parts of base64url with a dot between them. The signature is checked before
-// any claim is parsed, by a key whose algorithm the token names; "none" and
-// algorithms with a shared secret go with no key. UNAUTHENTICATED: it is wrong,
-// and how.
+// parts of base64url with a dot between them. The signature is checked before a
+// claim is parsed, by a key with the algorithm that the token names; no key has
+// "none" or an algorithm with a shared secret. UNAUTHENTICATED: the token is
+// invalid; the message has the reason.
 //
 // REQUIRES: the size of `token` is bounded by the caller.
 absl::StatusOr<SignedToken> VerifyToken(absl::string_view token,

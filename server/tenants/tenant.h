@@ -51,7 +51,7 @@ class Tenant {
     uint64_t reserved_device_bytes = 0;
     uint32_t weight = 1;
     std::vector<uint32_t> devices;  // ordinals; empty: all
-    // Of its sessions; 0: the daemon's limit.
+    // The limit of its sessions; 0: the daemon's limit.
     absl::Duration kernel_time_limit = absl::ZeroDuration();
     // The part of each device's range that its streams' priorities lie in.
     v1::StreamPriorityClass stream_priorities =
@@ -135,7 +135,7 @@ class Tenant {
   // UNAVAILABLE: it is ending.
   absl::Status CheckMayOpen(uint64_t open) const;
 
-  // The tenant cannot open sessions any more. Final.
+  // Makes CheckMayOpen fail from now on. Cannot be undone.
   void BeginEnd() { ending_ = true; }
   bool ending() const { return ending_; }
 
@@ -158,7 +158,7 @@ class Tenant {
   std::atomic<bool> ending_ = false;
   mutable absl::Mutex mutex_;
   v1::Quota quota_ ABSL_GUARDED_BY(mutex_);
-  // Made for its first session.
+  // Made with its first session.
   std::shared_ptr<TenantCounts> counts_ ABSL_GUARDED_BY(mutex_);
   uint64_t reserved_device_bytes_ ABSL_GUARDED_BY(mutex_);
   uint32_t weight_ ABSL_GUARDED_BY(mutex_);

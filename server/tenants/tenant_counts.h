@@ -21,13 +21,12 @@ namespace holdfast {
 // The supervisor's end of a tenant's page: sets its limits, and gives each
 // session a slot of it. Thread-safe. Held by the tenant and by its leases.
 //
-// Holds limits on what executors count themselves, without a question to the
-// supervisor: commands on their way, and handles of each kind. See
+// The limits are for the counts that executors keep without asking the
+// supervisor: outstanding commands, and handles of each kind. See
 // tenant_page.h.
 class TenantCounts : public std::enable_shared_from_this<TenantCounts> {
  public:
-  // A session's slot, for as long as the session lives, whichever executor
-  // serves it. Not thread-safe.
+  // A session's slot, for all executors of the session. Not thread-safe.
   class Lease {
    public:
     // Empties the slot. REQUIRES: no executor of the session runs any more.
@@ -40,9 +39,10 @@ class TenantCounts : public std::enable_shared_from_this<TenantCounts> {
     // The page's memory, for the executor.
     int memory() const { return counts_->memory_.get(); }
 
-    // The executor has ended, and a successor will take again what it had.
-    // Until EndRestore that stays taken, and the successor is refused nothing.
-    // May come again, when a successor has failed. Commands do not stay taken.
+    // Prepares for a successor of an executor that has ended. The handles of
+    // the ended executor stay taken until EndRestore, and the successor is
+    // refused nothing; its commands do not stay taken. Called again if a
+    // successor fails.
     void BeginRestore();
     void EndRestore();
 
@@ -50,19 +50,19 @@ class TenantCounts : public std::enable_shared_from_this<TenantCounts> {
     friend class TenantCounts;
     Lease(std::shared_ptr<TenantCounts> counts, uint32_t slot)
         : counts_(std::move(counts)), slot_(slot) {}
-    // An executor may have written anything there.
+    // The executor's counts, which are hostile input.
     TenantPage::Slot& counters() const;
 
     const std::shared_ptr<TenantCounts> counts_;
     const uint32_t slot_;
   };
 
-  // Makes a page for the tenant of this name. The name is for messages. Fails
-  // if the system has no memory.
+  // Makes a page. The tenant's name is for messages. Fails if the system has no
+  // memory.
   static absl::StatusOr<std::shared_ptr<TenantCounts>> Create(
       const std::string& tenant);
 
-  // Holds at once. Nothing that is held is taken away. A limit of 0 is none.
+  // Sets the limits at once. Existing counts stay. A limit of 0 is no limit.
   void SetLimits(const v1::Quota& quota);
 
   // RESOURCE_EXHAUSTED: the tenant has TenantPage::kSlots sessions.
@@ -76,9 +76,9 @@ class TenantCounts : public std::enable_shared_from_this<TenantCounts> {
   TenantPage& page() const {
     return *static_cast<TenantPage*>(mapping_.data());
   }
-  // The next session of the tenant may get it.
+  // Makes the slot free for another session of the tenant.
   void ReturnSlot(uint32_t slot);
-  // Tells executors how many slots they have to add up.
+  // Tells executors the number of slots to add up.
   void PublishSlots() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string tenant_;

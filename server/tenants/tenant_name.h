@@ -11,8 +11,9 @@ namespace holdfast {
 
 inline constexpr size_t kMaxTenantName = 64;
 
-// INVALID_ARGUMENT: not 1 to 64 letters, digits and "._-". Names of identities
-// have a space in them ("uid 1000"), so that no tenant is taken for one.
+// INVALID_ARGUMENT: the name does not have 1 to 64 letters, digits and "._-".
+// Names of identities contain a space ("uid 1000"), so they never equal a
+// tenant's name.
 absl::Status CheckTenantName(absl::string_view name);
 
 }  // namespace holdfast

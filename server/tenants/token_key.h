@@ -14,21 +14,22 @@ struct evp_pkey_st;  // OpenSSL's EVP_PKEY
 
 namespace holdfast {
 
-// A public key whose owner issues signed tokens. Immutable, thread-safe.
+// A public key of an issuer of signed tokens. Immutable; thread-safe.
 //
-// Read from the policy's key files (ParseTokenKeys) and held by TokenRules.
+// ParseTokenKeys reads the keys from the policy's key files; TokenRules holds
+// them.
 class TokenKey {
  public:
-  // Takes a public key, RSA with 2048 to 8192 bits or Ed25519; of another kind:
-  // INVALID_ARGUMENT. `id` may be empty.
+  // `key` is a public key: RSA with 2048 to 8192 bits, or Ed25519. `id` may be
+  // empty. INVALID_ARGUMENT: the key is of another kind.
   static absl::StatusOr<TokenKey> Create(std::shared_ptr<evp_pkey_st> key,
                                          std::string id = "");
 
-  // The one algorithm that goes with this kind of key, by its name in tokens:
-  // "RS256" (RFC 7518) for RSA, "EdDSA" (RFC 8037) for Ed25519.
+  // The only algorithm for this kind of key, by its name in tokens: "RS256"
+  // (RFC 7518) for RSA, "EdDSA" (RFC 8037) for Ed25519.
   const std::string& algorithm() const { return algorithm_; }
 
-  // The name that tokens call it by (`kid`); empty if it has none, as in PEM.
+  // The name of the key in tokens (`kid`); empty if it has none, as in PEM.
   const std::string& id() const { return id_; }
 
   // Returns true if `signature` is this key's over `text`. False also if the
@@ -47,9 +48,9 @@ class TokenKey {
   std::string id_;
 };
 
-// Returns the public keys of a PEM text, RSA with 2048 to 8192 bits and
-// Ed25519. INVALID_ARGUMENT: there is none, or something else is there too, a
-// private key above all. Every block has to be a "PUBLIC KEY".
+// Returns the public keys of a PEM text: RSA with 2048 to 8192 bits, and
+// Ed25519. INVALID_ARGUMENT: there is no key, or a block that is not a "PUBLIC
+// KEY", such as a private key.
 absl::StatusOr<std::vector<TokenKey>> ParseTokenKeys(const std::string& pem);
 
 }  // namespace holdfast

@@ -18,19 +18,19 @@
 
 namespace holdfast {
 
-// Verifies the tokens of one policy, each once: a token that was right is
-// remembered by its hash until it expires, so that a further call costs a
-// hash and a look-up. Wrong ones are not remembered. Thread-safe.
+// Verifies the tokens of one policy. A valid token is remembered by its hash
+// until it expires, so that a further call costs a hash and a look-up. Invalid
+// tokens are not remembered. Thread-safe.
 class TokenVerifier {
  public:
-  // Tokens that are remembered. When as many are valid at once, all are
+  // The most remembered tokens. If so many are valid at once, all are
   // forgotten, and verified again at their next call.
   static constexpr size_t kMaxRemembered = 4096;
 
   explicit TokenVerifier(TokenRules rules) : rules_(std::move(rules)) {}
 
-  // Returns who shows the token. UNAUTHENTICATED: it is wrong, has expired or
-  // is not valid yet. REQUIRES: the caller bounds the token's size.
+  // Returns the token's holder. UNAUTHENTICATED: the token is invalid, has
+  // expired or is not valid yet. REQUIRES: the caller bounds the token's size.
   absl::StatusOr<TokenIdentity> Verify(absl::string_view token, absl::Time now);
 
   const TokenRules& rules() const { return rules_; }

@@ -20,11 +20,11 @@
 
 namespace holdfast {
 
-// Reads the values of a file of TOML: tables, numbers, sizes, times, users.
-// A base of the class that knows what the file means.
+// Reads the values of a TOML file: tables, numbers, sizes, times, users. A base
+// class for the reader of a certain file.
 //
-// Each error is INVALID_ARGUMENT, says where in the file it is, and which
-// values are possible there: "FILE:LINE:COLUMN: true or false is wanted".
+// Each error is INVALID_ARGUMENT, with the place in the file and the possible
+// values: "FILE:LINE:COLUMN: true or false is wanted".
 class TomlReader {
  public:
   // `file` is its name in errors.
@@ -43,7 +43,7 @@ class TomlReader {
 
   absl::StatusOr<const toml::table*> TableOf(const toml::node& node) const;
   absl::StatusOr<const toml::array*> ArrayOf(const toml::node& node) const;
-  // Not an empty one.
+  // Returns a text that is not empty.
   absl::StatusOr<std::string> TextOf(const toml::node& node) const;
   absl::StatusOr<uint64_t> NumberOf(const toml::node& node, uint64_t least,
                                     uint64_t most) const;

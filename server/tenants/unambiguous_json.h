@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON and base64url in which no text has two meanings, for tokens and keys:
-// two readers that understood them differently would trust different people.
+// Strict parsers of JSON and base64url for tokens and keys. They accept no text
+// with two meanings, because two readers could otherwise trust different
+// holders of one token.
 #ifndef HOLDFAST_SERVER_TENANTS_UNAMBIGUOUS_JSON_H_
 #define HOLDFAST_SERVER_TENANTS_UNAMBIGUOUS_JSON_H_
 
@@ -14,15 +15,16 @@
 
 namespace holdfast {
 
-// Returns the bytes of a base64url text without padding, white space or bits
-// that do not count; nullopt if it is none.
+// Decodes base64url. nullopt: the text is malformed, or has padding, white
+// space or unused bits that are not 0.
 std::optional<std::string> DecodeBase64Url(absl::string_view text);
 
-// Returns an object, in which no object names a member twice. INVALID_ARGUMENT:
-// "is no object", "names a member twice".
+// Parses an object. INVALID_ARGUMENT: the text "is no object", or an object in
+// it "names a member twice".
 absl::StatusOr<nlohmann::json> ParseObject(absl::string_view text);
 
-// Returns where the text stops being JSON: "LINE:COLUMN". Empty if it is JSON.
+// Returns the place of the first error, "LINE:COLUMN"; empty if the text is
+// JSON.
 std::string PlaceOfJsonError(absl::string_view text);
 
 }  // namespace holdfast
