@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compiled programs by CompileKey, in two tiers: memory, and a disk that
-// outlives the daemon. Identical requests that are in flight at once share one
-// compilation, or one look at the disk.
+// outlives the daemon. Concurrent identical requests share one compilation, or
+// one read of the disk.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(auto answer, cache.Get(key, caller, compile));
 //   if (answer.tier != CompileCache::Tier::kNone) ...
@@ -29,8 +29,8 @@
 
 namespace holdfast {
 
-// The tier in memory is bounded in bytes and in entries, each of which holds a
-// descriptor; what was least recently used goes first. Thread-safe.
+// The memory tier is bounded in bytes and in entries, because each entry holds
+// a descriptor. It drops the least recently used entries. Thread-safe.
 class CompileCache {
  public:
   using Program = std::shared_ptr<const CompiledProgram>;
@@ -53,7 +53,7 @@ class CompileCache {
     Tier tier = Tier::kNone;
   };
 
-  // Figures of the tier in memory; misses are those of both.
+  // The figures of the memory tier; a miss is a miss in both tiers.
   struct Statistics {
     uint64_t entries = 0;
     uint64_t bytes = 0;  // objects, logs and symbols
@@ -71,8 +71,8 @@ class CompileCache {
 
   static constexpr size_t kMaxEntries = 4096;
 
-  // 0 bytes keep nothing in memory; requests in flight are shared all the same.
-  // `disk`, if any, must outlive the cache.
+  // With 0 bytes, keeps nothing in memory; concurrent requests still share
+  // work. `disk`, if any, must outlive the cache.
   explicit CompileCache(uint64_t max_bytes, DiskCache* disk = nullptr,
                         size_t max_entries = kMaxEntries)
       : max_bytes_(max_bytes), max_entries_(max_entries), disk_(disk) {}
@@ -90,11 +90,11 @@ class CompileCache {
   // not there, or if its time of use on disk must be renewed, which Get does.
   Program Find(const std::string& key);
 
-  // Drops all entries in memory and returns how many there were. Programs that
-  // are held stay alive; those in flight are kept when they are done.
+  // Drops all entries in memory and returns how many there were. Held programs
+  // stay alive. Running compilations are cached when they are done.
   size_t Clear();
 
-  // Those in memory, the last used first.
+  // Returns the entries in memory, last used first.
   std::vector<Entry> List() const;
 
   Statistics statistics() const;
@@ -111,13 +111,13 @@ class CompileCache {
   absl::StatusOr<Answer> GetOnce(const std::string& key,
                                  const CompileCaller& caller,
                                  const Compile& compile, bool* joined);
-  // Compiles, unless it is on disk, and publishes the result.
+  // Loads the program from disk, or compiles it, and publishes the result.
   absl::StatusOr<Answer> Compute(const std::string& key,
                                  const CompileCaller& caller,
                                  const Compile& compile,
                                  const std::shared_ptr<InFlight>& flight);
-  // Returns all callers that wait for what `first` has begun, as one. REQUIRES:
-  // all three outlive it.
+  // Returns one CompileCaller for all callers that wait for the program which
+  // `first` has begun. REQUIRES: all three arguments outlive the result.
   CompileCaller CallersOf(const CompileCaller& first, const std::string& key,
                           const std::shared_ptr<InFlight>& flight);
   bool Abandon(const std::string& key, const std::shared_ptr<InFlight>& flight);

@@ -14,30 +14,30 @@ namespace holdfast {
 
 // The stage of a request for a compilation.
 struct CompileStage {
-  // The place among those that wait for a compiler: 1 is the next. 0: it is
-  // being compiled.
+  // The place among the waiting requests; 1 is the next. 0: it is being
+  // compiled.
   size_t queue_position = 0;
   size_t queue_length = 0;
 
   friend bool operator==(const CompileStage&, const CompileStage&) = default;
 };
 
-// How often those who wait look whether their caller is still there.
+// The time between two checks whether a waiting caller is still connected.
 inline constexpr absl::Duration kCallerInterval = absl::Milliseconds(20);
 
-// The caller of a compilation, as the code that works for it sees it. The
-// functions are called every kCallerInterval, in the thread that brought the
-// request and with no lock held.
+// The caller of a compilation. The functions are called every kCallerInterval,
+// on the request's thread and without a lock.
 struct CompileCaller {
   // Callers with the same name share one turn.
   std::string name;
-  // Owns what is made for this caller: only it, and operators, see that in a
-  // list. Empty: operators alone do, since nobody can prove to be the caller.
+  // The owner of the programs that are made for this caller. Only the owner and
+  // operators see them in a list. Empty: only operators do, because the
+  // caller's identity is not proven.
   std::string owner;
-  // Charged for what compilers do for it; null: nothing is counted.
+  // Charged for the compilers' work; null: nothing is charged.
   std::shared_ptr<CompileBudget> budget;
   absl::Time deadline = absl::InfiniteFuture();
-  // True once nobody waits for the answer any more.
+  // Returns true once the caller does not wait for the answer any more.
   std::function<bool()> gone = [] { return false; };
   std::function<void(const CompileStage&)> report = [](const CompileStage&) {};
 };

@@ -9,17 +9,17 @@
 
 namespace holdfast {
 
-// The key of a compilation or a link in the cache: 32 bytes, the SHA-256 over
-// all that decides its outcome. `compiler` identifies the compiler itself
-// (CompilerPool::Identity); `request` is complete, with target and arch. Every
-// field counts, also the source's name, which messages and PTX may show; so
-// does the order of options, which may matter to the compiler, while the order
-// of headers in the map does not.
+// Returns the key of a compilation in the cache: 32 bytes, the SHA-256 over
+// everything that determines its result. `compiler` is the identity of the
+// compiler; `request` has target and arch. Every field counts, also the
+// source's name, which messages and PTX may contain, and the order of options,
+// which may matter to the compiler. The order of headers in the map does not
+// count.
 std::string CompileKey(absl::string_view compiler,
                        const v1::CompileRequest& request);
 
-// The same for a link: all inputs in `request.inputs`, in order, by hash and
-// with their formats. REQUIRES: no input has data.
+// The same for a link, with all inputs of `request.inputs` in order, by their
+// hashes and formats. REQUIRES: no input has data.
 std::string LinkKey(absl::string_view compiler, const v1::LinkRequest& request);
 
 }  // namespace holdfast

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decides which caller may compile next. Each caller has a line of its own, and
-// the lines take turns: a caller waits for at most one compilation of another,
-// however much the other asks for. If several compilations run at once, one
-// slot is reserved for callers other than the one that has all others.
+// the lines take turns: a caller waits for at most one compilation of each
+// other caller. If several compilations run at once, one slot is reserved for
+// callers other than the one that has all others.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(const auto turn, queue.Enter(caller));
 //   ... compile, and give up if turn->recalled() ...

@@ -13,7 +13,7 @@ namespace holdfast {
 // The outcome of one compilation or link. Immutable: the compile cache and its
 // callers share it.
 struct CompiledProgram {
-  std::string name;  // of the source, for people
+  std::string name;  // of the source, for display
   // The caller for whom it was made: CompileCaller.owner.
   std::string owner;
   v1::CompileResponse response;  // symbols, log, back end

@@ -10,23 +10,23 @@
 
 namespace holdfast {
 
-// Bounds of a worker. Beyond the first it exits with kOutOfMemoryExit; beyond
-// the second, SIGXCPU ends it. Times of an earlier compilation do not count.
+// The limits of a worker. Beyond `memory_bytes` it exits with kOutOfMemoryExit;
+// beyond `cpu_time` SIGXCPU ends it. Earlier compilations do not count.
 struct CompilerLimits {
   uint64_t memory_bytes = uint64_t{8} << 30;   // address space
   absl::Duration cpu_time = absl::Minutes(2);  // of one compilation
 };
 
-// Exit code of a worker that had no more memory.
+// The exit code of a worker that has run out of memory.
 inline constexpr int kOutOfMemoryExit = 70;
 
-// Runs a compiler worker: loads the compilers, says so, and does the jobs that
-// come through the channel, one at a time, until it closes. Returns the exit
-// code. A source that takes too much costs this process.
+// Runs a compiler worker: loads the compilers, reports them, and runs the jobs
+// of the channel, one at a time, until the channel closes. Returns the exit
+// code. A source that exceeds a limit ends this process only.
 //
-// The sandbox closes once the compilers are loaded, before the first job: only
-// their directories can be read from then on. The first message carries a memfd
-// that has the process's stderr, which is emptied before each job.
+// The sandbox is closed after the compilers are loaded, before the first job:
+// then only their directories can be read. The first message has a memfd that
+// receives the process's stderr; it is emptied before each job.
 int CompilerMain(Channel channel, const CompilerLimits& limits,
                  const SandboxStart& sandbox);
 

@@ -23,9 +23,9 @@
 
 namespace holdfast {
 
-// A fixed number of compiler processes. Each is started on demand and kept
-// until it fails or has run many jobs; a lost one is replaced in the
-// background. Thread-safe.
+// A pool of at most `workers` compiler processes. Each is started on demand and
+// kept until it fails or has run `max_jobs` jobs; a lost process is replaced in
+// the background. Thread-safe.
 //
 // Run waits in the CompileQueue, takes an idle worker or starts one, and
 // returns it after the job.
@@ -34,7 +34,7 @@ class CompilerPool {
   struct Options {
     // Starts a process that runs CompilerMain. Called by any thread.
     std::function<absl::StatusOr<std::unique_ptr<ChildProcess>>()> start;
-    // Jobs that run at once.
+    // The most concurrent jobs.
     size_t workers = 1;
     size_t max_queue = 128;  // requests that may wait for a worker
     size_t max_jobs = 500;   // of one process, which bounds leaks

@@ -27,7 +27,7 @@ class CompilerWorker {
   };
 
   // Waits until the compiler is loaded, for at most a minute. UNAVAILABLE: the
-  // process could not start. Else the error is what kept it from loading it.
+  // process could not start. Other errors come from loading the compiler.
   static absl::StatusOr<std::unique_ptr<CompilerWorker>> Create(
       std::unique_ptr<ChildProcess> process);
 
@@ -37,27 +37,27 @@ class CompilerWorker {
   // The compilers that it has loaded.
   const internal::Installation& installation() const { return installation_; }
 
-  // The sandbox of the process, for people.
+  // Describes the sandbox of the process.
   const std::string& confinement() const { return confinement_; }
 
-  // How many it has run.
+  // The number of jobs that it has run.
   size_t jobs() const { return jobs_; }
 
-  // One job, with its descriptor if it has one (-1: none); errors as
-  // CompileService says. Over the time limit, and when the caller has gone
-  // (CANCELLED), the process is killed. DEADLINE_EXCEEDED: over time.
-  // RESOURCE_EXHAUSTED: out of memory. ABORTED: the compiler crashed; the end
-  // of its stderr, up to 4 KiB, is the log of the ErrorDetail.
+  // Runs one job, with its descriptor (-1: none). Kills the process at the time
+  // limit, and when the caller has gone. Fails as CompileService, and with:
+  // DEADLINE_EXCEEDED: the time limit. CANCELLED: the caller has gone.
+  // RESOURCE_EXHAUSTED: out of memory. ABORTED: the compiler crashed; the last
+  // 4 KiB of its stderr are the log of the ErrorDetail.
   absl::StatusOr<Result> Run(const internal::ToCompiler& job, int fd,
                              absl::Duration time_limit,
                              const CompileCaller& caller);
 
-  // False once the process has ended, was killed, or is about to end.
+  // Returns false once the process has ended, was killed, or is about to end.
   bool usable() const {
     return usable_ && !process_->Wait(absl::InfinitePast()).has_value();
   }
 
-  // The process ended over its last job, rather than after it.
+  // Returns true if the process ended during its last job, not after it.
   bool lost() const { return lost_; }
 
  private:
@@ -69,16 +69,16 @@ class CompilerWorker {
         installation_(ready.installation()),
         confinement_(ready.confinement()) {}
 
-  // Returns the reply's descriptor. Looks now and then whether the caller has
-  // gone.
+  // Waits for the reply and returns its descriptor. Checks from time to time
+  // whether the caller has gone.
   absl::StatusOr<UniqueFd> Await(internal::FromCompiler* reply,
                                  absl::Time deadline,
                                  const CompileCaller& caller);
 
-  // The process did not answer: what became of it.
+  // Returns the error of a process that did not answer.
   absl::Status Failure(const absl::Status& received, absl::Duration time_limit);
 
-  // Returns its output to stderr in this job; the end, if that is long.
+  // Returns its output to stderr during this job; only the end of a long one.
   std::string LastWords() const;
   absl::Status Crash(const TerminationReport& report) const;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The compile cache's second tier: a directory of program files, which outlives
-// the daemon and may be shared by several. Nothing here ever fails a compile:
-// what cannot be read is a miss, what cannot be written is not kept.
+// the daemon and may be shared by several. No error fails a compilation: an
+// unreadable entry is a miss, and an entry that cannot be written is not kept.
 //
-// An entry appears whole, by rename, or not at all, whenever a daemon is
-// killed; one that was damaged since is removed when it is found so.
+// An entry is written by a rename, so that it is complete even if a daemon is
+// killed. A damaged entry is removed when it is found.
 #ifndef HOLDFAST_SERVER_COMPILE_DISK_CACHE_H_
 #define HOLDFAST_SERVER_COMPILE_DISK_CACHE_H_
 
@@ -28,20 +28,22 @@
 
 namespace holdfast {
 
-// Keys are CompileKeys. The least recently used entry goes first. Thread-safe.
+// Keys are CompileKeys. The least recently used entries are removed first.
+// Thread-safe.
 class DiskCache {
  public:
-  // Entries whose heads one List reads, each of which is a file to open.
+  // The most entries whose heads one List reads, because each is a file to
+  // open.
   static constexpr size_t kMaxExamined = 10000;
 
   struct Statistics {
-    uint64_t entries = 0;  // in the directory now, whoever made them
+    uint64_t entries = 0;  // in the directory now, of all daemons
     uint64_t bytes = 0;    // of whole blocks
-    uint64_t hits = 0;     // the rest: of this daemon
+    uint64_t hits = 0;     // from here on: of this daemon
     uint64_t evictions = 0;
     uint64_t damaged = 0;   // found, and removed
     uint64_t not_kept = 0;  // could not be written
-    std::string problem;    // of the last that could not; empty if none
+    std::string problem;    // of the last unwritten entry; empty if none
   };
 
   struct Entry {
@@ -53,9 +55,9 @@ class DiskCache {
     v1::CompileResponse response;
   };
 
-  // The directory, and those above it, are made when there is something to
-  // keep. It must belong to this user, and nobody else may write to it. Other
-  // files in it are left alone. 0 bytes: a cache that keeps nothing.
+  // Makes the directory and its parents with the first entry. The directory
+  // must belong to this user, and no other user may write to it. Other files in
+  // it are not touched. With 0 bytes, keeps nothing.
   DiskCache(std::string directory, uint64_t max_bytes)
       : directory_(std::move(directory)), max_bytes_(max_bytes) {}
 
@@ -63,23 +65,24 @@ class DiskCache {
   const std::string& directory() const { return directory_; }
   uint64_t max_bytes() const { return max_bytes_; }
 
-  // nullptr: not there, not readable, or not trusted. Marks the entry as used.
+  // Returns an entry, and marks it as used. nullptr: the entry is missing,
+  // unreadable, or not trusted.
   std::shared_ptr<const CompiledProgram> Load(const std::string& key);
 
-  // Makes room first; an entry that alone is over the bound is not kept. A
-  // daemon that shares the directory sees what others have added only now and
-  // then, so several of them may exceed the bound by a sixteenth each.
+  // Stores an entry, after making room for it. Does not keep an entry that is
+  // larger than the bound. A daemon notices the entries of other daemons only
+  // from time to time, so each daemon of a shared directory may exceed the
+  // bound by a sixteenth.
   void Store(const std::string& key, const CompiledProgram& program);
 
-  // It was used just now, if not from here.
+  // Marks an entry as used, because its copy in memory was used.
   void Touch(const std::string& key);
 
-  // Removes all entries, whichever daemon made them; returns how many there
-  // were.
+  // Removes all entries, also of other daemons. Returns their number.
   size_t Clear();
 
-  // The `max` that were used last, the latest first; of one owner alone, if it
-  // is given. Only the kMaxExamined latest of all are looked at.
+  // Returns at most `max` entries, last used first; only of `owner` if it is
+  // given. Examines only the last kMaxExamined entries.
   std::vector<Entry> List(
       size_t max, std::optional<absl::string_view> owner = std::nullopt) const;
 
@@ -88,14 +91,14 @@ class DiskCache {
 
  private:
   std::string PathOf(const std::string& key) const;
-  // Also removes what writers left that were killed.
+  // Lists the files, and removes the temporary files of killed writers.
   std::vector<CacheFile> Scan() const;
   // If `bytes` more would exceed the bound, removes the least recently used
   // entries until a sixteenth of it is free, or room for `bytes`.
   void MakeRoom(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Write(const std::string& key, const CompiledProgram& program)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // OK: there is none any more. Logs the change.
+  // Sets or clears (OK) the problem, and logs the change.
   void SetProblem(const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -104,9 +107,10 @@ class DiskCache {
   std::atomic<uint64_t> hits_ = 0;
   std::atomic<uint64_t> damaged_ = 0;
 
-  mutable absl::Mutex mutex_;  // of all that writes
+  mutable absl::Mutex mutex_;  // held by all writing methods
   bool scanned_ ABSL_GUARDED_BY(mutex_) = false;
-  uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // at most, but for others'
+  // an upper bound, without others' entries
+  uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t added_ ABSL_GUARDED_BY(mutex_) = 0;  // bytes, since the last scan
   uint64_t evictions_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t not_kept_ ABSL_GUARDED_BY(mutex_) = 0;

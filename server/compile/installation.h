@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which compilers are installed, known from one daemon to the next: what was
-// compiled before a restart is found before the first worker has loaded its
-// compilers.
+// The identity of the installed compilers, stored for the next daemon. So it
+// finds earlier results before its first worker has loaded the compilers.
 #ifndef HOLDFAST_SERVER_COMPILE_INSTALLATION_H_
 #define HOLDFAST_SERVER_COMPILE_INSTALLATION_H_
 
@@ -15,25 +14,25 @@
 
 namespace holdfast {
 
-// Where a compiler would be looked for, as it is now: the environment, and for
-// each place and each of `files` device, inode, size and times. As long as that
-// is the same, the same compilers are loaded. Empty: a file cannot be looked
-// at.
+// Returns the state of the places where compilers are searched: the
+// environment, and device, inode, size and times of each place and of each of
+// `files`. While it stays the same, the same compilers are loaded. Empty if a
+// file cannot be examined.
 std::string InstallationState(const std::vector<std::string>& files);
 
-// Describes the compilers that are loaded, with the state as it is now;
-// identity and state are empty if a file cannot be looked at.
+// Describes the loaded compilers, with the present state. Identity and state
+// are empty if a file cannot be examined.
 internal::Installation DescribeInstallation(const compile::Compiler& compiler);
 
 // The name of the note, beside the programs.
 inline constexpr char kInstallationFile[] = "compilers";
 
-// The note in the cache's directory. Like a program there, it must be this
-// user's alone. Without identity: there is none, or what it tells of is not
-// what is installed now.
+// Reads the note in the cache's directory. Like a program there, it must belong
+// to this user. The result has no identity if there is no note, or if the
+// installed compilers have changed.
 internal::Installation ReadInstallation(const std::string& directory);
 
-// Replaces the note in one step; nothing is written if it says the same.
+// Replaces the note in one step. Writes nothing if it is unchanged.
 absl::Status WriteInstallation(const std::string& directory,
                                const internal::Installation& installation);
 

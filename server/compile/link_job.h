@@ -16,21 +16,21 @@ namespace holdfast {
 // A link request with its inputs, found and named by their hashes.
 class LinkJob {
  public:
-  // Inputs that came with the request are hashed; those that are stored are
-  // taken out of the store, which keeps them as long as the job lives.
-  // NOT_FOUND: one is not stored. INVALID_ARGUMENT: one has no format.
-  // RESOURCE_EXHAUSTED: more than kMaxLinkBytes. REQUIRES: CheckLinkRequest is
-  // OK, target and arch are set.
+  // Hashes the inputs in the request, and looks the other inputs up in the
+  // store; the job keeps them alive. NOT_FOUND: an input is not stored.
+  // INVALID_ARGUMENT: an input has no format. RESOURCE_EXHAUSTED: the inputs
+  // have more than kMaxLinkBytes. REQUIRES: CheckLinkRequest is OK; target and
+  // arch are set.
   static absl::StatusOr<LinkJob> Create(v1::LinkRequest request,
                                         ObjectStore& store);
 
-  // Every input by hash and with its format: what LinkKey takes.
+  // The request with hash and format of each input, for LinkKey.
   const v1::LinkRequest& request() const { return request_; }
 
-  // For a worker, with the descriptor that goes with it.
+  // Returns the message for a worker; the descriptor of Parts is sent with it.
   internal::ToCompiler Message() const;
-  // A sealed memfd with the bytes of all inputs, one after another, in the
-  // order of the message's parts, which have their sizes.
+  // Returns a sealed memfd with the bytes of all inputs, in the order of the
+  // message's parts, which have their sizes.
   absl::StatusOr<UniqueFd> Parts() const;
 
  private:

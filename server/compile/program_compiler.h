@@ -29,7 +29,7 @@ class ProgramCompiler {
   struct Defaults {
     v1::ObjectFormat target = v1::OBJECT_FORMAT_UNSPECIFIED;
     std::string arch;
-    int driver_version = 0;  // as cuDriverGetVersion has it; 0: unknown
+    int driver_version = 0;  // of cuDriverGetVersion; 0: unknown
   };
   using DefaultsSource =
       std::function<absl::StatusOr<Defaults>(absl::Time deadline)>;
@@ -86,7 +86,7 @@ class ProgramCompiler {
     std::string key;
     std::string identity;  // of the compiler that the key names
     internal::ToCompiler job;
-    const LinkJob* link = nullptr;  // has what goes with the job of a link
+    const LinkJob* link = nullptr;  // the inputs of a link
   };
   absl::StatusOr<v1::CompileResponse> Make(const Making& making,
                                            const CompileCaller& caller);

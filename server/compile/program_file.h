@@ -4,8 +4,8 @@
 //
 //   "HFPROG1\n"  size of the head, 8 bytes  SHA-256 of the head  head  object
 //
-// The head, an internal.CachedProgram, has the object's SHA-256, so every byte
-// is checked, and the object's are hashed once.
+// The head, an internal.CachedProgram, has the object's SHA-256, so that every
+// byte is checked.
 #ifndef HOLDFAST_SERVER_COMPILE_PROGRAM_FILE_H_
 #define HOLDFAST_SERVER_COMPILE_PROGRAM_FILE_H_
 
@@ -19,17 +19,17 @@
 
 namespace holdfast {
 
-// At the descriptor's position, which is the file's start. On an error, what
-// was written is of no use.
+// Writes a program at the start of the file. After an error the file is
+// unusable. REQUIRES: the descriptor is at the start.
 absl::Status WriteProgramFile(int fd, const std::string& key,
                               const CompiledProgram& program);
 
-// DATA_LOSS: the file is truncated, changed, or another key's. Anything else
-// is no fault of the file.
+// DATA_LOSS: the file is truncated or changed, or belongs to another key. Other
+// errors do not mean that the file is damaged.
 absl::StatusOr<std::shared_ptr<const CompiledProgram>> ReadProgramFile(
     int fd, const std::string& key);
 
-// Without reading the object.
+// Reads only the head.
 absl::StatusOr<internal::CachedProgram> ReadProgramHead(int fd,
                                                         const std::string& key);
 

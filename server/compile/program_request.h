@@ -20,9 +20,8 @@ inline constexpr size_t kMaxNameExpressions = 1024;
 inline constexpr size_t kMaxLinkInputs = 1024;
 inline constexpr size_t kMaxLinkBytes = size_t{256} << 20;  // of all inputs
 
-// Everything that can be refused without a compiler, with the codes of
-// CompileService. The daemon checks before it takes a worker, the worker checks
-// again.
+// Makes all checks that need no compiler, with the codes of CompileService. The
+// daemon checks before it takes a worker, and the worker checks again.
 //
 // RESOURCE_EXHAUSTED: the sources or the headers are over their limit.
 // INVALID_ARGUMENT: too many names or inputs, an unknown language, target, arch
@@ -30,12 +29,13 @@ inline constexpr size_t kMaxLinkBytes = size_t{256} << 20;  // of all inputs
 absl::Status CheckCompileRequest(const v1::CompileRequest& request);
 absl::Status CheckLinkRequest(const v1::LinkRequest& request);
 
-// The request in core's terms. REQUIRES: CheckCompileRequest is OK, target and
-// arch are set.
+// Converts the request to core's type. REQUIRES: CheckCompileRequest is OK;
+// target and arch are set.
 absl::StatusOr<compile::ProgramSource> ToProgramSource(
     const v1::CompileRequest& request);
 
-// The job in core's terms; its inputs lie in `bytes`, which is borrowed.
+// Converts the job to core's type. Its inputs are in `bytes`, which is
+// borrowed.
 absl::StatusOr<compile::LinkSource> ToLinkSource(const internal::LinkJob& job,
                                                  absl::string_view bytes);
 

@@ -9,15 +9,16 @@
 
 namespace holdfast {
 
-// 90: PTX 9.0; 0 if it does not say. `head` is the module's beginning.
+// Returns the PTX version of a module, 90 for PTX 9.0; 0 if it has none. `head`
+// is the module's beginning.
 int PtxVersionOf(absl::string_view head);
 
-// Returns the version of an object's PTX; 0 if it is no PTX.
+// Returns the version of an object's PTX; 0 if the object is not PTX.
 int PtxVersionOf(const StoredObject& object);
 
-// Returns a warning about PTX that this driver cannot load because it is of a
-// later version; empty if there is nothing to warn of. `driver_version`: as
-// cuDriverGetVersion has it, 13000. 0 stands for unknown.
+// Returns a warning if this driver cannot load the PTX because its version is
+// too new; otherwise empty. `driver_version` is the result of
+// cuDriverGetVersion, such as 13000. 0 means unknown, for both.
 std::string PtxVersionWarning(int ptx_version, int driver_version);
 
 }  // namespace holdfast

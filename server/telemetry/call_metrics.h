@@ -20,16 +20,16 @@
 
 namespace holdfast {
 
-// Counts and times the calls of the daemon's services that have one request,
-// by method and status. Calls whose client streams last as long as the client
-// likes and are left out, which keeps commands free of it. Thread-safe.
+// Counts and times the daemon's calls with one request, by method and status.
+// Calls with a stream of requests are left out, because the client determines
+// their duration, and commands should not pay for it. Thread-safe.
 class CallMetrics {
  public:
-  // For a server, which the metrics must outlive.
+  // Returns the interceptors for a server. The metrics must outlive the server.
   std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
   MakeInterceptors();
 
-  // Calls refused for a limit: those that ended with RESOURCE_EXHAUSTED.
+  // Returns the number of calls that ended with RESOURCE_EXHAUSTED.
   uint64_t refused() const;
 
   // Appends counts by method and status, and latencies by method.
@@ -48,12 +48,12 @@ class CallMetrics {
     DurationHistogram latency;
   };
 
-  // `name` as gRPC has it: "/holdfast.v1.SessionService/OpenSession". gRPC
-  // calls interceptors only for methods that are served, so there are few.
+  // `name` is gRPC's: "/holdfast.v1.SessionService/OpenSession". gRPC calls
+  // interceptors only for served methods, so the number is bounded.
   Method& MethodOf(const char* name);
 
   mutable absl::Mutex mutex_;
-  // Entries stay where they are.
+  // A map, so that entries do not move.
   std::map<std::string, Method> methods_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -12,27 +12,28 @@
 
 namespace holdfast {
 
-// Gathers the daemon's metrics from its parts when they are asked for; nothing
-// runs in between. Labels have few values: no session, client or file is one.
-// Metrics of devices, tenants, sessions, calls and of the process itself are
-// gathered in files of these names; memory of the daemon as a whole, commands,
-// executors, compilers, the cache and connections are gathered here.
+// Collects the daemon's metrics from its parts on request; nothing runs in
+// between. Labels have few values: sessions, clients and files are never
+// labels. The files device_metrics, tenant_metrics, session_metrics,
+// call_metrics and process_metrics collect their parts; this class collects the
+// daemon's memory, commands, executors, compilers, cache and connections.
 // Thread-safe.
 class DaemonMetrics {
  public:
-  // The sources must outlive it.
+  // The sources must outlive this object.
   explicit DaemonMetrics(const MetricSources& sources) : sources_(sources) {}
 
-  // Asks every executor for its session's account: takes up to 200 ms for one
-  // that does not answer.
+  // Asks every executor for its session's usage, and waits up to 200 ms for an
+  // executor that does not answer.
   MetricFamilies Collect();
 
  private:
-  // Its directory is not read again for every scrape.
+  // The time for which figures of the disk cache are reused, so that not every
+  // scrape reads its directory.
   static constexpr absl::Duration kDiskCacheAge = absl::Minutes(1);
 
-  // With health and telemetry. Not waited for: without an executor there are no
-  // devices, and so no samples of them.
+  // Returns the devices with health and telemetry, without waiting. Before the
+  // first executor is ready there are no devices and no samples.
   v1::ListDevicesResponse ListDevices();
   void CollectMemory(MetricFamilies* families);
   void CollectExecution(MetricFamilies* families);

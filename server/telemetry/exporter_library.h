@@ -13,8 +13,8 @@
 
 namespace holdfast {
 
-// libholdfast_metrics.so, with C++ types; see exporter/exporter.h. It stays
-// loaded until the process ends.
+// Loads and calls libholdfast_metrics.so, with C++ types; see
+// exporter/exporter.h. The library stays loaded until the process ends.
 class ExporterLibrary {
  public:
   struct Request {
@@ -38,19 +38,19 @@ class ExporterLibrary {
     virtual int port() const = 0;
   };
 
-  // From $HOLDFAST_METRICS_LIBRARY, else from beside this program or from
-  // ../lib. UNAVAILABLE: it is not there, or lacks a library that it needs;
-  // the message says which.
+  // Loads the library from $HOLDFAST_METRICS_LIBRARY, else from the program's
+  // directory or ../lib. UNAVAILABLE: the library is missing, or a library that
+  // it needs; the message names it.
   static absl::StatusOr<ExporterLibrary> Load();
 
-  // `address` is "127.0.0.1:9464" or "[::1]:0". A client that needs longer than
-  // `timeout` to ask, or to take its answer, loses its connection. UNAVAILABLE:
-  // it cannot be listened on.
+  // `address` is "127.0.0.1:9464" or "[::1]:0". A client that takes longer than
+  // `timeout` to send its request, or to read the answer, loses its connection.
+  // UNAVAILABLE: the address cannot be used.
   absl::StatusOr<std::unique_ptr<Server>> Serve(const std::string& address,
                                                 absl::Duration timeout,
                                                 Answer answer) const;
 
-  // In Prometheus' text format.
+  // Returns the families in Prometheus' text format.
   std::string Text(const MetricFamilies& families) const;
 
  private:

@@ -10,8 +10,8 @@
 namespace holdfast {
 
 // One metric family with its samples at one moment. Names follow Prometheus'
-// conventions: base units, "_total" at the end of a counter. Made anew for each
-// request of the metrics.
+// conventions: base units, "_total" at the end of a counter. Made again for
+// each request of the metrics.
 struct MetricFamily {
   enum class Type { kCounter, kGauge, kHistogram };
 
@@ -23,12 +23,12 @@ struct MetricFamily {
     uint64_t cumulative_count = 0;
   };
 
-  // A value with the labels that tell it from others of its family.
+  // A value, with the labels that distinguish it within its family.
   struct Sample {
     Labels labels;
     double value = 0;  // the sum of a histogram
     uint64_t count = 0;
-    std::vector<Bucket> buckets;  // without that of infinity
+    std::vector<Bucket> buckets;  // without infinity
   };
 
   // For counters and gauges.
@@ -38,7 +38,7 @@ struct MetricFamily {
 
   std::string name;
   std::string help;
-  // How Prometheus is to read the samples.
+  // The type for Prometheus.
   Type type = Type::kGauge;
   std::vector<Sample> samples;
 };
@@ -47,7 +47,7 @@ struct MetricFamily {
 // families of one name must not be added.
 class MetricFamilies {
  public:
-  // The reference is good until the next Add... of any kind.
+  // The reference is valid until the next Add... of any kind.
   MetricFamily& AddCounter(std::string name, std::string help) {
     return Add(MetricFamily::Type::kCounter, std::move(name), std::move(help));
   }
@@ -63,7 +63,7 @@ class MetricFamilies {
   const std::vector<MetricFamily>& list() const { return families_; }
 
  private:
-  // The reference is good until the next call.
+  // The reference is valid until the next call.
   MetricFamily& Add(MetricFamily::Type type, std::string name,
                     std::string help) {
     families_.push_back({std::move(name), std::move(help), type, {}});

@@ -20,10 +20,10 @@
 
 namespace holdfast {
 
-// The parts of the supervisor that metrics and the status page tell of.
+// The parts of the supervisor for metrics and the status page.
 //
-// References: all must outlive their readers. Each part is thread-safe and
-// locked by itself, so figures of two parts may be of different moments.
+// References; all parts must outlive the readers. Each part is thread-safe with
+// its own lock, so the figures of two parts may be from different moments.
 struct MetricSources {
   const supervisor::SessionRegistry& sessions;
   supervisor::ExecutorPool& executors;
@@ -36,9 +36,10 @@ struct MetricSources {
   const ExecutionTotals& totals;
   const TenantTable& tenants;
   const CallMetrics& calls;
-  // Adds to a device its health and telemetry.
+  // Adds health and telemetry to a device.
   std::function<void(v1::Device*)> describe;
-  // Open connections, and those that were refused since the start.
+  // Return the number of open connections, and of connections refused since the
+  // start.
   std::function<size_t()> connections;
   std::function<uint64_t()> refused_connections;
 };

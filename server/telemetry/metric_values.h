@@ -14,12 +14,12 @@
 
 namespace holdfast {
 
-// Values and labels as metrics have them.
+// Converts values and labels to the form of metrics.
 
 // All samples are doubles; counts up to 2^53 are exact.
 inline double Number(uint64_t count) { return static_cast<double>(count); }
 
-// Returns seconds since the epoch, and of a duration.
+// Return the seconds since the epoch, or of a duration.
 double Seconds(const google::protobuf::Timestamp& time);
 double Seconds(const google::protobuf::Duration& duration);
 

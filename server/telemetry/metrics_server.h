@@ -14,37 +14,37 @@
 
 namespace holdfast {
 
-// The daemon's HTTP endpoint for operators: /metrics for Prometheus, / a page
-// for browsers, which shows /status.json, and /healthz and /readyz for probes,
-// which need no password.
+// The daemon's HTTP endpoint for operators: /metrics is for Prometheus; / is a
+// page for browsers that shows /status.json; /healthz and /readyz are for
+// probes, and need no password.
 //
-// HTTP is plain: a password keeps out other users of this machine, but not
-// those who can read the network. On loopback, a request has to name loopback
-// as its host, so that no web page that an operator's browser shows can read
-// the endpoint under a name of its own (DNS rebinding).
+// HTTP is not encrypted: a password keeps out other users of this machine, but
+// not an attacker who reads the network. On loopback, a request must have a
+// loopback host, so that a web page in an operator's browser cannot read the
+// endpoint under another host name (DNS rebinding).
 class MetricsServer {
  public:
   struct Options {
     Endpoint endpoint;  // TCP; its host is an address or localhost
     bool beyond_loopback = false;
     // The password of HTTP's basic authentication, with any user name. Empty:
-    // none is asked for.
+    // no password is needed.
     std::string password;
     // Called by several threads.
     std::function<MetricFamilies()> collect;
     std::function<std::string()> status;  // JSON
-    // Whether the daemon takes sessions.
+    // Returns true if the daemon accepts sessions.
     std::function<bool()> ready = [] { return true; };
-    // To receive a request, and to send an answer.
+    // The limit for receiving a request, and for sending an answer.
     absl::Duration timeout = absl::Seconds(5);
   };
 
-  // Serves when it returns. FAILED_PRECONDITION: the address is not loopback
-  // and `beyond_loopback` is not set. UNAVAILABLE: the library is not there, or
-  // the address cannot be listened on.
+  // Starts to serve. FAILED_PRECONDITION: the address is not loopback and
+  // `beyond_loopback` is not set. UNAVAILABLE: the library is missing, or the
+  // address cannot be used.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(Options options);
 
-  // "http://127.0.0.1:9464/metrics", with the port that was chosen for port 0.
+  // "http://127.0.0.1:9464/metrics", with the actual port instead of port 0.
   std::string url() const;
 
  private:
@@ -58,8 +58,8 @@ class MetricsServer {
   std::unique_ptr<ExporterLibrary::Server> server_;  // goes first
 };
 
-// The first line of a file that nobody but its owner and root can read.
-// INVALID_ARGUMENT: it is another file, or the line is empty.
+// Returns the first line of a file that only its owner and root can read.
+// INVALID_ARGUMENT: other users can read the file, or the line is empty.
 absl::StatusOr<std::string> ReadPassword(const std::string& path);
 
 }  // namespace holdfast

@@ -6,8 +6,8 @@
 
 namespace holdfast {
 
-// Appends what Prometheus' client libraries tell of their own process, under
-// the same names: processor time, memory, descriptors, start time, threads.
+// Appends the metrics of this process, with the names of Prometheus' client
+// libraries: processor time, memory, descriptors, start time, threads.
 void CollectProcessMetrics(MetricFamilies* families);
 
 }  // namespace holdfast

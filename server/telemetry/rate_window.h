@@ -12,13 +12,12 @@
 
 namespace holdfast {
 
-// Remembers what executors had done at the times when somebody looked, for the
-// rates of the last minute. There is no thread that looks by itself.
-// Thread-safe.
+// Remembers the executors' counts at the times of earlier requests, for the
+// rates of the last minute. Has no thread. Thread-safe.
 class RateWindow {
  public:
   static constexpr absl::Duration kWindow = absl::Minutes(1);
-  // Looks that come faster are not remembered.
+  // The least time between two remembered counts.
   static constexpr absl::Duration kStep = absl::Seconds(1);
 
   struct Since {
@@ -26,8 +25,8 @@ class RateWindow {
     absl::Duration age;
   };
 
-  // Takes note of a look; times must not fall. Returns the oldest look of the
-  // last minute, or nullopt if this is the first.
+  // Remembers counts. Returns the oldest counts of the last minute; nullopt at
+  // the first call. REQUIRES: times do not decrease.
   std::optional<Since> Look(const ExecutionCounts& counts, absl::Time now);
 
  private:

@@ -7,8 +7,8 @@
 
 namespace holdfast {
 
-// Appends what all sessions hold together: sessions by state, memory, handles,
-// commands, shared resources. Asks every executor for its session's account.
+// Appends the sums over all sessions: sessions by state, memory, handles,
+// commands, shared resources. Asks every executor for its session's usage.
 void CollectSessionMetrics(const MetricSources& sources,
                            MetricFamilies* families);
 

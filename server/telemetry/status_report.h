@@ -11,15 +11,15 @@
 
 namespace holdfast {
 
-// The content of the status page, as JSON. For operators: with `lists_sessions`
-// it names every session and its client, whoever they belong to; without, it
-// has sums only. Tokens are in neither. Thread-safe.
+// The content of the status page, as JSON, for operators. With `lists_sessions`
+// it names every session and its client; without, it has only sums. It never
+// contains tokens. Thread-safe.
 class StatusReport {
  public:
   StatusReport(const MetricSources& sources, bool lists_sessions)
       : sources_(sources), lists_sessions_(lists_sessions) {}
 
-  // As DaemonMetrics::Collect, asks every executor for its account.
+  // Asks every executor for its usage, as DaemonMetrics::Collect.
   std::string Json();
 
  private:

@@ -17,8 +17,8 @@ struct DivergenceAnalysis {
   std::vector<bool> overwrite;
   // kFull only, by block: diverged lanes are expected to meet here.
   std::vector<bool> meetings;
-  // kFull only, by block: what lanes that part at its end run under masks; see
-  // BranchRegion. They go on at `joins` together.
+  // kFull only, by block: the blocks that lanes which diverge at its end run
+  // under masks; see BranchRegion. The lanes continue together at `joins`.
   std::vector<std::vector<int>> regions;
   std::vector<int> joins;
   // kFull only, by block: see ScalarLoops. Full code does not run these.

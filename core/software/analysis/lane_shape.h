@@ -41,10 +41,10 @@ struct LaneShape {
 // The code of a kernel exists twice. kFull runs while all 32 lanes go the same
 // way. It assumes that widening an affine 32-bit index does not overflow, and
 // emits a check. kMasked runs any subset of lanes and assumes nothing. When all
-// lanes meet again, full code goes on if their values have the shapes that it
-// assumes, which is checked, too. So shapes of kFull are never wrong, only more
-// or less useful. (Zeros need no check: each lane's value alone has them,
-// wherever it was computed.)
+// lanes meet again, full code continues if their values have the shapes that it
+// assumes, which is also checked. So shapes of kFull are never wrong, only more
+// or less useful. (Zeros need no check, because they are a property of each
+// single value.)
 enum class Mode { kFull, kMasked };
 
 // Threads of a block, by dimension. Code is compiled for one shape.

@@ -7,11 +7,11 @@
 
 namespace holdfast::software::analysis {
 
-// Returns whether lanes are likely to diverge in a way that takes masked code:
-// at a branch that depends on data or on floating-point numbers, such as the
-// end of a loop that each lane runs as often as it has to. At bounds of indices
-// and of values that are computed from indices alone, few warps diverge.
-// `shapes` are those of full code.
+// Returns true if lanes are likely to diverge so that masked code is needed: at
+// a branch that depends on data or floating-point numbers, such as the end of a
+// loop with a different count in each lane. Few warps diverge at bounds of
+// indices, or of values that are computed only from indices. `shapes` are the
+// shapes of full code.
 bool LikelyDivergent(const lower::Kernel& kernel,
                      const DivergenceAnalysis& shapes);
 

@@ -10,19 +10,20 @@
 namespace holdfast::software::analysis {
 
 // Finds loops that are faster scalarized, one lane at a time, than vectorized
-// under a mask: lanes leave them when their data say so, and most of the work
-// is to load from places of a lane's own, where vectors do not help. Such a
-// loop only loads and computes, so no lane can observe how far another is.
+// under a mask: the data decide when a lane leaves the loop, and most of the
+// work is loads from addresses that differ by lane, for which vectors do not
+// help. Such a loop only loads and computes, so no lane can observe the
+// progress of another.
 //
-// Returns, by block, the first block of the loop that it lies in, or -1.
-// `shapes` and `divergent` (by block: lanes may part at its end) are those of
-// full code.
+// Returns, by block, the first block of its loop, or -1. `shapes` and
+// `divergent` (by block: lanes may diverge at its end) are the results for full
+// code.
 std::vector<int> ScalarLoops(const lower::Kernel& kernel,
                              const std::vector<LaneShape>& shapes,
                              const std::vector<bool>& divergent);
 
-// Returns whether control enters block `k` from outside of its loop. REQUIRES:
-// the block lies in one.
+// Returns true if control can enter block `k` from outside of its loop.
+// REQUIRES: the block is in such a loop.
 bool EntersScalarLoop(const lower::Kernel& kernel,
                       const std::vector<int>& loops, size_t k);
 

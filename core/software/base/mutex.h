@@ -2,7 +2,8 @@
 //
 // The standard library's mutexes with the annotations that clang's
 // -Wthread-safety checks. The software driver is linked without Abseil's
-// (core/software/README.md); names and meanings are those of absl::Mutex.
+// mutexes (core/software/README.md). Names and meanings are those of
+// absl::Mutex.
 #ifndef HOLDFAST_CORE_SOFTWARE_BASE_MUTEX_H_
 #define HOLDFAST_CORE_SOFTWARE_BASE_MUTEX_H_
 
@@ -31,7 +32,7 @@ class ABSL_LOCKABLE Mutex {
   std::mutex mutex_;
 };
 
-// Excludes either all other threads or only those that write. Not recursive.
+// Excludes either all other threads or only writers. Not recursive.
 class ABSL_LOCKABLE SharedMutex {
  public:
   SharedMutex() = default;
@@ -49,8 +50,7 @@ class ABSL_LOCKABLE SharedMutex {
   std::shared_mutex mutex_;
 };
 
-// Holds a Mutex for as long as it lives. Borrows the mutex. Not to be shared
-// between threads.
+// Holds a Mutex while the object lives. Borrows the mutex. Not thread-safe.
 class ABSL_SCOPED_LOCKABLE MutexLock {
  public:
   explicit MutexLock(Mutex* mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex)
@@ -97,9 +97,9 @@ class ABSL_SCOPED_LOCKABLE WriterMutexLock {
 };
 
 // Lets threads sleep until another one notifies them. Each wait unlocks the
-// mutex while the thread sleeps, and may end for no reason: call it in a loop
-// that tests the condition. A predicate as an argument would not be checked,
-// since the analysis does not know under which lock it is called.
+// mutex while the thread sleeps, and may end without a notification: call it in
+// a loop that tests the condition. There is no overload with a predicate,
+// because the analysis could not know which lock the predicate is called under.
 class ConditionVariable {
  public:
   using Clock = std::chrono::steady_clock;

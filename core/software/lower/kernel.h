@@ -51,15 +51,16 @@ struct Kernel {
   const std::vector<uint64_t>* global_addresses = nullptr;
   const ptx::Module* module = nullptr;
   // Equal only if the texts of the modules are equal; empty if unknown. Code
-  // that was generated for an equal one, even in another process, is reused.
+  // that was generated for a kernel with an equal fingerprint, even in another
+  // process, is reused.
   std::string fingerprint;
   uint64_t parameter_bytes = 0;
   uint64_t static_shared_bytes = 0;
   // The offset of dynamic shared memory in shared memory.
   uint64_t dynamic_shared_begin = 0;
-  bool uses_shared = false;  // some instruction names shared memory
-  // Some instruction names shared memory of other blocks. Then an address of
-  // shared memory tells the block.
+  bool uses_shared = false;  // an instruction names shared memory
+  // An instruction names shared memory of other blocks. An address of shared
+  // memory then includes the block.
   bool uses_cluster = false;
   uint64_t local_bytes = 0;  // of each lane
   // Warps of a block must run concurrently: they wait for each other at
@@ -80,8 +81,8 @@ int AccessBytes(const ptx::Instruction& instruction);
 // Returns the number of destinations; they are the first operands.
 size_t DestinationCount(const ptx::Instruction& instruction);
 
-// Return the registers that an instruction reads, guard and addresses included,
-// and the ones that it writes.
+// Return the registers that an instruction reads, including guard and
+// addresses, and the registers that it writes.
 std::vector<uint32_t> RegistersRead(const ptx::Instruction& instruction);
 std::vector<uint32_t> RegistersWritten(const ptx::Instruction& instruction);
 

@@ -21,54 +21,53 @@ enum class Opcode : uint8_t {
 #undef HOLDFAST_PTX_OPCODE
 };
 
-// As in the text, without modifiers: "add".
+// Returns the opcode's name in the text, without modifiers: "add".
 absl::string_view SpellingOf(Opcode opcode);
 
-// The modifiers behind an opcode, in a form that lowering can query.
+// The modifiers after an opcode, in a form that lowering can query.
 struct Modifiers {
   Type types[4] = {};
   uint8_t type_count = 0;
   std::vector<Modifier> words;  // in the order of the text
 
-  // As written; a default that is left out is not there.
+  // Returns true if the text has the word. An omitted default does not count.
   bool Has(Modifier word) const;
-  // The first of the words that lies in [first, last] of the enumeration.
+  // Returns the first word in [first, last] of the enumeration.
   std::optional<Modifier> In(Modifier first, Modifier last) const;
-  // How many elements are moved: by .v2, .v4 or .v8, or 1.
+  // Returns the number of moved elements: by .v2, .v4 or .v8, or 1.
   size_t Elements() const;
 };
 
 // One line of the table, for instance
 //   add, "{rn|rz|rm|rp}?.ftz?.sat?.f32", "daa"
-// `pattern` lists what may follow the opcode: alternatives in braces, `?` for
-// what may be absent, <name> for a class of types or words (see forms.cc).
-// `operands` has one letter an operand: d destination, a source, u source that
-// is no predicate whatever the type, y source of either kind, p source
-// predicate, q destination predicate, m memory, l label, i integer constant; a
-// `?` in front of one makes it optional.
+// `pattern` has the words that may follow the opcode: alternatives in braces,
+// `?` for an optional part, <name> for a class of types or words (see
+// forms.cc). `operands` has one letter for each operand: d destination, a
+// source, u source that is never a predicate, y source of either kind, p source
+// predicate, q destination predicate, m memory, l label, i integer constant. A
+// `?` before a letter makes the operand optional.
 struct Form {
   Opcode opcode;
   absl::string_view pattern;
   absl::string_view operands;
 };
 
-// Valid for the life of the process, as are pointers to the forms.
+// Returns all forms. The result, and pointers to forms, never become invalid.
 absl::Span<const Form> AllForms();
 
-// The form whose pattern takes exactly these words, or null. `words` are the
-// dot-words behind the opcode, without dots. As for ptxas, they may stand in
-// any order, but that those which are part of the instruction's name come
-// first, and types and spaces keep their order: what CUB writes as
-// vote.ballot.sync.b32 is vote.sync.ballot.b32. The modifiers are in the
-// pattern's order.
+// Returns the form whose pattern matches exactly these words, or null. `words`
+// are the dot-words after the opcode, without dots. As with ptxas, their order
+// is free, except that words of the instruction's name come first, and types
+// and spaces keep their order: CUB's vote.ballot.sync.b32 is
+// vote.sync.ballot.b32. The modifiers are in the pattern's order.
 const Form* MatchForm(absl::string_view opcode,
                       absl::Span<const absl::string_view> words,
                       Modifiers* modifiers);
 
-// Some form has this opcode.
+// Returns true if a form has this opcode.
 bool IsOpcode(absl::string_view word);
 
-// Every spelling of a form, for instance {"add.f32", "add.rn.f32", ...}.
+// Returns every spelling of a form, such as {"add.f32", "add.rn.f32", ...}.
 std::vector<std::string> Spellings(const Form& form);
 
 }  // namespace holdfast::software::ptx

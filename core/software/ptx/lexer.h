@@ -11,7 +11,7 @@
 
 namespace holdfast::software::ptx {
 
-// Both count from 1.
+// Line and column, both counted from 1.
 struct Location {
   int line = 0;
   int column = 0;
@@ -36,14 +36,14 @@ struct Token {
   uint64_t bits = 0;
   Location location;
 
-  // Whether it is this one character.
+  // Returns true if the token is this character.
   bool Is(char punctuation) const {
     return kind == TokenKind::kPunctuation && text[0] == punctuation;
   }
 };
 
-// The tokens refer to `text`, which must outlive them. The last is kEnd.
-// Comments are skipped. Never fails: what PTX does not know becomes kInvalid.
+// Returns the tokens, without comments; the last is kEnd. They refer to `text`,
+// which must outlive them. Never fails: unknown text becomes kInvalid.
 std::vector<Token> Tokenize(absl::string_view text);
 
 }  // namespace holdfast::software::ptx

@@ -13,11 +13,11 @@
 
 namespace holdfast::software::ptx {
 
-// Joins modules into one: what a module declares .extern is what another one
-// defines .visible; of several .weak definitions the first is taken; names that
-// are neither stay their module's own. Each error names the symbol: defined
-// twice, declared as something else, or (for variables) defined nowhere. A
-// function that nobody defines stays a declaration.
+// Joins modules into one. An .extern declaration refers to the .visible
+// definition of another module; the first of several .weak definitions counts;
+// other names stay local to their module. A function without a definition stays
+// a declaration. Each error names a symbol that is defined twice, is declared
+// with another type, or (for variables) is not defined.
 bool Link(std::vector<Module> modules, Module* joined,
           std::vector<std::string>* errors);
 

@@ -22,7 +22,7 @@ namespace holdfast::software::ptx {
 // so that one run finds many errors.
 class ModuleParser {
  public:
-  // `text` and `result` must outlive it.
+  // `text` and `result` must outlive this object.
   ModuleParser(absl::string_view text, ParseResult* result)
       : result_(result),
         module_(&result->module),
@@ -98,7 +98,7 @@ class ModuleParser {
   // Reads statements until the scope that '{' opens is closed, then checks
   // labels.
   bool ParseBody(Function* function);
-  // Reads one; skips it on an error.
+  // Reads one statement; skips it on an error.
   void ParseStatement();
   // Leaves the innermost scope. Its undefined labels move to the enclosing
   // scope.

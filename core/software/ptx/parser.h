@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX text to a Module.
+// Parses PTX text into a Module.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_PARSER_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_PARSER_H_
 
@@ -26,8 +26,8 @@ struct ParseResult {
   bool ok() const { return errors.empty(); }
 };
 
-// Takes any bytes; reports at most 20 errors, going on behind each at the next
-// statement.
+// Accepts any bytes. Reports at most 20 errors, and continues after each with
+// the next statement.
 ParseResult Parse(absl::string_view text);
 
 }  // namespace holdfast::software::ptx

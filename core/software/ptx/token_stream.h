@@ -26,7 +26,7 @@ class TokenStream {
   TokenStream(absl::string_view text, std::vector<std::string>* errors)
       : tokens_(Tokenize(text)), errors_(errors) {}
 
-  // Behind the end there is always kEnd.
+  // Returns kEnd beyond the last token.
   const Token& Peek(size_t ahead = 0) const {
     return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
   }
@@ -39,7 +39,7 @@ class TokenStream {
   bool AtEnd() const { return Peek().kind == TokenKind::kEnd; }
 
   bool PeekIs(char punctuation) const { return Peek().Is(punctuation); }
-  // By the text without its dot.
+  // `word` is the text without the dot.
   bool PeekIsDot(absl::string_view word) const {
     return Peek().kind == TokenKind::kDotWord && Peek().text == word;
   }
@@ -55,13 +55,14 @@ class TokenStream {
     return true;
   }
 
-  // False, with an error, if something else stands here.
+  // Takes the token if it is `punctuation`. Otherwise reports an error and
+  // returns false.
   bool Expect(char punctuation) {
     if (TakeIf(punctuation)) return true;
     return Fail(absl::StrCat("expected '", absl::string_view(&punctuation, 1),
                              "' before '", Peek().text, "'"));
   }
-  // Both leave the token where it is on an error.
+  // Both leave the token in place on an error.
   bool ExpectWord(absl::string_view* word) {
     if (Peek().kind != TokenKind::kWord) {
       return Fail(absl::StrCat("expected a name before '", Peek().text, "'"));
@@ -92,8 +93,9 @@ class TokenStream {
     return false;
   }
 
-  // Behind the next ';' or block, or in front of the next '}' or the end.
-  // Braces inside a statement, such as a vector's, belong to it.
+  // Skips to the end of the statement: after the next ';' or block, or before
+  // the next '}' or the end. Braces inside a statement, such as a vector's,
+  // belong to it.
   void SkipStatement() {
     size_t open = 0;
     while (!AtEnd() && (open > 0 || !PeekIs('}'))) {

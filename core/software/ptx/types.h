@@ -37,7 +37,7 @@ enum class Type : uint8_t {
 #undef X
 };
 
-// Bits of one value in memory; a predicate has 1.
+// Returns the bits of one value in memory; a predicate has 1 bit.
 int BitsOf(Type type);  // kNone: 0
 inline int BytesOf(Type type) { return (BitsOf(type) + 7) / 8; }
 // Signed integers only.
@@ -45,10 +45,10 @@ bool IsSigned(Type type);
 bool IsFloat(Type type);  // f16, bf16, f32, f64
 Type HalfOf(Type type);   // f16x2: f16, and so on; kNone of other types
 absl::string_view SpellingOf(Type type);
-// nullopt: the word is no type. Without the dot.
+// `word` is without the dot. nullopt: the word is not a type.
 std::optional<Type> TypeFromSpelling(absl::string_view word);
 
-// Where memory lies. kGeneric: the address tells.
+// The state space of memory. kGeneric: the address determines it.
 enum class Space : uint8_t {
   kGeneric,
   kRegister,
@@ -123,7 +123,7 @@ enum class Modifier : uint8_t {
 };
 
 absl::string_view SpellingOf(Modifier modifier);
-// nullopt: the word is no modifier. Without the dot.
+// `word` is without the dot. nullopt: the word is not a modifier.
 std::optional<Modifier> ModifierFromSpelling(absl::string_view word);
 
 // Registers that the hardware provides, X(enumerator, spelling, type).
@@ -170,7 +170,7 @@ enum class Special : uint8_t {
 
 // The type that the register is declared with.
 Type TypeOf(Special special);
-// With the percent sign.
+// `word` includes the percent sign.
 std::optional<Special> SpecialFromSpelling(absl::string_view word);
 
 }  // namespace holdfast::software::ptx

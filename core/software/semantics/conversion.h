@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cvt between any two types, one definition for all of them.
+// The instruction cvt between any two types, as one definition.
 #ifndef HOLDFAST_CORE_SOFTWARE_SEMANTICS_CONVERSION_H_
 #define HOLDFAST_CORE_SOFTWARE_SEMANTICS_CONVERSION_H_
 
@@ -10,14 +10,14 @@
 
 namespace holdfast::software {
 
-// How a cvt instruction converts.
+// The kind of a conversion.
 struct Conversion {
   enum class Rounding : uint8_t { kNearest, kZero, kDown, kUp, kAway };
 
   ptx::Type to = ptx::Type::kNone;
   ptx::Type from = ptx::Type::kNone;
   Rounding rounding = Rounding::kNearest;
-  bool whole = false;  // to a whole number first, in that rounding
+  bool whole = false;  // rounds to a whole number first
   bool ftz = false;
   bool saturate = false;
   bool relu = false;
@@ -25,12 +25,13 @@ struct Conversion {
   bool pack = false;    // cvt.pack
 };
 
-// In one word, as generated code passes it on.
+// Packs the conversion into one word, for calls from generated code.
 uint32_t PackConversion(const Conversion& conversion);
 Conversion UnpackConversion(uint32_t option);
 
-// The bits of the result. `a` alone, or into a packed type from two numbers
-// (a is the high one); of cvt.pack `c` is what the third operand holds.
+// Returns the bits of the result. Converts `a`; a packed type takes two
+// numbers, of which `a` is the high one. For cvt.pack, `c` is the third
+// operand.
 uint64_t Convert(const Conversion& conversion, uint64_t a, uint64_t b,
                  uint64_t c);
 

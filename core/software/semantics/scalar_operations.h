@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations too rare for vector code of their own: one scalar definition
-// each, which generated code runs lane by lane through a call.
+// Operations that are too rare for their own vector code. Each has one scalar
+// definition, which generated code calls for each lane.
 #ifndef HOLDFAST_CORE_SOFTWARE_SEMANTICS_SCALAR_OPERATIONS_H_
 #define HOLDFAST_CORE_SOFTWARE_SEMANTICS_SCALAR_OPERATIONS_H_
 
@@ -9,14 +9,14 @@
 
 namespace holdfast::software {
 
-// Operands and results are the bits of a lane's registers. `option`: of
-// arithmetic the rounding, 0 to 3 for .rn, .rz, .rm, .rp; of conversions and
-// video instructions what their headers pack.
+// Operands and results are the bits of a lane's registers. `option` is the
+// rounding of arithmetic, 0 to 3 for .rn, .rz, .rm, .rp; or the packed word of
+// a conversion or video instruction.
 using ScalarOperation = uint64_t(uint64_t a, uint64_t b, uint64_t c,
                                  uint32_t option);
 
 // results[i] = operation(a[i], b[i], c[i], option) for i < count. Operations
-// with fewer operands do not look at the others.
+// with fewer operands ignore the others.
 using LaneOperation = void(const uint64_t* a, const uint64_t* b,
                            const uint64_t* c, uint64_t* results, uint32_t count,
                            uint32_t option);

@@ -26,15 +26,15 @@ struct Video {
   };
 
   Operation operation = Operation::kAdd;
-  bool bytes = false;  // four of them; else two halves
+  bool bytes = false;  // four bytes; else two halves
   bool signed_result = false;
   bool signed_a = false;
   bool signed_b = false;
   bool saturate = false;
-  bool accumulate = false;  // the parts' sum and c, instead of the parts
+  bool accumulate = false;  // returns the sum of the parts and c, not the parts
 };
 
-// In one word, as generated code passes it on.
+// Packs the instruction into one word, for calls from generated code.
 uint32_t PackVideo(const Video& video);
 Video UnpackVideo(uint32_t option);
 

@@ -45,20 +45,20 @@ struct CallInterface {
   FrameLayout layout;
 };
 
-// As the declaration of `function` says.
+// Returns the interface by the declaration of `function`.
 CallInterface InterfaceOf(const ptx::Function& function);
-// As a call through a register passes it, which also tells which functions can
-// be meant.
+// Returns the interface of a call through a register. It also determines which
+// functions the call can reach.
 CallInterface InterfaceOf(const ptx::Function& caller,
                           const ptx::Instruction& call);
 
-// A call of a function that the module defines, or of one in a register.
-// Functions that the runtime provides are not among them.
+// Returns true for a call of a function that the module defines, or of a
+// function in a register; false for functions of the runtime.
 bool IsOutlinedCall(const ptx::Instruction& instruction,
                     const ptx::Module& module);
 
-// By instruction: registers that an outlined call there must preserve.
-// Ascending.
+// Returns, by instruction, the registers that an outlined call there must
+// preserve, in ascending order.
 std::map<size_t, std::vector<uint32_t>> LiveAcrossCalls(
     const ptx::Module& module, const ptx::Function& function);
 

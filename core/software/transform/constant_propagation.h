@@ -6,9 +6,9 @@
 
 namespace holdfast::software::transform {
 
-// Puts the number where a register is read that only one mov writes, with a
-// number. Compilers name even 0 and -1 so. More is known then of what is
-// computed, and code whose lanes have parted need not keep such registers.
+// Replaces each read of a register that is written only by one mov of a number.
+// Compilers put even 0 and -1 into such registers. Later analyses then know
+// more, and diverged code need not preserve these registers.
 void PropagateConstants(ptx::Function* function);
 
 }  // namespace holdfast::software::transform

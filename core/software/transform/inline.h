@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device functions become part of the kernels that call them: copied in place
-// of each call, or, where that cannot be, once for all calls
+// Makes device functions part of the kernels that call them: copies them in
+// place of each call or, if that is impossible, once for all calls
 // (outlined_calls.h).
 #ifndef HOLDFAST_CORE_SOFTWARE_TRANSFORM_INLINE_H_
 #define HOLDFAST_CORE_SOFTWARE_TRANSFORM_INLINE_H_
@@ -15,21 +15,21 @@
 
 namespace holdfast::software::transform {
 
-// Functions that the runtime provides; calls of them stay calls.
+// Returns true for functions of the runtime, whose calls stay calls.
 bool IsRuntimeFunction(absl::string_view name);
 
 struct InlinedKernel {
   std::optional<ptx::Function> function;
-  std::string error;  // "line:column: reason"; empty: all is well
-  // The module is right, but this kernel cannot run here. `function` has no
-  // body then.
+  std::string error;  // "line:column: reason"; empty: no error
+  // The module is valid, but this kernel cannot run here. `function` then has
+  // no body.
   bool unsupported = false;
-  bool has_stack = false;  // for calls; else `stack_bytes` changes nothing
+  bool has_stack = false;  // for calls; if false, `stack_bytes` has no effect
 };
 
-// `kernel` with the bodies of all functions that it calls in place of the
-// calls, and its .param variables in registers where that is possible, else in
-// local memory. `stack_bytes`: of each thread.
+// Returns `kernel` with the bodies of all called functions in place of the
+// calls. Its .param variables are in registers if possible, else in local
+// memory. `stack_bytes` is the stack of each thread.
 InlinedKernel InlineCalls(const ptx::Module& module,
                           const ptx::Function& kernel, uint64_t stack_bytes);
 

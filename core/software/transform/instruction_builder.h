@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Instructions that no text holds, for what lowering puts into functions.
+// Builds instructions that lowering adds to functions.
 #ifndef HOLDFAST_CORE_SOFTWARE_TRANSFORM_INSTRUCTION_BUILDER_H_
 #define HOLDFAST_CORE_SOFTWARE_TRANSFORM_INSTRUCTION_BUILDER_H_
 
@@ -22,9 +22,9 @@ ptx::Operand MemoryOperand(uint32_t index, int64_t offset);
 // [variable of the function + offset]
 ptx::Operand VariableOperand(uint32_t index, int64_t offset);
 
-// Appends to a function. `at` is the instruction that the new ones stand for,
-// so that messages name its line. Pointers to instructions are valid until the
-// next is added.
+// Appends instructions to a function. `at` is the original instruction, so that
+// messages name its line. A pointer to an instruction is valid until the next
+// one is added.
 class Builder {
  public:
   explicit Builder(ptx::Function* function) : function_(*function) {}
@@ -34,9 +34,9 @@ class Builder {
 
   // The name is for messages only; it need not be unique.
   uint32_t NewRegister(absl::string_view name, ptx::Type type);
-  // Has no place yet; see Place.
+  // Makes a label without a place; see Place.
   uint32_t NewLabel();
-  // In front of the next instruction that is added.
+  // Places the label before the next added instruction.
   void Place(uint32_t label);
 
   // `text` is an opcode with its words: "add.u64". REQUIRES: the table of forms
@@ -44,11 +44,11 @@ class Builder {
   ptx::Instruction& Add(absl::string_view text,
                         std::vector<ptx::Operand> operands);
   void Branch(uint32_t label);
-  // Taken if the predicate is `holds`.
+  // Adds a branch that is taken if the predicate equals `holds`.
   void BranchIf(uint32_t predicate, bool holds, uint32_t label);
-  // To the label that belongs to the value of a u32 register; to the last one
-  // if there is none. The values must grow. A binary search: log2(n)
-  // comparisons deep.
+  // Branches to the label of the value of a u32 register; to the last label if
+  // no value matches. A binary search with log2(n) comparisons. REQUIRES: the
+  // values increase.
   void Switch(uint32_t value,
               const std::vector<std::pair<uint32_t, uint32_t>>& labels);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a function of the syntax tree, without calls, to the form that code is
-// generated from.
+// Converts a function of the syntax tree, without calls, to the form for code
+// generation.
 #ifndef HOLDFAST_CORE_SOFTWARE_TRANSFORM_LOWER_KERNEL_H_
 #define HOLDFAST_CORE_SOFTWARE_TRANSFORM_LOWER_KERNEL_H_
 
@@ -13,8 +13,8 @@
 namespace holdfast::software::lower {
 
 // Splits `function` into basic blocks, finds its loops, and lays out its
-// variables. `module_shared_bytes` of shared memory lie in front of the
-// kernel's own. REQUIRES: all arguments outlive the kernel.
+// variables. `module_shared_bytes` of shared memory precede the kernel's own.
+// REQUIRES: all arguments outlive the kernel.
 Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
                    const std::vector<uint64_t>& global_addresses,
                    uint64_t module_shared_bytes);

@@ -2,10 +2,10 @@
 //
 // C interface of libholdfast_metrics.so: an HTTP server (Boost.Beast) and
 // Prometheus' text format (prometheus-cpp). Distributions have prometheus-cpp
-// as a shared library only, which needs a shared C++ runtime; the daemon is
-// linked statically and loads this library with dlopen, and only when it is
-// told to serve metrics. Only C types cross this interface, since each side has
-// a C++ runtime of its own.
+// only as a shared library, which needs a shared C++ runtime. The daemon is
+// linked statically, and loads this library with dlopen only if it must serve
+// metrics. Only C types cross this interface, because each side has its own C++
+// runtime.
 //
 //   const HoldfastExporter* exporter = holdfastExporter();
 //   void* server = exporter->start(&options, error, sizeof error);
@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-// Changes with every change of this file.
+// The version of this interface. It changes with every change of this file.
 #define HOLDFAST_EXPORTER_VERSION 2
 
 // A request's parts, valid until `answer` returns. Absent headers are null.
@@ -35,7 +35,7 @@ struct HoldfastHttpRequest {
 struct HoldfastHttpResponse {
   int status;
   const char* content_type;
-  const char* headers;  // more of them, each line ending in "\r\n"; or ""
+  const char* headers;  // further headers, each line ending in "\r\n"; or ""
   const char* body;
   size_t body_size;
 };
@@ -44,7 +44,7 @@ struct HoldfastHttpOptions {
   const char* address;  // "127.0.0.1:9464", "[::1]:0"
   void* context;
   // Answers one GET or HEAD by calling `send` once. Called by several threads.
-  // Other methods never get here.
+  // Not called for other methods.
   void (*answer)(void* context, const struct HoldfastHttpRequest* request,
                  void (*send)(void* connection,
                               const struct HoldfastHttpResponse* response),
@@ -91,7 +91,7 @@ struct HoldfastFamily {
 
 struct HoldfastExporter {
   uint32_t version;
-  // Returns the server, or null and why in `error`.
+  // Returns the server; or null, with the reason in `error`.
   void* (*start)(const struct HoldfastHttpOptions* options, char* error,
                  size_t error_size);
   // The port that it listens on.

@@ -25,8 +25,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   // Begins to read the request.
   void Start();
-  // Ends the read or the write that is under way. Has no effect on a closed
-  // connection.
+  // Ends the running read or write. Has no effect on a closed connection.
   void Close() { stream_.close(); }
 
  private:
