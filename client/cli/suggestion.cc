@@ -1,38 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cli/suggestion.h"
 
-#include <algorithm>
 #include <cstddef>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "core/base/nearest_word.h"
 #include "core/base/printable.h"
 
 namespace holdfast::cli {
 namespace {
 
 using Words = std::vector<std::string>;
-
-size_t Distance(absl::string_view a, absl::string_view b) {
-  // Rows of the table of distances between beginnings: the last three.
-  std::vector<size_t> before(b.size() + 1), last(b.size() + 1),
-      next(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    next[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      next[j] = std::min({last[j] + 1, next[j - 1] + 1,
-                          last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        next[j] = std::min(next[j], before[j - 2] + 1);
-      }
-    }
-    before.swap(last);
-    last.swap(next);
-  }
-  return last[b.size()];
-}
 
 Words CommandsOf(const CLI::App& app) {
   Words names;
@@ -62,28 +41,11 @@ Words OptionsOf(const CLI::App& app) {
 
 std::string About(absl::string_view kind, absl::string_view word,
                   const Words& candidates) {
-  const std::string nearest = Nearest(word, candidates);
-  const std::string text =
-      absl::StrCat("there is no ", kind, " \"", ToPrintable(word), "\"");
-  return nearest.empty() ? text
-                         : absl::StrCat(text, "; did you mean ", nearest, "?");
+  return absl::StrCat("there is no ", kind, " \"", ToPrintable(word), "\"",
+                      DidYouMean(word, candidates));
 }
 
 }  // namespace
-
-std::string Nearest(absl::string_view word, const Words& candidates) {
-  std::string nearest;
-  // A third of its letters may be wrong.
-  const size_t letters = absl::StripPrefix(word, "--").size();
-  size_t least = std::max<size_t>(letters / 3, 1) + 1;
-  for (const std::string& candidate : candidates) {
-    const size_t distance = Distance(word, candidate);
-    if (distance >= least) continue;
-    least = distance;
-    nearest = candidate;
-  }
-  return nearest;
-}
 
 std::string AboutMissingValue(const CLI::App& app, const Words& words) {
   const CLI::App* command = &app;
@@ -119,7 +81,7 @@ std::string AboutUnknownWord(const CLI::App& app, const Words& words) {
       const CLI::Option* option = command->get_option_no_throw(name);
       const Words names = OptionsOf(*command);
       if (option == nullptr && command->get_allow_extras() &&
-          Nearest(name, names).empty()) {
+          NearestWord(name, names).empty()) {
         continue;  // one of the compiler's
       }
       if (option == nullptr) return About("option", name, names);

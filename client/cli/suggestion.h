@@ -8,14 +8,8 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/string_view.h"
 
 namespace holdfast::cli {
-
-// Returns the candidate that differs from `word` by the fewest insertions,
-// deletions, replacements and swaps of neighbours; empty if none is near.
-std::string Nearest(absl::string_view word,
-                    const std::vector<std::string>& candidates);
 
 // Returns a message about the first option without its value, where the next
 // word is another option or there is none: "--only needs a value"; empty if

@@ -45,13 +45,11 @@ std::vector<std::string> WordsOf(const TomlReader& reader,
 }
 
 // The options that a file may have, but for those that are not for people.
-std::string NamesOf(const CLI::App& app) {
-  std::string names;
+std::vector<std::string> NamesOf(const CLI::App& app) {
+  std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty() || !option->get_configurable()) continue;
-    for (const std::string& name : option->get_lnames()) {
-      absl::StrAppend(&names, names.empty() ? "" : ", ", name);
-    }
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
   }
   return names;
 }
@@ -74,8 +72,7 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(
     const std::string option = absl::StrCat("--", name);
     const auto& at = key.source().begin;
     if (app_.get_option_no_throw(option) == nullptr) {
-      Refuse(reader.ErrorAt(at, absl::StrCat("unknown key '", ToPrintable(name),
-                                             "'; there are: ", NamesOf(app_))));
+      Refuse(reader.UnknownKey(key, NamesOf(app_)));
     }
     places_[option] = reader.PlaceOf(at);
     CLI::ConfigItem item;

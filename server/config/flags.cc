@@ -16,6 +16,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "core/base/nearest_word.h"
+#include "core/base/printable.h"
 #include "proto/protocol_limits.h"
 #include "server/config/config_file.h"
 #include "server/config/version.h"
@@ -542,6 +544,28 @@ void AddRole(CLI::App* app, Config* config) {
   app->add_option("--mps-control", config->mps_control)->group("");
 }
 
+// Why the command line is wrong.
+std::string Describe(const CLI::App& app, const CLI::ParseError& error) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) {
+    return error.what();
+  }
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // not for people
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back(absl::StrCat("--", name));
+    }
+  }
+  for (const std::string& word : app.remaining()) {
+    const std::string name = word.substr(0, word.find('='));
+    const std::string meant = DidYouMean(name, names);
+    if (!meant.empty()) {
+      return absl::StrCat("there is no option ", ToPrintable(name), meant);
+    }
+  }
+  return error.what();
+}
+
 void SetDefaults(Config* config) {
   if (config->runtime_dir.empty()) {
     config->runtime_dir = DefaultRuntimeDirectory();
@@ -589,7 +613,7 @@ std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code) {
   } catch (const CLI::ParseError& error) {
     *exit_code = error.get_exit_code() == 0 ? app.exit(error) : kExitUsage;
     if (*exit_code != 0) {
-      std::cerr << "holdfastd: " << file->WithPlace(error.what())
+      std::cerr << "holdfastd: " << file->WithPlace(Describe(app, error))
                 << "\n`holdfastd --help` tells what there is.\n";
     }
     return std::nullopt;

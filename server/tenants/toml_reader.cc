@@ -8,11 +8,12 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "core/base/nearest_word.h"
 #include "core/base/printable.h"
 #include "core/base/status_macros.h"
 
@@ -40,19 +41,23 @@ absl::Status TomlReader::ErrorAt(const toml::node& node,
   return ErrorAt(node.source().begin, what);
 }
 
+absl::Status TomlReader::UnknownKey(
+    const toml::key& key, const std::vector<std::string>& known) const {
+  const absl::string_view name(key.str().data(), key.str().size());
+  const std::string meant = DidYouMean(name, known);
+  return ErrorAt(key.source().begin,
+                 absl::StrCat("unknown key '", ToPrintable(name), "'", meant,
+                              meant.empty() ? "; there are: " : " There are: ",
+                              absl::StrJoin(known, ", ")));
+}
+
 absl::Status TomlReader::CheckKeys(
     const toml::table& table,
     std::initializer_list<absl::string_view> known) const {
   for (const auto& [key, value] : table) {
     const absl::string_view name(key.str().data(), key.str().size());
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    std::string list;
-    for (const absl::string_view one : known) {
-      absl::StrAppend(&list, list.empty() ? "" : ", ", one);
-    }
-    return ErrorAt(key.source().begin,
-                   absl::StrCat("unknown key '", ToPrintable(name),
-                                "'; there are: ", list));
+    return UnknownKey(key, {known.begin(), known.end()});
   }
   return absl::OkStatus();
 }

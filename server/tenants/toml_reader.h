@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -37,6 +38,9 @@ class TomlReader {
                        absl::string_view what) const;
   absl::Status ErrorAt(const toml::node& node, absl::string_view what) const;
 
+  // "unknown key 'lisen'; did you mean listen? There are: ..."
+  absl::Status UnknownKey(const toml::key& key,
+                          const std::vector<std::string>& known) const;
   // Every key of `table` must be one of `known`.
   absl::Status CheckKeys(const toml::table& table,
                          std::initializer_list<absl::string_view> known) const;

@@ -108,6 +108,21 @@ TEST(FlagsTest, HelpAndVersionAreNoFailures) {
   }
 }
 
+TEST(FlagsTest, AMisspeltOptionIsToldWithTheNearest) {
+  const auto said = [](const char* flag) {
+    int exit_code = 0;
+    testing::internal::CaptureStderr();
+    EXPECT_FALSE(Parse({flag}, &exit_code).has_value()) << flag;
+    EXPECT_EQ(exit_code, 2);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_NE(said("--max-sesions=3")
+                .find("there is no option --max-sesions; "
+                      "did you mean --max-sessions?"),
+            std::string::npos);
+  EXPECT_NE(said("--frobnicate").find("--frobnicate"), std::string::npos);
+}
+
 class ConfigFileTest : public testing::Test {
  protected:
   std::string Write(const std::string& text) {
@@ -127,7 +142,10 @@ TEST_F(ConfigFileTest, MistakesAreToldWithTheirPlace) {
     EXPECT_NE(said.find("/holdfast.conf:" + why), std::string::npos) << said;
   };
   refused("device = \"cpu\"\nlisen = []\n",
-          "2:1: unknown key 'lisen'; there are: ");
+          "2:1: unknown key 'lisen'; did you mean listen? There are: ");
+  refused("max_sessions = 3\n",
+          "1:1: unknown key 'max_sessions'; did you mean max-sessions? ");
+  refused("frobnicate = 3\n", "1:1: unknown key 'frobnicate'; there are: ");
   refused("\n max-sessions = \"abc\"\n", "2:2: max-sessions: ");
   refused("max-sessions = 0\n", "1:1: max-sessions: ");
   refused("listen = [\n", "");

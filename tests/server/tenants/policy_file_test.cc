@@ -200,7 +200,8 @@ TEST(PolicyFileTest, AMistakeIsToldWithItsPlace) {
   } kMistakes[] = {
       {"unnamed = 1", "policy.toml:1:11: a string is wanted"},
       {"\nunnamed = \"maybe\"", "policy.toml:2:11: \"refuse\" or \"serve\""},
-      {"tennants = {}", "policy.toml:1:1: unknown key 'tennants'"},
+      {"tennants = {}",
+       "policy.toml:1:1: unknown key 'tennants'; did you mean tenants? "},
       {"[tenants.a]\nquotas = {}", "policy.toml:2:1: unknown key 'quotas'"},
       {"[tenants.a]\nweight = 0", "policy.toml:2:10: a number from 1 to 1000"},
       {"[tenants.a]\nweight = -1", "policy.toml:2:10"},

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_BASE_NEAREST_WORD_H_
+#define HOLDFAST_CORE_BASE_NEAREST_WORD_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace holdfast {
+
+// Returns the candidate that differs from `word` by the fewest insertions,
+// deletions, replacements and swaps of neighbours; empty if each differs by
+// more than a third of the letters of `word`. Leading "--" are no letters.
+std::string NearestWord(absl::string_view word,
+                        const std::vector<std::string>& candidates);
+
+// Returns the end of a message about an unknown word: "; did you mean listen?",
+// or "" if no candidate is near.
+std::string DidYouMean(absl::string_view word,
+                       const std::vector<std::string>& candidates);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_CORE_BASE_NEAREST_WORD_H_
