@@ -83,9 +83,13 @@ def empty_pinned(shape, dtype=float, *, session=None):
     return numpy.frombuffer(memory, dtype, math.prod(shape)).reshape(shape)
 
 
+_OF_ARRAYS = ("arange", "asarray", "asnumpy", "empty", "full", "zeros")
+
+
 def __getattr__(name):
     if name in ("array", "bindings", "collections", "core"):  # imported when they are first used
         import importlib
 
         return importlib.import_module(f"holdfast.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    hint = f": holdfast.array.{name}" if name in _OF_ARRAYS else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

@@ -69,7 +69,9 @@ bool IsContiguous(const Py_buffer& view) {
 
 bool CheckContiguous(const Py_buffer& view) {
   if (view.strides == nullptr || IsContiguous(view)) return true;
-  PyErr_SetString(PyExc_ValueError, "a C-contiguous array is needed");
+  PyErr_SetString(PyExc_ValueError,
+                  "the array is not C-contiguous: numpy.ascontiguousarray "
+                  "makes a copy that is");
   return false;
 }
 

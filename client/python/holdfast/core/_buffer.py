@@ -12,6 +12,7 @@ from holdfast._errors import CUDAError, out_of_memory
 from holdfast._progress import Progress
 from holdfast.core._address import Address
 from holdfast.core._bytes import array_bytes, fill_pattern, pinned_place
+from holdfast.core._bytes_alone import BytesAlone
 from holdfast.core._dlpack import CPU, CUDA, CUDA_HOST, make_capsule
 from holdfast.core._options import not_served
 from holdfast.core._pool import Pool
@@ -83,7 +84,7 @@ class LocalView:
         return f"<LocalView, {state}>"
 
 
-class Buffer(_native.Buffer):
+class Buffer(BytesAlone, _native.Buffer):
     """An allocation; made by a memory resource, ``Device.allocate`` or ``ObjectCode.get_global``.
 
     Freed when it is closed or collected, in the order of the stream of its allocation.

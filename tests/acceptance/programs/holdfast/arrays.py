@@ -44,7 +44,23 @@ for order in (">f4", ">i4"):
         equal(f"into {name}: its values", buffer.copy_to(np.zeros(6, order), stream=stream), np.arange(6))
     except (TypeError, ValueError):
         holds(f"into {name} is refused", True)
-refused("every second element", "contiguous", lambda: buffer.copy_from(np.arange(12, dtype=np.float32)[::2], stream=stream))
+for name, wrong in (
+    ("buffer + 1", lambda: buffer + 1),
+    ("1 - buffer", lambda: 1 - buffer),
+    ("-buffer", lambda: -buffer),
+    ("array * buffer", lambda: x * buffer),
+    ("buffer / array", lambda: buffer / x),
+    ("buffer[2:4]", lambda: buffer[2:4]),
+    ("buffer[0] = 1", lambda: buffer.__setitem__(0, 1)),
+    ("list(buffer)", lambda: list(buffer)),
+    ("buffer.shape", lambda: buffer.shape),
+    ("buffer.nbytes", lambda: buffer.nbytes),
+    ("numpy.asarray(buffer)", lambda: np.asarray(buffer)),
+    ("numpy.add(buffer, 1)", lambda: np.add(buffer, 1)),
+):
+    refused(f"{name} says what has elements", r"holdfast\.array", wrong)
+holds("a Buffer has no shape for who asks", not hasattr(buffer, "shape"))
+refused("every second element", "ascontiguousarray", lambda: buffer.copy_from(np.arange(12, dtype=np.float32)[::2], stream=stream))
 refused("an array that may only be read", "read|writ", lambda: buffer.copy_to(np.frombuffer(bytes(24), np.float32), stream=stream))
 refused("a part beyond its Buffer", "Buffer|offset", lambda: buffer.sub(20, 8))
 equal("nothing is told later", works("the next copy", lambda: down(buffer, np.int32)), np.arange(6))
