@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "core/compile/compile_options.h"
@@ -38,17 +39,48 @@ std::string ExplainName(absl::string_view log) {
   return "A name expression names nothing in the source; see the log.";
 }
 
+// Whether a part of a log is about a header of CUB or Thrust:
+// "/usr/include/cub/device/x.cuh(7): error: ...".
+bool IsOfLibraryForHosts(absl::string_view part) {
+  const absl::string_view file = part.substr(0, part.find('('));
+  return absl::StrContains(file, "/cub/") ||
+         absl::StrContains(file, "/thrust/");
+}
+
+bool LacksHeader(absl::string_view text) {
+  return absl::StrContains(text, "cannot open source file");
+}
+
+// Whether a source includes code of the host: a header of CUB or Thrust needs
+// one of the host's library.
+bool IsForHost(absl::string_view log) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(log, "\n\n");
+  return std::any_of(parts.begin(), parts.end(), [](absl::string_view part) {
+    return IsOfLibraryForHosts(part) && LacksHeader(part);
+  });
+}
+
+// The log of a source that includes code of the host, without the other errors
+// of that code: they follow from where it is compiled.
+std::string WithoutErrorsOfHost(absl::string_view log) {
+  std::vector<absl::string_view> parts = absl::StrSplit(log, "\n\n");
+  const auto follows = [](absl::string_view part) {
+    return IsOfLibraryForHosts(part) && absl::StrContains(part, ": error: ") &&
+           !LacksHeader(part);
+  };
+  parts.erase(std::remove_if(parts.begin(), parts.end(), follows), parts.end());
+  return absl::StrJoin(parts, "\n\n");
+}
+
 // Explains why a source does not compile.
 std::string Explain(absl::string_view log) {
   if (std::string name = ExplainName(log); !name.empty()) return name;
-  if (absl::StrContains(log, "cannot open source file") &&
-      (absl::StrContains(log, "/cub/device/") ||
-       absl::StrContains(log, "/thrust/"))) {
+  if (IsForHost(log)) {
     return "<cub/cub.cuh>, <cub/device/...> and <thrust/...> are code of the "
            "host, which is not compiled here; include <cub/block/...> and "
            "<cub/warp/...>.";
   }
-  if (absl::StrContains(log, "cannot open source file")) {
+  if (LacksHeader(log)) {
     return "A header is not found; see the log. The CUDA toolkit's are, among "
            "them <cuda/std/...> and <cub/...>, but none of the host's C and "
            "C++ library, nor are printf, assert and malloc in need of one; "
@@ -72,6 +104,7 @@ absl::Status NvrtcStatus(const NvrtcApi& api, nvrtcResult result,
   detail.log = std::move(log);
   switch (result) {
     case NVRTC_ERROR_COMPILATION:
+      if (IsForHost(detail.log)) detail.log = WithoutErrorsOfHost(detail.log);
       detail.explanation = Explain(detail.log);
       return CompilerError(absl::StatusCode::kInvalidArgument, detail);
     case NVRTC_ERROR_INVALID_OPTION:

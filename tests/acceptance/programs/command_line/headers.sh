@@ -34,5 +34,10 @@ same "maxima of tiles" "$(array o.npy)" "$("$PYTHON" -c 'print([i // 16 * 16 + 1
 same "the sum" "$(array t.npy)" "[2271]"
 printf '#include <vector>\nextern "C" __global__ void k(int* x) {}\n' >host.cu
 refused "a header of the host's library says why not" 1 "host's C and C\+\+ library" holdfast compile host.cu -o host.ptx
+for header in cub/cub.cuh cub/device/device_reduce.cuh cub/util_allocator.cuh thrust/sort.h; do
+  printf '#include <%s>\nextern "C" __global__ void k(int* x) {}\n' "$header" >host.cu
+  refused "#include <$header> names the headers for kernels" 1 'include <cub/block/' holdfast compile host.cu -o host.ptx
+  same "and no error beside it" "$(grep -c ': error: ' out)" 0
+done
 refused "a file of the daemon's machine" 1 'passwd' sh -c 'echo "#include \"/etc/passwd\"" | holdfast compile - -o x.ptx'
 finish
