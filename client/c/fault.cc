@@ -5,6 +5,7 @@
 
 #include "client/cpp/fault.h"
 #include "core/base/error_detail.h"
+#include "core/base/source_name.h"
 
 namespace holdfast::c {
 namespace {
@@ -25,6 +26,7 @@ std::unique_ptr<const Fault> Fault::Of(const absl::Status& status) {
 Fault::Fault(v1::FaultReport report, std::string result_name)
     : report_(std::move(report)),
       result_name_(std::move(result_name)),
+      cause_(WithSourceNames(report_.cause().message())),
       description_(DescribeFault(report_)) {
   view_.struct_size = sizeof view_;
   view_.epoch = report_.epoch();
@@ -39,7 +41,7 @@ Fault::Fault(v1::FaultReport report, std::string result_name)
 }
 
 void Fault::PointToText() {
-  view_.cause = report_.cause().message().c_str();
+  view_.cause = cause_.c_str();
   view_.result_name = result_name_.c_str();
   view_.kernel = report_.kernel().c_str();
   view_.source_line = report_.source_line().c_str();

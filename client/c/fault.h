@@ -32,6 +32,7 @@ class Fault {
 
   const v1::FaultReport report_;
   const std::string result_name_;
+  const std::string cause_;
   const std::string description_;
   hf_dim3 block_ = {};
   hf_dim3 thread_ = {};

@@ -49,12 +49,8 @@ void PrintDetail(const absl::Status& status, const ErrorDetail& detail) {
   if (!absl::StrContains(status.message(), detail.log)) PrintLines(detail.log);
 }
 
-// The report without its first line, which is the status's message.
 void PrintFault(const v1::FaultReport& report) {
-  std::string text = DescribeFault(report);
-  const std::string cause = absl::StrCat("fault of epoch ", report.epoch(),
-                                         ": ", report.cause().message(), "\n");
-  PrintLines(absl::StripPrefix(text, cause));
+  PrintLines(absl::StripPrefix(DescribeFaultWithoutCause(report), "\n"));
 }
 
 // On an error that ReportOfOne() has reported.

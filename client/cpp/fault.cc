@@ -2,12 +2,14 @@
 #include "client/cpp/fault.h"
 
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "client/cpp/compile/source_lines.h"
 #include "client/cpp/connection/rpc_status.h"
 #include "core/base/error_detail.h"
 #include "core/base/fault_epoch.h"
+#include "core/base/source_name.h"
 #include "holdfast/v1/faults.pb.h"
 
 namespace holdfast {
@@ -19,8 +21,16 @@ std::string Triple(const v1::Dim3& at) {
   return absl::StrCat("(", at.x(), ",", at.y(), ",", at.z(), ")");
 }
 
+// Whether the cause names the kernel and the place, as the software driver's
+// does.
+bool CauseTellsPlace(const v1::FaultReport& report) {
+  return absl::StrContains(
+      report.cause().message(),
+      absl::StrCat("kernel ", report.kernel(), ", block ("));
+}
+
 std::string PlaceOf(const v1::FaultReport& report) {
-  std::string place = absl::StrCat("kernel ", report.kernel());
+  std::string place = absl::StrCat("kernel ", WithSourceNames(report.kernel()));
   if (report.has_block()) {
     absl::StrAppend(&place, ", block ", Triple(report.block()));
   }
@@ -31,6 +41,18 @@ std::string PlaceOf(const v1::FaultReport& report) {
     absl::StrAppend(&place, ", ", report.source_line());
   }
   return place;
+}
+
+// "\n  at: ", what the cause does not tell of the place, and the line of the
+// source, if it is known.
+std::string PlaceLine(const v1::FaultReport& report) {
+  if (report.kernel().empty()) return "";
+  const std::string line = SourceLineAt(report.source_line(), report.kernel());
+  const bool is_told = CauseTellsPlace(report);
+  if (is_told && line.empty()) return "";
+  return absl::StrCat(
+      "\n  at: ", is_told ? report.source_line() : PlaceOf(report),
+      line.empty() ? "" : ":  ", line);
 }
 
 }  // namespace
@@ -47,7 +69,8 @@ std::optional<v1::FaultReport> FaultOf(const absl::Status& status) {
 absl::Status FaultStatus(absl::string_view session_id,
                          const v1::FaultReport& report) {
   absl::Status status = absl::AbortedError(absl::StrCat(
-      "session ", session_id, " has faulted: ", report.cause().message(),
+      "session ", session_id,
+      " has faulted: ", WithSourceNames(report.cause().message()),
       "; it goes on, with the memory and the objects that it had"));
   if (const auto detail = GetErrorDetail(ToStatus(report.cause()));
       detail.has_value()) {
@@ -59,20 +82,19 @@ absl::Status FaultStatus(absl::string_view session_id,
 }
 
 std::string DescribeFault(const v1::FaultReport& report) {
-  std::string text = absl::StrCat("fault of epoch ", report.epoch(), ": ",
-                                  report.cause().message());
-  if (!report.kernel().empty()) {
-    absl::StrAppend(&text, "\n  at: ", PlaceOf(report));
-    const std::string line =
-        SourceLineAt(report.source_line(), report.kernel());
-    if (!line.empty()) absl::StrAppend(&text, ":  ", line);
-  }
+  return absl::StrCat("fault of epoch ", report.epoch(), ": ",
+                      WithSourceNames(report.cause().message()),
+                      DescribeFaultWithoutCause(report));
+}
+
+std::string DescribeFaultWithoutCause(const v1::FaultReport& report) {
+  std::string text = PlaceLine(report);
   absl::StrAppend(&text, "\n  commands: completed up to ",
                   report.completed_through(), ", may have run up to ",
                   report.submitted_through(), ", dropped up to ",
                   report.received_through());
   for (const std::string& command : report.last_commands()) {
-    absl::StrAppend(&text, "\n    ", command);
+    absl::StrAppend(&text, "\n    ", WithSourceNames(command));
   }
   if (report.lost_count() == 0) return text;
   absl::StrAppend(&text, "\n  lost: ", report.lost_count());

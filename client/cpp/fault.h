@@ -36,6 +36,10 @@ absl::Status FaultStatus(absl::string_view session_id,
 // Returns the report as readable lines, without a line feed at the end.
 std::string DescribeFault(const v1::FaultReport& report);
 
+// The lines behind the first, which has the cause; each begins with a line
+// feed. The message of FaultStatus() has the cause, too.
+std::string DescribeFaultWithoutCause(const v1::FaultReport& report);
+
 }  // namespace holdfast
 
 #endif  // HOLDFAST_CLIENT_CPP_FAULT_H_

@@ -8,7 +8,6 @@
 #include "absl/status/status_payload_printer.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "client/cpp/fault.h"
@@ -18,19 +17,16 @@
 namespace holdfast {
 namespace {
 
-// "cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY"; empty: no call has failed.
-std::string Summary(const ErrorDetail& detail) {
-  if (detail.result_name.empty()) return "";
-  return absl::StrCat(detail.call, ": ", detail.result_name);
-}
-
 absl::optional<std::string> TextOf(absl::string_view type_url,
                                    const absl::Cord& payload) {
   if (!absl::StartsWith(type_url, "holdfast/")) return absl::nullopt;
   absl::Status holder = absl::UnknownError("");
   holder.SetPayload(type_url, payload);
-  if (const auto report = FaultOf(holder)) return DescribeFault(*report);
-  if (const auto detail = GetErrorDetail(holder)) return Summary(*detail);
+  if (const auto report = FaultOf(holder)) {
+    return DescribeFaultWithoutCause(*report);
+  }
+  // The message has the call, its result and the compiler's log.
+  if (GetErrorDetail(holder).has_value()) return std::string();
   return absl::nullopt;
 }
 

@@ -5,10 +5,10 @@
 namespace holdfast {
 
 // Makes absl::Status::ToString print Holdfast's payloads as readable text: a
-// fault's report in the words of DescribeFault, and an error detail as the call
-// and its result. Payloads of other libraries are printed as before. If the
-// program has already set a payload printer, this function leaves that printer
-// in place. Thread-safe.
+// fault's report as the lines behind its cause, and nothing of an error detail:
+// the status's message tells both. Payloads of other libraries are printed as
+// before. If the program has already set a payload printer, this function
+// leaves that printer in place. Thread-safe.
 void PrintPayloadsAsText();
 
 }  // namespace holdfast

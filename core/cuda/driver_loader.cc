@@ -65,6 +65,9 @@ void FindDescriptions(decltype(&::cuGetProcAddress) get) {
   if (void* const fault = FindExtra(get, "holdfastSoftwareLastFault")) {
     SetFaultDescription(reinterpret_cast<Describe>(fault));
   }
+  if (void* const leave = FindExtra(get, "holdfastSoftwareLeaveFaults")) {
+    reinterpret_cast<void (*)()>(leave)();
+  }
   if (void* const refusal = FindExtra(get, "holdfastSoftwareLastRefusal")) {
     SetRefusalDescription(reinterpret_cast<Describe>(refusal));
   }

@@ -1,42 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cuda/source_name.h"
-
-#include <cxxabi.h>
+#include "core/cuda/kernel_names.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/source_name.h"
 
 namespace holdfast::cuda {
 namespace {
 
 constexpr size_t kMaxNamesInMessage = 32;
-constexpr absl::string_view kAnonymous = "(anonymous namespace)";
-
-// Of "void a::scale<float>(float*)", where the parameters begin and the name
-// does: outside of template arguments.
-absl::string_view WithoutParameters(absl::string_view function) {
-  size_t depth = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i < function.size(); ++i) {
-    if (absl::StartsWith(function.substr(i), kAnonymous)) {
-      i += kAnonymous.size() - 1;
-    } else if (function[i] == '<') {
-      ++depth;
-    } else if (function[i] == '>' && depth > 0) {
-      --depth;
-    } else if (depth == 0 && function[i] == ' ') {
-      begin = i + 1;
-    } else if (depth == 0 && function[i] == '(') {
-      return function.substr(begin, i - begin);
-    }
-  }
-  return function;
-}
 
 std::string Described(const std::string& symbol) {
   const std::string source_name = SourceName(symbol);
@@ -60,16 +35,6 @@ std::string Hint(absl::string_view name, const std::string& symbol) {
 }
 
 }  // namespace
-
-std::string SourceName(absl::string_view symbol) {
-  if (!absl::StartsWith(symbol, "_Z")) return "";
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr,
-                          &status),
-      &std::free);
-  return status == 0 ? std::string(WithoutParameters(name.get())) : "";
-}
 
 std::string DescribeKernels(absl::string_view name,
                             const std::vector<std::string>& symbols) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CORE_CUDA_SOURCE_NAME_H_
-#define HOLDFAST_CORE_CUDA_SOURCE_NAME_H_
+#ifndef HOLDFAST_CORE_CUDA_KERNEL_NAMES_H_
+#define HOLDFAST_CORE_CUDA_KERNEL_NAMES_H_
 
 #include <string>
 #include <vector>
@@ -8,11 +8,6 @@
 #include "absl/strings/string_view.h"
 
 namespace holdfast::cuda {
-
-// Returns the name of a function in its C++ source, without parameters:
-// "a::scale<float>" for "_ZN1a5scaleIfEEvPT_". Empty if the symbol is not
-// mangled.
-std::string SourceName(absl::string_view symbol);
 
 // Returns the end of an error message about a missing kernel `name`: the
 // module's kernels, "; the module has add, _Z5scaleIfEvPT_ (scale<float>)", and
@@ -22,4 +17,4 @@ std::string DescribeKernels(absl::string_view name,
 
 }  // namespace holdfast::cuda
 
-#endif  // HOLDFAST_CORE_CUDA_SOURCE_NAME_H_
+#endif  // HOLDFAST_CORE_CUDA_KERNEL_NAMES_H_

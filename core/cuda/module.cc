@@ -11,9 +11,9 @@
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/image.h"
+#include "core/cuda/kernel_names.h"
 #include "core/cuda/result.h"
 #include "core/cuda/scoped_context.h"
-#include "core/cuda/source_name.h"
 
 namespace holdfast::cuda {
 namespace {

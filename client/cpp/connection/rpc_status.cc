@@ -6,6 +6,7 @@
 #include "core/base/error_detail.h"
 #include "core/base/fault_epoch.h"
 #include "core/base/quota_exceeded.h"
+#include "core/base/source_name.h"
 
 namespace holdfast {
 namespace {
@@ -48,22 +49,31 @@ void CopyDetail(const v1::Error& error, absl::Status* status) {
   }
 }
 
+// The message of an error with the names that kernels have in their sources. A
+// compiler's or a linker's stays as it is: its log is a part of it.
+std::string Readable(const v1::Error& error, const std::string& message) {
+  v1::ErrorDetail detail;
+  for (const auto& any : error.details()) {
+    if (any.UnpackTo(&detail) && !detail.log().empty()) return message;
+  }
+  return WithSourceNames(message);
+}
+
 }  // namespace
 
 absl::Status ToStatus(const v1::Error& error) {
-  absl::Status status(ToCode(error.code()), error.message());
+  absl::Status status(ToCode(error.code()), Readable(error, error.message()));
   CopyDetail(error, &status);
   return status;
 }
 
 absl::Status ToStatus(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
-  absl::Status result(ToCode(status.error_code()), status.error_message());
   v1::Error error;
-  if (!status.error_details().empty() &&
-      error.ParseFromString(status.error_details())) {
-    CopyDetail(error, &result);
-  }
+  if (!error.ParseFromString(status.error_details())) error.Clear();
+  absl::Status result(ToCode(status.error_code()),
+                      Readable(error, status.error_message()));
+  CopyDetail(error, &result);
   return result;
 }
 

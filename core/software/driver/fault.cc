@@ -11,6 +11,7 @@ namespace holdfast::software {
 namespace {
 
 std::atomic<CUresult> fault{CUDA_SUCCESS};
+std::atomic<bool> program_tells{false};
 Mutex fault_mutex;
 // Leaked, so that it can be read while the process ends.
 std::atomic<const std::string*> fault_message{nullptr};
@@ -24,8 +25,10 @@ void ReportFault(CUresult result, absl::string_view message) {
     fault_message = new std::string(message);
     fault = result;
   }
-  Print(cuda::ErrorName(result), ": ", message);
+  if (!program_tells) Print(cuda::ErrorName(result), ": ", message);
 }
+
+void LeaveFaultsToProgram() { program_tells = true; }
 
 CUresult LastFault() { return fault.load(std::memory_order_acquire); }
 

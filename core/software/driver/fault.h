@@ -13,8 +13,11 @@
 
 namespace holdfast::software {
 
-// Records the process's first fault and logs it; later ones are dropped.
+// Records the process's first fault and prints it; later ones are dropped.
 void ReportFault(CUresult result, absl::string_view message);
+
+// From now on faults are recorded and not printed: the program tells them.
+void LeaveFaultsToProgram();
 
 // CUDA_SUCCESS while nothing has faulted.
 CUresult LastFault();

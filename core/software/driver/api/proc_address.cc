@@ -32,6 +32,12 @@ extern "C" const char* holdfastSoftwareLastFault() {
   return holdfast::software::LastFaultMessage();
 }
 
+// Beyond CUDA: the program asks for the above and tells it. The driver prints
+// no fault from now on.
+extern "C" void holdfastSoftwareLeaveFaults() {
+  holdfast::software::LeaveFaultsToProgram();
+}
+
 // Beyond CUDA: why the calling thread's last call was refused, or null.
 extern "C" const char* holdfastSoftwareLastRefusal() {
   return holdfast::software::LastRefusal();
@@ -144,6 +150,9 @@ std::vector<EntryPoint> MakeEntries() {
       {"holdfastSoftwareLastFault", 0,
        reinterpret_cast<void*>(&holdfastSoftwareLastFault),
        reinterpret_cast<void*>(&holdfastSoftwareLastFault)},
+      {"holdfastSoftwareLeaveFaults", 0,
+       reinterpret_cast<void*>(&holdfastSoftwareLeaveFaults),
+       reinterpret_cast<void*>(&holdfastSoftwareLeaveFaults)},
       {"holdfastSoftwareLastRefusal", 0,
        reinterpret_cast<void*>(&holdfastSoftwareLastRefusal),
        reinterpret_cast<void*>(&holdfastSoftwareLastRefusal)},

@@ -23,5 +23,12 @@ refused "a trap" 1 'trap|LAUNCH_FAILED' go stop scratch:128
 works "recursion" go recurse scratch:128 i32:2
 refused "recursion without end" 1 'STACK|ILLEGAL' go recurse scratch:128 i32:1000000
 refused "a kernel without end" 1 'has run for' go endless scratch:4 --kernel-time-limit=1s
+cat >t.cu <<'SOURCE'
+template <typename T> __global__ void put(T* x, long long i) { x[i] = 1; }
+SOURCE
+refused "a template's fault" 1 'kernel put<int>, block' holdfast run t.cu --kernel 'put<int>' --grid 1 --block 1 scratch:64 i64:1099511627776
+same "with its name in the source alone" "$(grep -c _Z out)" 0
+same "told once" "$(grep -o 'thread (0,0,0)' out | wc -l)" 1
+refused "an argument too few" 1 'kernel put<int> takes 2 arguments' holdfast run t.cu --kernel 'put<int>' --grid 1 --block 1 scratch:64
 works "and at the end a good one" go store scratch:64 i64:3
 finish

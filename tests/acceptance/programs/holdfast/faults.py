@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kernel that stores where no memory is: told once, and the session goes on with its bytes."""
 
+import os
+import subprocess
+import sys
+
 import holdfast
 import numpy as np
 
@@ -25,4 +29,16 @@ for number in range(3):
     graph.launch(stream)
     run(put, 1, 1, x, np.uint64(0), np.int32(number))
     equal("the same graph and kernel run", down(x)[[0, 3]], [number, 33])
+# Another process: what a user has on the terminal, whatever writes it.
+CHILD = """
+from checks import *
+put = build('template <typename T> __global__ void put(T* x, size_t i) { x[i] = 1; }', ["put<int>"]).get_kernel("put<int>")
+x = up(np.arange(10, dtype=np.int32))
+run(put, 1, 1, x, np.uint64(1 << 40))
+stream.sync()
+"""
+child = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, env=os.environ)
+said = child.stdout + child.stderr
+holds("a fault that nobody catches is on the terminal once", said.count("CUDA_ERROR_ILLEGAL_ADDRESS") == 1, said)
+holds("with the kernel's name in its source", "kernel put<int>, block" in said and "_Z" not in said, said)
 finish()

@@ -102,6 +102,46 @@ TEST(TraceTest, AnotherSettingIsComplainedOfOnce) {
             "HOLDFAST_SOFTWARE_TRACE=\"all\", its default is taken\n");
 }
 
+// Has a kernel store where no memory is.
+void Fault(Library& library) {
+  constexpr char kPtx[] =
+      ".version 8.0\n.target sm_80\n.address_size 64\n"
+      ".visible .entry bad() { .reg .u64 %a; mov.u64 %a, 0x900000000000; "
+      "st.global.u32 [%a], 1; ret; }";
+  CUcontext context = nullptr;
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  const bool launched =
+      library.Find<decltype(cuInit)>("cuInit")(0) == CUDA_SUCCESS &&
+      library.Find<decltype(cuDevicePrimaryCtxRetain)>(
+          "cuDevicePrimaryCtxRetain")(&context, 0) == CUDA_SUCCESS &&
+      library.Find<decltype(cuCtxSetCurrent)>("cuCtxSetCurrent")(context) ==
+          CUDA_SUCCESS &&
+      library.Find<decltype(cuModuleLoadData)>("cuModuleLoadData")(
+          &module, kPtx) == CUDA_SUCCESS &&
+      library.Find<decltype(cuModuleGetFunction)>("cuModuleGetFunction")(
+          &function, module, "bad") == CUDA_SUCCESS &&
+      library.Find<decltype(cuLaunchKernel)>("cuLaunchKernel")(
+          function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr) ==
+          CUDA_SUCCESS;
+  if (!launched) _exit(3);
+  if (library.Find<decltype(cuCtxSynchronize)>("cuCtxSynchronize")() !=
+      CUDA_ERROR_ILLEGAL_ADDRESS) {
+    _exit(4);
+  }
+}
+
+TEST(TraceTest, AFaultIsPrintedUnlessTheProgramTellsIt) {
+  EXPECT_NE(Words("0", Fault).find("CUDA_ERROR_ILLEGAL_ADDRESS: kernel bad"),
+            std::string::npos);
+  EXPECT_EQ(Words("0",
+                  [](Library& library) {
+                    library.Find<void()>("holdfastSoftwareLeaveFaults")();
+                    Fault(library);
+                  }),
+            "");
+}
+
 // Who polls would fill the trace.
 TEST(TraceTest, NotReadyIsNoFailure) {
   const auto poll = [](Library& library) {

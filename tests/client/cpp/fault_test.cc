@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cpp/fault.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "client/cpp/compile/source_lines.h"
+#include "holdfast/v1/faults.pb.h"
+
+namespace holdfast {
+namespace {
+
+constexpr char kDriverSays[] =
+    "CUDA_ERROR_ILLEGAL_ADDRESS: kernel _Z3putIfEvPT_, block (0,0,0), thread "
+    "(1,0,0), PTX line 9, put.cu:2: st: access to address 0x0";
+
+v1::FaultReport Report(const std::string& cause) {
+  v1::FaultReport report;
+  report.set_epoch(1);
+  report.set_kernel("_Z3putIfEvPT_");
+  report.mutable_block();
+  report.mutable_thread()->set_x(1);
+  report.set_source_line("put.cu:2");
+  report.mutable_cause()->set_message(cause);
+  report.add_last_commands("launch _Z3putIfEvPT_");
+  return report;
+}
+
+TEST(FaultTest, KernelsHaveTheNamesOfTheirSource) {
+  const v1::FaultReport report = Report(kDriverSays);
+  const std::string text = DescribeFault(report);
+  EXPECT_TRUE(absl::StrContains(text, "kernel put<float>, block")) << text;
+  EXPECT_TRUE(absl::StrContains(text, "launch put<float>")) << text;
+  EXPECT_FALSE(absl::StrContains(text, "_Z")) << text;
+  const absl::Status status = FaultStatus("s-1", report);
+  EXPECT_FALSE(absl::StrContains(status.message(), "_Z")) << status;
+}
+
+TEST(FaultTest, ThePlaceIsToldOnce) {
+  const std::string told = DescribeFault(Report(kDriverSays));
+  EXPECT_EQ(told.find("thread (1,0,0)"), told.rfind("thread (1,0,0)")) << told;
+  EXPECT_FALSE(absl::StrContains(told, "\n  at: ")) << told;
+  // A GPU's driver tells no place.
+  const std::string untold = DescribeFault(Report("an illegal address"));
+  EXPECT_TRUE(absl::StrContains(untold, "\n  at: kernel put<float>, block"))
+      << untold;
+}
+
+TEST(FaultTest, TheLineOfTheSourceIsQuoted) {
+  NoteSource("put.cu", "template <typename T>\n__global__ void put(T* x) {}\n");
+  const std::string text = DescribeFault(Report(kDriverSays));
+  EXPECT_TRUE(absl::StrContains(
+      text, "\n  at: put.cu:2:  __global__ void put(T* x) {}"))
+      << text;
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/source_name.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace holdfast {
+namespace {
+
+TEST(SourceNameTest, IsThatOfTheFunctionAlone) {
+  EXPECT_EQ(SourceName("_Z1pPi"), "p");
+  EXPECT_EQ(SourceName("_Z5scaleIfEvPT_S0_m"), "scale<float>");
+  EXPECT_EQ(SourceName("_ZN1a6reduceINS_4tileILi4EEEEEvPf"),
+            "a::reduce<a::tile<4> >");
+  EXPECT_EQ(SourceName("_ZN12_GLOBAL__N_11kEi"), "(anonymous namespace)::k");
+  EXPECT_EQ(SourceName("add"), "");
+  EXPECT_EQ(SourceName("_Z"), "");
+  EXPECT_EQ(SourceName("_Znonsense"), "");
+}
+
+TEST(SourceNameTest, SymbolsInATextGetTheirNames) {
+  EXPECT_EQ(WithSourceNames("kernel _Z4tbadIfEvPT_, block (0,0,0)"),
+            "kernel tbad<float>, block (0,0,0)");
+  EXPECT_EQ(WithSourceNames("_Z1pPi and _ZN1a1qEv"), "p and a::q");
+}
+
+TEST(SourceNameTest, OtherTextStaysAsItIs) {
+  for (const std::string text :
+       {"", "kernel add", "_Z", "_Znonsense", "a_Z1pPi", "the last is _Z",
+        "the module has _Z1pPi (p), add"}) {
+    EXPECT_EQ(WithSourceNames(text), text);
+  }
+  const std::string long_symbol = "_Z2000" + std::string(2000, 'k') + "v";
+  EXPECT_EQ(WithSourceNames(long_symbol), long_symbol);
+}
+
+}  // namespace
+}  // namespace holdfast
