@@ -14,8 +14,8 @@ def _pack():
         "rm -rf $$(dirname $$root)",
     ]
 
-def bundle(name, binaries = [], libraries = [], files = [], carried = [], links = {}, drivers = []):
-    """Makes NAME.tar.gz with holdfast/bin, holdfast/lib and holdfast/.
+def bundle(name, binaries = [], libraries = [], files = [], carried = [], links = {}, drivers = [], manual = []):
+    """Makes NAME.tar.gz with holdfast/bin, holdfast/lib, holdfast/share/man and holdfast/.
 
     Args:
       name: of the target and the archive.
@@ -26,6 +26,7 @@ def bundle(name, binaries = [], libraries = [], files = [], carried = [], links 
         copied beside them.
       links: symbolic links, by their path in holdfast/, and what each holds.
       drivers: shared libraries, stripped, for lib/cuda, where no loader looks unless it is told to.
+      manual: manual pages, for share/man.
     """
     commands = ["root=$$(mktemp -d)/holdfast", "mkdir -p $$root"]
     for folder, targets in [("bin", binaries), ("lib", libraries), ("lib/cuda", drivers)]:
@@ -37,13 +38,15 @@ def bundle(name, binaries = [], libraries = [], files = [], carried = [], links 
         commands.append(_carry(target))
     for target in files:
         commands.append("cp -L $(location %s) $$root/" % target)
+    for target in manual:
+        commands.append("for page in $(locations %s); do install -D -m 644 -t $$root/share/man/man$${page##*.} $$page; done" % target)
     for link, target in links.items():
         commands.append("mkdir -p $$(dirname $$root/%s)" % link)
         commands.append("ln -s %s $$root/%s" % (target, link))
     native.genrule(
         name = name,
         testonly = True,  # tests are among the binaries
-        srcs = binaries + libraries + files + drivers,
+        srcs = binaries + libraries + files + drivers + manual,
         outs = [name + ".tar.gz"],
         cmd = " && ".join(commands + _pack()),
     )

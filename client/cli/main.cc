@@ -41,7 +41,19 @@ constexpr char kFooter[] =
 
 Exit status: 0 done; 1 failed, the reason is on stderr; 2 the command line is
 wrong; 3 no daemon at the address, or the session was lost. With --json, stdout
-has {"error": {"code": .., "message": ..}} after a failure.)";
+has {"error": {"code": .., "message": ..}} after a failure.
+
+ENVIRONMENT
+  HOLDFAST_ADDRESS     The daemon, where --address is not given.
+  HOLDFAST_TOKEN, HOLDFAST_TOKEN_FILE
+                       The token that says whose work this is, or its file.
+  HOLDFAST_DAEMON      The holdfastd that embedded: starts.
+  HOLDFAST_BLOCKING    1: each command is waited for, so that an error is told
+                       where its cause is; for programs, too.
+  HOLDFAST_DEBUG       1: errors in Python name the line that submitted what
+                       failed.
+  CUDA_HOME            The toolkit that embedded: compiles with.
+  NO_COLOR             No colors on a terminal.)";
 
 using Words = std::vector<std::string>;
 

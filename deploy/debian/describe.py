@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a manual page of what a program's --help says, of each subcommand too: for man, or for the site.
+"""Makes manual pages: of what a program's --help says, or of a page in Markdown; for man, or for the site.
 
     describe.py manual --section=N PROGRAM     > PROGRAM.N
     describe.py markdown --section=N PROGRAM   > PROGRAM.md
+    describe.py page NAME.md                   > NAME.N
+
+With --configuration the page is that of the program's configuration file, whose keys are its long options:
+holdfastd.toml(5) of holdfastd. --see-also='holdfast(1), ...' ends a page for man with the names of others.
 """
 
 import argparse
@@ -16,6 +20,10 @@ _HEADING = re.compile(r"^(\S.*):$")
 _ENTRY = re.compile(r"^  (\S.*)$")
 # The text of an entry whose term is too long to have it beside itself.
 _TEXT_BELOW = re.compile(r"^ {12,}(\S.*)$")
+
+
+# A heading within a text of the author's: "EXIT STATUS".
+_CAPITALS = re.compile(r"^[A-Z][A-Z ]+$")
 
 
 @dataclasses.dataclass
@@ -107,6 +115,104 @@ def all_commands(command):
         yield from all_commands(inner)
 
 
+# ---- The configuration file of a program: each long option is a key.
+
+_NO_KEYS = ("--help", "--version", "--config", "--check-config")
+# "UINT:INT in [4 - 64]=16", "ADDRESS=unix:/a ...": the kind of the value, what it may be, the default, whether several.
+_VALUE = re.compile(r"^(?P<kind>HOST:PORT|[A-Z-]+)(?::(?P<allowed>.*?))?(?:=(?P<default>[^=\])]*?))?(?P<several> \.\.\.)?$")
+_RANGE = re.compile(r"^INT in \[(.*) - (.*)\]$")
+_NUMBERS = ("INT", "UINT", "N")
+
+
+def _allowed(value):
+    """A sentence about what the value may be."""
+    text = value["allowed"] or ""
+    if bounds := _RANGE.match(text):
+        return f" From {bounds[1]} to {bounds[2]}."
+    if text.startswith("SIZE"):
+        return ' Bytes, or a size such as "8GiB".'
+    return f" One of {text.strip('{}').replace(',', ', ')}." if text.startswith("{") else ""
+
+
+def _literal(value):
+    """The default as TOML has it, or the kind of the value."""
+    text = value["default"] or value["kind"]
+    is_number = text.isdigit() and text == str(int(text))  # "0600" is none
+    literal = text if is_number or text in _NUMBERS else f'"{text}"'
+    return f"[{literal}]" if value["several"] else literal
+
+
+def _key(entry):
+    flag, _, rest = entry.term.partition(" ")
+    name = flag.split(",")[-1].removeprefix("--")
+    if not rest:
+        return Entry(f"{name} = false", entry.text)
+    value = _VALUE.match(rest)
+    return Entry(f"{name} = {_literal(value)}", entry.text + _allowed(value))
+
+
+def configuration(command):
+    """The page of the configuration file of the program that `command` describes."""
+    name = command.path[0]
+    keys = [
+        (heading, [_key(entry) for entry in entries if entry.flags and entry.flags[-1] not in _NO_KEYS])
+        for heading, entries in command.sections
+    ]
+    summary = (
+        f"{name}.toml - configuration file of {name}\n\n"
+        f"A file of TOML without tables, which --config=FILE names. Each key is a long option of {name}(8) without its\n"
+        "dashes, and is shown here with its default, or with the kind of its value in capitals. The command line wins\n"
+        "over the file. An unknown key or a wrong value is told with its file, line and column; --check-config checks\n"
+        "the file and does nothing else."
+    )
+    notes = [lines for heading, lines in _parts(command.notes) if heading == "CONFIGURATION FILE"]
+    example = ["EXAMPLE", *(line[4:] for line in notes[0] if line.startswith(" " * 6))] if notes else []
+    return Command([f"{name}.toml"], summary, sections=[one for one in keys if one[1]], notes=example)
+
+
+# ---- A page in Markdown, for man: paragraphs, code, tables of two columns and lists.
+
+
+def _inline(text):
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    parts = re.split(r"(`[^`]*`|\*\*.*?\*\*)", text)
+    bold = [f"\\fB{_roff(p.strip('`*'))}\\fP" if p[:1] in ("`", "*") and p[-1:] == p[:1] else _roff(p) for p in parts]
+    return "".join(bold)
+
+
+def _page_line(line, rows):
+    """The roff of a line outside of code; `rows` counts those of the table that it is in."""
+    if line.startswith("## "):
+        return f".SH {_roff(line[3:].upper())}"
+    if line.startswith("|"):
+        term, text = (cell.strip() for cell in line.strip("|").split(" | ", 1))
+        return None if rows < 2 else f".TP\n{_inline(term)}\n{_inline(text.rstrip('| '))}"
+    if line.startswith("- "):
+        return f".IP \\(bu 2\n{_inline(line[2:])}"
+    return _inline(line.strip()) if line else ".PP"
+
+
+def page(text):
+    """The lines of a page that begins with "# NAME(N): TITLE"."""
+    first, *lines = text.rstrip("\n").split("\n")
+    name, section, title = re.match(r"^# (\S+)\((\w+)\): (.*)$", first).groups()
+    yield f'.TH {name.upper()} {section} "" "" "Holdfast"'
+    yield from (".SH NAME", f"{name} \\- {_roff(title)}", ".SH DESCRIPTION")
+    in_code, rows = False, 0
+    for line in lines:
+        if line.startswith("```"):
+            in_code = not in_code
+            yield from (".PP", ".nf") if in_code else (".fi",)
+            continue
+        if in_code:
+            yield _roff(line)
+            continue
+        made = _page_line(line, rows)
+        rows = rows + 1 if line.startswith("|") else 0
+        if made:
+            yield made
+
+
 # ---- Manual page.
 
 
@@ -120,18 +226,39 @@ def _manual_entries(sections, level):
         yield f".{level} {_roff(heading)}"
         for entry in entries:
             yield ".TP"
-            yield f".B {_roff(entry.term)}"
+            # Quotation marks would be the macro's own.
+            yield ".B " + _roff(entry.term).replace('"', "\\(dq")
             yield "\n.br\n".join(_roff(line) for line in entry.text.split("\n"))
 
 
-def _manual_notes(notes):
-    if not any(notes):
+def _manual_text(lines):
+    """Lines as they are."""
+    if not any(lines):
         return
     yield ".PP"
     yield ".nf"
-    for line in "\n".join(notes).strip("\n").split("\n"):
+    for line in "\n".join(lines).strip("\n").split("\n"):
         yield _roff(line) if line else ""
     yield ".fi"
+
+
+def _parts(notes):
+    """The notes as pairs of a heading in capitals, or "", and the lines below it."""
+    parts = [("", [])]
+    for line in notes:
+        if _CAPITALS.match(line):
+            parts.append((line, []))
+        else:
+            parts[-1][1].append(line)
+    return parts
+
+
+def _manual_notes(notes):
+    """A section of the manual for each part; those without a heading are "NOTES"."""
+    for heading, lines in sorted(_parts(notes), key=lambda part: part[0] == ""):
+        if any(lines):
+            yield f".SH {_roff(heading or 'NOTES')}"
+            yield from _manual_text(lines)
 
 
 def _upper(sections):
@@ -144,16 +271,23 @@ def _own_notes(inner, outer):
     return "\n".join(inner.notes).replace(common, "").split("\n")
 
 
-def manual(command, section, version):
-    """The page's lines, one for the program and all of its subcommands."""
+def _see_also(others):
+    if others:
+        yield ".SH SEE ALSO"
+        yield _roff(others)
+
+
+def manual(command, section, version, others=""):
+    """The page's lines, one for the program and all of its subcommands; `others` are pages to see also."""
     name = command.path[0]
     first, *rest = command.summary.split("\n")
     title = first.removeprefix(f"{name} - ").rstrip(".")
     yield f".TH {name.upper()} {section} \"\" \"{version}\" \"Holdfast\""
     yield ".SH NAME"
     yield f"{name} \\- {_roff(title)}"
-    yield ".SH SYNOPSIS"
-    yield f".B {_roff(command.usage)}"
+    if command.usage:
+        yield ".SH SYNOPSIS"
+        yield f".B {_roff(command.usage)}"
     if any(rest):
         yield ".SH DESCRIPTION"
         yield from (_roff(line) for line in "\n".join(rest).strip().split("\n"))
@@ -164,9 +298,9 @@ def manual(command, section, version):
         yield ".PP"
         yield f".B {_roff(inner.usage)}"
         yield from _manual_entries(inner.sections, "SS")
-        yield from _manual_notes(_own_notes(inner, command))
-    yield ".SH NOTES"
+        yield from _manual_text(_own_notes(inner, command))
     yield from _manual_notes(command.notes)
+    yield from _see_also(others)
 
 
 # ---- The same page for the site, in Markdown with definition lists.
@@ -193,7 +327,9 @@ def _markdown_notes(notes):
 
 
 def _markdown_command(command, notes):
-    yield from (_plain(command.summary), "", "```text", command.usage, "```", "")
+    yield from (_plain(command.summary), "")
+    if command.usage:
+        yield from ("```text", command.usage, "```", "")
     yield from _markdown_entries(command.sections)
     yield from _markdown_notes(notes)
 
@@ -209,18 +345,26 @@ def markdown(command, section):
 
 def _main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("form", choices=["manual", "markdown"])
+    parser.add_argument("form", choices=["manual", "markdown", "page"])
     parser.add_argument("--section", default="1", help="of the manual")
-    parser.add_argument("program")
+    parser.add_argument("--see-also", default="", help="other pages")
+    parser.add_argument("--configuration", action="store_true", help="describe the program's configuration file")
+    parser.add_argument("source", help="the program, or the page in Markdown")
     arguments = parser.parse_args()
-    program = describe(arguments.program)
+    if arguments.form == "page":
+        with open(arguments.source, encoding="utf-8") as file:
+            print("\n".join([*page(file.read()), *_see_also(arguments.see_also)]))
+        return
+    program = describe(arguments.source)
+    if arguments.configuration:
+        program = configuration(program)
     if arguments.form == "markdown":
         print("\n".join(markdown(program, arguments.section)))
         return
     version = subprocess.run(
-        [arguments.program, "--version"], capture_output=True, text=True, check=False
+        [arguments.source, "--version"], capture_output=True, text=True, check=False
     ).stdout.strip()
-    print("\n".join(manual(program, arguments.section, version or program.path[0])))
+    print("\n".join(manual(program, arguments.section, version or program.path[0], arguments.see_also)))
 
 
 if __name__ == "__main__":

@@ -75,19 +75,19 @@ make_protocol() {
   $python deploy/site/protocol_pages.py "$scratch/protocol" "$tree/reference/protocol"
 }
 
-# manual SECTION PROGRAM: its page, of its --help.
+# manual SECTION PROGRAM [--configuration]: its page, of its --help, or that of its configuration file.
 manual() {
   local name page
-  name=$(basename "$2")
+  name=$(basename "$2")${3:+.toml}
   page=$tree/reference/manual/$name.md
   mkdir -p "$(dirname "$page")"
   if [ -x "$built/$2" ]; then
-    $python deploy/debian/describe.py markdown --section="$1" "$built/$2" >"$page"
+    $python deploy/debian/describe.py markdown --section="$1" "$built/$2" "${@:3}" >"$page"
   elif [ -n "$check" ]; then
-    die "$built/$2 is not there: bazel build //$(dirname "$2"):$name"
+    die "$built/$2 is not there: bazel build //$(dirname "$2"):$(basename "$2")"
   else
     printf '# %s(%s)\n\nThis page is made of the program, which was not built: bazel build //%s:%s\n' \
-      "$name" "$1" "$(dirname "$2")" "$name" >"$page"
+      "$name" "$1" "$(dirname "$2")" "$(basename "$2")" >"$page"
   fi
 }
 
@@ -125,6 +125,7 @@ make_headers
 make_protocol
 manual 1 client/cli/holdfast
 manual 8 server/holdfastd
+manual 5 server/holdfastd --configuration
 manual 8 deploy/kubernetes/holdfast-device-plugin
 $python deploy/site/python_api.py client/python/holdfast "$tree/generated/python"
 sphinx-build -q -W --keep-going -j 2 -b html -c "$tree/deploy/site" -d "$scratch/doctrees" "$tree" "$scratch/site"

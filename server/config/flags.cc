@@ -68,6 +68,21 @@ FILES
                                            $XDG_CACHE_HOME; a systemd service
                                            has its own, $CACHE_DIRECTORY
 
+ENVIRONMENT
+  CUDA_HOME                 The CUDA toolkit that compiles; else what the
+                            dynamic linker finds, then /usr/local/cuda.
+  HOLDFAST_SOFTWARE_DRIVER  Default of --software-driver.
+  HOLDFAST_SOFTWARE_DEVICES Default of --software-devices.
+  HOLDFAST_SOFTWARE_MEMORY  Bytes of each software device: 8G, or 4G,1G for
+                            the first and those that follow. Default: half of
+                            the machine's memory, in equal shares.
+  HOLDFAST_SOFTWARE_THREADS Threads that run kernels of the software device.
+                            Default: the CPUs of the process.
+  XDG_RUNTIME_DIR, XDG_CACHE_HOME, CACHE_DIRECTORY
+                            See FILES.
+  NOTIFY_SOCKET, LISTEN_FDS systemd's: where to tell that it is ready, and
+                            sockets to listen on.
+
 EXIT STATUS
   0 after a stop that was asked for; 1 if it could not start, or could not go
   on because its spawner process had died; 2 if an option or the configuration

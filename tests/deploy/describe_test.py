@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 import unittest
 
 import describe
@@ -67,6 +68,24 @@ class ParseTest(unittest.TestCase):
         self.assertIn("a\\eb", page)
 
 
+    def test_headings_in_capitals_are_sections(self):
+        command = describe.Command(["tool"], notes=["Note", "", "EXIT STATUS", "  0 done"])
+        page = "\n".join(describe.manual(command, "1", "tool 1", "other(1)"))
+        self.assertIn(".SH EXIT STATUS\n.PP\n.nf\n  0 done\n.fi", page)
+        self.assertIn(".SH NOTES\n.PP\n.nf\nNote\n.fi", page)
+        self.assertTrue(page.endswith(".SH SEE ALSO\nother(1)"))
+
+    def test_a_page_in_markdown_becomes_roff(self):
+        page = "\n".join(
+            describe.page(
+                "# tool(5): what it is\n\nSome `code` and [a link](x.md).\n\n## Keys\n\n```toml\n'a' = 1\n```\n\n"
+                "| key | what |\n| --- | --- |\n| `k` | its text |\n"
+            )
+        )
+        for part in ("tool \\- what it is", "Some \\fBcode\\fP and a link.", ".SH KEYS", "\n\\&'a' = 1\n", ".TP\n\\fBk\\fP\nits text"):
+            self.assertIn(part, page)
+
+
 class ProgramsTest(unittest.TestCase):
     def test_every_option_is_in_the_manual(self):
         for program in _programs():
@@ -81,10 +100,28 @@ class ProgramsTest(unittest.TestCase):
                 for flag in flags:
                     self.assertIn(flag, page)
 
+    def test_every_option_is_a_key_of_the_configuration_file(self):
+        program = os.environ["HOLDFAST_DAEMON"]
+        daemon = describe.describe(program)
+        page = describe.configuration(daemon)
+        keys = [entry.term for _, entries in page.sections for entry in entries]
+        text = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
+        flags = [flag[2:] for flag in _flags_in(text)]
+        self.assertEqual(
+            {key.split(" = ")[0] for key in keys} | {"help", "version", "config", "check-config"}, set(flags)
+        )
+        values = tomllib.loads(re.sub(r"= (N|INT|UINT)$", "= 1", "\n".join(keys), flags=re.MULTILINE))
+        self.assertEqual(values["max-connections"], 4096)
+        self.assertEqual(values["socket-mode"], "0600")
+        self.assertEqual(values["device"], "auto")
+
     @unittest.skipUnless(shutil.which("groff"), "groff is missing")
     def test_pages_are_correct_roff(self):
-        for program in _programs():
-            page = "\n".join(describe.manual(describe.describe(program), "1", "1"))
+        commands = [describe.describe(program) for program in _programs()]
+        pages = ["\n".join(describe.manual(one, "1", "1")) for one in [*commands, describe.configuration(commands[1])]]
+        with open(os.environ["HOLDFAST_POLICY_PAGE"], encoding="utf-8") as policy:
+            pages.append("\n".join(describe.page(policy.read())))
+        for page in pages:
             done = subprocess.run(
                 ["groff", "-man", "-Tutf8", "-ww", "-z"],
                 input=page, capture_output=True, text=True, check=True,
