@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tarballs that run wherever they are unpacked."""
 
 def _carry(target):

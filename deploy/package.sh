@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds the Debian packages into a folder: deploy/package.sh [FOLDER], by default ./packages. Reuses
 # the targets that Bazel has built already.
 set -euo pipefail

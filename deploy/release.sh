@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes a release into a folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."

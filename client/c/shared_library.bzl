@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Linking with the distribution's shared libraries where the tree asks for its archives."""
 
 load("//third_party:libraries.bzl", "ABSL_LIBRARIES")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wheels of the package holdfast."""
 
 def wheel(name, out, package, binaries, tables = {}):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiler options: they stand here once and nowhere else."""
 
 # Clang needs to be told this beside the distribution's libraries, which GCC has compiled.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Holdfast's own rules."""
 
 load("//deploy/bazel:copts.bzl", "HOLDFAST_COPTS", "TEST_COPTS")

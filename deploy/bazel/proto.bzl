@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Protocol Buffers and gRPC stubs from the distribution's protoc and plug-in."""
 
 load("//deploy/bazel:copts.bzl", "GENERATED_COPTS")

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The product as users have it: the programs of tests/acceptance against the Debian packages with the
 # system's daemon, the wheel in a virtual environment, and the bundle, as root and as an ordinary user, on a
 # Debian that systemd boots and that has no Bazel's sandbox around. Prints one table.

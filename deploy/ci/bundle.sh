@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The bundle unpacks anywhere, needs only libc, and runs; metrics and the C++ library need what it carries, too. A
 # program in C++ compiles against it.
 set -euo pipefail

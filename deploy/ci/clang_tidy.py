@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs clang-tidy with the checks of .clang-tidy and Clang's analysis of locks over C++ files.
 
 Nearly all of clang-tidy's time goes to the headers that a file includes. So many files become one, whose headers are

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A container that podman starts with the CDI specification of `holdfast cdi` runs SAXPY on a daemon outside.
 # Its root file system is this machine's, read-only: no image and no registry are needed. Skipped where podman
 # is not installed.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A program outside of the tree compiles with CMake, pkg-config and Bazel against Holdfast as it is installed, and
 # computes what is right.
 #

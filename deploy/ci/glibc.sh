@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What is shipped starts where glibc and the C++ library are those of RHEL 9 or Ubuntu 22.04: no program and no
 # shared library has a symbol of a version above GLIBC_2.34 and GLIBCXX_3.4.29.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # clang-tidy over the C++ sources, with the checks of .clang-tidy and Clang's analysis of locks; warnings are
 # errors; and shellcheck over every shell script. With arguments: those C++ files only.
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # A Debian that systemd boots in a container, to install packages in: a copy of this machine that forgets
 # all changes, or a minimal system made for the purpose. Sourced.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The Debian packages build, install on a Debian that systemd boots, and do there what they promise.
 # Where no container can be booted, they are built and looked at only.
 set -euo pipefail

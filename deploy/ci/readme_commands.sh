@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs every command that a README shows: each fenced block that is marked `sh`, from the tree's root,
 # in the order of the text. Blocks of one README share a scratch directory, $HOLDFAST_SCRATCH. Blocks that
 # only show output, or need a GPU or a second machine, are marked `console` instead.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that folders include each other one way.
 
 A room is a folder. It has an arrow to each room whose headers or modules its

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The Slurm plugin in a real cluster of one node, with a real daemon on the software device: a job gets a
 # tenant of its own, and however the job ends nothing of it is left. Skipped where Slurm is not installed.
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # A private Slurm cluster of one node: munged, slurmctld and slurmd on loopback, everything in one
 # directory, which every user has to be able to enter. Sourced.

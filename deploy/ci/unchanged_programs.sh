@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # CUDA programs of Debian run unchanged on the CPU's driver: hashcat finds a password and measures itself, and
 # numba passes its own CUDA tests, as many as run in SECONDS (by default 75); and once more in a daemon, by
 # `holdfast exec`. Nothing but LD_LIBRARY_PATH is set for them, and for numba what brings it to CUDA 13

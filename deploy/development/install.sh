@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what programs outside of the tree compile and link with: headers, libraries, and the files of CMake,
 # pkg-config and Bazel.
 #

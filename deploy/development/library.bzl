@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What programs outside of the tree compile and link with."""
 
 def _static_library_impl(ctx):

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU, from carried files: the programs of tests/acceptance against the wheel in a virtual
 # environment and the bundle, beside cuda.core itself and with CuPy, PyTorch and Triton, where they are
 # installed. Needs Python with NumPy and venv, and the CUDA toolkit; no network, Bazel or gRPC. Prints one table.

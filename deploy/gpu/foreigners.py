@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Table of foreigners: kind x direction x (works, survives its maker's death, survives a fault).
 
 foreigners.py ADDRESS            the whole table

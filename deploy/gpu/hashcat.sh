@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # hashcat measures itself on a GPU, on NVIDIA's driver and in daemons, in turns. Needs hashcat and NVRTC on the
 # loader's path.
 #   hashcat.sh ADDRESS [ADDRESS...]      such as unix:/run/holdfast/holdfast.sock tcp:127.0.0.1:7070

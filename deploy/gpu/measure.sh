@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU, from an unpacked bundle: the conformance suite against NVIDIA's driver, the
 # examples through a daemon, SAXPY beside the native program, and `holdfast bench`. Exits 0 only if all of it
 # is right; a bar that is not met is no failure.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU, from a folder of binaries: faults and restarts, measured.
 #
 #   1  a session of 1, 8 and 64 GiB takes illegal addresses; the rate of a neighbour beside it

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU, from a checkout and a folder of release binaries: what sharing costs, and with whom it works.
 #   1. A model in 1000 arrays: loaded once and mapped by ten processes, beside processes that load it themselves
 #      (client/python/bench/model.py). Every process sums every array.

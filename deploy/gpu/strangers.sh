@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # From an unpacked bundle: what a tenant who is in notices of 10 000 rejected logins, 10 000 bad tokens and 1000 bad
 # policy files. Prints a table: refusals, the daemon's memory before and after, and the time of a launch and its wait,
 # local and over TCP, alone and beside each. Fails if a stranger was served or a bad policy was taken.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # On a machine with a GPU, from an unpacked bundle: how tenants share a device. Prints, for tenants of weights 1 and 3,
 # the kernels a second of each alone and together, and the GPU time that the daemon counted; and the kernels a second
 # of one, two and four sessions of small kernels together. All of it with contexts that take turns; then as a group of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Sourced by scripts that make tenants: an issuer of tokens, whose keys are in $directory. A policy beside them names
 # issuer.pem, the issuer, and the audience "holdfast".

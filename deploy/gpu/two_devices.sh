@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # On a machine with several GPUs, from an unpacked bundle: the conformance suites of driver and graphs against NVIDIA's
 # driver, those of service and sharing beside a daemon that has all the devices, what copies between devices cost
 # beside the driver's own, and a suspended session of device 0 that is resumed on device 1. Prints each suite's closing lines, the table of devices and that of copies; the whole output

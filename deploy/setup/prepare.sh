@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Sets a machine up for building Holdfast. Sourced by ./quickstart, ./check and .ci/run, from the
 # tree's root.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds the documentation as a site.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

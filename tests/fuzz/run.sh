@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs every fuzzer for so many seconds, one after the other, and prints a table of executions and findings. Exits 0
 # only if there was no finding.
 #

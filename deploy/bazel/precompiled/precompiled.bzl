@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Precompiled headers: what most files include is parsed once, not by each of them.
 
 Nine tenths of the time that a typical file of Holdfast takes to compile is spent on headers of the standard library, Abseil,

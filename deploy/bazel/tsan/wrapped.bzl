@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The functions that absl_mutex.cc and grpc_queue.cc wrap."""
 
 _MUTEX = [
