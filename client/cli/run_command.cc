@@ -8,13 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/array_text.h"
 #include "client/cli/compilation_report.h"
+#include "client/cli/file.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/kernel_buffers.h"
+#include "client/cli/parameter_types.h"
 #include "client/cli/session_flags.h"
 #include "client/cli/source.h"
 #include "client/cli/usage_error.h"
@@ -73,6 +76,34 @@ absl::StatusOr<LaunchConfig> MakeConfig(const RunFlags& flags) {
   config.dynamic_shared_bytes = flags.shared;
   config.cooperative = flags.cooperative;
   return config;
+}
+
+// Warns of arguments whose type is not the parameter's.
+absl::Status WarnOfTypes(const RunFlags& flags, const Compilation& compilation,
+                         const std::deque<RunArgument>& arguments) {
+  const auto& symbols = compilation.object.symbols;
+  const auto symbol = symbols.find(flags.kernel);
+  std::string source;
+  if (absl::EndsWith(flags.source, ".cu")) {
+    HOLDFAST_ASSIGN_OR_RETURN(source, ReadFile(flags.source));
+  }
+  const std::vector<std::string> types = ParameterTypes(
+      symbol == symbols.end() ? flags.kernel : symbol->second, source);
+  if (types.size() != arguments.size()) return absl::OkStatus();
+  for (size_t i = 0; i < types.size(); ++i) {
+    const ArgumentSpec& spec = arguments[i].spec;
+    const bool is_scalar = spec.kind == ArgumentSpec::Kind::kScalar;
+    if (spec.kind == ArgumentSpec::Kind::kRaw) continue;
+    const ElementType type = is_scalar ? spec.type : arguments[i].array.type;
+    if (Fits(type, is_scalar, types[i])) continue;
+    std::fprintf(
+        stderr,
+        "holdfast: warning: argument %zu of kernel %s, %s, has elements of "
+        "type %s; its parameter is %s\n",
+        i, flags.kernel.c_str(), flags.arguments[i].c_str(),
+        std::string(Name(type)).c_str(), types[i].c_str());
+  }
+  return absl::OkStatus();
 }
 
 absl::Status LaunchAll(const Stream& stream, const RunFlags& flags,
@@ -174,6 +205,7 @@ absl::Status Run(const CommonOptions& options, const RunFlags& flags,
       const Compilation compilation,
       LoadSource(session->daemon(), flags.source, flags.kernel, how));
   PrintNotes(compilation);
+  HOLDFAST_RETURN_IF_ERROR(WarnOfTypes(flags, compilation, arguments));
   HOLDFAST_ASSIGN_OR_RETURN(const Module module,
                             session->Load(compilation.object));
   HOLDFAST_ASSIGN_OR_RETURN(const Kernel kernel,

@@ -21,11 +21,27 @@ constexpr absl::string_view kMangled = "_Z";
 // Bytes of a symbol; a longer one is no easier to read with its source's name.
 constexpr size_t kMaxSymbol = 1024;
 
-// Of "void a::scale<float>(float*)", where the parameters begin and the name
-// does: outside of template arguments.
-absl::string_view WithoutParameters(absl::string_view function) {
+// "void a::scale<float>(float*)"; empty if the symbol is not mangled.
+std::string Demangled(absl::string_view symbol) {
+  if (!absl::StartsWith(symbol, kMangled)) return "";
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr,
+                          &status),
+      &std::free);
+  return status == 0 ? name.get() : "";
+}
+
+// Where in a demangled function the name begins and its parameters do, outside
+// of template arguments.
+struct Places {
+  size_t name = 0;
+  size_t parameters = absl::string_view::npos;
+};
+
+Places PlacesIn(absl::string_view function) {
+  Places places;
   size_t depth = 0;
-  size_t begin = 0;
   for (size_t i = 0; i < function.size(); ++i) {
     if (absl::StartsWith(function.substr(i), kAnonymous)) {
       i += kAnonymous.size() - 1;
@@ -34,12 +50,13 @@ absl::string_view WithoutParameters(absl::string_view function) {
     } else if (function[i] == '>' && depth > 0) {
       --depth;
     } else if (depth == 0 && function[i] == ' ') {
-      begin = i + 1;
+      places.name = i + 1;
     } else if (depth == 0 && function[i] == '(') {
-      return function.substr(begin, i - begin);
+      places.parameters = i;
+      break;
     }
   }
-  return function;
+  return places;
 }
 
 bool IsOfSymbol(char c) {
@@ -57,13 +74,32 @@ absl::string_view SymbolAt(absl::string_view text) {
 }  // namespace
 
 std::string SourceName(absl::string_view symbol) {
-  if (!absl::StartsWith(symbol, "_Z")) return "";
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr,
-                          &status),
-      &std::free);
-  return status == 0 ? std::string(WithoutParameters(name.get())) : "";
+  const std::string function = Demangled(symbol);
+  const Places places = PlacesIn(function);
+  if (places.parameters == absl::string_view::npos) return function;
+  return function.substr(places.name, places.parameters - places.name);
+}
+
+std::vector<std::string> SourceParameters(absl::string_view symbol) {
+  const std::string function = Demangled(symbol);
+  const Places places = PlacesIn(function);
+  std::vector<std::string> types;
+  if (places.parameters == absl::string_view::npos) return types;
+  const absl::string_view list =
+      absl::string_view(function).substr(places.parameters + 1);
+  size_t depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const bool ends = depth == 0 && (list[i] == ',' || list[i] == ')');
+    if (ends && i > begin) {
+      types.emplace_back(list.substr(begin, i - begin));
+    }
+    if (ends && list[i] == ')') break;
+    if (ends) begin = i + 2;  // behind ", "
+    if (list[i] == '<' || list[i] == '(') ++depth;
+    if ((list[i] == '>' || list[i] == ')') && depth > 0) --depth;
+  }
+  return types;
 }
 
 std::string WithSourceNames(absl::string_view text) {

@@ -3,6 +3,7 @@
 #define HOLDFAST_CORE_BASE_SOURCE_NAME_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
@@ -12,6 +13,10 @@ namespace holdfast {
 // "a::scale<float>" for "_ZN1a5scaleIfEEvPT_". Empty if the symbol is not
 // mangled.
 std::string SourceName(absl::string_view symbol);
+
+// Returns the types of its parameters: "float const*" and "int" of
+// "_Z1kPKfi". Empty if it has none, or the symbol is not mangled.
+std::vector<std::string> SourceParameters(absl::string_view symbol);
 
 // Returns the text with each mangled symbol replaced by its name in the source:
 // "kernel scale<float>, block (0,0,0)". A symbol that its name follows stays:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/source_name.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -17,6 +18,19 @@ TEST(SourceNameTest, IsThatOfTheFunctionAlone) {
   EXPECT_EQ(SourceName("add"), "");
   EXPECT_EQ(SourceName("_Z"), "");
   EXPECT_EQ(SourceName("_Znonsense"), "");
+}
+
+TEST(SourceNameTest, ParametersAreTheFunctionsAlone) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(SourceParameters("_Z1kPKfi"), ElementsAre("float const*", "int"));
+  EXPECT_THAT(SourceParameters("_Z5scaleIfEvPT_S0_m"),
+              ElementsAre("float*", "float", "unsigned long"));
+  EXPECT_THAT(SourceParameters("_Z1kSt4pairIifEi"),
+              ElementsAre("std::pair<int, float>", "int"));
+  EXPECT_THAT(SourceParameters("_Z1kPFviEi"),
+              ElementsAre("void (*)(int)", "int"));
+  EXPECT_THAT(SourceParameters("_Z1kv"), ElementsAre());
+  EXPECT_THAT(SourceParameters("add"), ElementsAre());
 }
 
 TEST(SourceNameTest, SymbolsInATextGetTheirNames) {

@@ -33,4 +33,8 @@ works "values on the terminal" sh -c "holdfast run k.cu --kernel set --grid 1 --
 echo 'extern "C" __global__ void add(const float* x, float* y) { y[threadIdx.x] += x[threadIdx.x]; }' >a.cu
 works "inputs without files" holdfast run a.cu --kernel add --grid 1 --block 4 'in:arange:f32[4]' 'inout:zeros:f32[4]:y.npy'
 same "their sum" "$(array y.npy)" "[0.0, 1.0, 2.0, 3.0]"
+echo 'extern "C" __global__ void twice(float* x) { x[threadIdx.x] *= 2; }' >t.cu
+refused "float64 where a kernel wants float" 0 'argument 0 of kernel twice, .*f64; its parameter is float\*' holdfast run t.cu --kernel twice --grid 1 --block 4 'inout:arange:f64[4]:o.npy'
+works "float32 there" holdfast run t.cu --kernel twice --grid 1 --block 4 'inout:arange:f32[4]:o.npy'
+same "is no mistake" "$(grep -c warning out)" 0
 finish
