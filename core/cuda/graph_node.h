@@ -63,7 +63,8 @@ class GraphNode {
   static GraphNode WaitValue(const Context& context, CUdeviceptr address,
                              uint64_t value);
 
-  // Writes values and waits for values, in this order, as BatchValuesAsync does.
+  // Writes values and waits for values, in this order, as BatchValuesAsync
+  // does.
   static GraphNode BatchValues(
       const Context& context,
       absl::Span<const CUstreamBatchMemOpParams> operations);

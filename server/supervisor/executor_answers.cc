@@ -61,7 +61,8 @@ absl::Status ExecutorProcess::AnswerFetch(
   {
     absl::MutexLock lock(&mutex_);
     if (holdings_ != nullptr) {
-      object = holdings_->objects().Find(question.fetch_object().sha256())
+      object = holdings_->objects()
+                   .Find(question.fetch_object().sha256())
                    .value_or(nullptr);
     }
   }

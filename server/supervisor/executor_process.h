@@ -17,6 +17,8 @@
 #include "server/collections/collection_suspension.h"
 #include "server/collections/collection_table.h"
 #include "server/counters/execution_totals.h"
+#include "server/holdings/session_holdings.h"
+#include "server/holdings/session_memory.h"
 #include "server/memory/chunk_copier.h"
 #include "server/memory/device_memory.h"
 #include "server/memory/memory_ledger.h"
@@ -27,8 +29,6 @@
 #include "server/supervisor/code_cache.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/hang_guard.h"
-#include "server/holdings/session_holdings.h"
-#include "server/holdings/session_memory.h"
 #include "server/supervisor/share_pacer.h"
 
 namespace holdfast::supervisor {
