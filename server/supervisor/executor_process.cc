@@ -65,7 +65,9 @@ absl::StatusOr<std::unique_ptr<ExecutorProcess>> ExecutorProcess::Adopt(
 
 ExecutorProcess::ExecutorProcess(std::unique_ptr<ChildProcess> process,
                                  const Services& services)
-    : process_(std::move(process)), services_(services) {
+    : process_(std::move(process)),
+      services_(services),
+      work_(services.totals, services.pacer) {
   {
     absl::MutexLock lock(&later_->mutex);
     later_->process = this;
@@ -77,7 +79,7 @@ ExecutorProcess::~ExecutorProcess() {
   guard_ = nullptr;
   {
     absl::MutexLock lock(&mutex_);
-    end_wanted_ = true;
+    end_.Want();
   }
   process_->Kill();
   process_->channel()
@@ -144,7 +146,7 @@ std::unique_ptr<SessionHoldings> ExecutorProcess::TakeHoldings() {
 
 std::optional<internal::Fault> ExecutorProcess::fault() const {
   absl::MutexLock lock(&mutex_);
-  return fault_;
+  return end_.fault();
 }
 
 absl::StatusOr<internal::Serving> ExecutorProcess::Serve(
@@ -153,9 +155,7 @@ absl::StatusOr<internal::Serving> ExecutorProcess::Serve(
     absl::MutexLock lock(&mutex_);
     owner_ = start.tenant->code_owner();
     devices_ = DevicesOf(start.assign);
-    tenant_ = start.tenant;
-    execution_ = start.tenant->executions();
-    if (start.execution != nullptr) execution_.push_back(start.execution);
+    work_.Assign(start.tenant, start.execution);
     if (holdings_ == nullptr) {
       holdings_ = std::make_unique<SessionHoldings>(SessionHoldings::Services{
           services_.store, services_.ledger, services_.exports,
@@ -317,14 +317,14 @@ void ExecutorProcess::OnEnd(std::function<void(absl::Status)> callback) {
 
 std::optional<absl::Status> ExecutorProcess::ended() const {
   absl::MutexLock lock(&mutex_);
-  return ended_;
+  return end_.reason();
 }
 
 void ExecutorProcess::Stop(absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
-    end_wanted_ = true;
-    if (frozen_) process_->Kill();
+    end_.Want();
+    if (end_.is_frozen()) process_->Kill();
   }
   internal::ToExecutor message;
   message.mutable_shutdown();
@@ -454,7 +454,7 @@ internal::Usage ExecutorProcess::AskUsage(absl::Time deadline) {
   bool asked = false;
   {
     absl::MutexLock lock(&mutex_);
-    if (!serving_ || ended_.has_value()) return usage_;
+    if (!serving_ || end_.reason().has_value()) return usage_;
     asked = usage_asked_.has_value();
     if (!asked) {
       usage_asked_ =
@@ -466,7 +466,7 @@ internal::Usage ExecutorProcess::AskUsage(absl::Time deadline) {
   if (sent) questions_.Wait(message.question(), deadline);
   absl::MutexLock lock(&mutex_);
   if (!sent) usage_asked_.reset();
-  if (ended_.has_value() || holdings_ == nullptr) return usage_;
+  if (end_.reason().has_value() || holdings_ == nullptr) return usage_;
   internal::Usage usage = usage_;
   // Known here, whatever the executor says.
   holdings_->grants().ReportReserved(
@@ -499,22 +499,18 @@ void ExecutorProcess::GuardKernels(int journal) {
 
 void ExecutorProcess::EndHanging(absl::Duration since) {
   absl::MutexLock lock(&mutex_);
-  if (ended_.has_value() || fault_.has_value()) return;
-  fault_.emplace();
-  *fault_->mutable_error() = ToError(absl::DeadlineExceededError(absl::StrCat(
+  if (end_.reason().has_value() || end_.fault().has_value()) return;
+  internal::Fault fault;
+  *fault.mutable_error() = ToError(absl::DeadlineExceededError(absl::StrCat(
       "the executor (pid ", pid(),
       ") hangs: it has not looked for kernels over their limit of time for ",
       absl::FormatDuration(absl::Trunc(since, absl::Milliseconds(1))))));
+  end_.NoteFault(fault);
   process_->Kill();
 }
 
 void ExecutorProcess::NoteServing(const UniqueFd& counters) {
-  if (!serving_ && counters.valid()) {
-    counts_ = services_.totals.Open(counters, execution_);
-    if (counts_ != nullptr) {
-      paced_ = services_.pacer.Join(*counts_, tenant_, devices_);
-    }
-  }
+  if (!serving_) work_.Open(counters, devices_);
   serving_ = true;
 }
 
@@ -536,13 +532,16 @@ void ExecutorProcess::NoteReady(const internal::Ready& ready) {
 void ExecutorProcess::NoteFault(const internal::Fault& fault) {
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_.has_value()) return;
-    if (!fault_.has_value()) fault_ = fault;
-    const auto detail = GetErrorDetail(FromError(fault_->error()));
-    frozen_ = !end_wanted_ && serving_ && detail.has_value() &&
-              detail->result != 0 && !services_.shares_server;
-    frozen_ ? process_->Freeze() : process_->Kill();
-    if (!frozen_) return;
+    if (end_.reason().has_value()) return;
+    end_.NoteFault(fault);
+    const auto detail = GetErrorDetail(FromError(end_.fault()->error()));
+    const bool of_cuda = detail.has_value() && detail->result != 0;
+    if (!of_cuda || !serving_ || end_.is_wanted() || services_.shares_server) {
+      process_->Kill();
+      return;
+    }
+    end_.Freeze();
+    process_->Freeze();
   }
   SetEnded(absl::UnavailableError(
       absl::StrCat("the executor (pid ", pid(), ") has lost its device")));
@@ -552,15 +551,9 @@ void ExecutorProcess::SetEnded(const absl::Status& reason) {
   absl::MutexLock callback_lock(&callback_mutex_);
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_.has_value()) return;
-    ended_ = reason;
+    if (!end_.End(reason)) return;
     questions_.End(reason);
-    paced_ = nullptr;
-    if (counts_ != nullptr) counts_->End();
-    if (serving_ && !end_wanted_) {
-      services_.totals.NoteLost();
-      for (const auto& execution : execution_) execution->NoteLost();
-    }
+    work_.End(/*lost=*/serving_ && !end_.is_wanted());
   }
   if (callback_) std::exchange(callback_, nullptr)(reason);
 }
@@ -580,7 +573,7 @@ void ExecutorProcess::NoteExit(const absl::Status& channel_status) {
   {
     absl::MutexLock lock(&mutex_);
     // One that is frozen ends when its session has recovered.
-    unasked = !end_wanted_ || frozen_;
+    unasked = !end_.is_wanted() || end_.is_frozen();
     devices = devices_;
   }
   if (unasked && services_.died) services_.died(devices);

@@ -28,6 +28,8 @@
 #include "server/sharing/export_registry.h"
 #include "server/supervisor/code_cache.h"
 #include "server/supervisor/executor.h"
+#include "server/supervisor/executor_end.h"
+#include "server/supervisor/executor_work.h"
 #include "server/supervisor/hang_guard.h"
 #include "server/supervisor/share_pacer.h"
 
@@ -222,22 +224,13 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   bool serving_ ABSL_GUARDED_BY(mutex_) = false;
   // Its SharingRequests that wait for collections to be resumed.
   int resuming_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);
+  ExecutorEnd end_ ABSL_GUARDED_BY(mutex_);
   // The session's holdings; null before there is a session, and after its end.
   std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);
   bool succeeds_ ABSL_GUARDED_BY(mutex_) = false;  // another executor
-  std::optional<internal::Fault> fault_ ABSL_GUARDED_BY(mutex_);
-  bool frozen_ ABSL_GUARDED_BY(mutex_) = false;
-  std::string owner_ ABSL_GUARDED_BY(mutex_);  // of the session
-  // The counters of its tenant and its session, besides the daemon's totals.
-  std::shared_ptr<const Tenant> tenant_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::shared_ptr<ExecutionTotals>> execution_
-      ABSL_GUARDED_BY(mutex_);
-  // Set once the process serves.
-  std::unique_ptr<ExecutionTotals::Page> counts_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<SharePacer::Member> paced_ ABSL_GUARDED_BY(mutex_);
+  std::string owner_ ABSL_GUARDED_BY(mutex_);      // of the session
+  ExecutorWork work_ ABSL_GUARDED_BY(mutex_);
   std::vector<uint32_t> devices_ ABSL_GUARDED_BY(mutex_);  // of the session
-  bool end_wanted_ ABSL_GUARDED_BY(mutex_) = false;
 
   // Held while the callback runs.
   absl::Mutex callback_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);

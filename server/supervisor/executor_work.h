@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_WORK_H_
+#define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_WORK_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/base/unique_fd.h"
+#include "server/counters/execution_totals.h"
+#include "server/supervisor/share_pacer.h"
+#include "server/tenants/tenant.h"
+
+namespace holdfast::supervisor {
+
+// The work of one executor for its session: the counts that it adds to the sums
+// of the daemon, its tenant and its session, and its turns at busy devices. Not
+// thread-safe.
+class ExecutorWork {
+ public:
+  // Both must outlive this.
+  ExecutorWork(ExecutionTotals& totals, SharePacer& pacer)
+      : totals_(totals), pacer_(pacer) {}
+
+  // Sets the session's tenant, and its own sums; null: it has none.
+  void Assign(std::shared_ptr<const Tenant> tenant,
+              std::shared_ptr<ExecutionTotals> session);
+  // The executor serves on `devices`. It counts its work in the page
+  // `counters`; without a page, nothing is counted.
+  void Open(const UniqueFd& counters, const std::vector<uint32_t>& devices);
+  // The executor has ended. `lost`: while it served, and nobody wanted its end.
+  void End(bool lost);
+
+ private:
+  ExecutionTotals& totals_;
+  SharePacer& pacer_;
+  std::shared_ptr<const Tenant> tenant_;
+  std::vector<std::shared_ptr<ExecutionTotals>> sums_;  // besides totals_
+  std::unique_ptr<ExecutionTotals::Page> counts_;
+  std::unique_ptr<SharePacer::Member> turns_;
+};
+
+}  // namespace holdfast::supervisor
+
+#endif  // HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_WORK_H_
