@@ -45,6 +45,9 @@ struct Answers {
   static bool peer_access(const Command&, Result* result) {
     return result->mutable_peer_access() != nullptr;
   }
+  static bool device_limit(const Command&, Result* result) {
+    return result->mutable_device_limit() != nullptr;
+  }
   static bool drawing(const Command&, Result* result) {
     return result->mutable_drawing() != nullptr;
   }
