@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The messages of transfers.proto that carry bytes, without protobuf: read from
-// the slices that gRPC received, and made of slices that it sends as they are,
-// so that no byte is copied on the way. On the wire they are what protobuf
-// would write, and whatever protobuf would read is read.
+// Reads and makes the messages of transfers.proto that carry bytes, without
+// protobuf: directly from the slices that gRPC has received, and from slices
+// that gRPC sends, so that no byte is copied. The format is protobuf's: every
+// message that protobuf can read is accepted.
 #ifndef HOLDFAST_PROTO_CHUNK_H_
 #define HOLDFAST_PROTO_CHUNK_H_
 
@@ -44,8 +44,8 @@ absl::StatusOr<UploadPart> ReadUploadRequest(const grpc::ByteBuffer& message);
 absl::StatusOr<ChunkData> ReadDownloadResponse(const grpc::ByteBuffer& message);
 
 // Read the messages of a transfer in their order: the header is the first one,
-// and data follow an upload's header. INVALID_ARGUMENT: the message is another
-// one, or has more bytes than the limit of a message.
+// and data follow an upload's header. INVALID_ARGUMENT: the message is of
+// another kind, or has more bytes than the limit of a message.
 absl::StatusOr<v1::TransferRange> ReadUploadHeader(
     const grpc::ByteBuffer& message);
 absl::StatusOr<ChunkData> ReadUploadData(const grpc::ByteBuffer& message);

@@ -10,17 +10,17 @@
 
 namespace holdfast {
 
-// Whether the daemon, when it forwards a client's call to an executor, copies a
-// key to the executor's call.
+// Whether the daemon copies a key to an executor's call when it forwards a
+// client's call.
 enum class MetadataPassage {
   kForwarded,
-  // It is for the daemon, or only of this connection.
+  // It is for the daemon, or belongs only to this connection.
   kEndsHere,
 };
 
 struct MetadataKey {
   const char* name;
-  // The longest value that is accepted; 0: values are not looked at.
+  // The most bytes of a value; 0: values are not read.
   size_t max_bytes;
   MetadataPassage passage;
 };
@@ -35,9 +35,9 @@ inline constexpr MetadataKey kMetadataKeys[] = {
 #include "proto/metadata.inc"
 };
 
-// kTrailerBytesKey: the most bytes of trailers that can be asked for. Without
-// the key a failed call's are cut to 6 KiB, which every gRPC client accepts; a
-// compiler's log may need more.
+// The greatest value of kTrailerBytesKey. Without the key, the trailers of a
+// failed call are cut to 6 KiB, which every gRPC client accepts; a compiler's
+// log may need more.
 inline constexpr size_t kMaxTrailerBytes = size_t{1} << 20;
 
 }  // namespace holdfast

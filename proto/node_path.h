@@ -9,18 +9,18 @@
 
 namespace holdfast {
 
-// Where a node stands in a definition: the ids of the nodes that lead to it,
-// through child graphs and branches, outermost first.
+// The path of a node in a definition: the ids of the nodes that contain it,
+// through child graphs and branches, and its own; outermost first.
 class NodePath {
  public:
-  // Goes to node `id` of the definition that the path has entered. With
-  // `Leave` undone.
+  // Enter appends node `id` of the definition at the path's end. Leave undoes
+  // it.
   void Enter(uint32_t id) { steps_.push_back({id, std::nullopt}); }
-  // Says which branch of the last node the following nodes are in.
+  // Sets the branch of the last node that contains the next node.
   void SetBranch(uint32_t branch) { steps_.back().branch = branch; }
   void Leave() { steps_.pop_back(); }
 
-  // Number of nodes.
+  // The number of nodes.
   size_t size() const { return steps_.size(); }
 
   // "node 7, branch 0, node 3"

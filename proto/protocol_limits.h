@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The limits of the protocol: enforced by executors, told to clients by
-// OpenSession (SessionLimits), and assumed by a client whose daemon tells none.
+// The limits of the protocol. Executors enforce them, and OpenSession sends
+// them to clients (SessionLimits). A client whose daemon sends none assumes
+// them.
 #ifndef HOLDFAST_PROTO_PROTOCOL_LIMITS_H_
 #define HOLDFAST_PROTO_PROTOCOL_LIMITS_H_
 
@@ -22,13 +23,12 @@ inline constexpr size_t kMaxChunkBytes = size_t{1} << 20;
 inline constexpr size_t kMaxBufferNameBytes = 256;
 // Handles of one kind, unless the daemon's --max-handles is less.
 inline constexpr uint32_t kMaxHandles = 1u << 18;
-// Nodes of a graph's definition, and dependencies between them; those of child
-// graphs and branches included.
+// Nodes of a graph's definition, and dependencies between them, including child
+// graphs and branches.
 inline constexpr uint32_t kMaxGraphNodes = 1u << 16;
 inline constexpr uint32_t kMaxGraphEdges = 1u << 18;
-// Definitions that lie in each other: a graph without children has a depth of
-// 1. Protobuf itself parses no more than a hundred messages in each other, of
-// which a branch takes three.
+// Nested definitions; a graph without children has a depth of one. Protobuf
+// parses at most a hundred nested messages, and each branch takes three.
 inline constexpr uint32_t kMaxGraphDepth = 16;
 // Branches of one conditional node.
 inline constexpr uint32_t kMaxGraphBranches = 256;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How gRPC's connections are set up at both ends, for many bytes at a time: the
-// receiver of either direction says how much may be on its way.
+// The options of gRPC's connections at both ends, for large transfers: the
+// receiver of each direction determines how many bytes may be in transit.
 #ifndef HOLDFAST_PROTO_TRANSPORT_H_
 #define HOLDFAST_PROTO_TRANSPORT_H_
 
@@ -15,12 +15,13 @@ struct TransportArgument {
 };
 
 inline constexpr TransportArgument kTransportArguments[] = {
-    // A message of a transfer in a few frames; a stream that shares the
-    // connection waits no longer than for one of them.
+    // A message of a transfer needs only a few frames, and another stream of
+    // the connection waits for at most one of them.
     {GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 256 << 10},
-    // Bytes that are read of one stream before its reader asks for more. With
-    // what waits for the reader (server/rpc/served_stream.h), they are the most
-    // that one which stands still may cost.
+    // The bytes that are received of one stream before its reader asks for
+    // more. Together with the messages that wait for the reader
+    // (server/rpc/served_stream.h), they are the most memory that a stalled
+    // stream takes.
     {GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 2 << 20},
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A field of a message as it looks on the wire: its number, and by its type how
-// protobuf encodes it. wire_fields.h, which is generated from the .proto files,
-// has one constant for each field: v1::fields::RecordEvent::kEvent. A writer
-// that takes these cannot write a field with an encoding that it does not have.
+// A field of a message in the wire format: its number, and its encoding as its
+// C++ type. wire_fields.h, which is generated from the .proto files, has one
+// constant for each field: v1::fields::RecordEvent::kEvent. A writer with these
+// types cannot use a wrong encoding.
 #ifndef HOLDFAST_PROTO_WIRE_FIELD_H_
 #define HOLDFAST_PROTO_WIRE_FIELD_H_
 

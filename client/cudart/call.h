@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The beginning and the end of entry points: a driver and a current context
-// before, the thread's last error after. A file in stream_api/ is compiled
-// twice; these templates take the driver whose stream 0 has that compilation's
-// meaning.
+// The common beginning and end of entry points: they get a driver and a current
+// context first, and set the thread's last error afterwards. A file in
+// stream_api/ is compiled twice; these templates take the driver whose stream 0
+// has that compilation's meaning.
 #ifndef HOLDFAST_CLIENT_CUDART_CALL_H_
 #define HOLDFAST_CLIENT_CUDART_CALL_H_
 

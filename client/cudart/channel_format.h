@@ -11,16 +11,17 @@
 
 namespace holdfast::libcudart {
 
-// The driver's form of a channel description, for formats whose channels are
-// integers or floats of one size. False for all others.
+// Converts a channel description to the driver's form, for formats whose
+// channels are integers or floats of one size. Returns false for other formats.
 bool ToArrayFormat(const cudaChannelFormatDesc& description,
                    CUarray_format* format, unsigned* channels);
 
-// The reverse. For a format that ToArrayFormat does not know, one of kind
-// cudaChannelFormatKindNone.
+// The reverse. Returns kind cudaChannelFormatKindNone for a format that
+// ToArrayFormat does not know.
 cudaChannelFormatDesc FromArrayFormat(CUarray_format format, unsigned channels);
 
-// The bytes of one channel. 1 for a format that ToArrayFormat does not know.
+// Returns the bytes of one channel; 1 for a format that ToArrayFormat does not
+// know.
 size_t BytesOf(CUarray_format format);
 
 }  // namespace holdfast::libcudart

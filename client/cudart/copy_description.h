@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies as the driver describes them.
+// Converts copies to the driver's descriptions, and back.
 #ifndef HOLDFAST_CLIENT_CUDART_COPY_DESCRIPTION_H_
 #define HOLDFAST_CLIENT_CUDART_COPY_DESCRIPTION_H_
 
@@ -10,19 +10,20 @@
 
 namespace holdfast::libcudart {
 
-// False for a number that is no cudaMemcpyKind.
+// Returns false if the number is not a cudaMemcpyKind.
 bool IsDirection(cudaMemcpyKind kind);
 
-// A copy of `height` rows of `width` bytes.
+// Describes a copy of `height` rows of `width` bytes.
 CUDA_MEMCPY2D DescribeRows(void* to, size_t to_pitch, const void* from,
                            size_t from_pitch, size_t width, size_t height,
                            cudaMemcpyKind kind);
 
-// A copy of `size` bytes, for nodes of graphs.
+// Describes a copy of `size` bytes, for nodes of graphs.
 CUDA_MEMCPY3D DescribeBytes(void* to, const void* from, size_t size,
                             cudaMemcpyKind kind);
 
-// A copy of a box. The driver tells the size of an array's elements.
+// Describes a copy of a box. Asks the driver for the size of an array's
+// elements.
 cudaError_t DescribeBox(const Driver& driver, const cudaMemcpy3DParms& box,
                         CUDA_MEMCPY3D* described);
 cudaError_t DescribePeerBox(const Driver& driver,
@@ -33,7 +34,7 @@ cudaError_t DescribePeerBox(const Driver& driver,
 cudaError_t ReadBox(const Driver& driver, const CUDA_MEMCPY3D& described,
                     cudaMemcpy3DParms* box);
 
-// The bytes of an element of an array.
+// Gets the bytes of an element of an array.
 cudaError_t ElementSize(const Driver& driver, cudaArray_const_t array,
                         size_t* size);
 

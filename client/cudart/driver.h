@@ -13,15 +13,15 @@ enum class DefaultStream { kLegacy, kPerThread };
 
 // The functions of the libcuda.so.1 that the process finds, loaded and
 // initialized once. Each has its name in cuda.h without `cu`, and the form that
-// cuda.h declares. A function that the driver lacks answers
+// cuda.h declares. A function that the driver lacks returns
 // CUDA_ERROR_NOT_SUPPORTED.
 struct Driver {
 #define HOLDFAST_DRIVER_FUNCTION(name) decltype(&::cu##name) name;
 #include "client/cudart/driver_functions.inc"
 #undef HOLDFAST_DRIVER_FUNCTION
 
-  // Success, or the reason for which nothing can be called.
-  // cudaErrorInsufficientDriver: there is no driver, or one before CUDA 13.
+  // Success, or the error of every call. cudaErrorInsufficientDriver: there is
+  // no driver, or it is older than CUDA 13.
   cudaError_t status;
 
   // Returns the functions with the given meaning of stream 0. Thread-safe. The

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The beginning of entry points about nodes of graphs: their parameters in the
-// driver's form.
+// The common beginning of entry points for nodes of graphs: converts their
+// parameters to the driver's form.
 #ifndef HOLDFAST_CLIENT_CUDART_GRAPH_CALL_H_
 #define HOLDFAST_CLIENT_CUDART_GRAPH_CALL_H_
 
@@ -35,8 +35,8 @@ cudaError_t WithCopyNode(Describe describe, Body body) {
   });
 }
 
-// The descriptions of copies that the runtime has functions for: of a box, of
-// bytes, and to and from a variable.
+// The descriptions of the runtime's copies: of a box, of bytes, and to and from
+// a variable.
 inline auto Box(const cudaMemcpy3DParms* box) {
   return [=](const Driver& driver, CUDA_MEMCPY3D* described) {
     return box == nullptr ? cudaErrorInvalidValue

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nodes of graphs as the driver describes them.
+// Converts nodes of graphs to the driver's descriptions.
 #ifndef HOLDFAST_CLIENT_CUDART_GRAPH_DESCRIPTION_H_
 #define HOLDFAST_CLIENT_CUDART_GRAPH_DESCRIPTION_H_
 
@@ -8,19 +8,19 @@
 
 namespace holdfast::libcudart {
 
-// Kernels, with their stubs in the runtime's form.
+// Describes a kernel node; the runtime names kernels by their stubs.
 cudaError_t DescribeKernelNode(const Driver& driver,
                                const cudaKernelNodeParams& node,
                                CUDA_KERNEL_NODE_PARAMS* described);
 cudaKernelNodeParams ReadKernelNode(const Driver& driver,
                                     const CUDA_KERNEL_NODE_PARAMS& described);
 
-// Nodes of any type. Work that has no context yet gets `context`.
+// Describes a node of any type. Work without a context gets `context`.
 cudaError_t DescribeNode(const Driver& driver, CUcontext context,
                          const cudaGraphNodeParams& node,
                          CUgraphNodeParams* described);
 
-// Sets the fields of `node` that the driver answers when it adds a node.
+// Sets the fields of `node` that the driver returns when it adds a node.
 void ReadAnswer(const CUgraphNodeParams& described, cudaGraphNodeParams* node);
 
 }  // namespace holdfast::libcudart

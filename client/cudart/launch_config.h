@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The driver's descriptions of launches.
+// Converts launches to the driver's descriptions.
 #ifndef HOLDFAST_CLIENT_CUDART_LAUNCH_CONFIG_H_
 #define HOLDFAST_CLIENT_CUDART_LAUNCH_CONFIG_H_
 

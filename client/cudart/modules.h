@@ -8,13 +8,13 @@
 
 namespace holdfast::libcudart {
 
-// The code that nvcc has put into the program and its libraries, with the
-// kernels and variables in it by the address that stands for them on the host.
-// An image is loaded by the first call that needs something of it, as a library
-// of the driver, which every context has. All functions are thread-safe.
+// The code that nvcc has put into the program and its libraries. Its kernels
+// and variables are found by the host addresses that represent them. The first
+// call that needs an image loads it as a library of the driver, for all
+// contexts. All functions are thread-safe.
 class Module;
 
-// Registers an image, of which `wrapper` (fatbinary_section.h) tells.
+// Registers the image of `wrapper` (fatbinary_section.h).
 Module* RegisterModule(const void* wrapper);
 // REQUIRES: no call uses the module any longer.
 void UnregisterModule(Module* module);
@@ -24,13 +24,14 @@ void UnregisterModule(Module* module);
 void RegisterKernel(Module* module, const void* host, const char* name);
 void RegisterVariable(Module* module, const void* host, const char* name);
 
-// Makes every use of the module end with cudaErrorNotSupported.
+// Makes every use of the module fail with cudaErrorNotSupported.
 void RefuseModule(Module* module);
 
 // Loads the module, if it is not loaded.
 cudaError_t LoadModule(const Driver& driver, Module* module);
 
-// Returns the kernel of a stub. cudaErrorInvalidResourceHandle: `host` is none.
+// Returns the kernel of a stub. cudaErrorInvalidResourceHandle: `host` is not a
+// stub.
 cudaError_t FindKernel(const Driver& driver, const void* host,
                        CUkernel* kernel);
 
@@ -44,12 +45,12 @@ cudaError_t FindFunction(const Driver& driver, const void* host,
 cudaError_t FindLaunchable(const Driver& driver, const void* host,
                            CUfunction* function);
 
-// Returns what stands for the kernel in the program: its stub, or, without one,
-// the kernel itself.
+// Returns the kernel's stub in the program, or the kernel itself if it has
+// none.
 void* StubOf(const Driver& driver, CUfunction function);
 
 // Returns the variable's address in the current context and its size.
-// cudaErrorInvalidSymbol: `host` is no variable.
+// cudaErrorInvalidSymbol: `host` is not a variable.
 cudaError_t FindVariable(const Driver& driver, const void* host,
                          CUdeviceptr* address, size_t* size);
 

@@ -7,8 +7,8 @@
 namespace holdfast::libcudart {
 
 // Code that nvcc has put into a program, as fatbinary_section.h describes it. A
-// program of separately compiled parts (-rdc=true) has the parts beside the
-// code that was linked of them.
+// program of separately compiled parts (-rdc=true) has the parts besides the
+// linked code.
 class ProgramImage {
  public:
   // REQUIRES: `wrapper` is a __fatBinC_Wrapper_t, whose code outlives this.

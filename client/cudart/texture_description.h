@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Textures and surfaces as the driver describes them.
+// Converts textures and surfaces to the driver's descriptions.
 #ifndef HOLDFAST_CLIENT_CUDART_TEXTURE_DESCRIPTION_H_
 #define HOLDFAST_CLIENT_CUDART_TEXTURE_DESCRIPTION_H_
 
@@ -10,8 +10,8 @@
 
 namespace holdfast::libcudart {
 
-// cudaErrorInvalidChannelDescriptor: memory in a format that textures cannot
-// have.
+// cudaErrorInvalidChannelDescriptor: the memory has a format that textures do
+// not support.
 cudaError_t DescribeResource(const cudaResourceDesc& resource,
                              CUDA_RESOURCE_DESC* described);
 cudaResourceDesc ReadResource(const CUDA_RESOURCE_DESC& described);

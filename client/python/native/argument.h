@@ -34,7 +34,7 @@ const char* ToText(PyObject* object, const char* name);
 // Copies a bytes object of this size. Returns false with an exception.
 bool ToBlob(PyObject* object, const char* name, size_t size, uint8_t* blob);
 
-// The value of an Argument, which most of them have.
+// The base of most Arguments, with their value.
 template <typename T>
 class Value {
  public:
@@ -141,7 +141,7 @@ class Argument<Use<H>> {
                      Class<std::remove_const_t<H>>::name) &&
            use_.Begin(object);
   }
-  // The same for the `self` of a method, whose type is right.
+  // The same for the `self` of a method, whose type was checked.
   bool TakeSelf(PyObject* self) { return use_.Begin(self); }
   Use<H>& get() { return use_; }
 
@@ -222,7 +222,7 @@ class Argument<std::tuple<T...>> {
   std::tuple<Argument<T>...> items_;
 };
 
-// A sequence. Its items are copied: T refers to nothing that one of them has.
+// A sequence. Its items are copied: T must not refer to memory of an item.
 template <typename T>
 class Argument<std::vector<T>> : public Value<std::vector<T>> {
  public:

@@ -6,8 +6,8 @@
 
 namespace holdfast::python {
 
-// Returns the fault that `error` tells of as a dict with the names of hf_fault,
-// or None. Null, with an exception set, if there is no memory for it.
+// Returns the fault of `error` as a dict with the names of hf_fault; None if it
+// has none. Null, with an exception set, if there is no memory for it.
 PyObject* FaultOf(const hf_error* error);
 
 }  // namespace holdfast::python

@@ -14,15 +14,14 @@
 
 namespace holdfast::python {
 
-// Runs a call that may take long and that holdfast.h cannot interrupt
-// (connecting, compiling) in a thread of its own, while the caller waits
-// without the GIL. `call` returns what the call returns and stores its result;
-// it owns all that it uses.
+// Runs a long call that holdfast.h cannot interrupt (connecting, compiling) in
+// its own thread, while the caller waits without the GIL. `call` stores its
+// result and returns the call's error; it owns everything that it uses.
 //
-// Returns the result; null, with an exception, if the call fails, or if a
-// signal handler or `tick` has raised: then the call goes on, `abandon` is
-// called, and the result is deleted later. `tick` is called with the GIL while
-// the caller waits, some ten times a second.
+// Returns the result; null, with an exception, if the call fails. If a signal
+// handler or `tick` raises an exception, returns null at once: `abandon` is
+// called, the call continues, and its result is deleted later. `tick` is called
+// with the GIL about ten times a second while the caller waits.
 template <typename Result, typename Call, typename Abandon>
 std::unique_ptr<Result, void (*)(Result*)> RunJob(
     Call call, void (*dispose)(Result*), Abandon abandon,
@@ -68,7 +67,7 @@ std::unique_ptr<Result, void (*)(Result*)> RunJob(
 }
 
 // The same for a call that uses `user`, and makes an object of holdfast.h. An
-// abandoned call goes on using it, so that it is never freed.
+// abandoned call continues to use `user`, which is then never freed.
 template <Owned H, Owned User, typename Call>
 H* RunJob(Use<User>* user, Call call,
           const std::function<bool()>& tick = nullptr) {

@@ -15,11 +15,11 @@
 namespace holdfast::python {
 
 // The known facts about a kernel's parameters: their sizes, which decide how
-// wide a Python int is passed, and which are floating-point numbers, if the
-// kernel's PTX tells.
+// wide a Python int is passed, and, if the kernel's PTX is known, which of them
+// are floating-point numbers.
 struct Parameters {
   std::vector<uint32_t> sizes;
-  std::vector<bool> is_float;  // may be shorter: the others are not known
+  std::vector<bool> is_float;  // may be shorter: the rest is not known
 };
 
 struct Kernel {

@@ -23,8 +23,9 @@
 
 namespace holdfast::python {
 
-// A function that is called with the GIL: it does not wait, or the GIL guards
-// its object. So are all that return an object of Python.
+// A function that is called with the GIL, because it does not wait, or the GIL
+// guards its object. Functions that return a Python object are always called
+// with the GIL.
 template <auto kFunction>
 struct Quick {};
 template <auto kFunction>
@@ -74,9 +75,9 @@ struct Signature<kValue, Quick<kPointer>> : Signature<kPointer> {
   static constexpr bool kReleasesGil = false;
 };
 
-// How a call uses `self`.
+// The use of `self` by a call.
 enum class Self {
-  kIgnored,  // not at all: the row is a function of the module
+  kIgnored,  // not used: the row is a function of the module
   kFirst,    // `self` is the function's first argument
   kAdopts,   // `self` is an empty object, which gets the function's result
 };
@@ -174,7 +175,7 @@ PyMethodDef ToRow(const char* name) {
 
 }  // namespace internal
 
-// A method that passes its object's H to the function, in front of the others.
+// A method that passes its object's H to the function as the first argument.
 template <Name kName, auto kFunction, Name... kArguments>
 PyMethodDef Method() {
   return internal::ToRow<
@@ -212,7 +213,7 @@ PyMethodDef Closing() {
           METH_NOARGS, nullptr};
 }
 
-// A property: what a function returns for the object, at once.
+// A property with the result of a function, called with the GIL.
 template <Name kName, auto kFunction>
 PyGetSetDef Property() {
   return {kName.text,
@@ -223,7 +224,7 @@ PyGetSetDef Property() {
           nullptr, nullptr, nullptr};
 }
 
-// A property: whether the object was closed, or never got an H.
+// A property that is true if the object was closed, or never got an H.
 template <Name kName, Owned H>
 PyGetSetDef Closed() {
   return {kName.text,
@@ -234,7 +235,7 @@ PyGetSetDef Closed() {
           nullptr, nullptr, nullptr};
 }
 
-// The parts of a class, of which only the name has to be given.
+// The parts of a class. Only the name is required.
 struct ClassParts {
   const char* name;  // "holdfast._native.Buffer"
   PyMethodDef* methods = nullptr;

@@ -43,8 +43,8 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
-// Releases the GIL while it lives. Waits of this thread end if a signal handler
-// raises an exception.
+// Releases the GIL while the object lives. A wait of this thread ends if a
+// signal handler raises an exception.
 class WithoutGil {
  public:
   WithoutGil();
@@ -63,8 +63,8 @@ PyObject* Raise(hf_error* error);
 // refuses raise ValueError.
 PyObject* RaiseOfLaunch(hf_error* error);
 
-// Returns false, with an exception, if the process was forked from one that
-// uses Holdfast.
+// Returns false, with an exception, if the process was forked from a process
+// that uses Holdfast.
 bool CheckNotForked();
 bool IsForked();
 
@@ -79,8 +79,9 @@ struct Name {
   char text[kSize];
 };
 
-// The Python class whose objects own an H of holdfast.h: its type, once it is
-// added to the module, its name in messages, and how an H is freed.
+// The Python class whose objects own an H of holdfast.h: its type (set when it
+// is added to the module), its name in messages, and the function that frees an
+// H.
 template <typename H>
 struct Class;
 
@@ -166,7 +167,7 @@ class Use {
     return true;
   }
 
-  // The object is never freed: a call that nothing waits for uses it.
+  // Keeps the object forever, because an abandoned call still uses it.
   void KeepForever() { ++handle_->users; }
 
   H* get() const { return object_; }

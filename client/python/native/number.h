@@ -11,7 +11,7 @@
 
 namespace holdfast::python {
 
-// Takes any object with __index__ (an int, a NumPy integer), but no bool and no
+// Accepts any object with __index__ (an int, a NumPy integer), but not bool or
 // float. Returns false with an exception that names the number: TypeError,
 // ValueError if it is negative, OverflowError if it is over the limit.
 bool ToNumber(PyObject* object, const char* name, uint64_t limit,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Result<T>: a T of C++ that a method returns, as a Python object. Make returns
-// a new reference; null, with an exception.
+// Result<T> converts a T of C++ that a method returns to a Python object. Make
+// returns a new reference; or null, with an exception.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_RESULT_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_RESULT_H_
 
