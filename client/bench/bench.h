@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `holdfast bench`: what Holdfast does beside what the driver and gRPC do
-// alone, measured in one run.
+// `holdfast bench`: compares the times and rates of Holdfast with those of the
+// driver alone and of gRPC alone, all measured in one run.
 #ifndef HOLDFAST_CLIENT_BENCH_BENCH_H_
 #define HOLDFAST_CLIENT_BENCH_BENCH_H_
 
@@ -27,18 +27,21 @@ struct BenchOptions {
   // Addresses of a daemon on this machine, for the group of the network.
   std::string tcp_address;
   std::string tls_address;
-  // At once, over the network, beside one; 0: as many as the library makes.
+  // The number of calls at once in the network group, which is measured beside
+  // a single call; 0: as many as the library makes.
   uint32_t transfer_calls = 0;
   // Names of groups; empty: all.
   std::vector<std::string> only;
-  // Fewer samples, small copies.
+  // Takes fewer samples and makes small copies.
   bool quick = false;
 };
 
-// Runs the groups and says on stderr where it is.
+// Runs the groups and reports the progress on stderr.
 absl::StatusOr<Report> Run(const BenchOptions& options);
 
-// "session: open a session and what it costs\n..."
+// Returns a line for each group: "session: open a session and what it costs
+//
+// ...".
 std::string DescribeGroups();
 
 // The state that the groups share. Used by one thread.
@@ -51,18 +54,18 @@ class Bench {
   const std::shared_ptr<Daemon>& daemon() const { return daemon_; }
   absl::StatusOr<std::unique_ptr<Session>> OpenSession() const;
 
-  // One session that the groups use, opened on first use; and a stream.
+  // The session that the groups share, opened on first use, and a stream of it.
   absl::StatusOr<Session*> session();
 
-  // The driver's own figures of one group; none if there is no such driver on
-  // this machine. Measured on first use.
+  // The driver's own figures of one group, measured on first use. Empty if this
+  // machine has no such driver.
   const NativeFigures& Native(const std::string& group);
-  // One of them as a baseline.
+  // One of these figures as a baseline.
   std::optional<Baseline> NativeBaseline(const std::string& group,
                                          const std::string& name);
 
-  // The bare gRPC stream of this run. Its server is gone afterwards: its
-  // threads would wake up with ours.
+  // The round trip over a bare gRPC stream, measured on first use. The server
+  // ends after the measurement, so that its threads do not disturb others.
   absl::StatusOr<Summary> PingPong();
 
   void Add(Figure figure);

@@ -26,14 +26,14 @@ class BenchProcess {
   BenchProcess(const BenchProcess&) = delete;
   BenchProcess& operator=(const BenchProcess&) = delete;
 
-  // To its stdin; false: it has gone.
+  // Writes to the stdin of the process. Returns false if the process has gone.
   bool Write(absl::string_view text);
 
-  // Reads its stdout: to the end of the line, and to the end.
+  // Read its stdout: up to the end of a line, and up to the end of the file.
   std::string ReadLine();
   std::string ReadAll();
 
-  // Closes its stdin and waits; true: it has exited with 0.
+  // Closes its stdin and waits for its end. Returns true if it exited with 0.
   bool Wait();
 
  private:

@@ -15,12 +15,12 @@
 
 namespace holdfast::bench {
 
-// A network that takes its time: forwards TCP connections on loopback, and
-// every byte of either direction arrives a while after it was sent. Bandwidth
-// is not limited.
+// Imitates a slow network. It forwards TCP connections on loopback and delays
+// every byte in either direction. It does not limit the bandwidth.
 class DelayProxy {
  public:
-  // `target` is HOST:PORT of this machine; `delay` is one way.
+  // `target` is HOST:PORT on this machine. `delay` is the delay of one
+  // direction.
   static absl::StatusOr<std::unique_ptr<DelayProxy>> Start(
       const std::string& target, absl::Duration delay);
   // Breaks all connections.

@@ -15,32 +15,33 @@
 
 namespace holdfast::bench {
 
-// gRPC and nothing else, between two processes: the messages of Execute over a
-// Unix socket, and those of Upload and Download over TCP and TLS, as generated
-// code sends them, answered by a thread that does no work.
+// Measures bare gRPC between two processes. Generated code sends the messages
+// of Execute over a Unix socket, and the messages of Upload and Download over
+// TCP and TLS. The server answers without any work.
 class GrpcEcho {
  public:
   static absl::StatusOr<std::unique_ptr<GrpcEcho>> Start();
   GrpcEcho(const GrpcEcho&) = delete;
   GrpcEcho& operator=(const GrpcEcho&) = delete;
 
-  // One batch there, one back; microseconds.
+  // Measures the round trip of one batch, in microseconds.
   absl::StatusOr<Summary> PingPong(int count);
 
   enum class Network { kTcp, kTls };
-  // The same over a network, with so many bytes in either message.
+  // Measures the same over a network, with `bytes_there` and `bytes_back` bytes
+  // in the two messages.
   absl::StatusOr<Summary> PingPong(Network network, int count,
                                    uint64_t bytes_there, uint64_t bytes_back);
 
-  // An empty unary call; microseconds.
+  // Measures an empty unary call, in microseconds.
   absl::StatusOr<Summary> UnaryCall(int count);
 
-  // Commands a second, one way, with so many a message.
+  // Measures the commands per second in one direction.
   absl::StatusOr<Summary> CommandRate(int commands_a_message, int messages);
 
   enum class Direction { kIn, kOut };
-  // `size` bytes in messages of 1 MiB, by so many calls at once, each on a
-  // connection of its own; GB/s.
+  // Measures the transfer of `size` bytes in messages of 1 MiB, in GB/s.
+  // `calls` calls run at once, each on its own connection.
   absl::StatusOr<Summary> ByteRate(Network network, Direction direction,
                                    uint64_t size, int calls);
 
@@ -50,7 +51,7 @@ class GrpcEcho {
 
   explicit GrpcEcho(std::unique_ptr<BenchProcess> server)
       : server_(std::move(server)) {}
-  // A connection that no other call uses.
+  // Opens a connection that no other call uses.
   std::shared_ptr<grpc::Channel> Connect(Network network) const;
   // Opens a stream, calls `measure` with it and closes it.
   template <typename Measure>
@@ -67,8 +68,8 @@ class GrpcEcho {
   std::unique_ptr<v1::CommandService::Stub> stub_;
 };
 
-// The other process: `PROGRAM bench --echo`. Prints its three addresses, a line
-// each, and its certificate, serves, and returns when its stdin ends.
+// Runs in the other process, `PROGRAM bench --echo`. Prints its three
+// addresses, one per line, and its certificate. Serves until its stdin ends.
 absl::Status ServeGrpcEcho();
 
 }  // namespace holdfast::bench

@@ -31,7 +31,7 @@ inline constexpr char kEmptyKernels[] = R"(.version 7.0
 }
 )";
 
-// One that does nothing, and one that faults.
+// A kernel that does nothing, and one that faults.
 inline constexpr char kFaultKernels[] = R"(.version 7.0
 .target sm_52
 .address_size 64

@@ -8,8 +8,8 @@
 
 namespace holdfast::bench {
 
-// A certificate for 127.0.0.1 that signs itself, with a new P-256 key, good for
-// a day. In PEM.
+// A self-signed certificate for 127.0.0.1 and its new P-256 key, in PEM. It is
+// valid for a day.
 struct LoopbackCertificate {
   std::string certificate;
   std::string key;

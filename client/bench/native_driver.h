@@ -18,9 +18,9 @@
 
 namespace holdfast::bench {
 
-// Device 0 as a program without Holdfast has it: a driver, its context current
-// in the calling thread, one stream. For one thread, for a process's whole
-// life.
+// Device 0 as a program without Holdfast uses it: a driver, one stream, and a
+// context that is current in the calling thread. Use it in one thread, until
+// the process ends.
 class NativeDriver {
  public:
   static absl::StatusOr<std::unique_ptr<NativeDriver>> Open(
@@ -36,8 +36,7 @@ class NativeDriver {
   absl::StatusOr<std::shared_ptr<const cuda::Kernel>> Load(
       const std::string& image, const std::string& kernel) const;
 
-  // Kernels of one parameter list, launched as a native program does: with
-  // nothing checked.
+  // Launches a kernel as a native program does, without any checks.
   absl::Status Launch(const cuda::Kernel& kernel, uint32_t grid, uint32_t block,
                       void** arguments) const {
     CUlaunchConfig config{};

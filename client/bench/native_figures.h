@@ -16,7 +16,7 @@
 
 namespace holdfast::bench {
 
-// By name: "launch_rate", "pinned_in/65536".
+// The figures by name: "launch_rate", "pinned_in/65536".
 using NativeFigures = std::map<std::string, Summary>;
 
 // Measures one group: "session", "launch", "copy", "memory", "event",
@@ -24,7 +24,7 @@ using NativeFigures = std::map<std::string, Summary>;
 absl::StatusOr<NativeFigures> MeasureNative(absl::string_view group, bool quick,
                                             const cuda::DriverOptions& driver);
 
-// One line a figure; and back.
+// Converts figures to text, one line per figure, and back.
 std::string Serialize(const NativeFigures& figures);
 absl::StatusOr<NativeFigures> ParseNativeFigures(absl::string_view text);
 

@@ -11,11 +11,11 @@
 
 namespace holdfast::bench {
 
-// Has MeasureNative run in a new process: this program, called as
+// Runs MeasureNative in a new process of this program, called as
 //
 //   PROGRAM bench --native=GROUP --device=cuda|cpu --driver=PATH [--quick]
 //
-// UNAVAILABLE: it failed; its reason is on stderr.
+// UNAVAILABLE: the process failed. It has printed the reason to stderr.
 absl::StatusOr<NativeFigures> RunNativeProcess(const std::string& group,
                                                bool quick,
                                                const std::string& device,

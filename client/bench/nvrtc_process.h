@@ -12,15 +12,15 @@
 
 namespace holdfast::bench {
 
-// NVRTC called directly, in a process that stays warm and compiles when it is
-// told to: so both can be measured in turns, and find the machine in the same
-// state.
+// Calls NVRTC directly, in a process that waits for sources. NVRTC and Holdfast
+// can so be measured in turns, with the machine in the same state.
 class NvrtcProcess {
  public:
   static absl::StatusOr<std::unique_ptr<NvrtcProcess>> Start();
 
-  // Compiles a source to PTX for kCompileArch; how many microseconds that took
-  // there. UNAVAILABLE: it could not; stderr has the reason.
+  // Compiles a source to PTX for kCompileArch. Returns the time in
+  // microseconds, measured in that process. UNAVAILABLE: it failed; stderr has
+  // the reason.
   absl::StatusOr<double> Compile(const std::string& source);
 
  private:
@@ -30,9 +30,9 @@ class NvrtcProcess {
   const std::unique_ptr<BenchProcess> process_;
 };
 
-// The other process: `PROGRAM bench --nvrtc`. Reads sources, each after a line
-// with its length, prints a line with the microseconds for each, and returns
-// when its stdin ends.
+// Runs in the other process, `PROGRAM bench --nvrtc`. Reads sources, each after
+// a line with its length, and prints a line with the microseconds for each.
+// Returns when its stdin ends.
 absl::Status ServeNvrtc();
 
 }  // namespace holdfast::bench

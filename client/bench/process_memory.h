@@ -8,8 +8,9 @@
 
 namespace holdfast::bench {
 
-// Memory of the host that a process alone has written to, in MiB. `pid` is a
-// number or "self"; NOT_FOUND: no such process here, or another user's.
+// Returns the host memory that a process has written and shares with no other
+// process, in MiB. `pid` is a number or "self". NOT_FOUND: there is no such
+// process, or it is another user's.
 absl::StatusOr<double> PrivateMemoryMiB(const std::string& pid);
 
 }  // namespace holdfast::bench

@@ -9,7 +9,7 @@
 
 namespace holdfast::bench {
 
-// The figures of one run, and where it was.
+// The figures of one run, and the machine that it ran on.
 struct Report {
   std::string date;
   std::string host;    // name and number of cores
@@ -17,9 +17,9 @@ struct Report {
   std::string address;
   std::vector<Figure> figures;
 
-  // A table for people, of Markdown's form.
+  // Returns a table in Markdown.
   std::string ToTable() const;
-  // One value; times, rates and sizes in the units that it names.
+  // Returns one JSON value, which names the units of its figures.
   std::string ToJson() const;
 };
 

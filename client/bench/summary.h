@@ -17,7 +17,8 @@ enum class Better { kLess, kMore };
 // The summary of a row of samples, in the samples' unit.
 struct Summary {
   double p50 = 0;
-  // The worse end: the 99th percentile of times, the first of rates.
+  // The worse end of the samples: the 99th percentile of times, the first
+  // percentile of rates.
   double p99 = 0;
   // 10th and 90th percentiles, which bound the spread.
   double p10 = 0;

@@ -9,7 +9,8 @@
 
 namespace holdfast::cli {
 
-// `holdfast cdi`: what container engines read to give a container the daemon.
+// Adds `holdfast cdi`, which prints the specification by which container
+// engines give a container access to the daemon.
 void AddCdiCommand(CLI::App* app, CommonOptions* options, absl::Status* status);
 
 // Returns a specification of the Container Device Interface, in JSON, with one

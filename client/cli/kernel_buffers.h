@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The buffers of one `holdfast run`: filled from files, passed to the kernel,
-// written to files.
+// The buffers of one `holdfast run`. They are filled from files, passed to the
+// kernel, and written to files.
 #ifndef HOLDFAST_CLIENT_CLI_KERNEL_BUFFERS_H_
 #define HOLDFAST_CLIENT_CLI_KERNEL_BUFFERS_H_
 
@@ -16,8 +16,8 @@
 
 namespace holdfast::cli {
 
-// One ARG with what it is on this side and on the device. `array` has the
-// file's content, or is of the form that will be written; `buffer` is set by
+// One ARG, its array on this side, and its buffer on the device. `array` has
+// the input file's content, or the form of the output. `buffer` is set by
 // UploadArguments.
 struct RunArgument {
   ArgumentSpec spec;
@@ -25,20 +25,21 @@ struct RunArgument {
   std::vector<Buffer> buffer;  // none or one
 };
 
-// Parses them and reads the input files; needs no daemon.
+// Parses the arguments and reads the input files. Needs no daemon.
 absl::StatusOr<std::deque<RunArgument>> ReadArguments(
     const std::vector<std::string>& texts);
 
 // The names of buffers in the session.
 enum class BufferNames {
   kNone,
-  // Outputs have that of their file and their form, by which `holdfast attach`
-  // writes them.
+  // A buffer for an output is named by its file and form, so that
+  // `holdfast attach` can write it.
   kOutputs,
 };
 
-// Allocates and fills the buffers; returns what to launch with, which refers to
-// `arguments`. INVALID_ARGUMENT: an output's name cannot be that of a buffer.
+// Allocates and fills the buffers. Returns the arguments for the launch, which
+// refer to `arguments`. INVALID_ARGUMENT: an output's name cannot be a buffer's
+// name.
 absl::StatusOr<std::vector<Argument>> UploadArguments(
     const Device& device, const Stream& stream,
     std::deque<RunArgument>* arguments, BufferNames names = BufferNames::kNone);

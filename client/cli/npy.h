@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NumPy's .npy files: versions 1.0, 2.0 and 3.0, little-endian basic types
-// (element_type.h). Input is hostile: whatever is malformed is a Status.
+// (element_type.h). Input is hostile: a malformed file yields a Status.
 #ifndef HOLDFAST_CLIENT_CLI_NPY_H_
 #define HOLDFAST_CLIENT_CLI_NPY_H_
 
@@ -31,38 +31,40 @@ absl::StatusOr<uint64_t> ByteSize(ElementType type,
 // "f32[10,20]"
 std::string Describe(ElementType type, const std::vector<uint64_t>& shape);
 
-// A file without its data. Made by ParseNpyHeader.
+// The header of a file. Made by ParseNpyHeader.
 struct NpyHeader {
   ElementType type = ElementType::kF32;
-  // Columns come one after the other, not rows.
+  // The elements are stored column by column, not row by row.
   bool fortran_order = false;
   std::vector<uint64_t> shape;
-  // Where the data begins, and its bytes.
+  // The offset of the data in the file, and its size; both in bytes.
   uint64_t data_offset = 0;
   uint64_t data_size = 0;
 };
 
-// As much of a file's beginning as tells where its data begins; a file that is
-// shorter is none.
+// The first bytes of a file, which tell the offset of its data. A shorter file
+// is not a .npy file.
 inline constexpr size_t kNpyPreamble = 12;
 // NumPy itself refuses headers of more than 10 000 bytes.
 inline constexpr uint64_t kMaxNpyHeader = 65'535;
 
-// Where the data begins, from the file's first kNpyPreamble bytes: at most
-// kNpyPreamble + kMaxNpyHeader. INVALID_ARGUMENT: not a .npy file.
+// Returns the offset of the data, by the file's first kNpyPreamble bytes. It is
+// at most kNpyPreamble + kMaxNpyHeader. INVALID_ARGUMENT: not a .npy file.
 absl::StatusOr<uint64_t> NpyDataOffset(absl::string_view preamble);
-// `beginning` is the file up to its data, or more of it. INVALID_ARGUMENT: not
-// a .npy file; truncated; a type that is not supported, a size that 64 bits
-// cannot count.
+// Parses the header. `beginning` is the file up to its data, or more of it.
+// INVALID_ARGUMENT: not a .npy file; a truncated header; an unsupported type; a
+// size that does not fit in 64 bits.
 absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view beginning);
 
-// INVALID_ARGUMENT: as ParseNpyHeader; more or fewer bytes than the shape has;
-// Fortran order.
+// Parses a whole file. INVALID_ARGUMENT: as ParseNpyHeader; more or fewer bytes
+// than the shape needs; Fortran order.
 absl::StatusOr<Array> ParseNpy(absl::string_view file);
-// Version 1.0. The data begins at a multiple of 64 bytes.
+// Returns the array as a file of version 1.0. The data begins at a multiple of
+// 64 bytes.
 std::string SerializeNpy(const Array& array);
 
-// Messages begin with the path. Errors of the system or of ParseNpy.
+// Reads a file. Fails as the system or as ParseNpy does; messages begin with
+// the path.
 absl::StatusOr<Array> ReadNpy(const std::string& path);
 absl::Status WriteNpy(const std::string& path, const Array& array);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files of code, and what their names say of them.
+// Files of code. The ending of a file's name tells its format.
 #ifndef HOLDFAST_CLIENT_CLI_OBJECT_FILE_H_
 #define HOLDFAST_CLIENT_CLI_OBJECT_FILE_H_
 
@@ -14,26 +14,28 @@
 
 namespace holdfast::cli {
 
-// "ptx", "cubin", "ltoir", "fatbin", "object", "library".
+// Returns "ptx", "cubin", "ltoir", "fatbin", "object" or "library".
 absl::string_view FormatName(v1::ObjectFormat format);
-// UNSPECIFIED if there is none of this name.
+// Returns the format of this name, or UNSPECIFIED if there is none.
 v1::ObjectFormat FormatNamed(absl::string_view name);
-// By the end of the path: .ptx .cubin .ltoir .fatbin .o .a. UNSPECIFIED: none
-// of these.
+// Returns the format by the ending of the path: .ptx, .cubin, .ltoir, .fatbin,
+// .o or .a. Any other ending yields UNSPECIFIED.
 v1::ObjectFormat FormatOfFile(absl::string_view path);
 
-// --target: "auto" or "" (UNSPECIFIED), "ptx", "cubin", "ltoir"; without it,
-// what `output` ends in.
+// Parses --target: "auto" (UNSPECIFIED), "ptx", "cubin" or "ltoir". If it is
+// empty, the ending of `output` decides; without a file ("" or "-"), returns
+// UNSPECIFIED.
 absl::StatusOr<v1::ObjectFormat> ParseTarget(absl::string_view target,
                                              const std::string& output);
 
-// "c++", "ptx", "nvvm"; without it by the end of the path: .ptx, .ll and .bc,
-// and C++ for everything else.
+// Parses "c++", "ptx" or "nvvm". If `language` is empty, the ending of the path
+// decides: .ptx is PTX, .ll and .bc are NVVM, and any other is C++.
 absl::StatusOr<v1::SourceLanguage> ParseLanguage(absl::string_view language,
                                                  absl::string_view path);
 
-// An object on the command line: "FILE", "FORMAT:FILE" or "sha256:HEX" for one
-// that the daemon has. It is in the store then.
+// Puts an object of the command line into the daemon's store: "FILE" or
+// "FORMAT:FILE". "sha256:HEX" names an object that should be there already;
+// this is not checked.
 absl::StatusOr<ObjectCode> PutObjectFile(Daemon& daemon,
                                          const std::string& argument);
 

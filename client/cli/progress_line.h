@@ -9,9 +9,9 @@
 
 namespace holdfast::cli {
 
-// Shows the progress of a compilation or a link on one line of a terminal,
-// which is written over and gone in the end. Shows nothing for quick work, or
-// where there is no terminal.
+// Shows the progress of a compilation or a link on one line of a terminal. Each
+// update overwrites the line, and the line is erased in the end. Shows nothing
+// for quick work, or if `fd` is no terminal.
 class ProgressLine {
  public:
   // `fd` is borrowed; `work`, a literal: "compiling".

@@ -25,11 +25,12 @@ struct QuotaFlags {
   uint64_t compile_requests = 0;
 };
 
-// Adds the options for what a session may hold. `flags` must outlive the
+// Adds the options for the limits of a session. `flags` must outlive the
 // command.
 void AddSessionQuota(CLI::App* command, QuotaFlags* flags);
 
-// The same for a tenant, over all its sessions, with what only tenants have.
+// Adds the options for the limits of a tenant, which hold for all its sessions
+// together. Some of these limits exist only for tenants.
 void AddTenantQuota(CLI::App* command, QuotaFlags* flags);
 
 // INVALID_ARGUMENT: --compile-time is no duration.

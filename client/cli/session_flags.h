@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flags of the commands that run kernels: how their session is opened.
+// The flags that tell the commands that run kernels how to open their session.
 #ifndef HOLDFAST_CLIENT_CLI_SESSION_FLAGS_H_
 #define HOLDFAST_CLIENT_CLI_SESSION_FLAGS_H_
 
@@ -17,15 +17,16 @@ struct SessionFlags {
   absl::Duration kernel_time_limit;  // 0: the daemon's
 };
 
-// A flag for a time that is greater than 0: 30s, 2m. `duration` must outlive
-// the command.
+// Adds a flag for a time greater than 0: 30s, 2m. `duration` must outlive the
+// command.
 void AddDurationFlag(CLI::App* command, const std::string& flag,
                      absl::Duration* duration, const std::string& help);
 
-// --device and --kernel-time-limit. `flags` must outlive the command.
+// Adds --device and --kernel-time-limit. `flags` must outlive the command.
 void AddSessionFlags(CLI::App* command, SessionFlags* flags);
 
-// With --json, what kernels print goes to standard error.
+// Returns the options for the session. With --json, the session writes the
+// output of kernels to standard error.
 SessionOptions ToSessionOptions(const CommonOptions& options,
                                 const SessionFlags& flags, std::string name);
 

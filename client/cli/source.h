@@ -16,7 +16,7 @@
 
 namespace holdfast::cli {
 
-// Options of the compiler, and places to look for headers.
+// The options for the compiler, and the places of headers.
 struct SourceFlags {
   std::string arch;
   std::vector<std::string> options;  // one word each
@@ -25,28 +25,31 @@ struct SourceFlags {
   std::vector<std::string> pre_include;
 };
 
-// --header, -I and --pre-include. `flags` must outlive the command.
+// Adds --header, -I and --pre-include. `flags` must outlive the command.
 void AddSourceFlags(CLI::App* command, SourceFlags* flags);
 
-// A flag that is given once for each value.
+// Adds a flag that is given once for each value.
 CLI::Option* AddList(CLI::App* command, const std::string& name,
                      std::vector<std::string>* values,
                      const std::string& description);
 
-// "NAME=FILE" each, as name and text; a file alone goes by its last part.
+// Reads the files of arguments "NAME=FILE". Returns their texts by name. A file
+// without a name has the last part of its path as its name.
 absl::StatusOr<std::map<std::string, std::string>> ReadTexts(
     const std::vector<std::string>& arguments);
 
-// The options of a program of CUDA C++ in the file at `path`, whose folder is
-// searched for headers, too; "-" is standard input.
+// Returns the options for the CUDA C++ program in the file `path`; "-" is
+// standard input. The folder of the file is also searched for headers.
 absl::StatusOr<ProgramOptions> ToProgramOptions(const SourceFlags& flags,
                                                 const std::string& path);
 
-// Checks that the rest of a command line is options: "--fmad=false".
+// Checks that every word at the end of a command line is an option, such as
+// "--fmad=false".
 absl::Status CheckCompilerOptions(const std::vector<std::string>& options);
 
-// The object of a .cu file, or of one that PutObjectFile takes. `kernel` is
-// wanted from it; a source that compiles, but not with this name, is NOT_FOUND.
+// Compiles a .cu file for `kernel`, or puts any other file that PutObjectFile
+// takes. NOT_FOUND: the source compiles, but has no kernel of this name.
+// INVALID_ARGUMENT: flags of the compiler for a file that is not compiled.
 absl::StatusOr<Compilation> LoadSource(Daemon& daemon, const std::string& path,
                                        const std::string& kernel,
                                        const SourceFlags& flags);

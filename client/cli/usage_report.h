@@ -7,12 +7,12 @@
 
 namespace holdfast::cli {
 
-// Members "device_bytes", "reserved_bytes" and so on, each with used and limit;
-// limits that do not exist are 0.
+// Adds the members "device_bytes", "reserved_bytes" and so on. Each has the use
+// and the limit; 0: there is no limit.
 void WriteUsage(const v1::SessionUsage& usage, JsonWriter* json);
 void WriteTotals(const v1::MemoryTotals& totals, JsonWriter* json);
 
-// A line for each kind of thing that each session holds, and the sums.
+// Prints a line for each kind of resource of each session, then the sums.
 void PrintUsage(const v1::ListSessionsResponse& sessions);
 
 }  // namespace holdfast::cli

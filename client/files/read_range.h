@@ -10,11 +10,12 @@
 
 namespace holdfast {
 
-// Bytes of the file. INVALID_ARGUMENT: not a regular file. `fd` is borrowed.
+// Returns the size in bytes. INVALID_ARGUMENT: not a regular file. `fd` is
+// borrowed.
 absl::StatusOr<uint64_t> FileSize(int fd);
 
-// Reads `size` bytes from `offset` on, wherever the file's position is.
-// OUT_OF_RANGE: the file ends before. `fd` is borrowed.
+// Reads `size` bytes at `offset`, independently of the file's position.
+// OUT_OF_RANGE: the file is too short. `fd` is borrowed.
 absl::Status ReadRange(int fd, char* data, size_t size, uint64_t offset);
 
 }  // namespace holdfast

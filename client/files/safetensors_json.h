@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The JSON of a safetensors header, apart from what it means.
+// Parses the JSON of a safetensors header, without its meaning.
 #ifndef HOLDFAST_CLIENT_FILES_SAFETENSORS_JSON_H_
 #define HOLDFAST_CLIENT_FILES_SAFETENSORS_JSON_H_
 
@@ -14,24 +14,25 @@
 
 namespace holdfast {
 
-// One entry as it is written; nothing in it is checked against anything.
+// One entry as the text has it. Its values are not checked.
 struct HeaderEntry {
   std::string name;
   std::string dtype;
   std::vector<uint64_t> shape;
-  // From where to where.
+  // The offsets of the begin and the end.
   std::vector<uint64_t> data_offsets;
 };
 
 struct HeaderJson {
-  // In the text's order; names differ.
+  // The entries in the order of the text. Their names differ.
   std::vector<HeaderEntry> entries;
   std::map<std::string, std::string> metadata;
 };
 
-// Reads event by event, so that neither depth nor repetition of the text costs
-// memory. INVALID_ARGUMENT: not JSON of this form, with the place.
-// OUT_OF_RANGE: more entries than kMaxStoredArrays, or more than 32 dimensions.
+// Parses the text event by event, so that deeply nested or repetitive text
+// takes no memory. INVALID_ARGUMENT: not JSON of this form; the message tells
+// the place. OUT_OF_RANGE: more entries than kMaxStoredArrays, or more than 32
+// dimensions.
 absl::StatusOr<HeaderJson> ParseHeaderJson(absl::string_view text);
 
 }  // namespace holdfast

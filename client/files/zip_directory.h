@@ -4,10 +4,10 @@
 // and where their bytes lie. Stored and deflated entries, with the 64-bit
 // fields of large archives ("zip64"). PKWARE, APPNOTE.TXT 6.3.
 //
-// Archives are hostile input: the directory and the header in front of each
-// entry have to tell the same, and entries neither overlap nor lie beyond the
-// directory. One that lies is refused, by the entry's name, before any of its
-// bytes is decompressed.
+// Archives are hostile input. The directory must agree with the header in front
+// of each entry, and entries must neither overlap nor reach beyond the begin of
+// the directory. Other archives are refused, by the entry's name, before any
+// byte is decompressed.
 #ifndef HOLDFAST_CLIENT_FILES_ZIP_DIRECTORY_H_
 #define HOLDFAST_CLIENT_FILES_ZIP_DIRECTORY_H_
 
@@ -20,13 +20,13 @@
 namespace holdfast {
 
 struct ZipEntry {
-  // UTF-8; may be anything that a client writes, so it is no path.
+  // UTF-8. A client may have written any text, so do not use it as a path.
   std::string name;
   bool deflated = false;
-  // Where its own header begins in the file, and where its bytes do.
+  // The offsets of the entry's header and of its bytes in the file.
   uint64_t header_offset = 0;
   uint64_t offset = 0;
-  // Bytes in the file, and when they are decompressed.
+  // The number of bytes in the file, and after decompression.
   uint64_t stored_size = 0;
   uint64_t size = 0;
   // The checksum of the decompressed bytes.

@@ -14,8 +14,8 @@
 namespace holdfast {
 
 // Reads the contents of one entry of a ZIP archive from the beginning to the
-// end, decompressing as it goes: memory is taken for what is asked for,
-// whatever the entry says of its size. Not thread-safe.
+// end, and decompresses them piece by piece. Its use of memory does not depend
+// on the size that the entry claims. Not thread-safe.
 class ZipReader {
  public:
   // `fd` is borrowed, and `entry` is one that ReadZipDirectory found in it;
@@ -25,12 +25,12 @@ class ZipReader {
   ZipReader(const ZipReader&) = delete;
   ZipReader& operator=(const ZipReader&) = delete;
 
-  // Reads the next `size` bytes. DATA_LOSS: the contents end before, or cannot
-  // be decompressed; OUT_OF_RANGE: beyond the entry's size.
+  // Reads the next `size` bytes. DATA_LOSS: the contents end too early, or
+  // cannot be decompressed. OUT_OF_RANGE: beyond the entry's size.
   absl::Status Read(char* data, size_t size);
 
-  // Checks the end. REQUIRES: all of the contents was read. DATA_LOSS: there is
-  // more, or the checksum is another.
+  // Checks the end. REQUIRES: all contents were read. DATA_LOSS: there are more
+  // bytes, or the checksum differs.
   absl::Status Finish();
 
  private:

@@ -17,10 +17,12 @@
 
 namespace holdfast::cli {
 
-// Called with bytes done and bytes in all, by one thread at a time.
+// Receives the bytes that are done and the total. Called by one thread at a
+// time.
 using CopyProgress = std::function<void(uint64_t done, uint64_t all)>;
 
-// Files whose arrays are to become one collection: safetensors, .npy, .npz.
+// The files, in the formats safetensors, .npy and .npz, whose arrays make up
+// one collection.
 class ArrayFiles {
  public:
   // Reads the headers, as ReadFileArrays does. Messages name the file.
@@ -28,19 +30,21 @@ class ArrayFiles {
   static absl::StatusOr<ArrayFiles> Open(const std::vector<std::string>& paths);
 
   const std::vector<ArraySpec>& arrays() const { return arrays_; }
-  // The metadata of all files; where several have a key, the last one's.
+  // The metadata of all files. If several files have a key, the value of the
+  // last file counts.
   const std::map<std::string, std::string>& metadata() const {
     return metadata_;
   }
 
-  // Reads every array into its place of `writer`, which was made of arrays().
-  // Several threads read, while the device copies for others. DATA_LOSS: an
-  // archive's entry is damaged.
+  // Reads every array into its place in `writer`, which was made from arrays().
+  // Several threads read and copy at once. DATA_LOSS: an archive's entry is
+  // damaged.
   absl::Status Upload(const CollectionWriter& writer, const Stream& stream,
                       const CopyProgress& progress) const;
 
-  // Compares every element with the collection's. Returns how arrays of either
-  // side differ, by name; those that are equal are left out. Errors as Upload.
+  // Compares every element with the collection's. Returns a description of the
+  // difference for each array, by name, that is unequal or is missing on one
+  // side. Fails as Upload.
   absl::StatusOr<std::map<std::string, std::string>> Compare(
       const Collection& collection, const Stream& stream,
       const CopyProgress& progress) const;
@@ -51,7 +55,7 @@ class ArrayFiles {
     UniqueFd fd;
     std::vector<FileArray> arrays;
   };
-  // The bytes of an array, or some of them.
+  // A range of the bytes of an array.
   struct Part {
     const File* file = nullptr;
     const FileArray* array = nullptr;
@@ -61,16 +65,17 @@ class ArrayFiles {
   };
 
   uint64_t TotalBytes() const;
-  // All bytes of all arrays. An array that is not in an archive has parts of at
-  // most `most` bytes.
+  // Divides all arrays into parts. An array in an archive is one part; any
+  // other array has parts of at most `most` bytes.
   std::vector<Part> Parts(uint64_t most) const;
-  // Empty: none. `compared` is told of bytes.
+  // Returns the difference, or an empty text if there is none. Calls `compared`
+  // with the bytes of each piece.
   static absl::StatusOr<std::string> Difference(
       const Part& whole, const Collection& collection, const Stream& stream,
       const std::function<void(uint64_t)>& compared);
 
   std::vector<File> files_;
-  // Those of the files, one after the other.
+  // The arrays of all files, in the files' order.
   std::vector<ArraySpec> arrays_;
   std::map<std::string, std::string> metadata_;
 };

@@ -11,25 +11,26 @@
 
 namespace holdfast::cli {
 
-// Text to stdout or, if `json` is not null, members of the object that it is
-// in.
+// Prints text to stdout if `json` is null. Otherwise adds members to the object
+// that `json` is in.
 void PrintCollections(const v1::ListCollectionsResponse& list,
                       JsonWriter* json);
 void PrintCollection(const v1::DescribeCollectionResponse& description,
                      JsonWriter* json);
 
-// The others print text, or one JSON value if `json` is true. Here a line for
-// each change, as it comes.
+// The functions below print text, or one JSON value if `json` is true. This one
+// prints one line for one change.
 void PrintChange(const v1::CollectionChange& change, bool json);
-// A version that was suspended or resumed, as `act` says, and the bytes that
-// have moved.
+// Prints a version that was suspended or resumed, as `act` says, and the number
+// of bytes that were moved.
 void PrintMove(const std::string& act, const std::string& name,
                uint64_t version, uint64_t bytes, bool json);
-// How arrays differ from files, by name; `arrays` were compared.
+// Prints the differences between arrays and files, by the arrays' names.
+// `arrays` is the number of arrays that were compared.
 void PrintDifferences(size_t arrays,
                       const std::map<std::string, std::string>& differences,
                       bool json);
-// SHA-256 by array.
+// Prints the SHA-256 of each array.
 void PrintDigests(const std::map<std::string, std::string>& digests, bool json);
 
 }  // namespace holdfast::cli

@@ -10,12 +10,12 @@
 
 namespace holdfast::cli {
 
-// "1.5 GiB of 4.0 GiB, 512.0 MiB/s, 5 s left"; rate and rest only once a second
-// has told them.
+// Returns "1.5 GiB of 4.0 GiB, 512.0 MiB/s, 5 s left". The rate and the time
+// left are shown only after the first second.
 std::string DescribeCopy(uint64_t done, uint64_t all, absl::Duration elapsed);
 
-// Shows how far a copy is on one line of a terminal, stderr, which is written
-// over and gone in the end. Shows nothing elsewhere.
+// Shows the progress of a copy on one line of stderr, if that is a terminal.
+// Each update overwrites the line, and the line is erased in the end.
 class CopyLine {
  public:
   CopyLine();

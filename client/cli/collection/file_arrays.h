@@ -16,8 +16,8 @@
 
 namespace holdfast::cli {
 
-// An array of a file that is to be in a collection, and where its bytes are: in
-// the file, or in the contents of one of a ZIP archive's entries.
+// An array for a collection, and the place of its bytes: in a file itself, or
+// in the decompressed contents of an entry of a ZIP archive.
 struct FileArray {
   ArraySpec spec;
   // Bytes.
@@ -31,26 +31,27 @@ struct FileArrays {
   std::map<std::string, std::string> metadata;
 };
 
-// Reads the headers of a file, whose format its name's ending tells:
+// Reads the headers of a file. The ending of its name tells the format:
 //   .npy   one array, with the name of the file without the ending
 //   .npz   arrays with the names of the entries without .npy
 //   other  safetensors
 // An array in Fortran order has strides. `fd` is borrowed. Messages name the
-// array, not the file. INVALID_ARGUMENT, OUT_OF_RANGE: the file is not well
-// formed, or has what a collection cannot hold.
+// array, not the file. INVALID_ARGUMENT, OUT_OF_RANGE: the file is malformed,
+// or has an array that a collection cannot hold.
 absl::StatusOr<FileArrays> ReadFileArrays(int fd, const std::string& path);
 
-// Reads the bytes of an array, or of a part of it, in their order.
+// Reads the bytes of an array, or of a part of it, in order.
 class FileArrayReader {
  public:
-  // Reads from byte `begin` of the array on. `fd` and `array` must outlive the
+  // Begins at byte `begin` of the array. `fd` and `array` must outlive the
   // reader. REQUIRES: `begin` is 0 for an array in an archive.
   FileArrayReader(int fd, const FileArray& array, uint64_t begin = 0);
 
-  // Fills `piece`. REQUIRES: so many bytes are left.
+  // Fills `piece` with the next bytes. REQUIRES: at least piece.size() bytes
+  // are left.
   absl::Status Read(std::string& piece);
-  // To be called at the end: DATA_LOSS if the bytes were not what the archive
-  // says.
+  // Call after the last byte. DATA_LOSS: the archive's checksum or size does
+  // not match the bytes.
   absl::Status Finish();
 
  private:
@@ -58,9 +59,10 @@ class FileArrayReader {
 
   const int fd_;
   const FileArray& array_;
-  // For arrays that are not in an archive.
+  // Used for arrays outside of archives.
   uint64_t done_;
-  // For those that are: the entry is read from its beginning, header and all.
+  // Used for arrays in an archive: reads the entry from its beginning, with the
+  // .npy header.
   std::optional<ZipReader> zip_;
   bool skipped_ = false;
 };

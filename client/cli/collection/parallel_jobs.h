@@ -12,14 +12,13 @@ namespace holdfast::cli {
 // Each thread holds up to 32 MiB of host memory for the bytes that it reads.
 inline constexpr size_t kMaxJobThreads = 16;
 
-// Calls `job` once with every number below `count`, in several threads at once:
-// one for every two processors, up to kMaxJobThreads, since each copy has
-// threads of its own and the executor needs some, too. Jobs begin in rising
-// order. A single thread reads files and hashes at 2 GB/s, a fraction of what a
-// disk or a device's bus moves.
+// Calls `job` once with every number below `count`, in rising order, in several
+// threads: a single thread reads and hashes files at 2 GB/s, which is slower
+// than a disk or a device's bus. Uses one thread for every two processors, up
+// to kMaxJobThreads, because copies and the executor need threads, too.
 //
-// Blocks until all jobs have ended. After an error no more begin; returns that
-// of the lowest number.
+// Blocks until all jobs have ended. After an error no further job begins.
+// Returns the error of the lowest number.
 absl::Status RunJobs(size_t count,
                      const std::function<absl::Status(size_t number)>& job);
 

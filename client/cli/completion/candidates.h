@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a word of a command line may become, read off the table of commands.
+// Finds the words that can complete a word of a command line, by the table of
+// commands.
 #ifndef HOLDFAST_CLIENT_CLI_COMPLETION_CANDIDATES_H_
 #define HOLDFAST_CLIENT_CLI_COMPLETION_CANDIDATES_H_
 
@@ -17,24 +18,25 @@ struct Candidate {
 };
 
 struct Candidates {
-  // What only the daemon knows.
+  // The kind of names that have to be fetched from the daemon.
   enum class Names { kNone, kSessions, kCollections, kTenants };
 
   std::vector<Candidate> words;
   bool files = false;
   Names names = Names::kNone;
-  // "--device=" where the word is "--device=1": stands before each value.
+  // The text before each value: "--device=" if the word is "--device=1".
   std::string prefix;
-  // What --address says so far; empty: nothing.
+  // The value of --address on the command line; empty: not given.
   std::string address;
 };
 
-// For the last of `words`, which may be empty; the others stand before it,
-// behind the program's name. A "=" between an option and its value may be a
-// word of its own, as bash has it. All candidates begin with the last word.
+// Returns the candidates for the last of `words`, which may be empty. `words`
+// is the command line without the program's name. A "=" between an option and
+// its value may be a separate word, as in bash. Every candidate begins with the
+// last word.
 Candidates Complete(const CLI::App& app, const std::vector<std::string>& words);
 
-// Those of `words` that begin so.
+// Returns the elements of `words` that begin with `beginning`.
 std::vector<Candidate> ThatBegin(const std::vector<Candidate>& words,
                                  const std::string& beginning);
 

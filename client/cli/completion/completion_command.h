@@ -9,15 +9,17 @@
 
 namespace holdfast::cli {
 
-// `holdfast completion SHELL`: prints the shell's script.
+// Adds `holdfast completion SHELL`, which prints the shell's script.
 void AddCompletionCommand(CLI::App* app, CommonOptions* options,
                           absl::Status* status);
 
-// Whether the scripts ask: the first word is kCompleteCommand.
+// Returns true if the command line comes from a script: its first word is
+// kCompleteCommand.
 bool IsCompletion(const std::vector<std::string>& words);
 
-// Answers them, for the words behind kCompleteCommand, within two seconds: a
-// daemon that does not answer by then is none.
+// Prints the candidates for a script. `words` are the words after
+// kCompleteCommand. Takes at most two seconds: a daemon that has not answered
+// by then adds no names.
 void PrintCandidates(const CLI::App& app,
                      const std::vector<std::string>& words);
 

@@ -6,14 +6,15 @@
 
 namespace holdfast::cli {
 
-// The command that the scripts ask. It prints a candidate a line, a tab and a
-// description behind it where there is one, and kFilesToo if files' names are
-// candidates, too.
+// The command that the scripts call. It prints one candidate per line, with a
+// tab and a description if there is one. It also prints kFilesToo if names of
+// files are candidates.
 inline constexpr char kCompleteCommand[] = "__complete";
 inline constexpr char kFilesToo[] = ":files";
 
-// "bash", "zsh" or "fish"; empty: another shell. The scripts know no command
-// or option: they ask the `holdfast` that is in PATH.
+// Returns the script for "bash", "zsh" or "fish", and an empty text for any
+// other shell. The scripts contain no commands or options: they call the
+// `holdfast` in PATH.
 absl::string_view CompletionScript(absl::string_view shell);
 
 }  // namespace holdfast::cli

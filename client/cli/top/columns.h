@@ -16,7 +16,8 @@ struct Column {
   const char* title;
   size_t width;
   bool right = false;  // where the text stands
-  // 0 is always there, then come those of the lowest number that have room.
+  // A column with 0 is always shown. The others are shown from the lowest
+  // number on, as far as they have room.
   int dispensable = 0;
 };
 
@@ -31,21 +32,22 @@ struct Cell {
   Color color = Color::kNone;
 };
 
-// Cut after so many characters, or padded with spaces. Characters are code
-// points: none is cut in two. Colors take no room, and none goes on behind the
-// text.
+// Returns the text cut or padded with spaces to `columns` characters.
+// Characters are code points and are never cut in two. Colors take no room and
+// end with the text.
 std::string Fit(absl::string_view text, size_t columns);
 
 std::string WithoutColors(absl::string_view text);
 
-// The columns that fit side by side into `room` characters; 0: all.
+// Returns, for each column, whether it is shown in a line of `room` characters;
+// 0: all are shown.
 std::vector<bool> Shown(const std::vector<Column>& columns, size_t room);
 
-// One line of a table. A text on the right that is wider than its column keeps
-// its digits. REQUIRES: as many cells as columns.
+// Returns one line of a table. A right-aligned text that is wider than its
+// column is not cut. REQUIRES: as many cells as columns.
 std::string Row(const std::vector<Column>& columns,
                 const std::vector<bool>& shown, const std::vector<Cell>& cells);
-// The titles. `sorted`: the one that is marked; null: none.
+// Returns the line of titles. The title `sorted` is marked; null: none.
 std::string TitleRow(const std::vector<Column>& columns,
                      const std::vector<bool>& shown, const char* sorted);
 

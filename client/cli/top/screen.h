@@ -15,13 +15,13 @@
 
 namespace holdfast::cli {
 
-// A terminal's alternate screen, drawn over at each view. The terminal is as it
-// was before when this object ends, also by SIGINT, SIGTERM or SIGHUP, which
-// Wait() reports.
+// The alternate screen of a terminal. Each view overwrites the previous one.
+// The destructor restores the terminal. This includes an end by SIGINT, SIGTERM
+// or SIGHUP, because Wait() reports these signals.
 class Screen {
  public:
-  // Blocks the signals that Wait() reports in this thread and those that it
-  // starts. Call before there are others.
+  // Blocks the signals that Wait() reports, in this thread and in the threads
+  // that it starts. Call before any other thread exists.
   static void BlockSignals();
 
   // REQUIRES: standard input and output are terminals; BlockSignals().
@@ -32,8 +32,9 @@ class Screen {
   void Draw(const std::vector<std::string>& lines) const;
 
   enum class Event { kTimeout, kResized, kQuit, kKey };
-  // Blocks until the time is up, the terminal's size has changed, a key is
-  // there (*key), or somebody wants to leave: q, or a signal.
+  // Blocks until the time is up, the terminal's size changes, or a key is
+  // pressed, which is stored in *key. The key q and the signals that end a
+  // program yield kQuit.
   Event Wait(absl::Duration timeout, char* key);
 
  private:

@@ -15,7 +15,7 @@
 
 namespace holdfast::cli {
 
-// A daemon at one moment, as far as it shows itself to this caller.
+// The state of a daemon at one moment, as far as this caller may see it.
 struct TopSnapshot {
   absl::Time time;
   std::string address;
@@ -26,7 +26,7 @@ struct TopSnapshot {
 
 absl::StatusOr<TopSnapshot> TakeSnapshot(Daemon& daemon);
 
-// What sessions copied and computed a second between two snapshots.
+// The rates at which sessions copied and computed between two snapshots.
 struct CopyRates {
   std::map<std::string, double> by_session;  // by id
   std::map<v1::CopyPath, double> by_path;
@@ -37,8 +37,8 @@ struct CopyRates {
 
 double GpuSeconds(const v1::SessionUsage& usage);
 
-// A session that is in one of the snapshots only has no rate: how long it took
-// for its bytes is not known.
+// Computes the rates. A session that is in only one of the snapshots has no
+// rate, because the time for its bytes is not known.
 CopyRates RatesBetween(const TopSnapshot& before, const TopSnapshot& after);
 
 }  // namespace holdfast::cli

@@ -13,7 +13,7 @@
 
 namespace holdfast::cli {
 
-// How much room there is; 0: no bound.
+// The room for a view, in characters; 0: no limit.
 struct ViewSize {
   size_t columns = 0;
   size_t rows = 0;
@@ -28,18 +28,19 @@ struct SortOrder {
 // All orders; the first is the usual one.
 const std::vector<SortOrder>& SortOrders();
 
-// How people want to see it.
+// The user's choices for a view.
 struct ViewStyle {
   // One of SortOrders().
   SortOrder order = SortOrders().front();
   bool colors = false;
-  // A last line says which keys there are.
+  // A last line lists the keys.
   bool keys = false;
 };
 
-// Lines of text that fit, without control characters but those of colors: the
-// daemon, its devices, its sessions in their order. Columns that people miss
-// least are left out where there is no room. `rates` is null in the first view.
+// Returns lines of text that fit into `size`: the daemon, its devices, and its
+// sessions in the chosen order. The only control characters are those of
+// colors. The least important columns are left out if there is no room. `rates`
+// is null in the first view.
 std::vector<std::string> TopView(const TopSnapshot& snapshot,
                                  const CopyRates* rates, ViewSize size,
                                  const ViewStyle& style = {});
@@ -57,13 +58,13 @@ struct WatchedDaemon {
   }
 };
 
-// The views of several daemons, one below the other, each with an equal part of
-// the rows. A daemon that cannot be reached has its error there.
+// Returns the views of several daemons, one below the other, each with an equal
+// part of the rows. The view of a daemon that cannot be reached is its error.
 std::vector<std::string> TopViewOfSeveral(
     const std::vector<WatchedDaemon>& daemons, ViewSize size,
     const ViewStyle& style);
 
-// TopView() as one JSON object on one line.
+// Returns the content of TopView() as one JSON object on one line.
 std::string TopJson(const TopSnapshot& snapshot, const CopyRates* rates,
                     const SortOrder& order = SortOrders().front());
 
