@@ -39,9 +39,8 @@ struct BenchOptions {
 // Runs the groups and reports the progress on stderr.
 absl::StatusOr<Report> Run(const BenchOptions& options);
 
-// Returns a line for each group: "session: open a session and what it costs
-//
-// ...".
+// Returns one line for each group, such as
+// "session: open a session and what it costs".
 std::string DescribeGroups();
 
 // The state that the groups share. Used by one thread.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Commands that only look, and so can look at several daemons.
+// Commands that only read, and can therefore show several daemons at once.
 #ifndef HOLDFAST_CLIENT_CLI_EACH_DAEMON_H_
 #define HOLDFAST_CLIENT_CLI_EACH_DAEMON_H_
 

@@ -14,7 +14,7 @@ namespace holdfast::cli {
 // for quick work, or if `fd` is no terminal.
 class ProgressLine {
  public:
-  // `fd` is borrowed; `work`, a literal: "compiling".
+  // `fd` is borrowed. `work` is a literal, such as "compiling".
   ProgressLine(int fd, absl::string_view work,
                absl::Duration quick = absl::Seconds(1));
   ~ProgressLine();

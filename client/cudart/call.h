@@ -26,7 +26,7 @@ constexpr DefaultStream kDefaultStream = DefaultStream::kLegacy;
 
 inline cudaError_t Translate(cudaError_t error) { return error; }
 
-// body(const Driver&) returns a CUresult or a cudaError_t.
+// Calls body(const Driver&), which returns a CUresult or a cudaError_t.
 template <DefaultStream kStream = kDefaultStream, typename Body>
 cudaError_t WithDriver(Body body) {
   const Driver& driver = Driver::Get(kStream);
@@ -34,7 +34,7 @@ cudaError_t WithDriver(Body body) {
   return Record(body(driver));
 }
 
-// The same for a call that needs a context: body(const Driver&, CUcontext), or
+// Makes a context current, then calls body(const Driver&, CUcontext) or
 // body(const Driver&).
 template <DefaultStream kStream = kDefaultStream, typename Body>
 cudaError_t WithContext(Body body) {
@@ -50,7 +50,8 @@ cudaError_t WithContext(Body body) {
   });
 }
 
-// body(const Driver&, CUfunction) with a kernel in the current context.
+// Calls body(const Driver&, CUfunction) with the kernel of `host` in the
+// current context.
 template <DefaultStream kStream = kDefaultStream, typename Body>
 cudaError_t WithFunction(const void* host, Body body) {
   return WithContext<kStream>([&](const Driver& driver) -> cudaError_t {
@@ -60,7 +61,8 @@ cudaError_t WithFunction(const void* host, Body body) {
   });
 }
 
-// Calls one function of the driver, without a context and with one.
+// Call one function of the driver: CallDriver without a context, CallInContext
+// with one.
 template <DefaultStream kStream = kDefaultStream, typename Function,
           typename... Args>
 cudaError_t CallDriver(Function Driver::*function, Args... args) {
@@ -78,7 +80,8 @@ inline CUdeviceptr Address(const void* pointer) {
   return reinterpret_cast<CUdeviceptr>(pointer);
 }
 
-// The driver's type for the runtime's, with the same layout or numbers.
+// Converts a pointer to a type of the runtime into one to the driver's type,
+// which has the same layout or the same numbers.
 template <typename To, typename From>
 To* As(From* from) {
   static_assert(sizeof(To) == sizeof(From));

@@ -9,11 +9,10 @@
 namespace holdfast {
 
 // Escapes all characters that control a terminal instead of being printed: the
-// control characters of ASCII ("
-//
-// ", "\x1b") and of Latin-1, characters that change the direction of text, line
-// separators, and bytes that are not UTF-8. A client's text can then neither
-// forge nor hide a line. Other text, in any language, is unchanged.
+// control characters of ASCII ("\n", "\x1b") and of Latin-1, characters that
+// change the direction of text, line separators, and bytes that are not UTF-8.
+// A client's text can then neither forge nor hide a line. Other text, in any
+// language, is unchanged.
 std::string ToPrintable(absl::string_view text);
 
 }  // namespace holdfast

@@ -63,15 +63,15 @@ class SessionRegistry {
   static constexpr size_t kMaxClientInfoBytes = 256;
   // Devices that one request may name.
   static constexpr int kMaxDevices = 256;
-  // A warm executor that does not answer for so long is replaced.
+  // The time in which a warm executor must answer. Otherwise it is replaced.
   static constexpr absl::Duration kServeLimit = absl::Seconds(5);
 
   struct Options {
     FaultLimits fault_limits;
     // A lost session counts until a new one needs its place.
     size_t max_sessions = 64;
-    // 0: a client may open a session as long as it has fewer than are free, so
-    // half of all if it is the only client.
+    // 0: a client may have as many sessions as are free. A single client can so
+    // open half of max_sessions.
     size_t max_sessions_per_client = 0;
     SessionQuotas quotas;
     // The kernel time limit of every session; clients may ask for less. 0:

@@ -17,8 +17,8 @@
 
 namespace holdfast::c {
 
-// The options of the caller's struct; null stands for the defaults. Fails as
-// Complete.
+// Returns the options of the caller's struct, or the defaults for null. Fails
+// as Complete (handles.h).
 inline absl::StatusOr<ExportOptions> ToOptions(const hf_export_options* given) {
   HOLDFAST_ASSIGN_OR_RETURN(const auto all, Complete<hf_export_options>(
                                                 given, HF_EXPORT_OPTIONS_INIT));
@@ -32,7 +32,7 @@ inline absl::StatusOr<ExportOptions> ToOptions(const hf_export_options* given) {
       .max_imports = all.max_imports};
 }
 
-// The token that the caller holds. REQUIRES: HF_TOKEN_BYTES bytes.
+// Returns a view of the caller's token. REQUIRES: HF_TOKEN_BYTES bytes.
 inline absl::string_view ToToken(const uint8_t* token) {
   return {reinterpret_cast<const char*>(token), HF_TOKEN_BYTES};
 }

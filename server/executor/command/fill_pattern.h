@@ -33,7 +33,7 @@ absl::StatusOr<FillPattern> PatternOf(const Command& command) {
   return absl::InvalidArgumentError("a fill without a pattern");
 }
 
-// INVALID_ARGUMENT names the offset and the pattern's size.
+// INVALID_ARGUMENT: `offset` is not a multiple of the pattern's size.
 inline absl::Status CheckAlignment(const FillPattern& pattern,
                                    uint64_t offset) {
   if (offset % pattern.bytes == 0) return absl::OkStatus();

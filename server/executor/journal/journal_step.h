@@ -15,8 +15,10 @@ namespace holdfast::executor {
 // The form of the steps for an update of several nodes of a graph. Every other
 // command has one step.
 enum class StepForm {
-  kOneEach,  // for each node; a later step replaces it
-  kOne,      // update_sets.h says when
+  // One step for each node. A later step for the node replaces it.
+  kOneEach,
+  // One step for the whole command; update_sets.h says when.
+  kOne,
   // One step without the command; the caller adds the encoded command.
   kOneWithoutCommand,
 };
