@@ -10,11 +10,11 @@
 
 namespace holdfast {
 
-// Whether the daemon copies a key to an executor's call when it forwards a
+// Tells if the daemon copies a key to an executor's call when it forwards a
 // client's call.
 enum class MetadataPassage {
   kForwarded,
-  // It is for the daemon, or belongs only to this connection.
+  // The key is for the daemon, or belongs only to this connection.
   kEndsHere,
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Configurations and arguments of launches, on a stream and in graphs.
+// Converts the configurations and arguments of launches, on a stream and in
+// graphs.
 #ifndef HOLDFAST_CLIENT_C_ARGUMENTS_H_
 #define HOLDFAST_CLIENT_C_ARGUMENTS_H_
 
@@ -18,16 +19,16 @@ namespace holdfast::c {
 
 using Arguments = absl::InlinedVector<Argument, 16>;
 
-// Both fill an object of the caller's, since every launch does this: returning
-// one by value costs as much as the rest.
+// Both functions fill an object of the caller. Every launch calls them, and
+// returning the object by value would double their cost.
 
 // Sets `config` to `given`, completed with the defaults. INVALID_ARGUMENT: an
 // unknown attribute, or a number that its type cannot hold.
 absl::Status ToConfig(const hf_launch_config& given, LaunchConfig& config);
 
-// Sets the arguments, which refer to what `given` refers to. INVALID_ARGUMENT:
-// an unknown kind, or a buffer of another session than `session`, where its
-// handle would name something else.
+// Sets the arguments, which refer to the objects of `given`. INVALID_ARGUMENT:
+// an unknown kind, or a buffer of another session than `session`, in which its
+// handle would name another object.
 absl::Status ToArguments(std::span<const hf_argument> given,
                          const std::shared_ptr<SessionState>& session,
                          Arguments& arguments);

@@ -12,17 +12,17 @@
 
 namespace holdfast::c {
 
-// The report of a fault as an hf_fault, with everything that it points to.
+// The report of a fault as an hf_fault, and all memory that it points to.
 class Fault {
  public:
-  // Returns null if the status is of no fault.
+  // Returns null if the status reports no fault.
   static std::unique_ptr<const Fault> Of(const absl::Status& status);
 
   explicit Fault(v1::FaultReport report, std::string result_name);
   Fault(const Fault&) = delete;
   Fault& operator=(const Fault&) = delete;
 
-  // Lives as long as this object.
+  // The view is valid as long as this object.
   const hf_fault& view() const { return view_; }
 
  private:

@@ -70,7 +70,7 @@ struct hf_object {
 
 struct hf_module {
   holdfast::Module module;
-  // The session, for calls that the module alone cannot make.
+  // The session, for calls that need it beside the module.
   std::shared_ptr<holdfast::SessionState> session;
 };
 
@@ -82,9 +82,9 @@ struct hf_kernel {
 namespace holdfast::c {
 
 // Returns the caller's options struct, which may be of an older or a newer
-// version: members that it lacks have the value in `defaults`. Reads no more
-// bytes than `struct_size`, its first member. INVALID_ARGUMENT: that is too
-// small to be one, as in a struct of zeros.
+// version. Members that it lacks have their values in `defaults`. Reads at most
+// `struct_size` bytes, which is the first member. INVALID_ARGUMENT:
+// `struct_size` is too small, as in a struct of zeros.
 template <typename Options>
 absl::StatusOr<Options> Complete(const Options* given, Options defaults) {
   if (given == nullptr) return defaults;
@@ -100,8 +100,8 @@ absl::StatusOr<Options> Complete(const Options* given, Options defaults) {
   return defaults;
 }
 
-// Returns the memory that `place` names; refers to it. INVALID_ARGUMENT: null,
-// or not exactly one of buffer and span.
+// Returns a reference to the memory that `place` names. INVALID_ARGUMENT:
+// `place` is null, or does not name exactly one of buffer and span.
 inline absl::StatusOr<Place> ToPlace(const hf_place* place) {
   if (place == nullptr ||
       (place->buffer == nullptr) == (place->span == nullptr)) {
@@ -124,7 +124,7 @@ absl::Status Give(Value value, Handle** out) {
   return absl::OkStatus();
 }
 
-// The same for a value that there may be. Its error is returned.
+// The same for a StatusOr. Returns its error, if it has one.
 template <typename Handle, typename Value>
 absl::Status Give(absl::StatusOr<Value> value, Handle** out) {
   if (!value.ok()) return std::move(value).status();

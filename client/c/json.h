@@ -8,12 +8,12 @@
 
 namespace holdfast::c {
 
-// Hands the message to the caller as JSON, with the names of the .proto file
-// and fields that have their default.
+// Gives the message to the caller as JSON: with the fields' names of the .proto
+// file, and also with fields that have their default value.
 absl::Status GiveJson(const google::protobuf::Message& message, hf_text** out);
 
-// Reads what GiveJson writes, or the names that protobuf's JSON has.
-// INVALID_ARGUMENT: it is no such message, and why.
+// Reads the text of GiveJson, or JSON with protobuf's own names of fields.
+// INVALID_ARGUMENT: the text is not such a message; the error tells the reason.
 absl::Status ReadJson(const char* json, google::protobuf::Message* message);
 
 }  // namespace holdfast::c

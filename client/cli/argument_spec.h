@@ -30,8 +30,8 @@ struct ArgumentSpec {
   ElementType type = ElementType::kU8;
   // kScalar, kRaw: the value.
   std::string bytes;
-  // kBuffer: where its first values come from, and the file that its last
-  // values go to; empty: none.
+  // kBuffer: the source of its first values, and the file for its last values;
+  // empty: none.
   std::string input;
   std::string output;
   // kBuffer without input: elements of `type`.

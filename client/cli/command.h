@@ -23,16 +23,16 @@ inline constexpr int kExitUnavailable = 3;
 
 // Flags that every command takes.
 struct CommonOptions {
-  // As --address gives them; none: DefaultAddress() alone.
+  // The addresses that --address gives; none: DefaultAddress() alone.
   std::vector<std::string> addresses;
-  // The first of them; empty: DefaultAddress().
+  // The first address; empty: DefaultAddress().
   std::string address;
   // One JSON value on stdout instead of text.
   bool json = false;
 };
 void AddCommonOptions(CLI::App* app, CommonOptions* options);
 
-// How many addresses a command takes.
+// The number of addresses that a command takes.
 enum class Addresses { kOne, kSeveral };
 
 // Adds a subcommand whose `run` is called when the command line names it, and

@@ -12,15 +12,15 @@
 
 namespace holdfast::cli {
 
-// The compiler's log and the daemon's warnings, to stderr.
+// Prints the compiler's log and the daemon's warnings to stderr.
 void PrintNotes(const Compilation& compilation);
 
-// "12.3 ms", "from the cache in memory" or "... on disk".
+// Returns "12.3 ms", "from the cache in memory" or "from the cache on disk".
 std::string TimeOf(const Compilation& compilation);
 
 // Writes the object to the file `output` ("-": standard output; empty:
-// nowhere), and all that is known about it to stdout, or to stderr if the
-// object is there.
+// nowhere). Prints its description to stdout, or to stderr if the object goes
+// to stdout.
 absl::Status WriteCompilation(Daemon& daemon, const Compilation& compilation,
                               const std::string& output, bool as_json);
 

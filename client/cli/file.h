@@ -10,11 +10,11 @@
 
 namespace holdfast::cli {
 
-// Whole files; "-" is standard input and output. Messages name the path and the
-// reason.
+// Read and write whole files; "-" is standard input and output. Messages name
+// the path and the reason.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 absl::Status WriteFile(const std::string& path, absl::string_view bytes);
-// Makes a file where there is none, not even a link. ALREADY_EXISTS.
+// Makes a new file. ALREADY_EXISTS: there is a file or a link at this path.
 absl::Status WriteNewFile(const std::string& path, absl::string_view bytes);
 
 }  // namespace holdfast::cli

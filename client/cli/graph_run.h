@@ -16,7 +16,7 @@ namespace holdfast::cli {
 struct GraphRunFlags {
   std::string file;
   uint32_t repeat = 1;
-  // Where the driver's drawing goes; empty: there is none.
+  // The file for the driver's drawing of the graph; empty: no drawing.
   std::string dot;
   SessionFlags session;
   std::vector<std::string> arguments;

@@ -22,7 +22,7 @@ class JsonWriter {
   JsonWriter& BeginArray(absl::string_view key = "") { return Open(key, '['); }
   JsonWriter& EndArray() { return Close(']'); }
 
-  // In an object; and in an array.
+  // Adds a member to an object, or a value to an array.
   template <typename T>
   JsonWriter& Member(absl::string_view key, const T& value) {
     Key(key);

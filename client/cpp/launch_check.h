@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks of a launch in the client, before the daemon's: against the limits of
-// CUDA on every device, and against those of this device. The daemon checks
-// everything again.
+// Checks a launch in the client: against the limits of CUDA for every device,
+// and against the limits of this device. The daemon checks everything again.
 #ifndef HOLDFAST_CLIENT_CPP_LAUNCH_CHECK_H_
 #define HOLDFAST_CLIENT_CPP_LAUNCH_CHECK_H_
 
@@ -19,8 +18,9 @@ absl::Status CheckGeometry(const LaunchConfig& config);
 
 // As CheckGeometry; also OUT_OF_RANGE: too much dynamic shared memory for a
 // block of this device, or not all blocks of a cooperative grid fit on it at
-// once. Waits for the daemon once a device for more than 48 KiB of dynamic
-// shared memory, and once a kernel and block for a cooperative launch.
+// once. Waits for the daemon once for each device if the launch has more than
+// 48 KiB of dynamic shared memory, and once for each kernel and block size if
+// it is cooperative.
 absl::Status CheckLaunch(const LaunchConfig& config, const Kernel& kernel,
                          uint32_t device);
 

@@ -48,7 +48,7 @@ class Place {
   uint64_t offset_;
 };
 
-// Rows of bytes that a fill repeats a pattern of 1, 2 or 4 bytes over.
+// Rows of bytes, over which a fill repeats a pattern of 1, 2 or 4 bytes.
 struct Rows {
   uint64_t width = 0;
   uint64_t height = 1;

@@ -54,21 +54,22 @@ struct SessionOptions {
   absl::Duration detached_lifetime = {};
   // Ordinals that the session may use; empty: all.
   std::vector<uint32_t> devices = {};
-  // Instead of ordinals: each an ordinal, a UUID or the beginning of one
-  // ("GPU-b1f6"), or "most-free" (memory).
+  // Used instead of `devices`. Each choice is an ordinal, a UUID, the beginning
+  // of a UUID ("GPU-b1f6"), or "most-free", the device with the most free
+  // memory.
   std::vector<std::string> device_choices = {};
   // The limit of bytes in device buffers, over all devices; 0: the daemon's
   // limit.
   uint64_t memory_limit = 0;
-  // A kernel, or a launch of a graph, that runs longer is a fault, whose report
-  // names it. The daemon's limit applies if it is less; 0: the daemon's limit
-  // alone. The time of waiting in a stream does not count.
+  // A kernel or a launch of a graph that runs longer is a fault, and the report
+  // names it. The time of waiting in a stream does not count. The daemon's
+  // limit applies if it is less; 0: only the daemon's limit applies.
   absl::Duration kernel_time_limit = {};
   RecoveryPolicy recover = RecoveryPolicy::kAlways;
-  // To find the call that fails: each call waits until the work that it has
-  // submitted is done, and returns its failure. As with
-  // CUDA_LAUNCH_BLOCKING, work that waits for later work never ends. Also
-  // by HOLDFAST_BLOCKING=1.
+  // Helps to find the call that fails: each call waits until the work that it
+  // has submitted is done, and returns its failure. As with
+  // CUDA_LAUNCH_BLOCKING, work that waits for later work never ends.
+  // HOLDFAST_BLOCKING=1 does the same.
   bool blocking = false;
   // The number of parallel calls, each on a connection of its own, that carry
   // the bytes of one large copy; 0: chosen by the library.

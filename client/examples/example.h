@@ -40,14 +40,14 @@ absl::Status CheckAll(const char* what, size_t count, IsRight is_right) {
   return absl::DataLossError("wrong elements");
 }
 
-// The command line of an example. All take --address.
+// The command line of an example. Every example takes --address.
 class Example {
  public:
   explicit Example(const std::string& about) : options_(about) {
     options_.add_option("--address", address_, "Where the daemon is");
   }
 
-  // For options of one example.
+  // The parser, for the options of one example.
   CLI::App& options() { return options_; }
 
   // Calls `run`, which takes a session or the daemon's address, and prints its

@@ -8,7 +8,8 @@
 
 namespace holdfast {
 
-// Prints what an example did, one line a step, with the time since the last:
+// Prints the steps of an example, one per line, with the time since the
+// previous step:
 //
 //   compile the kernel                    12.4 ms   NVRTC 13.0 for sm_90
 class Steps {

@@ -23,9 +23,9 @@ namespace holdfast {
 // An array of a file.
 struct StoredArray {
   std::string name;
-  // "F32", "BF16", ...; one that core/base/array_layout knows.
+  // "F32", "BF16", ...: a type that core/base/array_layout knows.
   std::string dtype;
-  // Elements; empty: a scalar.
+  // The number of elements in each dimension; empty: a scalar.
   std::vector<uint64_t> shape;
   // The offset of its first byte in the data, and the number of bytes.
   uint64_t offset = 0;

@@ -9,8 +9,8 @@
 namespace holdfast {
 
 // Owns one file descriptor and closes it. Move-only; a moved-from UniqueFd is
-// empty. Functions that take a UniqueFd by value take the descriptor over;
-// those that take an int borrow it.
+// empty. Functions with a UniqueFd parameter take the descriptor over;
+// functions with an int parameter borrow it.
 class UniqueFd {
  public:
   UniqueFd() = default;
@@ -29,7 +29,7 @@ class UniqueFd {
   // Gives the descriptor up without closing it.
   [[nodiscard]] int Release() { return std::exchange(fd_, -1); }
 
-  // Closes the old one, unless `fd` is the same.
+  // Closes the old descriptor, unless `fd` is the same.
   void Reset(int fd = -1) {
     const int old = std::exchange(fd_, fd);
     if (old >= 0 && old != fd) close(old);

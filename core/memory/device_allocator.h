@@ -63,8 +63,8 @@ struct AllocatorOptions {
   std::function<void(const Chunk&)> chunk_released;
 
   // `reserve` is called before a chunk of this size is made; its error refuses
-  // the chunk. `release` is called when the chunk is gone or could not be made.
-  // They enforce limits, which the allocator does not know.
+  // the chunk. `release` is called when the chunk was released or could not be
+  // made. They enforce limits, which the allocator does not know.
   std::function<absl::Status(uint64_t bytes)> reserve;
   std::function<void(uint64_t bytes)> release;
 };
@@ -118,8 +118,8 @@ class DeviceAllocator {
   // Chunk::Granularity.
   absl::Status Adopt(uint32_t chunk, UniqueFd descriptor, CUdeviceptr address,
                      uint64_t size, bool shared);
-  // The same for a chunk whose memory is gone: makes a new one with undefined
-  // bytes, and reports it as created.
+  // The same for a chunk whose memory was lost: makes a new chunk with
+  // undefined bytes, and reports it as created.
   absl::Status AdoptAnew(uint32_t chunk, CUdeviceptr address, uint64_t size,
                          bool shared);
   // Between BeginAdoption and EndAdoption, empty chunks are kept, because

@@ -107,10 +107,11 @@ class Collection {
   // They never change, so that a new record replaces the one before.
   uint64_t kept_number = 0;
   uint64_t& KeptNumber(uint64_t version);
-  // Each retires versions and returns their numbers. RetireOld: all that `keep`
-  // and pins do not cover, and all that go because their last reader left.
-  // RetireUnused: this version, if its last reader left and it goes for that.
-  // Retire: this version, or all if it is 0.
+  // Each retires versions and returns their numbers. RetireOld: all versions
+  // that `keep` and pins do not cover, and all versions that are retired when
+  // their last reader has left. RetireUnused: this version, if it is retired
+  // when its last reader has left, and that has happened. Retire: this version,
+  // or all if it is 0.
   std::vector<uint64_t> RetireOld();
   std::vector<uint64_t> RetireUnused(uint64_t version);
   std::vector<uint64_t> Retire(uint64_t version);
@@ -122,9 +123,9 @@ class Collection {
   // if it is 0.
   absl::Status CheckNotPinned(uint64_t version) const;
 
-  // No version can be opened.
+  // True if no version can be opened.
   bool empty() const { return latest() == 0; }
-  // Nothing is left, not even of retired ones.
+  // True if nothing is left, not even of retired versions.
   bool Gone();
   // 0: none.
   uint64_t latest() const;
@@ -132,8 +133,8 @@ class Collection {
   std::vector<uint64_t> numbers() const;
   size_t count() const { return versions_.size(); }
   size_t description_bytes() const;
-  // Adds the bytes of each buffer's chunk, of all versions whose memory is
-  // there.
+  // Adds the bytes of the chunks of all buffers, for all versions whose memory
+  // is there.
   void AddChunks(std::map<const SharedChunk*, uint64_t>* chunks) const;
 
   // The place of a version's memory, or the move that it is in. Retired
@@ -186,8 +187,8 @@ class Collection {
   };
   static v1::VersionInfo Info(const CollectionVersion& version,
                               const Entry& entry);
-  // True if it can be opened, and is to be retired because its last reader
-  // left.
+  // True if the version can be opened, and must be retired because its last
+  // reader has left.
   bool GoesUnread(const Entry& entry) const;
   absl::Status CheckConfiguration(
       const v1::ConfigureCollectionRequest& request) const;

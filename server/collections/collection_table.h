@@ -23,9 +23,9 @@
 namespace holdfast::collections {
 
 // All collections of the daemon. A name belongs to the client that committed
-// it: two clients may use the same name, and do not learn of each other's. A
-// lookup finds the client's own collection, else that of the only other client
-// that shares one of this name with it; "OWNER:NAME" is explicit. Thread-safe.
+// it, so two clients may use the same name. A lookup finds the client's own
+// collection; else the only collection of this name that the client may see.
+// "OWNER:NAME" names the owner, too. Thread-safe.
 class CollectionTable {
  public:
   static constexpr size_t kMaxOfClient = 1024;

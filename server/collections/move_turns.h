@@ -17,9 +17,9 @@
 
 namespace holdfast::collections {
 
-// Queues moves of versions off their devices and back, one at a time. Readers,
-// which cannot continue without, are served before calls, and each group in
-// order of arrival. Thread-safe.
+// Queues moves of versions off their devices and back, one at a time. Readers
+// cannot continue without a move, so they are served before calls; each group
+// is served in order of arrival. Thread-safe.
 class MoveTurns {
  public:
   // The most waiting calls of one client.

@@ -23,19 +23,19 @@ class WriteClaims {
  public:
   // Owner and name.
   using Key = std::pair<std::string, std::string>;
-  // Called with nullopt: the session is to write; with the version that another
-  // session has written; or with an error: the claim has ended. Each at most
-  // once, and nothing after a version or an error.
+  // Called with nullopt when the session may write, with the version that
+  // another session has written, or with an error when the claim has ended.
+  // Each at most once, and nothing after a version or an error.
   using Answer = std::function<void(
       const absl::StatusOr<std::optional<v1::CollectionVersion>>&)>;
 
   static constexpr size_t kMaxWaiting = 4096;
 
-  // Adds a claim. The first of a key is told to write; the others wait. Returns
-  // a number for Remove; 0 if too many wait.
+  // Adds a claim. The first claim of a key is told to write; the others wait.
+  // Returns a number for Remove; 0 if too many wait.
   int64_t Add(const Key& key, const std::string& session, Answer answer);
-  // Removes a claim; if it was the writer's, tells the next to write. Returns
-  // the claim's key, if there is such a claim.
+  // Removes a claim. If it was the writer's, tells the next session to write.
+  // Returns the claim's key, if there is such a claim.
   std::vector<Key> Remove(int64_t claim);
   // Removes the claims of a session that has ended, and answers them with
   // CANCELLED.
@@ -61,7 +61,7 @@ class WriteClaims {
   using Claims = std::map<Key, std::list<Claim>>;
 
   // Removes the claims of the key for which `is_gone` returns true. If the
-  // writer's is among them, tells the next to write.
+  // writer's claim is among them, tells the next session to write.
   void RemoveIf(Claims::iterator claims,
                 const std::function<bool(const Claim&)>& is_gone);
 

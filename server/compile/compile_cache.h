@@ -44,8 +44,8 @@ class CompileCache {
   using Compile =
       std::function<absl::StatusOr<Outcome>(const CompileCaller& callers)>;
 
-  // Where a program was found; kNone: it was compiled. A program that another
-  // request has just made counts as found in memory.
+  // The place where a program was found; kNone: it was compiled. A program that
+  // another request has just compiled counts as found in memory.
   enum class Tier { kNone, kMemory, kDisk };
 
   struct Answer {

@@ -2,8 +2,8 @@
 //
 // Decides which caller may compile next. Each caller has a line of its own, and
 // the lines take turns: a caller waits for at most one compilation of each
-// other caller. If several compilations run at once, one slot is reserved for
-// callers other than the one that has all others.
+// other caller. If several compilations run at once, a caller cannot have all
+// slots while another caller waits or has compiled within kKnown.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(const auto turn, queue.Enter(caller));
 //   ... compile, and give up if turn->recalled() ...

@@ -17,7 +17,7 @@ namespace holdfast {
 //   - includes launches, copies and fills, and whatever they wait for in their
 //     streams: events, semaphores, other sessions that keep the device;
 //   - includes up to 0.2 ms, or a 128th, of the time after the end of work that
-//     no client waits for, since the device is looked at so often;
+//     no client waits for, since the device is checked at these intervals;
 //   - is no measure of how much of the device the work fills.
 // If two sessions use a device at once, both are charged for that time.
 //

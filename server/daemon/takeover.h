@@ -5,7 +5,8 @@
 //
 //   stopped     sessions are closed: nothing is left
 //   upgraded    the process executes the next binary with all descriptors of
-//               the store. Sessions are parked, counters kept: nobody notices
+//               the store. Sessions are parked and counters kept, and clients
+//               continue
 //   killed      the service manager or keeper has the descriptors. Sessions
 //               recover as after a fault, counters begin anew
 //

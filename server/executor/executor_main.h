@@ -14,26 +14,27 @@ namespace holdfast {
 
 // The inputs of an executor.
 struct ExecutorDevices {
-  int warm = 0;         // where to make a context before there is a session
-  size_t expected = 0;  // how many devices the driver must show; 0: any
+  int warm = 0;  // the device of the context before there is a session
+  // the number of devices that the driver must show; 0: any
+  size_t expected = 0;
 };
 
 struct ExecutorOptions {
   cuda::DriverOptions driver;
   ExecutorDevices devices = {};
   SandboxRole role = SandboxRole::kSoftwareExecutor;
-  // The pipes of the MPS server that it shares; empty: it shares none.
+  // The pipes of the MPS server that the executor uses; empty: it uses none.
   std::string mps_pipe_directory = {};
   SandboxStart sandbox;
   // The time that a client may take for one message of a transfer.
   absl::Duration stall_limit = absl::Minutes(1);
 };
 
-// The executor's life, from start to exit code: enter the sandbox, load the
-// driver, make a context on one device, close the sandbox, tell the supervisor
-// on `channel` what there is, wait for a session, serve it on its socket until
-// told to stop, free everything. The only role of the daemon's binary in which
-// CUDA is called.
+// Runs an executor and returns its exit code. Enters the sandbox, loads the
+// driver, makes a context on one device and closes the sandbox. Then reports
+// the devices to the supervisor on `channel`, waits for a session, serves it on
+// its socket until the supervisor stops it, and frees everything. No other role
+// of the daemon's binary calls CUDA.
 int ExecutorMain(UniqueFd channel, const ExecutorOptions& options);
 
 }  // namespace holdfast

@@ -24,9 +24,10 @@ namespace holdfast {
 // Replaces the daemon by its successor in the same process. The first step can
 // be refused, the second cannot be undone:
 //
-//   Prepare   the new binary says that it takes the state; its executors make
-//             their contexts while sessions are served; then every session's
-//             work ends, and what comes stays in its ring or with its client
+//   Prepare   the new binary confirms that it accepts the state; its executors
+//             make their contexts while sessions are served; then every
+//             session's work ends, and new commands wait in the session's ring
+//             or in the client
 //   Execute   clients are told; executors end, or are stopped to end when the
 //             new binary's have taken over; the new binary begins
 //
@@ -58,8 +59,8 @@ class DaemonUpgrade {
     return prepared_;
   }
 
-  // The same for an rpc: Execute waits until NoteAnswered tells that the client
-  // has the answer, for kAnswerTime at most.
+  // The same for an rpc: Execute waits for at most kAnswerTime until
+  // NoteAnswered reports that the client has the answer.
   absl::StatusOr<std::string> PrepareForCall(absl::Time deadline);
   void NoteAnswered();
 

@@ -136,7 +136,7 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // calling thread resumes collections for all processes, and must not block.
   void AnswerNow(const internal::FromExecutor& question,
                  const absl::Status& resumed);
-  // Blocks until the process has copied, or the copy is given up.
+  // Blocks until the process has copied, or the copy is cancelled.
   absl::StatusOr<Questions::Answer> Copy(const ChunkCopy& copy,
                                          internal::ToExecutor message,
                                          int chunk);

@@ -101,14 +101,14 @@ class MpsServers {
   // all of that when it fails.
   absl::StatusOr<std::shared_ptr<ControlDaemon>> Start(
       const std::string& group);
-  // From now on End ends it. UNAVAILABLE: after End.
+  // Registers the daemon, so that End ends it. UNAVAILABLE: End was called.
   absl::Status Register(const std::shared_ptr<ControlDaemon>& daemon);
 
   const Options options_;
   absl::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, std::shared_ptr<Group>> groups_ ABSL_GUARDED_BY(mutex_);
-  // Also those of groups that are gone.
+  // All started daemons, also of groups that have ended.
   std::vector<std::weak_ptr<ControlDaemon>> started_ ABSL_GUARDED_BY(mutex_);
 };
 

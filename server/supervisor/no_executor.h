@@ -39,7 +39,7 @@ class NoExecutor final : public Executor {
   void Stop(absl::Time) override {}
 
  private:
-  // UNAVAILABLE, the answer to all that needs a process.
+  // Returns UNAVAILABLE, the error of every method that needs a process.
   static absl::Status Gone() {
     return absl::UnavailableError(
         "the session's executor has ended with the daemon before this one");

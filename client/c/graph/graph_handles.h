@@ -36,7 +36,7 @@ struct hf_graph_exec {
 
 namespace holdfast::c {
 
-// The nodes of these ids. REQUIRES: `ids` has `count`.
+// Returns the nodes with these ids. REQUIRES: `ids` has `count` elements.
 inline std::vector<GraphNode> ToNodes(const uint32_t* ids, size_t count) {
   std::vector<GraphNode> nodes;
   nodes.reserve(count);

@@ -25,7 +25,7 @@ struct SortOrder {
   const char* name;   // as the command line has it
   const char* title;  // of the column
 };
-// All orders; the first is the usual one.
+// Returns all orders; the first one is the default.
 const std::vector<SortOrder>& SortOrders();
 
 // The user's choices for a view.

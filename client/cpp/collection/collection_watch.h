@@ -31,8 +31,8 @@ class CollectionChange;
 // Reads the changes of collections one by one: first the existing versions,
 // then each change. Continues with the next daemon if this one is replaced:
 // versions that are new to the caller come as KIND_PRESENT, and reported
-// versions that are gone come as KIND_DELETED, perhaps twice. Another thread
-// may cancel.
+// versions that no longer exist come as KIND_DELETED, perhaps twice. Another
+// thread may cancel.
 class CollectionWatch {
  public:
   // `name` is one collection; empty: all collections that the client may see.

@@ -31,8 +31,8 @@
 
 namespace holdfast {
 
-// A launch; see Launch. INVALID_ARGUMENT: a dimension of grid or block is 0.
-// Everything else is checked when the graph is created.
+// Launches a kernel; see Launch. INVALID_ARGUMENT: a dimension of grid or block
+// is 0. Everything else is checked when the graph is created.
 NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
                       std::span<const Argument> arguments);
 template <typename... Arguments>
@@ -57,9 +57,9 @@ NodeParams FillNode(const Place& destination, const Rows& rows,
 NodeParams CopyBoxNode(const Box& box, const BoxRange& destination,
                        const BoxRange& source);
 
-// Fill with a repeated pattern of 1, 2 or 4 bytes: a buffer, a range whose
-// offset and size are multiples of the pattern's size, or rows with a pitch.
-// INVALID_ARGUMENT: another size of the pattern, or not a multiple of it.
+// Fill a buffer, a range or rows with a repeated pattern of 1, 2 or 4 bytes.
+// Offset, size, width and pitch must be multiples of the pattern's size.
+// INVALID_ARGUMENT: they are not, or the pattern has another size.
 NodeParams FillBytesNode(const Buffer& buffer, const void* pattern,
                          size_t pattern_size, uint64_t offset, uint64_t size);
 NodeParams FillRowBytesNode(const void* pattern, size_t pattern_size,
@@ -81,7 +81,7 @@ NodeParams FillRowsNode(T pattern, const BoxRange& range, uint64_t width,
   return FillRowBytesNode(&pattern, sizeof pattern, range, width, height);
 }
 
-// Records an event, or waits for one, at each launch. They connect the graph
+// Records an event, or waits for one, at each launch. Events connect the graph
 // with work outside of it.
 NodeParams RecordNode(const Event& event);
 NodeParams WaitNode(const Event& event);

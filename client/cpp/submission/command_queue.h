@@ -77,7 +77,7 @@ class PendingResult {
 // Thread-safe; the commands of one thread keep their order.
 class CommandQueue {
  public:
-  // How a session continues after a fault or a suspension.
+  // The continuation of a session after a fault or a suspension.
   struct Recovery {
     // The status to report to the user, once; from FaultStatus.
     absl::Status fault;
@@ -229,14 +229,14 @@ class CommandQueue {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Asks for a result, which tells that the destructions before it ran.
   void AppendFence(bool* full) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Writes a batch to the stream if that is `ready`; keeps the batch in unsent_
-  // if it is not, or has ended.
+  // Writes a batch to the stream. Keeps the batch in unsent_ if the stream is
+  // not `ready` or has ended.
   void WriteOrKeep(bool ready, ExecuteStream& stream,
                    std::unique_ptr<CommandBatch> batch)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
   // The reading thread.
   void ReadResults();
-  // Reads until the stream has ended; returns why.
+  // Reads until the stream has ended, and returns the reason.
   absl::Status ReadToEnd();
   // Reads and delivers one batch of results.
   ExecuteStream::ReadResult ReadBatch()
@@ -267,7 +267,7 @@ class CommandQueue {
   bool AwaitConsent(const absl::Status& fault);
   // Sends the commands that a suspension interrupted again, and continues.
   void GoOnSuspended(Recovery recovery);
-  // Returns true if no command was lost, so that this is possible.
+  // Returns true if GoOnSuspended is possible: no command was lost.
   bool IsWhole(const Recovery& recovery);
   // Writes the batches of unsent_. Returns false if the stream has ended.
   bool SendUnsent(ExecuteStream& stream)

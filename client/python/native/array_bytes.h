@@ -18,9 +18,9 @@ class ArrayBytes {
  public:
   enum class Access { kRead, kWrite };
 
-  // Sets an exception, and is false afterwards, if the object has no such
-  // buffer, CheckElements refuses it, or it is not contiguous (ValueError) or
-  // is read-only (BufferError).
+  // Sets an exception, and converts to false afterwards, if the object has no
+  // such buffer, if CheckElements refuses it, or if it is not contiguous
+  // (ValueError) or is read-only (BufferError).
   ArrayBytes(PyObject* object, Access access);
   ~ArrayBytes() {
     if (is_held_) PyBuffer_Release(&view_);
@@ -39,7 +39,8 @@ class ArrayBytes {
   bool is_right_;
 };
 
-// Adds array_bytes to the module; false, with an exception.
+// Adds array_bytes to the module. Returns false with an exception if that
+// fails.
 bool AddArrayBytes(PyObject* module);
 
 }  // namespace holdfast::python

@@ -8,8 +8,8 @@
 
 namespace holdfast::python {
 
-// Adds make_dlpack, take_dlpack and address_of to the module; false, with an
-// exception.
+// Adds make_dlpack, take_dlpack and address_of to the module. Returns false
+// with an exception if that fails.
 bool AddDlpack(PyObject* module);
 
 // Adds dlpack_exchange_api, DLPack's interface for callers in C; used by

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of a class's tables: a method is a function of C++ with typed arguments,
-// most often one of holdfast.h, and the names of what Python passes:
+// Makes the rows of a Python class's tables. A method consists of a C++
+// function with typed arguments, usually of holdfast.h, and the names of the
+// arguments:
 //
 //   Method<"_record", hf_stream_record, "event">(),
 //
-// The call converts the arguments (argument.h), lets other threads run while
-// the function does, raises the hf_error* that it returns, and returns the
-// values behind its last parameters: None, one (result.h), or a tuple of them.
+// A call converts the arguments (argument.h), and runs the function without the
+// GIL. It raises the hf_error* that the function returns; else it returns the
+// values of the output parameters: None, one (result.h), or a tuple of them.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_METHOD_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_METHOD_H_
 
@@ -23,7 +24,7 @@
 
 namespace holdfast::python {
 
-// A function that is called with the GIL, because it does not wait, or the GIL
+// Marks a function to be called with the GIL: it does not wait, or the GIL
 // guards its object. Functions that return a Python object are always called
 // with the GIL.
 template <auto kFunction>

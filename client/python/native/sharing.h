@@ -9,7 +9,8 @@
 
 namespace holdfast::python {
 
-// (writable, offset, size, session, lifetime, imports, tenant) -> token
+// The Python method (writable, offset, size, session, lifetime, imports,
+// tenant) -> token.
 template <typename H,
           hf_error* (*kExport)(const H*, const hf_export_options*, uint8_t*)>
 hf_error* Export(const H* resource, bool writable, uint64_t offset,

@@ -80,7 +80,7 @@ class Attachment {
  private:
   // Results that were taken from the queue together.
   struct Entry {
-    uint64_t first = 0;  // how many results are before it
+    uint64_t first = 0;  // the number of results before it
     uint64_t count = 0;
     std::string bytes;  // a v1::ResultBatch
   };
@@ -88,9 +88,9 @@ class Attachment {
   void TakeResults();
   void Keep(const v1::ResultBatch& batch);
   void Append(Entry entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Keeps it as sent, if it could be.
+  // Sends the batch, and keeps it as sent if that succeeded.
   bool SendNow(const v1::ResultBatch& batch);
-  // The call sends nothing any more.
+  // Stops the call from sending.
   void Drop(uint64_t call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AwaitInCall(uint64_t call, bool (Attachment::*condition)() const)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -10,8 +10,8 @@
 
 namespace holdfast::executor {
 
-// Address of `size` bytes at `offset` of a buffer. OUT_OF_RANGE: beyond its
-// end; otherwise as CheckAccess.
+// Returns the address of `size` bytes at `offset` of a buffer. OUT_OF_RANGE:
+// beyond its end. Fails otherwise as CheckAccess.
 absl::StatusOr<CUdeviceptr> ResolveRange(Resources& resources, uint64_t buffer,
                                          uint64_t offset, uint64_t size,
                                          Access access = Access::kRead);

@@ -34,7 +34,7 @@ struct AwaitedValue {
   uint64_t value = 0;
 };
 
-// How a node of a graph uses resources, all of which a HoldSet keeps.
+// The resources that a node of a graph uses. A HoldSet keeps all of them.
 struct NodeUses {
   // The kernel that the node launches.
   const cuda::Kernel* kernel = nullptr;

@@ -46,8 +46,8 @@ class TurnKeeper {
   // The device that the command gives work to: the driver's ordinal.
   std::optional<uint32_t> DeviceOf(const v1::Command& command);
   void SetWaiting(std::optional<uint32_t> device);
-  // Has `wake` called when the turns differ from `seen`. Returns false if the
-  // system allows no thread for that.
+  // Makes a thread call `wake` when the turns differ from `seen`. Returns false
+  // if the system allows no thread for that.
   bool WakeAfter(uint32_t seen);
   void Run();
 

@@ -105,7 +105,7 @@ class BuiltGraph {
   // The top level. The nodes of child graphs and branches are in BuiltNode.
   const BuiltLevel& nodes() const { return nodes_; }
   const GraphConditions& conditions() const { return conditions_; }
-  // All levels counted.
+  // The number of nodes on all levels.
   uint64_t node_count() const { return charge_.amount(); }
 
   // True if the graph has allocation nodes; then it can have one instance at a

@@ -15,9 +15,9 @@ namespace holdfast::executor {
 //
 // The journal can have an update of many nodes as one step, which costs a
 // fraction of a step for each. Such a step is needed until each of its nodes
-// has been changed again. Programs update the same nodes again and again, so
-// that the next step replaces the whole one before it; but steps of sets that
-// overlap would pile up. So a graph has a few sets, and updates of others have
+// has been changed again. Most programs update the same nodes repeatedly, so
+// that a step replaces the whole previous one. But steps of overlapping sets
+// would pile up. So a graph has a few sets, and an update of any other set has
 // one step for each node.
 class UpdateSets {
  public:
@@ -25,7 +25,7 @@ class UpdateSets {
   static constexpr size_t kMaxSets = 4;
   static constexpr size_t kMaxNodes = size_t{1} << 16;
 
-  // Returns true if the journal is to have one step of the update.
+  // Returns true if the journal must have one step for the update.
   bool IsOneStep(const v1::UpdateGraphExec& update);
   // The instantiated graph has ended.
   void Forget(uint64_t graph_exec) { sets_.erase(graph_exec); }

@@ -38,8 +38,8 @@ namespace holdfast::executor {
 // message calls `after_fault`.
 class SupervisorLink {
  public:
-  // Takes over the channel and starts the reading thread. Of a process that has
-  // reported its fault, each thread that has something else to tell calls
+  // Takes over the channel and starts the reading thread. After the process has
+  // reported its fault, each thread that sends another message calls
   // `after_fault`, which does not return outside of tests.
   explicit SupervisorLink(UniqueFd channel,
                           std::function<void()> after_fault = AwaitEnd);
@@ -49,16 +49,16 @@ class SupervisorLink {
 
   // The first message of an executor: the devices of its driver, or an error.
   void SendReady(const absl::StatusOr<internal::Ready>& ready);
-  // Answers Assign: the session's calls are accepted, or why not. Only the
+  // Answers Assign: the session's calls are accepted, or an error. Only the
   // first call counts. `counters`, if any, is the memory of a CounterPage.
   void SendServing(const absl::StatusOr<internal::Serving>& serving,
                    int counters = -1);
   // Reports usage that is known at once; see OnUsageAsked.
   void SendUsage(const internal::Usage& usage);
-  // The last message: the driver has failed for good. The supervisor takes what
-  // the session holds at this message, so a thread that wants to tell of memory
-  // later is stopped before it notes the memory in the journal: the journal
-  // must not name memory that the supervisor does not have.
+  // The last message: the driver has failed for good. At this message, the
+  // supervisor takes the session's holdings over. A thread that later wants to
+  // report memory is stopped before it notes the memory in the journal: the
+  // journal must not name memory that the supervisor does not have.
   void SendFault(const internal::Fault& fault);
   // Give the supervisor a descriptor of the chunk, so that its bytes outlive
   // this process, and withdraw it. `device` is the session's ordinal, as in the
@@ -162,14 +162,14 @@ class SupervisorLink {
   // The thread's loop. Exits the process when the channel closes, unless this
   // object is being destroyed.
   void ReadMessages();
-  // Carries out what does not wait, and passes the message on else.
+  // Carries out a message that needs no wait, and passes any other message on.
   void Handle(internal::ToExecutor& message, UniqueFd fd)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Stores a listening socket in the assignment.
   void Keep(const internal::ListeningSocket& message, UniqueFd fd)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AnswerUsage(uint64_t question) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // No thread waits any more.
+  // Ends the waits of all threads.
   void EndWaits() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Channel channel_;

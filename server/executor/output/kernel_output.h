@@ -4,8 +4,8 @@
 // first to standard output, the second to standard error. In an executor both
 // are pipes, whose bytes go only to the session's client, among its results.
 //
-// Never waits for the client: of unsent output, kMaxKept bytes are kept; the
-// rest is counted and lost.
+// Never waits for the client: at most kMaxKept bytes of unsent output are kept.
+// The rest is counted and lost.
 #ifndef HOLDFAST_SERVER_EXECUTOR_OUTPUT_KERNEL_OUTPUT_H_
 #define HOLDFAST_SERVER_EXECUTOR_OUTPUT_KERNEL_OUTPUT_H_
 

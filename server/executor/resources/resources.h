@@ -80,9 +80,9 @@ struct ModuleResource {
   static constexpr size_t kPruneGlobalsFrom = 16;
   std::unordered_set<uint64_t> globals;
   size_t prune_globals_at = kPruneGlobalsFrom;
-  // The variables that a suspension saves, by their names in the image: those
-  // that were found in it (core/cuda/variable_names.h), and those that had a
-  // handle.
+  // The variables that a suspension saves, by their names in the image:
+  // variables that were found in it (core/cuda/variable_names.h), and variables
+  // that had a handle.
   std::set<std::string> variables;
 };
 
@@ -325,7 +325,8 @@ class Resources {
   void Release(std::vector<Hold> holds);
 
  private:
-  // Ends waits for events whose makers are gone, which nothing else would end.
+  // Ends waits for events whose sessions have ended, which nothing else would
+  // end.
   void EndWaits(std::vector<EventWaits::Wait> waits);
   // Ends the mapping of a buffer that is one; the memory stays its owner's.
   void Unmap(BufferResource& buffer);

@@ -41,8 +41,8 @@ class DeviceClocks {
   };
   Next NoteDone(uint32_t device);
 
-  // Takes TakePlace has returned false for one command's work, for a session
-  // that other sessions wait for. The device may have one piece of watched work
+  // Takes a place for one command's work, for a session that other sessions
+  // wait for. The device may have one piece of watched work
   // and one piece of unmarked work. A piece is as many commands as take 1 to
   // 2.5 ms. Returns false if there is no place until the next NoteDone or
   // TakeUnmarked.
@@ -54,7 +54,7 @@ class DeviceClocks {
   struct Device {
     bool unmarked = false;  // has work without a mark
     bool watched = false;   // its marks are watched
-    bool wanted = false;    // a place
+    bool wanted = false;    // TakePlace has returned false
     uint32_t piece = 8;
     // The commands that took places, before the marks and after them.
     uint32_t marked_commands = 0;

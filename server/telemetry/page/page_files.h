@@ -14,7 +14,8 @@ struct PageFile {
   absl::string_view text;
 };
 
-// By its path: "/", "/page.css", "/page.js".
+// Returns the file with this path: "/", "/page.css" or "/page.js". Returns
+// nullopt for any other path.
 std::optional<PageFile> FindPageFile(absl::string_view path);
 
 }  // namespace holdfast
