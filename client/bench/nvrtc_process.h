@@ -12,8 +12,8 @@
 
 namespace holdfast::bench {
 
-// Calls NVRTC directly, in a process that waits for sources. NVRTC and Holdfast
-// can so be measured in turns, with the machine in the same state.
+// Calls NVRTC directly, in a process that waits for sources. So NVRTC and
+// Holdfast can be measured in turns, with the machine in the same state.
 class NvrtcProcess {
  public:
   static absl::StatusOr<std::unique_ptr<NvrtcProcess>> Start();

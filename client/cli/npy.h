@@ -25,10 +25,11 @@ struct Array {
   std::string bytes;
 };
 
-// Bytes of an array; INVALID_ARGUMENT if 64 bits cannot hold the number.
+// Returns the bytes of an array. INVALID_ARGUMENT: 64 bits cannot hold the
+// number.
 absl::StatusOr<uint64_t> ByteSize(ElementType type,
                                   const std::vector<uint64_t>& shape);
-// "f32[10,20]"
+// Returns "f32[10,20]".
 std::string Describe(ElementType type, const std::vector<uint64_t>& shape);
 
 // The header of a file. Made by ParseNpyHeader.

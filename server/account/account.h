@@ -66,7 +66,7 @@ class Account {
   const QuotaPtr& staging_memory() const { return staging_memory_; }
   // Live handles of one kind; arenas have a kind, too.
   const QuotaPtr& handles(HandleKind kind) const { return handles_.at(kind); }
-  // Nodes of graphs, and of graphs that are instantiated: what they take of the
+  // Nodes of graphs and of instantiated graphs, because they take the
   // executor's own memory.
   const QuotaPtr& graph_nodes() const { return graph_nodes_; }
   // Commands accepted and not yet carried out.
@@ -75,7 +75,7 @@ class Account {
   // Changes the limits. Existing charges stay.
   void SetLimits(const internal::AccountLimits& limits);
 
-  // Ends waits for room.
+  // Ends the waits for room for commands.
   void Close();
 
   void Report(v1::SessionUsage* usage) const;

@@ -10,9 +10,9 @@
 
 namespace holdfast {
 
-// Bytes of values, all variables of a session together.
+// The bytes of the values of all variables of a session.
 inline constexpr uint64_t kMaxVariableBytes = uint64_t{64} << 20;
-// Bytes of the message: values, names and their encoding.
+// The bytes of the message: values, names and their encoding.
 inline constexpr uint64_t kMaxSavedVariablesBytes = uint64_t{80} << 20;
 
 }  // namespace holdfast

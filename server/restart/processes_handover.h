@@ -21,8 +21,8 @@ namespace holdfast {
 absl::StatusOr<std::vector<KeptDescriptor>> NameProcesses(
     HandedProcesses handed);
 
-// Takes such descriptors out of `kept`; processes without all of theirs are
-// left out. The pid of the spawner is 0 if there is none.
+// Takes such descriptors out of `kept`. Leaves out a process if one of its
+// descriptors is missing. The pid of the spawner is 0 if there is none.
 HandedProcesses TakeProcesses(std::vector<KeptDescriptor>* kept);
 
 }  // namespace holdfast
