@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The types of a kernel's parameters, as far as they are known: an object has
-// their sizes alone.
+// Finds the types of a kernel's parameters, as far as possible: an object has
+// only their sizes.
 #ifndef HOLDFAST_CLIENT_CLI_PARAMETER_TYPES_H_
 #define HOLDFAST_CLIENT_CLI_PARAMETER_TYPES_H_
 
@@ -13,16 +13,17 @@
 
 namespace holdfast::cli {
 
-// Returns the types in the order of the parameters, "float const*": those that
-// a mangled symbol tells, else those of the declaration of `symbol` in
-// `source`, which may be empty. Empty: they are not known.
+// Returns the types, such as "float const*", in the order of the parameters.
+// They come from a mangled symbol, or else from the declaration of `symbol` in
+// `source`, which may be empty. Empty: the types are not known.
 std::vector<std::string> ParameterTypes(absl::string_view symbol,
                                         absl::string_view source);
 
-// Whether elements of the type fit behind a parameter that is a pointer, or,
-// with `is_scalar`, into one that is none. Elements of another size do not, nor
-// do integers for floats. True for types that are not of C++ itself, and for
-// bytes, which may be of anything.
+// Returns true if a pointer `parameter` can point to elements of the type or,
+// with `is_scalar`, if a value of the type fits a parameter that is no pointer.
+// The sizes must be equal, and both must be integers or both floats, except for
+// types of 2 bytes. Returns true for elements of 1 byte, and if the parameter's
+// type is unknown.
 bool Fits(ElementType type, bool is_scalar, absl::string_view parameter);
 
 }  // namespace holdfast::cli

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams that write values to memory and wait for values in memory, for
-// programs that order their work by flags of their own:
+// Makes streams write values to memory and wait for values in memory, for
+// programs that order their work by their own flags:
 //
 //   BatchValues({{.kind = ValueKind::kWaitEqual, .place = flag, .value = 1}},
 //               stream);
 //
-// Sessions that want to order work between each other use Semaphore.
+// To order work between sessions, use Semaphore.
 #ifndef HOLDFAST_CLIENT_CPP_VALUE_BATCH_H_
 #define HOLDFAST_CLIENT_CPP_VALUE_BATCH_H_
 
@@ -51,10 +51,10 @@ struct ValueOperation {
 absl::StatusOr<v1::ValueBatch> ValueBatchMessage(
     std::span<const ValueOperation> operations);
 
-// Submits the operations, in this order, as one operation of the stream. At
-// most 256. A wait that nothing ends blocks the stream until its session ends;
-// `holdfast sessions --usage` names it. INVALID_ARGUMENT also: memory and
-// stream belong to different sessions.
+// Submits the operations, in this order, as one operation of the stream. There
+// are at most 256. A wait for a value that is never written blocks the stream
+// until its session ends; `holdfast sessions --usage` names it.
+// INVALID_ARGUMENT also: memory and stream belong to different sessions.
 absl::Status BatchValues(std::span<const ValueOperation> operations,
                          const Stream& stream);
 

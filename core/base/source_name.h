@@ -14,13 +14,13 @@ namespace holdfast {
 // mangled.
 std::string SourceName(absl::string_view symbol);
 
-// Returns the types of its parameters: "float const*" and "int" of
+// Returns the types of the function's parameters: "float const*" and "int" for
 // "_Z1kPKfi". Empty if it has none, or the symbol is not mangled.
 std::vector<std::string> SourceParameters(absl::string_view symbol);
 
 // Returns the text with each mangled symbol replaced by its name in the source:
-// "kernel scale<float>, block (0,0,0)". A symbol that its name follows stays:
-// "_Z1pPi (p)".
+// "kernel scale<float>, block (0,0,0)". A symbol that is followed by its name
+// stays: "_Z1pPi (p)".
 std::string WithSourceNames(absl::string_view text);
 
 }  // namespace holdfast

@@ -11,10 +11,9 @@
 
 namespace holdfast::cuda {
 
-// Limits of a context for what kernels use besides their memory: a stack for
-// each thread, buffers of printf, the heap of malloc. cuCtxGetLimit and
-// cuCtxSetLimit, with the driver's errors; UNIMPLEMENTED: it has no such
-// function.
+// The limits of a context for the stack of each thread, the buffer of printf
+// and the heap of malloc in kernels: cuCtxGetLimit and cuCtxSetLimit. Fail as
+// the driver does. UNIMPLEMENTED: the driver has no such function.
 absl::StatusOr<uint64_t> GetLimit(const Context& context, CUlimit limit);
 absl::Status SetLimit(const Context& context, CUlimit limit, uint64_t value);
 

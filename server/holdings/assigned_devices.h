@@ -13,8 +13,9 @@ namespace holdfast {
 // the session's client names them.
 std::vector<uint32_t> DevicesOf(const internal::Assign& assign);
 
-// Puts the session on this device. The client goes on to use the ordinal of the
-// device that it opened the session on. REQUIRES: the session has one device.
+// Puts the session on this device. The client continues to use the ordinal of
+// the device that it opened the session on. REQUIRES: the session has one
+// device.
 void SetDevice(uint32_t device, internal::Assign* assign);
 
 }  // namespace holdfast

@@ -21,13 +21,13 @@ class HeldArenas {
   // The most arenas, including freed arenas that are still in use.
   static constexpr size_t kMaxArenas = 256;
 
-  // `kept` must outlive this.
+  // `kept` must outlive this object.
   explicit HeldArenas(const SessionDescriptors& kept) : kept_(kept) {}
 
   // Holds an arena; ignores it if kMaxArenas are held already.
   // INVALID_ARGUMENT: there is no descriptor.
   absl::Status Hold(uint64_t handle, uint64_t size, UniqueFd memory);
-  // An unknown handle does nothing.
+  // Releases an arena. Ignores an unknown handle.
   void Release(uint64_t handle) { arenas_.erase(handle); }
   // Releases the arena at EndRestore: a further successor may need it.
   void ReleaseLater(uint64_t handle);

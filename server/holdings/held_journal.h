@@ -16,24 +16,25 @@ namespace holdfast {
 // thread-safe.
 class HeldJournal {
  public:
-  // Both must outlive this.
+  // `kept` must outlive this object.
   explicit HeldJournal(const SessionDescriptors& kept) : kept_(kept) {}
 
-  // For a new session.
+  // Makes the journal of a new session.
   absl::Status Open();
-  // For a session that an earlier daemon has left.
+  // Takes over the journal of a session that an earlier daemon has left.
   void Adopt(UniqueFd journal, uint64_t epoch);
 
-  // A successor begins with `epoch`, and an empty journal. May come again, when
-  // a successor has failed.
+  // Makes an empty journal for a successor, which begins with `epoch`. Called
+  // again when a successor has failed.
   absl::Status BeginRestore(uint64_t epoch);
-  // The successor's journal alone counts from now on.
+  // Drops the old journal. The DescriptorStore keeps the successor's journal
+  // from now on.
   void EndRestore();
   bool restoring() const { return old_.valid(); }
 
-  // Of the executor that serves; -1: there is none.
+  // The journal of the present executor; -1: there is none.
   int current() const { return current_.get(); }
-  // Of the executor before; -1: nothing is restored.
+  // The journal of the executor before; -1: no restoration is going on.
   int old() const { return old_.get(); }
 
   // Drops the journal from the DescriptorStore.

@@ -23,7 +23,7 @@ class HeldObjects {
   static constexpr size_t kMaxObjects = 256;
   static constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
 
-  // Both must outlive this.
+  // Both must outlive this object.
   HeldObjects(const SessionDescriptors& kept, ObjectStore& store)
       : kept_(kept), store_(store) {}
 

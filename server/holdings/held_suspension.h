@@ -18,18 +18,18 @@
 namespace holdfast {
 
 // The bytes of a suspended session's device memory, in host memory or a file.
-// Prepare makes room, an executor writes the bytes there, and Suspend lets go
-// of the device's memory. Drop undoes either. Not thread-safe.
+// Prepare makes room, an executor writes the bytes there, and Suspend releases
+// the device memory. Drop releases the room. Not thread-safe.
 class HeldSuspension {
  public:
-  // The room that an executor saves memory to.
+  // The room to which an executor saves memory.
   struct Room {
     internal::SaveMemory chunks;  // the offset of each chunk
     int descriptor = -1;          // borrowed
     uint64_t bytes = 0;
   };
 
-  // All must outlive this.
+  // All must outlive this object.
   HeldSuspension(const SessionDescriptors& kept, SessionMemory& memory,
                  Quota& host)
       : kept_(kept), memory_(memory), host_(host) {}
@@ -39,15 +39,16 @@ class HeldSuspension {
   // session yet. FAILED_PRECONDITION: as SessionMemory::CheckAlone. Also fails
   // as SuspendedMemory::Create.
   absl::StatusOr<Room> Prepare(const std::string& path);
-  // Lets go of the device's memory. REQUIRES: prepared, and the bytes are
-  // there.
+  // Releases the device memory. REQUIRES: Prepare has succeeded, and the bytes
+  // are saved.
   void Suspend();
-  // For a session that an earlier daemon has left suspended.
+  // Takes over the bytes of a session that an earlier daemon has left
+  // suspended.
   absl::Status Adopt(KeptSession& kept);
 
   // True from Suspend or Adopt until Drop.
   bool suspended() const { return suspended_; }
-  // Of the room for the bytes; -1: nothing is prepared.
+  // The descriptor of the room; -1: nothing is prepared.
   int descriptor() const {
     return saved_ == nullptr ? -1 : saved_->descriptor();
   }

@@ -13,16 +13,17 @@ namespace holdfast {
 // has saved for its successor. Charged to host memory. Not thread-safe.
 class HeldVariables {
  public:
-  // Both must outlive this.
+  // Both must outlive this object.
   HeldVariables(const SessionDescriptors& kept, Quota& host)
       : kept_(kept), host_(host) {}
 
-  // Replaces the values. INVALID_ARGUMENT: no sealed memfd, or more than
-  // kMaxSavedVariablesBytes. RESOURCE_EXHAUSTED: the quota's refusal.
+  // Replaces the values. INVALID_ARGUMENT: `memory` is not a sealed memfd, or
+  // has more than kMaxSavedVariablesBytes. RESOURCE_EXHAUSTED: the quota
+  // refuses.
   absl::Status Hold(UniqueFd memory);
   void Drop();
 
-  // Stays owned by this; -1: there are none.
+  // The descriptor of the values, borrowed; -1: there are none.
   int descriptor() const { return memory_.get(); }
 
  private:

@@ -17,13 +17,13 @@ class SessionDescriptors {
   using Kept = DescriptorStore::Kept;
   using Numbers = std::initializer_list<uint64_t>;
 
-  // The store must outlive this.
+  // The store must outlive this object.
   explicit SessionDescriptors(DescriptorStore& store) : store_(store) {}
 
   // Sets the session's number. REQUIRES: nothing is kept yet.
   void Open(uint64_t session) { session_ = session; }
 
-  // As DescriptorStore's.
+  // Keep a descriptor or a record, as DescriptorStore does.
   Kept Keep(const char* kind, Numbers numbers, int fd) const {
     return store_.Keep(Name(kind, numbers), fd);
   }

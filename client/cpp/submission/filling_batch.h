@@ -13,8 +13,8 @@
 
 namespace holdfast {
 
-// The batch that commands are encoded into, and the numbers of commands. Not
-// thread-safe.
+// The batch into which commands are encoded, and the numbers of the commands.
+// Not thread-safe.
 class FillingBatch {
  public:
   struct Limits {
@@ -50,12 +50,12 @@ class FillingBatch {
   }
 
   bool empty() const { return batch_->empty(); }
-  // REQUIRES: it is not empty.
+  // REQUIRES: the batch is not empty.
   uint64_t first_sequence() const { return batch_->first_sequence; }
   // The number of the last command that was appended to any batch.
   uint64_t last_sequence() const { return last_sequence_; }
 
-  // Returns the batch, which belongs into the pool, and begins another one.
+  // Returns the batch, which must go back to the pool, and begins another one.
   std::unique_ptr<CommandBatch> Take() {
     return std::exchange(batch_, pool_->Get());
   }
@@ -63,7 +63,7 @@ class FillingBatch {
   void Clear();
 
  private:
-  // Takes a command back out.
+  // Removes the command that is too long, and returns its error.
   absl::Status Refuse(size_t before, size_t bytes);
 
   const std::shared_ptr<CommandBatchPool> pool_;

@@ -13,15 +13,15 @@
 
 namespace holdfast {
 
-// A thread that sends commands which nobody else sends: it looks at the queue
-// every `delay`, and sends a batch that it has seen twice. After a while
-// without a batch it sleeps, until Wake. Thread-safe.
+// A thread that sends commands which no other thread sends. It reads the queue
+// every `delay`, and sends a batch that it finds twice. After a while without a
+// batch it sleeps until Wake. Thread-safe.
 class LateFlusher {
  public:
   struct Options {
     absl::Duration delay;
-    // Returns a number of what waits to be sent, which changes when that was
-    // sent; 0: nothing waits. Called without locks.
+    // Returns a number for the waiting batch, which changes when the batch was
+    // sent; 0: no batch waits. Called without locks.
     std::function<uint64_t()> waiting;
     std::function<void()> flush;
   };
@@ -30,7 +30,7 @@ class LateFlusher {
   LateFlusher(const LateFlusher&) = delete;
   LateFlusher& operator=(const LateFlusher&) = delete;
 
-  // Something waits to be sent. The caller may hold the lock that
+  // Reports that a command waits to be sent. The caller may hold the lock that
   // Options.waiting takes.
   void Wake() {
     if (sleeps_.load(std::memory_order_seq_cst)) [[unlikely]]
@@ -42,7 +42,7 @@ class LateFlusher {
 
  private:
   void Run();
-  // Sleeps until something waits.
+  // Sleeps until a batch waits.
   void Sleep();
   void WakeUp();
   bool stopped() const {
@@ -51,7 +51,8 @@ class LateFlusher {
   }
 
   const Options options_;
-  // Set before the thread looks for the last time, so that no Wake is missed.
+  // Set before the thread calls Options.waiting for the last time, so that no
+  // Wake is missed.
   std::atomic<bool> sleeps_{false};
   mutable absl::Mutex mutex_;
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;

@@ -10,24 +10,24 @@
 
 namespace holdfast {
 
-// Callers that look for their own results, and the reading thread, which leaves
-// the results to such callers: a caller that reads its result itself waits for
-// no other thread. Thread-safe.
+// Coordinates callers that poll for their own results with the reading thread,
+// which leaves the results to them: a caller that reads its result itself waits
+// for no other thread. Thread-safe.
 class ResultLookers {
  public:
-  // For a caller: calls `poll` until it returns true, but gives up when that
-  // takes too long (SpinThenSleep).
+  // Used by a caller: calls `poll` until it returns true, but gives up when
+  // that takes too long (SpinThenSleep).
   void Look(absl::FunctionRef<bool()> poll);
 
-  // For the reading thread, which would only compete with callers. Sleeps while
-  // callers look, and a while longer. Returns when there are results without a
-  // reader, when the stream has ended, or when there was no traffic for a
-  // while.
+  // Used by the reading thread, which would only compete with callers. Sleeps
+  // while callers are in Look, and a while longer. Returns when there are
+  // results without a reader, when the stream has ended, or when there was no
+  // traffic for a while.
   void LeaveTo(const ExecuteStream& stream) const;
 
-  // Some thread reads results.
+  // Notes that a thread has read results.
   void NoteRead() { ++reads_; }
-  // Calls of Look so far.
+  // The number of calls of Look so far.
   uint32_t looks() const { return looks_; }
 
  private:
