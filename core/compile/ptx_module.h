@@ -26,7 +26,7 @@ struct PtxStatement {
   bool shared = false;  // in shared memory
   bool defined = false;
   absl::string_view name;  // that it declares
-  // of a function's definition: the text before its body
+  // The text of a function's definition before its body.
   absl::string_view head;
   absl::string_view text;  // the whole statement
 };

@@ -109,7 +109,8 @@ class DiskCache {
 
   mutable absl::Mutex mutex_;  // held by all writing methods
   bool scanned_ ABSL_GUARDED_BY(mutex_) = false;
-  // an upper bound, without others' entries
+  // An upper bound of the stored bytes, without the entries that other daemons
+  // have added since the last scan.
   uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t added_ ABSL_GUARDED_BY(mutex_) = 0;  // bytes, since the last scan
   uint64_t evictions_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -76,7 +76,7 @@ class DaemonServers {
   const MetricSources sources_;
   DaemonMetrics metrics_;
   StatusReport status_;
-  // the health, for HTTP probes
+  // The health, for HTTP probes.
   std::atomic<bool> serving_ = false;
   std::unique_ptr<MetricsServer> metrics_server_;  // null: not configured
 };

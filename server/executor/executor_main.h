@@ -15,7 +15,7 @@ namespace holdfast {
 // The inputs of an executor.
 struct ExecutorDevices {
   int warm = 0;  // the device of the context before there is a session
-  // the number of devices that the driver must show; 0: any
+  // The number of devices that the driver must show; 0: any.
   size_t expected = 0;
 };
 

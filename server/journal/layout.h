@@ -48,7 +48,7 @@ struct Header {
   std::atomic<uint64_t> completed;
   alignas(64) std::atomic<uint64_t> begun;
   std::atomic<uint64_t> processed;
-  // the number of commands; modulo 16: the slot of the next one
+  // The number of commands. Modulo 16, it is the slot of the next one.
   std::atomic<uint64_t> commands;
   LastCommand last[kLastCommands];
   // The time of the executor's last check for kernels over their time limit, in

@@ -74,7 +74,7 @@ class RingCall final
   // The executor's answer to the offer; nullopt: it has not answered.
   std::optional<bool> taken_ ABSL_GUARDED_BY(mutex_);
   std::optional<grpc::Status> ended_ ABSL_GUARDED_BY(mutex_);
-  // the executor has sent a gRPC message, an error
+  // True if the executor has sent a gRPC message, which is an error.
   bool spoke_ ABSL_GUARDED_BY(mutex_) = false;
   bool held_ ABSL_GUARDED_BY(mutex_) = true;
 };

@@ -110,7 +110,7 @@ class ServedStream
   std::optional<grpc::ByteBuffer> last_;
 
   absl::Mutex mutex_;
-  // called with the first message
+  // Called with the first message.
   std::function<void()> begin_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> tell_ ABSL_GUARDED_BY(mutex_);
   std::deque<grpc::ByteBuffer> waiting_ ABSL_GUARDED_BY(mutex_);

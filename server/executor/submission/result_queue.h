@@ -102,7 +102,7 @@ class ResultQueue {
   std::deque<Entry> results_ ABSL_GUARDED_BY(mutex_);
   SendNow send_now_ ABSL_GUARDED_BY(mutex_);
   v1::ResultBatch single_ ABSL_GUARDED_BY(mutex_);  // for it
-  // the last batch of Take is being sent
+  // True while the last batch of Take is being sent.
   bool sending_ ABSL_GUARDED_BY(mutex_) = false;
   size_t owed_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t held_ ABSL_GUARDED_BY(mutex_) = 0;
