@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flags that tell the commands that run kernels how to open their session.
+// The flags for the session of a command that runs kernels.
 #ifndef HOLDFAST_CLIENT_CLI_SESSION_FLAGS_H_
 #define HOLDFAST_CLIENT_CLI_SESSION_FLAGS_H_
 

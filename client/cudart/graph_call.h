@@ -11,7 +11,8 @@
 
 namespace holdfast::libcudart {
 
-// body(const Driver&, const CUDA_KERNEL_NODE_PARAMS*).
+// Calls body(const Driver&, const CUDA_KERNEL_NODE_PARAMS*) with the converted
+// parameters.
 template <typename Body>
 cudaError_t WithKernelNode(const cudaKernelNodeParams* node, Body body) {
   if (node == nullptr) return Record(cudaErrorInvalidValue);
@@ -22,8 +23,8 @@ cudaError_t WithKernelNode(const cudaKernelNodeParams* node, Body body) {
   });
 }
 
-// describe(const Driver&, CUDA_MEMCPY3D*) returns a cudaError_t; then
-// body(const Driver&, const CUDA_MEMCPY3D*, CUcontext).
+// Calls describe(const Driver&, CUDA_MEMCPY3D*), which returns a cudaError_t,
+// then body(const Driver&, const CUDA_MEMCPY3D*, CUcontext).
 template <typename Describe, typename Body>
 cudaError_t WithCopyNode(Describe describe, Body body) {
   return WithContext([&](const Driver& driver,
