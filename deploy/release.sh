@@ -22,7 +22,8 @@ Makes all that is given to users, of a clean checkout, into FOLDER (./release), 
 Every time stamp is that of the commit ($SOURCE_DATE_EPOCH), so that the same commit makes the same bytes with the same
 compilers and libraries.
 
-  --twice   packs everything again, and fails unless each file has the same bytes; not the image
+  --twice   builds and packs everything again, in another folder and without any cache, and fails unless each file has
+            the same bytes; not the image. Takes as long as a first build
   --dirty   accepts changes that are not committed
 
 $HOLDFAST_IMAGE_BASE names another base image than debian:bookworm-slim, such as one of this machine.
@@ -67,8 +68,9 @@ make_apt_repository() {  # FOLDER
   )
 }
 
-pack() {  # FOLDER: all but the image
+build_and_pack() {  # FOLDER: all but the image, of the tree in the working directory
   local archive
+  bazel build --noshow_progress --ui_event_filters=-info //deploy:bundle //client/python:full_wheel
   deploy/package.sh "$1/apt/pool"
   rm "$1/apt/pool/build.log"
   make_apt_repository "$1/apt"
@@ -78,6 +80,25 @@ pack() {  # FOLDER: all but the image
   cp bazel-bin/client/python/full.whl "$1/$(python3 client/python/build_wheel.py --name "$version")"
   deploy/sbom.py "$version" >"$1/holdfast-$version.cdx.json"
   chmod -R u=rwX,go=rX "$1"
+}
+
+# Makes the release in a copy of the tree, by a Bazel that shares nothing with the first one: no output, no cache, no
+# settings of the user's.
+build_and_pack_elsewhere() {  # SCRATCH FOLDER
+  local scratch=$1
+  mkdir -p "$scratch/tree" "$scratch/programs" "$2"
+  git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- --create | tar --extract --directory "$scratch/tree"
+  cat >"$scratch/programs/bazel" <<EOF
+#!/bin/sh
+exec $(command -v bazel) --nohome_rc --output_base=$scratch/output "\$@"
+EOF
+  chmod +x "$scratch/programs/bazel"
+  (
+    cd "$scratch/tree"
+    export PATH=$scratch/programs:$PATH
+    trap 'bazel shutdown 2>/dev/null; chmod -R u+w "$scratch/output"' EXIT
+    build_and_pack "$2"
+  )
 }
 
 make_image() {
@@ -92,15 +113,13 @@ make_image() {
 
 install_packages apt-utils
 say "Building"
-bazel build --noshow_progress --ui_event_filters=-info //deploy:bundle //client/python:full_wheel
-say "Packing"
-pack "$folder"
+build_and_pack "$folder"
 if [ -n "$twice" ]; then
-  say "Packing again"
+  say "Building again, elsewhere"
   again=$(mktemp -d)
   trap 'rm -rf "$again"' EXIT
-  pack "$again"
-  diff --recursive "$folder" "$again" || die "the same commit made other bytes"
+  build_and_pack_elsewhere "$again" "$again/release"
+  diff --recursive "$folder" "$again/release" || die "the same commit made other bytes"
   say "Twice the same bytes"
 fi
 make_image
