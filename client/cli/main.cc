@@ -41,7 +41,10 @@ constexpr char kFooter[] =
 
 Exit status: 0 done; 1 failed, the reason is on stderr; 2 the command line is
 wrong; 3 no daemon at the address, or the session was lost. With --json, stdout
-has {"error": {"code": .., "message": ..}} after a failure.
+has {"error": {"code": .., "message": ..}} after a failure.)";
+
+// Of the program's own help, not of each command's.
+constexpr char kEnvironment[] = R"(
 
 ENVIRONMENT
   HOLDFAST_ADDRESS     The daemon, where --address is not given.
@@ -147,6 +150,7 @@ int Main(int argc, char** argv) {
   Words words = Expand(Words(argv + std::min(argc, 1), argv + argc));
   const Words program = TakeProgram(words);
   AddCommands(&app, &options, program, &status);
+  app.footer(absl::StrCat(kFooter, kEnvironment));
   if (IsCompletion(words)) {
     PrintCandidates(app, Words(words.begin() + 1, words.end()));
     return kExitOk;

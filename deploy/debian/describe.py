@@ -267,7 +267,7 @@ def _upper(sections):
 
 def _own_notes(inner, outer):
     """The notes without those that every command has from the program's own."""
-    common = "\n".join(outer.notes).strip()
+    common = "\n".join(_parts(outer.notes)[0][1]).strip()
     return "\n".join(inner.notes).replace(common, "").split("\n")
 
 

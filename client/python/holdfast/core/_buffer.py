@@ -31,6 +31,11 @@ _NOT_HERE = (
     "for no copy, allocate with DeviceMemoryResourceOptions(ipc_enabled=True)"
 )
 
+_NOT_SHARED = (
+    "Memory resource is not IPC-enabled: allocate the Buffer with a "
+    "DeviceMemoryResource with DeviceMemoryResourceOptions(ipc_enabled=True)"
+)
+
 
 class LocalView:
     """Memory of the daemon in this process, which has a CUDA context of its own: a device pointer
@@ -370,6 +375,10 @@ class Buffer(BytesAlone, _native.Buffer):
         Raises:
             CUDAError: the Buffer is not of a resource with ``ipc_enabled``.
         """
+        if getattr(self._resource, "is_ipc_enabled", None) is False and self._came_with is None:
+            error = CUDAError(_NOT_SHARED)
+            error.code = "FAILED_PRECONDITION"
+            raise error
         token = _sharing.export(
             self, writable, offset, size, session_id, lifetime, imports, tenant
         )
@@ -387,10 +396,7 @@ class Buffer(BytesAlone, _native.Buffer):
         if self._memory is not None and getattr(self._resource, "is_ipc_enabled", False):
             return self._resource._descriptor_of(self._memory, self._length)
         if not self._can_be_mapped:
-            raise RuntimeError(
-                "Memory resource is not IPC-enabled: allocate the Buffer with a "
-                "DeviceMemoryResource with DeviceMemoryResourceOptions(ipc_enabled=True)"
-            )
+            raise RuntimeError(_NOT_SHARED)
         pool = getattr(self._resource, "uuid", None)
         return _sharing.pickled(
             self, _sharing.IPCBufferDescriptor, self._session.address, self._length, pool

@@ -16,6 +16,17 @@ class _DataclassFields:
         return dataclasses.make_dataclass(cls.__name__, names).__dataclass_fields__
 
 
+class _Signature:
+    """What help() and inspect.signature show: the fields with their defaults."""
+
+    def __get__(self, instance, cls):
+        import inspect  # only who asks pays for it
+
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        fields = cls._fields.items()
+        return inspect.Signature([inspect.Parameter(n, kind, default=d) for n, d in fields])
+
+
 class Options:
     """Fields by keyword, or by position in their order; also compared and shown by them.
 
@@ -25,6 +36,7 @@ class Options:
     _fields = {}
     _aliases = {}
     __dataclass_fields__ = _DataclassFields()
+    __signature__ = _Signature()
 
     def __init__(self, *args, **kwargs):
         if len(args) > len(self._fields):

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy arrays to and from Buffers: what has no bytes of its own is refused, what is laid out otherwise too."""
 
+import inspect
 import os
 import subprocess
 import sys
 
 import numpy as np
 
-from checks import device, down, equal, finish, holds, refused, stream, works, zeros
+from checks import core, device, down, equal, finish, holds, refused, stream, works, zeros
 
 buffer = zeros(6, np.float32)
 x = np.arange(6, dtype=np.float32)
@@ -59,6 +60,8 @@ for name, wrong in (
     ("numpy.add(buffer, 1)", lambda: np.add(buffer, 1)),
 ):
     refused(f"{name} says what has elements", r"holdfast\.array", wrong)
+refused("export of memory that is not shared says how it is", "ipc_enabled=True", lambda: buffer.export())
+holds("options show their names", "lineinfo" in str(inspect.signature(core.ProgramOptions)))
 holds("a Buffer has no shape for who asks", not hasattr(buffer, "shape"))
 refused("every second element", "ascontiguousarray", lambda: buffer.copy_from(np.arange(12, dtype=np.float32)[::2], stream=stream))
 refused("an array that may only be read", "read|writ", lambda: buffer.copy_to(np.frombuffer(bytes(24), np.float32), stream=stream))
