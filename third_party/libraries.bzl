@@ -50,3 +50,28 @@ ABSL_LIBRARIES = [
     "time",
     "time_zone",
 ]
+
+# The targets of Abseil that the tree uses.
+ABSL_TARGETS = [
+    "algorithm_container",
+    "btree",
+    "cleanup",
+    "cord",
+    "core_headers",
+    "fixed_array",
+    "flat_hash_map",
+    "flat_hash_set",
+    "function_ref",
+    "hash",
+    "inlined_vector",
+    "memory",
+    "optional",
+    "span",
+    "status",
+    "statusor",
+    "str_format",
+    "strings",
+    "synchronization",
+    "time",
+    "variant",
+]
