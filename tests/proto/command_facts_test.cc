@@ -80,9 +80,9 @@ TEST(CommandFactsTest, CommandsThatMakeOrEndResourcesSayWhich) {
     const bool makes = effect == CommandEffect::kMakes;
     const bool ends =
         effect == CommandEffect::kEnds || effect == CommandEffect::kGivesBack;
-    EXPECT_EQ(makes,
-              BeginsWith(row, {"create", "allocate", "load", "get", "clone",
-                               "instantiate", "import", "open"}));
+    EXPECT_EQ(makes, BeginsWith(row, {"create", "allocate", "reserve", "map",
+                                      "load", "get", "clone", "instantiate",
+                                      "import", "open"}));
     EXPECT_EQ(ends, BeginsWith(row, {"destroy", "free", "unload"}));
     EXPECT_EQ(row.facts.ended(), ends ? kHandle : 0);
     if (BeginsWith(row, {"set", "enable", "disable", "update"})) {

@@ -232,15 +232,27 @@ v1::GraphDefinition MakeExtreme(Random& random) {
   return definition;
 }
 
-// Whether a node waits for a semaphore. Nobody would signal it: such graphs are
-// made and changed, but not launched.
+bool Waits(const v1::ValueBatch& batch) {
+  return std::any_of(batch.operations().begin(), batch.operations().end(),
+                     [](const v1::ValueOperation& operation) {
+                       return operation.kind() !=
+                              v1::ValueOperation::KIND_WRITE;
+                     });
+}
+
+// Whether a node waits for a semaphore or a value. Nothing would end the wait:
+// such graphs are made and changed, but not launched.
 bool Waits(const v1::GraphDefinition& definition) {
   return std::any_of(
       definition.nodes().begin(), definition.nodes().end(),
       [](const v1::GraphNode& node) {
         const auto& branches = node.conditional().branches();
-        return node.has_wait_semaphore() || Waits(node.child()) ||
-               std::any_of(branches.begin(), branches.end(), Waits);
+        return node.has_wait_semaphore() || Waits(node.value_batch()) ||
+               Waits(node.child()) ||
+               std::any_of(branches.begin(), branches.end(),
+                           [](const v1::GraphDefinition& branch) {
+                             return Waits(branch);
+                           });
       });
 }
 
@@ -337,7 +349,9 @@ class GraphsTarget : public FuzzTarget {
     v1::CommandBatch batch;
     batch.set_first_sequence(1);
     SetUp(&batch);
-    const bool launch = std::none_of(graphs.begin(), graphs.end(), Waits);
+    const bool launch = std::none_of(
+        graphs.begin(), graphs.end(),
+        [](const v1::GraphDefinition& graph) { return Waits(graph); });
     for (uint32_t i = 0; i < kGraphs; ++i) {
       AddGraph(i, graphs[i], random, &batch);
       if (launch) AddLaunch(i, &batch);
