@@ -299,7 +299,7 @@ class Analysis {
         return shapes_[operand.index];
       case Operand::Kind::kSpecial:
         return ShapeOfSpecial(static_cast<Special>(operand.index), block_,
-                              chunk_lanes_);
+                              mode_, chunk_lanes_);
       case Operand::Kind::kVector:
         return LaneShape::Varying();
       case Operand::Kind::kVariable:

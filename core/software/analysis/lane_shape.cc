@@ -320,10 +320,9 @@ bool Widens(const Instruction& instruction) {
 // threadIdx.x is affine where no row of the block ends within a unit.
 // A row of 16 threads thus gives chunks of 16 or 8 lanes a base each, and one
 // of 10 threads none.
-LaneShape ShapeOfSpecial(Special special, const BlockShape& block,
+LaneShape ShapeOfSpecial(Special special, const BlockShape& block, Mode mode,
                          int chunk_lanes) {
-  const bool row = block.y == 1 && block.z == 1;
-  const bool wide = row || block.x % kWarpLanes == 0;
+  const bool wide = block.row() || block.x % kWarpLanes == 0;
   const bool chunked = wide || block.x % chunk_lanes == 0;
   switch (special) {
     case Special::kTidX:
@@ -333,6 +332,9 @@ LaneShape ShapeOfSpecial(Special special, const BlockShape& block,
     case Special::kTidZ:
       return chunked ? Affine(0, wide) : LaneShape::Varying();
     case Special::kNtidX:
+      if (block.any_row()) {
+        return Affine(0, true, mode == Mode::kFull ? ZerosOf(kWarpLanes) : 0);
+      }
       return Affine(0, true, ZerosOf(block.x));
     case Special::kNtidY:
       return Affine(0, true, ZerosOf(block.y));

@@ -47,18 +47,29 @@ struct LaneShape {
 // single value.)
 enum class Mode { kFull, kMasked };
 
-// Threads of a block, by dimension. Code is compiled for one shape.
+// Threads of a block, by dimension. Code is compiled for one shape, and one
+// shape stands for most rows: those of whole warps, and those of less than a
+// warp, which run masked code only. So a kernel is compiled once for all of
+// them; code reads the number of threads from the launch.
 struct BlockShape {
-  uint32_t x = 1, y = 1, z = 1;
+  uint32_t x = 1, y = 1, z = 1;  // x == 0: any such row
 
-  uint32_t threads() const { return x * y * z; }
+  // The shape for whose code a launch asks.
+  static BlockShape ForLaunch(uint32_t x, uint32_t y, uint32_t z) {
+    const bool any = y == 1 && z == 1 && (x < 32 || x % 32 == 0);
+    return {any ? 0 : x, y, z};
+  }
+  bool any_row() const { return x == 0; }
+  bool row() const { return y == 1 && z == 1; }
+  // All warps have 32 threads, in every launch.
+  bool whole_warps() const { return !any_row() && x * y * z % 32 == 0; }
   bool operator==(const BlockShape& other) const = default;
 };
 
 // Returns the shape of a special register. That of %tid depends on the extents
-// of the block.
+// of the block. In full code, a block of any row has whole warps.
 LaneShape ShapeOfSpecial(ptx::Special special, const BlockShape& block,
-                         int chunk_lanes);
+                         Mode mode, int chunk_lanes);
 
 // Returns the shape of the result of `instruction` for operands of these
 // shapes. `operands` has entries for destinations, too, which are ignored.

@@ -47,8 +47,13 @@ struct EmitContext {
   llvm::Value* warp = nullptr;   // i32
   std::array<llvm::Value*, 3> block_index = {};
   std::array<llvm::Value*, 3> grid = {};
+  // Of the block, in threads; i32.
+  std::array<llvm::Value*, 3> extent = {};
   llvm::BasicBlock* done = nullptr;  // where a warp that has ended goes
 
+  llvm::Value* BlockThreads() const {
+    return b.CreateMul(b.CreateMul(extent[0], extent[1]), extent[2]);
+  }
   int lanes() const { return cpu.lanes; }  // of a chunk
   int chunks() const { return analysis::kWarpLanes / cpu.lanes; }
   const analysis::LaneShape& ShapeOf(uint32_t index, analysis::Mode of) const {

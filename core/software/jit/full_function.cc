@@ -144,14 +144,14 @@ void FullFunction::EmitWarp() {
   auto* start = b_.NewBlock("start");
   auto* initialised = b_.GetInsertBlock();
   b_.SetInsertPoint(start);
-  if (c_.block.threads() % analysis::kWarpLanes == 0) {
+  if (c_.block.whole_warps()) {
     b_.CreateBr(path_.block(0));
   } else {
     EmitPartialWarp();
   }
   path_.EmitBlocks();
-  plan_ = PlanMaskedCode(c_.kernel, c_.facts, c_.block, &exits_.divergence,
-                         exits_.overflow);
+  plan_ =
+      PlanMaskedCode(c_.kernel, c_.facts, exits_.divergence, exits_.overflow);
   EmitMaskedCalls();
   b_.SetInsertPoint(initialised);
   e_.registers.ClearStorage();
@@ -159,19 +159,20 @@ void FullFunction::EmitWarp() {
 }
 
 // The last warp of a block may have fewer than 32 threads: full code knows no
-// such warp, so it goes to masked code at once.
+// such warp, so it goes to masked code at once, and for good.
 void FullFunction::EmitPartialWarp() {
-  const uint32_t last_warp = c_.block.threads() / analysis::kWarpLanes;
-  const uint32_t threads = c_.block.threads() % analysis::kWarpLanes;
-  llvm::Value* bits = b_.I32((1u << threads) - 1);
+  llvm::Value* threads = b_.CreateSub(
+      c_.BlockThreads(), b_.CreateMul(c_.warp, b_.I32(analysis::kWarpLanes)));
   auto* partial = b_.NewBlock("partial");
-  b_.CreateCondBr(b_.CreateICmpEQ(c_.warp, b_.I32(last_warp)), partial,
-                  path_.block(0));
+  b_.CreateCondBr(b_.CreateICmpULT(threads, b_.I32(analysis::kWarpLanes)),
+                  partial, path_.block(0));
   b_.SetInsertPoint(partial);
-  exits_.SaveLiveOuts(c_.facts.live_registers[0], &exits_.divergence);
+  llvm::Value* bits = b_.CreateSub(b_.CreateShl(b_.I32(1), threads), b_.I32(1));
+  exits_.overflow.roots.insert(0);
+  exits_.SaveLiveOuts(c_.facts.live_registers[0], &exits_.overflow);
   b_.CreateStore(bits, c_.Slot(c_.layout.Pending(0)));
   b_.CreateStore(bits, c_.Slot(c_.layout.Live()));
-  exits_.Leave(0, &exits_.divergence);
+  exits_.Leave(0, &exits_.overflow);
 }
 
 // Masked code runs until the lanes have ended, or all meet at a block.

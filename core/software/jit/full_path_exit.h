@@ -31,7 +31,7 @@ struct MaskedPlan {
   std::vector<bool> meets;
   // Both exits together.
   FullPathExit arrival;
-  // Overflow reaches blocks that divergence does not, so its code becomes a
+  // Overflow reaches much code that divergence does not, so its code becomes a
   // function of its own.
   bool split = false;
 };
@@ -41,16 +41,14 @@ std::vector<bool> MaskedBlocksFrom(const lower::Kernel& kernel,
                                    const KernelFacts& facts,
                                    const std::set<int>& roots);
 
-// Plans masked code. Called when all exits of full code are known. Adds the
-// start of the kernel to `divergence` if the block has a partial warp.
+// Plans masked code. Called when all exits of full code are known.
 //
 // A return to full code costs more than its own code: after it, no earlier
 // result of full code can be assumed unchanged, which hurts most in loops. So
 // warps that left because an index overflowed, which is rare, do not return,
-// and partial warps never meet.
+// nor do partial warps, which never have 32 lanes.
 MaskedPlan PlanMaskedCode(const lower::Kernel& kernel, const KernelFacts& facts,
-                          const analysis::BlockShape& block,
-                          FullPathExit* divergence,
+                          const FullPathExit& divergence,
                           const FullPathExit& overflow);
 
 }  // namespace holdfast::software::jit

@@ -29,7 +29,8 @@ class FullPathExits : public OverflowCheck {
         registers_(registers),
         pending_(pending) {}
 
-  FullPathExit divergence;  // lanes diverge, or never were all
+  FullPathExit divergence;
+  // For good: an index overflows, or the warp has fewer than 32 threads.
   FullPathExit overflow;
 
   // The entry number of masked code, which each exit stores: an i32.

@@ -41,6 +41,12 @@ void LoadLaunchValues(EmitContext* context) {
     context->grid[i] = load(
         context->launch, offsetof(LaunchContext, grid) + 4 * i, b.getInt32Ty());
   }
+  const analysis::BlockShape& block = context->block;
+  context->extent = {b.I32(block.x), b.I32(block.y), b.I32(block.z)};
+  if (block.any_row()) {
+    context->extent[0] =
+        load(context->launch, offsetof(LaunchContext, block), b.getInt32Ty());
+  }
 }
 
 }  // namespace holdfast::software::jit

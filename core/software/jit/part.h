@@ -12,8 +12,9 @@ enum class Part {
   // Masked code for warps whose lanes have diverged.
   kDivergent,
   // Masked code for warps that left full code because an affine index
-  // overflowed. Kept apart from kDivergent so that the common function stays
-  // small; made only if an overflow leads to blocks that kDivergent lacks.
+  // overflowed, or because they have fewer than 32 threads. Kept apart from
+  // kDivergent so that the common function stays small; made only if it has
+  // much code that kDivergent lacks.
   kOverflow,
 };
 

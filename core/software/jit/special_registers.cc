@@ -3,7 +3,8 @@
 // Registers that are the same for all threads of a launch come from the
 // LaunchContext, those of a block or a warp from values of the function.
 // Coordinates of threads are computed: a warp has 32 consecutive linear
-// numbers, and the extents of a block are constants of its code.
+// numbers, and the extents of a block are constants of its code, unless it is
+// code for any row.
 #include "core/software/jit/special_registers.h"
 
 #include "core/software/runtime/abi.h"
@@ -16,7 +17,6 @@ using ptx::Type;
 
 Value SpecialRegisters::Read(Special special) const {
   const Type type = ptx::TypeOf(special);
-  const uint32_t extent[3] = {c_.block.x, c_.block.y, c_.block.z};
   const int which = static_cast<int>(special);
   auto axis = [&](Special first) { return which - static_cast<int>(first); };
   switch (special) {
@@ -27,9 +27,7 @@ Value SpecialRegisters::Read(Special special) const {
     case Special::kNtidX:
     case Special::kNtidY:
     case Special::kNtidZ:
-      return Value{analysis::ShapeOfSpecial(special, c_.block, c_.lanes()),
-                   type,
-                   {b_.I32(extent[axis(Special::kNtidX)])}};
+      return Value{ShapeOf(special), type, {c_.extent[axis(Special::kNtidX)]}};
     case Special::kCtaidX:
     case Special::kCtaidY:
     case Special::kCtaidZ:
@@ -39,13 +37,12 @@ Value SpecialRegisters::Read(Special special) const {
     case Special::kNctaidZ:
       return v_.Uniform(type, c_.grid[axis(Special::kNctaidX)]);
     case Special::kLaneid:
-      return Value{analysis::ShapeOfSpecial(special, c_.block, c_.lanes()),
-                   type,
-                   {b_.I32(0)}};
+      return Value{ShapeOf(special), type, {b_.I32(0)}};
     case Special::kWarpid:
       return v_.Uniform(type, c_.warp);
     case Special::kNwarpid:
-      return v_.Uniform(type, b_.I32((c_.block.threads() + 31) / 32));
+      return v_.Uniform(
+          type, b_.CreateLShr(b_.CreateAdd(c_.BlockThreads(), b_.I32(31)), 5));
     case Special::kLanemaskEq:
     case Special::kLanemaskLe:
     case Special::kLanemaskLt:
@@ -64,6 +61,10 @@ Value SpecialRegisters::Read(Special special) const {
   }
 }
 
+LaneShape SpecialRegisters::ShapeOf(Special special) const {
+  return analysis::ShapeOfSpecial(special, c_.block, c_.mode, c_.lanes());
+}
+
 // From the thread's linear number in the block, in the shape that the block's
 // extents allow; divisions are by constants.
 // Where no row of the block ends within a unit, tid.x is affine with stride 1,
@@ -72,19 +73,17 @@ Value SpecialRegisters::ReadThreadIndex(Special special) const {
   Value linear{LaneShape{false, true, 1},
                Type::kU32,
                {b_.CreateMul(c_.warp, b_.I32(analysis::kWarpLanes))}};
-  Value result{analysis::ShapeOfSpecial(special, c_.block, c_.lanes()),
-               ptx::TypeOf(special),
-               {}};
+  Value result{ShapeOf(special), ptx::TypeOf(special), {}};
   for (int c = 0; c < v_.PartsOf(result.shape); ++c) {
     llvm::Value* part =
         result.shape.varying ? v_.Vector(linear, c) : v_.Base(linear, c);
     auto constant = [&](uint32_t value) {
       return llvm::ConstantInt::get(part->getType(), value);
     };
-    if (special == Special::kTidX) {
-      if (c_.block.y * c_.block.z > 1) {
-        part = b_.CreateURem(part, constant(c_.block.x));
-      }
+    if (c_.block.row()) {
+      if (special != Special::kTidX) part = constant(0);
+    } else if (special == Special::kTidX) {
+      part = b_.CreateURem(part, constant(c_.block.x));
     } else if (special == Special::kTidY) {
       part = b_.CreateURem(b_.CreateUDiv(part, constant(c_.block.x)),
                            constant(c_.block.y));

@@ -20,6 +20,7 @@ class SpecialRegisters {
   Value Read(ptx::Special special) const;
 
  private:
+  analysis::LaneShape ShapeOf(ptx::Special special) const;
   Value ReadThreadIndex(ptx::Special special) const;
   Value ReadLanemask(ptx::Special special) const;
   Value ReadClock(ptx::Special special) const;

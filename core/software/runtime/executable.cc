@@ -37,7 +37,7 @@ constexpr uint64_t kDynamicSharedAlignment = 16;
 
 constexpr uint64_t kLeastStack = transform::StackBytes(0);
 
-// A kernel, and its code for the block shapes that it was launched with.
+// A kernel, and its code by block shape.
 class KernelCode {
  public:
   // `function` has no calls but of what the runtime provides; `unsupported`
@@ -218,8 +218,8 @@ class PtxExecutable final : public Executable {
 
   bool FindCode(size_t index, const LaunchGeometry& geometry, GridKernel* found,
                 std::string* error) {
-    const analysis::BlockShape block{geometry.block[0], geometry.block[1],
-                                     geometry.block[2]};
+    const auto block = analysis::BlockShape::ForLaunch(
+        geometry.block[0], geometry.block[1], geometry.block[2]);
     KernelCode* kernel = ForStack(index, geometry.stack_bytes, error);
     const jit::CompiledKernel* code =
         kernel == nullptr ? nullptr : kernel->ForBlock(block, error);

@@ -175,7 +175,7 @@ LaneShape Of(const std::string& text, const LaneShape& first) {
 
 TEST(ShapeTest, AWarpHasOneWarpNumberAndItsLanesCountFromZero) {
   const LaneShape thread =
-      ShapeOfSpecial(ptx::Special::kTidX, {256}, kChunkLanes);
+      ShapeOfSpecial(ptx::Special::kTidX, {256}, Mode::kFull, kChunkLanes);
   EXPECT_TRUE(Of("shr.u32 %r3, %r1, 5;", thread).uniform());
   EXPECT_TRUE(Of("and.b32 %r3, %r1, -32;", thread).uniform());
   EXPECT_TRUE(Of("setp.lt.u32 %p1, %r1, 32;", thread).uniform());
@@ -185,6 +185,24 @@ TEST(ShapeTest, AWarpHasOneWarpNumberAndItsLanesCountFromZero) {
   const LaneShape lane = Of("and.b32 %r3, %r1, 31;", thread);
   EXPECT_EQ(lane.stride, 1);
   EXPECT_GE(lane.zeros, 32);
+}
+
+TEST(ShapeTest, RowsOfWholeWarpsAndOfLessThanOneShareTheirCode) {
+  const BlockShape any = BlockShape::ForLaunch(1024, 1, 1);
+  EXPECT_TRUE(any.any_row());
+  for (const uint32_t threads : {1u, 31u, 32u, 64u}) {
+    EXPECT_EQ(BlockShape::ForLaunch(threads, 1, 1), any) << threads;
+  }
+  EXPECT_EQ(BlockShape::ForLaunch(33, 1, 1), (BlockShape{33, 1, 1}));
+  EXPECT_EQ(BlockShape::ForLaunch(32, 2, 1), (BlockShape{32, 2, 1}));
+  // A block of less than a warp runs masked code only.
+  EXPECT_EQ(
+      ShapeOfSpecial(ptx::Special::kNtidX, any, Mode::kFull, kChunkLanes).zeros,
+      5);
+  EXPECT_EQ(
+      ShapeOfSpecial(ptx::Special::kNtidX, any, Mode::kMasked, kChunkLanes)
+          .zeros,
+      0);
 }
 
 TEST(ShapeTest, HalvesOfAnAffineNumberAreNotAffine) {

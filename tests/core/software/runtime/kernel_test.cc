@@ -137,6 +137,61 @@ extern "C" __global__ void k(int* out, int width, int height, int limit) {
   }
 }
 
+// Whole warps begin at multiples of 32, which blocks of less than a warp do
+// not: both run the same code.
+TEST_P(BlockShapeTest, BitsOfAThreadsNumberAreRight) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(unsigned* out, unsigned* shape) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x, warps;
+  asm("mov.u32 %0, %%nwarpid;" : "=r"(warps));
+  out[4 * i] = i / 32;
+  out[4 * i + 1] = i & 31;
+  out[4 * i + 2] = (i & 63) * 3 + (blockIdx.x * blockDim.x & 31);
+  out[4 * i + 3] = threadIdx.y + threadIdx.z;
+  if (threadIdx.x == blockDim.x - 1) {
+    shape[blockIdx.x] = blockDim.x * 64 + blockDim.y * blockDim.z * warps;
+  }
+})");
+  const uint32_t threads = GetParam(), blocks = 9;
+  std::vector<uint32_t> out(4 * threads * blocks, ~0u), shape(blocks);
+  ExpectSuccess(
+      program.Run(Geometry(blocks, threads), out.data(), shape.data()));
+  for (uint32_t i = 0; i < threads * blocks; ++i) {
+    ASSERT_EQ(out[4 * i], i / 32) << i;
+    ASSERT_EQ(out[4 * i + 1], i % 32) << i;
+    ASSERT_EQ(out[4 * i + 2], i % 64 * 3 + i / threads * threads % 32) << i;
+    ASSERT_EQ(out[4 * i + 3], 0u) << i;
+  }
+  for (const uint32_t found : shape) {
+    EXPECT_EQ(found, threads * 64 + (threads + 31) / 32);
+  }
+}
+
+// As a program does that tries a kernel with one thread before it runs it.
+TEST(KernelTest, BlocksOfAllSizesFollowEachOther) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(const int* in, int* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;
+  if (i >= n) return;
+  for (int j = in[i] & 15; j >= 0; --j) sum += in[(i + j) % n];
+  out[i] = sum;
+})");
+  constexpr int kCount = 1500;
+  std::vector<int> in(kCount), expected(kCount, 0);
+  for (int i = 0; i < kCount; ++i) {
+    in[i] = static_cast<int>(Bits(i) & 0xffff);
+  }
+  for (int i = 0; i < kCount; ++i) {
+    for (int j = in[i] & 15; j >= 0; --j) expected[i] += in[(i + j) % kCount];
+  }
+  for (const uint32_t block : {1u, 1024u, 7u, 32u, 33u, 256u, 31u, 64u}) {
+    std::vector<int> out(kCount, -1);
+    ExpectSuccess(program.Run(Geometry((kCount + block - 1) / block, block),
+                              in.data(), out.data(), kCount));
+    EXPECT_EQ(out, expected) << block;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, BlockShapeTest,
                          testing::Values(1, 7, 31, 32, 33, 64, 96, 100, 256,
                                          1000, 1024));
