@@ -133,6 +133,7 @@ struct Function {
   // .reqntid and .maxntid, in threads; 0: not given.
   uint32_t required_block[3] = {0, 0, 0};
   uint32_t max_block[3] = {0, 0, 0};
+  uint32_t max_registers = 0;  // .maxnreg; 0: not set
   // .reqnctapercluster, in blocks; 0: not given.
   uint32_t required_cluster[3] = {0, 0, 0};
   uint32_t max_cluster_blocks = 0;   // .maxclusterrank; 0: not given

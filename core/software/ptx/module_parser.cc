@@ -435,8 +435,10 @@ bool ModuleParser::ParseFunctionDirectives(Function* function) {
       if (!ParseBlockShape(function->max_block)) return false;
     } else if (word == "reqntid") {
       if (!ParseBlockShape(function->required_block)) return false;
-    } else if (word == "minnctapersm" || word == "maxnctapersm" ||
-               word == "maxnreg") {
+    } else if (word == "maxnreg") {
+      if (!ParseBlockShape(numbers)) return false;
+      function->max_registers = numbers[0];
+    } else if (word == "minnctapersm" || word == "maxnctapersm") {
       if (!ParseBlockShape(numbers)) return false;
     } else if (word == "reqnctapercluster") {
       if (!ParseBlockShape(function->required_cluster)) return false;

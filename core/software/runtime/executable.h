@@ -44,7 +44,7 @@ struct KernelProperties {
   size_t static_shared_bytes = 0;
   size_t constant_bytes = 0;
   size_t local_bytes = 0;  // per thread
-  int registers = 0;       // declared in the PTX, an upper bound
+  int registers = 0;       // declared in the PTX, at most .maxnreg
   // .reqntid or .maxntid, else 1024.
   int max_threads_per_block = 1024;
   uint32_t required_block[3] = {0, 0, 0};  // .reqntid; zeros: free

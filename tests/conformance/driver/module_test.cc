@@ -96,6 +96,27 @@ TEST_F(ModuleTest, FunctionAttributesDescribeTheKernel) {
   EXPECT_EQ(attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 49152);
 }
 
+TEST_F(ModuleTest, AKernelHasNoMoreRegistersThanItsTextAllows) {
+  std::string text =
+      ".version 7.5\n.target sm_75\n.address_size 64\n"
+      ".visible .entry bounded() .maxnreg 24 {\n"
+      ".reg .b32 %r<64>;\n";
+  for (int i = 0; i < 64; ++i) {
+    text += "mov.b32 %r" + std::to_string(i) + ", 1;\n";
+  }
+  text += "ret;\n}\n";
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  ASSERT_OK(Cuda().cuModuleLoadData(&module, text.c_str()));
+  ASSERT_OK(Cuda().cuModuleGetFunction(&function, module, "bounded"));
+  int registers = 0;
+  EXPECT_OK(Cuda().cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS,
+                                      function));
+  EXPECT_GT(registers, 0);
+  EXPECT_LE(registers, 24);
+  EXPECT_OK(Cuda().cuModuleUnload(module));
+}
+
 TEST_F(ModuleTest, DynamicSharedMemoryGrowsToTheOptInLimit) {
   CUfunction function = nullptr;
   ASSERT_OK(Cuda().cuModuleGetFunction(&function, module_, "empty"));
