@@ -341,10 +341,11 @@ typedef struct hf_session_options {
   /* How long the session outlives a broken connection, in seconds; at most
    * 3600. */
   double reconnect_grace;
-  /* Takes the output of kernels (printf), in pieces that need not end with a
-   * line, before a wait for the kernel returns. Called by one thread at a time,
-   * perhaps another one each time; it must not call this library. NULL:
-   * standard output. */
+  /* Takes the output of kernels (printf and failed assertions), in pieces that
+   * need not end with a line, before a wait for the kernel returns. Called by
+   * one thread at a time, perhaps another one each time; it must not call this
+   * library. NULL: printf goes to standard output and failed assertions to
+   * standard error. */
   void (*kernel_output)(void* user, const char* text, size_t size);
   void* kernel_output_user;
   hf_recovery recover;

@@ -236,17 +236,31 @@ bool IsBlockingByEnvironment() {
   return value != nullptr && *value != '\0' && std::string(value) != "0";
 }
 
-void Print(absl::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+void Print(absl::string_view text, std::FILE* file) {
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fflush(file);
 }
 
-void HandOn(const v1::KernelOutput& output,
-            const std::function<void(absl::string_view)>& take) {
-  take(output.text());
-  if (output.lost_bytes() == 0) return;
-  take(absl::StrCat("\n[", output.lost_bytes(),
-                    " bytes that kernels printed are lost]\n"));
+std::string LossOf(const v1::KernelOutput& output) {
+  if (output.lost_bytes() == 0) return "";
+  return absl::StrCat("\n[", output.lost_bytes(),
+                      " bytes that kernels printed are lost]\n");
+}
+
+// As CUDA does.
+void PrintOutput(const v1::KernelOutput& output) {
+  Print(output.text(), stdout);
+  Print(LossOf(output), stdout);
+  Print(output.assertions(), stderr);
+}
+
+// Where the output of kernels goes: to `take`, if the program has set it.
+std::function<void(const v1::KernelOutput&)> OutputTaker(
+    std::function<void(absl::string_view)> take) {
+  if (take == nullptr) return PrintOutput;
+  return [take = std::move(take)](const v1::KernelOutput& output) {
+    take(absl::StrCat(output.text(), LossOf(output), output.assertions()));
+  };
 }
 
 // Offers rings to an executor of this machine; without them gRPC does it all.
@@ -471,9 +485,7 @@ std::unique_ptr<Session> Session::Start(std::shared_ptr<Daemon> daemon,
       return FaultToAskFor(*daemon, id, token, *restart, status);
     };
   }
-  queue.take_output =
-      [take = options.kernel_output ? options.kernel_output : Print](
-          const v1::KernelOutput& output) { HandOn(output, take); };
+  queue.take_output = OutputTaker(options.kernel_output);
   queue.take_times = options.step_times;
   stream.step_times = options.step_times != nullptr;
   auto state = std::make_shared<SessionState>(

@@ -74,10 +74,11 @@ struct SessionOptions {
   // The number of parallel calls, each on a connection of its own, that carry
   // the bytes of one large copy; 0: chosen by the library.
   uint32_t transfer_calls = 0;
-  // Takes the output of kernels (printf), in pieces that need not end with a
-  // line, before a wait for the kernel returns. Called by one thread at a time,
-  // perhaps another one each time; it must not call the session. Null: standard
-  // output, as in CUDA.
+  // Takes the output of kernels (printf and failed assertions), in pieces that
+  // need not end with a line, before a wait for the kernel returns. Called by
+  // one thread at a time, perhaps another one each time; it must not call the
+  // session. Null: printf goes to standard output and failed assertions to
+  // standard error, as in CUDA.
   std::function<void(absl::string_view text)> kernel_output = {};
   // For measurements: takes the times of the steps of each command, in this and
   // the daemon's processes, before the command's result. Called as

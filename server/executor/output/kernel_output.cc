@@ -82,7 +82,7 @@ void KernelOutput::SendTo(std::shared_ptr<ResultQueue> results) {
 
 std::optional<v1::KernelOutput> KernelOutput::Take() {
   absl::MutexLock lock(&mutex_);
-  if (results_ != nullptr || kept_.text().empty()) return std::nullopt;
+  if (results_ != nullptr || !HasKept()) return std::nullopt;
   return std::exchange(kept_, v1::KernelOutput());
 }
 
@@ -95,14 +95,14 @@ void KernelOutput::Watch() {
     if (ready[0].revents != 0) return;
     ReadAndSend();
     absl::MutexLock lock(&mutex_);
-    retry = results_ != nullptr && !kept_.text().empty();
+    retry = results_ != nullptr && HasKept();
   }
 }
 
 void KernelOutput::ReadAndSend() {
   absl::MutexLock lock(&mutex_);
   Read();
-  Keep(assertions_->Read());
+  Keep(assertions_->Read(), kept_.mutable_assertions());
   Send();
 }
 
@@ -113,21 +113,25 @@ void KernelOutput::Read() {
     const ssize_t count =
         read(pipe_.get(), bytes, std::min(left, sizeof bytes));
     if (count <= 0) return;
-    Keep({bytes, static_cast<size_t>(count)});
+    Keep({bytes, static_cast<size_t>(count)}, kept_.mutable_text());
     left -= static_cast<size_t>(count);
   }
 }
 
-void KernelOutput::Keep(absl::string_view text) {
-  const size_t room =
-      kept_.lost_bytes() > 0 ? 0 : kMaxKept - kept_.text().size();
-  const absl::string_view kept = text.substr(0, room);
-  kept_.mutable_text()->append(kept.data(), kept.size());
-  kept_.set_lost_bytes(kept_.lost_bytes() + text.size() - kept.size());
+void KernelOutput::Keep(absl::string_view output, std::string* kept) {
+  const size_t have = kept_.text().size() + kept_.assertions().size();
+  const size_t room = kept_.lost_bytes() > 0 ? 0 : kMaxKept - have;
+  const absl::string_view part = output.substr(0, room);
+  kept->append(part.data(), part.size());
+  kept_.set_lost_bytes(kept_.lost_bytes() + output.size() - part.size());
+}
+
+bool KernelOutput::HasKept() const {
+  return !kept_.text().empty() || !kept_.assertions().empty();
 }
 
 void KernelOutput::Send() {
-  if (results_ == nullptr || kept_.text().empty()) return;
+  if (results_ == nullptr || !HasKept()) return;
   if (results_->waiting() >= kMaxUnsent ||
       results_->waiting_bytes() >= kMaxUnsentBytes) {
     return;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
@@ -67,8 +68,11 @@ class KernelOutput {
   void ReadAndSend();
   // Reads at most a pipe's capacity, because a kernel may print all the time.
   void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Keeps the text; counts bytes beyond kMaxKept as lost.
-  void Keep(absl::string_view text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Appends the output to `kept`, a part of kept_; counts bytes beyond kMaxKept
+  // as lost.
+  void Keep(absl::string_view output, std::string* kept)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasKept() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Does nothing while the queue is too full; the thread tries again every 20
   // ms.
   void Send() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

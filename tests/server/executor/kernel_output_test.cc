@@ -189,18 +189,22 @@ TEST_F(KernelOutputTest, AFailedAssertionComesWithFileLineAndThread) {
   AddLaunch(batch, KernelName(2), 1, 4);
   batch.Synchronize(StreamName(0));
   ASSERT_TRUE(stream->Write(batch.proto()));
-  std::string text;
+  std::string text, assertions;
   for (v1::ResultBatch results; stream->Read(&results);) {
     for (const v1::Result& result : results.results()) {
       text += result.output().text();
+      assertions += result.output().assertions();
     }
   }
   EXPECT_NE(text.find("line\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("a.cu:4: f: block: [0,0,0], thread: [2,0,0] Assertion "
+  EXPECT_NE(
+      assertions.find("a.cu:4: f: block: [0,0,0], thread: [2,0,0] Assertion "
                       "`n > 0` failed.\n"),
-            std::string::npos)
-      << text;
-  EXPECT_EQ(text.find("CUDA_ERROR_ASSERT"), std::string::npos) << text;
+      std::string::npos)
+      << assertions;
+  EXPECT_EQ(text.find("Assertion"), std::string::npos) << text;
+  EXPECT_EQ(assertions.find("CUDA_ERROR_ASSERT"), std::string::npos)
+      << assertions;
   EXPECT_EQ(WEXITSTATUS(AwaitExit()), 3);
 }
 
