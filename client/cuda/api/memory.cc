@@ -169,6 +169,17 @@ CUresult WithHostMemory(void* host, Body body) {
   });
 }
 
+// Why kernels have no address of this host memory.
+absl::Status NotShared(const Allocation& memory) {
+  return absl::UnimplementedError(
+      memory.is_registered
+          ? "kernels cannot use memory that is registered by "
+            "cuMemHostRegister, which the program does not share with the "
+            "daemon; copy it, or allocate it by cuMemHostAlloc"
+          : "kernels cannot use pinned memory of a program on another machine "
+            "than the daemon; copy it");
+}
+
 }  // namespace
 
 extern "C" {
@@ -324,7 +335,7 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* host,
                                       unsigned flags) {
   if (AnyNull(device, host) || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   return WithHostMemory(host, [&](Allocation& memory) -> CUresult {
-    if (!memory.span.has_value()) return CUDA_ERROR_NOT_SUPPORTED;
+    if (!memory.span.has_value()) return Answer(NotShared(memory));
     HOLDFAST_ANSWER_OR_ASSIGN(const uint64_t address, memory.span->address());
     *device = address + (reinterpret_cast<uint64_t>(host) - memory.address);
     return CUDA_SUCCESS;

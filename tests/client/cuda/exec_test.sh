@@ -32,6 +32,19 @@ expect 3 "no daemon"
 expect 2 "no PROGRAM"
 "$holdfast" exec --device=cpu -- sh -c '[ -e "${LD_LIBRARY_PATH%%:*}/libcuda.so.1" ] && [ -S "${HOLDFAST_ADDRESS#unix:}" ]'
 expect 0 "the environment"
+# Registered memory is for copies; HOLDFAST_CUDA_LOG says why kernels have no address of it.
+said=$(HOLDFAST_CUDA_LOG=1 "$holdfast" exec --device=cpu -- python3 -c 'import ctypes
+driver = ctypes.CDLL("libcuda.so.1")
+context, pointer = ctypes.c_void_p(), ctypes.c_uint64()
+memory = (ctypes.c_char * 65536)()
+assert driver.cuInit(0) == 0 and driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+assert driver.cuCtxSetCurrent(context) == 0
+assert driver.cuMemHostRegister_v2(memory, ctypes.c_size_t(65536), 0) == 0
+assert driver.cuMemHostGetDevicePointer_v2(ctypes.byref(pointer), memory, 0) == 801
+assert driver.cuMemHostUnregister(memory) == 0' 2>&1)
+expect 0 "registered memory"
+[[ $said == *"kernels cannot use memory that is registered by cuMemHostRegister"* ]]
+expect 0 "why kernels have no address of registered memory: $said"
 # CUDA_ERROR_NOT_INITIALIZED in the child of a fork, which has no connection; the parent goes on.
 "$holdfast" exec --device=cpu -- python3 -c 'import ctypes, os
 driver = ctypes.CDLL("libcuda.so.1")
