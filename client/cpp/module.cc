@@ -21,13 +21,21 @@ absl::StatusOr<Kernel> Module::GetKernel(absl::string_view name) const {
 }
 
 absl::StatusOr<std::vector<std::string>> Module::KernelNames() const {
+  HOLDFAST_ASSIGN_OR_RETURN(const v1::ModuleDescription module, Describe(0));
+  return std::vector<std::string>(module.kernels().begin(),
+                                  module.kernels().end());
+}
+
+absl::StatusOr<v1::ModuleDescription> Module::Describe(
+    uint32_t max_described_kernels) const {
   HOLDFAST_ASSIGN_OR_RETURN(
-      const v1::Result result,
+      v1::Result result,
       loaded_->session()->queue.Call([&](v1::Command& command) {
-        command.mutable_describe_module()->set_module(loaded_->handle());
+        v1::DescribeModule& describe = *command.mutable_describe_module();
+        describe.set_module(loaded_->handle());
+        describe.set_max_described_kernels(max_described_kernels);
       }));
-  const auto& kernels = result.module().kernels();
-  return std::vector<std::string>(kernels.begin(), kernels.end());
+  return std::move(*result.mutable_module());
 }
 
 absl::StatusOr<Buffer> Module::GetGlobal(const std::string& name,

@@ -17,6 +17,10 @@
 
 namespace holdfast {
 
+namespace v1 {
+class ModuleDescription;
+}  // namespace v1
+
 // Object code that is loaded into a session. Made by Session::Load. A value
 // type: the module is unloaded when its last copy, kernel and global is
 // destroyed.
@@ -41,6 +45,11 @@ class Module {
 
   // Returns the sorted names of its kernels in the object. Waits.
   absl::StatusOr<std::vector<std::string>> KernelNames() const;
+
+  // Returns the names, and if there are at most `max_described_kernels`, also
+  // the descriptions of the kernels as Kernel::Describe. Waits.
+  absl::StatusOr<v1::ModuleDescription> Describe(
+      uint32_t max_described_kernels) const;
 
   // Returns a __device__ or __constant__ variable on a device, as a buffer. The
   // default is the session's first device. Waits. NOT_FOUND: there is no such

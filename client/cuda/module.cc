@@ -10,6 +10,9 @@ namespace holdfast::libcuda {
 
 namespace {
 
+// A module of more kernels may be one of which a program uses few.
+constexpr uint32_t kMaxDescribedKernels = 4;
+
 int64_t AttributeOf(const v1::KernelDescription& description,
                     const std::string& name, int64_t absent) {
   const auto found = description.attributes().find(name);
@@ -97,11 +100,17 @@ absl::StatusOr<std::shared_ptr<Module>> Module::Load(Session& session,
       ObjectCode object,
       ObjectCode::Put(session.daemon(), image.bytes, image.format));
   HOLDFAST_ASSIGN_OR_RETURN(holdfast::Module loaded, session.Load(object));
-  HOLDFAST_ASSIGN_OR_RETURN(std::vector<std::string> names,
-                            loaded.KernelNames());
-  return std::shared_ptr<Module>(new Module(session, std::move(object),
-                                            std::move(loaded), context,
-                                            std::move(names)));
+  HOLDFAST_ASSIGN_OR_RETURN(const v1::ModuleDescription description,
+                            loaded.Describe(kMaxDescribedKernels));
+  std::vector<std::string> names(description.kernels().begin(),
+                                 description.kernels().end());
+  std::map<std::string, v1::KernelDescription> kernels;
+  for (const v1::KernelDescription& kernel : description.descriptions()) {
+    kernels[kernel.name()] = kernel;
+  }
+  return std::shared_ptr<Module>(
+      new Module(session, std::move(object), std::move(loaded), context,
+                 std::move(names), std::move(kernels)));
 }
 
 absl::StatusOr<holdfast::Module> Module::In(const Context& context) {
@@ -121,6 +130,13 @@ void Module::EndContext(uint64_t context_id) {
   in_contexts_.erase(context_id);
 }
 
+absl::StatusOr<v1::KernelDescription> Module::DescriptionOf(
+    const Kernel& kernel, const std::string& name) const {
+  const auto known = descriptions_.find(name);
+  if (known != descriptions_.end()) return known->second;
+  return kernel.Describe();
+}
+
 absl::StatusOr<CUfunction> Module::GetFunction(const std::string& name,
                                                FunctionTable& functions) {
   absl::MutexLock lock(&mutex_);
@@ -128,7 +144,7 @@ absl::StatusOr<CUfunction> Module::GetFunction(const std::string& name,
   if (found != functions_.end()) return found->second;
   HOLDFAST_ASSIGN_OR_RETURN(Kernel kernel, loaded_.GetKernel(name));
   HOLDFAST_ASSIGN_OR_RETURN(v1::KernelDescription description,
-                            kernel.Describe());
+                            DescriptionOf(kernel, name));
   const CUfunction handle = functions.Add(std::make_shared<Function>(
       shared_from_this(), std::move(kernel), std::move(description)));
   functions_.emplace(name, handle);

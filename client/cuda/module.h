@@ -114,20 +114,27 @@ class Module : public std::enable_shared_from_this<Module> {
   absl::StatusOr<holdfast::Module> In(const Context& context);
   // Forgets the variables of a context that has ended.
   void EndContext(uint64_t context_id);
-  // Returns the same handle for the same name. The first call waits.
+  // Returns the same handle for the same name. The first call waits, unless the
+  // kernel was described when the module was loaded.
   // NOT_FOUND: there is no such kernel.
   absl::StatusOr<CUfunction> GetFunction(const std::string& name,
                                          FunctionTable& functions);
 
  private:
   Module(Session& session, ObjectCode object, holdfast::Module loaded,
-         const Context* context, std::vector<std::string> names)
+         const Context* context, std::vector<std::string> names,
+         std::map<std::string, v1::KernelDescription> descriptions)
       : session_(session),
         object_(std::move(object)),
         loaded_(std::move(loaded)),
         context_id_(context == nullptr ? 0 : context->id()),
         context_(context == nullptr ? nullptr : context->handle()),
-        names_(std::move(names)) {}
+        names_(std::move(names)),
+        descriptions_(std::move(descriptions)) {}
+
+  // As the daemon tells it now, or has told with the module.
+  absl::StatusOr<v1::KernelDescription> DescriptionOf(
+      const Kernel& kernel, const std::string& name) const;
 
   Session& session_;
   const ObjectCode object_;
@@ -135,6 +142,8 @@ class Module : public std::enable_shared_from_this<Module> {
   const uint64_t context_id_;
   const CUcontext context_;
   const std::vector<std::string> names_;
+  // Of the kernels of a module with few, by name.
+  const std::map<std::string, v1::KernelDescription> descriptions_;
   absl::Mutex mutex_;
   std::map<std::string, CUfunction> functions_ ABSL_GUARDED_BY(mutex_);
   // The code of a library in each context, by the context's id. Empty for a

@@ -92,6 +92,36 @@ void AddGlobal(Resources& resources, uint64_t buffer, ModuleResource& module) {
       2 * module.globals.size() + ModuleResource::kPruneGlobalsFrom;
 }
 
+using KernelAttributes = std::vector<std::pair<std::string, int>>;
+
+v1::KernelDescription Describe(const cuda::Kernel& kernel,
+                               const KernelAttributes& attributes) {
+  v1::KernelDescription description;
+  description.set_name(kernel.name());
+  for (const auto& [name, value] : attributes) {
+    (*description.mutable_attributes())[name] = value;
+  }
+  for (const cuda::Kernel::Parameter& parameter : kernel.parameters()) {
+    v1::KernelParameter& added = *description.add_parameters();
+    added.set_offset(parameter.offset);
+    added.set_size(parameter.size);
+  }
+  return description;
+}
+
+// Leaves out those that the driver refuses: commands on them tell why.
+void DescribeKernels(const ModuleResource& module,
+                     const std::vector<std::string>& names,
+                     v1::ModuleDescription* description) {
+  for (const std::string& name : names) {
+    const auto kernel = cuda::Kernel::Find(module.module, name);
+    if (!kernel.ok()) continue;
+    const auto attributes = (*kernel)->Attributes();
+    if (!attributes.ok()) continue;
+    *description->add_descriptions() = Describe(**kernel, *attributes);
+  }
+}
+
 }  // namespace
 
 absl::Status Handle(const CommandContext& context,
@@ -116,6 +146,9 @@ absl::Status Handle(const CommandContext& context,
                             module->module->KernelNames());
   std::sort(names.begin(), names.end());
   v1::Result result;
+  if (names.size() <= command.max_described_kernels()) {
+    DescribeKernels(*module, names, result.mutable_module());
+  }
   for (std::string& name : names) {
     result.mutable_module()->add_kernels(std::move(name));
   }
@@ -150,15 +183,7 @@ absl::Status Handle(const CommandContext& context,
       context.resources.KernelOn(command.kernel(), command.device()));
   HOLDFAST_ASSIGN_OR_RETURN(const auto attributes, kernel->Attributes());
   v1::Result result;
-  result.mutable_kernel()->set_name(kernel->name());
-  for (const auto& [name, value] : attributes) {
-    (*result.mutable_kernel()->mutable_attributes())[name] = value;
-  }
-  for (const cuda::Kernel::Parameter& parameter : kernel->parameters()) {
-    v1::KernelParameter& added = *result.mutable_kernel()->add_parameters();
-    added.set_offset(parameter.offset);
-    added.set_size(parameter.size);
-  }
+  *result.mutable_kernel() = Describe(*kernel, attributes);
   context.Reply(std::move(result));
   return absl::OkStatus();
 }

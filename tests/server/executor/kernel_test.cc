@@ -2,6 +2,7 @@
 //
 // Modules, kernels and launches through the executor, on PTX that needs no
 // compiler.
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -310,6 +311,40 @@ TEST_F(KernelTest, ObjectsOfTheStoreComeWithTheirSymbols) {
   EXPECT_GT(kernel.attributes().at("max_threads_per_block"), 0);
   EXPECT_EQ(results.at(module).module().kernels_size(), 2);
   EXPECT_EQ(results.at(module).module().symbols().at("scale"), "_Z5scalePffj");
+}
+
+TEST_F(KernelTest, AModuleOfFewKernelsIsDescribedWithThem) {
+  const std::string sha256 = ToBytes(Sha256(kPtx));
+  PutObject(sha256, kPtx, {});
+  Batch batch(10);
+  auto& load = *batch.Add().mutable_load_module();
+  load.set_module(ModuleName(1));
+  load.set_object_sha256(sha256);
+  const auto describe = [&](uint32_t most) {
+    auto& command = *batch.Add().mutable_describe_module();
+    command.set_module(ModuleName(1));
+    command.set_max_described_kernels(most);
+    return batch.last_sequence();
+  };
+  const uint64_t names = describe(1);
+  const uint64_t kernels = describe(2);
+  batch.GetKernel(KernelName(2), ModuleName(1), "_Z5scalePffj");
+  batch.Add().mutable_describe_kernel()->set_kernel(KernelName(2));
+  const uint64_t alone = batch.last_sequence();
+  const auto results = Run(batch);
+  EXPECT_EQ(results.at(names).module().kernels_size(), 2);
+  EXPECT_EQ(results.at(names).module().descriptions_size(), 0);
+  const v1::ModuleDescription& module = results.at(kernels).module();
+  ASSERT_EQ(module.descriptions_size(), 2);
+  EXPECT_EQ(module.descriptions(0).name(), module.kernels(0));
+  const v1::KernelDescription& kernel = results.at(alone).kernel();
+  const auto same = std::find_if(
+      module.descriptions().begin(), module.descriptions().end(),
+      [&](const auto& found) { return found.name() == kernel.name(); });
+  ASSERT_NE(same, module.descriptions().end());
+  EXPECT_EQ(same->parameters_size(), kernel.parameters_size());
+  EXPECT_EQ(same->attributes().at("num_regs"),
+            kernel.attributes().at("num_regs"));
 }
 
 TEST_F(KernelTest, AnObjectThatIsNotStoredIsNotFound) {
