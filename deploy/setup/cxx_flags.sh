@@ -5,6 +5,7 @@
 # Headers that are generated. Their folders are below bazel-bin.
 build_generated_headers() { bazel build --noshow_progress //proto/... //tests/bench/software:kernels_text; }
 
+# shellcheck disable=SC2034  # for those who source it
 cxx_flags=(
   -std=c++20 -I. -Ibazel-bin -Ibazel-bin/proto
   -isystem "${CUDA_HOME:-/usr/local/cuda}/include"
