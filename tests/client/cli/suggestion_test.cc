@@ -71,11 +71,5 @@ TEST_F(SuggestionTest, WordsCannotControlTheTerminal) {
             std::string::npos);
 }
 
-TEST_F(SuggestionTest, NothingNearIsNothing) {
-  EXPECT_EQ(Nearest("x", {"devices"}), "");
-  EXPECT_EQ(Nearest("", {}), "");
-  EXPECT_EQ(Nearest("ab", {"ba", "xy"}), "ba");
-}
-
 }  // namespace
 }  // namespace holdfast::cli

@@ -16,7 +16,7 @@ daemon=$!
 trap 'kill "$daemon"; wait "$daemon" || true; rm -rf "$directory"' EXIT
 while [ ! -s "$directory/ready" ] && kill -0 "$daemon"; do sleep 0.1; done
 address=$(grep -oE "$kind:[^ ]+" "$directory/ready" | head -n 1)
-tests() { grep -v '^#' "$1" | grep -v '^$' | paste -sd :; }
+tests() { sed '/^#/d; /^$/d' "$1" | paste -sd :; }
 filter=$(tests "$not_served")
 by_tcp=${not_served%.txt}_by_tcp.txt
 [ "$kind" = unix ] || [ ! -e "$by_tcp" ] || filter=$filter:$(tests "$by_tcp")

@@ -106,7 +106,7 @@ TEST(TraceTest, AnotherSettingIsComplainedOfOnce) {
 void Fault(Library& library) {
   constexpr char kPtx[] =
       ".version 8.0\n.target sm_80\n.address_size 64\n"
-      ".visible .entry bad() { .reg .u64 %a; mov.u64 %a, 0x900000000000; "
+      ".visible .entry bad() { .reg .u64 %a; mov.u64 %a, 64; "
       "st.global.u32 [%a], 1; ret; }";
   CUcontext context = nullptr;
   CUmodule module = nullptr;
@@ -125,7 +125,7 @@ void Fault(Library& library) {
           function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr) ==
           CUDA_SUCCESS;
   if (!launched) _exit(3);
-  if (library.Find<decltype(cuCtxSynchronize)>("cuCtxSynchronize")() !=
+  if (library.Find<CUresult(CUcontext)>("cuCtxSynchronize")(context) !=
       CUDA_ERROR_ILLEGAL_ADDRESS) {
     _exit(4);
   }
