@@ -18,7 +18,8 @@ directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 # Files of the programs, hashcat's compiled kernels among them, go to a home of their own.
 export HOME=$directory XDG_CACHE_HOME=$directory/cache XDG_DATA_HOME=$directory/data
-driver=$(bazel-bin/client/cli/holdfast cuda-path --cpu)
+# The folder of libraries is not in the cache that each start of hashcat empties.
+driver=$(XDG_CACHE_HOME=$directory/libraries bazel-bin/client/cli/holdfast cuda-path --cpu)
 libraries=$CUDA_HOME/lib64
 [ -d "$libraries" ] || libraries=$CUDA_HOME/lib
 # NVRTC's headers and libraries are the toolkit's.

@@ -40,7 +40,8 @@ else
   ln -s "$(realpath "$1")" "$directory/lib/libcuda.so.1"
 fi
 
-# Of assert.cu, as CUDA writes it.
+# Of assert.cu, as CUDA writes it, with a grave accent of its own.
+# shellcheck disable=SC2016
 failed_assertion='assert\.cu:[0-9]+: .*Assert.*: block: \[[01],0,0\], thread: \[60,0,0\] Assertion `threadIdx\.x < limit` failed\.$'
 failures=0
 try() {  # NAME OPTION...: compiles a program, runs it and compares what it prints.
