@@ -16,6 +16,7 @@
 #include "client/cuda/names.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/stream_attributes.h"
+#include "holdfast/v1/sessions.pb.h"
 
 namespace holdfast::libcuda {
 namespace {
