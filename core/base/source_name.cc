@@ -18,12 +18,42 @@ constexpr absl::string_view kAnonymous = "(anonymous namespace)";
 
 constexpr absl::string_view kMangled = "_Z";
 
-// Bytes of a symbol; a longer one is no easier to read with its source's name.
+// The most bytes of a symbol, and of its name while it is demangled. A longer
+// name is no easier to read than its symbol.
 constexpr size_t kMaxSymbol = 1024;
+constexpr size_t kMaxDemangled = size_t{1} << 20;
 
-// "void a::scale<float>(float*)"; empty if the symbol is not mangled.
+// Returns how often the name of a symbol may double while it is demangled, at
+// most. A reference to an earlier part, such as S_, S0_ or T_, doubles the name
+// once. The expansion of a pack, Dp, repeats a part for each type of the pack,
+// which has fewer than 2^10 types. Letters of names may look like either.
+size_t Doublings(absl::string_view symbol) {
+  size_t count = 0;
+  for (size_t i = 0; i < symbol.size(); ++i) {
+    if (absl::StartsWith(symbol.substr(i), "Dp")) count += 10;
+    if (symbol[i] != 'S' && symbol[i] != 'T') continue;
+    size_t end = i + 1;
+    while (end < symbol.size() &&
+           (absl::ascii_isdigit(static_cast<unsigned char>(symbol[end])) ||
+            absl::ascii_isupper(static_cast<unsigned char>(symbol[end])))) {
+      ++end;
+    }
+    if (end < symbol.size() && symbol[end] == '_') ++count;
+  }
+  return count;
+}
+
+// Symbols come from modules of other users: 250 bytes could take gigabytes.
+bool IsShort(absl::string_view symbol) {
+  if (symbol.size() > kMaxSymbol) return false;
+  const size_t doublings = Doublings(symbol);
+  return doublings < 20 && symbol.size() << doublings <= kMaxDemangled;
+}
+
+// "void a::scale<float>(float*)"; empty if the symbol is not mangled, or could
+// be too long.
 std::string Demangled(absl::string_view symbol) {
-  if (!absl::StartsWith(symbol, kMangled)) return "";
+  if (!absl::StartsWith(symbol, kMangled) || !IsShort(symbol)) return "";
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
       abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr,
@@ -111,9 +141,7 @@ std::string WithSourceNames(absl::string_view text) {
     absl::StrAppend(&result, text.substr(0, at));
     const absl::string_view symbol = SymbolAt(text.substr(at));
     text.remove_prefix(at + symbol.size());
-    const std::string name = begins && symbol.size() <= kMaxSymbol
-                                 ? SourceName(symbol)
-                                 : std::string();
+    const std::string name = begins ? SourceName(symbol) : std::string();
     const bool is_told = absl::StartsWith(text, absl::StrCat(" (", name, ")"));
     absl::StrAppend(&result, name.empty() || is_told ? symbol : name);
   }

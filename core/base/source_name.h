@@ -11,11 +11,12 @@ namespace holdfast {
 
 // Returns the name of a function in its C++ source, without parameters:
 // "a::scale<float>" for "_ZN1a5scaleIfEEvPT_". Empty if the symbol is not
-// mangled.
+// mangled, has more than 1024 bytes, or repeats so many parts of itself that
+// the name could take more than 1 MiB.
 std::string SourceName(absl::string_view symbol);
 
 // Returns the types of the function's parameters: "float const*" and "int" for
-// "_Z1kPKfi". Empty if it has none, or the symbol is not mangled.
+// "_Z1kPKfi". Empty if it has none, or SourceName is empty.
 std::vector<std::string> SourceParameters(absl::string_view symbol);
 
 // Returns the text with each mangled symbol replaced by its name in the source:

@@ -20,6 +20,19 @@ TEST(SourceNameTest, IsThatOfTheFunctionAlone) {
   EXPECT_EQ(SourceName("_Znonsense"), "");
 }
 
+// f(P<A,A>, P<P<A,A>,P<A,A> >, ...): each parameter is two of the one before,
+// and the names of 40 of them do not fit in any memory.
+TEST(SourceNameTest, NamesThatGrowWithEachReferenceStaySymbols) {
+  std::string symbol = "_Z1f1PI1AS0_E";
+  const std::string digits = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  for (const char digit : digits) {
+    symbol += std::string("S_IS") + digit + "_S" + digit + "_E";
+  }
+  EXPECT_EQ(SourceName(symbol), "");
+  EXPECT_EQ(WithSourceNames("kernel " + symbol), "kernel " + symbol);
+  EXPECT_EQ(SourceName(symbol.substr(0, 23)), "f");
+}
+
 TEST(SourceNameTest, ParametersAreTheFunctionsAlone) {
   using ::testing::ElementsAre;
   EXPECT_THAT(SourceParameters("_Z1kPKfi"), ElementsAre("float const*", "int"));
