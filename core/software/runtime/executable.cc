@@ -103,10 +103,11 @@ class KernelCode {
     properties.local_bytes = kernel_.local_bytes;
     properties.parameter_bytes = kernel_.parameter_bytes;
     properties.static_shared_bytes = kernel_.static_shared_bytes;
-    const size_t most =
-        function.max_registers == 0 ? 255 : function.max_registers;
-    properties.registers =
-        static_cast<int>(std::min(function.registers.size(), most));
+    size_t registers = std::min<size_t>(function.registers.size(), 255);
+    if (function.max_registers != 0) {
+      registers = std::min<size_t>(registers, function.max_registers);
+    }
+    properties.registers = static_cast<int>(registers);
     std::copy_n(function.required_block, 3, properties.required_block);
     const uint32_t* limit = function.required_block[0] != 0
                                 ? function.required_block

@@ -167,7 +167,7 @@ extern "C" __global__ void k(unsigned* out, unsigned* shape) {
   }
 }
 
-// As a program does that tries a kernel with one thread before it runs it.
+// A program does so if it tries a kernel with one thread before it runs it.
 TEST(KernelTest, BlocksOfAllSizesFollowEachOther) {
   KernelProgram program(R"(
 extern "C" __global__ void k(const int* in, int* out, int n) {
