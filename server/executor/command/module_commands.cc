@@ -94,6 +94,10 @@ void AddGlobal(Resources& resources, uint64_t buffer, ModuleResource& module) {
 
 using KernelAttributes = std::vector<std::pair<std::string, int>>;
 
+// The most kernels that are described with their module, so that the result is
+// short.
+constexpr uint32_t kMaxDescribedKernels = 64;
+
 v1::KernelDescription Describe(const cuda::Kernel& kernel,
                                const KernelAttributes& attributes) {
   v1::KernelDescription description;
@@ -146,7 +150,8 @@ absl::Status Handle(const CommandContext& context,
                             module->module->KernelNames());
   std::sort(names.begin(), names.end());
   v1::Result result;
-  if (names.size() <= command.max_described_kernels()) {
+  if (names.size() <=
+      std::min(command.max_described_kernels(), kMaxDescribedKernels)) {
     DescribeKernels(*module, names, result.mutable_module());
   }
   for (std::string& name : names) {
