@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast::libcuda {
 namespace {
@@ -19,13 +19,13 @@ absl::StatusOr<std::string> Exported::Token(const Resource& resource,
                                             ExportOptions options,
                                             const std::string& tenant) {
   absl::MutexLock lock(&mutex_);
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   if (export_ != nullptr && now < renewal_) return export_->token();
   options.tenant = tenant;
   options.lifetime = kLifetime;
   options.max_imports = kMaxImports;
   HOLDFAST_ASSIGN_OR_RETURN(auto made, ScopedExport::Create(resource, options));
-  export_ = std::move(made);
+  previous_ = std::exchange(export_, std::move(made));
   renewal_ = now + kLifetime / 2;
   return export_->token();
 }

@@ -18,9 +18,9 @@ namespace holdfast::libcuda {
 // which ends with this object. Thread-safe.
 class Exported {
  public:
-  // Returns the token of the export: 16 bytes, the same at every call, until it
-  // nears the end of the longest lifetime that a daemon grants. The first call
-  // waits for the daemon. Fails as ExportResource.
+  // Returns the token of the export: 16 bytes, valid for 24 hours from the call
+  // that made it. Calls within 12 hours of that call return the same token. A
+  // call that makes a token waits for the daemon. Fails as ExportResource.
   absl::StatusOr<std::string> Token(const Resource& resource,
                                     ExportOptions options,
                                     const std::string& tenant);
@@ -28,6 +28,8 @@ class Exported {
  private:
   absl::Mutex mutex_;
   std::unique_ptr<ScopedExport> export_ ABSL_GUARDED_BY(mutex_);
+  // The export before, whose token is valid for 12 hours more.
+  std::unique_ptr<ScopedExport> previous_ ABSL_GUARDED_BY(mutex_);
   absl::Time renewal_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 

@@ -74,7 +74,9 @@ CUresult Ipc::GetMemory(Process& process, CUdeviceptr pointer,
           {.rights = Rights::kReadWrite, .with_neighbours = true}, tenant));
   {
     absl::MutexLock lock(&mutex_);
-    own_.insert(token);
+    std::erase_if(own_,
+                  [](const auto& entry) { return entry.second.expired(); });
+    own_[token] = memory;
   }
   Write(kMemory, token, handle);
   return CUDA_SUCCESS;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -24,8 +23,9 @@ class Ipc {
  public:
   static Ipc& Get();
 
-  // Exports the whole allocation that begins at, or has, `pointer`. The handle
-  // ends with the allocation, with this process, or after 24 hours.
+  // Exports the whole allocation that contains `pointer`. The handle ends with
+  // the allocation, with this process, or after 24 hours. Calls within 12 hours
+  // return the same handle.
   // CUDA_ERROR_INVALID_VALUE: cuMemAlloc did not allocate it.
   CUresult GetMemory(Process& process, CUdeviceptr pointer,
                      CUipcMemHandle* handle);
@@ -38,7 +38,9 @@ class Ipc {
   // CUDA_ERROR_INVALID_VALUE: `pointer` was not opened, or was closed as often.
   CUresult CloseMemory(Process& process, CUdeviceptr pointer);
 
-  // The same for events. Only the process that made an event records it.
+  // Export and open events. Each OpenEvent makes another handle. Only the
+  // process that made an event records it. CUDA_ERROR_INVALID_HANDLE: GetEvent
+  // got an event of another process; OpenEvent: as OpenMemory.
   CUresult GetEvent(Process& process, ProgramEvent& event,
                     CUipcEventHandle* handle);
   CUresult OpenEvent(Process& process, Context& context,
@@ -51,7 +53,8 @@ class Ipc {
   };
 
   absl::Mutex mutex_;
-  std::set<std::string> own_ ABSL_GUARDED_BY(mutex_);  // tokens of this process
+  // The memory of tokens that this process has made.
+  std::map<std::string, std::weak_ptr<Allocation>> own_ ABSL_GUARDED_BY(mutex_);
   // By the context and the token.
   std::map<std::pair<uint64_t, std::string>, Opened> opened_
       ABSL_GUARDED_BY(mutex_);
