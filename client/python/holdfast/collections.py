@@ -13,84 +13,22 @@ Versions are immutable: an opened one stays as it is and as long as it is open, 
 its writer, of the process that opened it first, or of later versions.
 """
 
-import builtins as _builtins
 import io as _io
 import json as _json
-import math as _math
 import weakref as _weakref
 from collections.abc import Mapping as _Mapping
 
-from holdfast import _native
+from holdfast import _element_types as _types
+from holdfast import _native, _safetensors
 from holdfast._errors import CUDAError
 
-# safetensors' names -> (NumPy's, bits of an element), as core/base/array_layout.cc has them; those
-# that NumPy lacks are of ml_dtypes. Elements of 4 and 6 bits lie packed, for which it has no type.
-_DTYPES = {
-    "BOOL": ("bool", 8),
-    "U8": ("uint8", 8),
-    "I8": ("int8", 8),
-    "U16": ("uint16", 16),
-    "I16": ("int16", 16),
-    "F16": ("float16", 16),
-    "BF16": ("bfloat16", 16),
-    "F8_E4M3": ("float8_e4m3fn", 8),
-    "F8_E5M2": ("float8_e5m2", 8),
-    "F8_E8M0": ("float8_e8m0fnu", 8),
-    "F6_E2M3": (None, 6),
-    "F6_E3M2": (None, 6),
-    "F4": (None, 4),
-    "U32": ("uint32", 32),
-    "I32": ("int32", 32),
-    "F32": ("float32", 32),
-    "U64": ("uint64", 64),
-    "I64": ("int64", 64),
-    "F64": ("float64", 64),
-    "C64": ("complex64", 64),
-    "C128": ("complex128", 128),
-}
-_OF_NUMPY = {numpy: name for name, (numpy, _) in _DTYPES.items() if numpy is not None}
 _KINDS = {1: "present", 2: "committed", 3: "deleted", 4: "retired"}
-
-
-def _bytes_in(dtype, shape):
-    """Of an array. ValueError: its bits are no whole bytes."""
-    bits = _math.prod(shape) * _DTYPES[dtype][1]
-    if bits % 8:
-        raise ValueError(f"{bits} bits of {dtype} are not whole bytes")
-    return bits // 8
-
-
-def _spelling(name, library):
-    """The library's name of a type of elements."""
-    spelled = _DTYPES.get(name, (None,))[0]
-    if spelled is None:
-        raise TypeError(
-            f"{library} has no type for the elements of {name}, which lie packed: copy the bytes, "
-            "array.buffer.copy_to(numpy.empty(array.size, numpy.uint8), stream=stream)"
-        )
-    return spelled
 
 
 def _device(device):
     from holdfast.core import Device
 
     return Device() if device is None else device
-
-
-def _numpy_dtype(name):
-    import numpy
-
-    spelled = _spelling(name, "NumPy")
-    try:
-        return numpy.dtype(spelled)
-    except TypeError:
-        try:
-            import ml_dtypes
-        except ImportError:
-            raise TypeError(f"arrays of {name} need the package ml_dtypes") from None
-        if not hasattr(ml_dtypes, spelled):
-            raise TypeError(f"arrays of {name} need a newer ml_dtypes, with {spelled}") from None
-        return numpy.dtype(getattr(ml_dtypes, spelled))
 
 
 class Array:
@@ -127,7 +65,7 @@ class Array:
         """A copy in this process, a NumPy array. Waits."""
         import numpy
 
-        dtype = _numpy_dtype(self._dtype)
+        dtype = _types.numpy_dtype(self._dtype)
         if self._size == 0:
             return numpy.empty(self._shape, dtype)
         out = numpy.empty(self._size // dtype.itemsize, dtype)
@@ -165,7 +103,7 @@ class MappedArray:
 
     @property
     def __cuda_array_interface__(self):
-        dtype, strides = _numpy_dtype(self.dtype), self._array.strides
+        dtype, strides = _types.numpy_dtype(self.dtype), self._array.strides
         if strides is not None:
             strides = tuple(stride * dtype.itemsize for stride in strides)
         return {
@@ -191,7 +129,7 @@ class MappedArray:
         )  # fmt: skip
         raw = torch.utils.dlpack.from_dlpack(capsule)
         start = self._array._place[1]
-        part = raw[start : start + self.size].view(_torch_dtype(self.dtype))
+        part = raw[start : start + self.size].view(_types.torch_dtype(self.dtype))
         return _shaped(part, self._array)
 
     def __repr__(self):
@@ -362,16 +300,6 @@ class Collection(_Mapping):
         )
 
 
-def _torch_dtype(name):
-    """PyTorch names its types as NumPy and ml_dtypes do."""
-    import torch
-
-    spelled = _spelling(name, "PyTorch")
-    if not hasattr(torch, spelled):
-        raise TypeError(f"arrays of {name} need a PyTorch with torch.{spelled}")
-    return getattr(torch, spelled)
-
-
 def _shaped(tensor, array):
     """The elements of an array, a tensor of one dimension, in their places."""
     if array.strides is None:
@@ -388,7 +316,7 @@ def _to_torch(array, stream):
     if array.size > 0:
         stream = array._collection._device.default_stream if stream is None else stream
         array.buffer.copy_to(raw.numpy(), stream=stream)
-    return _shaped(raw.view(_torch_dtype(array.dtype)), array)
+    return _shaped(raw.view(_types.torch_dtype(array.dtype)), array)
 
 
 def open(name, version=0, *, device=None):
@@ -417,7 +345,7 @@ class Writer:
 
         if name not in self._buffers:
             index, (_, dtype, shape) = self._index[name]
-            size = _bytes_in(dtype, shape)
+            size = _types.bytes_in(dtype, shape)
             buffer = Buffer._empty(self._device._session, self._device._ordinal, size, None, None)
             buffer._of_writer(self._native, index)
             buffer._whole = self
@@ -467,13 +395,13 @@ def _spec(name, value):
     """(name, dtype, shape) of an array, or of a pair of dtype and shape."""
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
         dtype, shape = value
-        dtype = dtype if dtype in _DTYPES else _OF_NUMPY.get(dtype, dtype)
+        dtype = dtype if dtype in _types.DTYPES else _types.OF_NUMPY.get(dtype, dtype)
     else:
-        dtype, shape = _OF_NUMPY.get(str(value.dtype)), value.shape
-    if dtype not in _DTYPES:
+        dtype, shape = _types.OF_NUMPY.get(str(value.dtype)), value.shape
+    if dtype not in _types.DTYPES:
         raise TypeError(f"array {name!r}: a collection has no arrays of this type: {value!r}")
     shape = tuple(_native.whole_number("shape", extent, 2**63 - 1) for extent in shape)
-    _bytes_in(dtype, shape)
+    _types.bytes_in(dtype, shape)
     return name, dtype, shape
 
 
@@ -518,7 +446,7 @@ def load_safetensors(path, name, *, device=None, progress=None):
     with _io.open(path, "rb") as file, mmap.mmap(
         file.fileno(), 0, access=mmap.ACCESS_READ
     ) as data:
-        arrays, metadata, start = _parse(path, data)
+        arrays, metadata, start = _safetensors.parse(path, data)
         specs = {key: (entry["dtype"], tuple(entry["shape"])) for key, entry in arrays.items()}
         view = memoryview(data)
         try:
@@ -535,110 +463,6 @@ def load_safetensors(path, name, *, device=None, progress=None):
                 return writer.commit(name, metadata)
         finally:
             view.release()
-
-
-# A header as long, and of as many tensors, as the C++ reader takes.
-_MAX_HEADER = 100_000_000
-_MAX_TENSORS = 1_000_000
-_MAX_DIMENSIONS = 32
-_FIELDS = {"dtype", "shape", "data_offsets"}
-
-
-def _whole(value):
-    return type(value) is int and 0 <= value < 2**63
-
-
-def _bytes_of(entry):
-    """(first byte, last byte) of a tensor, by its entry; a ValueError says what is wrong."""
-    if not isinstance(entry, dict):
-        raise ValueError("its entry is no object")
-    dtype, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
-    if not isinstance(dtype, str) or dtype not in _DTYPES:
-        raise ValueError(f"its dtype is {str(dtype)[:40]!r}")
-    if not isinstance(shape, _builtins.list) or not all(map(_whole, shape)):
-        raise ValueError("its shape is no list of whole numbers below 2^63")
-    if len(shape) > _MAX_DIMENSIONS:
-        raise ValueError(f"it has {len(shape)} dimensions; limit: {_MAX_DIMENSIONS}")
-    pair = isinstance(offsets, _builtins.list) and len(offsets) == 2
-    if not pair or not all(map(_whole, offsets)):
-        raise ValueError("its data_offsets are no two whole numbers below 2^63")
-    unknown = entry.keys() - _FIELDS
-    if unknown:
-        raise ValueError(f"it has an unknown field, {min(unknown)[:40]!r}")
-    size = _bytes_in(dtype, shape)
-    if size >= 2**64:
-        raise ValueError("its shape has more bytes than 64 bits count")
-    first, last = offsets
-    if last - first != size:
-        raise ValueError(f"it has {size} bytes, and is at bytes {first} to {last}")
-    return first, last
-
-
-def _no_name_twice(pairs):
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        seen = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
-        raise ValueError(f"{twice[:100]!r} stands there twice")
-    return found
-
-
-def _read_header(data, refuse):
-    """(header, where the data begins)"""
-    if len(data) < 8:
-        refuse(f"it has {len(data)} bytes")
-    size = int.from_bytes(data[:8], "little")
-    if size > _MAX_HEADER:
-        refuse(f"its header has {size} bytes; limit: {_MAX_HEADER}")
-    if 8 + size > len(data):
-        refuse(f"its header ends at byte {8 + size}, the file at {len(data)}")
-    try:
-        # Some writers fill the header up with zeros.
-        text = data[8 : 8 + size].rstrip(b"\0")
-        header = _json.loads(text, object_pairs_hook=_no_name_twice)
-    except (ValueError, RecursionError) as error:
-        refuse(f"its header: {error}")
-    if not isinstance(header, dict):
-        refuse("its header is no object")
-    return header, 8 + size
-
-
-def _parse(path, data):
-    """(tensors, metadata, where their bytes begin) of a file, which may be anybody's. A header
-    that lies is refused, with the place, before a byte of data is read."""
-
-    def refuse(why):
-        raise ValueError(f"{path}: not a .safetensors file: {why}")
-
-    header, start = _read_header(data, refuse)
-    metadata = header.pop("__metadata__", {})
-    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-        refuse("__metadata__ is no object of strings")
-    if len(header) > _MAX_TENSORS:
-        refuse(f"it has {len(header)} tensors; limit: {_MAX_TENSORS}")
-    places = []
-    for name, entry in header.items():
-        try:
-            first, last = _bytes_of(entry)
-        except ValueError as error:
-            refuse(f"tensor {name[:100]!r}: {error}")
-        if last > len(data) - start:
-            refuse(
-                f"tensor {name[:100]!r} ends at byte {last} of the data, which has "
-                f"{len(data) - start}"
-            )
-        places.append((first, last, name))
-    end = 0
-    for first, last, name in sorted(places):
-        if first != end:
-            refuse(
-                f"tensor {name[:100]!r} begins at byte {first} of the data, where the one before "
-                f"ends at byte {end}: {'an overlap' if first < end else 'a gap'}"
-            )
-        end = last
-    if end != len(data) - start:
-        refuse(f"the last tensor ends at byte {end} of the data, which has {len(data) - start}")
-    return header, metadata, start
 
 
 class Claim:
