@@ -25,6 +25,8 @@ LARGEST = 80  # files of a group, which then takes some 2 GB.
 # Files that are known not to go with most others. They are read together; the list saves a try, and need not be right.
 ODD = (
     "/not_served.cc",
+    "client/examples/converge.cc",
+    "client/examples/mandelbrot.cc",
     "client/bench/remote_figures.cc",
     "deploy/slurm/plugin.cc",
     "server/executor/recovery/module_variables.cc",
@@ -147,6 +149,13 @@ def of_headers():
     return names
 
 
+def clash(some, others):
+    """Tells whether two sets of names have one that files cannot share. Functions of one name and other parameters
+    overload each other, but a type hides a function of its name."""
+    functions = [{name.split("(")[0] for name in names if "(" in name} for names in (some, others)]
+    return bool(some & others or some & functions[1] or others & functions[0])
+
+
 def groups(sources):
     """Divides sources into lists that may be read as one. Files that give a name of a header to something of their own
     are by themselves: the other files may include that header."""
@@ -158,7 +167,7 @@ def groups(sources):
         odd = source.path.endswith(ODD)
         kind = (source.is_test, marks(source.path), opened, repeats, odd)
         for of_kind, members, names in found:
-            if of_kind == kind and len(members) < LARGEST and not names & source.names:
+            if of_kind == kind and len(members) < LARGEST and not clash(names, source.names):
                 break
         else:
             members, names = [], set()
