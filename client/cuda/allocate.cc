@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cuda/allocate.h"
 
+#include <sys/mman.h>
+
 #include <utility>
 
 #include "client/cuda/answer.h"
+#include "core/base/status_macros.h"
 
 namespace holdfast::libcuda {
 
@@ -36,7 +39,27 @@ CUresult AllocateDevice(Process& process, Context& context,
   return CUDA_SUCCESS;
 }
 
+absl::Status AllocateSpan(Process& process, Allocation& allocation) {
+  HOLDFAST_ASSIGN_OR_RETURN(holdfast::ArenaSpan span,
+                            process.pinned().Allocate(allocation.size));
+  allocation.address = reinterpret_cast<uint64_t>(span.data());
+  allocation.span = std::move(span);
+  return absl::OkStatus();
+}
+
+CUresult AllocatePinned(Process& process, Allocation& allocation) {
+  const absl::Status status = AllocateSpan(process, allocation);
+  if (!absl::IsFailedPrecondition(status)) return Answer(status);
+  void* mapped = mmap(nullptr, allocation.size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  allocation.mapped = mapped;
+  allocation.address = reinterpret_cast<uint64_t>(mapped);
+  return CUDA_SUCCESS;
+}
+
 bool IsFreeable(const Allocation& memory) {
+  if (memory.is_host() && memory.pool != nullptr) return true;
   return memory.is_managed || (!memory.is_host() && !memory.is_of_graph &&
                                !memory.is_borrowed && memory.module == nullptr);
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "client/cpp/stream.h"
 #include "client/cuda/context.h"
 #include "client/cuda/memory_map.h"
@@ -34,8 +35,17 @@ CUresult AllocateDevice(Process& process, Context& context,
                         const AllocationOrder& order, size_t size,
                         CUdeviceptr* pointer);
 
-// May cuMemFree end it? Not a module's variable, nor pinned memory, nor memory
-// of a graph or of another process, nor memory at reserved addresses.
+// Gives the allocation pinned memory of this process, which kernels reach at
+// the same address. FAILED_PRECONDITION: the daemon is on another machine.
+absl::Status AllocateSpan(Process& process, Allocation& allocation);
+
+// The same for memory that only copies have to reach. Where the daemon is on
+// another machine, it is ordinary memory, which nobody page-locks.
+CUresult AllocatePinned(Process& process, Allocation& allocation);
+
+// May cuMemFree end it? Not a module's variable, nor pinned memory of no pool,
+// nor memory of a graph or of another process, nor memory at reserved
+// addresses.
 bool IsFreeable(const Allocation& memory);
 
 }  // namespace holdfast::libcuda

@@ -22,6 +22,18 @@ T Load(const void* from) {
 
 }  // namespace
 
+bool MemoryPool::HasAccess(int ordinal) const {
+  if (kind_ == Kind::kDevice && ordinal == ordinal_) return true;
+  absl::MutexLock lock(&mutex_);
+  const auto found = access_.find(ordinal);
+  return found == access_.end() ? kind_ != Kind::kDevice : found->second;
+}
+
+void MemoryPool::SetAccess(int ordinal, bool has_access) {
+  absl::MutexLock lock(&mutex_);
+  access_[ordinal] = has_access;
+}
+
 void MemoryPool::Taken(uint64_t bytes) {
   absl::MutexLock lock(&mutex_);
   used_ += bytes;

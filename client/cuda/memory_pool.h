@@ -16,10 +16,21 @@ namespace holdfast::libcuda {
 // that a pool of a program reserves no more than it uses. Thread-safe.
 class MemoryPool {
  public:
-  explicit MemoryPool(int ordinal) : ordinal_(ordinal) {}
+  // kHost and kManaged pools belong to no device. Their memory is pinned memory
+  // of this process, which kernels reach on the daemon's machine.
+  enum class Kind { kDevice, kHost, kManaged };
 
-  // The program's number of the device.
+  // `ordinal` is the program's number of a kDevice pool's device, otherwise 0.
+  MemoryPool(Kind kind, int ordinal) : kind_(kind), ordinal_(ordinal) {}
+
+  Kind kind() const { return kind_; }
   int ordinal() const { return ordinal_; }
+  // The access that a device has by cuMemPoolSetAccess. A kDevice pool's own
+  // device always has access, and all devices have access to other pools from
+  // the start. Kept for cuMemPoolGetAccess: memory of a session is open to all
+  // of its devices that have peer access.
+  bool HasAccess(int ordinal) const;
+  void SetAccess(int ordinal, bool has_access);
   void Taken(uint64_t bytes);
   void Returned(uint64_t bytes);
 
@@ -30,10 +41,12 @@ class MemoryPool {
   CUresult Set(CUmemPool_attribute attribute, const void* value);
 
  private:
+  const Kind kind_;
   const int ordinal_;
   mutable absl::Mutex mutex_;
   uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t most_used_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<int, bool> access_ ABSL_GUARDED_BY(mutex_);
   uint64_t release_threshold_ ABSL_GUARDED_BY(mutex_) = 0;
   // The permissions to reuse memory, which are all given at first.
   std::map<CUmemPool_attribute, int> reuse_ ABSL_GUARDED_BY(mutex_) = {

@@ -89,9 +89,13 @@ absl::Status Process::Open() {
     devices_.push_back(response.device());
     devices.push_back({session_->device(ordinal), LimitsOf(devices_.back())});
   }
+  using Kind = MemoryPool::Kind;
   for (size_t i = 0; i < devices_.size(); ++i) {
-    default_pools_.push_back(
-        pools.Add(std::make_shared<MemoryPool>(static_cast<int>(i))));
+    default_pools_.push_back(pools.Add(
+        std::make_shared<MemoryPool>(Kind::kDevice, static_cast<int>(i))));
+  }
+  for (const Kind kind : {Kind::kHost, Kind::kManaged}) {
+    default_pools_.push_back(pools.Add(std::make_shared<MemoryPool>(kind, 0)));
   }
   {
     absl::MutexLock lock(&pools_mutex_);
@@ -100,6 +104,18 @@ absl::Status Process::Open() {
   contexts_ = std::make_unique<ContextTable>(std::move(devices));
   pinned_ = std::make_unique<PinnedMemory>(*session_);
   return absl::OkStatus();
+}
+
+size_t Process::PoolIndex(MemoryPool::Kind kind, int ordinal) const {
+  switch (kind) {
+    case MemoryPool::Kind::kDevice:
+      return static_cast<size_t>(ordinal);
+    case MemoryPool::Kind::kHost:
+      return devices_.size();
+    case MemoryPool::Kind::kManaged:
+      break;
+  }
+  return devices_.size() + 1;
 }
 
 bool Process::IsDefaultPool(CUmemoryPool pool) const {

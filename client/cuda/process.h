@@ -72,17 +72,19 @@ class Process {
   bool is_software() const { return is_software_; }
 
   ContextTable& contexts() { return *contexts_; }
-  // A device's own pool, and the pool of cuMemAllocAsync.
-  CUmemoryPool DefaultPool(int ordinal) const {
-    return default_pools_[static_cast<size_t>(ordinal)];
+  // The default pool and the current pool of a device, of host memory, or of
+  // managed memory. cuMemAllocAsync uses a device's current pool. REQUIRES:
+  // `ordinal` is a device, for kDevice.
+  CUmemoryPool DefaultPool(MemoryPool::Kind kind, int ordinal) const {
+    return default_pools_[PoolIndex(kind, ordinal)];
   }
-  CUmemoryPool CurrentPool(int ordinal) const {
+  CUmemoryPool CurrentPool(MemoryPool::Kind kind, int ordinal) const {
     absl::MutexLock lock(&pools_mutex_);
-    return current_pools_[static_cast<size_t>(ordinal)];
+    return current_pools_[PoolIndex(kind, ordinal)];
   }
-  void SetCurrentPool(int ordinal, CUmemoryPool pool) {
+  void SetCurrentPool(const MemoryPool& pool, CUmemoryPool handle) {
     absl::MutexLock lock(&pools_mutex_);
-    current_pools_[static_cast<size_t>(ordinal)] = pool;
+    current_pools_[PoolIndex(pool.kind(), pool.ordinal())] = handle;
   }
   bool IsDefaultPool(CUmemoryPool pool) const;
 
@@ -121,6 +123,9 @@ class Process {
   std::vector<v1::Device> devices_;
   int driver_version_ = 0;
   bool is_software_ = false;
+  // The index of both lists: those of the devices come first.
+  size_t PoolIndex(MemoryPool::Kind kind, int ordinal) const;
+
   std::vector<CUmemoryPool> default_pools_;
 
   absl::Mutex tenant_mutex_;

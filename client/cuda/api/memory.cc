@@ -25,17 +25,6 @@ constexpr unsigned kHostRegisterFlags =
 constexpr size_t kPitch = 512;
 constexpr uint64_t kPageSize = 4096;
 
-// Where no memory can be shared with the daemon, ordinary memory, which is
-// page-locked by nobody and which only copies reach.
-CUresult MapOrdinary(Allocation& allocation) {
-  void* mapped = mmap(nullptr, allocation.size, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
-  allocation.mapped = mapped;
-  allocation.address = reinterpret_cast<uint64_t>(mapped);
-  return CUDA_SUCCESS;
-}
-
 CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
   return WithContext([&](Process& process, Context& context) -> CUresult {
     if (pointer == nullptr || size == 0 || (flags & ~kHostAllocFlags) != 0) {
@@ -45,16 +34,8 @@ CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
     if (unsafe != CUDA_SUCCESS) return unsafe;
     auto allocation = NewAllocation(context, size);
     allocation->flags = flags;
-    absl::StatusOr<holdfast::ArenaSpan> span = process.pinned().Allocate(size);
-    if (span.ok()) {
-      allocation->address = reinterpret_cast<uint64_t>(span->data());
-      allocation->span = *std::move(span);
-    } else if (!absl::IsFailedPrecondition(span.status())) {
-      return Answer(span.status());
-    } else if (const CUresult mapped = MapOrdinary(*allocation);
-               mapped != CUDA_SUCCESS) {
-      return mapped;
-    }
+    const CUresult allocated = AllocatePinned(process, *allocation);
+    if (allocated != CUDA_SUCCESS) return allocated;
     *pointer = reinterpret_cast<void*>(allocation->address);
     process.memory.Add(std::move(allocation));
     return CUDA_SUCCESS;
@@ -121,8 +102,9 @@ CUresult GetPointerAttribute(const Allocation& memory,
     case CU_POINTER_ATTRIBUTE_MAPPED:
       return Store<unsigned>(data, memory.has_place());
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return Store<unsigned long long>(data, 0);
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      return Store(data, Process::Get().pools.HandleOf(memory.pool.get()));
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return Store<unsigned>(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
     default:
@@ -220,8 +202,8 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     if (freed == nullptr) {
       return ErrorOfMissing(process, CUDA_ERROR_INVALID_VALUE);
     }
-    return freed->is_managed ? Answer(process.session().Synchronize())
-                             : CUDA_SUCCESS;
+    return freed->is_host() ? Answer(process.session().Synchronize())
+                            : CUDA_SUCCESS;
   });
 }
 
@@ -236,14 +218,12 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned flags) {
     const CUresult unsafe = CheckUnsafeCall(process);
     if (unsafe != CUDA_SUCCESS) return unsafe;
     auto allocation = NewAllocation(context, size);
-    absl::StatusOr<holdfast::ArenaSpan> span = process.pinned().Allocate(size);
-    if (absl::IsFailedPrecondition(span.status())) {
+    const absl::Status allocated = AllocateSpan(process, *allocation);
+    if (absl::IsFailedPrecondition(allocated)) {
       return CUDA_ERROR_NOT_SUPPORTED;  // another machine's daemon
     }
-    HOLDFAST_ANSWER_IF_ERROR(span.status());
+    HOLDFAST_ANSWER_IF_ERROR(allocated);
     allocation->is_managed = true;
-    allocation->address = reinterpret_cast<uint64_t>(span->data());
-    allocation->span = *std::move(span);
     *pointer = allocation->address;
     process.memory.Add(std::move(allocation));
     return CUDA_SUCCESS;
@@ -288,7 +268,8 @@ CUresult cuMemFreeHost(void* pointer) {
     if (unsafe != CUDA_SUCCESS) return unsafe;
     const auto freed = process.memory.Remove(
         reinterpret_cast<uint64_t>(pointer), [](const Allocation& memory) {
-          return memory.is_host() && !memory.is_registered;
+          return memory.is_host() && !memory.is_registered &&
+                 !memory.is_managed && memory.pool == nullptr;
         });
     if (freed == nullptr) {
       return ErrorOfMissing(process, CUDA_ERROR_INVALID_VALUE);

@@ -3,8 +3,11 @@
 // Entry points: memory in the order of streams, and pools.
 #include "client/cuda/memory_pool.h"
 
+#include <memory>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "client/cuda/allocate.h"
 #include "client/cuda/api/call.h"
 #include "client/cuda/graph/graph_memory.h"
@@ -13,6 +16,8 @@
 using namespace holdfast::libcuda;
 
 namespace {
+
+using Kind = MemoryPool::Kind;
 
 // body(std::shared_ptr<MemoryPool>). CUDA_ERROR_INVALID_VALUE: no live pool.
 template <typename Body>
@@ -37,17 +42,42 @@ CUresult CaptureAllocation(Process& process, Stream& stream, size_t size,
 }
 
 // Memory of a graph stays where it is; a launch may have it again.
-CUresult FreeInOrder(Process& process, const Stream& stream,
-                     CUdeviceptr pointer) {
+CUresult FreeInOrder(Process& process, Stream& stream, CUdeviceptr pointer) {
   if (const auto of_graph = GraphMemory::Get().Find(pointer)) {
     return GraphMemory::Get().Free(*of_graph);
   }
   const auto freed =
       process.memory.Remove(pointer, [](const Allocation& memory) {
-        return IsFreeable(memory) && !memory.is_managed;
+        return IsFreeable(memory) &&
+               (!memory.is_managed || memory.pool != nullptr);
       });
   if (freed == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  freed->buffer->Free(stream.queue());
+  if (freed->buffer.has_value()) {
+    freed->buffer->Free(stream.queue());
+    return CUDA_SUCCESS;
+  }
+  // The session's memory map has no order of streams, so that this process
+  // keeps the memory until the stream has come to this point.
+  return Answer(stream.Call([freed](const absl::Status&) {}));
+}
+
+// Memory of a pool of the host or of managed memory. It is there at once, and
+// freed in the order of a stream.
+CUresult AllocateShared(Process& process, const Context& context,
+                        std::shared_ptr<MemoryPool> pool, size_t size,
+                        CUdeviceptr* pointer) {
+  if (size == 0) return CUDA_ERROR_INVALID_VALUE;
+  auto allocation = NewAllocation(context, size);
+  const absl::Status status = AllocateSpan(process, *allocation);
+  if (absl::IsFailedPrecondition(status)) {
+    return CUDA_ERROR_NOT_SUPPORTED;  // another machine's daemon
+  }
+  HOLDFAST_ANSWER_IF_ERROR(status);
+  allocation->is_managed = pool->kind() == MemoryPool::Kind::kManaged;
+  pool->Taken(size);
+  allocation->pool = std::move(pool);
+  *pointer = allocation->address;
+  process.memory.Add(std::move(allocation));
   return CUDA_SUCCESS;
 }
 
@@ -56,14 +86,20 @@ CUresult Allocate(CUdeviceptr* pointer, size_t size,
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return WithWork(
       handle,
-      [&](Process& process, Stream& stream, NodeWork* work) {
+      [&](Process& process, Stream& stream, NodeWork* work) -> CUresult {
+        if (pool != nullptr && pool->kind() != Kind::kDevice) {
+          return CUDA_ERROR_NOT_SUPPORTED;
+        }
         return CaptureAllocation(process, stream, size, pointer, work);
       },
       [&](Process& process, Stream& stream) -> CUresult {
         const std::shared_ptr<Context> context = stream.context();
         if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
         if (pool == nullptr) {
-          pool = process.pools.Find(process.CurrentPool(context->ordinal()));
+          pool = process.pools.Find(
+              process.CurrentPool(Kind::kDevice, context->ordinal()));
+        } else if (pool->kind() != Kind::kDevice) {
+          return AllocateShared(process, *context, pool, size, pointer);
         }
         return AllocateDevice(process, *context, {&stream.queue(), pool}, size,
                               pointer);
@@ -73,15 +109,42 @@ CUresult Allocate(CUdeviceptr* pointer, size_t size,
 CUresult GetPool(CUmemoryPool* pool, CUdevice device, bool is_default) {
   return WithDevice(device, [&](Process& process, const auto&) {
     if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *pool =
-        is_default ? process.DefaultPool(device) : process.CurrentPool(device);
+    *pool = is_default ? process.DefaultPool(Kind::kDevice, device)
+                       : process.CurrentPool(Kind::kDevice, device);
     return CUDA_SUCCESS;
   });
 }
 
-bool IsPlain(const CUmemPoolProps& properties) {
-  return properties.allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
-         properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+bool IsDevice(const CUmemLocation& location) {
+  return location.type == CU_MEM_LOCATION_TYPE_DEVICE && location.id >= 0 &&
+         static_cast<size_t>(location.id) < Process::Get().devices().size();
+}
+
+bool IsHost(const CUmemLocation& location) {
+  return location.type == CU_MEM_LOCATION_TYPE_HOST ||
+         location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA ||
+         location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+}
+
+// body(kind, ordinal) for pools of memory of this type in this place.
+// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_DEVICE: there are none.
+template <typename Body>
+CUresult WithKind(CUmemAllocationType type, const CUmemLocation& location,
+                  Body body) {
+  const bool is_device = IsDevice(location);
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE && !is_device) {
+    return CUDA_ERROR_INVALID_DEVICE;
+  }
+  if (type == CU_MEM_ALLOCATION_TYPE_PINNED) {
+    if (is_device) return body(Kind::kDevice, location.id);
+    if (IsHost(location)) return body(Kind::kHost, 0);
+  }
+  if (type == CU_MEM_ALLOCATION_TYPE_MANAGED &&
+      (is_device || IsHost(location) ||
+       location.type == CU_MEM_LOCATION_TYPE_NONE)) {
+    return body(Kind::kManaged, 0);
+  }
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace
@@ -116,17 +179,15 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   return WithObjects([&](Process& process) {
     if (AnyNull(pool, properties)) return CUDA_ERROR_INVALID_VALUE;
-    if (!IsPlain(*properties) ||
-        properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
+    if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
       return CUDA_ERROR_NOT_SUPPORTED;
     }
-    const int ordinal = properties->location.id;
-    if (ordinal < 0 ||
-        static_cast<size_t>(ordinal) >= process.devices().size()) {
-      return CUDA_ERROR_INVALID_DEVICE;
-    }
-    *pool = process.pools.Add(std::make_shared<MemoryPool>(ordinal));
-    return CUDA_SUCCESS;
+    return WithKind(properties->allocType, properties->location,
+                    [&](Kind kind, int ordinal) {
+                      *pool = process.pools.Add(
+                          std::make_shared<MemoryPool>(kind, ordinal));
+                      return CUDA_SUCCESS;
+                    });
   });
 }
 
@@ -160,12 +221,40 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle,
   });
 }
 
-// Memory of a session is open to all of its devices that have peer access.
-CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* accesses,
-                            size_t count) {
-  return WithPool(pool, [&](auto) {
-    return accesses == nullptr && count > 0 ? CUDA_ERROR_INVALID_VALUE
-                                            : CUDA_SUCCESS;
+CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle,
+                            CUmemLocation* location) {
+  return WithPool(handle, [&](const std::shared_ptr<MemoryPool>& pool) {
+    if (AnyNull(flags, location)) return CUDA_ERROR_INVALID_VALUE;
+    bool has_access = pool->kind() != Kind::kDevice;
+    if (!IsHost(*location)) {
+      if (!IsDevice(*location)) return CUDA_ERROR_INVALID_VALUE;
+      has_access = pool->HasAccess(location->id);
+    }
+    *flags = has_access ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                        : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemPoolSetAccess(CUmemoryPool handle,
+                            const CUmemAccessDesc* accesses, size_t count) {
+  return WithPool(handle, [&](const std::shared_ptr<MemoryPool>& pool) {
+    if (accesses == nullptr && count > 0) return CUDA_ERROR_INVALID_VALUE;
+    const absl::Span<const CUmemAccessDesc> all(accesses, count);
+    for (const CUmemAccessDesc& access : all) {
+      if (!IsDevice(access.location)) return CUDA_ERROR_INVALID_DEVICE;
+      const bool is_own = pool->kind() == Kind::kDevice &&
+                          pool->ordinal() == access.location.id;
+      if (access.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE &&
+          (is_own || access.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+    }
+    for (const CUmemAccessDesc& access : all) {
+      pool->SetAccess(access.location.id,
+                      access.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    }
+    return CUDA_SUCCESS;
   });
 }
 
@@ -180,11 +269,49 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle) {
   return WithDevice(device, [&](Process& process, const auto&) {
     const auto pool = process.pools.Find(handle);
-    if (pool == nullptr || pool->ordinal() != device) {
+    if (pool == nullptr || pool->kind() != Kind::kDevice ||
+        pool->ordinal() != device) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    process.SetCurrentPool(device, handle);
+    process.SetCurrentPool(*pool, handle);
     return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location,
+                                CUmemAllocationType type) {
+  return WithObjects([&](Process& process) {
+    if (AnyNull(pool, location)) return CUDA_ERROR_INVALID_VALUE;
+    return WithKind(type, *location, [&](Kind kind, int ordinal) {
+      *pool = process.DefaultPool(kind, ordinal);
+      return CUDA_SUCCESS;
+    });
+  });
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location,
+                         CUmemAllocationType type) {
+  return WithObjects([&](Process& process) {
+    if (AnyNull(pool, location)) return CUDA_ERROR_INVALID_VALUE;
+    return WithKind(type, *location, [&](Kind kind, int ordinal) {
+      *pool = process.CurrentPool(kind, ordinal);
+      return CUDA_SUCCESS;
+    });
+  });
+}
+
+CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type,
+                         CUmemoryPool handle) {
+  return WithPool(handle, [&](const std::shared_ptr<MemoryPool>& pool) {
+    if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    Process& process = Process::Get();
+    return WithKind(type, *location, [&](Kind kind, int ordinal) -> CUresult {
+      if (pool->kind() != kind || pool->ordinal() != ordinal) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+      process.SetCurrentPool(*pool, handle);
+      return CUDA_SUCCESS;
+    });
   });
 }
 

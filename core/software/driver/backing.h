@@ -60,9 +60,8 @@ class Block : public Backing {
     kEnd,    // ends within 256 bytes of the gap: small overruns are found, too
   };
 
-  // The names of the memfds, as other processes see them.
+  // The name of the memfd of all blocks, as other processes see it.
   static constexpr char kMemfdName[] = "holdfast-device-memory";
-  static constexpr char kPoolMemfdName[] = "holdfast-memory-pool";
   // A memfd for blocks, as large as the window.
   static UniqueFd CreateMemfd(const char* name);
 

@@ -41,8 +41,8 @@ Driver::Driver() {
   }
   for (const int index : ChooseDevices(settings.visible_devices, names)) {
     auto device = std::make_unique<Device>(index, device_count(), settings);
-    device->set_default_pool(
-        pools.Add(std::make_shared<MemoryPool>(*device, /*max_size=*/0)));
+    device->set_default_pool(pools.Add(std::make_shared<MemoryPool>(
+        *device, MemoryKind::kPool, /*max_size=*/0)));
     const auto handle = (CUcontext)NewHandleValue();
     primaries_.push_back({.handle = handle});
     primary_handles_[handle] = device.get();

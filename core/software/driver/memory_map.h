@@ -23,6 +23,7 @@ enum class MemoryKind {
   kDevice,      // cuMemAlloc
   kManaged,     // cuMemAllocManaged
   kPool,        // cuMemAllocAsync
+  kHostPool,    // cuMemAllocFromPoolAsync, of a pool of host memory
   kMapped,      // cuMemMap
   kImported,    // cuIpcOpenMemHandle, cuMemPoolImportPointer
   kGraph,       // cuGraphAddMemAllocNode
@@ -34,8 +35,8 @@ enum class MemoryKind {
 
 // True for memory that the host owns.
 constexpr bool IsHost(MemoryKind kind) {
-  return kind == MemoryKind::kHost || kind == MemoryKind::kRegistered ||
-         kind == MemoryKind::kAlias;
+  return kind == MemoryKind::kHost || kind == MemoryKind::kHostPool ||
+         kind == MemoryKind::kRegistered || kind == MemoryKind::kAlias;
 }
 
 // A set of devices, one bit for each ordinal. Ordinals are below 32.
@@ -72,7 +73,7 @@ struct Region {
   DeviceSet readers = kAllDevices;
   DeviceSet writers = kAllDevices;
   MemoryAdvice advice;
-  CUmemoryPool pool = nullptr;       // kPool
+  CUmemoryPool pool = nullptr;       // of memory of a pool
   std::shared_ptr<Backing> backing;  // null if another object unmaps it
   // kMapped: the memory that was mapped.
   std::shared_ptr<PhysicalMemory> physical;

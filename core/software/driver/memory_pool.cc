@@ -43,9 +43,11 @@ CUresult MemoryPool::Allocate(size_t size, uintptr_t* address,
   }
   const bool reused = block != nullptr;
   if (!reused) {
+    const bool of_host = kind_ == MemoryKind::kHostPool;
     const auto create = [&] {
-      return Block::Create(size, Block::Place::kEnd, &device_.memory(),
-                           fd_.get(), &block);
+      return Block::Create(
+          size, of_host ? Block::Place::kStart : Block::Place::kEnd,
+          of_host ? nullptr : &device_.memory(), fd_.get(), &block);
     };
     CUresult result = create();
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -72,10 +74,15 @@ void MemoryPool::SetAccess(CUdevice device, CUmemAccess_flags flags) {
 }
 
 CUmemAccess_flags MemoryPool::GetAccess(CUdevice device) const {
-  if (device == device_.ordinal()) return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  const bool of_device = kind_ == MemoryKind::kPool;
+  if (of_device && device == device_.ordinal()) {
+    return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  }
   MutexLock lock(&mutex_);
   const auto it = access_.find(device);
-  return it == access_.end() ? CU_MEM_ACCESS_FLAGS_PROT_NONE : it->second;
+  if (it != access_.end()) return it->second;
+  return of_device ? CU_MEM_ACCESS_FLAGS_PROT_NONE
+                   : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 }
 
 void MemoryPool::TakeBack(std::unique_ptr<Block> block) {

@@ -13,6 +13,7 @@
 #include "core/software/base/mutex.h"
 #include "core/software/driver/backing.h"
 #include "core/software/driver/device.h"
+#include "core/software/driver/memory_map.h"
 #include "cuda.h"
 
 namespace holdfast::software {
@@ -22,26 +23,37 @@ namespace holdfast::software {
 // threshold. Thread-safe.
 class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
  public:
-  // `max_size` in bytes; 0: no limit but the device's. The device must outlive
-  // the pool. With a memfd of Block::CreateMemfd, which becomes the pool's,
-  // the pool can be exported.
-  MemoryPool(Device& device, size_t max_size, UniqueFd fd = UniqueFd())
-      : device_(device), max_size_(max_size), fd_(std::move(fd)) {}
+  // The kind of the memory is kPool, kHostPool or kManaged; kHostPool takes
+  // nothing of the device's memory. `max_size` in bytes; 0: no limit but the
+  // device's. The device must outlive the pool. With a memfd of
+  // Block::CreateMemfd, which becomes the pool's, the pool can be exported.
+  MemoryPool(Device& device, MemoryKind kind, size_t max_size,
+             UniqueFd fd = UniqueFd())
+      : device_(device), kind_(kind), max_size_(max_size), fd_(std::move(fd)) {}
 
   // Stands for another process's pool: pointers can be imported from it, but
   // nothing allocated.
-  static std::shared_ptr<MemoryPool> Imported(Device& device, UniqueFd fd) {
-    auto pool = std::make_shared<MemoryPool>(device, 0, std::move(fd));
+  static std::shared_ptr<MemoryPool> Imported(Device& device, MemoryKind kind,
+                                              UniqueFd fd) {
+    auto pool = std::make_shared<MemoryPool>(device, kind, 0, std::move(fd));
     pool->imported_ = true;
     return pool;
   }
   bool imported() const { return imported_; }
   Device& device() const { return device_; }
+  MemoryKind kind() const { return kind_; }
 
   // Which other devices may access the pool's memory; its own always may. None
-  // is the default for other devices.
+  // is the default for other devices. All devices may access host memory and
+  // managed memory from the start.
   void SetAccess(CUdevice device, CUmemAccess_flags flags);
   CUmemAccess_flags GetAccess(CUdevice device) const;
+  // The name of the memfd of a pool of this kind, kPool or kHostPool, as other
+  // processes see it.
+  static const char* MemfdName(MemoryKind kind) {
+    return kind == MemoryKind::kHostPool ? "holdfast-host-memory-pool"
+                                         : "holdfast-memory-pool";
+  }
   // Borrowed; -1 if the pool is not shared.
   int fd() const { return fd_.get(); }
   // The block behind an allocation of this pool; null in an imported one.
@@ -71,6 +83,7 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   void TakeBack(std::unique_ptr<Block> block);
 
   Device& device_;
+  const MemoryKind kind_;
   const size_t max_size_;
   const UniqueFd fd_;
   bool imported_ = false;

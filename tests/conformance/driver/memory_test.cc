@@ -395,5 +395,114 @@ TEST_F(PoolTest, PoolKeepsUpToItsReleaseThreshold) {
   EXPECT_OK(Cuda().cuMemPoolDestroy(pool));
 }
 
+// A pool of memory that the host owns, or that both own. Its memory is used by
+// the program and by kernels at one address, and is freed in a stream's order.
+class HostPoolTest : public ContextTest,
+                     public testing::WithParamInterface<CUmemAllocationType> {
+ protected:
+  void SetUp() override {
+    ContextTest::SetUp();
+    const CUresult result =
+        Cuda().cuMemGetDefaultMemPool(&default_, &location_, GetParam());
+    if (result == CUDA_ERROR_NOT_SUPPORTED) {
+      GTEST_SKIP() << "no such pools";
+    }
+    ASSERT_EQ(result, CUDA_SUCCESS);
+  }
+  // Fills memory on the device, reads it as the program, and frees it.
+  void Use(CUmemoryPool pool) {
+    CUdeviceptr pointer = 0;
+    const CUresult result =
+        Cuda().cuMemAllocFromPoolAsync(&pointer, 1 << 20, pool, nullptr);
+    if (result == CUDA_ERROR_NOT_SUPPORTED) {
+      GTEST_SKIP() << "no memory that this process shares";
+    }
+    ASSERT_EQ(result, CUDA_SUCCESS);
+    ASSERT_OK(Cuda().cuMemsetD32Async(pointer, 0xabcd, 1 << 18, nullptr));
+    ASSERT_OK(Cuda().cuStreamSynchronize(nullptr));
+    EXPECT_EQ(reinterpret_cast<const uint32_t*>(pointer)[(1 << 18) - 1],
+              0xabcdu);
+    unsigned is_managed = 2;
+    EXPECT_OK(Cuda().cuPointerGetAttribute(
+        &is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer));
+    EXPECT_EQ(is_managed, IsManaged() ? 1u : 0u);
+    ASSERT_OK(Cuda().cuMemFreeAsync(pointer, nullptr));
+    EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+                Cuda().cuMemFreeAsync(pointer, nullptr));
+    ASSERT_OK(Cuda().cuStreamSynchronize(nullptr));
+  }
+  static bool IsManaged() {
+    return GetParam() == CU_MEM_ALLOCATION_TYPE_MANAGED;
+  }
+  CUmemoryPool Current() {
+    CUmemoryPool pool = nullptr;
+    EXPECT_OK(Cuda().cuMemGetMemPool(&pool, &location_, GetParam()));
+    return pool;
+  }
+
+  CUmemLocation location_{CU_MEM_LOCATION_TYPE_HOST, 0};
+  CUmemoryPool default_ = nullptr;
+};
+
+TEST_P(HostPoolTest, HostAndKernelsUseItsMemory) { Use(default_); }
+
+TEST_P(HostPoolTest, APoolOfTheProgramMayBeTheCurrentOne) {
+  EXPECT_EQ(Current(), default_);
+  CUmemPoolProps properties{};
+  properties.allocType = GetParam();
+  properties.location = location_;
+  CUmemoryPool pool = nullptr;
+  ASSERT_OK(Cuda().cuMemPoolCreate(&pool, &properties));
+  Use(pool);
+  ASSERT_OK(Cuda().cuMemSetMemPool(&location_, GetParam(), pool));
+  EXPECT_EQ(Current(), pool);
+  ASSERT_OK(Cuda().cuMemSetMemPool(&location_, GetParam(), default_));
+  EXPECT_OK(Cuda().cuMemPoolDestroy(pool));
+  EXPECT_EQ(Current(), default_);
+}
+
+TEST_P(HostPoolTest, TheHostHasAccess) {
+  CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  ASSERT_OK(Cuda().cuMemPoolGetAccess(&flags, default_, &location_));
+  EXPECT_EQ(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+TEST_P(HostPoolTest, APoolOfADeviceIsNoPoolOfTheHost) {
+  CUmemoryPool of_device = nullptr;
+  ASSERT_OK(Cuda().cuDeviceGetDefaultMemPool(&of_device, device_));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemSetMemPool(&location_, GetParam(), of_device));
+}
+
+TEST_P(HostPoolTest, MemoryIsFreedBehindTheWorkThatUsesIt) {
+  CUdeviceptr pointer = 0, out = 0;
+  if (Cuda().cuMemAllocFromPoolAsync(&pointer, 4096, default_, nullptr) !=
+      CUDA_SUCCESS) {
+    GTEST_SKIP() << "no memory that this process shares";
+  }
+  ASSERT_OK(Cuda().cuMemAlloc_v2(&out, 4096));
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_OK(Cuda().cuMemsetD32Async(pointer, 7, 1024, nullptr));
+    ASSERT_OK(Cuda().cuMemcpyDtoDAsync_v2(out, pointer, 4096, nullptr));
+    ASSERT_OK(Cuda().cuMemFreeAsync(pointer, nullptr));
+    ASSERT_OK(
+        Cuda().cuMemAllocFromPoolAsync(&pointer, 4096, default_, nullptr));
+  }
+  ASSERT_OK(Cuda().cuMemFreeAsync(pointer, nullptr));
+  uint32_t last = 0;
+  ASSERT_OK(Cuda().cuMemcpyDtoH_v2(&last, out + 4092, 4));
+  EXPECT_EQ(last, 7u);
+  EXPECT_OK(Cuda().cuMemFree_v2(out));
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, HostPoolTest,
+                         testing::Values(CU_MEM_ALLOCATION_TYPE_PINNED,
+                                         CU_MEM_ALLOCATION_TYPE_MANAGED),
+                         [](const auto& info) {
+                           return info.param == CU_MEM_ALLOCATION_TYPE_PINNED
+                                      ? "Pinned"
+                                      : "Managed";
+                         });
+
 }  // namespace
 }  // namespace holdfast::conformance

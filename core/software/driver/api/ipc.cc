@@ -31,7 +31,8 @@ IpcHandle Import(const From& bytes) {
 
 // Maps what the handle says lies in the memfd, as memory of this context.
 CUresult Map(Driver& driver, Context& context, const IpcHandle& handle,
-             UniqueFd fd, CUmemoryPool pool, CUdeviceptr* pointer) {
+             UniqueFd fd, MemoryKind kind, CUmemoryPool pool,
+             CUdeviceptr* pointer) {
   std::unique_ptr<AddressRange> range =
       GetAddressSpace().Reserve(handle.pages + kImportGap, kPageSize, 0);
   if (range == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -45,7 +46,7 @@ CUresult Map(Driver& driver, Context& context, const IpcHandle& handle,
   Region region;
   region.address = start + handle.start;
   region.size = handle.size;
-  region.kind = pool == nullptr ? MemoryKind::kImported : MemoryKind::kPool;
+  region.kind = kind;
   region.context_id = context.id();
   region.device = context.device().ordinal();
   region.pool = pool;
@@ -53,6 +54,14 @@ CUresult Map(Driver& driver, Context& context, const IpcHandle& handle,
   *pointer = region.address;
   driver.memory.Insert(std::move(region));
   return CUDA_SUCCESS;
+}
+
+// The kind of the memory of an exported pool; nullopt: `fd` is no pool.
+std::optional<MemoryKind> KindOfPool(int fd) {
+  for (const MemoryKind kind : {MemoryKind::kPool, MemoryKind::kHostPool}) {
+    if (IsMemfd(fd, MemoryPool::MemfdName(kind), 0)) return kind;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -90,7 +99,8 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemHandle bytes,
       UniqueFd fd = OpenMemfd(handle.process, handle.descriptor,
                               Block::kMemfdName, handle.offset + handle.pages);
       if (!fd.valid()) return CUDA_ERROR_INVALID_VALUE;
-      return Map(driver, context, handle, std::move(fd), nullptr, opened);
+      return Map(driver, context, handle, std::move(fd), MemoryKind::kImported,
+                 nullptr, opened);
     });
   });
 }
@@ -152,13 +162,15 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* shareable,
     // The descriptor stands in the pointer itself.
     const int fd = static_cast<int>(reinterpret_cast<intptr_t>(shareable));
     if (pool == nullptr || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
-        flags != 0 || !IsMemfd(fd, Block::kPoolMemfdName, 0)) {
+        flags != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
+    const std::optional<MemoryKind> kind = KindOfPool(fd);
+    if (!kind.has_value()) return CUDA_ERROR_INVALID_VALUE;
     UniqueFd own(fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (!own.valid()) return CUDA_ERROR_OPERATING_SYSTEM;
     *pool = driver.pools.Add(
-        MemoryPool::Imported(driver.CurrentDevice(), std::move(own)));
+        MemoryPool::Imported(driver.CurrentDevice(), *kind, std::move(own)));
     return CUDA_SUCCESS;
   });
 }
@@ -167,8 +179,7 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* data,
                                 CUdeviceptr pointer) {
   return WithContext([&](Driver& driver, Context&) {
     const std::optional<Region> region = driver.memory.Find(pointer);
-    if (data == nullptr || !region.has_value() ||
-        region->kind != MemoryKind::kPool) {
+    if (data == nullptr || !region.has_value() || region->pool == nullptr) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     const std::shared_ptr<MemoryPool> pool = driver.pools.Find(region->pool);
@@ -190,13 +201,14 @@ CUresult cuMemPoolImportPointer(CUdeviceptr* pointer, CUmemoryPool pool_handle,
     }
     const IpcHandle handle = Import(*data);
     if (!handle.Valid(IpcHandle::Kind::kPoolPointer) ||
-        !IsMemfd(pool->fd(), Block::kPoolMemfdName,
+        !IsMemfd(pool->fd(), MemoryPool::MemfdName(pool->kind()),
                  handle.offset + handle.pages)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     UniqueFd fd(fcntl(pool->fd(), F_DUPFD_CLOEXEC, 0));
     if (!fd.valid()) return CUDA_ERROR_OPERATING_SYSTEM;
-    return Map(driver, context, handle, std::move(fd), pool_handle, pointer);
+    return Map(driver, context, handle, std::move(fd), pool->kind(),
+               pool_handle, pointer);
   });
 }
 

@@ -274,7 +274,8 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
       return GraphMemory::Get().Free(*of_graph);
     }
     return Free(driver, pointer,
-                {MemoryKind::kDevice, MemoryKind::kManaged, MemoryKind::kPool},
+                {MemoryKind::kDevice, MemoryKind::kManaged, MemoryKind::kPool,
+                 MemoryKind::kHostPool},
                 CUDA_ERROR_INVALID_VALUE);
   });
 }

@@ -3,6 +3,8 @@
 // Entry points: stream-ordered allocation and its pools.
 #include "core/software/driver/memory_pool.h"
 
+#include <atomic>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -23,6 +25,7 @@ CUresult Allocate(Driver& driver, Stream& stream, CUmemoryPool pool_handle,
   CUresult captured;
   if (Captured(driver, stream, &captured, [&](NodeParameters* node) {
         CUDA_MEM_ALLOC_NODE_PARAMS p{};
+        if (pool->kind() != MemoryKind::kPool) return CUDA_ERROR_NOT_SUPPORTED;
         p.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
         p.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE,
                                 pool->device().ordinal()};
@@ -39,9 +42,11 @@ CUresult Allocate(Driver& driver, Stream& stream, CUmemoryPool pool_handle,
       pool->Allocate(size, &region.address, &region.backing);
   if (result != CUDA_SUCCESS) return result;
   region.size = size;
-  region.kind = MemoryKind::kPool;
+  region.kind = pool->kind();
   region.context_id = stream.context().id();
-  region.device = pool->device().ordinal();
+  region.device = pool->kind() == MemoryKind::kPool
+                      ? pool->device().ordinal()
+                      : stream.context().device().ordinal();
   region.pool = pool_handle;
   *pointer = region.address;
   driver.memory.Insert(std::move(region));
@@ -59,6 +64,70 @@ CUresult WithPool(CUmemoryPool handle, Body body) {
 bool IsDevice(const CUmemLocation& location) {
   return location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
          Driver::Get().FindDevice(location.id) != nullptr;
+}
+
+bool IsHost(const CUmemLocation& location) {
+  return location.type == CU_MEM_LOCATION_TYPE_HOST ||
+         location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA ||
+         location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+}
+
+// The kind of the memory of a pool; nullopt: there is no such pool.
+std::optional<MemoryKind> KindOf(CUmemAllocationType type,
+                                 const CUmemLocation& location) {
+  if (type == CU_MEM_ALLOCATION_TYPE_PINNED) {
+    if (IsDevice(location)) return MemoryKind::kPool;
+    if (IsHost(location)) return MemoryKind::kHostPool;
+  }
+  if (type == CU_MEM_ALLOCATION_TYPE_MANAGED &&
+      (IsDevice(location) || IsHost(location) ||
+       location.type == CU_MEM_LOCATION_TYPE_NONE)) {
+    return MemoryKind::kManaged;
+  }
+  return std::nullopt;
+}
+
+// The default pool and the current pool of host memory or of managed memory,
+// which belong to no device.
+struct SharedPool {
+  SharedPool(Driver& driver, MemoryKind kind)
+      : first(driver.pools.Add(std::make_shared<MemoryPool>(
+            *driver.FindDevice(0), kind, /*max_size=*/0))),
+        current(first) {}
+
+  // REQUIRES: there is a device.
+  static SharedPool& Of(MemoryKind kind) {
+    static SharedPool& host =
+        *new SharedPool(Driver::Get(), MemoryKind::kHostPool);
+    static SharedPool& managed =
+        *new SharedPool(Driver::Get(), MemoryKind::kManaged);
+    return kind == MemoryKind::kHostPool ? host : managed;
+  }
+
+  const CUmemoryPool first;
+  std::atomic<CUmemoryPool> current;
+};
+
+// body(kind, location) for a kind of pools that exists.
+template <typename Body>
+CUresult WithKind(CUmemLocation* location, CUmemAllocationType type,
+                  Body body) {
+  return WithDriver([&](Driver&) -> CUresult {
+    if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const std::optional<MemoryKind> kind = KindOf(type, *location);
+    return kind.has_value() ? body(*kind, *location) : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+// Removes memory that cuMemFreeAsync frees; nullopt: there is none.
+std::optional<Region> Remove(MemoryMap& memory, CUdeviceptr pointer) {
+  const std::optional<Region> region = memory.Find(pointer);
+  if (region.has_value() && region->kind == MemoryKind::kManaged &&
+      region->pool == nullptr) {
+    return std::nullopt;
+  }
+  return memory.Remove(pointer, {MemoryKind::kPool, MemoryKind::kHostPool,
+                                 MemoryKind::kManaged, MemoryKind::kDevice});
 }
 
 }  // namespace
@@ -94,17 +163,16 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
       GraphMemory::Get().Use({.freed = {of_graph}}, found.Tail());
       return CUDA_SUCCESS;
     }
-    std::optional<Region> region =
-        driver.memory.Remove(pointer, {MemoryKind::kPool, MemoryKind::kDevice});
+    std::optional<Region> region = Remove(driver.memory, pointer);
     if (!region.has_value()) return CUDA_ERROR_INVALID_VALUE;
     // Running the operation drops the last reference, and so the memory. The
     // next thread that works for the stream runs it if there is none now.
-    const Stream::Operation let_go{
+    const Stream::Operation release{
         .run = [backing = std::move(region->backing)] {},
         .after = {},
         .even_after_fault = true};
-    if (!found.Enqueue(let_go, Stream::Runner::kCaller).has_value()) {
-      found.Enqueue(let_go, Stream::Runner::kWaiter);
+    if (!found.Enqueue(release, Stream::Runner::kCaller).has_value()) {
+      found.Enqueue(release, Stream::Runner::kWaiter);
       ForgetRefusal();
     }
     return CUDA_SUCCESS;
@@ -113,21 +181,22 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
 
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   return WithDriver([&](Driver& driver) {
-    if (AnyNull(pool, properties) ||
-        properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
-        !IsDevice(properties->location)) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
+    if (AnyNull(pool, properties)) return CUDA_ERROR_INVALID_VALUE;
+    const CUmemLocation& location = properties->location;
+    const std::optional<MemoryKind> kind =
+        KindOf(properties->allocType, location);
+    if (!kind.has_value()) return CUDA_ERROR_INVALID_VALUE;
     holdfast::UniqueFd fd;
     if (properties->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
-      fd = Block::CreateMemfd(Block::kPoolMemfdName);
+      if (*kind == MemoryKind::kManaged) return CUDA_ERROR_NOT_SUPPORTED;
+      fd = Block::CreateMemfd(MemoryPool::MemfdName(*kind));
       if (!fd.valid()) return CUDA_ERROR_OUT_OF_MEMORY;
     } else if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
       return CUDA_ERROR_NOT_SUPPORTED;
     }
     *pool = driver.pools.Add(std::make_shared<MemoryPool>(
-        *driver.FindDevice(properties->location.id), properties->maxSize,
-        std::move(fd)));
+        *driver.FindDevice(IsDevice(location) ? location.id : 0), *kind,
+        properties->maxSize, std::move(fd)));
     return CUDA_SUCCESS;
   });
 }
@@ -136,11 +205,16 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   return WithDriver([&](Driver& driver) {
     const std::shared_ptr<MemoryPool> found = driver.pools.Find(pool);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const bool of_device = found->kind() == MemoryKind::kPool;
     Device& device = found->device();
-    if (pool == device.default_pool()) return CUDA_ERROR_NOT_PERMITTED;
+    const CUmemoryPool first =
+        of_device ? device.default_pool() : SharedPool::Of(found->kind()).first;
+    if (pool == first) return CUDA_ERROR_NOT_PERMITTED;
     // Its allocations keep it until they are freed.
     driver.pools.Remove(pool);
-    device.current_pool.compare_exchange_strong(pool, device.default_pool());
+    auto& current =
+        of_device ? device.current_pool : SharedPool::Of(found->kind()).current;
+    current.compare_exchange_strong(pool, first);
     return CUDA_SUCCESS;
   });
 }
@@ -176,7 +250,8 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* access,
       const CUmemAccessDesc& a = access[i];
       if (!IsDevice(a.location)) return CUDA_ERROR_INVALID_DEVICE;
       // The pool's own device always has access.
-      const bool own = a.location.id == pool.device().ordinal();
+      const bool own = pool.kind() == MemoryKind::kPool &&
+                       a.location.id == pool.device().ordinal();
       if (a.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE &&
           (own || a.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)) {
         return CUDA_ERROR_INVALID_VALUE;
@@ -192,9 +267,14 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* access,
 CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle,
                             CUmemLocation* location) {
   return WithPool(handle, [&](MemoryPool& pool) {
-    if (AnyNull(flags, location) || !IsDevice(*location)) {
-      return CUDA_ERROR_INVALID_VALUE;
+    if (AnyNull(flags, location)) return CUDA_ERROR_INVALID_VALUE;
+    if (IsHost(*location)) {
+      *flags = pool.kind() == MemoryKind::kPool
+                   ? CU_MEM_ACCESS_FLAGS_PROT_NONE
+                   : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+      return CUDA_SUCCESS;
     }
+    if (!IsDevice(*location)) return CUDA_ERROR_INVALID_VALUE;
     *flags = pool.GetAccess(location->id);
     return CUDA_SUCCESS;
   });
@@ -219,7 +299,8 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   return WithDevice(device, [&](Device& found) {
     const std::shared_ptr<MemoryPool> other = Driver::Get().pools.Find(pool);
-    if (other == nullptr || &other->device() != &found) {
+    if (other == nullptr || other->kind() != MemoryKind::kPool ||
+        &other->device() != &found) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     found.current_pool = pool;
@@ -229,29 +310,37 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
 
 CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location,
                                 CUmemAllocationType type) {
-  if (location == nullptr || type != CU_MEM_ALLOCATION_TYPE_PINNED ||
-      !IsDevice(*location)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  return cuDeviceGetDefaultMemPool(pool, location->id);
+  return WithKind(location, type, [&](MemoryKind kind, CUmemLocation where) {
+    if (kind == MemoryKind::kPool) {
+      return cuDeviceGetDefaultMemPool(pool, where.id);
+    }
+    if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *pool = SharedPool::Of(kind).first;
+    return CUDA_SUCCESS;
+  });
 }
 
 CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location,
                          CUmemAllocationType type) {
-  if (location == nullptr || type != CU_MEM_ALLOCATION_TYPE_PINNED ||
-      !IsDevice(*location)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  return cuDeviceGetMemPool(pool, location->id);
+  return WithKind(location, type, [&](MemoryKind kind, CUmemLocation where) {
+    if (kind == MemoryKind::kPool) return cuDeviceGetMemPool(pool, where.id);
+    if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *pool = SharedPool::Of(kind).current;
+    return CUDA_SUCCESS;
+  });
 }
 
 CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type,
                          CUmemoryPool pool) {
-  if (location == nullptr || type != CU_MEM_ALLOCATION_TYPE_PINNED ||
-      !IsDevice(*location)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  return cuDeviceSetMemPool(location->id, pool);
+  return WithKind(location, type, [&](MemoryKind kind, CUmemLocation where) {
+    if (kind == MemoryKind::kPool) return cuDeviceSetMemPool(where.id, pool);
+    const std::shared_ptr<MemoryPool> other = Driver::Get().pools.Find(pool);
+    if (other == nullptr || other->kind() != kind) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    SharedPool::Of(kind).current = pool;
+    return CUDA_SUCCESS;
+  });
 }
 
 }  // extern "C"
