@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "core/software/base/mutex.h"
 #include "core/software/driver/handle_table.h"
 #include "core/software/driver/user_object.h"
@@ -30,6 +31,19 @@ struct GraphHandles {
   UserReferences user_objects;  // of the application itself
   // Instantiated graphs have locks of their own.
   HandleTable<CUgraphExec, GraphExec> execs;
+};
+
+// Holds the lock of definitions. Destructors of user objects run after it.
+class ABSL_SCOPED_LOCKABLE DefinitionsLock {
+ public:
+  explicit DefinitionsLock(GraphHandles& handles)
+      ABSL_EXCLUSIVE_LOCK_FUNCTION(handles.mutex)
+      : lock_(&handles.mutex) {}
+  ~DefinitionsLock() ABSL_UNLOCK_FUNCTION() = default;
+
+ private:
+  DelayedDestructors destructors_;
+  MutexLock lock_;
 };
 
 }  // namespace holdfast::software

@@ -6,10 +6,30 @@
 #include "core/software/driver/host_function.h"
 
 namespace holdfast::software {
+namespace {
+
+thread_local DelayedDestructors* delayed = nullptr;
+
+void CallApplication(CUhostFn function, void* data) {
+  const HostFunctionScope scope;
+  function(data);
+}
+
+}  // namespace
 
 UserObject::~UserObject() {
-  const HostFunctionScope scope;
-  destroy_(data_);
+  if (delayed == nullptr) {
+    CallApplication(destroy_, data_);
+  } else {
+    delayed->calls_.push_back({destroy_, data_});
+  }
+}
+
+DelayedDestructors::DelayedDestructors() { delayed = this; }
+
+DelayedDestructors::~DelayedDestructors() {
+  delayed = nullptr;
+  for (const Call& call : calls_) CallApplication(call.function, call.data);
 }
 
 void UserReferences::Add(CUuserObject handle,
@@ -19,14 +39,11 @@ void UserReferences::Add(CUuserObject handle,
   entry.count += count;
 }
 
-bool UserReferences::Remove(CUuserObject handle, uint64_t count,
-                            std::shared_ptr<UserObject>* last) {
+bool UserReferences::Remove(CUuserObject handle, uint64_t count) {
   const auto it = entries_.find(handle);
   if (it == entries_.end() || it->second.count < count) return false;
   it->second.count -= count;
-  if (it->second.count > 0) return true;
-  *last = std::move(it->second.object);
-  entries_.erase(it);
+  if (it->second.count == 0) entries_.erase(it);
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "cuda.h"
 
@@ -25,6 +26,27 @@ class UserObject {
   const CUhostFn destroy_;
 };
 
+// While one lives, destructors of user objects that end on the calling thread
+// only note the application's functions. The functions are called at its end.
+// For calls that hold locks: such a function may wait for another thread, which
+// waits for the lock. Does not nest.
+class DelayedDestructors {
+ public:
+  DelayedDestructors();
+  ~DelayedDestructors();
+  DelayedDestructors(const DelayedDestructors&) = delete;
+  DelayedDestructors& operator=(const DelayedDestructors&) = delete;
+
+ private:
+  friend class UserObject;
+
+  struct Call {
+    CUhostFn function;
+    void* data;
+  };
+  std::vector<Call> calls_;
+};
+
 // Counted references to objects, by their handles: those of the application,
 // or those of one graph.
 class UserReferences {
@@ -34,10 +56,8 @@ class UserReferences {
   void Add(CUuserObject handle, std::shared_ptr<UserObject> object,
            uint64_t count);
   // Removes `count` references. Returns false, and changes nothing, if there
-  // are fewer. With the last reference, *last gets the object, for the caller
-  // to drop without locks.
-  bool Remove(CUuserObject handle, uint64_t count,
-              std::shared_ptr<UserObject>* last);
+  // are fewer.
+  bool Remove(CUuserObject handle, uint64_t count);
   // Null if there is no reference.
   std::shared_ptr<UserObject> Find(CUuserObject handle) const;
 

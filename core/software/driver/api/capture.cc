@@ -17,7 +17,7 @@ namespace {
 template <typename Body>
 CUresult WithCapturable(CUstream handle, Body body) {
   return WithStream(handle, [&](Driver& driver, Stream& stream) -> CUresult {
-    MutexLock lock(&driver.graphs.mutex);
+    const DefinitionsLock lock(driver.graphs);
     return body(driver, stream.shared_from_this());
   });
 }

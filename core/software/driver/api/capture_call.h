@@ -17,7 +17,7 @@ namespace holdfast::software {
 template <typename Make>
 bool Captured(Driver& driver, Stream& stream, CUresult* result, Make make) {
   if (driver.graphs.capturing == 0) return false;
-  MutexLock lock(&driver.graphs.mutex);
+  const DefinitionsLock lock(driver.graphs);
   if (stream.kind() == Stream::Kind::kLegacy &&
       CapturesImplicitly(driver, stream)) {
     Invalidate(driver, stream.context());
@@ -48,7 +48,7 @@ inline bool RefusedByCapture(Driver& driver, Stream& stream, CUresult* result) {
 // For what might break a capture of any stream, such as cuMemAlloc.
 inline CUresult CheckUnsafe(Driver& driver) {
   if (driver.graphs.capturing == 0) return CUDA_SUCCESS;
-  MutexLock lock(&driver.graphs.mutex);
+  const DefinitionsLock lock(driver.graphs);
   return CheckUnsafeCall(driver);
 }
 

@@ -53,14 +53,14 @@ void End(Driver& driver, const std::shared_ptr<Context>& context) {
   if (context == nullptr) return;
   driver.EndContext(*context);
   if (driver.graphs.capturing == 0) return;
-  MutexLock lock(&driver.graphs.mutex);
+  const DefinitionsLock lock(driver.graphs);
   AbandonCaptures(driver, context->id());
 }
 
 CUresult Synchronize(Context& context) {
   Driver& driver = Driver::Get();
   if (driver.graphs.capturing > 0) {
-    MutexLock lock(&driver.graphs.mutex);
+    const DefinitionsLock lock(driver.graphs);
     if (Invalidate(driver, context)) {
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }

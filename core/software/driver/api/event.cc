@@ -23,7 +23,7 @@ bool RecordIsCaptured(Driver& driver, Stream& stream, Event& event,
     });
   }
   if (driver.graphs.capturing == 0) return false;
-  MutexLock lock(&driver.graphs.mutex);
+  const DefinitionsLock lock(driver.graphs);
   event.capture = nullptr;
   if (stream.capture == nullptr) {
     if (stream.kind() != Stream::Kind::kLegacy ||
@@ -47,7 +47,7 @@ bool RecordIsCaptured(Driver& driver, Stream& stream, Event& event,
 // ask or wait for.
 bool InCapture(Driver& driver, const Event& event) {
   if (driver.graphs.capturing == 0) return false;
-  MutexLock lock(&driver.graphs.mutex);
+  const DefinitionsLock lock(driver.graphs);
   if (event.capture == nullptr) return false;
   const std::shared_ptr<Capture> capture = event.capture->capture.lock();
   if (capture == nullptr) return false;

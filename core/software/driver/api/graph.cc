@@ -122,12 +122,11 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
 }
 
 CUresult cuGraphDestroy(CUgraph handle) {
-  UserReferences dropped;  // without the lock
   return WithGraph(handle, [&](Driver&, Graph& graph) {
     // A graph within another goes with its node.
     if (graph.owner() != nullptr) return CUDA_ERROR_INVALID_VALUE;
     graph.Withdraw();
-    dropped = std::move(graph.user_objects);
+    graph.user_objects = UserReferences();
     return CUDA_SUCCESS;
   });
 }

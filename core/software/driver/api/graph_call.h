@@ -21,7 +21,7 @@ namespace holdfast::software {
 template <typename Body>
 CUresult WithDefinitions(Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
-    MutexLock lock(&driver.graphs.mutex);
+    const DefinitionsLock lock(driver.graphs);
     return body(driver);
   });
 }

@@ -133,9 +133,8 @@ CUresult cuUserObjectRetain(CUuserObject object, unsigned count) {
 }
 
 CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
-  std::shared_ptr<UserObject> last;  // goes without the lock
   return WithDefinitions([&](Driver& driver) {
-    return count > 0 && driver.graphs.user_objects.Remove(object, count, &last)
+    return count > 0 && driver.graphs.user_objects.Remove(object, count)
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;
   });
@@ -150,9 +149,7 @@ CUresult cuGraphRetainUserObject(CUgraph graph_handle, CUuserObject object,
         (flags & ~CU_GRAPH_USER_OBJECT_MOVE) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    std::shared_ptr<UserObject> last;
-    if (flags == CU_GRAPH_USER_OBJECT_MOVE &&
-        !own.Remove(object, count, &last)) {
+    if (flags == CU_GRAPH_USER_OBJECT_MOVE && !own.Remove(object, count)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     graph.user_objects.Add(object, found, count);
@@ -162,9 +159,8 @@ CUresult cuGraphRetainUserObject(CUgraph graph_handle, CUuserObject object,
 
 CUresult cuGraphReleaseUserObject(CUgraph graph_handle, CUuserObject object,
                                   unsigned count) {
-  std::shared_ptr<UserObject> last;  // goes without the lock
   return WithGraph(graph_handle, [&](Driver&, Graph& graph) {
-    return count > 0 && graph.user_objects.Remove(object, count, &last)
+    return count > 0 && graph.user_objects.Remove(object, count)
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;
   });

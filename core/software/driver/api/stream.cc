@@ -38,7 +38,7 @@ bool WaitIsCaptured(Driver& driver, Stream& stream, const Event& event,
   if (driver.graphs.capturing == 0) return false;
   const bool external = (flags & CU_EVENT_WAIT_EXTERNAL) != 0;
   {
-    MutexLock lock(&driver.graphs.mutex);
+    const DefinitionsLock lock(driver.graphs);
     const bool joins = !external && event.capture != nullptr &&
                        !event.capture->capture.expired();
     if (joins) {
@@ -75,7 +75,7 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
     const std::shared_ptr<Stream> stream = driver.streams.Remove(handle);
     if (stream == nullptr) return ErrorOfMissing(CUDA_ERROR_INVALID_HANDLE);
     if (driver.graphs.capturing > 0) {
-      MutexLock lock(&driver.graphs.mutex);
+      const DefinitionsLock lock(driver.graphs);
       AbandonCapture(driver, *stream);
     }
     return CUDA_SUCCESS;

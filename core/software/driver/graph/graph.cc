@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/software/driver/graph/allocation.h"
@@ -111,10 +112,7 @@ void Graph::MarkUp(bool memory, bool conditional) {
   }
 }
 
-GraphNode* Graph::Insert(NodeParameters parameters) {
-  auto node = std::make_shared<GraphNode>();
-  node->graph = this;
-  node->parameters = std::move(parameters);
+GraphNode* Graph::Insert(std::shared_ptr<GraphNode> node) {
   const CUgraphNodeType type = node->type();
   MarkUp(type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
              type == CU_GRAPH_NODE_TYPE_MEM_FREE,
@@ -128,18 +126,41 @@ GraphNode* Graph::Insert(NodeParameters parameters) {
   return node.get();
 }
 
+std::shared_ptr<GraphNode> Graph::NewNode(NodeParameters parameters) {
+  auto node = std::make_shared<GraphNode>();
+  node->graph = this;
+  node->parameters = std::move(parameters);
+  return node;
+}
+
+bool Graph::CanDepend(const GraphNode& node,
+                      const std::vector<GraphEdge>& dependencies) const {
+  std::unordered_set<const GraphNode*> before;
+  return std::all_of(
+      dependencies.begin(), dependencies.end(), [&](const GraphEdge& edge) {
+        return edge.node->graph == this && Valid(*edge.node, node, edge.data) &&
+               before.insert(edge.node).second;
+      });
+}
+
 CUresult Graph::AddNode(NodeParameters parameters,
                         const std::vector<GraphEdge>& dependencies,
                         GraphNode** node) {
-  GraphNode* added = Insert(std::move(parameters));
-  for (const GraphEdge& edge : dependencies) {
-    const CUresult result = AddEdge(edge.node, added, edge.data);
-    if (result == CUDA_SUCCESS) continue;
-    RemoveNode(added);
-    return result;
+  std::shared_ptr<GraphNode> added = NewNode(std::move(parameters));
+  auto* const child = std::get_if<ChildNode>(&added->parameters);
+  if (!CanDepend(*added, dependencies)) {
+    // Graphs that were made for the node end with it.
+    if (child != nullptr && child->is_moved) return CUDA_ERROR_INVALID_VALUE;
+    for (const auto& inner : added->graphs()) inner->Withdraw();
+    return CUDA_ERROR_INVALID_VALUE;
   }
-  Take(added->parameters);
-  *node = added;
+  if (child != nullptr) child->is_moved = false;
+  *node = Insert(std::move(added));
+  for (const GraphEdge& edge : dependencies) {
+    edge.node->dependents.push_back({*node, edge.data});
+    (*node)->dependencies.push_back(edge);
+  }
+  Take((*node)->parameters);
   return CUDA_SUCCESS;
 }
 
@@ -201,7 +222,7 @@ std::shared_ptr<Graph> Graph::Clone(GraphHandles* handles) const {
     } else if (auto* bodies = std::get_if<ConditionalNode>(&parameters)) {
       CloneGraphs(handles, &bodies->graphs);
     }
-    GraphNode* copy = clone->Insert(std::move(parameters));
+    GraphNode* copy = clone->Insert(clone->NewNode(std::move(parameters)));
     copy->origin = node->handle;
     copies[node.get()] = copy;
   }
@@ -239,6 +260,7 @@ CUresult Graph::MoveChild(std::shared_ptr<Graph> child, ChildNode* node) const {
   while (around->owner_ != nullptr) around = around->owner_->graph;
   if (around == child.get()) return CUDA_ERROR_INVALID_VALUE;
   node->graphs = {std::move(child)};
+  node->is_moved = true;
   return CUDA_SUCCESS;
 }
 

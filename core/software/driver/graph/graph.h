@@ -59,8 +59,9 @@ class Graph {
   // The one instantiation that a graph which cannot be cloned may have.
   std::weak_ptr<GraphExec> only_exec;
 
-  // Edges go from `dependencies` to the new node; `data` may be null. Fails
-  // with CUDA_ERROR_INVALID_VALUE if an edge is not valid.
+  // Edges go from `dependencies` to the new node. CUDA_ERROR_INVALID_VALUE: an
+  // edge is not valid; then this graph, and a graph that was to be moved, are
+  // as they were.
   CUresult AddNode(NodeParameters parameters,
                    const std::vector<GraphEdge>& dependencies,
                    GraphNode** node);
@@ -85,7 +86,11 @@ class Graph {
   CUresult MakeBodies(size_t count, ConditionalNode* node) const;
 
  private:
-  GraphNode* Insert(NodeParameters parameters);
+  std::shared_ptr<GraphNode> NewNode(NodeParameters parameters);
+  // May a node that is not inserted yet depend on these?
+  bool CanDepend(const GraphNode& node,
+                 const std::vector<GraphEdge>& dependencies) const;
+  GraphNode* Insert(std::shared_ptr<GraphNode> node);
   int Level() const;
   // Tells the graphs around this one what it holds now.
   void MarkUp(bool memory, bool conditional);

@@ -53,6 +53,8 @@ using InnerGraphs = std::vector<std::shared_ptr<Graph>>;
 // A graph within a graph. The node owns it.
 struct ChildNode {
   InnerGraphs graphs;  // one
+  // The graph is the application's own until the node is added.
+  bool is_moved = false;
 };
 
 struct EmptyNode {};
