@@ -186,7 +186,7 @@ void Daemon::NoteSignal(const char* act, const char* signal,
   parts_->audit->Act({.name = act, .client = signal, .outcome = outcome});
 }
 
-absl::Status Daemon::MakeWay() {
+absl::Status Daemon::Upgrade() {
   if (!parts_->upgrade.prepared()) {
     const auto version = parts_->upgrade.Prepare(absl::Now() + kParkTime);
     NoteSignal("Upgrade", "SIGUSR2", version.status());
@@ -216,7 +216,7 @@ absl::Status Daemon::MakeWay() {
 absl::Status Daemon::Run() {
   StopEvents::Event event = Await(absl::InfiniteFuture());
   while (event == StopEvents::Event::kUpgrade) {
-    HOLDFAST_RETURN_IF_ERROR(MakeWay());
+    HOLDFAST_RETURN_IF_ERROR(Upgrade());
     event = Await(absl::InfiniteFuture());
   }
   // Sessions are to end now.

@@ -86,7 +86,7 @@ class Daemon {
   bool Drain();
   // Executes the successor. Returns OK if that was not possible and the daemon
   // continues; an error if the daemon cannot continue.
-  absl::Status MakeWay();
+  absl::Status Upgrade();
 
   const Config& config_;
   Spawner& spawner_;

@@ -55,7 +55,8 @@ const google::protobuf::ServiceDescriptor& ServiceBeside(
   return *message->file()->service(0);
 }
 
-AdminService::MakeWay MakeWay(DaemonUpgrade& upgrade, StopEvents& events) {
+AdminService::UpgradeCalls UpgradeCallsOf(DaemonUpgrade& upgrade,
+                                          StopEvents& events) {
   return {.prepare =
               [&upgrade, &events](absl::Time deadline) {
                 auto version = upgrade.PrepareForCall(deadline);
@@ -85,7 +86,7 @@ struct DaemonServers::Services {
         admin(parts.sessions, parts.compilation.compilers,
               parts.compilation.cache, parts.compilation.disk_cache,
               tenant_admin, parts.callers, threads, config.suspend_directory,
-              MakeWay(parts.upgrade, events)),
+              UpgradeCallsOf(parts.upgrade, events)),
         command(ServiceBeside(v1::CommandBatch::descriptor()), parts.sessions,
                 ForwardedService::Traffic::kCommands, threads),
         transfer(ServiceBeside(v1::UploadRequest::descriptor()), parts.sessions,

@@ -22,7 +22,7 @@ constexpr std::chrono::microseconds kEagerTime(200);
 
 // Constant-initialised, since epoll_wait may be called before constructors run.
 constinit std::atomic<Clock::rep> eager_until{0};
-constinit std::atomic<uint64_t> looks{0};
+constinit std::atomic<uint64_t> polls{0};
 
 bool IsEager(Clock::time_point now) {
   return now.time_since_epoch().count() <
@@ -36,14 +36,14 @@ int Wait(int epoll, epoll_event* events, int max_events, int timeout_ms) {
                                   timeout_ms, nullptr, kSignalSetBytes));
 }
 
-int LookThenWait(int epoll, epoll_event* events, int max_events,
+int PollThenWait(int epoll, epoll_event* events, int max_events,
                  int timeout_ms) {
   const auto timeout = timeout_ms < 0 ? std::chrono::hours(1)
                                       : std::chrono::milliseconds(timeout_ms);
   Clock::time_point now = Clock::now();
   const Clock::time_point end = now + timeout;
   while (IsEager(now) && now < end) {
-    looks.fetch_add(1, std::memory_order_relaxed);
+    polls.fetch_add(1, std::memory_order_relaxed);
     const int count = Wait(epoll, events, max_events, 0);
     if (count != 0) return count;
     now = Clock::now();
@@ -62,7 +62,7 @@ void PollEagerly() {
                     std::memory_order_relaxed);
 }
 
-uint64_t EagerLooks() { return looks.load(std::memory_order_relaxed); }
+uint64_t EagerPolls() { return polls.load(std::memory_order_relaxed); }
 
 }  // namespace holdfast
 
@@ -74,6 +74,6 @@ extern "C" __attribute__((visibility("default"))) int epoll_wait(
       holdfast::eager_until.load(std::memory_order_relaxed) == 0) {
     return holdfast::Wait(epoll, events, max_events, timeout_ms);
   }
-  return holdfast::LookThenWait(epoll, events, max_events, timeout_ms);
+  return holdfast::PollThenWait(epoll, events, max_events, timeout_ms);
 }
 #endif

@@ -18,7 +18,7 @@ namespace holdfast {
 void PollEagerly();
 
 // Returns the number of times that epoll_wait has polled. Thread-safe.
-uint64_t EagerLooks();
+uint64_t EagerPolls();
 
 }  // namespace holdfast
 

@@ -165,7 +165,7 @@ AdminService::AdminService(supervisor::SessionRegistry& registry,
                            const CompilerPool& compilers, CompileCache& cache,
                            DiskCache& disk_cache, TenantAdmin& tenants,
                            const Callers& callers, CallThreads& threads,
-                           std::string suspend_directory, MakeWay make_way)
+                           std::string suspend_directory, UpgradeCalls upgrade)
     : registry_(registry),
       compilers_(compilers),
       cache_(cache),
@@ -174,7 +174,7 @@ AdminService::AdminService(supervisor::SessionRegistry& registry,
       callers_(callers),
       threads_(threads),
       suspend_directory_(std::move(suspend_directory)),
-      make_way_(std::move(make_way)),
+      upgrade_(std::move(upgrade)),
       started_(absl::Now()) {}
 
 AdminService::~AdminService() = default;
@@ -426,10 +426,10 @@ grpc::ServerUnaryReactor* AdminService::Upgrade(
   const absl::StatusOr<absl::Time> deadline =
       DeadlineOf(*request, kUpgradeTimeout);
   if (!deadline.ok()) return Answer(context, deadline.status());
-  auto* const call = new UpgradeCall(make_way_.answered);
+  auto* const call = new UpgradeCall(upgrade_.answered);
   const absl::Status running = threads_.Run(
       caller->client(), [this, context, call, deadline = *deadline, response] {
-        auto version = make_way_.prepare(deadline);
+        auto version = upgrade_.prepare(deadline);
         callers_.RecordAct(*context, "Upgrade", "", version.status());
         if (version.ok()) *response->mutable_version() = *version;
         call->Finish(ToGrpcStatus(version.status()));

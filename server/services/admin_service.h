@@ -29,7 +29,7 @@ namespace holdfast {
 class AdminService final : public v1::AdminService::CallbackService {
  public:
   // Replaces the daemon by a new binary.
-  struct MakeWay {
+  struct UpgradeCalls {
     // Ends the sessions' work, and returns the new version.
     std::function<absl::StatusOr<std::string>(absl::Time deadline)> prepare;
     // Called when the client has the answer, or has gone.
@@ -42,7 +42,7 @@ class AdminService final : public v1::AdminService::CallbackService {
                const CompilerPool& compilers, CompileCache& cache,
                DiskCache& disk_cache, TenantAdmin& tenants,
                const Callers& callers, CallThreads& threads,
-               std::string suspend_directory, MakeWay make_way);
+               std::string suspend_directory, UpgradeCalls upgrade);
   ~AdminService() override;
 
   // Serves every tenant; does not wait.
@@ -101,7 +101,7 @@ class AdminService final : public v1::AdminService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::ResumeSessionRequest* request,
       v1::ResumeSessionResponse* response) override;
-  // The new binary takes over once the answer is sent; see MakeWay.
+  // The new binary takes over once the answer is sent; see UpgradeCalls.
   grpc::ServerUnaryReactor* Upgrade(grpc::CallbackServerContext* context,
                                     const v1::UpgradeRequest* request,
                                     v1::UpgradeResponse* response) override;
@@ -128,7 +128,7 @@ class AdminService final : public v1::AdminService::CallbackService {
   const Callers& callers_;
   CallThreads& threads_;
   const std::string suspend_directory_;
-  const MakeWay make_way_;
+  const UpgradeCalls upgrade_;
   const absl::Time started_;
 };
 

@@ -348,12 +348,12 @@ void Session::ApplyQuota() {
   for (int i = 0; i < 2; ++i) executor->AskUsage(absl::Now() + kUsageTime);
 }
 
-void Session::LetGo() {
+void Session::ReleaseRemains() {
   absl::MutexLock closing(&close_mutex_);
   if (!life_->HasRemains()) return;
   const LogScope scope(log_fields_);
   transfer_pipes_->Close();
-  life_->LetGo();
+  life_->ReleaseRemains();
   absl::MutexLock lock(&mutex_);
   kept_.Close();
 }

@@ -259,10 +259,10 @@ class Session {
   absl::Time deadline() const;
 
   // A lost session stays known for kLostKept, so that its clients hear why. Its
-  // process and descriptors need not stay: LetGo gives them back, and does
-  // nothing if the session is not lost. Blocks.
+  // process and descriptors need not stay: ReleaseRemains gives them back, and
+  // does nothing if the session is not lost. Blocks.
   bool HasRemains() const { return life_->HasRemains(); }
-  void LetGo();
+  void ReleaseRemains();
 
   // Calls each stream's `on_end` with `reason`, which is empty if the client
   // closes the session. Then stops the executor, kills it after `stop_time`,

@@ -612,7 +612,7 @@ bool SessionLife::HasRemains() const {
   return state_.phase == Phase::kLost && executor_->pid() != 0;
 }
 
-void SessionLife::LetGo() {
+void SessionLife::ReleaseRemains() {
   std::shared_ptr<Executor> last = std::make_shared<NoExecutor>();
   std::thread recovery;
   {

@@ -131,11 +131,12 @@ class SessionLife {
   // called.
   void End(absl::Time deadline);
 
-  // True if the session is lost and LetGo has not given back what it had.
+  // True if the session is lost and ReleaseRemains has not given back what it
+  // had.
   bool HasRemains() const;
   // Gives back the process and the sockets of a lost session. Does nothing if
   // the session is not lost. Waits for the recovery thread.
-  void LetGo();
+  void ReleaseRemains();
 
  private:
   // Applies an event. Returns the actions for Carry; no actions if the event

@@ -37,14 +37,14 @@ absl::Status CheckComplete(const internal::Serving& serving) {
 
 absl::StatusOr<internal::Serving> SessionRecovery::Run(
     std::unique_ptr<SessionHoldings> holdings, uint64_t epoch,
-    uint64_t received_through, const Show& show, const LetGo& let_go) {
+    uint64_t received_through, const Show& show, const EndOld& end_old) {
   absl::Status failure;
   absl::Duration patience = absl::ZeroDuration();
   const bool suspended = holdings->suspension().suspended();
   Places places = PlacesFor(*holdings);
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     GoToNext(*holdings, &places);
-    const auto executor = Take(attempt, patience, let_go);
+    const auto executor = Take(attempt, patience, end_old);
     if (!executor.ok()) {
       failure = executor.status();
       if (places.empty()) break;
@@ -141,14 +141,14 @@ void SessionRecovery::NoteRecovered() const {
 }
 
 absl::StatusOr<std::shared_ptr<Executor>> SessionRecovery::Take(
-    int attempt, absl::Duration patience, const LetGo& let_go) {
+    int attempt, absl::Duration patience, const EndOld& end_old) {
   const std::vector<uint32_t> on = devices();
   const Tenant& tenant = *options_.start.tenant;
   if (attempt == 1) {
     auto warm = options_.take(tenant, on, absl::Now() + kAtOnce);
     if (warm.ok()) return *std::move(warm);
   }
-  let_go();
+  end_old();
   const absl::Time limit = absl::Now() + kRestoreLimit;
   const absl::Time began = SteadyNow();
   auto executor = options_.take(tenant, on, limit);

@@ -63,7 +63,7 @@ class SessionRecovery {
   using Show = std::function<bool(std::shared_ptr<Executor>)>;
   // Ends the old executor, so that the next executor can use its memory. Called
   // in the first attempt if no executor is warm, and in every later attempt.
-  using LetGo = std::function<void()>;
+  using EndOld = std::function<void()>;
 
   // The devices of the session's present or next executor; see DevicesOf.
   std::vector<uint32_t> devices() const {
@@ -89,7 +89,7 @@ class SessionRecovery {
   // lost a resource. CANCELLED: `show` returned false.
   absl::StatusOr<internal::Serving> Run(
       std::unique_ptr<SessionHoldings> holdings, uint64_t epoch,
-      uint64_t received_through, const Show& show, const LetGo& let_go);
+      uint64_t received_through, const Show& show, const EndOld& end_old);
 
   // Closes the sockets of a lost session. REQUIRES: no method is called from
   // now on.
@@ -108,11 +108,11 @@ class SessionRecovery {
   // it from the list. If no place has room, the session keeps its device.
   void GoToNext(SessionHoldings& holdings, Places* places);
   // Takes a warm executor in the first attempt, if there is one; otherwise
-  // calls `let_go` and waits for an executor. `attempt` counts from 1.
+  // calls `end_old` and waits for an executor. `attempt` counts from 1.
   // UNAVAILABLE is final after `patience`.
   absl::StatusOr<std::shared_ptr<Executor>> Take(int attempt,
                                                  absl::Duration patience,
-                                                 const LetGo& let_go);
+                                                 const EndOld& end_old);
   absl::StatusOr<internal::Serving> Try(Executor& executor, uint64_t epoch,
                                         uint64_t received_through);
 

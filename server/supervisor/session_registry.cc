@@ -520,7 +520,7 @@ void SessionRegistry::CloseExpired() {
   std::vector<std::function<void()>> closing;
   for (const auto& session : List()) {
     if (session->HasRemains()) {
-      closing.emplace_back([session] { session->LetGo(); });
+      closing.emplace_back([session] { session->ReleaseRemains(); });
       continue;
     }
     if (session->deadline() > now) continue;

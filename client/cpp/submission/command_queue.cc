@@ -284,7 +284,7 @@ uint64_t CommandQueue::Unflushed() {
 }
 
 ExecuteStream::ReadResult CommandQueue::ReadBatch() {
-  lookers_.NoteRead();
+  pollers_.NoteRead();
   const ExecuteStream::ReadResult got = stream_.load()->Read(&results_);
   if (got != ExecuteStream::ReadResult::kBatch) return got;
   if (options_.take_times) [[unlikely]]
@@ -312,7 +312,7 @@ void CommandQueue::PollResults() {
 }
 
 void CommandQueue::LookFor(const absl::Notification& done) {
-  lookers_.Look([&] {
+  pollers_.Poll([&] {
     PollResults();
     return done.HasBeenNotified();
   });
@@ -321,13 +321,13 @@ void CommandQueue::LookFor(const absl::Notification& done) {
 absl::Status CommandQueue::ReadToEnd() {
   using Got = ExecuteStream::ReadResult;
   const std::shared_ptr<ExecuteStream> stream = stream_.load();
-  uint32_t seen = lookers_.looks();
+  uint32_t seen = pollers_.polls();
   for (Got got = Got::kWouldBlock; got != Got::kEnd;) {
     // Once all is quiet, another sleep costs nothing.
-    if (got == Got::kBatch || lookers_.looks() != seen) {
-      lookers_.LeaveTo(*stream);
+    if (got == Got::kBatch || pollers_.polls() != seen) {
+      pollers_.AwaitPollers(*stream);
     }
-    seen = lookers_.looks();
+    seen = pollers_.polls();
     stream->Sleep();
     absl::MutexLock lock(&read_mutex_);
     got = ReadBatch();

@@ -36,7 +36,7 @@
 #include "client/cpp/submission/filling_batch.h"
 #include "client/cpp/submission/late_flusher.h"
 #include "client/cpp/submission/queue_state.h"
-#include "client/cpp/submission/result_lookers.h"
+#include "client/cpp/submission/result_pollers.h"
 #include "client/cpp/submission/wire_writer.h"
 #include "core/base/step_clock.h"
 #include "grpcpp/channel.h"
@@ -172,8 +172,8 @@ class CommandQueue {
   // Returns the first failure without a waiting caller since the last call, or
   // the reason for the session's loss.
   absl::Status TakeFailure();
-  // Returns the failure of a creation; OK if none is known. TakeFailure does
-  // not return it again.
+  // Returns the failure of a creation, which TakeFailure then does not return
+  // again; if none is known, the session's loss, or OK.
   absl::Status FailureOf(uint64_t sequence);
   void Forget(uint64_t sequence);
 
@@ -195,8 +195,9 @@ class CommandQueue {
   // no such fault.
   absl::Status Consent();
 
-  // Resumes the session if it is suspended, and blocks until it is: for calls
-  // that reach the executor by other means than commands.
+  // If the session is suspended, resumes it, and blocks until the session
+  // serves again or is lost: for calls that reach the executor by other means
+  // than commands.
   void AwaitServing();
 
   // Makes all present and later calls fail with `reason`. The first reason
@@ -252,7 +253,7 @@ class CommandQueue {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Passes this process's own step times to Options.take_times.
   void TakeOwnTimes();
-  // What the late flusher has to send: see LateFlusher::Options.
+  // Returns the number for LateFlusher::Options::waiting.
   uint64_t Unflushed();
 
   // Recovery: command_queue_recovery.cc.
@@ -265,15 +266,15 @@ class CommandQueue {
   // Blocks until the user accepts the fault (Consent); meanwhile every call
   // fails with it. Returns false if the session is lost.
   bool AwaitConsent(const absl::Status& fault);
-  // Sends the commands that a suspension interrupted again, and continues.
-  void GoOnSuspended(Recovery recovery);
-  // Returns true if GoOnSuspended is possible: no command was lost.
+  // Sends again the commands that a suspension interrupted, and continues.
+  void ResumeSuspended(Recovery recovery);
+  // Returns true if ResumeSuspended is possible: no command was lost.
   bool IsWhole(const Recovery& recovery);
   // Writes the batches of unsent_. Returns false if the stream has ended.
   bool SendUnsent(ExecuteStream& stream)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
   // Drops all unfinished commands, and continues with another stream.
-  void GoOn(Recovery recovery);
+  void Resume(Recovery recovery);
   // Sends the commands of ends_ that the executor may not have carried out; it
   // has begun the commands up to `begun`. REQUIRES: no command that reuses
   // their handles was sent to `stream`.
@@ -295,7 +296,7 @@ class CommandQueue {
   absl::Mutex read_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   // The last results, whose memory is reused for the next.
   v1::ResultBatch results_ ABSL_GUARDED_BY(read_mutex_);
-  ResultLookers lookers_;
+  ResultPollers pollers_;
 
   mutable absl::Mutex mutex_;
   QueueState state_ ABSL_GUARDED_BY(mutex_);

@@ -4,11 +4,12 @@
 // notices, has Options.recover find out why, and changes to another stream.
 //
 // If the session was suspended, everything that arrived was carried out, and
-// nothing is dropped. Batches that did not arrive are put in order: those of
-// Recovery.unsent, those that nobody took from the rings, and those that found
-// the stream ended (unsent_). They go out again as they are, with their
-// numbers, and callers notice a delay only. Without rings a batch that was
-// written may be lost on its way; then the queue goes on as after a fault.
+// nothing is dropped. Batches that did not arrive are sent again in order, as
+// they are, with their numbers: first the batches of Recovery.unsent, then the
+// batches that nobody took from the rings, then the batches that found the
+// stream ended (unsent_). Callers only notice a delay. Without rings a batch
+// that was written may be lost on its way; then the queue goes on as after a
+// fault.
 //
 // After a fault everything that was submitted and not carried out is dropped,
 // since it may build on what the fault has destroyed. Callers that wait for a
@@ -18,9 +19,9 @@
 // again, with new numbers (ends_): a resource that its owner has let go would
 // stay otherwise.
 //
-// The reading thread may have to wait before it changes streams: after a fault
-// that Options.ask tells of, for Consent, while every call fails with it; in a
-// suspended session, for a command to send.
+// The reading thread may have to wait before it changes streams. After a fault
+// that Options.ask returns, it waits for Consent, and every call fails with the
+// fault meanwhile. In a suspended session, it waits for a command to send.
 //
 // A command belongs to one stream: the change is made with write_mutex_ and
 // mutex_ held, in one step with all that Append and Flush look at. Hence this
@@ -60,9 +61,9 @@ bool CommandQueue::Recover(const absl::Status& ended) {
     return false;
   }
   if (recovery->suspended && IsWhole(*recovery)) {
-    GoOnSuspended(*std::move(recovery));
+    ResumeSuspended(*std::move(recovery));
   } else {
-    GoOn(*std::move(recovery));
+    Resume(*std::move(recovery));
   }
   return true;
 }
@@ -130,7 +131,7 @@ bool CommandQueue::IsWhole(const Recovery& recovery) {
          written_through_ <= recovery.submitted_through;
 }
 
-void CommandQueue::GoOnSuspended(Recovery recovery) {
+void CommandQueue::ResumeSuspended(Recovery recovery) {
   const auto stream = std::make_shared<ExecuteStream>(
       std::move(recovery.channel), std::move(recovery.stream));
   std::vector<std::shared_ptr<PendingResult::State>> dropped;
@@ -155,7 +156,7 @@ void CommandQueue::GoOnSuspended(Recovery recovery) {
       pending_.erase(it++);
     }
     stream_ = stream;
-    state_.GoOnSuspended();
+    state_.ResumeSuspended();
     lost = !state_.lost().ok();
   }
   late_flusher_.Wake();
@@ -181,7 +182,7 @@ bool CommandQueue::SendUnsent(ExecuteStream& stream) {
   return false;
 }
 
-void CommandQueue::GoOn(Recovery recovery) {
+void CommandQueue::Resume(Recovery recovery) {
   const auto stream = std::make_shared<ExecuteStream>(
       std::move(recovery.channel), std::move(recovery.stream));
   decltype(pending_) pending;
@@ -191,7 +192,7 @@ void CommandQueue::GoOn(Recovery recovery) {
     absl::MutexLock lock(&mutex_);
     stream_ = stream;
     lost = !state_.lost().ok();
-    state_.GoOn(recovery.fault);
+    state_.Resume(recovery.fault);
     unsent_.clear();
     pending.swap(pending_);
     failures_.DropAfter(recovery.submitted_through, recovery.fault);

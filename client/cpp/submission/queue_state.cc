@@ -26,7 +26,7 @@ absl::Status QueueState::Consent() {
   return absl::OkStatus();
 }
 
-void QueueState::GoOn(const absl::Status& fault) {
+void QueueState::Resume(const absl::Status& fault) {
   fault_ = fault;
   // The caller that was asked knows of the fault.
   fault_untold_ = !asking();
@@ -34,7 +34,7 @@ void QueueState::GoOn(const absl::Status& fault) {
   ++faults_;
 }
 
-void QueueState::GoOnSuspended() {
+void QueueState::ResumeSuspended() {
   phase_ = Phase::kServing;
   ++suspensions_;
 }

@@ -2,10 +2,11 @@
 //
 // The state of a CommandQueue's session, as its client sees it:
 //
-//   serving ──Suspend──▶ suspended ──Want──▶ wanted ──GoOnSuspended──▶ serving
-//   serving ────Ask────▶ asking ──Consent──▶ consented ─────GoOn─────▶ serving
+//   serving ──Suspend──▶ suspended ──Want──▶ wanted ──ResumeSuspended──▶
+//   serving serving ────Ask────▶ asking ──Consent──▶ consented
+//   ─────Resume─────▶ serving
 //
-// GoOn also leads from the other states to serving: most faults need no
+// Resume also leads from the other states to serving: most faults need no
 // consent, and a suspended session that lost commands continues as after a
 // fault. Lose is possible in every state, and the session then stays lost.
 #ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_QUEUE_STATE_H_
@@ -37,7 +38,7 @@ class QueueState {
   // Notes the consent. FAILED_PRECONDITION: no fault needs it. Returns the
   // session's loss if it is lost.
   absl::Status Consent();
-  // True from Ask to GoOn, also after Consent.
+  // True from Ask to Resume, also after Consent.
   bool asking() const {
     return phase_ == Phase::kAsking || phase_ == Phase::kConsented;
   }
@@ -55,9 +56,9 @@ class QueueState {
   bool wanted() const { return phase_ == Phase::kWanted; }
 
   // Notes that the session serves again after this fault.
-  void GoOn(const absl::Status& fault);
+  void Resume(const absl::Status& fault);
   // Notes that the session serves again and has lost nothing.
-  void GoOnSuspended();
+  void ResumeSuspended();
 
   // Notes the session's loss. Returns false if it is lost already: the first
   // reason counts.
@@ -74,7 +75,7 @@ class QueueState {
   // Notes that a call has returned `status`, which may be the fault.
   void NoteTold(const absl::Status& status);
 
-  // The numbers of calls of GoOn and of GoOnSuspended.
+  // The numbers of calls of Resume and of ResumeSuspended.
   uint64_t faults() const { return faults_; }
   uint64_t suspensions() const { return suspensions_; }
 

@@ -98,7 +98,7 @@ class Session(_native.Session):
     def sync(self):
         """Waits until the work of all streams is done, and raises what has failed."""
         self._synchronize()
-        self._let_go()
+        self._free_parked()
 
     async def sync_async(self):
         """``sync`` for asyncio."""
@@ -181,14 +181,14 @@ class Session(_native.Session):
         """Memory that the executor shares; ordinary memory, if it is on another machine."""
         return self._take_span(size) or _native.make_ordinary_memory(size)
 
-    def _let_go(self):
+    def _free_parked(self):
         """Frees what is parked and not used any more."""
         if self._parked:
             self._parked = [one for one in self._parked if not all(e.is_done for e in one[0])]
 
     def _take_span(self, size):
         """Memory that the executor shares, or None: the executor is on another machine."""
-        self._let_go()
+        self._free_parked()
         with self._guard:
             if self._no_arenas:
                 return None

@@ -91,7 +91,7 @@ void GraphInstance::Release(Resources& resources,
                             std::shared_ptr<GraphInstance> instance) {
   std::vector<Hold> holds;
   for (const auto& change : instance->changes_) {
-    if (change != nullptr) LetGo(std::move(change->holds), &holds);
+    if (change != nullptr) Release(std::move(change->holds), &holds);
   }
   auto source = std::move(instance->source_);
   auto current = std::move(instance->current_);
@@ -176,7 +176,7 @@ absl::Status GraphInstance::Update(Resources& resources,
   std::vector<Hold> released;
   for (const auto& change : changes_) {
     if (change == nullptr) continue;
-    LetGo(std::move(change->holds), &released);
+    Release(std::move(change->holds), &released);
     const bool enabled = change->enabled;
     *change = Change();
     change->enabled = enabled;
@@ -319,7 +319,7 @@ void GraphInstance::Undo(const PreparedUpdate& update) {
   if (!status.ok()) LogWarning("taking back an update: ", status.message());
 }
 
-void GraphInstance::LetGo(SharedHolds holds, std::vector<Hold>* released) {
+void GraphInstance::Release(SharedHolds holds, std::vector<Hold>* released) {
   if (holds == nullptr || holds.use_count() > 1) return;
   released->insert(released->end(), holds->holds().begin(),
                    holds->holds().end());
@@ -334,7 +334,7 @@ bool GraphInstance::Commit(PreparedUpdate&& update, const SharedHolds& holds,
   }
   const bool needs_sum = NeedsSum(change.uses) || NeedsSum(update.uses) ||
                          NeedsSum(update.current->uses);
-  LetGo(std::exchange(change.holds, holds), released);
+  Release(std::exchange(change.holds, holds), released);
   kernels_.Add(update.uses);
   // Otherwise the node has them already, whether from here or from current_.
   if (update.is_change) change.parameters = std::move(update.parameters);

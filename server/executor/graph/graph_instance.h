@@ -118,7 +118,7 @@ class GraphInstance {
   bool Commit(PreparedUpdate&& update, const SharedHolds& holds,
               std::vector<Hold>* released);
   // Gives up a change's share of `holds`.
-  static void LetGo(SharedHolds holds, std::vector<Hold>* released);
+  static void Release(SharedHolds holds, std::vector<Hold>* released);
   // Collects the events, devices, waits and kernels of a launch.
   void SumUses();
   // Reports the waits of a launch that was given to the stream.

@@ -84,7 +84,7 @@ std::shared_ptr<Held<T>> HoldOn(T& resource) {
 
 // The resource, if this was the last hold on it and its handle is gone.
 template <typename T>
-std::optional<T> LetGo(std::shared_ptr<Held<T>> held) {
+std::optional<T> TakeLast(std::shared_ptr<Held<T>> held) {
   if (held.use_count() > 1) return std::nullopt;
   return std::exchange(held->freed, std::nullopt);
 }
@@ -567,18 +567,18 @@ void Resources::Release(std::vector<Hold> holds) {
   for (Hold& hold : holds) {
     if (auto* held =
             std::get_if<std::shared_ptr<Held<BufferResource>>>(&hold)) {
-      auto buffer = LetGo(std::move(*held));
+      auto buffer = TakeLast(std::move(*held));
       if (!buffer.has_value()) continue;
       const absl::Status status = FreeBuffer(*std::move(buffer), /*stream=*/0);
       if (!status.ok()) LogWarning("freeing a buffer: ", status.message());
     } else if (auto* arenas_held =
                    std::get_if<std::shared_ptr<Held<ArenaResource>>>(&hold)) {
-      auto arena = LetGo(std::move(*arenas_held));
+      auto arena = TakeLast(std::move(*arenas_held));
       if (arena.has_value()) FreeArena(*std::move(arena));
     } else if (auto* semaphores_held =
                    std::get_if<std::shared_ptr<Held<SemaphoreResource>>>(
                        &hold)) {
-      auto semaphore = LetGo(std::move(*semaphores_held));
+      auto semaphore = TakeLast(std::move(*semaphores_held));
       if (!semaphore.has_value()) continue;
       const absl::Status status = DestroySemaphore(*std::move(semaphore));
       if (!status.ok()) LogWarning("freeing a semaphore: ", status.message());

@@ -21,7 +21,7 @@ absl::Status Fault(uint64_t epoch) {
 TEST(QueueStateTest, AFaultIsToldToOneCallThatSubmits) {
   QueueState state;
   EXPECT_TRUE(state.CheckSubmission().ok());
-  state.GoOn(Fault(1));
+  state.Resume(Fault(1));
   EXPECT_EQ(state.CheckSubmission(), Fault(1));
   EXPECT_TRUE(state.CheckSubmission().ok());
   EXPECT_EQ(state.faults(), 1u);
@@ -29,7 +29,7 @@ TEST(QueueStateTest, AFaultIsToldToOneCallThatSubmits) {
 
 TEST(QueueStateTest, AFaultThatACallReturnedIsNotToldAgain) {
   QueueState state;
-  state.GoOn(Fault(2));
+  state.Resume(Fault(2));
   state.NoteTold(Fault(1));
   EXPECT_TRUE(state.fault_untold());
   state.NoteTold(Fault(2));
@@ -47,7 +47,7 @@ TEST(QueueStateTest, EveryCallFailsUntilConsentAndNobodyIsToldAgain) {
   EXPECT_TRUE(state.consented());
   EXPECT_TRUE(state.asking());
   EXPECT_EQ(state.CheckSubmission(), Fault(1));
-  state.GoOn(Fault(1));
+  state.Resume(Fault(1));
   EXPECT_FALSE(state.asking());
   EXPECT_TRUE(state.CheckSubmission().ok());
 }
@@ -61,7 +61,7 @@ TEST(QueueStateTest, ASuspendedSessionTakesCommandsAndLosesNothing) {
   state.Want();
   EXPECT_TRUE(state.suspended());
   EXPECT_TRUE(state.wanted());
-  state.GoOnSuspended();
+  state.ResumeSuspended();
   EXPECT_FALSE(state.suspended());
   EXPECT_TRUE(state.CheckSubmission().ok());
   EXPECT_EQ(state.suspensions(), 1u);
@@ -82,7 +82,7 @@ TEST(QueueStateTest, ConsentEndsWhereTheSessionIsSuspended) {
 TEST(QueueStateTest, ASuspendedSessionThatLostCommandsTellsIt) {
   QueueState state;
   state.Suspend(/*wanted=*/true);
-  state.GoOn(Fault(1));
+  state.Resume(Fault(1));
   EXPECT_FALSE(state.suspended());
   EXPECT_EQ(state.CheckSubmission(), Fault(1));
 }
@@ -100,7 +100,7 @@ TEST(QueueStateTest, TheFirstReasonOfALossCountsAndIsToldAlways) {
 
 TEST(QueueStateTest, AQuietThreadLeavesTheFaultUntold) {
   QueueState state;
-  state.GoOn(Fault(1));
+  state.Resume(Fault(1));
   SetQuietThread(true);
   EXPECT_EQ(state.CheckSubmission(), Fault(1));
   SetQuietThread(false);

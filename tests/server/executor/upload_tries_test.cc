@@ -51,7 +51,7 @@ class Uploads final : public v1::TransferService::Service {
   // Cancels the call with the name "waiting".
   void Cancel() { cancel_.request_stop(); }
   // Lets the call with the name "stubborn" return.
-  void LetGo() { leave_.Notify(); }
+  void Release() { leave_.Notify(); }
 
   void Await(const std::string& line) {
     absl::MutexLock lock(&mutex_);
@@ -140,7 +140,7 @@ TEST_F(UploadTriesTest, CancelledTryWaitsForNoEarlierOne) {
   const auto second = Begin("waiting", "a/2");
   uploads_.Cancel();
   EXPECT_EQ(second->End().error_code(), StatusCode::CANCELLED);
-  uploads_.LetGo();
+  uploads_.Release();
   first->End();
   EXPECT_EQ(CodeOf("a/3"), StatusCode::OK);
 }

@@ -35,17 +35,17 @@ TEST_F(SessionMemoryTest, AnImportIsKeptAsleepBeforeItsVersionIsLetGoOf) {
   UntilUnreferenced("m");
   const uint64_t import = reader_->OpenCollection("m");
   reader_->Read(import);
-  bool let_go = false;
+  bool release = false;
   bool asleep = false;
   const int64_t watcher = collections_.Watch(
       {.client = "uid 1000"}, "m",
       [&](const collections::CollectionTable::Changes& changes) {
-        let_go = changes->front().kind() == v1::CollectionChange::KIND_RETIRED;
+        release = changes->front().kind() == v1::CollectionChange::KIND_RETIRED;
         asleep = IsKeptAsleep(import);
       });
   EXPECT_FALSE(asleep);
   EXPECT_FALSE(reader_->Sleep(import).reply.has_error());
-  EXPECT_TRUE(let_go);
+  EXPECT_TRUE(release);
   EXPECT_TRUE(asleep);
   collections_.Unwatch(watcher);
 }

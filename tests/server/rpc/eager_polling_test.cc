@@ -68,18 +68,18 @@ TEST_F(EagerPollingTest, LooksOnlyAfterItWasAskedTo) {
 #ifdef HOLDFAST_TSAN
   GTEST_SKIP() << "ThreadSanitizer's epoll_wait is in use";
 #endif
-  const uint64_t before = EagerLooks();
+  const uint64_t before = EagerPolls();
   absl::SleepFor(absl::Milliseconds(1));
   EXPECT_EQ(Wait(1), 0);
-  EXPECT_EQ(EagerLooks(), before);
+  EXPECT_EQ(EagerPolls(), before);
   PollEagerly();
   EXPECT_EQ(Wait(1), 0);
   if (!MaySpin()) {
-    EXPECT_EQ(EagerLooks(), before);
-    GTEST_SKIP() << "nobody looks eagerly with fewer than " << kSpinProcessors
+    EXPECT_EQ(EagerPolls(), before);
+    GTEST_SKIP() << "nobody polls eagerly with fewer than " << kSpinProcessors
                  << " processors";
   }
-  EXPECT_GT(EagerLooks(), before);
+  EXPECT_GT(EagerPolls(), before);
 }
 
 }  // namespace

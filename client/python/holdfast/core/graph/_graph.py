@@ -162,10 +162,10 @@ class Graph(_native.Graph):
         nodes = set(getattr(source, "_nodes", ()))
         self._values = {node: node._values for node in self._values if node in nodes}
         memory = tuple(buffer for buffer in _buffers(self._keep) if buffer._is_of_graph)
-        self._let_go()
+        self._drop_kept()
         self._keep = keep + memory
 
-    def _let_go(self):
+    def _drop_kept(self):
         """Drops all kept objects. Memory of the last launch is freed behind that launch."""
         kept = (*self._keep, *(one for changed in self._changed.values() for one in changed))
         self._keep, self._changed = (), {}
@@ -208,12 +208,12 @@ class Graph(_native.Graph):
     def close(self):
         """Destroys the graph; launches that were submitted are carried out."""
         self._close()
-        self._let_go()
+        self._drop_kept()
         self._ids, self._values = {}, {}  # nodes keep memory, too
 
     def __del__(self):
         if "_changed" in self.__dict__:  # else it was not made
-            self._let_go()
+            self._drop_kept()
 
     def __repr__(self):
         state = ", closed" if self._closed else f" {self._handle:#x} of {self._session.id}"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_RESULT_LOOKERS_H_
-#define HOLDFAST_CLIENT_CPP_SUBMISSION_RESULT_LOOKERS_H_
+#ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_RESULT_POLLERS_H_
+#define HOLDFAST_CLIENT_CPP_SUBMISSION_RESULT_POLLERS_H_
 
 #include <atomic>
 #include <cstdint>
@@ -13,29 +13,29 @@ namespace holdfast {
 // Coordinates callers that poll for their own results with the reading thread,
 // which leaves the results to them: a caller that reads its result itself waits
 // for no other thread. Thread-safe.
-class ResultLookers {
+class ResultPollers {
  public:
   // Used by a caller: calls `poll` until it returns true, but gives up when
   // that takes too long (SpinThenSleep).
-  void Look(absl::FunctionRef<bool()> poll);
+  void Poll(absl::FunctionRef<bool()> poll);
 
   // Used by the reading thread, which would only compete with callers. Sleeps
-  // while callers are in Look, and a while longer. Returns when there are
+  // while callers are in Poll, and a while longer. Returns when there are
   // results without a reader, when the stream has ended, or when there was no
   // traffic for a while.
-  void LeaveTo(const ExecuteStream& stream) const;
+  void AwaitPollers(const ExecuteStream& stream) const;
 
   // Notes that a thread has read results.
   void NoteRead() { ++reads_; }
-  // The number of calls of Look so far.
-  uint32_t looks() const { return looks_; }
+  // The number of calls of Poll so far.
+  uint32_t polls() const { return polls_; }
 
  private:
-  std::atomic<uint32_t> looking_{0};  // now
-  std::atomic<uint32_t> looks_{0};
+  std::atomic<uint32_t> polling_{0};  // now
+  std::atomic<uint32_t> polls_{0};
   std::atomic<uint32_t> reads_{0};
 };
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_CLIENT_CPP_SUBMISSION_RESULT_LOOKERS_H_
+#endif  // HOLDFAST_CLIENT_CPP_SUBMISSION_RESULT_POLLERS_H_

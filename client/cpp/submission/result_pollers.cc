@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/submission/result_lookers.h"
+#include "client/cpp/submission/result_pollers.h"
 
 #include <chrono>
 #include <thread>
@@ -22,25 +22,25 @@ constexpr int kQuietNaps = 125;
 
 }  // namespace
 
-void ResultLookers::Look(absl::FunctionRef<bool()> poll) {
-  ++looking_;
-  ++looks_;
+void ResultPollers::Poll(absl::FunctionRef<bool()> poll) {
+  ++polling_;
+  ++polls_;
   SpinThenSleep(poll, kEagerTime);
-  --looking_;
+  --polling_;
 }
 
-void ResultLookers::LeaveTo(const ExecuteStream& stream) const {
+void ResultPollers::AwaitPollers(const ExecuteStream& stream) const {
   if (!MaySpin()) return;  // Nor do callers look.
   const PreciseSleep precise;
   for (int quiet = 0; quiet < kQuietNaps && !stream.HasEnded();) {
-    const uint32_t seen = looks_;
+    const uint32_t seen = polls_;
     const uint32_t read = reads_;
     const bool has_results = stream.HasResults();
-    if (has_results && looking_ == 0) return;
+    if (has_results && polling_ == 0) return;
     std::this_thread::sleep_for(kReaderNap);
     // A caller that looks may not get a processor, and others wait for theirs.
     if (has_results && reads_ == read) return;
-    quiet = looking_ > 0 || looks_ != seen ? 0 : quiet + 1;
+    quiet = polling_ > 0 || polls_ != seen ? 0 : quiet + 1;
   }
 }
 
