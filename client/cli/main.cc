@@ -43,7 +43,8 @@ Exit status: 0 done; 1 failed, the reason is on stderr; 2 the command line is
 wrong; 3 no daemon at the address, or the session was lost. With --json, stdout
 has {"error": {"code": .., "message": ..}} after a failure.)";
 
-// Of the program's own help, not of each command's.
+// Printed after kFooter in the program's own help, but not in the help of a
+// command.
 constexpr char kEnvironment[] = R"(
 
 ENVIRONMENT

@@ -37,8 +37,8 @@ std::string WithoutComments(absl::string_view source) {
   return text;
 }
 
-// What is between the parentheses behind `name`, in the text behind
-// "__global__"; nullopt: it declares another kernel.
+// Returns the text between the parentheses after `name`. `text` is the source
+// after "__global__". nullopt: `text` declares another kernel.
 std::optional<absl::string_view> Parameters(absl::string_view text,
                                             absl::string_view name) {
   const absl::string_view head = text.substr(0, text.find('{'));
@@ -72,7 +72,7 @@ std::string TypeOf(absl::string_view parameter) {
   return absl::StrReplaceAll(absl::StrJoin(words, " "), {{" *", "*"}});
 }
 
-// What may be kept as an element: bytes and whether it is a float.
+// A type of number: its size in bytes, and whether it is a float.
 struct Number {
   size_t size;
   bool is_float;

@@ -11,9 +11,10 @@
 
 namespace holdfast::cli {
 
-// Returns a message about the first option without its value, where the next
-// word is another option or there is none: "--only needs a value"; empty if
-// there is no such option. The value may begin with "--" after "=".
+// Returns a message about the first option that needs a value and has none,
+// because it is the last word or the next word is an option: "--only needs a
+// value"; empty if there is no such option. A value that is itself an option's
+// name must be given after "=".
 std::string AboutMissingValue(const CLI::App& app,
                               const std::vector<std::string>& words);
 

@@ -80,9 +80,10 @@ class Buffer : public Resource {
                                          const std::string& name,
                                          uint32_t device);
 
-  // Reserves addresses of a device without memory, at `address` if they are
-  // free there, or anywhere. MapAt gives them memory; until then, work that
-  // uses them fails. address() fails if the daemon could not reserve them.
+  // Reserves addresses of a device without memory, at `address` if these are
+  // free, else anywhere; 0: anywhere. `size` is a multiple of 2 MiB. MapAt maps
+  // memory there; until then, work that uses the addresses fails. address()
+  // fails if the daemon could not reserve them.
   static absl::StatusOr<Buffer> ReserveAddresses(
       std::shared_ptr<SessionState> session, uint32_t device, uint64_t size,
       uint64_t address = 0);
@@ -122,14 +123,16 @@ class Buffer : public Resource {
   absl::StatusOr<uint64_t> address() const;
 
   // Maps the first `size` bytes of `memory`, made by Device::AllocateShared or
-  // Device::Import, at `offset` of these reserved addresses. The mapping lives
-  // as long as the result, and keeps the memory. REQUIRES: no work uses it when
-  // the result ends. Does not wait.
+  // Device::Import, at `offset` of these reserved addresses. Size and offset
+  // are multiples of 2 MiB. The mapping lives as long as the result, and keeps
+  // the memory. REQUIRES: no work uses the mapping when the result ends. Does
+  // not wait; the next call that waits reports an error of the daemon.
   absl::StatusOr<Buffer> MapAt(uint64_t offset, const Buffer& memory,
                                uint64_t size, bool read_only = false) const;
 
   // Returns a token for other sessions; see ExportResource.
-  // FAILED_PRECONDITION: the buffer was not made by Device::AllocateShared.
+  // FAILED_PRECONDITION: the buffer was not made by Device::AllocateShared, and
+  // `options.with_neighbours` is false.
   // Whether importers see writes that streams have not finished at the time of
   // the import is undefined: synchronize first, or share a semaphore.
   absl::StatusOr<std::string> Export(const ExportOptions& options = {}) const {

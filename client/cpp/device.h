@@ -131,8 +131,10 @@ class Device {
     return Buffer::ReserveAddresses(session_, ordinal_, size, address);
   }
 
-  // The limits of cuCtxSetLimit: the stack, the printf buffer, the heap and
-  // others that kernels use besides buffers. GetLimit waits.
+  // Set or read a limit of cuCtxSetLimit, such as the stack of a thread, the
+  // printf buffer and the heap, in the unit that v1::DeviceLimit names.
+  // SetLimit does not wait; the next call that waits reports an error. GetLimit
+  // waits.
   absl::Status SetLimit(v1::DeviceLimit limit, uint64_t value) const;
   absl::StatusOr<uint64_t> GetLimit(v1::DeviceLimit limit) const;
 

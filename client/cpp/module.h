@@ -46,8 +46,10 @@ class Module {
   // Returns the sorted names of its kernels in the object. Waits.
   absl::StatusOr<std::vector<std::string>> KernelNames() const;
 
-  // Returns the names, and if there are at most `max_described_kernels`, also
-  // the descriptions of the kernels as Kernel::Describe. Waits.
+  // Returns the names of the kernels. If the module has at most
+  // `max_described_kernels` kernels, and at most 64, also returns the
+  // descriptions of the kernels that the driver can describe, on the session's
+  // first device. Waits.
   absl::StatusOr<v1::ModuleDescription> Describe(
       uint32_t max_described_kernels) const;
 

@@ -247,7 +247,7 @@ std::string LossOf(const v1::KernelOutput& output) {
                       " bytes that kernels printed are lost]\n");
 }
 
-// As CUDA does.
+// Prints to the streams that CUDA prints to.
 void PrintOutput(const v1::KernelOutput& output) {
   Print(output.text(), stdout);
   Print(LossOf(output), stdout);

@@ -51,9 +51,10 @@ struct ValueOperation {
 absl::StatusOr<v1::ValueBatch> ValueBatchMessage(
     std::span<const ValueOperation> operations);
 
-// Submits the operations, in this order, as one operation of the stream. There
-// are at most 256. A wait for a value that is never written blocks the stream
-// until its session ends; `holdfast sessions --usage` names it.
+// Submits the operations, in this order, as one operation of the stream. More
+// than 256 are an error of the daemon, which the next call that waits reports.
+// A wait for a value that is never written blocks the stream until its session
+// ends; `holdfast sessions --usage` names the wait. Fails as Check.
 // INVALID_ARGUMENT also: memory and stream belong to different sessions.
 absl::Status BatchValues(std::span<const ValueOperation> operations,
                          const Stream& stream);

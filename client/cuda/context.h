@@ -57,10 +57,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   CUresult SetAttribute(CUstreamAttrID id, const CUstreamAttrValue& value);
   void CopyAttributes(const cuda::StreamAttributes& attributes);
 
-  // Call before each command that the stream is given. Makes its order with the
-  // context's other streams.
+  // Call before each command that the stream is given. Puts the command in
+  // CUDA's order with the work of the context's other streams.
   absl::Status Enter();
-  // Waits for the stream's work, and for what comes before it.
+  // Waits for the stream's work; the legacy stream also waits for the present
+  // work of the blocking streams.
   absl::Status Synchronize();
   // Runs `function` in this process when the stream has come to this point; the
   // stream's later work waits for its end.
@@ -77,10 +78,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const Kind kind_;
   const unsigned flags_;
   const uint64_t id_;
-  // Both are the context's, under its lock: work has entered since the legacy
-  // stream waited for this stream; and the number of works in the legacy stream
-  // that this stream has waited for.
+  // The context uses both, under its own lock.
+  // Work has entered since the legacy stream last waited for this stream.
   bool has_work_ = false;
+  // Context::legacy_works_ when this stream last waited for the legacy stream.
   uint64_t legacy_works_ = 0;
 
   mutable absl::Mutex attributes_mutex_;

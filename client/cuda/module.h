@@ -43,7 +43,8 @@ class Function {
   // The kernel to launch in a context. FAILED_PRECONDITION: the module was
   // unloaded.
   absl::StatusOr<Kernel> In(const Context& context);
-  // The same kernel for questions, whose answers no context changes.
+  // Returns the kernel for questions whose answers are the same in every
+  // context.
   const Kernel& kernel() const { return kernel_; }
   // Forgets the kernel of a context that has ended.
   void EndContext(uint64_t context_id);
@@ -109,8 +110,8 @@ class Module : public std::enable_shared_from_this<Module> {
   uint64_t context_id() const { return context_id_; }
   CUcontext context() const { return context_; }
   const std::vector<std::string>& kernel_names() const { return names_; }
-  // The code with the variables of a context, which is the module's own or any
-  // one of a library. Does not wait.
+  // Returns the code with the variables of a context. REQUIRES: for a module,
+  // the context is the module's own. Does not wait.
   absl::StatusOr<holdfast::Module> In(const Context& context);
   // Forgets the variables of a context that has ended.
   void EndContext(uint64_t context_id);
@@ -132,7 +133,8 @@ class Module : public std::enable_shared_from_this<Module> {
         names_(std::move(names)),
         descriptions_(std::move(descriptions)) {}
 
-  // As the daemon tells it now, or has told with the module.
+  // Returns the kernel's description in descriptions_, or else asks the daemon
+  // for it, and waits.
   absl::StatusOr<v1::KernelDescription> DescriptionOf(
       const Kernel& kernel, const std::string& name) const;
 
@@ -142,7 +144,8 @@ class Module : public std::enable_shared_from_this<Module> {
   const uint64_t context_id_;
   const CUcontext context_;
   const std::vector<std::string> names_;
-  // Of the kernels of a module with few, by name.
+  // The descriptions of the kernels, by name. Empty if there are too many
+  // kernels to describe.
   const std::map<std::string, v1::KernelDescription> descriptions_;
   absl::Mutex mutex_;
   std::map<std::string, CUfunction> functions_ ABSL_GUARDED_BY(mutex_);

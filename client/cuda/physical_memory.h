@@ -54,8 +54,12 @@ class PhysicalMemoryTable {
   // False: there is no such handle.
   bool Remove(Handle handle);
 
-  // A descriptor that holds a sharing token of the daemon. Importing takes such
-  // descriptors alone, for the device of the current context, or the first.
+  // Export makes a descriptor that holds a sharing token of the daemon. Import
+  // accepts only such descriptors. It maps memory of another process for the
+  // current context's device, or for the first device if there is no context.
+  // CUDA_ERROR_INVALID_VALUE: the memory was created without descriptors as a
+  // handle type; the descriptor is not from Export. Both may wait for the
+  // daemon.
   CUresult Export(Process& process, Handle handle, int* fd);
   CUresult Import(Process& process, int fd, Handle* handle);
 

@@ -14,16 +14,17 @@
 
 namespace holdfast::libcuda {
 
-// A program's writes of values to memory and waits for values. A value that
-// keeps the memory alive.
+// A program's writes of values to memory and waits for values. A value type,
+// which keeps the memory alive.
 class ValueBatch {
  public:
   using Parameters = std::span<const CUstreamBatchMemOpParams>;
 
   // Checks the operations as cuStreamBatchMemOp does. INVALID_ARGUMENT: too
-  // many operations, an unknown operation or flag, or no memory of the session
-  // at an address. UNIMPLEMENTED: an operation on writes of other devices on
-  // the bus, which sessions do not see.
+  // many operations, an unknown operation or flag, a misaligned value, or no
+  // memory of the session at an address. OUT_OF_RANGE: a value reaches beyond
+  // its memory. UNIMPLEMENTED: a flush of writes of other devices on the bus,
+  // which sessions do not see.
   static absl::StatusOr<ValueBatch> Read(const MemoryMap& memory,
                                          Parameters parameters);
 

@@ -27,18 +27,25 @@ class VirtualMemory {
  public:
   static VirtualMemory& Get();
 
-  // `wish` may be 0. Waits for the daemon, as do Unmap and SetAccess.
+  // Reserves addresses of the current context's device, at `wish` if these are
+  // free; 0: anywhere. Waits for the daemon, as do Unmap and SetAccess.
+  // CUDA_ERROR_INVALID_VALUE: the size is 0 or no multiple of kGranularity, or
+  // the alignment is no power of two. CUDA_ERROR_NOT_SUPPORTED: the daemon's
+  // addresses do not have the alignment.
   CUresult Reserve(Process& process, uint64_t size, uint64_t alignment,
                    CUdeviceptr wish, CUdeviceptr* address);
   // CUDA_ERROR_INVALID_VALUE: it is no whole reservation, or something is
   // mapped there.
   CUresult Free(CUdeviceptr address, uint64_t size);
 
-  // CUDA_ERROR_INVALID_VALUE: the addresses are not reserved, or not free.
+  // Maps the first `size` bytes of the memory. CUDA_ERROR_INVALID_VALUE: the
+  // addresses are not reserved or not free, the memory is null or smaller, or
+  // the address or size is no multiple of kGranularity.
   CUresult Map(CUdeviceptr address, uint64_t size,
                std::shared_ptr<PhysicalMemory> memory);
-  // Waits for the session's work. CUDA_ERROR_INVALID_VALUE: the range is not
-  // whole mappings.
+  // Waits for the session's work. Succeeds if nothing is mapped in the range.
+  // CUDA_ERROR_INVALID_VALUE: the range is not reserved, has a part of a
+  // mapping, or has both mappings and free addresses.
   CUresult Unmap(Process& process, CUdeviceptr address, uint64_t size);
   // CUDA_ERROR_NOT_SUPPORTED: access for another device than the memory's.
   CUresult SetAccess(Process& process, CUdeviceptr address, uint64_t size,
@@ -74,13 +81,14 @@ class VirtualMemory {
   // Returns the reservation that has the whole range; null: none has.
   Reservations::value_type* Find(CUdeviceptr address, uint64_t size)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns the mappings that fill the range exactly; none: it is anything
-  // else.
+  // Returns the mappings that fill the range exactly; empty: there are no such
+  // mappings.
   static std::vector<Mappings::iterator> Tiles(Reservation& reservation,
                                                CUdeviceptr address,
                                                uint64_t size);
   static std::vector<Run> RunsOf(const Reservation& reservation);
-  // Makes the allocations of Process::memory what the mappings are.
+  // Makes one allocation of Process::memory for each run of mappings, and
+  // removes the reservation's other allocations.
   static absl::Status UpdateRuns(Process& process, CUdeviceptr base,
                                  Reservation& reservation);
   static absl::Status SetAccess(Process& process, CUdeviceptr base,

@@ -119,7 +119,7 @@ class RingReader {
   // moment before it sleeps, unless the last wait was in vain. Other threads
   // may read meanwhile. REQUIRES: one thread at a time.
   void Await(absl::Duration limit);
-  // As Await, without polling: the writer must wake this thread.
+  // Waits as Await does, but without polling: the writer must wake this thread.
   void Sleep(absl::Duration limit);
 
   // Returns the next message, valid until the next call; nullopt if it is not

@@ -10,8 +10,9 @@
 namespace holdfast {
 
 // Returns the candidate that differs from `word` by the fewest insertions,
-// deletions, replacements and swaps of neighbours; empty if each differs by
-// more than a third of the letters of `word`. Leading "--" are no letters.
+// deletions, replacements and swaps of neighbouring letters; empty if each
+// differs by more than one of these and by more than a third of the letters of
+// `word`. A leading "--" does not count as letters.
 std::string NearestWord(absl::string_view word,
                         const std::vector<std::string>& candidates);
 

@@ -104,7 +104,8 @@ class GraphNode {
   bool SameArguments(const GraphNode& other) const;
 
   CUgraphNodeParams params_;
-  // Of a kernel node: pointers to the arguments, then the arguments.
+  // The memory of a kernel node's arguments: first pointers to the arguments,
+  // then the arguments.
   std::unique_ptr<std::byte[]> arguments_;
   size_t pointer_bytes_ = 0;
   size_t argument_bytes_ = 0;

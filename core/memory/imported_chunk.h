@@ -21,14 +21,14 @@ namespace holdfast::memory {
 // mapping can be removed for a while; the addresses stay. Not thread-safe, but
 // may be destroyed by any thread.
 //
-// The executor makes one for each buffer that a session imports. Its owner can
-// suspend the import: Unmap makes further accesses fault instead of reading
-// another session's memory, and Remap makes the buffer valid again.
+// The executor makes one for each buffer that a session imports, and for each
+// mapping of MapBuffer. The owner can suspend an import: Unmap makes further
+// accesses fault instead of reading another session's memory, and Remap makes
+// the buffer valid again.
 class ImportedChunk {
  public:
-  // Takes only the addresses, a part of `range`; Remap maps a chunk there.
-  // REQUIRES: `size` is a multiple of Chunk::Granularity, and the size of all
-  // chunks that are mapped.
+  // Takes over the addresses `range`, and maps nothing; Remap maps a chunk
+  // there. REQUIRES: the size of `range` is a multiple of Chunk::Granularity.
   static absl::StatusOr<std::unique_ptr<ImportedChunk>> Reserve(
       std::shared_ptr<const cuda::Context> context,
       std::unique_ptr<AddressRange> range, CUmemAccess_flags rights);
@@ -43,7 +43,8 @@ class ImportedChunk {
   CUdeviceptr address() const { return range_->base(); }
   uint64_t size() const { return range_->size(); }
   bool mapped() const { return chunk_ != nullptr; }
-  // Of the memory that is mapped; stays owned by this. -1: none is.
+  // Returns the descriptor of the mapped memory, borrowed; -1: no memory is
+  // mapped.
   int descriptor() const {
     return chunk_ == nullptr ? -1 : chunk_->descriptor();
   }
@@ -51,8 +52,9 @@ class ImportedChunk {
   // REQUIRES: no device uses the memory. Kernels that use it before Remap
   // fault.
   void Unmap() { chunk_ = nullptr; }
-  // Maps a chunk of the same size at the same addresses. On an error it stays
-  // unmapped, and Remap may be called again. REQUIRES: it is not mapped.
+  // Maps the first size() bytes of a chunk at address(). Fails as
+  // Chunk::Import; the addresses then stay unmapped, and Remap may be called
+  // again. REQUIRES: nothing is mapped.
   absl::Status Remap(UniqueFd descriptor);
 
  private:

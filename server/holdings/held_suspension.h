@@ -43,7 +43,7 @@ class HeldSuspension {
   // are saved.
   void Suspend();
   // Takes over the bytes of a session that an earlier daemon has left
-  // suspended.
+  // suspended. Fails as SuspendedMemory::Adopt.
   absl::Status Adopt(KeptSession& kept);
 
   // True from Suspend or Adopt until Drop.

@@ -18,8 +18,8 @@ class HeldVariables {
       : kept_(kept), host_(host) {}
 
   // Replaces the values. INVALID_ARGUMENT: `memory` is not a sealed memfd, or
-  // has more than kMaxSavedVariablesBytes. RESOURCE_EXHAUSTED: the quota
-  // refuses.
+  // has more than kMaxSavedVariablesBytes; the old values stay.
+  // RESOURCE_EXHAUSTED: the quota refuses; the old values are dropped.
   absl::Status Hold(UniqueFd memory);
   void Drop();
 

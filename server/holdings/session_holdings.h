@@ -34,8 +34,9 @@ namespace holdfast {
 // Not thread-safe.
 //
 // A SessionHoldings passes from an executor to the next by
-// Executor::TakeHoldings and Inherit; the session owns it in between. It stores
-// a copy of each descriptor that the next daemon needs in the DescriptorStore.
+// Executor::TakeHoldings and Inherit; the session owns it in between. The
+// holdings store a copy of each descriptor that the next daemon needs in the
+// DescriptorStore.
 class SessionHoldings {
  public:
   // Parts of the supervisor, which outlive it.
@@ -70,10 +71,10 @@ class SessionHoldings {
   absl::Status AdoptOrphan(uint64_t session,
                            std::map<uint64_t, KeptChunk> chunks);
 
-  // Prepares for a successor of an executor that has ended; `epoch` begins with
-  // it. Until EndRestore nothing of the session is released, so that a further
-  // executor can take over if the successor fails. Called again for each
-  // successor.
+  // Prepares for a successor of an executor that has ended. The session's epoch
+  // `epoch` begins with the successor. Until EndRestore nothing of the session
+  // is released, so that a further executor can take over if the successor
+  // fails. Called again for each successor.
   absl::Status BeginRestore(uint64_t epoch);
   // The successor has restored the session: carries out the postponed releases,
   // drops the old journal and the suspension, and gives back grants and imports

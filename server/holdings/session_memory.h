@@ -65,12 +65,15 @@ class SessionMemory {
   // RESOURCE_EXHAUSTED: there is not enough memory; no chunk was taken.
   // REQUIRES: Open was called.
   absl::Status Adopt(std::map<uint64_t, KeptChunk>& chunks);
-  // The same for a chunk of a suspended session, whose bytes are in a file.
+  // Takes over a chunk of a suspended session, whose bytes are in a file.
+  // Charges nothing.
   void AdoptSaved(const internal::ChunkCreated& chunk);
-  // AdoptShared returns the resource at a range of the session's chunks, for an
-  // import by another session. AdoptImport adds such an import to this session,
-  // under its old number; `version` is the collection's, if it is one.
-  // NOT_FOUND: there is no such chunk.
+  // AdoptShared returns the resource at a range of one of the session's chunks,
+  // for an import by another session. AdoptImport adds such an import to this
+  // session, under its old number; `version` is the open version of the
+  // collection that the resource belongs to; null: it belongs to none.
+  // NOT_FOUND: there is no such chunk. OUT_OF_RANGE: the range is beyond its
+  // end.
   absl::StatusOr<SharedResource> AdoptShared(
       const internal::SharedRange& range);
   void AdoptImport(uint64_t import, SharedResource resource,
@@ -83,13 +86,14 @@ class SessionMemory {
   absl::Status ForEachChunk(
       const std::function<absl::Status(const internal::ChunkCreated&, int)>&
           visit) const;
-  // FAILED_PRECONDITION: the session shares memory with other sessions, so that
-  // it cannot be suspended; the message names the memory.
+  // FAILED_PRECONDITION: the session exports or imports resources, or has
+  // shared memory, so that it cannot be suspended; the message says which.
   absl::Status CheckAlone() const;
   // Returns the offset of each chunk in a file, and the sum of their bytes.
   internal::SaveMemory PlanSave(uint64_t* bytes) const;
-  // Releases the chunks, whose bytes are in that file. A successor makes them
-  // again; until EndRestore only the bytes in the file are valid.
+  // Releases the device memory of the chunks, whose bytes are in a file, at the
+  // offsets of `saved`. A successor makes the chunks again; until EndRestore
+  // only the bytes in the file are valid.
   void Suspend(const internal::SaveMemory& saved);
   // Makes the successor of a suspended session's executor put the chunks on
   // this device. An earlier attempt may have made some already.
@@ -107,9 +111,10 @@ class SessionMemory {
   };
   // Answers a request. `descriptor` came with it; -1: none.
   Answer Ask(const internal::SharingRequest& request, int descriptor);
-  // Returns the version that the request opens, or reopens for a successor, so
-  // that it stays open until the answer; null if there is none, as the answer
-  // tells.
+  // Returns the collection's version that the request opens, or reopens for a
+  // successor. The caller keeps the result until the answer, so that the
+  // version stays open. Null: there is none; if the request needs one, Ask
+  // returns the error.
   std::shared_ptr<const collections::OpenVersion> OpenFor(
       const internal::SharingRequest& request) const;
   void ReleaseImport(uint64_t import) { imports_.erase(import); }

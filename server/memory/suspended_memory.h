@@ -34,10 +34,11 @@ class SuspendedMemory {
   SuspendedMemory(const SuspendedMemory&) = delete;
   SuspendedMemory& operator=(const SuspendedMemory&) = delete;
 
-  // As Create, in an unnamed file of this directory.
+  // Does the same as Create, in an unnamed file of this directory, without a
+  // charge.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> CreateUnnamed(
       const std::string& directory, uint64_t bytes);
-  // As Adopt, for an unnamed file or host memory.
+  // Does the same as Adopt for an unnamed file or host memory.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> AdoptUnnamed(
       UniqueFd fd, uint64_t bytes, Quota& host);
 

@@ -32,8 +32,8 @@ class ExecutorEnd {
   void Freeze() { is_frozen_ = true; }
   bool is_frozen() const { return is_frozen_; }
 
-  // The session has no executor any more, even if the process still runs.
-  // Returns false if that was known.
+  // Notes that the session has no executor any more, even if the process still
+  // runs. Returns false if End was called before; the first reason stays.
   bool End(const absl::Status& reason) {
     if (reason_.has_value()) return false;
     reason_ = reason;

@@ -77,7 +77,7 @@ class ExecutorPool {
   absl::StatusOr<std::unique_ptr<Executor>> Take(
       const std::vector<uint32_t>& devices, absl::Time deadline);
 
-  // As Take, for a caller that copies memory without a session.
+  // Does the same as Take for a caller that copies memory without a session.
   absl::StatusOr<std::unique_ptr<ExecutorProcess>> TakeProcess(
       const std::vector<uint32_t>& devices, absl::Time deadline);
 

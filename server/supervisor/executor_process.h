@@ -82,7 +82,7 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
 
   // Blocks until the process has loaded its driver. Returns the devices, or the
   // process's error. DEADLINE_EXCEEDED: the process is not ready yet; the
-  // caller may call again, which it may not after any other result.
+  // caller may call again. REQUIRES: no call has returned another result.
   absl::StatusOr<internal::Ready> AwaitReady(absl::Time deadline);
 
   // Returns nullopt while the process runs; then UNAVAILABLE with the reason of
@@ -208,7 +208,8 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // the answer has one; the reason of its end if it ended first.
   absl::StatusOr<Questions::Answer> Ask(internal::ToExecutor message,
                                         const Wanted& wanted, int fd = -1);
-  // OK: there is an answer, or the process has ended.
+  // Blocks until there is an answer, or the process has ended.
+  // DEADLINE_EXCEEDED, CANCELLED: as `wanted` says.
   absl::Status Await(uint64_t question, const Wanted& wanted);
 
   const std::unique_ptr<ChildProcess> process_;

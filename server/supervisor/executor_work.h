@@ -28,7 +28,8 @@ class ExecutorWork {
   // The executor serves on `devices`. It counts its work in the page
   // `counters`; without a page, nothing is counted.
   void Open(const UniqueFd& counters, const std::vector<uint32_t>& devices);
-  // The executor has ended. `lost`: while it served, and nobody wanted its end.
+  // Notes that the executor has ended. `lost`: it ended while it served, and
+  // nobody wanted its end.
   void End(bool lost);
 
  private:

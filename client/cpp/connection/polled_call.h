@@ -61,7 +61,7 @@ class PolledCall {
   // Blocks until a message has arrived or the call has ended, for at most
   // `limit`. Polls for a moment before it sleeps.
   void Await(absl::Duration limit = absl::InfiniteDuration());
-  // As Await, without polling: the poller must wake this thread.
+  // Waits as Await does, but without polling: the poller must wake this thread.
   void Sleep(absl::Duration limit);
   // Takes an arrived message, without waiting. Overwrites *message only if
   // there is one. REQUIRES: one thread at a time.

@@ -76,7 +76,7 @@ absl::StatusOr<LocalExport> ExportLocally(const Resource& resource,
 // destroyed. Thread-safe.
 class ScopedExport {
  public:
-  // As ExportResource.
+  // Exports the resource, and fails, as ExportResource does.
   static absl::StatusOr<std::unique_ptr<ScopedExport>> Create(
       const Resource& resource, const ExportOptions& options);
   ~ScopedExport();

@@ -67,7 +67,7 @@ class StagingRing {
   // longer if memory must be freed first. Returns null if there is no ring yet,
   // or if no memory can be shared with the executor.
   static std::shared_ptr<StagingRing> Of(SessionState& session, Make make);
-  // Releases the session's ring. Of makes no other ring afterwards.
+  // Releases the session's ring. Later calls of Of() make no ring for it.
   static void Close(SessionState& session);
 
   // Blocks until there is a slot. REQUIRES: the thread holds no slot, because

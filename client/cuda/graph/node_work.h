@@ -38,7 +38,7 @@ struct KernelWork {
   std::optional<Kernel> kernel;  // of `function` in `context`
   LaunchConfig config;
   std::vector<std::byte> block;  // of all parameters, each at its offset
-  // As the program has set them; others have their defaults.
+  // The attributes that the program has set; the others have their defaults.
   std::map<CUlaunchAttributeID, CUlaunchAttributeValue> attributes;
 };
 

@@ -12,11 +12,12 @@
 
 namespace holdfast::libcuda {
 
-// A node's context; the current one if `handle` is null.
+// Finds a node's context: `handle`, or the current context if that is null.
 // CUDA_ERROR_INVALID_CONTEXT: there is none.
 CUresult FindContext(Process& process, CUcontext handle, NodeContext* context);
 
-// Takes work whose memory is there.
+// Sets `*accepted` to the work. Fails as Lower, for example if the session does
+// not have the work's memory.
 CUresult AcceptWork(Process& process, NodeWork work, NodeWork* accepted);
 
 CUresult ReadKernel(Process& process, const CUDA_KERNEL_NODE_PARAMS& parameters,
@@ -35,7 +36,8 @@ CUresult ReadEventRecord(Process& process, CUevent event, NodeWork* work);
 CUresult ReadAllocation(Process& process,
                         CUDA_MEM_ALLOC_NODE_PARAMS* parameters, NodeWork* work);
 CUresult ReadFree(CUdeviceptr address, NodeWork* work);
-// Any of them, for a node of `parent`. Fills what `parameters` returns.
+// Reads the work of a node of any type in `parent`. Sets the outputs in
+// `parameters`: the address of an allocation, the graphs of a conditional node.
 CUresult ReadWork(Process& process, const Graph& parent,
                   CUgraphNodeParams* parameters, NodeWork* work);
 

@@ -2,8 +2,8 @@
 //
 // The data that the emitters of one LLVM function share: the kernel, the facts
 // known about it, and the values that the function starts with. Data only. A
-// kernel becomes two functions (core/software/README.md), so there are two of
-// these, which share the frame's layout and the place for an error.
+// KernelEmitter emits two functions, full code and masked code, so it makes two
+// EmitContexts, which share the frame's layout and the place for an error.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_EMIT_CONTEXT_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_EMIT_CONTEXT_H_
 
@@ -47,7 +47,7 @@ struct EmitContext {
   llvm::Value* warp = nullptr;   // i32
   std::array<llvm::Value*, 3> block_index = {};
   std::array<llvm::Value*, 3> grid = {};
-  // Of the block, in threads; i32.
+  // The extent of the block in each dimension, in threads; i32.
   std::array<llvm::Value*, 3> extent = {};
   llvm::BasicBlock* done = nullptr;  // where a warp that has ended goes
 

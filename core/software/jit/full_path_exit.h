@@ -18,7 +18,8 @@ namespace holdfast::software::jit {
 struct FullPathExit {
   llvm::BasicBlock* block = nullptr;  // full code, which calls masked code
   std::set<int> roots;                // blocks where masked code may start
-  std::set<int> masked_only;  // blocks that full code leaves before entering
+  // Blocks that only masked code runs: full code leaves in front of them.
+  std::set<int> masked_only;
   // The entries of masked code: a block's number, or a larger number that
   // stands for the place before an instruction.
   std::set<int> entries;
@@ -29,7 +30,8 @@ struct FullPathExit {
 struct MaskedPlan {
   // Lanes may reconverge at the start of this block and return to full code.
   std::vector<bool> meets;
-  // Both exits together.
+  // Where masked code is entered: the exits for divergence and for overflow
+  // together.
   FullPathExit arrival;
   // Overflow reaches much code that divergence does not, so its code becomes a
   // function of its own.

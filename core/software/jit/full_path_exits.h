@@ -3,10 +3,11 @@
 // The exits of full code: where lanes diverge, and where an affine index
 // overflows.
 //
-// An exit stores, for each register that is still needed, what full code holds
-// of it, mostly a scalar, and jumps to the one call of masked code. Masked code
-// expands them to its own shapes at its entry (full_path_return.h). So an exit,
-// of which a kernel has many, is a few stores.
+// An exit stores each register that is still needed, in the shape of full code,
+// which is mostly one scalar. Then it jumps to the call of masked code that all
+// exits for the same reason share. Masked code expands the registers to its own
+// shapes at its entry (full_path_return.h). So each of a kernel's many exits is
+// only a few stores.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_EXITS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_EXITS_H_
 
@@ -30,7 +31,8 @@ class FullPathExits : public OverflowCheck {
         pending_(pending) {}
 
   FullPathExit divergence;
-  // For good: an index overflows, or the warp has fewer than 32 threads.
+  // Warps that leave by this exit do not return to full code: an index
+  // overflows, or the warp has fewer than 32 threads.
   FullPathExit overflow;
 
   // The entry number of masked code, which each exit stores: an i32.

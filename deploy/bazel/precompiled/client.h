@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The headers that files of the C++ client include most: those of
 // grpc.h, messages, and its own.
 #ifndef DEPLOY_BAZEL_PRECOMPILED_CLIENT_H_

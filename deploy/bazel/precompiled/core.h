@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The headers that core's files include most.
 #ifndef DEPLOY_BAZEL_PRECOMPILED_CORE_H_
 #define DEPLOY_BAZEL_PRECOMPILED_CORE_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The headers of protobuf and gRPC that generated code and files of client
 // and server include most, without messages: clang looks through each class
 // with virtual functions at the end of every file, whether it is used or

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The headers that files of the software driver's compiler include most: those
 // of core.h, LLVM's, and its own. Not those of LLVM's passes and JIT: few files
 // use them, and each would take 0.3 s longer to read this.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The headers that files of the daemon include most: those of wire.h, and
 // its own.
 #ifndef DEPLOY_BAZEL_PRECOMPILED_SERVER_H_

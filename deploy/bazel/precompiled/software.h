@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The headers that files of the software driver include most: those of
 // core.h, and its own.
 #ifndef DEPLOY_BAZEL_PRECOMPILED_SOFTWARE_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The headers that tests include most.
 #ifndef DEPLOY_BAZEL_PRECOMPILED_TEST_H_
 #define DEPLOY_BAZEL_PRECOMPILED_TEST_H_

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // grpc.h and the messages. Not their services: clang looks through those at the
 // end of every file too, and few files have one.
 #ifndef DEPLOY_BAZEL_PRECOMPILED_WIRE_H_

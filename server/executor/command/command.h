@@ -51,8 +51,8 @@ struct CommandContext {
     results->Add(std::move(result));
   }
 
-  // As CompletionWatcher::Watch, for events that the client waits for: this
-  // thread polls them first if it has nothing else to do.
+  // Watches events as CompletionWatcher::Watch does. For events that the client
+  // waits for: this thread polls them first if it has nothing else to do.
   void Watch(CompletionWatcher::Events events,
              CompletionWatcher::Callback callback) const;
   // Watches the present work of `stream`. `callback` also gets the driver's

@@ -4,8 +4,8 @@
 // first to standard output, the second to standard error. In an executor both
 // are pipes, whose bytes go only to the session's client, among its results.
 //
-// Never waits for the client: at most kMaxKept bytes of unsent output are kept.
-// The rest is counted and lost.
+// The driver never waits for the client: at most kMaxKept bytes of unsent
+// output are kept. The rest is counted and lost.
 #ifndef HOLDFAST_SERVER_EXECUTOR_OUTPUT_KERNEL_OUTPUT_H_
 #define HOLDFAST_SERVER_EXECUTOR_OUTPUT_KERNEL_OUTPUT_H_
 
@@ -35,7 +35,7 @@ namespace holdfast::executor {
 class KernelOutput {
  public:
   static constexpr size_t kMaxKept = size_t{256} << 10;
-  // Output is not added to a queue with more waiting results than this.
+  // Output is kept while the queue has this many waiting bytes or results.
   static constexpr size_t kMaxUnsentBytes = size_t{1} << 20;
   static constexpr size_t kMaxUnsent = ResultQueue::kMaxWaiting / 2;
 

@@ -54,7 +54,7 @@ struct BufferResource {
   std::string name;                            // the client's label
   std::shared_ptr<const cuda::Module> module;  // whose variable it is
   std::shared_ptr<Held<BufferResource>> held;  // by graphs; null: by none
-  uint64_t parent = 0;                         // handle, of a sub-buffer
+  uint64_t parent = 0;                         // handle; sub-buffer, mapping
   std::unordered_set<uint64_t> views;          // handles that end with it
 };
 

@@ -220,7 +220,7 @@ TEST_F(VirtualMemoryTest, AMappingMayEndWhileAStreamWaits) {
   EXPECT_OK(side.session->Synchronize());
 }
 
-// As cuIpcGetMemHandle exports memory.
+// cuIpcGetMemHandle exports memory with its neighbours.
 TEST_F(VirtualMemoryTest, MemoryWithNeighboursIsExportedOnlyIfItsMakerSaysSo) {
   ASSERT_OK_AND_ASSIGN(const Side maker, Open());
   ASSERT_OK_AND_ASSIGN(const Side user, Open());
