@@ -17,6 +17,11 @@ using ptx::Type;
 // An unsigned sum has carried if it is below a summand, a difference has
 // borrowed if a < b. With a carry taken there are two steps, of which at most
 // one carries: their tests are joined by |.
+//
+// The flag is the carry of the adder, which computes a - b as a + ~b + 1: a
+// difference sets it if nothing was borrowed, and subc borrows if it is not
+// set. PTX calls the flag of a difference a borrow; but code of NVIDIA's
+// compiler, such as the division of __int128, reads it by addc.
 void ArithmeticEmitter::EmitCarry(const Step& step) const {
   const Instruction& instruction = step.instruction;
   const Type type = instruction.type();
@@ -45,15 +50,18 @@ void ArithmeticEmitter::EmitCarry(const Step& step) const {
     llvm::Value* taken =
         carried.parts.empty()
             ? llvm::Constant::getNullValue(a->getType())
-            : b_.CreateZExt(v_.Vector(carried, c), a->getType());
+            : b_.CreateZExt(subtracts ? b_.CreateNot(v_.Vector(carried, c))
+                                      : v_.Vector(carried, c),
+                            a->getType());
     llvm::Value* first = subtracts ? b_.CreateSub(a, b) : b_.CreateAdd(a, b);
     llvm::Value* sum =
         subtracts ? b_.CreateSub(first, taken) : b_.CreateAdd(first, taken);
     result.parts.push_back(sum);
-    out.parts.push_back(subtracts ? b_.CreateOr(b_.CreateICmpULT(a, b),
-                                                b_.CreateICmpULT(first, taken))
-                                  : b_.CreateOr(b_.CreateICmpULT(first, a),
-                                                b_.CreateICmpULT(sum, first)));
+    out.parts.push_back(
+        subtracts ? b_.CreateNot(b_.CreateOr(b_.CreateICmpULT(a, b),
+                                             b_.CreateICmpULT(first, taken)))
+                  : b_.CreateOr(b_.CreateICmpULT(first, a),
+                                b_.CreateICmpULT(sum, first)));
   }
   if (instruction.modifiers.Has(Modifier::kCc))
     operands_.Write(step.lanes, carry, out);

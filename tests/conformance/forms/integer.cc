@@ -145,13 +145,16 @@ std::vector<Operation> DescribeInteger(const Words& words) {
   return {};
 }
 
+namespace {
+
 // add.cc and the like leave a carry, which a second instruction shows; addc
-// and the like take one, which an instruction in front makes.
-std::vector<Operation> DescribeCarry(const Words& words) {
+// and the like take one, which an instruction in front makes. The flag is the
+// carry of an adder that computes a - b as a + ~b + 1. `mixed`: the other
+// instruction is a sum for a difference, and a difference for a sum.
+Operation CarryOperation(const Words& words, bool mixed) {
   const std::string& opcode = words.opcode();
   const bool takes = opcode == "addc" || opcode == "subc" || opcode == "madc";
   const bool leaves = words.Has("cc");
-  if (!takes && !leaves) return {};
   const Kind kind = words.Type();
   const int bits = BitsOf(kind);
   const bool subtracts = opcode == "sub" || opcode == "subc";
@@ -166,17 +169,21 @@ std::vector<Operation> DescribeCarry(const Words& words) {
     operation.sources.push_back("u32");
     const std::string made = "S" + std::to_string(carry);
     // All ones carry when added, and any number borrows from zero.
-    code += subtracts ? "sub.cc.u32 T0, 0, " + made + ";\n"
-                      : "add.cc.u32 T0, " + made + ", 0xFFFFFFFF;\n";
+    code += subtracts != mixed ? "sub.cc.u32 T0, 0, " + made + ";\n"
+                               : "add.cc.u32 T0, " + made + ", 0xFFFFFFFF;\n";
   }
   code += "$ D0, S0, S1" + std::string(multiplies ? ", S2" : "") + ";\n";
   if (leaves) {
     operation.results.push_back("u" + width);
-    code += (subtracts ? "subc.u" : "addc.u") + width + " D1, 0, 0;\n";
+    code += (subtracts != mixed ? "subc.u" : "addc.u") + width + " D1, 0, 0;\n";
   }
   const bool high = words.Has("hi");
   operation.compute = [=](const Sources& in) {
-    const Wide taken = takes && in[carry] != 0 ? 1 : 0;
+    Wide taken = 0;
+    if (takes) {
+      const bool is_set = (in[carry] != 0) == (subtracts == mixed);
+      taken = is_set != subtracts ? 1 : 0;
+    }
     Wide a = static_cast<Wide>(in[0]);
     Wide b = static_cast<Wide>(in[1]);
     if (multiplies) {
@@ -189,10 +196,21 @@ std::vector<Operation> DescribeCarry(const Words& words) {
     const Wide sum = subtracts ? a - b - taken : a + b + taken;
     const uint64_t low = static_cast<uint64_t>(sum) & Mask(bits);
     if (!leaves) return Results{low};
-    const bool out = subtracts ? sum < 0 : (sum >> bits) != 0;
-    return Results{low, out ? (subtracts ? Mask(bits) : 1) : 0};
+    const bool sets = subtracts ? sum >= 0 : (sum >> bits) != 0;
+    if (subtracts != mixed) return Results{low, sets ? 0 : Mask(bits)};
+    return Results{low, sets ? 1u : 0u};
   };
-  return {operation};
+  return operation;
+}
+
+}  // namespace
+
+std::vector<Operation> DescribeCarry(const Words& words) {
+  const std::string& opcode = words.opcode();
+  const bool takes = opcode == "addc" || opcode == "subc" || opcode == "madc";
+  if (!takes && !words.Has("cc")) return {};
+  return {CarryOperation(words, /*mixed=*/false),
+          CarryOperation(words, /*mixed=*/true)};
 }
 
 }  // namespace holdfast::forms

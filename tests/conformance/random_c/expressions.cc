@@ -208,10 +208,15 @@ std::string Writer::IntegerExpression(Scalar scalar, int depth) {
     }
     case 9:
       return Cast(scalar, absl::StrCat("~", operand(open)));
-    case 10:
-      return Cast(scalar,
-                  absl::StrCat("high(", Expression(Scalar::kU64, depth - 1),
-                               ", ", Expression(Scalar::kU64, depth - 1), ")"));
+    case 10: {
+      // The quotient of wide numbers takes seconds to compile.
+      const bool divides = random_.Chance(1);
+      std::string list = Expression(Scalar::kU64, depth - 1);
+      for (int i = 1; i < (divides ? 4 : 2); ++i) {
+        absl::StrAppend(&list, ", ", Expression(Scalar::kU64, depth - 1));
+      }
+      return Cast(scalar, absl::StrCat(divides ? "wide(" : "high(", list, ")"));
+    }
     default:
       return Cast(scalar, Condition(depth - 1));
   }

@@ -99,6 +99,14 @@ INLINE i32 remainder_of(i32 a, i32 b) { return b == 0 || b == -1 ? a : a % b; }
 INLINE u32 remainder_of(u32 a, u32 b) { return b == 0 ? a : a % b; }
 INLINE i64 remainder_of(i64 a, i64 b) { return b == 0 || b == -1 ? a : a % b; }
 INLINE u64 remainder_of(u64 a, u64 b) { return b == 0 ? a : a % b; }
+NOINLINE u64 wide(u64 a, u64 b, u64 c, u64 d) {
+  typedef unsigned __int128 u128;
+  const u128 x = (u128)a << 64 | b;
+  const u128 y = (u128)(d & 2 ? c : d & 4 ? c >> 40 : 0) << 64 | d | 1;
+  const u128 quotient = x / y;
+  const u128 rest = x - quotient * y;
+  return (u64)quotient ^ (u64)(quotient >> 64) * 3 ^ (u64)rest * 5 ^ (u64)(rest >> 64) * 7;
+}
 INLINE i64 whole(f64 f) { return f >= -9e18 && f <= 9e18 ? (i64)f : 7; }
 INLINE u64 mix(u64 h, u64 value) { return (h ^ value) * 0x9E3779B97F4A7C15ull + (h >> 29); }
 INLINE u64 hash(u64 h, f32 value) { return mix(h, bits_of(value)); }

@@ -100,7 +100,7 @@ std::string Device::Compile(const Case& one, std::string* error) const {
   program.source = absl::StrCat(kPrelude, one.source);
   const char* arch = getenv("HOLDFAST_RANDOM_C_ARCH");
   program.arch = absl::StrCat("compute_", arch == nullptr ? "80" : arch);
-  program.options = {"--std=c++17", "--fmad=false"};
+  program.options = {"--std=c++17", "--fmad=false", "--device-int128"};
   auto code = compiler_->Compile(program);
   if (!code.ok()) {
     const auto detail = GetErrorDetail(code.status());

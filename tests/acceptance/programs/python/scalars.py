@@ -50,4 +50,23 @@ out = zeros(1, "f8")
 mixed = (np.bool_(True), np.int8(-3), np.int16(-300), np.float32(1.5), 2.5, np.bool_(True), np.int64(-(2**40)))
 run(module.get_kernel("mixed"), 1, 1, out, *mixed)
 equal("parameters of mixed sizes", down(out, "f8"), [1 - 3 - 300 + 1.5 + 2.5 + 1 - 2**40])
+wide = build(
+    """extern "C" __global__ void quotients(const unsigned long long* in, unsigned long long* out) {
+      using u128 = unsigned __int128;
+      const unsigned t = threadIdx.x;
+      const u128 a = (u128)in[4 * t] << 64 | in[4 * t + 1], b = (u128)in[4 * t + 2] << 64 | in[4 * t + 3];
+      const u128 q = a / b, r = a % b;
+      out[4 * t] = q >> 64, out[4 * t + 1] = q, out[4 * t + 2] = r >> 64, out[4 * t + 3] = r;
+    }""",
+    device_int128=True,
+)
+words = np.random.default_rng(5).integers(0, 2**64, (64, 4), dtype=np.uint64)
+words[::2, 2] = 0
+words[1::2, 2] >>= np.uint64(60)
+words[0] = 1, 5, 1, 3
+there = zeros(256, "u8")
+run(wide.get_kernel("quotients"), 1, 64, up(words), there)
+pairs = [(int(a) << 64 | int(b), int(c) << 64 | int(d)) for a, b, c, d in words]
+parts = [[q >> 64, q % 2**64, r >> 64, r % 2**64] for q, r in (divmod(a, b) for a, b in pairs)]
+equal("quotients of 128 bits", down(there, "u8"), np.array(parts, np.uint64).reshape(-1))
 finish()
