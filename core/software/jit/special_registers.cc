@@ -15,6 +15,22 @@ using analysis::LaneShape;
 using ptx::Special;
 using ptx::Type;
 
+namespace {
+
+// Bytes from the beginning of the block's reserved shared memory.
+uint32_t OffsetInReserved(Special special) {
+  switch (special) {
+    case Special::kReservedSmemOffsetEnd:
+      return kReservedSharedBytes;
+    case Special::kReservedSmemOffset1:
+      return kReservedSharedSecond;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
 Value SpecialRegisters::Read(Special special) const {
   const Type type = ptx::TypeOf(special);
   const int which = static_cast<int>(special);
@@ -198,6 +214,17 @@ Value SpecialRegisters::ReadLaunch(Special special) const {
             value,
             b_.I32(static_cast<uint32_t>(c_.kernel.static_shared_bytes)));
       }
+      break;
+    case Special::kReservedSmemOffsetCap:
+      value = b_.I32(kReservedSharedBytes);
+      break;
+    case Special::kReservedSmemOffsetBegin:
+    case Special::kReservedSmemOffsetEnd:
+    case Special::kReservedSmemOffset0:
+    case Special::kReservedSmemOffset1:
+      value = b_.CreateAdd(
+          field(offsetof(LaunchContext, reserved_shared), b_.getInt32Ty()),
+          b_.I32(OffsetInReserved(special)));
       break;
     case Special::kIsExplicitCluster:
       value = b_.CreateICmpNE(

@@ -59,6 +59,9 @@ struct Kernel {
   // The offset of dynamic shared memory in shared memory.
   uint64_t dynamic_shared_begin = 0;
   bool uses_shared = false;  // an instruction names shared memory
+  // An instruction reads where the block's reserved shared memory lies
+  // (%reserved_smem_offset_...), which is behind its own.
+  bool uses_reserved_shared = false;
   // An instruction names shared memory of other blocks. An address of shared
   // memory then includes the block.
   bool uses_cluster = false;

@@ -145,7 +145,13 @@ std::optional<Modifier> ModifierFromSpelling(absl::string_view word);
   X(kGlobaltimerLo, "%globaltimer_lo", kU32) \
   X(kGlobaltimerHi, "%globaltimer_hi", kU32) \
   X(kDynamicSmemSize, "%dynamic_smem_size", kU32) \
-  X(kTotalSmemSize, "%total_smem_size", kU32) X(kEnvreg1, "%envreg1", kB32) \
+  X(kTotalSmemSize, "%total_smem_size", kU32) \
+  X(kReservedSmemOffsetBegin, "%reserved_smem_offset_begin", kB32) \
+  X(kReservedSmemOffsetEnd, "%reserved_smem_offset_end", kB32) \
+  X(kReservedSmemOffsetCap, "%reserved_smem_offset_cap", kB32) \
+  X(kReservedSmemOffset0, "%reserved_smem_offset_0", kB32) \
+  X(kReservedSmemOffset1, "%reserved_smem_offset_1", kB32) \
+  X(kEnvreg1, "%envreg1", kB32) \
   X(kEnvreg2, "%envreg2", kB32) \
   X(kIsExplicitCluster, "%is_explicit_cluster", kPred) \
   X(kClusteridX, "%clusterid.x", kU32) X(kClusteridY, "%clusterid.y", kU32) \

@@ -29,6 +29,9 @@ struct LaunchContext {
   uint32_t cluster[3] = {1, 1, 1};
   uint32_t explicit_cluster = 0;  // 1: the launch or the kernel asks for it
   uint32_t dynamic_shared_bytes = 0;
+  // The offset of reserved shared memory in shared memory, if the kernel uses
+  // it.
+  uint32_t reserved_shared = 0;
   // Where vprintf of device code writes.
   PrintBuffer* printer = nullptr;
   // In a cooperative launch, the memory in which cooperative_groups keeps its
@@ -39,6 +42,12 @@ struct LaunchContext {
 class Warp;
 
 inline constexpr uint32_t kWarpThreads = 32;
+
+// Bytes of shared memory that a block has for code of NVIDIA's headers, such as
+// tiles of cooperative groups that are larger than a warp. PTX's
+// %reserved_smem_offset_1 is this far from their beginning.
+inline constexpr uint32_t kReservedSharedBytes = 1024;
+inline constexpr uint32_t kReservedSharedSecond = 512;
 
 // One worker thread while it runs blocks, or one warp that runs on a stack of
 // its own. Generated code keeps `block` and `warp` up to date, so that a fault

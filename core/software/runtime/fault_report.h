@@ -13,7 +13,7 @@
 namespace holdfast::software {
 
 // Returns the shared memory of each block: the kernel's own, and the launch's
-// dynamic part.
+// dynamic part. Reserved shared memory lies behind both.
 inline uint64_t SharedBytes(const lower::Kernel& kernel,
                             const LaunchGeometry& geometry) {
   return geometry.dynamic_shared_bytes == 0

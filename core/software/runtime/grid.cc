@@ -74,6 +74,11 @@ class Grid {
     if (kernel.lowered->uses_shared || geometry.dynamic_shared_bytes > 0) {
       shared_bytes_ = SharedBytes(*kernel.lowered, geometry);
     }
+    if (kernel.lowered->uses_reserved_shared) {
+      const uint64_t own = SharedBytes(*kernel.lowered, geometry);
+      launch_.reserved_shared = static_cast<uint32_t>((own + 127) / 128 * 128);
+      shared_bytes_ = launch_.reserved_shared + kReservedSharedBytes;
+    }
     blocks_ = uint64_t{geometry.grid[0]} * geometry.grid[1] * geometry.grid[2];
     threads_ =
         uint64_t{geometry.block[0]} * geometry.block[1] * geometry.block[2];

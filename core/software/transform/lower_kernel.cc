@@ -153,6 +153,17 @@ bool UsesCluster(const Instruction& instruction) {
          instruction.modifiers.Has(ptx::Modifier::kSharedCluster);
 }
 
+bool UsesReservedShared(const Instruction& instruction) {
+  return std::any_of(
+      instruction.operands.begin(), instruction.operands.end(),
+      [](const Operand& operand) {
+        const auto special = static_cast<ptx::Special>(operand.index);
+        return operand.kind == Operand::Kind::kSpecial &&
+               special >= ptx::Special::kReservedSmemOffsetBegin &&
+               special <= ptx::Special::kReservedSmemOffset1;
+      });
+}
+
 }  // namespace
 
 Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
@@ -175,6 +186,8 @@ Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
                                    [&](const Instruction& instruction) {
                                      return UsesShared(kernel, instruction);
                                    });
+  kernel.uses_reserved_shared = std::any_of(
+      function.body.begin(), function.body.end(), UsesReservedShared);
   kernel.uses_cluster =
       std::any_of(function.body.begin(), function.body.end(), UsesCluster);
   return kernel;

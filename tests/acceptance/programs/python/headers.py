@@ -61,6 +61,26 @@ if groups:
     run(groups.get_kernel("sum"), 2, 64, up(x), zeros(4), total, np.int32(1000), **{"is_cooperative": True})
     equal("a sum over a grid that waits for itself", down(total), [x.sum()])
 
+tiles = works(
+    "tiles larger than a warp",
+    lambda: build(
+        """#include <cooperative_groups.h>
+        #include <cooperative_groups/reduce.h>
+        namespace cg = cooperative_groups;
+        extern "C" __global__ void sum(const int* x, int* out) {
+          __shared__ cg::block_tile_memory<256> memory;
+          extern __shared__ int mine[];
+          mine[threadIdx.x] = x[threadIdx.x];
+          const auto tile = cg::tiled_partition<128>(cg::this_thread_block(memory));
+          out[threadIdx.x] = cg::reduce(tile, mine[threadIdx.x], cg::plus<int>());
+        }"""
+    ),
+)
+if tiles:
+    x, out = np.arange(256, dtype=np.int32), zeros(256)
+    run(tiles.get_kernel("sum"), 1, 256, up(x), out, shmem_size=1024)
+    equal("sums of four warps each", down(out), np.repeat(x.reshape(2, 128).sum(axis=1), 128))
+
 cub = works(
     "cub/block",
     lambda: build(
