@@ -131,8 +131,9 @@ class Inliner {
     return frame;
   }
 
-  // PTX passes values in .param variables. The callee's formal is bound to the
-  // variable that the caller has stored to, so that nothing is copied.
+  // PTX passes most values in .param variables. The callee's formal is bound to
+  // the variable that the caller has stored to, so that nothing is copied.
+  // Registers and constants are moved (MoveAll).
   void Bind(const std::vector<Operand>& formals, const Instruction& call,
             size_t first, const Frame& caller, Frame* frame) {
     for (size_t i = 0; i < formals.size(); ++i) {
@@ -142,6 +143,92 @@ class Inliner {
         frame->variables[formals[i].index] = caller.variables[actual.index];
       }
     }
+  }
+
+  // Moves the values that a call passes in registers or as constants: to the
+  // formals of the copy, or from its results.
+  bool MoveAll(const Function& function, const Instruction& call,
+               const Frame& caller, const Frame& frame, bool results) {
+    const std::vector<Operand>& formals =
+        results ? function.results : function.parameters;
+    const size_t first = results ? 0 : call.results + 1;
+    for (size_t i = 0; i < formals.size(); ++i) {
+      const Operand& actual = call.operands[first + i];
+      if (actual.kind == Operand::Kind::kSink) continue;
+      Operand to = Renamed(formals[i], frame);
+      Operand from = Renamed(actual, caller);
+      if (results) std::swap(to, from);
+      if (!Move(to, from)) {
+        return Fail(call, "a parameter of the call has another size");
+      }
+    }
+    return true;
+  }
+
+  // Between a register and a .param variable, or between registers; `from` may
+  // be a constant. Two variables are one (Bind).
+  bool Move(Operand to, Operand from) {
+    const bool to_variable = to.kind == Operand::Kind::kLocalVariable;
+    const bool from_variable = from.kind == Operand::Kind::kLocalVariable;
+    if (to_variable && from_variable) return true;
+    if (!to_variable && !from_variable) {
+      const std::string type = NameOf(result_.registers[to.index].type);
+      if (type.empty()) return false;
+      b_.Add(absl::StrCat("mov.", type), {std::move(to), std::move(from)});
+      return true;
+    }
+    const Operand& place = to_variable ? to : from;
+    const ptx::Variable& variable = result_.variables[place.index];
+    const std::string type = NameOf(variable.type);
+    if (type.empty() ||
+        variable.bytes != static_cast<uint64_t>(ptx::BytesOf(variable.type))) {
+      return false;
+    }
+    Operand memory = VariableOperand(place.index, 0);
+    if (to_variable) {
+      b_.Add(absl::StrCat("st.param.", type), {std::move(memory), from});
+    } else {
+      b_.Add(absl::StrCat("ld.param.", type), {to, std::move(memory)});
+    }
+    return true;
+  }
+
+  // The type of a move of such a value; empty: there is no such move.
+  static std::string NameOf(ptx::Type type) {
+    if (type == ptx::Type::kPred) return "pred";
+    if (type == ptx::Type::kF32 || type == ptx::Type::kF64) {
+      return std::string(ptx::SpellingOf(type));
+    }
+    const int bytes = ptx::BytesOf(type);
+    return bytes == 2 || bytes == 4 || bytes == 8 ? absl::StrCat("b", 8 * bytes)
+                                                  : std::string();
+  }
+
+  // A call that stays passes the constants that it names in registers, which
+  // have a size.
+  bool NameConstants(const Function* callee, const Frame& frame,
+                     Instruction* call) {
+    for (size_t i = call->results + 1; i < call->operands.size(); ++i) {
+      Operand& actual = call->operands[i];
+      if (actual.kind != Operand::Kind::kInteger &&
+          actual.kind != Operand::Kind::kFloat32 &&
+          actual.kind != Operand::Kind::kFloat64) {
+        continue;
+      }
+      if (callee == nullptr) {
+        return Fail(*call, "a call through a register passes no constants");
+      }
+      const Operand& formal = callee->parameters[i - call->results - 1];
+      const ptx::Type type = formal.kind == Operand::Kind::kRegister
+                                 ? callee->registers[formal.index].type
+                                 : callee->variables[formal.index].type;
+      const uint32_t value = b_.NewRegister("passed", type);
+      if (!Move(RegisterOperand(value), actual)) {
+        return Fail(*call, "a parameter of the call has another size");
+      }
+      actual = RegisterOperand(value - frame.registers);
+    }
+    return true;
   }
 
   Operand Renamed(Operand operand, const Frame& frame) {
@@ -174,6 +261,10 @@ class Inliner {
   bool Append(const Function& function, const Instruction* call,
               const Frame* caller) {
     Frame frame = Enter(function, call, caller);
+    if (call != nullptr &&
+        !MoveAll(function, *call, *caller, frame, /*results=*/false)) {
+      return false;
+    }
     frame.end = b_.NewLabel();
     active_.push_back(&function);
     std::vector<std::pair<int64_t, uint32_t>> places;
@@ -199,7 +290,8 @@ class Inliner {
     }
     b_.Place(frame.end);
     active_.pop_back();
-    return true;
+    return call == nullptr ||
+           MoveAll(function, *call, *caller, frame, /*results=*/true);
   }
 
   bool AppendInstruction(const Instruction& instruction, const Frame& frame,
@@ -295,8 +387,7 @@ class Inliner {
   bool AppendCall(const Instruction& call, const Frame& frame) {
     const Operand& target = call.operands[call.results];
     if (target.kind != Operand::Kind::kFunction) {
-      AppendCopy(call, frame);
-      return true;
+      return AppendKept(nullptr, call, frame);
     }
     const Function& callee = module_.functions[target.index];
     if (!callee.defined && IsRuntimeFunction(callee.name)) {
@@ -315,11 +406,17 @@ class Inliner {
                                callee.parameters.size(), " parameters and ",
                                callee.results.size(), " results"));
     }
-    if (outlined_[target.index]) {
-      AppendCopy(call, frame);
-      return true;
-    }
+    if (outlined_[target.index]) return AppendKept(&callee, call, frame);
     return AppendBody(callee, call, frame);
+  }
+
+  // `callee` is null if the call goes through a register.
+  bool AppendKept(const Function* callee, const Instruction& call,
+                  const Frame& frame) {
+    Instruction kept = call;
+    if (!NameConstants(callee, frame, &kept)) return false;
+    AppendCopy(kept, frame);
+    return true;
   }
 
   bool AppendBody(const Function& callee, const Instruction& call,

@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -440,6 +441,89 @@ extern "C" __global__ void k(int n) {
                 ": assertion `n > 3 &&` failed at kernel.cu:17, in k"),
             std::string::npos)
       << outcome.message;
+}
+
+// Calls of hand-written PTX. `functions` are in front of the kernel, whose
+// `body` has its thread in r1 and 16 bytes of its own at [a0].
+std::vector<uint32_t> RunPtx(const std::string& functions,
+                             const std::string& body) {
+  const std::string ptx =
+      ".version 8.6\n.target sm_90\n.address_size 64\n" + functions +
+      ".visible .entry k(.param .u64 po) {\n"
+      "  .reg .b32 r<8>; .reg .f32 f<4>; .reg .b64 a<4>; .reg .pred p<4>;\n"
+      "  ld.param.u64 a0, [po]; mov.u32 r1, %tid.x;\n"
+      "  mad.wide.u32 a0, r1, 16, a0;\n" +
+      body + "  ret;\n}\n";
+  std::unique_ptr<Executable> executable;
+  std::string log;
+  EXPECT_EQ(Executable::Load(ptx, &executable, &log), CUDA_SUCCESS) << log;
+  std::vector<uint32_t> out(4 * 40, 99);
+  if (executable == nullptr) return out;
+  const void* const parameters[] = {out.data()};
+  ExpectSuccess(executable->Launch(0, Geometry(1, 40), parameters, nullptr));
+  return out;
+}
+
+TEST(PtxCallTest, RegistersArePassedToRegisters) {
+  const std::vector<uint32_t> out = RunPtx(
+      R"(.func (.reg .b32 x, .reg .u32 y) two(.reg .b32 a, .reg .f32 b) {
+  .reg .f32 q; add.u32 x, a, 1; add.f32 q, b, 0f40000000; cvt.rzi.u32.f32 y, q; ret;
+}
+)",
+      "  cvt.rn.f32.u32 f1, r1;\n  call (r2, r3), two, (r1, f1);\n"
+      "  st.global.v2.u32 [a0], {r2, r3};\n");
+  for (uint32_t t = 0; t < 40; ++t) {
+    EXPECT_EQ(out[4 * t], t + 1);
+    EXPECT_EQ(out[4 * t + 1], t + 2);
+  }
+}
+
+constexpr char kSum[] =
+    R"(.func (.param .b32 x) sum(.param .b32 a, .param .b32 c) {
+  .reg .u32 q, w; ld.param.u32 q, [a]; ld.param.u32 w, [c]; add.u32 q, q, w; st.param.u32 [x], q; ret;
+}
+)";
+
+TEST(PtxCallTest, RegistersAndConstantsArePassedToParameters) {
+  const std::vector<uint32_t> out =
+      RunPtx(kSum,
+             "  call (r2), sum, (r1, 7);\n  call (r3), sum, (100, r2);\n"
+             "  setp.lt.u32 p1, r1, 20;\n  mov.u32 r4, 5;\n"
+             "  @p1 call (r4), sum, (r3, r3);\n"
+             "  st.global.v4.u32 [a0], {r2, r3, r4, r1};\n");
+  for (uint32_t t = 0; t < 40; ++t) {
+    EXPECT_EQ(out[4 * t], t + 7);
+    EXPECT_EQ(out[4 * t + 1], t + 107);
+    EXPECT_EQ(out[4 * t + 2], t < 20 ? 2 * (t + 107) : 5);
+  }
+}
+
+TEST(PtxCallTest, AFunctionThatCallsItselfGetsConstants) {
+  const std::vector<uint32_t> out = RunPtx(
+      R"(.func (.param .b32 x) power(.param .b32 a, .param .b32 n, .param .b32 m) {
+  .reg .u32 q, w, l; .reg .pred p;
+  ld.param.u32 q, [a]; ld.param.u32 w, [n]; ld.param.u32 l, [m];
+  setp.eq.u32 p, w, 0; @p bra D;
+  sub.u32 w, w, 1; call (q), power, (q, w, 3); mul.lo.u32 l, q, l;
+D: st.param.u32 [x], l; ret;
+}
+)",
+      "  call (r2), power, (r1, 4, 1);\n  st.global.u32 [a0], r2;\n");
+  for (uint32_t t = 0; t < 40; ++t) EXPECT_EQ(out[4 * t], 81u);
+}
+
+TEST(PtxCallTest, ACallThroughARegisterRefusesConstants) {
+  std::unique_ptr<Executable> executable;
+  std::string log;
+  const std::string ptx =
+      std::string(".version 8.6\n.target sm_90\n.address_size 64\n") + kSum +
+      ".visible .entry k() { .reg .b32 r<4>; .reg .b64 a; mov.u64 a, sum;\n"
+      "PT: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n"
+      "call (r2), a, (r2, 7), PT; ret; }\n";
+  Executable::Load(ptx, &executable, &log);
+  const std::string told =
+      executable == nullptr ? log : executable->kernels()[0].unsupported;
+  EXPECT_NE(told.find("passes no constants"), std::string::npos) << told;
 }
 
 TEST(MallocTest, DeviceHeapGivesEachThreadItsOwnAndTakesItBack) {
