@@ -136,6 +136,23 @@ class Analysis {
  private:
   void Iterate() {
     std::fill(shapes_.begin(), shapes_.end(), std::nullopt);
+    // All lanes have the same value in a register that nothing writes, such as
+    // the padding of a struct.
+    std::vector<bool> is_written(shapes_.size(), false);
+    for (const Instruction& instruction : kernel_.function->body) {
+      for (const uint32_t r : RegistersWritten(instruction)) {
+        is_written[r] = true;
+      }
+    }
+    for (size_t r = 0; r < shapes_.size(); ++r) {
+      if (!is_written[r]) shapes_[r] = LaneShape{};
+    }
+    while (Step()) {
+    }
+    // What is left waits for itself: it is read before it is first written.
+    for (auto& shape : shapes_) {
+      if (!shape.has_value()) shape = LaneShape{};
+    }
     while (Step()) {
     }
   }
@@ -352,7 +369,12 @@ class Analysis {
     }
     bool changed = false;
     for (uint32_t r : written) {
-      const LaneShape joined = forced_[r] ? LaneShape::Varying()
+      // The bits of an affine integer are no affine float (LaneValues::As).
+      const bool is_sum = !shape.varying && shape.stride != 0;
+      const bool varies =
+          forced_[r] ||
+          (is_sum && ptx::IsFloat(kernel_.function->registers[r].type));
+      const LaneShape joined = varies ? LaneShape::Varying()
                                : shapes_[r]
                                    ? Join(*shapes_[r], shape, chunk_lanes_)
                                    : shape;

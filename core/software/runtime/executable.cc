@@ -198,7 +198,7 @@ class PtxExecutable final : public Executable {
     GridKernel kernel;
     std::string error;
     if (!FindCode(index, geometry, &kernel, &error)) {
-      return {CUDA_ERROR_INVALID_PTX, error};
+      return {CUDA_ERROR_LAUNCH_FAILED, error};
     }
     return RunGrid(kernel, geometry, parameters, cancel);
   }

@@ -151,8 +151,8 @@ class Executable {
   // worker threads. Compiles the code for the block shape first if necessary.
   // `parameters` holds kernels()[index].parameter_bytes bytes. Setting *cancel
   // ends the launch early with CUDA_ERROR_LAUNCH_TIMEOUT. Several threads may
-  // launch at once. CUDA_ERROR_INVALID_PTX: the kernel cannot be launched; the
-  // message has the reason. REQUIRES: the geometry is within the device's
+  // launch at once. CUDA_ERROR_LAUNCH_FAILED: the kernel cannot be compiled;
+  // the message has the reason. REQUIRES: the geometry is within the device's
   // limits.
   virtual LaunchOutcome Launch(size_t index, const LaunchGeometry& geometry,
                                const void* parameters,

@@ -359,6 +359,82 @@ TEST(ParameterTest, AFunctionFindsItsOwnThroughARegister) {
   }
 }
 
+// Compilers read registers that nothing writes, such as the padding of a
+// struct that a shuffle moves; and they take the bits of an index for a float.
+TEST(RegisterTest, WhatNothingWritesAndBitsOfAnIndexAreNoReasonToRefuse) {
+  const auto executable = LoadPtx(R"(
+.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+  .reg .b32 %r<8>, %u<4>;
+  .reg .f32 %f<4>;
+  .reg .f64 %d<4>;
+  .reg .b64 %a<4>;
+  .reg .pred %p<4>;
+  ld.param.u64 %a0, [out];
+  mov.u32 %r0, %tid.x;
+  mad.wide.u32 %a0, %r0, 16, %a0;
+  shfl.sync.up.b32 %r1, %u1, 1, 0, -1;
+  setp.lt.u32 %p1, %r0, 3;
+  selp.b32 %r2, %u2, %r0, %p1;
+  match.any.sync.b32 %r3, %u3, -1;
+  mov.b32 %f1, %r0;
+  add.u32 %r4, %r0, 0x3f800000;
+  mov.b32 %f2, %r4;
+  cvt.u64.u32 %a1, %r0;
+  mov.b64 %d1, %a1;
+  setp.gt.f64 %p2, %d1, 0d0000000000000000;
+  selp.u32 %r5, 1, 0, %p2;
+  st.global.f32 [%a0], %f1;
+  st.global.f32 [%a0+4], %f2;
+  st.global.u32 [%a0+8], %r2;
+  st.global.u32 [%a0+12], %r5;
+  ret;
+})");
+  ASSERT_NE(executable, nullptr);
+  std::vector<uint32_t> out(4 * 64, 99);
+  const void* const arguments[] = {out.data()};
+  ExpectSuccess(executable->Launch(0, Warps(2), arguments, nullptr));
+  for (uint32_t t = 0; t < 64; ++t) {
+    EXPECT_EQ(out[4 * t], t);
+    EXPECT_EQ(out[4 * t + 1], t + 0x3f800000);
+    if (t >= 3) EXPECT_EQ(out[4 * t + 2], t);
+    EXPECT_EQ(out[4 * t + 3], t > 0 ? 1u : 0u);
+  }
+}
+
+// A register that is read before the loop that writes it.
+TEST(RegisterTest, ARegisterThatWaitsForItselfHasAShape) {
+  const auto executable = LoadPtx(R"(
+.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+  .reg .b32 %r<4>, %sum, %i;
+  .reg .b64 %a;
+  .reg .pred %p;
+  ld.param.u64 %a, [out];
+  mov.u32 %r0, %tid.x;
+  mad.wide.u32 %a, %r0, 4, %a;
+  mov.u32 %i, 0;
+L: and.b32 %sum, %sum, 0;
+  add.u32 %sum, %sum, %r0;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p, %i, 3;
+  @%p bra L;
+  st.global.u32 [%a], %sum;
+  ret;
+})");
+  ASSERT_NE(executable, nullptr);
+  std::vector<uint32_t> out(64, 99);
+  const void* const arguments[] = {out.data()};
+  ExpectSuccess(executable->Launch(0, Warps(2), arguments, nullptr));
+  for (uint32_t t = 0; t < 64; ++t) EXPECT_EQ(out[t], t);
+}
+
 // Compilers align what they pass further than its size goes.
 TEST(ParameterTest, TheEndOfAnArgumentThatIsNoMultipleOfItsAlignmentArrives) {
   const auto executable = LoadPtx(R"(
