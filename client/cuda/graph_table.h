@@ -9,7 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cuda/handle_table.h"
-#include "client/cuda/user_object.h"
+#include "core/cuda/user_object.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {
@@ -31,7 +31,7 @@ struct GraphTable {
   // lock.
   std::vector<std::shared_ptr<Capture>> captures;
   std::atomic<size_t> capturing{0};
-  UserReferences user_objects;  // of the program itself
+  cuda::UserReferences user_objects;  // of the program itself
 };
 
 // Holds the lock of definitions. Destructors of user objects run after it.
@@ -43,7 +43,7 @@ class ABSL_SCOPED_LOCKABLE DefinitionsLock {
   ~DefinitionsLock() ABSL_UNLOCK_FUNCTION() = default;
 
  private:
-  DelayedDestructors destructors_;
+  cuda::DelayedDestructors destructors_;
   absl::MutexLock lock_;
 };
 

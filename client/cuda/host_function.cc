@@ -6,17 +6,9 @@
 
 #include "client/cuda/answer.h"
 #include "core/base/status_macros.h"
+#include "core/cuda/host_function_scope.h"
 
 namespace holdfast::libcuda {
-namespace {
-
-thread_local int function_scopes = 0;
-
-}  // namespace
-
-bool FunctionScope::Active() { return function_scopes > 0; }
-FunctionScope::FunctionScope() { ++function_scopes; }
-FunctionScope::~FunctionScope() { --function_scopes; }
 
 absl::StatusOr<std::shared_ptr<HostFunctions>> HostFunctions::Create(
     const holdfast::Device& device) {
@@ -53,7 +45,7 @@ void HostFunctions::Run() {
     const absl::Status outcome = call.reached.Synchronize();
     Answer(outcome);
     {
-      const FunctionScope scope;
+      const cuda::HostFunctionScope scope;
       call.function(outcome);
     }
     Answer(done_.Signal(call.number));

@@ -59,17 +59,6 @@ class HostFunctions {
   bool ends_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// While one lives, the calling thread runs a function of the program, in which
-// calls of CUDA return CUDA_ERROR_NOT_PERMITTED. Scopes nest.
-class FunctionScope {
- public:
-  static bool Active();
-  FunctionScope();
-  ~FunctionScope();
-  FunctionScope(const FunctionScope&) = delete;
-  FunctionScope& operator=(const FunctionScope&) = delete;
-};
-
 }  // namespace holdfast::libcuda
 
 #endif  // HOLDFAST_CLIENT_CUDA_HOST_FUNCTION_H_

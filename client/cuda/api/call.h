@@ -12,8 +12,8 @@
 #include "client/cuda/answer.h"
 #include "client/cuda/context.h"
 #include "client/cuda/graph/capture.h"
-#include "client/cuda/host_function.h"
 #include "client/cuda/process.h"
+#include "core/cuda/host_function_scope.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {
@@ -24,7 +24,7 @@ template <typename Body>
 CUresult WithProcess(Body body) {
   Process& process = Process::Get();
   if (!process.initialized()) return CUDA_ERROR_NOT_INITIALIZED;
-  if (FunctionScope::Active()) return CUDA_ERROR_NOT_PERMITTED;
+  if (cuda::HostFunctionScope::Active()) return CUDA_ERROR_NOT_PERMITTED;
   return Answer(body(process));
 }
 

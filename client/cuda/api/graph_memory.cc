@@ -122,14 +122,15 @@ CUresult cuUserObjectCreate(CUuserObject* object, void* data, CUhostFn destroy,
     }
     *object = reinterpret_cast<CUuserObject>(NewHandleValue());
     process.graphs.user_objects.Add(
-        *object, std::make_shared<UserObject>(data, destroy), count);
+        *object, std::make_shared<holdfast::cuda::UserObject>(data, destroy),
+        count);
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuUserObjectRetain(CUuserObject object, unsigned count) {
   return WithDefinitions([&](Process& process) {
-    std::shared_ptr<UserObject> found =
+    std::shared_ptr<holdfast::cuda::UserObject> found =
         process.graphs.user_objects.Find(object);
     if (found == nullptr || !IsCount(count)) return CUDA_ERROR_INVALID_VALUE;
     process.graphs.user_objects.Add(object, std::move(found), count);
@@ -148,8 +149,8 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
 CUresult cuGraphRetainUserObject(CUgraph graph_handle, CUuserObject object,
                                  unsigned count, unsigned flags) {
   return WithGraph(graph_handle, [&](Process& process, Graph& graph) {
-    UserReferences& own = process.graphs.user_objects;
-    std::shared_ptr<UserObject> found = own.Find(object);
+    holdfast::cuda::UserReferences& own = process.graphs.user_objects;
+    std::shared_ptr<holdfast::cuda::UserObject> found = own.Find(object);
     if (found == nullptr || !IsCount(count) ||
         (flags & ~CU_GRAPH_USER_OBJECT_MOVE) != 0) {
       return CUDA_ERROR_INVALID_VALUE;

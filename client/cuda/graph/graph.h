@@ -9,7 +9,7 @@
 
 #include "client/cuda/graph/node.h"
 #include "client/cuda/graph_table.h"
-#include "client/cuda/user_object.h"
+#include "core/cuda/user_object.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {
@@ -60,7 +60,7 @@ class Graph {
   void MakeBodies(size_t count, ConditionalWork* work) const;
 
   std::vector<std::shared_ptr<Condition>> conditions;
-  UserReferences user_objects;
+  cuda::UserReferences user_objects;
   // The instantiated graph of one with memory, of which there may be one.
   std::weak_ptr<GraphExec> only_exec;
 

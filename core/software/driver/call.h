@@ -28,7 +28,7 @@ CUresult WithDriver(Body body) {
   ForgetRefusal();
   Driver& driver = Driver::Get();
   if (!driver.initialized()) return CUDA_ERROR_NOT_INITIALIZED;
-  if (HostFunctionScope::Active()) return CUDA_ERROR_NOT_PERMITTED;
+  if (cuda::HostFunctionScope::Active()) return CUDA_ERROR_NOT_PERMITTED;
   return body(driver);
 }
 

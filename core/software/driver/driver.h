@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/cuda/host_function_scope.h"
 #include "core/software/base/mutex.h"
 #include "core/software/driver/context.h"
 #include "core/software/driver/device.h"
 #include "core/software/driver/event.h"
 #include "core/software/driver/graph_handles.h"
 #include "core/software/driver/handle_table.h"
-#include "core/software/driver/host_function.h"
 #include "core/software/driver/ipc_imports.h"
 #include "core/software/driver/library.h"
 #include "core/software/driver/linker.h"

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/cuda/user_object.h"
 #include "core/software/base/mutex.h"
 #include "core/software/driver/handle_table.h"
-#include "core/software/driver/user_object.h"
 #include "cuda.h"
 
 namespace holdfast::software {
@@ -28,7 +28,7 @@ struct GraphHandles {
   // Captures that have not ended, and their number, which is read without lock.
   std::vector<std::shared_ptr<Capture>> captures;
   std::atomic<int> capturing{0};
-  UserReferences user_objects;  // of the application itself
+  cuda::UserReferences user_objects;  // of the application itself
   // Instantiated graphs have locks of their own.
   HandleTable<CUgraphExec, GraphExec> execs;
 };
@@ -42,7 +42,7 @@ class ABSL_SCOPED_LOCKABLE DefinitionsLock {
   ~DefinitionsLock() ABSL_UNLOCK_FUNCTION() = default;
 
  private:
-  DelayedDestructors destructors_;
+  cuda::DelayedDestructors destructors_;
   MutexLock lock_;
 };
 

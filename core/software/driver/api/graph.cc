@@ -126,7 +126,7 @@ CUresult cuGraphDestroy(CUgraph handle) {
     // A graph within another goes with its node.
     if (graph.owner() != nullptr) return CUDA_ERROR_INVALID_VALUE;
     graph.Withdraw();
-    graph.user_objects = UserReferences();
+    graph.user_objects = holdfast::cuda::UserReferences();
     return CUDA_SUCCESS;
   });
 }

@@ -116,14 +116,16 @@ CUresult cuUserObjectCreate(CUuserObject* object, void* data, CUhostFn destroy,
     }
     *object = NewUserObject();
     driver.graphs.user_objects.Add(
-        *object, std::make_shared<UserObject>(data, destroy), count);
+        *object, std::make_shared<holdfast::cuda::UserObject>(data, destroy),
+        count);
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuUserObjectRetain(CUuserObject object, unsigned count) {
   return WithDefinitions([&](Driver& driver) {
-    std::shared_ptr<UserObject> found = driver.graphs.user_objects.Find(object);
+    std::shared_ptr<holdfast::cuda::UserObject> found =
+        driver.graphs.user_objects.Find(object);
     if (found == nullptr || count == 0 || count > INT32_MAX) {
       return CUDA_ERROR_INVALID_VALUE;
     }
@@ -143,8 +145,8 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
 CUresult cuGraphRetainUserObject(CUgraph graph_handle, CUuserObject object,
                                  unsigned count, unsigned flags) {
   return WithGraph(graph_handle, [&](Driver& driver, Graph& graph) {
-    UserReferences& own = driver.graphs.user_objects;
-    const std::shared_ptr<UserObject> found = own.Find(object);
+    holdfast::cuda::UserReferences& own = driver.graphs.user_objects;
+    const std::shared_ptr<holdfast::cuda::UserObject> found = own.Find(object);
     if (found == nullptr || count == 0 || count > INT32_MAX ||
         (flags & ~CU_GRAPH_USER_OBJECT_MOVE) != 0) {
       return CUDA_ERROR_INVALID_VALUE;

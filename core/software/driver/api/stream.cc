@@ -178,7 +178,7 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
       return captured;
     }
     const auto run = [function, data] {
-      HostFunctionScope scope;
+      holdfast::cuda::HostFunctionScope scope;
       function(data);
     };
     return stream.Add({.run = run}, Stream::Runner::kWorker);
@@ -192,7 +192,7 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
     CUresult refused;
     if (RefusedByCapture(driver, stream, &refused)) return refused;
     const auto run = [handle, callback, data] {
-      HostFunctionScope scope;
+      holdfast::cuda::HostFunctionScope scope;
       callback(handle, LastFault(), data);
     };
     return stream.Add({.run = run, .after = {}, .even_after_fault = true},

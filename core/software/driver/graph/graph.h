@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "core/cuda/user_object.h"
 #include "core/software/driver/graph/node.h"
 #include "core/software/driver/graph_handles.h"
-#include "core/software/driver/user_object.h"
 #include "cuda.h"
 
 namespace holdfast::software {
@@ -55,7 +55,7 @@ class Graph {
   // Conditions that were made for nodes of this graph.
   std::vector<std::shared_ptr<GraphCondition>> conditions;
   // Objects that the application wants to live as long as the graph.
-  UserReferences user_objects;
+  cuda::UserReferences user_objects;
   // The one instantiation that a graph which cannot be cloned may have.
   std::weak_ptr<GraphExec> only_exec;
 

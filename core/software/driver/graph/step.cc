@@ -83,7 +83,7 @@ class HostStep : public Step {
       : Step(Place::kOwnThread), node_(node) {}
 
   void Run(LaunchEvents&, size_t) const override {
-    const HostFunctionScope scope;
+    const cuda::HostFunctionScope scope;
     node_.function(node_.data);
   }
 

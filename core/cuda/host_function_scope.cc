@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/driver/host_function.h"
+#include "core/cuda/host_function_scope.h"
 
-namespace holdfast::software {
+namespace holdfast::cuda {
 namespace {
 
 thread_local bool in_host_function = false;
@@ -14,4 +14,4 @@ HostFunctionScope::HostFunctionScope() : before_(in_host_function) {
 HostFunctionScope::~HostFunctionScope() { in_host_function = before_; }
 bool HostFunctionScope::Active() { return in_host_function; }
 
-}  // namespace holdfast::software
+}  // namespace holdfast::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_USER_OBJECT_H_
-#define HOLDFAST_CORE_SOFTWARE_DRIVER_USER_OBJECT_H_
+#ifndef HOLDFAST_CORE_CUDA_USER_OBJECT_H_
+#define HOLDFAST_CORE_CUDA_USER_OBJECT_H_
 
 #include <cstdint>
 #include <map>
@@ -9,11 +9,10 @@
 
 #include "cuda.h"
 
-namespace holdfast::software {
+namespace holdfast::cuda {
 
-// Something of the application's that graphs keep alive. The last reference
-// that goes, of the application, of a graph or of a launch, calls its
-// destructor, which must not call CUDA.
+// An object of the program that graphs keep alive (cuUserObjectCreate). Its
+// destructor calls the program's function.
 class UserObject {
  public:
   UserObject(void* data, CUhostFn destroy) : data_(data), destroy_(destroy) {}
@@ -27,7 +26,7 @@ class UserObject {
 };
 
 // While one lives, destructors of user objects that end on the calling thread
-// only note the application's functions. The functions are called at its end.
+// only note the program's functions. The functions are called at its end.
 // For calls that hold locks: such a function may wait for another thread, which
 // waits for the lock. Does not nest.
 class DelayedDestructors {
@@ -47,8 +46,8 @@ class DelayedDestructors {
   std::vector<Call> calls_;
 };
 
-// Counted references to objects, by their handles: those of the application,
-// or those of one graph.
+// Counted references to objects by their handles: those of the program, or
+// those of one graph. A copy is a second set of references.
 class UserReferences {
  public:
   // Adds `count` references. The table stores one shared_ptr per object, and a
@@ -58,6 +57,7 @@ class UserReferences {
   // Removes `count` references. Returns false, and changes nothing, if there
   // are fewer.
   bool Remove(CUuserObject handle, uint64_t count);
+  bool empty() const { return entries_.empty(); }
   // Null if there is no reference.
   std::shared_ptr<UserObject> Find(CUuserObject handle) const;
 
@@ -69,6 +69,6 @@ class UserReferences {
   std::map<CUuserObject, Entry> entries_;
 };
 
-}  // namespace holdfast::software
+}  // namespace holdfast::cuda
 
-#endif  // HOLDFAST_CORE_SOFTWARE_DRIVER_USER_OBJECT_H_
+#endif  // HOLDFAST_CORE_CUDA_USER_OBJECT_H_

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/driver/user_object.h"
+#include "core/cuda/user_object.h"
 
 #include <utility>
 
-#include "core/software/driver/host_function.h"
+#include "core/cuda/host_function_scope.h"
 
-namespace holdfast::software {
+namespace holdfast::cuda {
 namespace {
 
 thread_local DelayedDestructors* delayed = nullptr;
 
-void CallApplication(CUhostFn function, void* data) {
+void CallProgram(CUhostFn function, void* data) {
   const HostFunctionScope scope;
   function(data);
 }
@@ -19,7 +19,7 @@ void CallApplication(CUhostFn function, void* data) {
 
 UserObject::~UserObject() {
   if (delayed == nullptr) {
-    CallApplication(destroy_, data_);
+    CallProgram(destroy_, data_);
   } else {
     delayed->calls_.push_back({destroy_, data_});
   }
@@ -29,7 +29,7 @@ DelayedDestructors::DelayedDestructors() { delayed = this; }
 
 DelayedDestructors::~DelayedDestructors() {
   delayed = nullptr;
-  for (const Call& call : calls_) CallApplication(call.function, call.data);
+  for (const Call& call : calls_) CallProgram(call.function, call.data);
 }
 
 void UserReferences::Add(CUuserObject handle,
@@ -52,4 +52,4 @@ std::shared_ptr<UserObject> UserReferences::Find(CUuserObject handle) const {
   return it == entries_.end() ? nullptr : it->second.object;
 }
 
-}  // namespace holdfast::software
+}  // namespace holdfast::cuda
