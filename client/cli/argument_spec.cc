@@ -92,6 +92,10 @@ absl::StatusOr<ArgumentSpec> ParseInOut(absl::string_view text) {
     return Wanted(kForm);
   }
   const absl::string_view input = text.substr(0, colon);
+  // "arange:f32[4]" has a type for a file's name.
+  if (absl::EndsWith(text, "]") && !absl::StrContains(input, ':')) {
+    return Wanted(kForm);
+  }
   ArgumentSpec spec;
   spec.kind = ArgumentSpec::Kind::kBuffer;
   spec.output = std::string(text.substr(colon + 1));
