@@ -75,7 +75,8 @@ def empty_pinned(shape, dtype=float, *, session=None):
         device = current_device()
         session = default_session() if device is None else device._session
     dtype = numpy.dtype(dtype)
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    shape = tuple(_native.whole_number("shape", extent, 2**63 - 1) for extent in shape)
     size = math.prod(shape) * dtype.itemsize
     if size == 0:
         return numpy.empty(shape, dtype)

@@ -19,30 +19,47 @@ _MAX_DIMENSIONS = 8
 _THREADS = 256
 _MOST_BLOCKS = 4096
 
+# The words of C++ that are no names; the kernel's own names begin with hf_.
+_KEYWORDS = frozenset(
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t class "
+    "compl const constexpr const_cast continue decltype default delete do double dynamic_cast else enum "
+    "explicit export extern false float for friend goto if inline int long mutable namespace new noexcept "
+    "not not_eq nullptr operator or or_eq private protected public register reinterpret_cast return short "
+    "signed sizeof static static_assert static_cast struct switch template this thread_local throw true "
+    "try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
+    "blockDim blockIdx gridDim threadIdx warpSize".split()
+)
+
 # Layout has the extents of the result, and strides in bytes, the result's first.
 _SOURCE = """{includes}
 struct Layout {{
   long long dimensions, size, extents[{dimensions}], strides[{arrays}][{dimensions}];
 }};
 
-extern "C" __global__ void elementwise(const Layout layout{parameters}) {{
-  const long long step = (long long)gridDim.x * blockDim.x;
-  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < layout.size; i += step) {{
-    long long at[{arrays}] = {{}};
-    long long rest = i;
+extern "C" __global__ void elementwise(const Layout hf_layout{parameters}) {{
+  const long long hf_step = (long long)gridDim.x * blockDim.x;
+  for (long long hf_i = (long long)blockIdx.x * blockDim.x + threadIdx.x; hf_i < hf_layout.size; hf_i += hf_step) {{
+    long long hf_at[{arrays}] = {{}};
+    long long hf_rest = hf_i;
 #pragma unroll 1
-    for (int d = (int)layout.dimensions - 1; d > 0; --d) {{
-      const long long left = rest / layout.extents[d];
-      const long long k = rest - left * layout.extents[d];
-      for (int a = 0; a < {arrays}; ++a) at[a] += k * layout.strides[a][d];
-      rest = left;
+    for (int d = (int)hf_layout.dimensions - 1; d > 0; --d) {{
+      const long long left = hf_rest / hf_layout.extents[d];
+      const long long k = hf_rest - left * hf_layout.extents[d];
+      for (int a = 0; a < {arrays}; ++a) hf_at[a] += k * hf_layout.strides[a][d];
+      hf_rest = left;
     }}
-    for (int a = 0; a < {arrays}; ++a) at[a] += rest * layout.strides[a][0];
+    for (int a = 0; a < {arrays}; ++a) hf_at[a] += hf_rest * hf_layout.strides[a][0];
 {loads}
-    *({type}*)(result_ + at[0]) = ({type})({expression});
+    *({type}*)(hf_result + hf_at[0]) = ({type})({expression});
   }}
 }}
 """
+
+
+def check_name(name):
+    """Raises ValueError if no variable of CUDA C++ can have the name."""
+    if not (name.isascii() and name.isidentifier()) or name in _KEYWORDS or name.startswith("hf_"):
+        raise ValueError(f"{name!r} cannot be the name of an operand: it is none of a variable in C++")
 
 
 def run(stream, device, expression, operands, common, out):
@@ -119,15 +136,15 @@ def _source(expression, types, numbers, common, result):
     # Halves are read and written as they are; what is between is done in floats.
     half = "__half" in map(_type_of, (common, result, *(dtype for _, dtype in types)))
     worked = "float" if _type_of(common) == "__half" else _type_of(common)
-    arrays = "".join(f", const char* {name}_" for name, _ in types)
+    arrays = "".join(f", const char* hf_of_{name}" for name, _ in types)
     values = "".join(f", const {worked} {name}" for name in numbers)
     loads = "\n".join(
-        f"    const {worked} {name} = ({worked})*(const {_type_of(dtype)}*)({name}_ + at[{i}]);"
+        f"    const {worked} {name} = ({worked})*(const {_type_of(dtype)}*)(hf_of_{name} + hf_at[{i}]);"
         for i, (name, dtype) in enumerate(types, 1)
     )
     return _SOURCE.format(
         includes="#include <cuda_fp16.h>" if half else "", dimensions=_MAX_DIMENSIONS,
-        arrays=1 + len(types), parameters=f", char* result_{arrays}{values}", loads=loads,
+        arrays=1 + len(types), parameters=f", char* hf_result{arrays}{values}", loads=loads,
         type=_type_of(result),
         expression=f"(float)({expression})" if _type_of(result) == "__half" else expression,
     )  # fmt: skip

@@ -378,7 +378,7 @@ def set_current_device(device):
 @atexit.register
 def _close_all():
     """Closes what is open, so that no thread of gRPC runs while the process ends. What was
-    submitted has reached the executor by then, which finishes it."""
+    submitted has reached the executor by then; work that is not finished ends with the session."""
     for session in list(_sessions):
         if not session._closed:
             for step in (session._check, session.close):

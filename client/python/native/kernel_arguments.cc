@@ -71,6 +71,13 @@ bool Arguments::SetOne(PyObject* object, size_t index) {
   }
   if (PyLong_Check(object)) return SetInt(object, index);
   if (PyFloat_Check(object)) {
+    if (IsOfKind(index, 'i')) {
+      PyErr_Format(PyExc_TypeError,
+                   "argument %zu: %R is a float, the kernel's parameter is an "
+                   "integer or a pointer of %u bytes",
+                   index, object, static_cast<unsigned>(sizes_[index]));
+      return false;
+    }
     all_[index] = hf_f64(PyFloat_AsDouble(object));
     return CheckSize(index, 8, "a Python float is a double, which");
   }
@@ -107,7 +114,7 @@ bool Arguments::SetPinned(PyObject* buffer, size_t index, uint64_t offset) {
 
 // An int has the size of the parameter; it must fit, signed or unsigned.
 bool Arguments::SetInt(PyObject* object, size_t index) {
-  if (index < is_float_.size() && is_float_[index]) {
+  if (IsOfKind(index, 'f')) {
     PyErr_Format(PyExc_TypeError,
                  "argument %zu: %R is an int, the kernel's parameter is a "
                  "floating-point number of %u bytes; a NumPy scalar such as "

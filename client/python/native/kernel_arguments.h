@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "client/python/native/argument.h"
@@ -15,11 +16,12 @@
 namespace holdfast::python {
 
 // The known facts about a kernel's parameters: their sizes, which decide how
-// wide a Python int is passed, and, if the kernel's PTX is known, which of them
-// are floating-point numbers.
+// wide a Python int is passed, and their kinds, if the kernel's PTX is known.
 struct Parameters {
   std::vector<uint32_t> sizes;
-  std::vector<bool> is_float;  // may be shorter: the rest is not known
+  // A letter each: 'f' for a floating-point number, 'i' for an integer or a
+  // pointer. Others, and those that are missing, are not known.
+  std::string kinds;
 };
 
 struct Kernel {
@@ -50,7 +52,7 @@ class Arguments {
  public:
   // `parameters` are the kernel's. REQUIRES: they outlive this object.
   explicit Arguments(const Parameters& parameters)
-      : sizes_(parameters.sizes), is_float_(parameters.is_float) {}
+      : sizes_(parameters.sizes), kinds_(parameters.kinds) {}
   ~Arguments();
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
@@ -80,11 +82,14 @@ class Arguments {
   // with an exception.
   int SetAddress(PyObject* object, size_t index);
   int SetCondition(PyObject* object, size_t index);
+  bool IsOfKind(size_t index, char kind) const {
+    return index < kinds_.size() && kinds_[index] == kind;
+  }
   // Returns false, with an exception, if the parameter has another size.
   bool CheckSize(size_t index, size_t size, const char* what);
 
   const std::vector<uint32_t>& sizes_;
-  const std::vector<bool>& is_float_;
+  const std::string& kinds_;
   std::array<hf_argument, kInline> few_;
   std::array<Py_buffer, kInline> few_views_;
   std::array<Handle<hf_buffer>*, kInline> few_used_;

@@ -32,10 +32,9 @@ std::vector<Parameter> ParametersOf(const hf_kernel_info* info) {
   return parameters;
 }
 
-// Waits, and raises if there is no such kernel. `is_float` tells the parameters
-// that are floating-point numbers.
+// Waits, and raises if there is no such kernel. `kinds`: see Parameters.
 PyObject* LoadKernel(PyObject* self, const hf_module* module, const char* name,
-                     uint32_t device, const std::vector<bool>& is_float) {
+                     uint32_t device, const char* kinds) {
   hf_kernel* kernel = nullptr;
   hf_kernel_info* info = nullptr;
   hf_error* error = nullptr;
@@ -49,7 +48,7 @@ PyObject* LoadKernel(PyObject* self, const hf_module* module, const char* name,
     return Raise(error);
   }
   auto parameters = std::make_unique<Parameters>();
-  parameters->is_float = is_float;
+  parameters->kinds = kinds;
   for (const auto& [offset, size] : ParametersOf(info)) {
     parameters->sizes.push_back(static_cast<uint32_t>(size));
   }
@@ -153,7 +152,7 @@ PyObject* Launch(PyObject*, PyObject* const* objects, Py_ssize_t count) {
 }
 
 PyMethodDef kernel_methods[] = {
-    Method<"_load", LoadKernel, "module", "name", "device", "is_float">(),
+    Method<"_load", LoadKernel, "module", "name", "device", "kinds">(),
     Method<"_describe", Describe, "device", "attributes">(),
     Method<"_active_blocks", hf_occupancy_active_blocks, "device", "block_size",
            "dynamic shared memory">(),

@@ -159,7 +159,11 @@ class Use {
     if (!CheckNotForked()) return false;
     handle_ = Handle<H>::Of(self);
     if (handle_->closed || handle_->object == nullptr) {
-      PyErr_Format(PyExc_RuntimeError, "this %R is closed", Py_TYPE(self));
+      const Ref name(PyObject_GetAttrString(
+          reinterpret_cast<PyObject*>(Py_TYPE(self)), "__name__"));
+      if (name) {
+        PyErr_Format(PyExc_RuntimeError, "this %S is closed", name.get());
+      }
       return false;
     }
     ++handle_->users;

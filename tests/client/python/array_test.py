@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """holdfast.array: shapes, views, copies and the generated kernel do as NumPy does."""
 
+import copy
 import itertools
 
 import holdfast
@@ -304,3 +305,110 @@ def test_what_is_opened_with_with_is_closed(device):
     with pytest.raises((ValueError, RuntimeError)):
         stream.sync()
     assert Device() is device and holdfast.core.Device is Device and holdfast.array is ha
+
+
+def test_what_is_like_another_has_its_shape_and_type(device):
+    a = ha.zeros((2, 3), "f4")
+    same(ha.ones((2, 2), "i2"), np.ones((2, 2), "i2"))
+    same(ha.ones_like(a), np.ones((2, 3), "f4"))
+    same(ha.zeros_like(a, "u1"), np.zeros((2, 3), "u1"))
+    same(ha.full_like(a, 7), np.full((2, 3), 7, "f4"))
+    assert (ha.empty_like(a).shape, ha.empty_like(a).dtype) == (a.shape, a.dtype)
+
+
+def test_copies_and_elements_are_as_numpys(device):
+    values = host((3, 4), "f8")
+    a = ha.asarray(values)
+    for made in (copy.copy(a), copy.deepcopy(a)):
+        made[:] = 0
+        same(a, values)
+    assert a.item(5) == values.item(5) and a.item(1, 2) == values.item(1, 2)
+    assert f"{a[0, 1]:.3f}" == "1.000" and f"{a}" == f"{values}"
+
+
+def test_division_in_place_needs_a_type_that_has_quotients(device):
+    a = ha.arange(5)
+    with pytest.raises(TypeError, match="the result is float64, which an Array of int64"):
+        a /= 2
+    same(a, np.arange(5))
+    b = ha.arange(5, dtype="f4")
+    b /= 2
+    same(b, np.arange(5, dtype="f4") / 2)
+
+
+def test_booleans_have_no_difference(device):
+    a = ha.zeros(3, bool)
+    for fails in (lambda: -a, lambda: a - a, lambda: True - a):
+        with pytest.raises(TypeError, match="booleans have no"):
+            fails()
+
+
+@pytest.mark.parametrize("other", [[1, 2], (1, 2), None, "x", 1j])
+def test_a_comparison_with_what_is_no_operand_is_refused(device, other):
+    a = ha.arange(2)
+    for fails in (lambda: a == other, lambda: a != other, lambda: a < other):
+        with pytest.raises(TypeError):
+            fails()
+
+
+def test_an_assignment_drops_leading_dimensions_of_one(device):
+    values = np.zeros((2, 4))
+    a = ha.zeros((2, 4))
+    for source in (np.ones((1, 4)), np.arange(4.0).reshape(1, 1, 4)):
+        values[0], a[0] = source, source
+        same(a, values)
+        values[1], a[1] = source * 2, ha.asarray(source * 2)
+        same(a, values)
+    with pytest.raises(ValueError, match=r"shape \(2, 4\) does not fit into shape \(4,\)"):
+        a[0] = np.ones((2, 4))
+
+
+def test_a_tuple_is_an_element_of_a_structured_type(device):
+    values = np.zeros(3, [("a", "i4"), ("b", "f8")])
+    a = ha.asarray(values)
+    a[1], values[1] = (9, 9.5), (9, 9.5)
+    same(a, values)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f4", "f8", "c8"])
+def test_real_and_complex_numbers_become_complex(device, dtype):
+    values = host((2, 3), dtype)
+    if dtype == "c8":
+        values += 1j
+    same(ha.asarray(values).astype("c16"), values.astype("c16"))
+    there = ha.full((2, 3), 5 + 5j, "c16")
+    there[:, ::2] = ha.asarray(values)[:, ::2]
+    expected = np.full((2, 3), 5 + 5j, "c16")
+    expected[:, ::2] = values[:, ::2]
+    same(there, expected)
+
+
+@pytest.mark.parametrize("name", ["i", "at", "step", "a", "layout", "result", "d"])
+def test_an_operand_may_have_any_name_of_a_variable(device, name):
+    same(ha.elementwise(f"{name} + 1", **{name: ha.arange(3)}), np.arange(3) + 1)
+
+
+@pytest.mark.parametrize("name", ["int", "λ", "hf_at", "threadIdx"])
+def test_a_name_that_is_no_variables_is_refused(device, name):
+    with pytest.raises(ValueError, match="cannot be the name of an operand"):
+        ha.elementwise("1", **{name: ha.arange(3)})
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda a: ha.elementwise("x", x=a, out=np.zeros(3)), "out: an Array expected, got ndarray"),
+        (lambda a: ha.elementwise("x", x=np.zeros(3)), "x: an Array or a number expected"),
+        (lambda a: ha.asnumpy(a, out=[1]), "out: an array of NumPy expected, got list"),
+        (lambda a: ha.zeros(3, device=5), "device: a Device expected, got int"),
+        (lambda a: ha.zeros(1.5), "shape: an int or a tuple of ints expected, got float"),
+    ],
+)
+def test_a_wrong_argument_is_named(device, call, message):
+    with pytest.raises(TypeError, match=message):
+        call(ha.arange(3))
+
+
+def test_a_shape_beyond_64_bits_is_refused(device):
+    with pytest.raises(ValueError, match="larger than an array may be"):
+        ha.zeros((1 << 33, 1 << 33, 0))

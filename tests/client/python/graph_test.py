@@ -517,6 +517,8 @@ def test_a_builder_allocates_and_frees(device, stream, add, x):
     nodes = {type(node): node for node in builder.graph_definition.nodes()}
     assert AllocNode in nodes and FreeNode in nodes
     assert nodes[AllocNode].bytesize == 12 and nodes[AllocNode].dptr is None
+    with pytest.raises(CUDAError, match="a graph that allocates memory is ready once at a time"):
+        builder.complete()
     builder.close()
     assert run(graph, x) == [7, 5, 5]
 

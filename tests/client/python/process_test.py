@@ -169,6 +169,27 @@ def test_object_code_outlives_the_session_it_was_made_in(address):
         assert out.copy_to(np.empty(1, np.int32), stream=stream)[0] == 5
 
 
+def test_a_thread_without_a_device_gets_kernels_of_the_session_that_compiled_them(address):
+    with holdfast.connect(address) as session:
+        session.device(0).set_current()
+        source = 'extern "C" __global__ void inc(int* x) { ++*x; }'
+        code = Program(source, "c++").compile("cubin")
+        got = []
+
+        def run():
+            device = session.device(0)
+            stream = device.create_stream()
+            x = device.allocate(4, stream=stream)
+            x.fill(0, stream=stream)
+            launch(stream, LaunchConfig(grid=1, block=1), code.get_kernel("inc"), x)
+            got.append(x.copy_to(np.zeros(1, np.int32), stream=stream)[0])
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        assert got == [1]
+
+
 def test_objects_of_two_sessions_do_not_mix(address):
     with holdfast.connect(address) as one, holdfast.connect(address) as two:
         stream = one.device(0).create_stream()

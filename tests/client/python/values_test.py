@@ -280,6 +280,12 @@ def test_other_arrays_of_numbers_go_up_and_down(stream, buffer):
         assert bytes(got) == memoryview(array).tobytes()
 
 
+def test_a_float_is_no_integer_and_no_pointer(stream, module, buffer):
+    for name, arguments in (("by_value", (2.5, 1.5)), ("add", (buffer, 1.5))):
+        with pytest.raises(TypeError, match="is a float, the kernel's parameter is an integer or a pointer"):
+            launch(stream, ONE, module.get_kernel(name), *arguments)
+
+
 def test_arguments_and_patterns_are_numbers_of_the_devices_order(stream, module, buffer):
     kernel = module.get_kernel("by_value")
     for wrong in (np.array(2.5, ">f4"), np.array(1, object), Swapped(), ctypes.c_char_p(b"x")):

@@ -30,7 +30,10 @@ from holdfast.core._memory import DeviceMemoryResource
 from holdfast.core._stream import check_stream
 from holdfast.core.utils._strided import StridedMemoryView, _dlpack_of_dtype
 
-__all__ = ["Array", "arange", "asarray", "asnumpy", "elementwise", "empty", "full", "zeros"]
+__all__ = [
+    "Array", "arange", "asarray", "asnumpy", "elementwise", "empty", "empty_like", "full", "full_like",
+    "ones", "ones_like", "zeros", "zeros_like",
+]  # fmt: skip
 
 _BASIC = "an index is made of ints, slices, ... and None; holdfast.array.asnumpy(a)[index] takes others"
 _SIZE_OF_PATTERN = (1, 2, 4)
@@ -171,9 +174,12 @@ class Array:
         """A copy in this process, a NumPy array, or ``out``. Waits."""
         return asnumpy(self, out, stream=stream)
 
-    def item(self):
-        """The one element, a number of Python. Waits."""
-        return asnumpy(self).item()
+    def item(self, *index):
+        """The element at ``index``, an int or one a dimension, or the only one: a number of Python.
+        Waits."""
+        if len(index) > 1:
+            return self[index].item()
+        return asnumpy(self.ravel()[index] if index else self).item()
 
     def tolist(self):
         """The elements as numbers in lists. Waits."""
@@ -238,10 +244,21 @@ class Array:
         )  # fmt: skip
 
     def __neg__(self):
+        if self._dtype.kind == "b":
+            raise TypeError("booleans have no negative: convert them by astype")
         return elementwise("-x", x=self)
 
     def __pos__(self):
         return self.copy()
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def __format__(self, spec):
+        return format(self.item() if spec and not self._shape else str(self), spec)
 
     def __str__(self):
         return str(asnumpy(self))
@@ -264,23 +281,45 @@ def _operator(sign, dtype, is_swapped):
     def apply(self, other):
         if not _is_operand(other):
             return NotImplemented
-        common = numpy.result_type(_typed(self), _typed(other))
+        common = _result_type(sign, self, other)
         wanted, worked = dtype(common) if callable(dtype) else (dtype, common)
         return _evaluate(expression, {"x": self, "y": other}, wanted, worked, None, None)
 
     return apply
 
 
-def _in_place(sign):
+def _in_place(sign, dtype):
     def apply(self, other):
         if not _is_operand(other):
             return NotImplemented
-        common = numpy.result_type(self.dtype, _typed(other))
-        if not numpy.can_cast(common, self.dtype, "same_kind"):
-            raise TypeError(f"the result is {common}, which an Array of {self.dtype} does not have")
-        return elementwise(f"x {sign} y", x=self, y=other, out=self)
+        common = _result_type(sign, self, other)
+        wanted, worked = dtype(common)
+        if not numpy.can_cast(wanted, self.dtype, "same_kind"):
+            raise TypeError(f"the result is {wanted}, which an Array of {self.dtype} does not have")
+        return _evaluate(f"x {sign} y", {"x": self, "y": other}, wanted, worked, self, None)
 
     return apply
+
+
+def _comparison(sign):
+    compare = _operator(sign, numpy.dtype(bool), False)
+
+    def apply(self, other):
+        compared = compare(self, other)
+        if compared is NotImplemented and sign in ("==", "!="):
+            # Python would compare the objects, not the elements.
+            raise TypeError(f"an Array or a number expected, got {type(other).__name__}")
+        return compared
+
+    return apply
+
+
+def _result_type(sign, one, other):
+    """The common type of two operands. TypeError: booleans have no difference, as in NumPy."""
+    common = numpy.result_type(_typed(one), _typed(other))
+    if sign == "-" and common.kind == "b":
+        raise TypeError("booleans have no difference: convert them by astype")
+    return common
 
 
 def _is_operand(value):
@@ -305,9 +344,9 @@ for _name, _sign, _type in (
 ):  # fmt: skip
     setattr(Array, f"__{_name}__", _operator(_sign, _type, False))
     setattr(Array, f"__r{_name}__", _operator(_sign, _type, True))
-    setattr(Array, f"__i{_name}__", _in_place(_sign))
+    setattr(Array, f"__i{_name}__", _in_place(_sign, _type))
 for _name, _sign in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "=="), ("ne", "!=")):
-    setattr(Array, f"__{_name}__", _operator(_sign, numpy.dtype(bool), False))
+    setattr(Array, f"__{_name}__", _comparison(_sign))
 
 
 def empty(shape, dtype=float, *, device=None, stream=None, resource=None):
@@ -342,6 +381,35 @@ def zeros(shape, dtype=float, *, device=None, stream=None, resource=None):
     """An Array of zeros."""
     nothing = numpy.zeros((), dtype)
     return full(shape, nothing, dtype, device=device, stream=stream, resource=resource)
+
+
+def ones(shape, dtype=float, *, device=None, stream=None, resource=None):
+    """An Array of ones."""
+    return full(shape, 1, dtype, device=device, stream=stream, resource=resource)
+
+
+def empty_like(array, dtype=None, *, stream=None):
+    """An Array with the shape, the type and the device of another, and undefined elements."""
+    dtype = array.dtype if dtype is None else dtype
+    return empty(array.shape, dtype, device=array.device, stream=stream)
+
+
+def full_like(array, value, dtype=None, *, stream=None):
+    """An Array of one number, with the shape, the type and the device of another."""
+    made = empty_like(array, dtype, stream=stream)
+    _assign(made, value, stream)
+    return made
+
+
+def zeros_like(array, dtype=None, *, stream=None):
+    """An Array of zeros, with the shape, the type and the device of another."""
+    dtype = array.dtype if dtype is None else dtype
+    return full_like(array, numpy.zeros((), dtype), dtype, stream=stream)
+
+
+def ones_like(array, dtype=None, *, stream=None):
+    """An Array of ones, with the shape, the type and the device of another."""
+    return full_like(array, 1, dtype, stream=stream)
 
 
 def arange(*args, dtype=None, device=None, stream=None):
@@ -404,6 +472,8 @@ def asnumpy(array, out=None, *, stream=None):
     if not isinstance(array, Array):
         host = numpy.asarray(array)
         return host if out is None else _filled(out, host)
+    if out is not None and not isinstance(out, numpy.ndarray):
+        raise TypeError(f"out: an array of NumPy expected, got {type(out).__name__}")
     if out is not None and (out.dtype != array.dtype or not out.flags.c_contiguous):
         return _filled(out, asnumpy(array, stream=stream))
     host = numpy.empty(array.shape, array.dtype) if out is None else out
@@ -436,11 +506,21 @@ def elementwise(expression, *, out=None, dtype=None, stream=None, **operands):
     Raises:
         NVRTCError: the expression does not compile.
     """
-    if not any(isinstance(value, Array) for value in operands.values()):
-        raise TypeError("elementwise needs an Array among its operands")
+    from holdfast import _elementwise
+
     for name, value in operands.items():
+        _elementwise.check_name(name)
+        if isinstance(value, numpy.ndarray):
+            raise TypeError(
+                f"{name}: an Array or a number expected, got an array of the host: "
+                f"holdfast.array.asarray({name}) copies it to the device"
+            )
         if not _is_operand(value):
             raise TypeError(f"{name}: an Array or a number expected, got {type(value).__name__}")
+    if not any(isinstance(value, Array) for value in operands.values()):
+        raise TypeError("elementwise needs an Array among its operands")
+    if out is not None and not isinstance(out, Array):
+        raise TypeError(f"out: an Array expected, got {type(out).__name__}")
     common = numpy.result_type(*map(_typed, operands.values()))
     wanted = common if dtype is None else _to_dtype(dtype)
     return _evaluate(expression, operands, wanted, common, out, stream)
@@ -483,8 +563,8 @@ def _assign(target, value, stream):
 
 
 def _assign_array(target, source, stream):
-    if numpy.broadcast_shapes(target.shape, source.shape) != target.shape:
-        raise ValueError(f"shape {source.shape} does not fit into shape {target.shape}")
+    shape = _fitted(source.shape, target)
+    source = source if shape == source.shape else source._view(lambda model: model.reshape(shape))
     if target.size == 0 or _is_same(target, source):
         return
     same = target.dtype == source.dtype
@@ -497,6 +577,17 @@ def _assign_array(target, source, stream):
         )  # fmt: skip
     else:
         _copy_strided(target, source, stream)
+
+
+def _fitted(shape, target):
+    """``shape`` without leading dimensions of one element that ``target`` does not have."""
+    extra = max(0, len(shape) - target.ndim)
+    fitted = shape[extra:] if set(shape[:extra]) <= {1} else shape
+    if len(fitted) > target.ndim or any(
+        extent not in (1, wanted) for extent, wanted in zip(fitted[::-1], target.shape[::-1])
+    ):
+        raise ValueError(f"shape {shape} does not fit into shape {target.shape}")
+    return fitted
 
 
 def _is_same(one, two):
@@ -514,11 +605,12 @@ def _overlaps(one, two):
 
 
 def _assign_host(target, value, stream):
-    host = numpy.asarray(value)
+    # A tuple may be an element of a structured type.
+    is_native = target.dtype.names is None or isinstance(value, (numpy.ndarray, numpy.generic))
+    host = numpy.asarray(value) if is_native else numpy.asarray(value, target.dtype)
     if host.dtype != target.dtype:
         host = host.astype(target.dtype)
-    if numpy.broadcast_shapes(target.shape, host.shape) != target.shape:
-        raise ValueError(f"shape {host.shape} does not fit into shape {target.shape}")
+    host = host.reshape(_fitted(host.shape, target))
     if target.size == 0:
         return
     is_filled = host.size == 1 and target.is_contiguous and not target._buffer._is_ordinary
@@ -577,9 +669,30 @@ def _copy_strided(target, source, stream):
     """Copies, broadcasts and converts by a kernel."""
     from holdfast import _elementwise
 
+    if target.dtype.kind == "c" and target.dtype != source.dtype:
+        real, imaginary = _parts(target)
+        if source.dtype.kind == "c":
+            source, of_imaginary = _parts(source)
+            _copy_strided(imaginary, of_imaginary, stream)
+        else:
+            _elementwise.run(stream, target.device, "0", {}, imaginary.dtype, imaginary)
+        _copy_strided(real, source, stream)
+        return
     if target.dtype == source.dtype:
         target, source = _elementwise.as_words(target), _elementwise.as_words(source)
     _elementwise.run(stream, target.device, "x", {"x": source}, source.dtype, target)
+
+
+def _parts(array):
+    """The real and the imaginary parts of complex numbers, as views."""
+    half = array.itemsize // 2
+    return tuple(
+        Array(
+            array._buffer, array.shape, f"f{half}", strides=array.strides,
+            offset=array._offset + part,
+        )
+        for part in (0, half)
+    )  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -597,6 +710,11 @@ def _order(device, stream):
 
 def _device_of(device, resource, stream):
     if device is not None:
+        if not isinstance(device, Device):
+            raise TypeError(f"device: a Device expected, got {type(device).__name__}")
+        own = getattr(resource, "_device", None)
+        if own is not None and own != device:
+            raise ValueError(f"the resource is of {own!r}, not of {device!r}")
         return device
     if stream is not None:
         return check_stream(stream).device
@@ -614,9 +732,14 @@ def _to_dtype(dtype):
 
 
 def _to_shape(shape):
+    if not hasattr(shape, "__index__") and not hasattr(shape, "__iter__"):
+        raise TypeError(f"shape: an int or a tuple of ints expected, got {type(shape).__name__}")
     shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
     limit = 2**63 - 1
-    return tuple(_native.whole_number("shape", extent, limit) for extent in shape)
+    shape = tuple(_native.whole_number("shape", extent, limit) for extent in shape)
+    if math.prod(extent for extent in shape if extent > 0) > limit:
+        raise ValueError(f"shape {shape} is larger than an array may be, {limit} elements")
+    return shape
 
 
 def _c_strides(shape, dtype, like=None):

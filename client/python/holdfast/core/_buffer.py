@@ -32,8 +32,8 @@ _NOT_HERE = (
 )
 
 _NOT_SHARED = (
-    "Memory resource is not IPC-enabled: allocate the Buffer with a "
-    "DeviceMemoryResource with DeviceMemoryResourceOptions(ipc_enabled=True)"
+    "Memory resource is not IPC-enabled: allocate the Buffer with a DeviceMemoryResource or a "
+    "PinnedMemoryResource whose options have ipc_enabled=True"
 )
 
 
@@ -463,6 +463,8 @@ class Buffer(BytesAlone, _native.Buffer):
         self._check_open()
         if isinstance(src, Buffer):
             src._check_open()
+            if src is self and self._length > 0:
+                raise ValueError("a Buffer cannot be copied to itself: its bytes overlap")
             if src._length != self._length:
                 raise ValueError(
                     "buffer sizes mismatch between src and dst "

@@ -21,7 +21,8 @@ _MAX = 2**32 - 1
 def _to_dim3(name, value):
     """An int or a tuple of up to three, as three."""
     values = value if isinstance(value, (tuple, list)) else (value,)
-    if not hasattr(values[0] if values else 1, "__index__"):
+    has_elements = getattr(value, "ndim", 0) > 0  # an array has __index__, too
+    if has_elements or not hasattr(values[0] if values else 1, "__index__"):
         raise ValueError(f"{name} must be an int or a tuple of ints, got {value!r}")
     if not 1 <= len(values) <= 3:
         raise ValueError(f"{name} must have 1 to 3 dimensions, got {value!r}")

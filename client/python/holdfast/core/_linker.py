@@ -135,7 +135,7 @@ class Linker:
             name=self._options.name,
             symbols=result["symbols"],
             stored=stored,
-            daemon=daemon,
+            device=device,
         )
 
     def _link(self, device, target_type):

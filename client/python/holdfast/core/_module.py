@@ -6,6 +6,7 @@ import weakref
 from collections import namedtuple
 
 from holdfast import _native
+from holdfast._session import current_device
 from holdfast.core._options import not_served
 
 ParamInfo = namedtuple("ParamInfo", ("offset", "size"))
@@ -57,17 +58,20 @@ class ObjectCode:
         )
 
     @classmethod
-    def _make(cls, code_type, *, code=None, name="", symbols=None, stored=None, daemon=None,
+    def _make(cls, code_type, *, code=None, name="", symbols=None, stored=None, device=None,
               ptx=None, build=None):  # fmt: skip
-        """`ptx`: what is loaded, if not `code`; `stored`: it, in the store of `daemon`; `build`:
-        makes `code` when it is asked for."""
+        """`ptx`: what is loaded, if not `code`; `device`: the one it was compiled for; `stored`: it,
+        in the store of that device's daemon; `build`: makes `code` when it is asked for."""
+        session = None if device is None else device._session
         self = object.__new__(cls)
         self._code_type = code_type
         self._code = code
         self._name = name
         self._symbols = dict(symbols or {})
         self._stored = stored
-        self._daemon = daemon
+        self._daemon = None if session is None else session._daemon
+        self._session = None if session is None else weakref.ref(session)
+        self._ordinal = None if session is None else device._ordinal
         self._ptx = ptx
         self._build = build
         self._path = None
@@ -129,7 +133,15 @@ class ObjectCode:
     @property
     def handle(self):
         """A number of this process for the code, which is loaded for it; not a CUlibrary."""
-        return id(self._load(working_device()._session))
+        return id(self._load(self._working_device()._session))
+
+    def _working_device(self):
+        """The thread's current device. In a thread that has none: the one that the code was compiled
+        for, whose session another thread may have opened."""
+        session = None if self._session is None else self._session()
+        if current_device() is None and session is not None and not session._closed:
+            return session.device(self._ordinal)
+        return working_device()
 
     def _what_loads(self):
         """(format, bytes) of what can run: the PTX if there is one."""
@@ -137,19 +149,22 @@ class ObjectCode:
             return FORMATS["ptx"], self._ptx
         return FORMATS[self._code_type], self._bytes
 
-    def _float_parameters(self, name):
-        """Whether each parameter of a kernel is a floating-point number, as far as PTX tells."""
+    def _parameter_kinds(self, name):
+        """A letter for each parameter of a kernel, as far as PTX tells: f for a floating-point number,
+        i for an integer or a pointer."""
         ptx = self._bytes if self._code_type == "ptx" else self._ptx
         if not ptx:
-            return ()
+            return ""
         # Neither `name` nor the PTX is known to be sound: this only finds or does not find.
         entry = re.search(rb"\.entry\s+" + re.escape(name.encode()) + rb"\s*\(([^)]*)\)", ptx)
         if entry is None:
-            return ()
-        return [
-            re.search(rb"\.param\s[^,\[]*\.f(16|32|64)\s[^\[]*$", parameter) is not None
+            return ""
+        kinds = {b"f": "f", b"u": "i", b"s": "i"}
+        found = (
+            re.search(rb"\.param\s[^,\[]*\.([fus])(?:8|16|32|64)\s[^\[]*$", parameter)
             for parameter in entry[1].split(b",")
-        ]
+        )
+        return "".join("?" if one is None else kinds[one[1]] for one in found)
 
     def _load(self, session):
         module = self._modules.get(session)
@@ -177,7 +192,7 @@ class ObjectCode:
             name = name.decode()
         if not isinstance(name, str):
             raise TypeError(f"a name expected, got {type(name).__name__}")
-        device = working_device()
+        device = self._working_device()
         lowered = self._symbols.get(name, name)
         return Kernel._make(self, device, self._load(device._session), lowered)
 
@@ -185,7 +200,7 @@ class ObjectCode:
         """A __device__ or __constant__ variable of a device, as a Buffer."""
         from holdfast.core._buffer import Buffer
 
-        device = working_device() if device is None else device
+        device = self._working_device() if device is None else device
         buffer = Buffer._empty(device._session, device._ordinal, 0, None, None)
         buffer._global(self._load(device._session), self._symbols.get(name, name), device._ordinal)
         buffer._length = buffer._size
@@ -353,7 +368,7 @@ class Kernel(_native.Kernel):
     @classmethod
     def _make(cls, code, device, module, name):
         self = _native.Kernel.__new__(cls)
-        self._load(module, name, device._ordinal, code._float_parameters(name))
+        self._load(module, name, device._ordinal, code._parameter_kinds(name))
         self._code = code
         self._device_id = device._ordinal
         self._descriptions = {}

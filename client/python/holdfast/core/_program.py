@@ -357,7 +357,7 @@ class Program:
             name=self._options.name,
             symbols=result["symbols"],
             stored=stored,
-            daemon=daemon,
+            device=device,
         )
 
     def link(self, target_type, name_expressions=(), logs=None, *, cache=None):

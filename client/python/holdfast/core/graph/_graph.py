@@ -55,7 +55,13 @@ def instantiate(session, definition, options, *, ids=None, keep=(), cls=None):
         options.auto_free_on_launch,
         options.use_node_priority,
     )
-    session._check()
+    try:
+        session._check()
+    except CUDAError as error:
+        if "exists already" in str(error) and any(b._is_of_graph for b in _buffers(keep)):
+            text = "a graph that allocates memory is ready once at a time: its memory has one address"
+            error.args = (f"{text}: {error}",)
+        raise
     graph._session = session
     graph._last_stream = None
     graph._ids = ids or {}
