@@ -5,7 +5,7 @@ import ctypes
 
 import numpy as np
 
-from checks import build, down, equal, finish, run, works, zeros
+from checks import build, down, equal, finish, run, up, works, zeros
 
 SOURCE = r"""
 struct Pair { float x, y; };
