@@ -3,8 +3,10 @@
 
 #include <sys/mman.h>
 
+#include <memory>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "client/cuda/answer.h"
 #include "core/base/status_macros.h"
 
@@ -39,12 +41,32 @@ CUresult AllocateDevice(Process& process, Context& context,
   return CUDA_SUCCESS;
 }
 
+namespace {
+
+// FAILED_PRECONDITION: the daemon is on another machine.
 absl::Status AllocateSpan(Process& process, Allocation& allocation) {
   HOLDFAST_ASSIGN_OR_RETURN(holdfast::ArenaSpan span,
                             process.pinned().Allocate(allocation.size));
   allocation.address = reinterpret_cast<uint64_t>(span.data());
   allocation.span = std::move(span);
   return absl::OkStatus();
+}
+
+}  // namespace
+
+CUresult AllocateShared(Process& process, const Context& context,
+                        std::shared_ptr<MemoryPool> pool, bool is_managed,
+                        size_t size, CUdeviceptr* pointer) {
+  auto allocation = NewAllocation(context, size);
+  const absl::Status status = AllocateSpan(process, *allocation);
+  if (absl::IsFailedPrecondition(status)) return CUDA_ERROR_NOT_SUPPORTED;
+  HOLDFAST_ANSWER_IF_ERROR(status);
+  allocation->is_managed = is_managed;
+  if (pool != nullptr) pool->Taken(size);
+  allocation->pool = std::move(pool);
+  *pointer = allocation->address;
+  process.memory.Add(std::move(allocation));
+  return CUDA_SUCCESS;
 }
 
 CUresult AllocatePinned(Process& process, Allocation& allocation) {

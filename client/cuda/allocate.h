@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "absl/status/status.h"
 #include "client/cpp/stream.h"
 #include "client/cuda/context.h"
 #include "client/cuda/memory_map.h"
@@ -35,12 +34,15 @@ CUresult AllocateDevice(Process& process, Context& context,
                         const AllocationOrder& order, size_t size,
                         CUdeviceptr* pointer);
 
-// Gives the allocation pinned memory of this process, which kernels reach at
-// the same address. FAILED_PRECONDITION: the daemon is on another machine.
-absl::Status AllocateSpan(Process& process, Allocation& allocation);
+// Allocates pinned memory of this process, which kernels reach at the same
+// address. `pool` counts the bytes; null: no pool counts them.
+// CUDA_ERROR_NOT_SUPPORTED: the daemon is on another machine.
+CUresult AllocateShared(Process& process, const Context& context,
+                        std::shared_ptr<MemoryPool> pool, bool is_managed,
+                        size_t size, CUdeviceptr* pointer);
 
-// The same for memory that only copies have to reach. Where the daemon is on
-// another machine, it is ordinary memory, which nobody page-locks.
+// Gives the allocation pinned memory that only copies have to reach. Where the
+// daemon is on another machine, it is ordinary memory, which nobody page-locks.
 CUresult AllocatePinned(Process& process, Allocation& allocation);
 
 // May cuMemFree end it? Not a module's variable, nor pinned memory of no pool,

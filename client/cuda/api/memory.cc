@@ -217,16 +217,8 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned flags) {
     }
     const CUresult unsafe = CheckUnsafeCall(process);
     if (unsafe != CUDA_SUCCESS) return unsafe;
-    auto allocation = NewAllocation(context, size);
-    const absl::Status allocated = AllocateSpan(process, *allocation);
-    if (absl::IsFailedPrecondition(allocated)) {
-      return CUDA_ERROR_NOT_SUPPORTED;  // another machine's daemon
-    }
-    HOLDFAST_ANSWER_IF_ERROR(allocated);
-    allocation->is_managed = true;
-    *pointer = allocation->address;
-    process.memory.Add(std::move(allocation));
-    return CUDA_SUCCESS;
+    return AllocateShared(process, context, /*pool=*/nullptr,
+                          /*is_managed=*/true, size, pointer);
   });
 }
 

@@ -61,26 +61,6 @@ CUresult FreeInOrder(Process& process, Stream& stream, CUdeviceptr pointer) {
   return Answer(stream.Call([freed](const absl::Status&) {}));
 }
 
-// Memory of a pool of the host or of managed memory. It is there at once, and
-// freed in the order of a stream.
-CUresult AllocateShared(Process& process, const Context& context,
-                        std::shared_ptr<MemoryPool> pool, size_t size,
-                        CUdeviceptr* pointer) {
-  if (size == 0) return CUDA_ERROR_INVALID_VALUE;
-  auto allocation = NewAllocation(context, size);
-  const absl::Status status = AllocateSpan(process, *allocation);
-  if (absl::IsFailedPrecondition(status)) {
-    return CUDA_ERROR_NOT_SUPPORTED;  // another machine's daemon
-  }
-  HOLDFAST_ANSWER_IF_ERROR(status);
-  allocation->is_managed = pool->kind() == MemoryPool::Kind::kManaged;
-  pool->Taken(size);
-  allocation->pool = std::move(pool);
-  *pointer = allocation->address;
-  process.memory.Add(std::move(allocation));
-  return CUDA_SUCCESS;
-}
-
 CUresult Allocate(CUdeviceptr* pointer, size_t size,
                   std::shared_ptr<MemoryPool> pool, CUstream handle) {
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -99,7 +79,11 @@ CUresult Allocate(CUdeviceptr* pointer, size_t size,
           pool = process.pools.Find(
               process.CurrentPool(Kind::kDevice, context->ordinal()));
         } else if (pool->kind() != Kind::kDevice) {
-          return AllocateShared(process, *context, pool, size, pointer);
+          // It is there at once, and freed in the order of a stream.
+          return size == 0 ? CUDA_ERROR_INVALID_VALUE
+                           : AllocateShared(process, *context, pool,
+                                            pool->kind() == Kind::kManaged,
+                                            size, pointer);
         }
         return AllocateDevice(process, *context, {&stream.queue(), pool}, size,
                               pointer);
@@ -145,6 +129,18 @@ CUresult WithKind(CUmemAllocationType type, const CUmemLocation& location,
     return body(Kind::kManaged, 0);
   }
   return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult GetPool(CUmemoryPool* pool, const CUmemLocation* location,
+                 CUmemAllocationType type, bool is_default) {
+  return WithObjects([&](Process& process) {
+    if (AnyNull(pool, location)) return CUDA_ERROR_INVALID_VALUE;
+    return WithKind(type, *location, [&](Kind kind, int ordinal) {
+      *pool = is_default ? process.DefaultPool(kind, ordinal)
+                         : process.CurrentPool(kind, ordinal);
+      return CUDA_SUCCESS;
+    });
+  });
 }
 
 }  // namespace
@@ -280,24 +276,12 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle) {
 
 CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location,
                                 CUmemAllocationType type) {
-  return WithObjects([&](Process& process) {
-    if (AnyNull(pool, location)) return CUDA_ERROR_INVALID_VALUE;
-    return WithKind(type, *location, [&](Kind kind, int ordinal) {
-      *pool = process.DefaultPool(kind, ordinal);
-      return CUDA_SUCCESS;
-    });
-  });
+  return GetPool(pool, location, type, /*is_default=*/true);
 }
 
 CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location,
                          CUmemAllocationType type) {
-  return WithObjects([&](Process& process) {
-    if (AnyNull(pool, location)) return CUDA_ERROR_INVALID_VALUE;
-    return WithKind(type, *location, [&](Kind kind, int ordinal) {
-      *pool = process.CurrentPool(kind, ordinal);
-      return CUDA_SUCCESS;
-    });
-  });
+  return GetPool(pool, location, type, /*is_default=*/false);
 }
 
 CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type,
