@@ -149,7 +149,8 @@ class Analysis {
     }
     while (Step()) {
     }
-    // What is left waits for itself: it is read before it is first written.
+    // The remaining registers depend on each other: each is read before its
+    // first write.
     for (auto& shape : shapes_) {
       if (!shape.has_value()) shape = LaneShape{};
     }

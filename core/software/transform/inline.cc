@@ -173,15 +173,19 @@ class Inliner {
     if (to_variable && from_variable) return true;
     if (!to_variable && !from_variable) {
       const std::string type = NameOf(result_.registers[to.index].type);
-      if (type.empty()) return false;
+      if (type.empty() ||
+          !HasBytes(from, ptx::BytesOf(result_.registers[to.index].type))) {
+        return false;
+      }
       b_.Add(absl::StrCat("mov.", type), {std::move(to), std::move(from)});
       return true;
     }
     const Operand& place = to_variable ? to : from;
     const ptx::Variable& variable = result_.variables[place.index];
     const std::string type = NameOf(variable.type);
-    if (type.empty() ||
-        variable.bytes != static_cast<uint64_t>(ptx::BytesOf(variable.type))) {
+    const int bytes = ptx::BytesOf(variable.type);
+    if (type.empty() || variable.bytes != static_cast<uint64_t>(bytes) ||
+        !HasBytes(to_variable ? from : to, bytes)) {
       return false;
     }
     Operand memory = VariableOperand(place.index, 0);
@@ -191,6 +195,12 @@ class Inliner {
       b_.Add(absl::StrCat("ld.param.", type), {to, std::move(memory)});
     }
     return true;
+  }
+
+  // Returns true if the operand is a register of this size, or no register.
+  bool HasBytes(const Operand& operand, int bytes) const {
+    return operand.kind != Operand::Kind::kRegister ||
+           ptx::BytesOf(result_.registers[operand.index].type) == bytes;
   }
 
   // The type of a move of such a value; empty: there is no such move.

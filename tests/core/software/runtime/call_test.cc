@@ -512,6 +512,24 @@ D: st.param.u32 [x], l; ret;
   for (uint32_t t = 0; t < 40; ++t) EXPECT_EQ(out[4 * t], 81u);
 }
 
+TEST(PtxCallTest, ARegisterOfAnotherSizeIsRefusedAtTheLoad) {
+  for (const char* call :
+       {"call (a), sum, (r2, r2);", "call (r2), sum, (a, r2);",
+        "call (p), sum, (r2, r2);"}) {
+    std::unique_ptr<Executable> executable;
+    std::string log;
+    const std::string ptx =
+        std::string(".version 8.6\n.target sm_90\n.address_size 64\n") + kSum +
+        ".visible .entry k() { .reg .b32 r<4>; .reg .b64 a; .reg .pred p;\n" +
+        call + " ret; }\n";
+    Executable::Load(ptx, &executable, &log);
+    const std::string told =
+        executable == nullptr ? log : executable->kernels()[0].unsupported;
+    EXPECT_NE(told.find("has another size"), std::string::npos)
+        << call << ": " << told;
+  }
+}
+
 TEST(PtxCallTest, ACallThroughARegisterRefusesConstants) {
   std::unique_ptr<Executable> executable;
   std::string log;
