@@ -58,7 +58,7 @@ def instantiate(session, definition, options, *, ids=None, keep=(), cls=None):
     try:
         session._check()
     except CUDAError as error:
-        if "exists already" in str(error) and any(b._is_of_graph for b in _buffers(keep)):
+        if error.code == "ALREADY_EXISTS" and any(b._is_of_graph for b in _buffers(keep)):
             text = "a graph that allocates memory is ready once at a time: its memory has one address"
             error.args = (f"{text}: {error}",)
         raise
