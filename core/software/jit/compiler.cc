@@ -132,10 +132,10 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
                               const lower::Kernel& kernel,
                               absl::Span<MaskedSlot> slots) {
   llvm::orc::SymbolMap symbols;
-  const std::vector<uint64_t>& addresses = *kernel.global_addresses;
-  for (uint32_t i = 0; i < addresses.size(); ++i) {
+  for (uint32_t i = 0; i < kernel.addresses.size(); ++i) {
     symbols[jit->mangleAndIntern(VariableSymbol(i))] = {
-        llvm::orc::ExecutorAddr(addresses[i]), llvm::JITSymbolFlags::Exported};
+        llvm::orc::ExecutorAddr(kernel.addresses[i]),
+        llvm::JITSymbolFlags::Exported};
   }
   auto define = [&](const char* name, auto* place) {
     symbols[jit->mangleAndIntern(name)] = {

@@ -106,7 +106,7 @@ const ptx::Variable& Kernel::VariableOf(const Operand& operand) const {
 
 uint64_t Kernel::AddressOf(const Operand& operand) const {
   return (operand.kind == Operand::Kind::kVariable
-              ? (*global_addresses)[operand.index]
+              ? addresses[operand.index]
               : variable_offsets[operand.index]) +
          static_cast<uint64_t>(operand.offset);
 }

@@ -43,12 +43,13 @@ inline constexpr uint64_t kFunctionTrap = 2;
 struct Kernel {
   const ptx::Function* function = nullptr;
   std::vector<Block> blocks;
-  // By index into function->variables: offset in the parameter block, in
-  // shared memory or in the local memory of a lane.
+  // By index into function->variables: offset in the parameter block or in the
+  // local memory of a lane.
   std::vector<uint64_t> variable_offsets;
   // By index into Module::variables: address in this process, or offset in
-  // shared memory.
-  const std::vector<uint64_t>* global_addresses = nullptr;
+  // shared memory. Without a meaning for .shared variables that the kernel does
+  // not name.
+  std::vector<uint64_t> addresses;
   const ptx::Module* module = nullptr;
   // Equal only if the texts of the modules are equal; empty if unknown. Code
   // that was generated for a kernel with an equal fingerprint, even in another

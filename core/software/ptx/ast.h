@@ -103,6 +103,9 @@ struct Variable {
   std::vector<uint8_t> initial;  // shorter than `bytes`: zeros follow
   std::vector<Relocation> relocations;
   Location location;
+
+  // Returns true for an array whose size the launch gives.
+  bool IsDynamicShared() const { return space == Space::kShared && bytes == 0; }
 };
 
 // A place in a function's body. Branches name labels by index.

@@ -91,16 +91,19 @@ void ModuleParser::ParseStatement() {
     tokens_.SkipStatement();
   } else if (token.kind == TokenKind::kDotWord) {
     tokens_.Take();
-    const bool shared = token.text == "shared";
-    if (shared || token.text == "local" || token.text == "param" ||
-        token.text == "global" || token.text == "const") {
-      const Space space = shared                   ? Space::kShared
-                          : token.text == "local"  ? Space::kLocal
-                          : token.text == "param"  ? Space::kParam
+    if (token.text == "local" || token.text == "param") {
+      ok = ParseVariables(
+          token.text == "local" ? Space::kLocal : Space::kParam, {},
+          &function_->variables, Operand::Kind::kLocalVariable,
+          &scopes_.back());
+    } else if (token.text == "shared" || token.text == "global" ||
+               token.text == "const") {
+      // The name belongs to this scope; the variable is one for all calls.
+      const Space space = token.text == "shared"   ? Space::kShared
                           : token.text == "global" ? Space::kGlobal
                                                    : Space::kConst;
-      ok = ParseVariables(space, {}, &function_->variables,
-                          Operand::Kind::kLocalVariable, &scopes_.back());
+      ok = ParseVariables(space, {}, &module_->variables,
+                          Operand::Kind::kVariable, &scopes_.back());
     } else {
       ok = tokens_.FailAt(token.location, absl::StrCat("unknown directive '.",
                                                        token.text, "'"));

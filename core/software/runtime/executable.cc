@@ -32,9 +32,6 @@
 namespace holdfast::software {
 namespace {
 
-// Dynamic shared memory begins behind the static, so aligned.
-constexpr uint64_t kDynamicSharedAlignment = 16;
-
 constexpr uint64_t kLeastStack = transform::StackBytes(0);
 
 // A kernel, and its code by block shape.
@@ -47,19 +44,7 @@ class KernelCode {
              std::string unsupported)
       : function_(std::move(function)),
         unsupported_(std::move(unsupported)),
-        addresses_(memory.addresses()),
-        kernel_(lower::LowerKernel(module, function_, addresses_,
-                                   memory.shared_bytes())) {
-    uint64_t alignment = kDynamicSharedAlignment;
-    for (const ptx::Variable& variable : module.variables) {
-      if (!IsDynamicShared(variable)) continue;
-      alignment = std::max<uint64_t>(alignment, variable.alignment);
-    }
-    const uint64_t dynamic = AlignUp(kernel_.static_shared_bytes, alignment);
-    kernel_.dynamic_shared_begin = dynamic;
-    for (size_t i = 0; i < addresses_.size(); ++i) {
-      if (IsDynamicShared(module.variables[i])) addresses_[i] = dynamic;
-    }
+        kernel_(lower::LowerKernel(module, function_, memory.addresses())) {
     kernel_.fingerprint = fingerprint;
     properties_ = Properties(module, function_);
   }
@@ -128,7 +113,6 @@ class KernelCode {
 
   const ptx::Function function_;
   const std::string unsupported_;
-  std::vector<uint64_t> addresses_;
   lower::Kernel kernel_;
   KernelProperties properties_;
   Mutex mutex_;

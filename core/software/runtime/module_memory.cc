@@ -45,22 +45,19 @@ std::unique_ptr<ModuleMemory> ModuleMemory::Create(const ptx::Module& module,
 
 bool ModuleMemory::LayOut(std::string* error) {
   for (const ptx::Variable& variable : module_.variables) {
-    if (IsDynamicShared(variable)) {
-      addresses_.push_back(0);
-      continue;
-    }
-    if (variable.external) {
+    if (variable.external && !variable.IsDynamicShared()) {
       *error =
           absl::StrCat(variable.location.line, ":", variable.location.column,
                        ": ", variable.name, " is a variable of another module");
       return false;
     }
-    uint64_t& end =
-        variable.space == ptx::Space::kShared ? shared_bytes_ : bytes_;
-    const uint64_t offset = AlignUp(end, variable.alignment);
-    addresses_.push_back(offset);
-    end = offset + variable.bytes;
-    if (end > kMaxModuleBytes) {
+    if (variable.space == ptx::Space::kShared) {
+      addresses_.push_back(0);
+      continue;
+    }
+    addresses_.push_back(AlignUp(bytes_, variable.alignment));
+    bytes_ = addresses_.back() + variable.bytes;
+    if (bytes_ > kMaxModuleBytes) {
       *error = absl::StrCat("the module's variables have over ",
                             kMaxModuleBytes, " bytes");
       return false;

@@ -14,8 +14,7 @@
 namespace holdfast::software {
 
 // The .global and .const variables of a module, initialised, in memory of their
-// own in the window; and the places of its .shared variables. Immutable but for
-// the bytes.
+// own in the window. Immutable but for the bytes.
 class ModuleMemory {
  public:
   // Null, with the reason in *error: a variable of another module, or no
@@ -25,10 +24,9 @@ class ModuleMemory {
   ModuleMemory(const ModuleMemory&) = delete;
   ModuleMemory& operator=(const ModuleMemory&) = delete;
 
-  // By index into Module::variables: an address, or for .shared an offset.
-  // 0 for an extern .shared array, whose place depends on the kernel.
+  // By index into Module::variables. 0 for .shared variables, whose places
+  // depend on the kernel.
   const std::vector<uint64_t>& addresses() const { return addresses_; }
-  uint64_t shared_bytes() const { return shared_bytes_; }
 
  private:
   explicit ModuleMemory(const ptx::Module& module);
@@ -37,15 +35,9 @@ class ModuleMemory {
 
   const ptx::Module& module_;
   std::vector<uint64_t> addresses_;
-  uint64_t shared_bytes_ = 0;
   uint64_t bytes_ = 0;
   std::unique_ptr<WindowMemory> memory_;  // null: no variables
 };
-
-// Is it an array whose size the launch gives?
-inline bool IsDynamicShared(const ptx::Variable& variable) {
-  return variable.space == ptx::Space::kShared && variable.bytes == 0;
-}
 
 inline uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;

@@ -93,8 +93,7 @@ bool IsOutlinedCall(const Instruction& instruction, const ptx::Module& module) {
 // function returns are live to its end.
 std::map<size_t, std::vector<uint32_t>> LiveAcrossCalls(
     const ptx::Module& module, const Function& function) {
-  static const std::vector<uint64_t>& kNoAddresses = *new std::vector<uint64_t>;
-  const Kernel kernel = LowerKernel(module, function, kNoAddresses, 0);
+  const Kernel kernel = LowerKernel(module, function, {});
   const auto live_at_starts = LiveRegisters(kernel);
   std::map<size_t, std::vector<uint32_t>> result;
   for (size_t k = 0; k < kernel.blocks.size(); ++k) {

@@ -107,15 +107,12 @@ uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-// Each space is a sum of its own. Shared variables of the function come behind
-// those of the module.
-void LayOutVariables(Kernel* kernel, uint64_t module_shared_bytes) {
-  kernel->static_shared_bytes = module_shared_bytes;
+// Parameters and local variables.
+void LayOutVariables(Kernel* kernel) {
   for (const ptx::Variable& variable : kernel->function->variables) {
-    uint64_t* end =
-        variable.space == ptx::Space::kParam    ? &kernel->parameter_bytes
-        : variable.space == ptx::Space::kShared ? &kernel->static_shared_bytes
-                                                : &kernel->local_bytes;
+    uint64_t* end = variable.space == ptx::Space::kParam
+                        ? &kernel->parameter_bytes
+                        : &kernel->local_bytes;
     const uint64_t offset = AlignUp(*end, variable.alignment);
     kernel->variable_offsets.push_back(offset);
     // A variable that became registers has no place in memory.
@@ -125,26 +122,55 @@ void LayOutVariables(Kernel* kernel, uint64_t module_shared_bytes) {
   kernel->local_bytes = AlignUp(kernel->local_bytes, 16);
 }
 
-bool NamesShared(const Kernel& kernel, const Operand& operand) {
-  if (operand.kind == Operand::Kind::kVariable ||
-      operand.kind == Operand::Kind::kLocalVariable) {
-    return kernel.VariableOf(operand).space == ptx::Space::kShared;
+void CollectVariables(const Operand& operand, std::vector<bool>* named) {
+  if (operand.kind == Operand::Kind::kVariable) (*named)[operand.index] = true;
+  for (const Operand& element : operand.elements) {
+    CollectVariables(element, named);
   }
-  return std::any_of(
-      operand.elements.begin(), operand.elements.end(),
-      [&](const Operand& element) { return NamesShared(kernel, element); });
 }
 
-// Without one of these no address of shared memory can come about.
-bool UsesShared(const Kernel& kernel, const Instruction& instruction) {
+// Dynamic shared memory begins behind the static, so aligned.
+constexpr uint64_t kDynamicSharedAlignment = 16;
+
+// A kernel has only the shared variables that it or a function of its names.
+// Returns true if there are any.
+bool LayOutShared(Kernel* kernel) {
+  const std::vector<ptx::Variable>& variables = kernel->module->variables;
+  std::vector<bool> named(variables.size(), false);
+  for (const Instruction& instruction : kernel->function->body) {
+    for (const Operand& operand : instruction.operands) {
+      CollectVariables(operand, &named);
+    }
+  }
+  bool any = false;
+  uint64_t end = 0, alignment = kDynamicSharedAlignment;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (variables[i].space != ptx::Space::kShared || !named[i]) continue;
+    any = true;
+    if (variables[i].IsDynamicShared()) {
+      alignment = std::max<uint64_t>(alignment, variables[i].alignment);
+      continue;
+    }
+    kernel->addresses[i] = AlignUp(end, variables[i].alignment);
+    end = kernel->addresses[i] + variables[i].bytes;
+  }
+  kernel->static_shared_bytes = end;
+  kernel->dynamic_shared_begin = AlignUp(end, alignment);
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (variables[i].IsDynamicShared()) {
+      kernel->addresses[i] = kernel->dynamic_shared_begin;
+    }
+  }
+  return any;
+}
+
+// Without such an instruction or a variable no address of shared memory can
+// come about.
+bool AccessesShared(const Instruction& instruction) {
   const ptx::Modifiers& words = instruction.modifiers;
   return words.Has(ptx::Modifier::kShared) ||
          words.Has(ptx::Modifier::kSharedCta) ||
-         words.Has(ptx::Modifier::kSharedCluster) ||
-         std::any_of(instruction.operands.begin(), instruction.operands.end(),
-                     [&](const Operand& operand) {
-                       return NamesShared(kernel, operand);
-                     });
+         words.Has(ptx::Modifier::kSharedCluster);
 }
 
 bool UsesCluster(const Instruction& instruction) {
@@ -167,12 +193,12 @@ bool UsesReservedShared(const Instruction& instruction) {
 }  // namespace
 
 Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
-                   const std::vector<uint64_t>& global_addresses,
-                   uint64_t module_shared_bytes) {
+                   const std::vector<uint64_t>& addresses) {
   Kernel kernel;
   kernel.module = &module;
   kernel.function = &function;
-  kernel.global_addresses = &global_addresses;
+  kernel.addresses = addresses;
+  kernel.addresses.resize(module.variables.size());
   SplitBlocks(&kernel);
   FindLoops(&kernel);
   for (const Block& block : kernel.blocks) {
@@ -181,11 +207,11 @@ Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
         kernel.concurrent_warps || block.may_spin ||
         ConvergencePointOf(end) == ConvergencePoint::kBlock;
   }
-  LayOutVariables(&kernel, module_shared_bytes);
-  kernel.uses_shared = std::any_of(function.body.begin(), function.body.end(),
-                                   [&](const Instruction& instruction) {
-                                     return UsesShared(kernel, instruction);
-                                   });
+  LayOutVariables(&kernel);
+  const bool names_shared = LayOutShared(&kernel);
+  kernel.uses_shared =
+      names_shared ||
+      std::any_of(function.body.begin(), function.body.end(), AccessesShared);
   kernel.uses_reserved_shared = std::any_of(
       function.body.begin(), function.body.end(), UsesReservedShared);
   kernel.uses_cluster =

@@ -13,11 +13,12 @@
 namespace holdfast::software::lower {
 
 // Splits `function` into basic blocks, finds its loops, and lays out its
-// variables. `module_shared_bytes` of shared memory precede the kernel's own.
-// REQUIRES: all arguments outlive the kernel.
+// variables and the module's .shared variables that it names.
+// `addresses`: of the module's other variables, by index into
+// Module::variables; may be empty if no code is generated.
+// REQUIRES: `module` and `function` outlive the kernel.
 Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
-                   const std::vector<uint64_t>& global_addresses,
-                   uint64_t module_shared_bytes);
+                   const std::vector<uint64_t>& addresses);
 
 }  // namespace holdfast::software::lower
 

@@ -28,9 +28,8 @@ LoopsOf Find(const std::string& body) {
       body + "ret;\n}\n");
   EXPECT_TRUE(parsed.ok());
   if (!parsed.ok()) return {};
-  const std::vector<uint64_t> no_variables;
   const Kernel kernel = LowerKernel(
-      parsed.module, parsed.module.functions.front(), no_variables, 0);
+      parsed.module, parsed.module.functions.front(), {});
   return {Loops(kernel), Loops(kernel, /*past_barriers=*/false)};
 }
 

@@ -45,7 +45,7 @@ class LiveRegistersTest : public ::testing::Test {
   LiveRegistersTest()
       : parsed_(ptx::Parse(kProgram)),
         kernel_(LowerKernel(parsed_.module, parsed_.module.functions.front(),
-                            no_variables_, 0)),
+                            {})),
         live_(LiveRegisters(kernel_)) {}
 
   // In front of the instruction of the loop that is `offset` behind its first.
@@ -59,7 +59,6 @@ class LiveRegistersTest : public ::testing::Test {
     return names;
   }
 
-  const std::vector<uint64_t> no_variables_;
   const ptx::ParseResult parsed_;
   const Kernel kernel_;
   const std::vector<std::vector<bool>> live_;

@@ -47,7 +47,7 @@ class Emitters {
                     const Cpu& cpu = kWide)
       : parsed_(ParsedKernel(body)),
         kernel_(lower::LowerKernel(parsed_.module, parsed_.module.functions[0],
-                                   no_variables_, 0)),
+                                   {})),
         module_("test", context_),
         b_(&module_, cpu.lanes),
         facts_(kernel_, kBlock, cpu.lanes),
@@ -119,7 +119,6 @@ class Emitters {
  private:
   static constexpr analysis::BlockShape kBlock = {128, 1, 1};
 
-  const std::vector<uint64_t> no_variables_;
   const ptx::ParseResult parsed_;
   const lower::Kernel kernel_;
   std::optional<std::string> error_;
@@ -327,9 +326,8 @@ TEST(RegistersTest, AKernelWithoutInstructionsHasNoneToClear) {
       ".version 8.0\n.target sm_80\n.address_size 64\n"
       ".entry k() { .reg .b32 a; }\n");
   ASSERT_TRUE(parsed.ok());
-  const std::vector<uint64_t> no_variables;
   const lower::Kernel kernel = lower::LowerKernel(
-      parsed.module, parsed.module.functions[0], no_variables, 0);
+      parsed.module, parsed.module.functions[0], {});
   for (const Part part : {Part::kFull, Part::kDivergent, Part::kOverflow}) {
     llvm::LLVMContext context;
     llvm::Module module("test", context);
@@ -417,9 +415,8 @@ TEST(FullPathExitsTest, AnOverflowLeavesInFrontOfTheInstruction) {
 // The blocks of both functions of a kernel whose names begin so.
 size_t BlocksOf(const std::string& body, const std::string& prefix) {
   const ptx::ParseResult parsed = ParsedKernel(body);
-  const std::vector<uint64_t> no_variables;
   const lower::Kernel kernel = lower::LowerKernel(
-      parsed.module, parsed.module.functions[0], no_variables, 0);
+      parsed.module, parsed.module.functions[0], {});
   llvm::LLVMContext context;
   llvm::Module module("test", context);
   KernelEmitter emitter(&module, kernel, {128, 1, 1}, kWide);

@@ -96,12 +96,9 @@ bool PrintKernel(const std::string& label, const lower::Kernel& kernel) {
 // Returns whether there is code for all kernels.
 bool PrintModule(const std::string& path, const ptx::Module& module) {
   std::vector<uint64_t> addresses;
-  uint64_t shared = 0;
   bool good = true;
-  for (const ptx::Variable& variable : module.variables) {
-    const bool is_shared = variable.space == ptx::Space::kShared;
-    addresses.push_back(is_shared ? shared : 0x7d0000000000 + 4096 * shared);
-    if (is_shared) shared += (variable.bytes + 15) / 16 * 16;
+  for (size_t i = 0; i < module.variables.size(); ++i) {
+    addresses.push_back(0x7d0000000000 + 4096 * i);
   }
   for (const ptx::Function& function : module.functions) {
     if (!function.kernel || !function.defined) continue;
@@ -113,9 +110,8 @@ bool PrintModule(const std::string& path, const ptx::Module& module) {
       good = false;
       continue;
     }
-    good = PrintKernel(
-               path + " " + function.name,
-               lower::LowerKernel(module, *flat.function, addresses, shared)) &&
+    good = PrintKernel(path + " " + function.name,
+                       lower::LowerKernel(module, *flat.function, addresses)) &&
            good;
   }
   return good;

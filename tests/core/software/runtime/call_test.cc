@@ -101,6 +101,66 @@ extern "C" __global__ void k(int* out, int n) {
   }
 }
 
+TEST(CallTest, SharedVariablesOfAFunctionAreOneForAllItsCalls) {
+  // kept() is called from two functions, inlined twice and recursively.
+  KernelProgram program(R"(
+__device__ __noinline__ int kept(int value, int store) {
+  __shared__ int s[64];
+  const int old = s[threadIdx.x];
+  if (store) s[threadIdx.x] = value;
+  return old;
+}
+__device__ __noinline__ int put(int v) { return kept(v + 1, 1); }
+__device__ __noinline__ int get() { return kept(0, 0) * 2; }
+__device__ __noinline__ int* place() { __shared__ int s[64]; return s; }
+__device__ __noinline__ int sum(int depth) {
+  __shared__ int s[64];
+  const int t = threadIdx.x;
+  s[t] = (depth == 3 ? 0 : s[t]) + depth;
+  return depth > 0 ? sum(depth - 1) + s[t] : s[t];
+}
+extern "C" __global__ void k(int* out, int depth) {
+  const int t = threadIdx.x;
+  put(t * 3);
+  place()[t] = t;
+  __syncthreads();
+  out[t] = get();
+  out[64 + t] = place()[63 - t];
+  out[128 + t] = sum(depth);
+})");
+  std::vector<int> out(192, 0);
+  ExpectSuccess(program.Run(Geometry(1, 64), out.data(), 3));
+  for (int t = 0; t < 64; ++t) {
+    EXPECT_EQ(out[t], (t * 3 + 1) * 2) << t;
+    EXPECT_EQ(out[64 + t], 63 - t) << t;
+    EXPECT_EQ(out[128 + t], 24) << t;
+  }
+}
+
+TEST(CallTest, SidesOfABranchMeetInTheSharedVariableOfAFunction) {
+  KernelProgram program(R"(
+__device__ __noinline__ int exchange(int v) {
+  __shared__ int s[64];
+  const int t = threadIdx.x;
+  s[t] = v;
+  __barrier_sync(0);
+  const int other = s[t ^ 1];
+  __barrier_sync(0);
+  return other;
+}
+extern "C" __global__ void k(int* out) {
+  const int t = threadIdx.x;
+  int r;
+  if (t & 1) r = exchange(t + 100); else r = exchange(t + 200);
+  out[t] = r;
+})");
+  std::vector<int> out(64, 0);
+  ExpectSuccess(program.Run(Geometry(1, 64), out.data()));
+  for (int t = 0; t < 64; ++t) {
+    EXPECT_EQ(out[t], (t ^ 1) + (t % 2 == 0 ? 100 : 200)) << t;
+  }
+}
+
 TEST(CallTest, TheMathLibraryAgreesWithTheHosts) {
   KernelProgram program(R"(
 extern "C" __global__ void k(const float* in, double* out, int n) {
