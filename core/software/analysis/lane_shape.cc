@@ -40,6 +40,20 @@ int ZerosIn(const LaneShape& shape, bool wide, int chunk_lanes) {
                                        static_cast<uint64_t>(chunk_lanes)));
 }
 
+// Returns true if the lanes of a unit lie 2^31 or more apart, so that some of
+// them wrap in 32 bits whatever the base is, as in threadIdx.x * 2654435761.
+bool AlwaysWraps(const LaneShape& shape, int chunk_lanes) {
+  int32_t distance;
+  return __builtin_mul_overflow(
+      shape.stride, (shape.wide ? kWarpLanes : chunk_lanes) - 1, &distance);
+}
+
+// A stride counts modulo 2^64, as the values do.
+int64_t WrappingSum(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) +
+                              static_cast<uint64_t>(b));
+}
+
 // Without arithmetic on the lanes: uniform if everything is.
 LaneShape Opaque(LaneShapes sources) {
   bool wide = true;
@@ -202,7 +216,7 @@ class Rule {
   LaneShape Sum(const LaneShape& a, const LaneShape& b, int sign) const {
     if (a.varying || b.varying) return LaneShape::Varying();
     const bool wide = a.wide && b.wide;
-    return Affine(a.stride + sign * b.stride, wide,
+    return Affine(WrappingSum(a.stride, sign > 0 ? b.stride : -b.stride), wide,
                   std::min(ZerosIn(a, wide, chunk_lanes_),
                            ZerosIn(b, wide, chunk_lanes_)));
   }
@@ -232,7 +246,8 @@ class Rule {
   LaneShape ShiftLeft() const {
     const Operand* k = Constant(i_, 2);
     if (k == nullptr || k->bits >= 31 || s_[1].varying) return Rest();
-    return Affine(s_[1].stride << k->bits, s_[1].wide,
+    const auto stride = static_cast<uint64_t>(s_[1].stride) << k->bits;
+    return Affine(static_cast<int64_t>(stride), s_[1].wide,
                   s_[1].zeros + static_cast<int>(k->bits));
   }
 
@@ -421,10 +436,13 @@ LaneShape ResultShape(const Instruction& instruction, LaneShapes s, Mode mode,
   }
   const LaneShape shape = Rule(instruction, s, chunk_lanes).Result();
   const bool affine = !shape.varying && shape.stride != 0;
-  if (affine && Widens(instruction)) {
-    // Only a single affine factor can be checked; an affine 64-bit addend of
-    // mad.wide is exact.
-    if (mode == Mode::kMasked) return LaneShape::Varying();
+  if (affine && Widens(instruction) &&
+      (mode == Mode::kMasked ||
+       std::any_of(s.begin() + 1, s.begin() + std::min<size_t>(s.size(), 3),
+                   [&](const LaneShape& factor) {
+                     return AlwaysWraps(factor, chunk_lanes);
+                   }))) {
+    return LaneShape::Varying();
   }
   return shape;
 }

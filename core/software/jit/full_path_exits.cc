@@ -102,8 +102,8 @@ void FullPathExits::CheckNoOverflow(const Step& step, const Value& narrow) {
   const int lanes = narrow.shape.wide ? analysis::kWarpLanes : c_.lanes();
   int32_t distance = 0;
   if (__builtin_mul_overflow(narrow.shape.stride, lanes - 1, &distance)) {
-    // Such a stride overflows for every base.
-    return c_.Fail(step.instruction, "stride too large");
+    // A value that wraps for every base is varying (analysis/lane_shape.cc).
+    return c_.Fail(step.instruction, "the stride of an index is too large");
   }
   llvm::Value* overflows = Overflows(narrow, distance);
   auto* leave = b_.NewBlock("wraps");

@@ -19,6 +19,27 @@ LaunchGeometry Warps(uint32_t count) {
   return geometry;
 }
 
+TEST(WideningTest, AnIndexThatWrapsForEveryBaseIsEachLanesOwn) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(unsigned long long* out) {
+  const unsigned t = threadIdx.x;
+  const unsigned hash = t * 2654435761u;
+  out[t] = (unsigned long long)hash * 3;
+  out[64 + t] = (long long)(int)(t * 0x40000000);
+  out[128 + t] = (unsigned long long)(t << 28) + hash;
+})");
+  std::vector<uint64_t> out(192, 0);
+  ExpectSuccess(program.Run(Geometry(1, 64), out.data()));
+  for (uint32_t t = 0; t < 64; ++t) {
+    const uint32_t hash = t * 2654435761u;
+    EXPECT_EQ(out[t], uint64_t{hash} * 3) << t;
+    EXPECT_EQ(out[64 + t], static_cast<uint64_t>(static_cast<int64_t>(
+                               static_cast<int32_t>(t * 0x40000000u))))
+        << t;
+    EXPECT_EQ(out[128 + t], uint64_t{t << 28} + hash) << t;
+  }
+}
+
 // At the n-th lane the index becomes 0, or the most negative number.
 TEST(WrapTest, AnIndexThatWrapsInsideAWarpIsWidenedLaneByLane) {
   KernelProgram program(R"(
