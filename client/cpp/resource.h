@@ -20,7 +20,8 @@ struct SessionState;
 class WireWriter;
 
 // Owns one handle. Move-only; a moved-from resource is empty (handle 0) and may
-// only be assigned to or destroyed. Thread-safe but for moving.
+// only be assigned to or destroyed. Thread-safe but for moving. Commands of
+// another session fail with NOT_FOUND or FAILED_PRECONDITION.
 //
 // If the creation fails in the daemon, the handle is in error: commands that
 // use it fail with the cause, and status() returns the cause once it is known.

@@ -331,6 +331,27 @@ TEST_F(SessionsTest, ASessionThatEndsGivesItsMemoryBack) {
   EXPECT_FALSE(absl::StrContains(ListSessions(), Quoted(id)));
 }
 
+// A program may mix up its sessions, whose handles count alike.
+TEST_F(SessionsTest, WhatBelongsToAnotherSessionIsUnknown) {
+  const auto own = *Session::Open({.address = daemon_.address()});
+  const auto other = *Session::Open({.address = daemon_.address()});
+  const Stream stream = *own->device(0).CreateStream();
+  const Stream other_stream = *other->device(0).CreateStream();
+  const Buffer buffer = *own->device(0).Allocate(128, stream);
+  const Buffer other_buffer = *other->device(0).Allocate(128, other_stream);
+  const std::vector<int> fives(32, 5);
+  ASSERT_EQ(other_buffer.Upload(fives, other_stream), absl::OkStatus());
+  ASSERT_EQ(buffer.Fill(uint32_t{1}, stream), absl::OkStatus());
+  std::vector<int> read(32);
+  EXPECT_FALSE(buffer.Download(read, other_stream).ok());
+  EXPECT_FALSE(buffer.Fill(uint32_t{9}, other_stream).ok() &&
+               other->Synchronize().ok() && own->Synchronize().ok());
+  const Event event = *other_stream.Record();
+  EXPECT_FALSE(stream.Wait(event).ok() && own->Synchronize().ok());
+  ASSERT_EQ(other_buffer.Download(read, other_stream), absl::OkStatus());
+  EXPECT_EQ(read, fives);
+}
+
 class DetachTest : public ::testing::Test {
  protected:
   std::unique_ptr<Session> Open(absl::Duration lifetime) {

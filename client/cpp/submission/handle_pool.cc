@@ -2,14 +2,24 @@
 #include "client/cpp/submission/handle_pool.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 namespace holdfast {
 
-HandlePool::HandlePool(uint32_t max_handles)
-    : max_handles_(std::min(max_handles, Handle::kMaxIndex + 1)) {}
+HandlePool::HandlePool(uint32_t max_handles, uint32_t first_generation)
+    : max_handles_(std::min(max_handles, Handle::kMaxIndex + 1)),
+      first_generation_(first_generation) {}
+
+// Far apart for sessions that follow each other, and in the lower half, so that
+// each index can be used 2^23 times.
+uint32_t HandlePool::NextFirstGeneration() {
+  static std::atomic<uint32_t> sessions = 0;
+  constexpr uint32_t kStep = 0x9E3779;  // odd: 2^23 sessions differ
+  return 1 + sessions++ * kStep % (Handle::kMaxGeneration / 2 + 1);
+}
 
 absl::StatusOr<uint64_t> HandlePool::Allocate(HandleKind kind) {
   absl::MutexLock lock(&mutex_);
@@ -20,7 +30,7 @@ absl::StatusOr<uint64_t> HandlePool::Allocate(HandleKind kind) {
     of_kind.free.pop_back();
   } else if (of_kind.generations.size() < max_handles_) {
     index = static_cast<uint32_t>(of_kind.generations.size());
-    of_kind.generations.push_back(0);
+    of_kind.generations.push_back(first_generation_ - 1);
   } else {
     return absl::ResourceExhaustedError(
         absl::StrCat("no ", HandleKindName(kind), " handle is free: all ",

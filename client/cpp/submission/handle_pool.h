@@ -21,8 +21,12 @@ namespace holdfast {
 class HandlePool {
  public:
   // `max_handles` is the limit of each kind, SessionLimits.max_handles, and is
-  // cut to the range of a handle's index.
-  explicit HandlePool(uint32_t max_handles);
+  // cut to the range of a handle's index. An index gets `first_generation` at
+  // its first use, by default one that differs from those of this process's
+  // other sessions: so the daemon refuses a handle that a program uses in
+  // another session than its own, instead of taking it for a resource there.
+  explicit HandlePool(uint32_t max_handles,
+                      uint32_t first_generation = NextFirstGeneration());
 
   // RESOURCE_EXHAUSTED: all handles are in use; names the kind and the limit.
   absl::StatusOr<uint64_t> Allocate(HandleKind kind);
@@ -38,6 +42,8 @@ class HandlePool {
   bool Adopt(uint64_t handle);
 
  private:
+  static uint32_t NextFirstGeneration();
+
   // The handles of one kind.
   struct Kind {
     // The generation of each index's last use by this client; 0: not used.
@@ -46,6 +52,7 @@ class HandlePool {
   };
 
   const uint32_t max_handles_;
+  const uint32_t first_generation_;
   absl::Mutex mutex_;
   std::array<Kind, 256> kinds_ ABSL_GUARDED_BY(mutex_);
 };

@@ -7,7 +7,7 @@ namespace holdfast {
 namespace {
 
 TEST(HandlePoolTest, AnIndexIsUsedAgainWithAGreaterGeneration) {
-  HandlePool pool(8);
+  HandlePool pool(8, /*first_generation=*/1);
   const auto first = Handle::Unpack(*pool.Allocate(HandleKind::kBuffer));
   EXPECT_EQ(first.kind, HandleKind::kBuffer);
   EXPECT_EQ(first.generation, 1u);
@@ -61,4 +61,15 @@ TEST(HandlePoolTest, AHandleOfNoOtherClientIsNotTakenOver) {
 }
 
 }  // namespace
+TEST(HandlePoolTest, HandlesOfTwoSessionsDiffer) {
+  HandlePool first(8), second(8);
+  for (int use = 0; use < 100; ++use) {
+    const uint64_t one = first.Allocate(HandleKind::kBuffer).value();
+    const uint64_t other = second.Allocate(HandleKind::kBuffer).value();
+    EXPECT_NE(one, other);
+    first.Free(one);
+    second.Free(other);
+  }
+}
+
 }  // namespace holdfast
