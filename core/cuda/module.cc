@@ -43,6 +43,26 @@ class JitLog {
                                   infos_.data(), Number(kLogBytes)};
 };
 
+// Loads the image, and compiles it now if it is PTX. A GPU's driver would
+// compile it at the first use, and would write to the log then.
+CUresult LoadLibrary(const Context& context, ImageFormat format,
+                     const std::string& image, JitLog& log, CUlibrary* handle) {
+  const DriverApi& api = context.api();
+  CUresult result = api.cuLibraryLoadData(
+      handle, image.c_str(), log.options().data(), log.values(),
+      static_cast<unsigned>(log.options().size()), nullptr, nullptr, 0);
+  if (result != CUDA_SUCCESS || format != ImageFormat::kPtx ||
+      api.cuLibraryGetModule == nullptr) {
+    return result;
+  }
+  CUmodule module = nullptr;
+  result = api.cuLibraryGetModule(&module, *handle);
+  if (result != CUDA_SUCCESS) {
+    LogIfFailed(api.cuLibraryUnload(*handle), "cuLibraryUnload");
+  }
+  return result;
+}
+
 absl::Status LoadStatus(CUresult result, const JitLog& log) {
   absl::Status status = ToStatus(result, "cuLibraryLoadData");
   if (status.ok()) return status;
@@ -56,7 +76,7 @@ absl::Status LoadStatus(CUresult result, const JitLog& log) {
 
 absl::StatusOr<std::shared_ptr<const Module>> Module::Load(
     std::shared_ptr<const Context> context, absl::string_view image) {
-  HOLDFAST_RETURN_IF_ERROR(CheckImage(image).status());
+  HOLDFAST_ASSIGN_OR_RETURN(const ImageFormat format, CheckImage(image));
   ScopedContext current(*context);
   HOLDFAST_RETURN_IF_ERROR(current.status());
   // PTX must end with a zero byte; one too many harms no other format.
@@ -64,10 +84,7 @@ absl::StatusOr<std::shared_ptr<const Module>> Module::Load(
   JitLog log;
   CUlibrary handle = nullptr;
   HOLDFAST_RETURN_IF_ERROR(LoadStatus(
-      context->api().cuLibraryLoadData(
-          &handle, terminated.c_str(), log.options().data(), log.values(),
-          static_cast<unsigned>(log.options().size()), nullptr, nullptr, 0),
-      log));
+      LoadLibrary(*context, format, terminated, log, &handle), log));
   return std::shared_ptr<const Module>(
       new Module(std::move(context), handle, log.infos()));
 }
