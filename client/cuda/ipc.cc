@@ -7,33 +7,38 @@
 #include "client/cpp/event.h"
 #include "client/cuda/allocate.h"
 #include "client/cuda/answer.h"
+#include "client/cuda/token_descriptor.h"
 
 namespace holdfast::libcuda {
 namespace {
 
-constexpr size_t kTokenBytes = 16;
-
-// The bytes of a handle: its kind, the token, and zeros.
+// The bytes of a handle: its kind, the token, the name of the memory's pool if
+// it has one, and zeros.
 struct HandleBytes {
-  char kind[8];
+  TokenKind kind;
   char token[kTokenBytes];
-  char unused[40];
+  char pool[kTokenBytes];
+  char unused[24];
 };
-constexpr char kMemory[8] = "hf-mem1";
-constexpr char kEvent[8] = "hf-evt1";
+constexpr TokenKind kMemory = "hf-mem1";
+constexpr TokenKind kEvent = "hf-evt1";
+constexpr TokenKind kPool = "hf-pol1";
+constexpr TokenKind kPoolMemory = "hf-pme1";
 
 template <typename Handle>
-void Write(const char (&kind)[8], const std::string& token, Handle* handle) {
+void Write(const TokenKind& kind, const std::string& token, Handle* handle,
+           const std::string& pool = "") {
   static_assert(sizeof(Handle) == sizeof(HandleBytes));
   HandleBytes bytes{};
   std::memcpy(bytes.kind, kind, sizeof kind);
   token.copy(bytes.token, kTokenBytes);
+  pool.copy(bytes.pool, kTokenBytes);
   std::memcpy(handle, &bytes, sizeof bytes);
 }
 
 // Returns the token; empty: these are no bytes of Write.
 template <typename Handle>
-std::string Read(const char (&kind)[8], const Handle& handle) {
+std::string Read(const TokenKind& kind, const Handle& handle) {
   HandleBytes bytes;
   std::memcpy(&bytes, &handle, sizeof bytes);
   if (std::memcmp(bytes.kind, kind, sizeof kind) != 0) return "";
@@ -46,6 +51,14 @@ CUresult AnswerOfOpen(const absl::Status& status) {
       absl::IsNotFound(status) || absl::IsPermissionDenied(status);
   return unknown && LastFault() == CUDA_SUCCESS ? CUDA_ERROR_INVALID_HANDLE
                                                 : result;
+}
+
+// REQUIRES: the memory is a buffer.
+absl::StatusOr<std::string> TokenOf(Allocation& memory,
+                                    const std::string& tenant) {
+  return memory.exported.Token(
+      *memory.buffer, {.rights = Rights::kReadWrite, .with_neighbours = true},
+      tenant);
 }
 
 // cuMemAlloc's memory alone.
@@ -67,11 +80,7 @@ CUresult Ipc::GetMemory(Process& process, CUdeviceptr pointer,
     return CUDA_ERROR_INVALID_VALUE;
   }
   HOLDFAST_ANSWER_OR_ASSIGN(const std::string tenant, process.Tenant());
-  HOLDFAST_ANSWER_OR_ASSIGN(
-      const std::string token,
-      memory->exported.Token(
-          *memory->buffer,
-          {.rights = Rights::kReadWrite, .with_neighbours = true}, tenant));
+  HOLDFAST_ANSWER_OR_ASSIGN(const std::string token, TokenOf(*memory, tenant));
   {
     absl::MutexLock lock(&mutex_);
     std::erase_if(own_,
@@ -86,6 +95,11 @@ CUresult Ipc::OpenMemory(Process& process, Context& context,
                          const CUipcMemHandle& handle, CUdeviceptr* pointer) {
   const std::string token = Read(kMemory, handle);
   if (token.empty()) return CUDA_ERROR_INVALID_HANDLE;
+  return Open(process, context, token, nullptr, pointer);
+}
+
+CUresult Ipc::Open(Process& process, Context& context, const std::string& token,
+                   std::shared_ptr<MemoryPool> pool, CUdeviceptr* pointer) {
   absl::MutexLock lock(&mutex_);
   if (own_.contains(token)) return CUDA_ERROR_INVALID_CONTEXT;
   Opened& opened = opened_[{context.id(), token}];
@@ -103,25 +117,87 @@ CUresult Ipc::OpenMemory(Process& process, Context& context,
   HOLDFAST_ANSWER_OR_ASSIGN(memory->address, imported->address());
   memory->buffer = *std::move(imported);
   memory->is_borrowed = true;
+  if (pool != nullptr) pool->Taken(memory->size);
+  memory->pool = std::move(pool);
   opened = {memory, 1};
   *pointer = memory->address;
   process.memory.Add(std::move(memory));
   return CUDA_SUCCESS;
 }
 
-CUresult Ipc::CloseMemory(Process& process, CUdeviceptr pointer) {
+std::optional<std::shared_ptr<Allocation>> Ipc::Close(Process& process,
+                                                      CUdeviceptr pointer) {
   absl::MutexLock lock(&mutex_);
   for (auto entry = opened_.begin(); entry != opened_.end(); ++entry) {
     const auto memory = entry->second.memory.lock();
     if (memory == nullptr || memory->address != pointer) continue;
-    if (--entry->second.times > 0) return CUDA_SUCCESS;
+    if (--entry->second.times > 0) return nullptr;
     opened_.erase(entry);
-    process.memory.Remove(pointer, [&](const Allocation& found) {
+    return process.memory.Remove(pointer, [&](const Allocation& found) {
       return &found == memory.get();
     });
-    return CUDA_SUCCESS;
   }
-  return CUDA_ERROR_INVALID_VALUE;
+  return std::nullopt;
+}
+
+CUresult Ipc::CloseMemory(Process& process, CUdeviceptr pointer) {
+  return Close(process, pointer).has_value() ? CUDA_SUCCESS
+                                             : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult Ipc::ExportPool(const MemoryPool& pool, int* fd) {
+  if (pool.sharing().name.empty() || pool.sharing().is_imported) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  HOLDFAST_ANSWER_OR_ASSIGN(UniqueFd descriptor,
+                            MakeTokenDescriptor(kPool, pool.sharing().name));
+  *fd = descriptor.Release();
+  return CUDA_SUCCESS;
+}
+
+CUresult Ipc::ImportPool(Process& process, int fd, CUmemoryPool* pool) {
+  std::string name = ReadToken(kPool, fd);
+  if (name.empty()) return CUDA_ERROR_INVALID_VALUE;
+  const auto context = process.contexts().Find(CurrentContext());
+  *pool = process.pools.Add(std::make_shared<MemoryPool>(
+      MemoryPool::Kind::kDevice, context == nullptr ? 0 : context->ordinal(),
+      PoolSharing{.name = std::move(name), .is_imported = true}));
+  return CUDA_SUCCESS;
+}
+
+CUresult Ipc::ExportPoolMemory(Process& process, CUdeviceptr pointer,
+                               CUmemPoolPtrExportData* data) {
+  const std::shared_ptr<Allocation> memory = process.memory.Find(pointer);
+  if (memory == nullptr || memory->pool == nullptr || memory->is_borrowed ||
+      memory->pool->sharing().name.empty()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  HOLDFAST_ANSWER_OR_ASSIGN(const std::string tenant, process.Tenant());
+  HOLDFAST_ANSWER_OR_ASSIGN(const std::string token, TokenOf(*memory, tenant));
+  Write(kPoolMemory, token, data, memory->pool->sharing().name);
+  return CUDA_SUCCESS;
+}
+
+CUresult Ipc::ImportPoolMemory(Process& process, Context& context,
+                               std::shared_ptr<MemoryPool> pool,
+                               const CUmemPoolPtrExportData& data,
+                               CUdeviceptr* pointer) {
+  const std::string token = Read(kPoolMemory, data);
+  HandleBytes bytes;
+  std::memcpy(&bytes, &data, sizeof bytes);
+  if (token.empty() || !pool->sharing().is_imported ||
+      pool->sharing().name != std::string(bytes.pool, kTokenBytes)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return Open(process, context, token, std::move(pool), pointer);
+}
+
+CUresult Ipc::FreePoolMemory(Process& process, CUdeviceptr pointer,
+                             const holdfast::Stream& stream) {
+  const auto closed = Close(process, pointer);
+  if (!closed.has_value()) return CUDA_ERROR_INVALID_VALUE;
+  if (*closed != nullptr) (*closed)->buffer->Free(stream);
+  return CUDA_SUCCESS;
 }
 
 CUresult Ipc::GetEvent(Process& process, ProgramEvent& event,

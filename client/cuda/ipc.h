@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cuda/context.h"
 #include "client/cuda/memory_map.h"
+#include "client/cuda/memory_pool.h"
 #include "client/cuda/process.h"
 #include "cuda.h"
 
@@ -38,6 +40,28 @@ class Ipc {
   // CUDA_ERROR_INVALID_VALUE: `pointer` was not opened, or was closed as often.
   CUresult CloseMemory(Process& process, CUdeviceptr pointer);
 
+  // Pools. A pool's descriptor holds its name, and ExportPoolMemory's data the
+  // token of one allocation, whose export ends as GetMemory's. ExportPool and
+  // ExportPoolMemory fail with CUDA_ERROR_INVALID_VALUE for a pool that was
+  // made without descriptors as its handle type, and for memory of no such
+  // pool.
+  CUresult ExportPool(const MemoryPool& pool, int* fd);
+  // The pool is one of the current context's device, or of the first device.
+  // CUDA_ERROR_INVALID_VALUE: the descriptor is not from ExportPool.
+  CUresult ImportPool(Process& process, int fd, CUmemoryPool* pool);
+  CUresult ExportPoolMemory(Process& process, CUdeviceptr pointer,
+                            CUmemPoolPtrExportData* data);
+  // As OpenMemory. CUDA_ERROR_INVALID_VALUE: `pool` was not imported, or the
+  // memory is of another pool.
+  CUresult ImportPoolMemory(Process& process, Context& context,
+                            std::shared_ptr<MemoryPool> pool,
+                            const CUmemPoolPtrExportData& data,
+                            CUdeviceptr* pointer);
+  // Ends an import of pool memory behind the stream's work so far.
+  // CUDA_ERROR_INVALID_VALUE: as CloseMemory.
+  CUresult FreePoolMemory(Process& process, CUdeviceptr pointer,
+                          const holdfast::Stream& stream);
+
   // Export and open events. Each OpenEvent makes another handle. Only the
   // process that made an event records it. CUDA_ERROR_INVALID_HANDLE: GetEvent
   // got an event of another process; OpenEvent: as OpenMemory.
@@ -47,6 +71,13 @@ class Ipc {
                      const CUipcEventHandle& handle, CUevent* event);
 
  private:
+  CUresult Open(Process& process, Context& context, const std::string& token,
+                std::shared_ptr<MemoryPool> pool, CUdeviceptr* pointer);
+  // Returns the memory if this was its last use, or null if it was not.
+  // nullopt: nothing was opened there.
+  std::optional<std::shared_ptr<Allocation>> Close(Process& process,
+                                                   CUdeviceptr pointer);
+
   struct Opened {
     std::weak_ptr<Allocation> memory;  // ends with its context
     int times = 0;

@@ -26,7 +26,7 @@ bool MemoryPool::HasAccess(int ordinal) const {
   if (kind_ == Kind::kDevice && ordinal == ordinal_) return true;
   absl::MutexLock lock(&mutex_);
   const auto found = access_.find(ordinal);
-  return found == access_.end() ? kind_ != Kind::kDevice : found->second;
+  return found != access_.end() && found->second;
 }
 
 void MemoryPool::SetAccess(int ordinal, bool has_access) {

@@ -4,12 +4,21 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {
+
+// A pool whose memory other processes may use has a name of kTokenBytes random
+// bytes, by which they know it.
+struct PoolSharing {
+  std::string name;          // empty: it is not shared
+  bool is_imported = false;  // stands for the pool of another process
+};
 
 // A CUmemoryPool: an account of memory, and settings that a program reads back.
 // The memory itself comes from the daemon's pools, which keep what is freed, so
@@ -21,14 +30,16 @@ class MemoryPool {
   enum class Kind { kDevice, kHost, kManaged };
 
   // `ordinal` is the program's number of a kDevice pool's device, otherwise 0.
-  MemoryPool(Kind kind, int ordinal) : kind_(kind), ordinal_(ordinal) {}
+  MemoryPool(Kind kind, int ordinal, PoolSharing sharing = {})
+      : kind_(kind), ordinal_(ordinal), sharing_(std::move(sharing)) {}
 
   Kind kind() const { return kind_; }
   int ordinal() const { return ordinal_; }
+  const PoolSharing& sharing() const { return sharing_; }
   // The access that a device has by cuMemPoolSetAccess. A kDevice pool's own
-  // device always has access, and all devices have access to other pools from
-  // the start. Kept for cuMemPoolGetAccess: memory of a session is open to all
-  // of its devices that have peer access.
+  // device always has access, and no other device before the call. Kept for
+  // cuMemPoolGetAccess: memory of a session is open to all of its devices that
+  // have peer access, and kernels reach pinned memory in any case.
   bool HasAccess(int ordinal) const;
   void SetAccess(int ordinal, bool has_access);
   void Taken(uint64_t bytes);
@@ -43,6 +54,7 @@ class MemoryPool {
  private:
   const Kind kind_;
   const int ordinal_;
+  const PoolSharing sharing_;
   mutable absl::Mutex mutex_;
   uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t most_used_ ABSL_GUARDED_BY(mutex_) = 0;

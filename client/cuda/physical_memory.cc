@@ -1,31 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cuda/physical_memory.h"
 
-#include <unistd.h>
-
-#include <cstring>
 #include <utility>
 
 #include "client/cuda/answer.h"
 #include "client/cuda/handle_table.h"
-#include "core/base/memfd.h"
+#include "client/cuda/token_descriptor.h"
 
 namespace holdfast::libcuda {
 namespace {
 
-// The bytes of a descriptor: they say that it is one, and hold the token.
-constexpr char kKind[8] = "hf-vmm1";
-constexpr size_t kTokenBytes = 16;
-
-// Returns the token; empty: the descriptor is none of Export.
-std::string ReadToken(int fd) {
-  char bytes[sizeof kKind + kTokenBytes + 1];
-  if (!IsSealed(fd) || pread(fd, bytes, sizeof bytes, 0) != sizeof bytes - 1 ||
-      std::memcmp(bytes, kKind, sizeof kKind) != 0) {
-    return "";
-  }
-  return std::string(bytes + sizeof kKind, kTokenBytes);
-}
+constexpr TokenKind kKind = "hf-vmm1";
 
 holdfast::Device DeviceOf(Process& process, int ordinal) {
   return process.session().device(
@@ -100,10 +85,8 @@ CUresult PhysicalMemoryTable::Export(Process& process, Handle handle, int* fd) {
       const std::string token,
       memory->exported.Token(memory->buffer, {.rights = Rights::kReadWrite},
                              tenant));
-  HOLDFAST_ANSWER_OR_ASSIGN(
-      UniqueFd descriptor,
-      CreateSealedMemfd("holdfast-memory",
-                        std::string(kKind, sizeof kKind) + token));
+  HOLDFAST_ANSWER_OR_ASSIGN(UniqueFd descriptor,
+                            MakeTokenDescriptor(kKind, token));
   {
     absl::MutexLock lock(&mutex_);
     std::erase_if(exported_,
@@ -115,7 +98,7 @@ CUresult PhysicalMemoryTable::Export(Process& process, Handle handle, int* fd) {
 }
 
 CUresult PhysicalMemoryTable::Import(Process& process, int fd, Handle* handle) {
-  const std::string token = ReadToken(fd);
+  const std::string token = ReadToken(kKind, fd);
   if (token.empty()) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<PhysicalMemory> memory;
   {

@@ -41,7 +41,6 @@ bool IsUnserved(CUdevice_attribute attribute) {
     case CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST:
     case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
-    case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
     case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
       return true;
     default:
@@ -131,6 +130,9 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute,
       return CUDA_ERROR_INVALID_VALUE;
     }
     *value = IsUnserved(attribute) ? 0 : static_cast<int>(known->second);
+    if (attribute == CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES) {
+      *value &= CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    }
     return CUDA_SUCCESS;
   });
 }

@@ -11,6 +11,7 @@
 #include "client/cuda/allocate.h"
 #include "client/cuda/api/call.h"
 #include "client/cuda/graph/graph_memory.h"
+#include "client/cuda/ipc.h"
 
 using namespace holdfast::libcuda;
 
@@ -197,6 +198,10 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     if (unsafe != CUDA_SUCCESS) return unsafe;
     if (const auto of_graph = GraphMemory::Get().Find(pointer)) {
       return GraphMemory::Get().Free(*of_graph);
+    }
+    const auto memory = process.memory.Find(pointer);
+    if (memory != nullptr && memory->is_borrowed && memory->pool != nullptr) {
+      return Ipc::Get().CloseMemory(process, pointer);
     }
     const auto freed = process.memory.Remove(pointer, IsFreeable);
     if (freed == nullptr) {

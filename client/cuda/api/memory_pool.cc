@@ -3,6 +3,7 @@
 // Entry points: memory in the order of streams, and pools.
 #include "client/cuda/memory_pool.h"
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -12,6 +13,9 @@
 #include "client/cuda/api/call.h"
 #include "client/cuda/graph/graph_memory.h"
 #include "client/cuda/graph/work.h"
+#include "client/cuda/ipc.h"
+#include "client/cuda/token_descriptor.h"
+#include "core/base/token.h"
 
 using namespace holdfast::libcuda;
 
@@ -46,6 +50,10 @@ CUresult FreeInOrder(Process& process, Stream& stream, CUdeviceptr pointer) {
   if (const auto of_graph = GraphMemory::Get().Find(pointer)) {
     return GraphMemory::Get().Free(*of_graph);
   }
+  const auto memory = process.memory.Find(pointer);
+  if (memory != nullptr && memory->is_borrowed && memory->pool != nullptr) {
+    return Ipc::Get().FreePoolMemory(process, pointer, stream.queue());
+  }
   const auto freed =
       process.memory.Remove(pointer, [](const Allocation& memory) {
         return IsFreeable(memory) &&
@@ -64,6 +72,9 @@ CUresult FreeInOrder(Process& process, Stream& stream, CUdeviceptr pointer) {
 CUresult Allocate(CUdeviceptr* pointer, size_t size,
                   std::shared_ptr<MemoryPool> pool, CUstream handle) {
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (pool != nullptr && pool->sharing().is_imported) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   return WithWork(
       handle,
       [&](Process& process, Stream& stream, NodeWork* work) -> CUresult {
@@ -175,13 +186,25 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   return WithObjects([&](Process& process) {
     if (AnyNull(pool, properties)) return CUDA_ERROR_INVALID_VALUE;
-    if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
+    const bool is_shared =
+        properties->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    if (!is_shared && properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
       return CUDA_ERROR_NOT_SUPPORTED;
     }
     return WithKind(properties->allocType, properties->location,
-                    [&](Kind kind, int ordinal) {
-                      *pool = process.pools.Add(
-                          std::make_shared<MemoryPool>(kind, ordinal));
+                    [&](Kind kind, int ordinal) -> CUresult {
+                      // Pinned memory of this process cannot be mapped by
+                      // another one.
+                      if (is_shared && kind != Kind::kDevice) {
+                        return CUDA_ERROR_NOT_SUPPORTED;
+                      }
+                      PoolSharing sharing;
+                      if (is_shared) {
+                        HOLDFAST_ANSWER_OR_ASSIGN(
+                            sharing.name, holdfast::RandomToken(kTokenBytes));
+                      }
+                      *pool = process.pools.Add(std::make_shared<MemoryPool>(
+                          kind, ordinal, std::move(sharing)));
                       return CUDA_SUCCESS;
                     });
   });
@@ -221,7 +244,7 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle,
                             CUmemLocation* location) {
   return WithPool(handle, [&](const std::shared_ptr<MemoryPool>& pool) {
     if (AnyNull(flags, location)) return CUDA_ERROR_INVALID_VALUE;
-    bool has_access = pool->kind() != Kind::kDevice;
+    bool has_access = pool->kind() == Kind::kHost;
     if (!IsHost(*location)) {
       if (!IsDevice(*location)) return CUDA_ERROR_INVALID_VALUE;
       has_access = pool->HasAccess(location->id);
@@ -251,6 +274,52 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle,
                       access.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     }
     return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemPoolExportToShareableHandle(void* handle, CUmemoryPool pool,
+                                          CUmemAllocationHandleType type,
+                                          unsigned long long flags) {
+  return WithPool(pool, [&](const std::shared_ptr<MemoryPool>& found) {
+    if (handle == nullptr || flags != 0 ||
+        type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    return Ipc::Get().ExportPool(*found, static_cast<int*>(handle));
+  });
+}
+
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle,
+                                            CUmemAllocationHandleType type,
+                                            unsigned long long flags) {
+  return WithObjects([&](Process& process) {
+    if (pool == nullptr || flags != 0 ||
+        type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    const auto fd = static_cast<int>(reinterpret_cast<intptr_t>(handle));
+    return Ipc::Get().ImportPool(process, fd, pool);
+  });
+}
+
+CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* data,
+                                CUdeviceptr pointer) {
+  return WithObjects([&](Process& process) {
+    return data == nullptr
+               ? CUDA_ERROR_INVALID_VALUE
+               : Ipc::Get().ExportPoolMemory(process, pointer, data);
+  });
+}
+
+CUresult cuMemPoolImportPointer(CUdeviceptr* pointer, CUmemoryPool pool,
+                                CUmemPoolPtrExportData* data) {
+  return WithContext([&](Process& process, Context& context) {
+    std::shared_ptr<MemoryPool> found = process.pools.Find(pool);
+    if (AnyNull(pointer, data) || found == nullptr) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    return Ipc::Get().ImportPoolMemory(process, context, std::move(found),
+                                       *data, pointer);
   });
 }
 

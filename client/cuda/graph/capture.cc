@@ -220,6 +220,8 @@ CUresult EndCapture(Process& process, Stream& stream, CUgraph* graph) {
   }
   if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
       capture->thread != std::this_thread::get_id()) {
+    // That ends the capture as well, without its graph.
+    Drop(process, capture);
     return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
   }
   const bool is_joined = AreAllJoined(process, *capture, *own);
