@@ -74,15 +74,12 @@ void MemoryPool::SetAccess(CUdevice device, CUmemAccess_flags flags) {
 }
 
 CUmemAccess_flags MemoryPool::GetAccess(CUdevice device) const {
-  const bool of_device = kind_ == MemoryKind::kPool;
-  if (of_device && device == device_.ordinal()) {
+  if (kind_ == MemoryKind::kPool && device == device_.ordinal()) {
     return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   }
   MutexLock lock(&mutex_);
   const auto it = access_.find(device);
-  if (it != access_.end()) return it->second;
-  return of_device ? CU_MEM_ACCESS_FLAGS_PROT_NONE
-                   : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return it == access_.end() ? CU_MEM_ACCESS_FLAGS_PROT_NONE : it->second;
 }
 
 void MemoryPool::TakeBack(std::unique_ptr<Block> block) {

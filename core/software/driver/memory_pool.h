@@ -43,9 +43,9 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   Device& device() const { return device_; }
   MemoryKind kind() const { return kind_; }
 
-  // Which other devices may access the pool's memory; its own always may. None
-  // is the default for other devices. All devices may access host memory and
-  // managed memory from the start.
+  // Which devices may access the pool's memory: a device's own pool always, and
+  // otherwise none until it is set. What is set for pools of host memory and of
+  // managed memory is only kept: kernels reach their memory in any case.
   void SetAccess(CUdevice device, CUmemAccess_flags flags);
   CUmemAccess_flags GetAccess(CUdevice device) const;
   // The name of the memfd of a pool of this kind, kPool or kHostPool, as other

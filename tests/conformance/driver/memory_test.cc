@@ -409,8 +409,18 @@ class HostPoolTest : public ContextTest,
     }
     ASSERT_EQ(result, CUDA_SUCCESS);
   }
+  // A device has none to pinned memory before. Managed memory needs none.
+  void GiveDeviceAccess(CUmemoryPool pool) {
+    CUmemLocation device{CU_MEM_LOCATION_TYPE_DEVICE, device_};
+    const CUmemAccessDesc access{device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    ASSERT_OK(Cuda().cuMemPoolSetAccess(pool, &access, 1));
+    CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    ASSERT_OK(Cuda().cuMemPoolGetAccess(&flags, pool, &device));
+    EXPECT_EQ(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  }
   // Fills memory on the device, reads it as the program, and frees it.
   void Use(CUmemoryPool pool) {
+    GiveDeviceAccess(pool);
     CUdeviceptr pointer = 0;
     const CUresult result =
         Cuda().cuMemAllocFromPoolAsync(&pointer, 1 << 20, pool, nullptr);
@@ -461,10 +471,21 @@ TEST_P(HostPoolTest, APoolOfTheProgramMayBeTheCurrentOne) {
   EXPECT_EQ(Current(), default_);
 }
 
-TEST_P(HostPoolTest, TheHostHasAccess) {
+TEST_P(HostPoolTest, TheHostAloneHasAccessToPinnedMemoryAtFirst) {
+  CUmemPoolProps properties{};
+  properties.allocType = GetParam();
+  properties.location = location_;
+  CUmemoryPool pool = nullptr;
+  ASSERT_OK(Cuda().cuMemPoolCreate(&pool, &properties));
   CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
-  ASSERT_OK(Cuda().cuMemPoolGetAccess(&flags, default_, &location_));
-  EXPECT_EQ(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  ASSERT_OK(Cuda().cuMemPoolGetAccess(&flags, pool, &location_));
+  // A pool of managed memory has no list of accesses.
+  EXPECT_EQ(flags, IsManaged() ? CU_MEM_ACCESS_FLAGS_PROT_NONE
+                               : CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  CUmemLocation device{CU_MEM_LOCATION_TYPE_DEVICE, device_};
+  ASSERT_OK(Cuda().cuMemPoolGetAccess(&flags, pool, &device));
+  EXPECT_EQ(flags, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+  EXPECT_OK(Cuda().cuMemPoolDestroy(pool));
 }
 
 TEST_P(HostPoolTest, APoolOfADeviceIsNoPoolOfTheHost) {
@@ -475,6 +496,7 @@ TEST_P(HostPoolTest, APoolOfADeviceIsNoPoolOfTheHost) {
 }
 
 TEST_P(HostPoolTest, MemoryIsFreedBehindTheWorkThatUsesIt) {
+  GiveDeviceAccess(default_);
   CUdeviceptr pointer = 0, out = 0;
   if (Cuda().cuMemAllocFromPoolAsync(&pointer, 4096, default_, nullptr) !=
       CUDA_SUCCESS) {
@@ -483,7 +505,7 @@ TEST_P(HostPoolTest, MemoryIsFreedBehindTheWorkThatUsesIt) {
   ASSERT_OK(Cuda().cuMemAlloc_v2(&out, 4096));
   for (int i = 0; i < 4; ++i) {
     ASSERT_OK(Cuda().cuMemsetD32Async(pointer, 7, 1024, nullptr));
-    ASSERT_OK(Cuda().cuMemcpyDtoDAsync_v2(out, pointer, 4096, nullptr));
+    ASSERT_OK(Cuda().cuMemcpyAsync(out, pointer, 4096, nullptr));
     ASSERT_OK(Cuda().cuMemFreeAsync(pointer, nullptr));
     ASSERT_OK(
         Cuda().cuMemAllocFromPoolAsync(&pointer, 4096, default_, nullptr));

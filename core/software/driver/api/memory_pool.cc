@@ -269,9 +269,9 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle,
   return WithPool(handle, [&](MemoryPool& pool) {
     if (AnyNull(flags, location)) return CUDA_ERROR_INVALID_VALUE;
     if (IsHost(*location)) {
-      *flags = pool.kind() == MemoryKind::kPool
-                   ? CU_MEM_ACCESS_FLAGS_PROT_NONE
-                   : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+      *flags = pool.kind() == MemoryKind::kHostPool
+                   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                   : CU_MEM_ACCESS_FLAGS_PROT_NONE;
       return CUDA_SUCCESS;
     }
     if (!IsDevice(*location)) return CUDA_ERROR_INVALID_VALUE;

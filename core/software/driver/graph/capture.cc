@@ -173,19 +173,19 @@ CUresult EndCapture(Driver& driver, Stream& stream, CUgraph* graph) {
     capture->invalidated = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   }
-  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
-      capture->thread != std::this_thread::get_id()) {
-    return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-  }
+  // Another thread's call ends a strict capture as well, without its graph.
+  const bool wrong_thread = capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
+                            capture->thread != std::this_thread::get_id();
   const bool joined = AllJoined(driver, *capture, *own);
   Leave(driver, capture);
-  if (!capture->invalidated && joined) {
+  if (!wrong_thread && !capture->invalidated && joined) {
     *graph = capture->graph->handle();
     return CUDA_SUCCESS;
   }
   if (!capture->into_existing) capture->graph->Withdraw();
-  return capture->invalidated ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
-                              : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+  return wrong_thread           ? CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
+         : capture->invalidated ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+                                : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 
 CUresult AddCaptured(Driver& driver, Stream& stream,
