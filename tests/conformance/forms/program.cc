@@ -246,6 +246,8 @@ Machine::Machine(const std::string& library) {
   Require(api_->cuCtxSetCurrent(context), "cuCtxSetCurrent");
 }
 
+bool Machine::Works() const { return api_->cuCtxSynchronize() == CUDA_SUCCESS; }
+
 std::string Machine::Run(const Batch& batch, bool uniform,
                          const std::vector<Sources>& inputs,
                          Outputs* outputs) const {

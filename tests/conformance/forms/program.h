@@ -40,6 +40,8 @@ class Machine {
   // Returns an error's text, or "" and the results.
   std::string Run(const Batch& batch, bool uniform,
                   const std::vector<Sources>& inputs, Outputs* outputs) const;
+  // False after a fault, which ends CUDA for the process.
+  bool Works() const;
   const cuda::DriverApi& api() const { return *api_; }
 
  private:

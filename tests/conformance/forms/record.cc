@@ -15,6 +15,8 @@
 #include <iostream>
 #include <new>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "tests/conformance/forms/inputs.h"
 #include "tests/conformance/forms/judge.h"
@@ -35,23 +37,26 @@ void NoteOpen(const Case& one, const std::vector<Sources>& inputs,
   }
 }
 
-void RecordCases(const Machine& machine, const Batch& batch,
+// Returns false, and has recorded nothing, if one of several cases has faulted.
+// Returns false if the only case has faulted, which the notes say.
+bool RecordCases(const Machine& machine, const Batch& batch,
                  std::ostream& goldens, std::ostream& notes) {
   const auto inputs = InputsFor(batch.cases[0].operation.sources);
   Outputs outputs;
   const std::string error = machine.Run(batch, false, inputs, &outputs);
   if (!error.empty()) {
-    // One that does not load must not hide the others.
+    const bool works = machine.Works();
     if (batch.cases.size() == 1) {
       notes << "failed: " << batch.cases[0].name << "\n"
             << error << "\n"
             << std::flush;
-      return;
+      return works;
     }
-    for (const Case& one : batch.cases) {
-      RecordCases(machine, {{one}}, goldens, notes);
+    // One that does not load must not hide the others.
+    for (size_t i = 0; works && i < batch.cases.size(); ++i) {
+      RecordCases(machine, {{batch.cases[i]}}, goldens, notes);
     }
-    return;
+    return works;
   }
   for (size_t i = 0; i < batch.cases.size(); ++i) {
     const Case& one = batch.cases[i];
@@ -59,23 +64,39 @@ void RecordCases(const Machine& machine, const Batch& batch,
     notes << AgainstOracle(one, inputs, outputs[i]);
     NoteOpen(one, inputs, outputs[i], notes);
   }
+  return true;
 }
 
-// From batch `*next` on; `*next` is the one at hand. True: all are done.
-bool RecordFrom(const char* library, const std::vector<Batch>& batches,
-                size_t* next, std::ostream& goldens, std::ostream& notes) {
+constexpr int kFaulted = 3;  // the exit status of a process
+
+// From batch `*next` on; `*next` is the one at hand. Returns the exit status of
+// the process: 0 if all are done.
+int RecordFrom(const char* library, const std::vector<Batch>& batches,
+               size_t* next, std::ostream& goldens, std::ostream& notes) {
   const Machine machine(library);
   for (; *next < batches.size(); ++*next) {
-    RecordCases(machine, batches[*next], goldens, notes);
+    const bool works = RecordCases(machine, batches[*next], goldens, notes);
     goldens.flush();
     notes.flush();
+    if (!works) return kFaulted;
     fprintf(stderr, "\r%zu of %zu", *next + 1, batches.size());
   }
-  return goldens && notes;
+  return goldens && notes ? 0 : 1;
 }
 
-// A fault ends CUDA for its process: each process goes on behind the batch
-// that the one before has not survived.
+// Puts the batch's cases, each as a batch, in its place.
+void Split(std::vector<Batch>* batches, size_t at) {
+  const std::vector<Case> cases = std::move((*batches)[at].cases);
+  batches->erase(batches->begin() + static_cast<ptrdiff_t>(at));
+  for (size_t i = cases.size(); i-- > 0;) {
+    batches->insert(batches->begin() + static_cast<ptrdiff_t>(at),
+                    {{cases[i]}});
+  }
+}
+
+// A fault ends CUDA for its process. The next process tries the cases of the
+// batch that faulted one by one, and goes on behind a case that faulted alone
+// and behind a batch that its process has not survived.
 int Main(int argc, char** argv) {
   if (argc < 3) {
     std::cerr << "usage: record LIBRARY GOLDENS [NOTES]\n";
@@ -85,7 +106,7 @@ int Main(int argc, char** argv) {
   std::ofstream file;
   if (argc > 3) file.open(argv[3]);
   std::ostream& notes = argc > 3 ? file : std::cout;
-  const auto batches = MakeBatches(TriedSpellings());
+  auto batches = MakeBatches(TriedSpellings());
   void* shared = mmap(nullptr, sizeof(size_t), PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return 1;
@@ -95,13 +116,20 @@ int Main(int argc, char** argv) {
     const pid_t child = fork();
     if (child < 0) return 1;
     if (child == 0) {
-      const bool all = RecordFrom(argv[1], batches, next, goldens, notes);
-      _exit(all ? 0 : 1);
+      _exit(RecordFrom(argv[1], batches, next, goldens, notes));
     }
     int status = 0;
     if (waitpid(child, &status, 0) != child) return 1;
     if (*next == batches.size()) break;
     good = false;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kFaulted) {
+      if (batches[*next].cases.size() > 1) {
+        Split(&batches, *next);
+      } else {
+        ++*next;
+      }
+      continue;
+    }
     notes << "given up: " << batches[*next].cases.size() << " cases from "
           << batches[*next].cases[0].name << "\n"
           << std::flush;

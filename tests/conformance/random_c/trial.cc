@@ -87,7 +87,7 @@ Device::Device(const std::string& library) {
   // Functions recurse with structs by value, for which the 1 KiB that a thread
   // of a GPU has is too small. The software driver's stack is large.
   if (api_->cuCtxSetLimit != nullptr) {
-    (void)api_->cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 16 << 10);
+    (void)api_->cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 64 << 10);
   }
   static const auto& nvrtc = *new auto(compile::LoadNvrtc({}));
   if (!nvrtc.ok()) Die(nvrtc.status().ToString());
