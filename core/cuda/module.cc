@@ -83,8 +83,8 @@ absl::StatusOr<std::shared_ptr<const Module>> Module::Load(
   const std::string terminated(image);
   JitLog log;
   CUlibrary handle = nullptr;
-  HOLDFAST_RETURN_IF_ERROR(LoadStatus(
-      LoadLibrary(*context, format, terminated, log, &handle), log));
+  HOLDFAST_RETURN_IF_ERROR(
+      LoadStatus(LoadLibrary(*context, format, terminated, log, &handle), log));
   return std::shared_ptr<const Module>(
       new Module(std::move(context), handle, log.infos()));
 }

@@ -92,10 +92,9 @@ void ModuleParser::ParseStatement() {
   } else if (token.kind == TokenKind::kDotWord) {
     tokens_.Take();
     if (token.text == "local" || token.text == "param") {
-      ok = ParseVariables(
-          token.text == "local" ? Space::kLocal : Space::kParam, {},
-          &function_->variables, Operand::Kind::kLocalVariable,
-          &scopes_.back());
+      ok = ParseVariables(token.text == "local" ? Space::kLocal : Space::kParam,
+                          {}, &function_->variables,
+                          Operand::Kind::kLocalVariable, &scopes_.back());
     } else if (token.text == "shared" || token.text == "global" ||
                token.text == "const") {
       // The name belongs to this scope; the variable is one for all calls.

@@ -28,8 +28,8 @@ LoopsOf Find(const std::string& body) {
       body + "ret;\n}\n");
   EXPECT_TRUE(parsed.ok());
   if (!parsed.ok()) return {};
-  const Kernel kernel = LowerKernel(
-      parsed.module, parsed.module.functions.front(), {});
+  const Kernel kernel =
+      LowerKernel(parsed.module, parsed.module.functions.front(), {});
   return {Loops(kernel), Loops(kernel, /*past_barriers=*/false)};
 }
 

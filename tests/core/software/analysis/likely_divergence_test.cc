@@ -42,8 +42,8 @@ add.s32 %r1, %r1, 8;
   const ptx::ParseResult parsed = ptx::Parse(text);
   EXPECT_TRUE(parsed.ok()) << loop;
   if (!parsed.ok()) return false;
-  const Kernel kernel = LowerKernel(
-      parsed.module, parsed.module.functions.front(), {});
+  const Kernel kernel =
+      LowerKernel(parsed.module, parsed.module.functions.front(), {});
   const BlockShape block{64, 1, 1};
   return LikelyDivergent(
       kernel, AnalyzeDivergence(kernel, block, Mode::kFull, kChunkLanes));

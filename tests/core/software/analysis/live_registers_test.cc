@@ -44,8 +44,8 @@ class LiveRegistersTest : public ::testing::Test {
  protected:
   LiveRegistersTest()
       : parsed_(ptx::Parse(kProgram)),
-        kernel_(LowerKernel(parsed_.module, parsed_.module.functions.front(),
-                            {})),
+        kernel_(
+            LowerKernel(parsed_.module, parsed_.module.functions.front(), {})),
         live_(LiveRegisters(kernel_)) {}
 
   // In front of the instruction of the loop that is `offset` behind its first.

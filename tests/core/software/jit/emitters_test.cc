@@ -326,8 +326,8 @@ TEST(RegistersTest, AKernelWithoutInstructionsHasNoneToClear) {
       ".version 8.0\n.target sm_80\n.address_size 64\n"
       ".entry k() { .reg .b32 a; }\n");
   ASSERT_TRUE(parsed.ok());
-  const lower::Kernel kernel = lower::LowerKernel(
-      parsed.module, parsed.module.functions[0], {});
+  const lower::Kernel kernel =
+      lower::LowerKernel(parsed.module, parsed.module.functions[0], {});
   for (const Part part : {Part::kFull, Part::kDivergent, Part::kOverflow}) {
     llvm::LLVMContext context;
     llvm::Module module("test", context);
@@ -415,8 +415,8 @@ TEST(FullPathExitsTest, AnOverflowLeavesInFrontOfTheInstruction) {
 // The blocks of both functions of a kernel whose names begin so.
 size_t BlocksOf(const std::string& body, const std::string& prefix) {
   const ptx::ParseResult parsed = ParsedKernel(body);
-  const lower::Kernel kernel = lower::LowerKernel(
-      parsed.module, parsed.module.functions[0], {});
+  const lower::Kernel kernel =
+      lower::LowerKernel(parsed.module, parsed.module.functions[0], {});
   llvm::LLVMContext context;
   llvm::Module module("test", context);
   KernelEmitter emitter(&module, kernel, {128, 1, 1}, kWide);
