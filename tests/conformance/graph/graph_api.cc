@@ -77,6 +77,8 @@ void GraphTest::SetUp() {
   constexpr size_t kAll = size_t{kArrays} * kWords;
   ASSERT_OK(Cuda().cuMemAlloc_v2(&memory_, kAll * sizeof(unsigned)));
   ASSERT_OK(Cuda().cuMemsetD32_v2(memory_, 0, kAll));
+  // The host does not wait for a memset, nor does a non-blocking stream.
+  ASSERT_OK(Cuda().cuStreamSynchronize(nullptr));
   ASSERT_OK(Cuda().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING));
   ASSERT_OK(Graphs().cuGraphCreate(&graph_, 0));
 }

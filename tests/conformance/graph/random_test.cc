@@ -39,6 +39,7 @@ class Random : public GraphTest {
   bool Agrees(const RandomProgram& program) {
     constexpr int kRuns = 3;
     EXPECT_OK(Cuda().cuMemsetD32_v2(array(0), 0, size_t{kArrays} * kWords));
+    EXPECT_OK(Cuda().cuStreamSynchronize(nullptr));
     const CUgraph graph = MakeGraph(program);
     const CUgraphExec exec = Instantiate(graph);
     for (int i = 0; i < kRuns; ++i) {
