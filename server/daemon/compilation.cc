@@ -49,7 +49,7 @@ Compilation::Compilation(const Config& config, Spawner& spawner,
                        RememberCompilers(config, installation);
                      }}),
       disk_cache(config.cache_directory, config.cache_disk),
-      cache(config.cache_memory, &disk_cache),
+      cache(config.cache_memory, &disk_cache, store.max_objects()),
       program(compilers, store, cache, std::move(defaults)) {}
 
 void Compilation::Prestart() {

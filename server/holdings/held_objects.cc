@@ -41,10 +41,23 @@ void HeldObjects::Hold(std::shared_ptr<const StoredObject> object) {
   auto header = kept_.KeepRecord("header", {number}, object->header);
   auto code = kept_.Keep("code", {number}, object->memory.get());
   objects_.push_back({std::move(object), std::move(header), std::move(code)});
-  while (objects_.size() > kMaxObjects || bytes_ > kMaxBytes) {
-    bytes_ -= objects_.front().object->header.size();
-    objects_.pop_front();
-  }
+  store_.NoteHeld();
+  while (IsOverLimit()) DropOldest();
+}
+
+void HeldObjects::Close() {
+  while (!objects_.empty()) DropOldest();
+}
+
+bool HeldObjects::IsOverLimit() const {
+  return objects_.size() > kMaxObjects || bytes_ > kMaxBytes ||
+         (store_.TooManyHeld() && !objects_.empty());
+}
+
+void HeldObjects::DropOldest() {
+  bytes_ -= objects_.front().object->header.size();
+  objects_.pop_front();
+  store_.NoteReleased();
 }
 
 }  // namespace holdfast

@@ -16,7 +16,8 @@ namespace holdfast {
 
 // The compiled code that a session has loaded, so that each successor of its
 // executor, also under the next daemon, can load the code again after the
-// ObjectStore has dropped it. The oldest objects are dropped beyond the limits.
+// ObjectStore has dropped it. The oldest objects are dropped beyond the limits,
+// of which one is for all sessions: each object takes up to three descriptors.
 // Not thread-safe.
 class HeldObjects {
  public:
@@ -26,13 +27,17 @@ class HeldObjects {
   // Both must outlive this object.
   HeldObjects(const SessionDescriptors& kept, ObjectStore& store)
       : kept_(kept), store_(store) {}
+  ~HeldObjects() { Close(); }
+  HeldObjects(const HeldObjects&) = delete;
+  HeldObjects& operator=(const HeldObjects&) = delete;
 
   // Returns the object, and holds it if only the ObjectStore had it. NOT_FOUND:
   // neither this nor the ObjectStore has the object.
   absl::StatusOr<std::shared_ptr<const StoredObject>> Find(
       const std::string& sha256);
   void Hold(std::shared_ptr<const StoredObject> object);
-  void Close() { objects_.clear(); }
+  void Close();
+  size_t size() const { return objects_.size(); }
 
  private:
   struct Object {
@@ -40,6 +45,9 @@ class HeldObjects {
     SessionDescriptors::Kept header;
     SessionDescriptors::Kept code;
   };
+
+  bool IsOverLimit() const;
+  void DropOldest();
 
   const SessionDescriptors& kept_;
   ObjectStore& store_;

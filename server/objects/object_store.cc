@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -109,6 +111,12 @@ absl::StatusOr<std::shared_ptr<const StoredObject>> ObjectWriter::Finish(
   *object->header.mutable_symbols() = symbols;
   object->memory = std::move(memory_);
   return object;
+}
+
+size_t ObjectStore::DefaultMaxObjects() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = 1024;
+  return static_cast<size_t>(std::clamp<rlim_t>(limit.rlim_cur / 16, 16, 4096));
 }
 
 bool ObjectStore::Put(std::shared_ptr<const StoredObject> object,

@@ -12,6 +12,7 @@
 #ifndef HOLDFAST_SERVER_OBJECTS_OBJECT_STORE_H_
 #define HOLDFAST_SERVER_OBJECTS_OBJECT_STORE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -70,11 +71,15 @@ class ObjectStore {
   // one client cannot rename another client's kernels.
   enum class Origin { kCompiler, kClient };
 
-  // Each object takes a descriptor, so their number is bounded as well.
-  static constexpr size_t kMaxObjects = 4096;
+  // Each object takes a descriptor, so their number is bounded as well: returns
+  // a sixteenth of the process's limit of descriptors, at least 16 and at most
+  // 4096.
+  static size_t DefaultMaxObjects();
 
-  // `max_bytes` counts code and symbols.
-  explicit ObjectStore(uint64_t max_bytes, size_t max_objects = kMaxObjects)
+  // `max_bytes` counts code and symbols. `max_objects` bounds those that are
+  // stored, and those that all sessions together hold besides.
+  explicit ObjectStore(uint64_t max_bytes,
+                       size_t max_objects = DefaultMaxObjects())
       : max_bytes_(max_bytes), max_objects_(max_objects) {}
 
   // Adds an object. Returns true if it was stored before. An object larger than
@@ -89,6 +94,12 @@ class ObjectStore {
   bool Has(absl::string_view sha256) const;
 
   uint64_t max_bytes() const { return max_bytes_; }
+  size_t max_objects() const { return max_objects_; }
+
+  // Counts the objects that sessions hold (HeldObjects).
+  void NoteHeld() { ++held_; }
+  void NoteReleased() { --held_; }
+  bool TooManyHeld() const { return held_ > max_objects_; }
 
  private:
   using Order = std::list<std::shared_ptr<const StoredObject>>;
@@ -99,6 +110,7 @@ class ObjectStore {
 
   const uint64_t max_bytes_;
   const size_t max_objects_;
+  std::atomic<size_t> held_ = 0;
   mutable absl::Mutex mutex_;
   uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   Order order_ ABSL_GUARDED_BY(mutex_);  // most recently used first

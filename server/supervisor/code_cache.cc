@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/log.h"
 #include "core/base/memfd.h"
 #include "core/base/sha256.h"
 #include "core/base/status_macros.h"
@@ -49,8 +50,8 @@ absl::StatusOr<uint64_t> SizeOf(int memory) {
   return size;
 }
 
-absl::StatusOr<std::shared_ptr<const StoredObject>> Copy(int memory) {
-  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t size, SizeOf(memory));
+absl::StatusOr<std::shared_ptr<const StoredObject>> Copy(int memory,
+                                                         uint64_t size) {
   HOLDFAST_ASSIGN_OR_RETURN(auto writer, ObjectWriter::Create(size));
   std::string part(std::min<uint64_t>(size, 1 << 20), '\0');
   for (uint64_t done = 0; done < size;) {
@@ -78,9 +79,16 @@ absl::Status CodeCache::Store(const std::string& owner, const std::string& key,
                               int memory) {
   HOLDFAST_RETURN_IF_ERROR(CheckKey(key));
   if (owner.empty() || !disk_.enabled()) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t size, SizeOf(memory));
+  auto copy = Copy(memory, size);
+  if (!copy.ok()) {
+    // The daemon's need, not the executor's fault.
+    LogWarning("generated code is not kept: ", copy.status().message());
+    return absl::OkStatus();
+  }
   CompiledProgram program;
   program.name = "generated code";
-  HOLDFAST_ASSIGN_OR_RETURN(program.object, Copy(memory));
+  program.object = *std::move(copy);
   *program.response.mutable_object() = program.object->header;
   disk_.Store(EntryOf(owner, key), program);
   return absl::OkStatus();

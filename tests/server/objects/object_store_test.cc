@@ -2,6 +2,7 @@
 #include "server/objects/object_store.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <map>
 #include <memory>
@@ -102,6 +103,16 @@ TEST(ObjectStoreTest, TheNumberOfObjectsIsBounded) {
   EXPECT_TRUE(store.Has(first->header.sha256()));
   store.Put(MakeObject("c"), Origin::kClient);
   EXPECT_FALSE(store.Has(first->header.sha256()));
+}
+
+TEST(ObjectStoreTest, ADaemonWithFewDescriptorsStoresFewObjects) {
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit few = {.rlim_cur = 1024, .rlim_max = limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const ObjectStore store(1000);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(store.max_objects(), 64u);
 }
 
 TEST(ObjectStoreTest, ClientCannotRenameTheKernelsOfAnObject) {
