@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <google/protobuf/message_lite.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -51,6 +52,8 @@ struct Frame {
   FrameHeader header;
   std::string inline_body;
   std::vector<UniqueFd> descriptors;
+  // Not all descriptors that were sent have come.
+  bool descriptors_cut = false;
 };
 
 absl::Status SendFrame(int socket, const FrameHeader& header,
@@ -121,12 +124,16 @@ absl::StatusOr<Frame> ReceiveFrame(int socket) {
   TakeDescriptors(message, &frame.descriptors);
   if (size == 0) return Closed();
   if (message.msg_flags & MSG_TRUNC) return Malformed("longer than the limit");
-  if (message.msg_flags & MSG_CTRUNC) return Malformed("too many descriptors");
+  frame.descriptors_cut = (message.msg_flags & MSG_CTRUNC) != 0;
   if (static_cast<size_t>(size) < sizeof frame.header) {
     return Malformed("shorter than its header");
   }
   frame.inline_body.assign(buffer.data(), size - sizeof frame.header);
   return frame;
+}
+
+size_t AnnouncedDescriptors(const FrameHeader& header) {
+  return (header.body_in_memfd ? 1 : 0) + (header.has_attachment ? 1 : 0);
 }
 
 absl::Status CheckFrame(const Frame& frame) {
@@ -139,14 +146,26 @@ absl::Status CheckFrame(const Frame& frame) {
     return Malformed(absl::StrCat(expected_inline, " bytes announced, ",
                                   frame.inline_body.size(), " came"));
   }
-  const size_t expected_descriptors =
-      (header.body_in_memfd ? 1 : 0) + (header.has_attachment ? 1 : 0);
-  if (frame.descriptors.size() != expected_descriptors) {
+  const size_t expected_descriptors = AnnouncedDescriptors(header);
+  const size_t came = frame.descriptors.size();
+  if (frame.descriptors_cut && came >= expected_descriptors) {
+    return Malformed("too many descriptors");
+  }
+  if (!frame.descriptors_cut && came != expected_descriptors) {
     return Malformed(absl::StrCat(expected_descriptors,
-                                  " descriptors announced, ",
-                                  frame.descriptors.size(), " came"));
+                                  " descriptors announced, ", came, " came"));
   }
   return absl::OkStatus();
+}
+
+// The kernel drops descriptors for which the process has no numbers left.
+absl::Status NoDescriptorLeft(const Frame& frame) {
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "a message brings ", AnnouncedDescriptors(frame.header),
+      " descriptors, and process ", getpid(), " has ", frame.descriptors.size(),
+      " left of its ", limit.rlim_cur, " (ulimit -n)"));
 }
 
 // Reads rather than maps: a memfd that its sender truncates must not become a
@@ -242,6 +261,9 @@ absl::StatusOr<UniqueFd> Channel::Receive(
   }
   HOLDFAST_ASSIGN_OR_RETURN(Frame frame, ReceiveFrame(socket_.get()));
   HOLDFAST_RETURN_IF_ERROR(CheckFrame(frame));
+  if (frame.header.body_in_memfd && frame.descriptors.empty()) {
+    return NoDescriptorLeft(frame);
+  }
   if (frame.header.body_in_memfd) {
     HOLDFAST_ASSIGN_OR_RETURN(
         frame.inline_body,
@@ -250,6 +272,7 @@ absl::StatusOr<UniqueFd> Channel::Receive(
   if (!message->ParseFromString(frame.inline_body)) {
     return Malformed(absl::StrCat("not a ", message->GetTypeName()));
   }
+  if (frame.descriptors_cut) return NoDescriptorLeft(frame);
   if (!frame.header.has_attachment) return UniqueFd();
   return std::move(frame.descriptors.back());
 }

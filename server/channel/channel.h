@@ -55,6 +55,9 @@ class Channel {
   // Waits for a message. Returns its descriptor; empty if it has none.
   // UNAVAILABLE: the other end is closed, and all its messages were read.
   // DEADLINE_EXCEEDED: no message came. DATA_LOSS: a malformed frame.
+  // RESOURCE_EXHAUSTED: this process has no descriptor left for what came with
+  // the message. `message` is set, but for one in a memfd, and the channel can
+  // be used further.
   absl::StatusOr<UniqueFd> Receive(
       google::protobuf::MessageLite* message,
       absl::Time deadline = absl::InfiniteFuture());

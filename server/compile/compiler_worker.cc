@@ -73,6 +73,10 @@ absl::StatusOr<CompilerWorker::Result> CompilerWorker::Run(
   internal::FromCompiler reply;
   absl::StatusOr<UniqueFd> object =
       Await(&reply, absl::Now() + time_limit, caller);
+  // The daemon has no descriptor left for what the worker has sent.
+  if (absl::IsResourceExhausted(object.status())) {
+    return WithPrefix(Describe(job), object.status());
+  }
   if (!object.ok()) {
     return WithPrefix(Describe(job), Failure(object.status(), time_limit));
   }

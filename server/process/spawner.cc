@@ -161,23 +161,31 @@ void Spawner::ReadEvents() {
   while (true) {
     internal::FromSpawner event;
     absl::StatusOr<UniqueFd> fd = channel_.Receive(&event);
-    if (!fd.ok()) return OnSpawnerGone();
-    if (event.has_spawned()) OnSpawned(event.spawned(), *std::move(fd));
+    // Without a descriptor left, one process is not started.
+    if (!fd.ok() && !absl::IsResourceExhausted(fd.status())) {
+      return OnSpawnerGone();
+    }
+    if (event.has_spawned()) OnSpawned(event.spawned(), std::move(fd));
     if (event.has_exited()) OnExited(event.exited());
   }
 }
 
-void Spawner::OnSpawned(const internal::Spawned& spawned, UniqueFd pidfd) {
+void Spawner::OnSpawned(const internal::Spawned& spawned,
+                        absl::StatusOr<UniqueFd> pidfd) {
   absl::MutexLock lock(&mutex_);
   const auto found = children_.find(spawned.child());
   if (found == children_.end()) return;
   Child& child = *found->second;
   if (child.answered) return;
   child.pid = static_cast<pid_t>(spawned.pid());
-  child.pidfd = std::move(pidfd);
   child.answered = true;
+  if (pidfd.ok()) child.pidfd = *std::move(pidfd);
   if (!spawned.error().empty()) {
     child.status = absl::UnavailableError(spawned.error());
+    children_.erase(found);
+  } else if (!pidfd.ok()) {
+    // It ends by itself when Spawn closes its channel.
+    child.status = pidfd.status();
     children_.erase(found);
   } else if (!child.pidfd.valid()) {
     child.status = absl::UnavailableError(absl::StrCat(

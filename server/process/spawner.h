@@ -141,7 +141,8 @@ class Spawner {
       const std::vector<std::string>& arguments, const SpawnOptions& options,
       int child_channel);
   void ReadEvents();
-  void OnSpawned(const internal::Spawned& spawned, UniqueFd pidfd);
+  void OnSpawned(const internal::Spawned& spawned,
+                 absl::StatusOr<UniqueFd> pidfd);
   void OnExited(const internal::Exited& exited);
   void OnSpawnerGone();
 

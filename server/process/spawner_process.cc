@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -159,10 +160,17 @@ void SpawnerProcess::Run(int child_signals) {
 bool SpawnerProcess::ServeRequest() {
   internal::ToSpawner request;
   absl::StatusOr<UniqueFd> child_channel = channel_.Receive(&request);
-  if (!child_channel.ok()) return false;
   internal::FromSpawner reply;
   UniqueFd pidfd;
-  *reply.mutable_spawned() = Spawn(request, child_channel->get(), &pidfd);
+  if (child_channel.ok()) {
+    *reply.mutable_spawned() = Spawn(request, child_channel->get(), &pidfd);
+  } else if (absl::IsResourceExhausted(child_channel.status())) {
+    reply.mutable_spawned()->set_child(request.child());
+    reply.mutable_spawned()->set_error(
+        std::string(child_channel.status().message()));
+  } else {
+    return false;
+  }
   return channel_.Send(reply, pidfd.get()).ok();
 }
 

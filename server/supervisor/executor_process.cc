@@ -345,6 +345,10 @@ void ExecutorProcess::ReadMessages() {
     absl::StatusOr<UniqueFd> fd = process_->channel().Receive(&message);
     // Fields that no executor of ours has would be kept with the others.
     message.DiscardUnknownFields();
+    // Code to keep for later, for which this process has no descriptor left.
+    if (absl::IsResourceExhausted(fd.status()) && message.has_store_code()) {
+      continue;
+    }
     status = fd.ok() ? Handle(std::move(message), *std::move(fd)) : fd.status();
   }
   NoteExit(status);

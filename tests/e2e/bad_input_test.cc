@@ -3,12 +3,17 @@
 // Mistakes of clients: each gives a clear status, after which the daemon and
 // the session go on.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "client/cpp/box_copy.h"
 #include "client/cpp/compile/program.h"
 #include "client/cpp/connection/daemon_stubs.h"
@@ -76,6 +81,35 @@ class BadInputTest : public ::testing::Test {
 };
 
 DaemonProcess* BadInputTest::daemon_ = nullptr;
+
+// Limits the descriptors of a process to those that it has and `more`.
+void LimitDescriptors(pid_t process, rlim_t more) {
+  const std::string folder = absl::StrCat("/proc/", process, "/fd");
+  rlimit limit = {};
+  ASSERT_EQ(prlimit(process, RLIMIT_NOFILE, nullptr, &limit), 0);
+  limit.rlim_cur = more;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const auto number = std::stoul(entry.path().filename().string());
+    limit.rlim_cur = std::max<rlim_t>(limit.rlim_cur, number + 1 + more);
+  }
+  ASSERT_EQ(prlimit(process, RLIMIT_NOFILE, &limit, nullptr), 0);
+}
+
+// The daemon stopped when it could not take a process over from its spawner.
+TEST_F(BadInputTest, ADaemonWithoutDescriptorsRefusesSessionsAndGoesOn) {
+  std::vector<std::unique_ptr<Session>> sessions;
+  LimitDescriptors(daemon_->pid(), 8);
+  absl::Status refused;
+  for (int i = 0; i < 16 && refused.ok(); ++i) {
+    auto session = Session::Open({.address = daemon_->address()});
+    refused = session.status();
+    if (session.ok()) sessions.push_back(*std::move(session));
+  }
+  LimitDescriptors(daemon_->pid(), 1000);
+  EXPECT_FALSE(refused.ok());
+  const auto session = Session::Open({.address = daemon_->address()});
+  EXPECT_TRUE(session.ok()) << session.status();
+}
 
 TEST_F(BadInputTest, ACompileErrorComesWithTheWholeLog) {
   const auto compilation =

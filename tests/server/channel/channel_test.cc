@@ -2,8 +2,10 @@
 #include "server/channel/channel.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -179,6 +181,28 @@ TEST_F(ChannelTest, ADescriptorWithAnEmptyMessageIsClosed) {
   // With the last write end gone, the pipe has ended.
   char byte;
   EXPECT_EQ(read(read_end.get(), &byte, 1), 0);
+}
+
+// It was taken for a malformed frame, at which a daemon gave its spawner up.
+TEST_F(ChannelTest, AReceiverWithoutDescriptorsGetsTheMessageAndGoesOn) {
+  const UniqueFd memory = CreateSealedMemfd("test", "bytes").value();
+  ASSERT_TRUE(a_.Send(Message("with"), memory.get()).ok());
+  ASSERT_TRUE(a_.Send(Message(std::string(1 << 20, 'x'))).ok());
+  ASSERT_TRUE(a_.Send(Message("next"), memory.get()).ok());
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none = {.rlim_cur = 3, .rlim_max = limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  internal::FromExecutor message;
+  const absl::Status attached = b_.Receive(&message).status();
+  const absl::StatusCode large = ReceiveCode();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(attached.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(attached.message(), testing::HasSubstr("0 left of its 3"));
+  EXPECT_EQ(message.error().message(), "with");
+  EXPECT_EQ(large, absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(b_.Receive(&message).value().valid());
+  EXPECT_EQ(message.error().message(), "next");
 }
 
 TEST_F(ChannelTest, UsableAfterAMalformedFrame) {

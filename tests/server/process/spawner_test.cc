@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/process/spawner.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -14,6 +17,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/unique_fd.h"
 #include "holdfast/internal/executor.pb.h"
 #include "server/process/handed_processes.h"
 #include "server/process/output_relay.h"
@@ -128,6 +132,40 @@ TEST_F(SpawnerTest, ManyChildrenAreToldApart) {
     children.push_back(Shell("exit " + std::to_string(i)));
   }
   for (int i = 0; i < 20; ++i) EXPECT_EQ(children[i]->Wait().code, i);
+}
+
+// Makes descriptors of this process fail beyond `count` more.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(int count) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    std::vector<UniqueFd> free;
+    int last = 0;
+    for (int i = 0; i < count; ++i) {
+      free.emplace_back(fcntl(0, F_DUPFD_CLOEXEC, 0));
+      last = std::max(last, free.back().get());
+    }
+    const rlimit few = {.rlim_cur = static_cast<rlim_t>(last) + 1,
+                        .rlim_max = before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_ = {};
+};
+
+// The spawner was taken for dead, with which a daemon ends.
+TEST_F(SpawnerTest, WithoutADescriptorForAChildOneSpawnFails) {
+  bool gone = false;
+  spawner_->OnGone([&gone] { gone = true; });
+  {
+    const FewDescriptors channel_only(2);
+    EXPECT_EQ(spawner_->Spawn({"-c", "sleep 1000"}).status().code(),
+              absl::StatusCode::kResourceExhausted);
+  }
+  EXPECT_EQ(Shell("exit 4")->Wait().code, 4);
+  EXPECT_FALSE(gone);
 }
 
 TEST_F(SpawnerTest, ProgramThatIsMissingExitsWith127) {
