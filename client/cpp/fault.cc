@@ -66,12 +66,23 @@ std::optional<v1::FaultReport> FaultOf(const absl::Status& status) {
   return report;
 }
 
+std::optional<FaultSummary> SummarizeFault(const absl::Status& status) {
+  const std::optional<v1::FaultReport> report = FaultOf(status);
+  if (!report.has_value()) return std::nullopt;
+  return FaultSummary{.epoch = report->epoch(),
+                      .submitted_through = report->submitted_through(),
+                      .kernel = report->kernel(),
+                      .description = DescribeFault(*report)};
+}
+
 absl::Status FaultStatus(absl::string_view session_id,
-                         const v1::FaultReport& report) {
+                         const v1::FaultReport& report, AfterFault after) {
   absl::Status status = absl::AbortedError(absl::StrCat(
       "session ", session_id,
       " has faulted: ", WithSourceNames(report.cause().message()),
-      "; it goes on, with the memory and the objects that it had"));
+      after == AfterFault::kWaits ? "; it waits until it is told to recover"
+                                  : "; it goes on",
+      ", with the memory and the objects that it had"));
   if (const auto detail = GetErrorDetail(ToStatus(report.cause()));
       detail.has_value()) {
     SetErrorDetail(*detail, &status);

@@ -5,9 +5,9 @@
 // another executor.
 //
 //   const absl::Status status = stream.Synchronize();
-//   if (const auto fault = FaultOf(status); fault.has_value()) {
+//   if (const auto fault = SummarizeFault(status); fault.has_value()) {
 //     // Every handle is valid, and device memory is as it was left. Commands
-//     // after fault->submitted_through() have not run.
+//     // after fault->submitted_through have not run.
 //   }
 #ifndef HOLDFAST_CLIENT_CPP_FAULT_H_
 #define HOLDFAST_CLIENT_CPP_FAULT_H_
@@ -25,13 +25,30 @@ namespace v1 {
 class FaultReport;
 }  // namespace v1
 
-// Returns the report; nullopt if the status reports no fault.
+// What a program needs to go on, without Protocol Buffers.
+struct FaultSummary {
+  uint64_t epoch = 0;              // the number of the session's fault
+  uint64_t submitted_through = 0;  // the last command that may have run
+  std::string kernel;              // as the module names it; empty: not known
+  std::string description;         // DescribeFault
+};
+
+// Returns the summary; nullopt if the status reports no fault.
+std::optional<FaultSummary> SummarizeFault(const absl::Status& status);
+
+// Returns the whole report; nullopt if the status reports no fault. Its class
+// is in <holdfast/v1/faults.pb.h>.
 std::optional<v1::FaultReport> FaultOf(const absl::Status& status);
+
+// How a session goes on after a fault: by itself, or when it is told to recover
+// (RecoveryPolicy::kAsk).
+enum class AfterFault { kGoesOn, kWaits };
 
 // Returns ABORTED, the status that reports a fault. It has the ErrorDetail of
 // the cause.
 absl::Status FaultStatus(absl::string_view session_id,
-                         const v1::FaultReport& report);
+                         const v1::FaultReport& report,
+                         AfterFault after = AfterFault::kGoesOn);
 
 // Returns the report as readable lines, without a line feed at the end.
 std::string DescribeFault(const v1::FaultReport& report);

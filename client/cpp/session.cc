@@ -362,7 +362,7 @@ absl::Status FaultToAskFor(Daemon& daemon, const std::string& id,
   if (!sessions.ok()) return reason;
   for (const v1::SessionInfo& info : *sessions) {
     if (info.session_id() != id || !info.has_last_fault()) continue;
-    return FaultStatus(id, info.last_fault());
+    return FaultStatus(id, info.last_fault(), AfterFault::kWaits);
   }
   return reason;
 }

@@ -39,6 +39,27 @@ TEST(FaultTest, KernelsHaveTheNamesOfTheirSource) {
   EXPECT_FALSE(absl::StrContains(status.message(), "_Z")) << status;
 }
 
+TEST(FaultTest, ASummaryHasWhatAProgramNeedsToGoOn) {
+  v1::FaultReport report = Report(kDriverSays);
+  report.set_submitted_through(7);
+  const auto summary = SummarizeFault(FaultStatus("s-1", report));
+  ASSERT_TRUE(summary.has_value());
+  EXPECT_EQ(summary->epoch, 1u);
+  EXPECT_EQ(summary->submitted_through, 7u);
+  EXPECT_EQ(summary->kernel, "_Z3putIfEvPT_");
+  EXPECT_EQ(summary->description, DescribeFault(report));
+  EXPECT_FALSE(SummarizeFault(absl::AbortedError("other")).has_value());
+}
+
+TEST(FaultTest, ASessionThatWaitsForRecoveryDoesNotSayThatItGoesOn) {
+  const v1::FaultReport report = Report("an illegal address");
+  const absl::Status waits = FaultStatus("s-1", report, AfterFault::kWaits);
+  EXPECT_TRUE(absl::StrContains(waits.message(), "told to recover")) << waits;
+  EXPECT_FALSE(absl::StrContains(waits.message(), "goes on")) << waits;
+  const absl::Status goes_on = FaultStatus("s-1", report);
+  EXPECT_TRUE(absl::StrContains(goes_on.message(), "goes on")) << goes_on;
+}
+
 TEST(FaultTest, ThePlaceIsToldOnce) {
   const std::string told = DescribeFault(Report(kDriverSays));
   EXPECT_EQ(told.find("thread (1,0,0)"), told.rfind("thread (1,0,0)")) << told;
