@@ -52,6 +52,9 @@
 #include "client/cpp/sharing/export.h"
 #include "client/cpp/sharing/semaphore.h"
 
+// GetErrorDetail: which call of the driver failed, and the compiler's log.
+#include "core/base/error_detail.h"
+
 // HOLDFAST_ASSIGN_OR_RETURN and HOLDFAST_RETURN_IF_ERROR.
 #include "core/base/status_macros.h"
 

@@ -14,8 +14,8 @@ class WireWriter;
 // A number of blocks or threads; 0 in any dimension is refused.
 struct Dim3 {
   // NOLINTNEXTLINE(google-explicit-constructor): .grid = 196
-  constexpr Dim3(uint32_t x = 1, uint32_t y = 1, uint32_t z = 1)
-      : x(x), y(y), z(z) {}
+  constexpr Dim3(uint32_t size_x = 1, uint32_t size_y = 1, uint32_t size_z = 1)
+      : x(size_x), y(size_y), z(size_z) {}
   uint32_t x;
   uint32_t y;
   uint32_t z;

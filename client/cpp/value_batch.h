@@ -3,8 +3,9 @@
 // Makes streams write values to memory and wait for values in memory, for
 // programs that order their work by their own flags:
 //
-//   BatchValues({{.kind = ValueKind::kWaitEqual, .place = flag, .value = 1}},
-//               stream);
+//   const ValueOperation wait[] = {
+//       {.kind = ValueKind::kWaitEqual, .place = flag, .value = 1}};
+//   BatchValues(wait, stream);
 //
 // To order work between sessions, use Semaphore.
 #ifndef HOLDFAST_CLIENT_CPP_VALUE_BATCH_H_

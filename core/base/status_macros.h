@@ -2,8 +2,8 @@
 //
 // Early return on a failed absl::Status or absl::StatusOr:
 //
-//   HOLDFAST_RETURN_IF_ERROR(stream->Synchronize());
-//   HOLDFAST_ASSIGN_OR_RETURN(auto stream, Stream::Create(context, {}));
+//   HOLDFAST_ASSIGN_OR_RETURN(const Stream stream, device.CreateStream());
+//   HOLDFAST_RETURN_IF_ERROR(stream.Synchronize());
 #ifndef HOLDFAST_CORE_BASE_STATUS_MACROS_H_
 #define HOLDFAST_CORE_BASE_STATUS_MACROS_H_
 

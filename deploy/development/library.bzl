@@ -52,7 +52,7 @@ def _header_tree_impl(ctx):
         outputs = [output],
         mnemonic = "HeaderTree",
     )
-    return [DefaultInfo(files = depset([output]))]
+    return [DefaultInfo(files = depset([output]), runfiles = ctx.runfiles(files = [output]))]
 
 header_tree = rule(
     doc = "The folder of headers that programs outside of the tree include.",

@@ -87,7 +87,7 @@ class Collections {
 // wait.
 //
 //   auto claim = WriteClaim::Wait(*session, "weights");
-//   if ((*claim)->writes()) { ... fill, commit ... }
+//   if ((*claim)->writes()) { /* fill, commit */ }
 //   auto weights = Collection::Open(*session, "weights");
 class WriteClaim {
  public:

@@ -9,7 +9,7 @@
 //       const GraphNode b,
 //       definition.Add(KernelNode({.grid = 64, .block = 256}, step, x), {a}));
 //   HOLDFAST_ASSIGN_OR_RETURN(const Graph graph,
-//                             Graph::Create(device, definition));
+//                             Graph::Create(*session, definition));
 #ifndef HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_DEFINITION_H_
 #define HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_DEFINITION_H_
 
@@ -59,8 +59,8 @@ class GraphDefinition {
 
   // Adds a node that runs when all of `after` have finished.
   // INVALID_ARGUMENT, OUT_OF_RANGE: the parameters are wrong, or a node of
-  // `after` is unknown or named twice. Returns a name that is valid in this
-  // definition and its copies.
+  // `after` is named twice. NOT_FOUND: a node of `after` is not in this
+  // definition. Returns a name that is valid in this definition and its copies.
   absl::StatusOr<GraphNode> Add(NodeParams params,
                                 const std::vector<GraphNode>& after = {});
   // Declares a condition. It has `default_value` at each launch of the graph;

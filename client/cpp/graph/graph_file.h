@@ -41,7 +41,7 @@ absl::StatusOr<std::string> FormatGraphFile(const v1::GraphFile& file,
 GraphNames NamesOf(const v1::GraphFile& file);
 
 // Makes a file from a definition. The caller names its kernels, buffers and
-// events first.
+// events first. <holdfast/v1/graph_file.pb.h> has the class of the file.
 //
 //   GraphFileWriter writer;
 //   writer.Name(scale, "kernels.cu", "scale");

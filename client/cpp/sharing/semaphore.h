@@ -20,11 +20,17 @@ namespace holdfast {
 // and wait for without the host. Made by Device::CreateSemaphore and
 // Device::ImportSemaphore.
 //
-//   producer:  kernel(stream); semaphore.Signal(1, stream);
-//   consumer:  semaphore.Wait(1, stream); kernel(stream);
+//   // The producer:
+//   HOLDFAST_RETURN_IF_ERROR(Launch(stream, config, produce, x));
+//   HOLDFAST_RETURN_IF_ERROR(semaphore.Signal(1, stream));
+//   // The consumer:
+//   HOLDFAST_RETURN_IF_ERROR(semaphore.Wait(1, stream));
+//   HOLDFAST_RETURN_IF_ERROR(Launch(stream, config, consume, x));
 //
 // After the wait, the consumer's stream sees all that the producer's stream did
-// before the signal. Values only increase. A wait without a signal blocks its
+// before the signal. Signal values that increase: a smaller one is set as well,
+// which nobody reports, and streams then wait again for values that were there.
+// A wait without a signal blocks its
 // stream until its session ends; `holdfast sessions --usage` names it.
 class Semaphore : public Resource {
  public:
