@@ -8,6 +8,7 @@
 #include "client/cpp/session_state.h"
 #include "client/cpp/submission/wire_writer.h"
 #include "client/cpp/transfer/arena_index.h"
+#include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/launch.pb.h"
 
@@ -51,9 +52,18 @@ struct Encoder {
   void operator()(std::span<const std::byte> bytes) const {
     writer.Write(Fields::kRaw, bytes.data(), bytes.size());
   }
+  void operator()(EmptyResource) const {}  // Check refuses it.
 };
 
 }  // namespace
+
+absl::Status Argument::Check() const {
+  const auto* const empty = std::get_if<EmptyResource>(&value_);
+  if (empty == nullptr) [[likely]]
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a ", empty->kind, " that was moved from or freed"));
+}
 
 std::optional<uint64_t> Argument::AsAddress() const {
   if (const auto* const number = std::get_if<uint64_t>(&value_)) {
@@ -74,6 +84,9 @@ absl::StatusOr<std::span<const Argument>> ResolveAddresses(
     std::vector<Argument>& resolved) {
   const ArenaIndex& index = ArenaIndex::Get();
   for (size_t i = 0; i < arguments.size(); ++i) {
+    if (absl::Status empty = arguments[i].Check(); !empty.ok()) [[unlikely]] {
+      return WithPrefix(absl::StrCat("argument ", i), empty);
+    }
     const std::optional<uint64_t> address = arguments[i].AsAddress();
     if (!address.has_value() || !index.MayContain(*address)) [[likely]] {
       continue;

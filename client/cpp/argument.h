@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/graph/condition.h"
@@ -36,6 +37,12 @@ struct BufferAddress {
   uint64_t offset = 0;
 };
 
+// A resource that was moved from or freed, as an argument: no launch takes it,
+// since a kernel would see a null pointer.
+struct EmptyResource {
+  const char* kind;
+};
+
 // One kernel argument. It has the type of the C++ value that it is made from:
 // write uint64_t{n} for a size_t parameter, 2.0f for a float. The daemon checks
 // the size against the kernel's parameter. Raw bytes are borrowed. A small
@@ -48,13 +55,17 @@ class Argument {
       : value_(Widen(value)) {}
   Argument(Half value) : value_(value) {}
   Argument(BFloat16 value) : value_(value) {}
-  // The address of the buffer's first byte.
-  Argument(const Buffer& buffer) : value_(BufferAddress{buffer.handle(), 0}) {}
+  // The address of the buffer's first byte. A launch refuses an empty buffer.
+  Argument(const Buffer& buffer) : value_(EmptyResource{"buffer"}) {
+    if (buffer.handle() != 0) value_ = BufferAddress{buffer.handle(), 0};
+  }
   Argument(BufferAddress address) : value_(address) {}
   // The address of the span's first byte: the kernel accesses memory of this
   // process. Synchronize before the host reads the span or returns it.
-  Argument(const ArenaSpan& span)
-      : value_(BufferAddress{span.arena().handle(), span.offset()}) {}
+  Argument(const ArenaSpan& span) : value_(EmptyResource{"span of an arena"}) {
+    if (span.data() == nullptr) return;
+    value_ = BufferAddress{span.arena().handle(), span.offset()};
+  }
   // A null pointer.
   Argument(std::nullptr_t) : value_(BufferAddress{}) {}
   // The handle of a condition, in a launch that is part of a graph.
@@ -88,14 +99,17 @@ class Argument {
   // Returns the value as an address; nullopt if it is not a 64-bit number.
   std::optional<uint64_t> AsAddress() const;
 
-  // Writes the fields of a v1::Argument.
+  // INVALID_ARGUMENT: made from a resource that was moved from or freed.
+  absl::Status Check() const;
+
+  // Writes the fields of a v1::Argument. REQUIRES: Check() is OK.
   void Encode(WireWriter& writer) const;
 
  private:
-  using Value =
-      std::variant<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                   uint32_t, uint64_t, float, double, Half, BFloat16,
-                   BufferAddress, GraphCondition, std::span<const std::byte>>;
+  using Value = std::variant<bool, int8_t, int16_t, int32_t, int64_t, uint8_t,
+                             uint16_t, uint32_t, uint64_t, float, double, Half,
+                             BFloat16, BufferAddress, GraphCondition,
+                             std::span<const std::byte>, EmptyResource>;
 
   // Converts `long long`, `char` and similar types to the integer type of the
   // same size and sign.
@@ -120,10 +134,11 @@ class Argument {
   Value value_;
 };
 
-// Replaces numbers that are addresses in an arena of the session by
-// BufferAddress values, which name the arena. Returns `arguments` if nothing
-// had to be replaced, else the list in `resolved`. INVALID_ARGUMENT: the arena
-// belongs to another session. Fails as Arena::Ready.
+// Checks each argument, and replaces numbers that are addresses in an arena of
+// the session by BufferAddress values, which name the arena. Returns
+// `arguments` if nothing had to be replaced, else the list in `resolved`.
+// INVALID_ARGUMENT: the arena belongs to another session, or Argument::Check.
+// Fails as Arena::Ready.
 absl::StatusOr<std::span<const Argument>> ResolveAddresses(
     const SessionState& session, std::span<const Argument> arguments,
     std::vector<Argument>& resolved);

@@ -32,7 +32,9 @@
 namespace holdfast {
 
 // Launches a kernel; see Launch. INVALID_ARGUMENT: a dimension of grid or block
-// is 0. Everything else is checked when the graph is created.
+// is 0, or an argument is an empty resource. OUT_OF_RANGE: grid or block
+// exceeds the limits of every device. The limits of the kernel's own device and
+// the types of arguments are checked when the graph is created.
 NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
                       std::span<const Argument> arguments);
 template <typename... Arguments>

@@ -6,11 +6,13 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/time/time.h"
 #include "client/cpp/collection/collection_writer.h"
+#include "client/cpp/graph/node_params.h"
 #include "client/cpp/launch.h"
 #include "core/base/error_detail.h"
 #include "tests/client/cpp/fake_daemon.h"
@@ -326,6 +328,26 @@ TEST_F(SessionTest, LaunchArgumentsKeepTheirTypes) {
   EXPECT_EQ(launch.arguments(8).i64(), 7);
   EXPECT_EQ(launch.arguments(9).f16_bits(), 0x3c00u);
   EXPECT_EQ(launch.arguments(10).raw(), std::string("\1\0\0\0\2\0\0\0", 8));
+}
+
+// It was a null pointer to the kernel.
+TEST_F(SessionTest, AnEmptyBufferIsNoArgument) {
+  const Stream stream = *session_->device(0).CreateStream();
+  const Kernel kernel =
+      *session_->Load({.sha256 = std::string(32, 'h')})->GetKernel("saxpy");
+  Buffer freed = *session_->device(0).Allocate(64);
+  freed.Free(stream);
+  Buffer moved = *session_->device(0).Allocate(64);
+  const Buffer buffer = std::move(moved);
+  const auto fails = [](const absl::Status& status) {
+    return absl::IsInvalidArgument(status) &&
+           absl::StrContains(status.message(),
+                             "argument 1: a buffer that was moved from");
+  };
+  EXPECT_TRUE(fails(Launch(stream, {}, kernel, buffer, freed)));
+  EXPECT_TRUE(fails(Launch(stream, {}, kernel, buffer, moved)));
+  EXPECT_TRUE(fails(KernelNode({}, kernel, buffer, moved).status()));
+  EXPECT_TRUE(Launch(stream, {}, kernel, buffer, nullptr).ok());
 }
 
 TEST_F(SessionTest, AKernelIsAskedForOnceAndLivesWithItsModule) {
