@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "client/cpp/connection/forked_process.h"
 #include "client/cpp/launch_check.h"
 #include "client/cpp/session_state.h"
 #include "core/base/status_macros.h"
@@ -43,6 +44,7 @@ void EncodeLaunch(uint64_t stream, const LaunchConfig& config,
 
 absl::Status Launch(const Stream& stream, const LaunchConfig& config,
                     const Kernel& kernel, std::span<const Argument> arguments) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   HOLDFAST_RETURN_IF_ERROR(CheckLaunch(config, kernel, stream.device()));
   std::vector<Argument> resolved;
   HOLDFAST_ASSIGN_OR_RETURN(

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "client/cpp/connection/forked_process.h"
 #include "client/cpp/connection/request_text.h"
 #include "client/cpp/session_state.h"
 #include "core/base/status_macros.h"
@@ -39,6 +40,7 @@ absl::StatusOr<std::shared_ptr<LoadedModule>> LoadedModule::Load(
 LoadedModule::~LoadedModule() {
   const uint64_t module = handle();
   DestroyWith([&](WireWriter& writer) { WriteUnload(module, writer); });
+  if (IsForked()) return;
   absl::MutexLock lock(&mutex_);
   for (const auto& [name, kernel] : kernels_) {
     session()->queue.Forget(kernel.sequence);
@@ -48,6 +50,7 @@ LoadedModule::~LoadedModule() {
 
 absl::StatusOr<LoadedModule::KernelEntry> LoadedModule::GetKernel(
     absl::string_view name) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   absl::MutexLock lock(&mutex_);
   if (auto found = kernels_.find(std::string(name)); found != kernels_.end()) {
     return found->second;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "client/cpp/connection/forked_process.h"
 #include "client/cpp/session_state.h"
 #include "core/base/status_macros.h"
 
@@ -23,6 +24,7 @@ bool TakesLongToEnd(uint64_t handle) {
 absl::StatusOr<Resource> Resource::Make(std::shared_ptr<SessionState> session,
                                         HandleKind kind, Create create,
                                         Destroy destroy) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t handle,
                             session->handles.Allocate(kind));
   absl::StatusOr<uint64_t> sequence = session->queue.SubmitCreation(
@@ -38,6 +40,7 @@ absl::StatusOr<Resource> Resource::Make(std::shared_ptr<SessionState> session,
 
 absl::StatusOr<Resource> Resource::Reserve(
     std::shared_ptr<SessionState> session, HandleKind kind, Destroy destroy) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t handle,
                             session->handles.Allocate(kind));
   return Resource(std::move(session), handle, /*sequence=*/0, destroy);
@@ -45,6 +48,7 @@ absl::StatusOr<Resource> Resource::Reserve(
 
 absl::StatusOr<Resource> Resource::Adopt(std::shared_ptr<SessionState> session,
                                          uint64_t handle, Destroy destroy) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   if (!session->handles.Adopt(handle)) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "handle 0x%016x is this client's own already, and is not taken over",
@@ -82,6 +86,10 @@ Resource::~Resource() {
 
 void Resource::DestroyWith(absl::FunctionRef<void(WireWriter&)> destroy) {
   if (handle_ == 0) return;
+  if (IsForked()) {
+    handle_ = 0;
+    return;
+  }
   session_->queue.SubmitDestruction(destroy, sequence_,
                                     /*send=*/TakesLongToEnd(handle_));
   session_->handles.Free(std::exchange(handle_, 0));

@@ -19,6 +19,7 @@
 #include "client/cpp/connection/bearer_token.h"
 #include "client/cpp/connection/channel.h"
 #include "client/cpp/connection/daemon_stubs.h"
+#include "client/cpp/connection/forked_process.h"
 #include "client/cpp/connection/keep_alive.h"
 #include "client/cpp/connection/restart_grace.h"
 #include "client/cpp/connection/rpc_status.h"
@@ -405,6 +406,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Open(
     std::shared_ptr<Daemon> daemon, const SessionOptions& options) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   HOLDFAST_ASSIGN_OR_RETURN(const v1::OpenSessionResponse response,
                             CallOpen(*daemon, MakeRequest(options)));
   auto session = Start(std::move(daemon), response, options, 0);
@@ -415,6 +417,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
 absl::StatusOr<std::unique_ptr<Session>> Session::Attach(
     std::shared_ptr<Daemon> daemon, const std::string& session_id,
     const SessionOptions& options) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   grpc::ClientContext context;
   v1::AttachSessionRequest request;
   request.set_session_id(session_id);
@@ -488,18 +491,17 @@ std::unique_ptr<Session> Session::Start(std::shared_ptr<Daemon> daemon,
   queue.take_output = OutputTaker(options.kernel_output);
   queue.take_times = options.step_times;
   stream.step_times = options.step_times != nullptr;
-  auto state = std::make_shared<SessionState>(
+  const auto state = KeepIfForked(new SessionState(
       limits, route.channel, std::move(stream), std::move(queue),
       [address = route.address] { return Connect(address); },
       options.transfer_calls == 0 ? UsefulTransferCalls()
                                   : options.transfer_calls,
-      std::move(route.descriptor_path));
+      std::move(route.descriptor_path)));
   if (!response.devices().empty()) state->first_device = response.devices(0);
   state->launch_limits.SetDescribe(DescribeBy(daemon));
-  std::unique_ptr<Session> session(
-      new Session(std::move(daemon), response.session_id(),
-                  {response.devices().begin(), response.devices().end()},
-                  std::move(state)));
+  std::unique_ptr<Session> session(new Session(
+      std::move(daemon), response.session_id(),
+      {response.devices().begin(), response.devices().end()}, state));
   session->keep_alive_ =
       KeepAliveOf(*session, options.reconnect_grace, restart);
   return session;
@@ -526,11 +528,18 @@ Session::Session(std::shared_ptr<Daemon> daemon, std::string id,
       devices_(std::move(devices)),
       state_(std::move(state)) {}
 
-Session::~Session() { Close().IgnoreError(); }
+Session::~Session() {
+  if (IsForked()) {
+    Abandon(std::move(keep_alive_));
+    return;
+  }
+  Close().IgnoreError();
+}
 
 const std::string& Session::token() const { return state_->token; }
 
 absl::Status Session::Close() {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   if (keep_alive_ == nullptr) return absl::OkStatus();
   state_->queue.Close();
   const absl::Status status = CallClose(*daemon_, state_->token);
@@ -541,6 +550,7 @@ absl::Status Session::Close() {
 }
 
 absl::Status Session::Detach() {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   if (keep_alive_ == nullptr) {
     return absl::FailedPreconditionError("the session is closed");
   }
@@ -564,6 +574,7 @@ absl::Status Session::Detach() {
 }
 
 void Session::Leave() {
+  if (IsForked()) return;
   StagingRing::Close(*state_);
   state_->queue.Close();
   keep_alive_.reset();

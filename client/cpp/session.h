@@ -114,6 +114,11 @@ struct BufferInfo {
 // Commands that were submitted before that call returned do not run; after it
 // all handles are valid. Once the session or the daemon is lost, every call
 // returns UNAVAILABLE with the reason.
+//
+// A child that is forked after the first session was opened cannot use
+// sessions, neither inherited nor new ones: there every call fails with
+// FAILED_PRECONDITION, and destroying an object ends nothing. Fork before, or
+// execute a program in the child.
 class Session {
  public:
   // UNAVAILABLE: there is no daemon, or it has no executor. RESOURCE_EXHAUSTED:
@@ -140,7 +145,8 @@ class Session {
   // calls of its resources fail.
   ~Session();
 
-  // Returns when the executor is gone and all memory is free.
+  // Returns when the executor is gone and all memory is free. A kernel that is
+  // still running gets 5 s to end, and its process is killed then.
   absl::Status Close();
 
   // Leaves the session without a client for its detached_lifetime; another

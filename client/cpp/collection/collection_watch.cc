@@ -7,6 +7,8 @@
 #include "absl/time/time.h"
 #include "client/cpp/collection/next_daemon.h"
 #include "client/cpp/connection/daemon_stubs.h"
+#include "client/cpp/connection/forked_process.h"
+#include "core/base/status_macros.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/sync_stream.h"
 
@@ -36,11 +38,17 @@ CollectionWatch::CollectionWatch(std::shared_ptr<Daemon> daemon,
 }
 
 CollectionWatch::~CollectionWatch() {
+  if (IsForked()) {
+    Abandon(std::move(reader_));
+    Abandon(std::move(context_));
+    return;
+  }
   Cancel();
   if (reader_ != nullptr) reader_->Finish();
 }
 
 void CollectionWatch::Cancel() {
+  if (IsForked()) return;
   absl::MutexLock lock(&mutex_);
   cancelled_ = true;
   if (context_ != nullptr) context_->TryCancel();
@@ -104,6 +112,7 @@ bool CollectionWatch::Note(const v1::CollectionChange& change) {
 }
 
 absl::StatusOr<v1::CollectionChange> CollectionWatch::Next() {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   while (reader_ != nullptr) {
     v1::CollectionChange change;
     if (!gone_.empty()) {

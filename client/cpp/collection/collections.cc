@@ -6,6 +6,7 @@
 #include "client/cpp/collection/collection_watch.h"
 #include "client/cpp/collection/next_daemon.h"
 #include "client/cpp/connection/daemon_stubs.h"
+#include "client/cpp/connection/forked_process.h"
 #include "core/base/status_macros.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/sync_stream.h"
@@ -110,6 +111,11 @@ WriteClaim::WriteClaim(const Session& session, std::string name)
 
 WriteClaim::~WriteClaim() {
   if (reader_ == nullptr) return;
+  if (IsForked()) {
+    Abandon(std::move(reader_));
+    Abandon(std::move(context_));
+    return;
+  }
   context_->TryCancel();
   reader_->Finish();
 }

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "client/cpp/connection/bearer_token.h"
 #include "client/cpp/connection/failed_connection.h"
+#include "client/cpp/connection/forked_process.h"
 #include "core/base/malloc_tuning.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
@@ -105,10 +106,12 @@ grpc::ChannelArguments MakeArguments(const Address& address) {
 // for all, and wakes the others in turn.
 void PrepareGrpc() {
   static const bool once = [] {
+    NoteConnection();
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     KeepFreedMemory();
     setenv("GRPC_POLL_STRATEGY", "poll", /*overwrite=*/0);
     grpc_init();
+    RefusingChannel();
     // Without it gRPC writes of each failed handshake to standard error, beside
     // the error that the caller gets.
     if (std::getenv("GRPC_VERBOSITY") == nullptr) {
@@ -151,6 +154,13 @@ std::shared_ptr<grpc::Channel> MakeChannel(
 
 }  // namespace
 
+const std::shared_ptr<grpc::Channel>& RefusingChannel() {
+  // That is what gRPC makes where there are no credentials.
+  static const auto& channel = *new std::shared_ptr<grpc::Channel>(
+      grpc::CreateCustomChannel("forked", nullptr, {}));
+  return channel;
+}
+
 absl::Status NoDaemonError(const Address& address, absl::string_view why) {
   return absl::UnavailableError(
       absl::StrCat("no Holdfast daemon at ", address.text, " (", why,
@@ -161,6 +171,7 @@ absl::Status NoDaemonError(const Address& address, absl::string_view why) {
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(
     const Address& address, absl::Duration timeout,
     const std::string& bearer_token) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   PrepareGrpc();
   HOLDFAST_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(address));
   const auto channel = MakeChannel(address, credentials, bearer_token);
@@ -200,6 +211,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToDaemon(
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectOnce(
     const std::string& path, absl::Duration limit) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   PrepareGrpc();
   HOLDFAST_ASSIGN_OR_RETURN(UniqueFd socket,
                             ConnectToUnixSocket(path, SOCK_STREAM, limit));

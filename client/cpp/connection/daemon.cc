@@ -8,6 +8,7 @@
 #include "client/cpp/connection/bearer_token.h"
 #include "client/cpp/connection/channel.h"
 #include "client/cpp/connection/daemon_stubs.h"
+#include "client/cpp/connection/forked_process.h"
 #include "client/cpp/connection/rpc_status.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
@@ -21,6 +22,7 @@ constexpr absl::Duration kConnectTimeout = absl::Seconds(10);
 
 absl::StatusOr<std::shared_ptr<Daemon>> Daemon::Connect(
     absl::string_view text) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   HOLDFAST_ASSIGN_OR_RETURN(
       Address address,
       Address::Parse(text.empty() ? DefaultAddress() : std::string(text)));
@@ -36,8 +38,8 @@ absl::StatusOr<std::shared_ptr<Daemon>> Daemon::Connect(
   }
   HOLDFAST_ASSIGN_OR_RETURN(auto channel,
                             ConnectToDaemon(reachable, kConnectTimeout, token));
-  return std::shared_ptr<Daemon>(new Daemon(
-      std::move(reachable), std::move(embedded), std::move(channel)));
+  return KeepIfForked(new Daemon(std::move(reachable), std::move(embedded),
+                                 std::move(channel)));
 }
 
 Daemon::Daemon(Address address, std::unique_ptr<EmbeddedDaemon> embedded,
@@ -49,11 +51,22 @@ Daemon::Daemon(Address address, std::unique_ptr<EmbeddedDaemon> embedded,
 
 Daemon::~Daemon() = default;
 
+const std::shared_ptr<grpc::Channel>& Daemon::channel() const {
+  return IsForked() ? RefusingChannel() : channel_;
+}
+
+DaemonStubs& Daemon::stubs() const {
+  if (!IsForked()) [[likely]]
+    return *stubs_;
+  static auto& refusing = *new DaemonStubs(RefusingChannel());
+  return refusing;
+}
+
 absl::StatusOr<v1::GetServerInfoResponse> Daemon::Info() {
   grpc::ClientContext context;
   v1::GetServerInfoResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      Explain(stubs_->admin.GetServerInfo(&context, {}, &response)));
+      Explain(stubs().admin.GetServerInfo(&context, {}, &response)));
   return response;
 }
 
@@ -61,7 +74,7 @@ absl::StatusOr<v1::ListDevicesResponse> Daemon::Devices() {
   grpc::ClientContext context;
   v1::ListDevicesResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      Explain(stubs_->devices.ListDevices(&context, {}, &response)));
+      Explain(stubs().devices.ListDevices(&context, {}, &response)));
   return response;
 }
 
@@ -72,7 +85,7 @@ absl::StatusOr<v1::DescribeDeviceResponse> Daemon::DescribeDevice(
   request.set_ordinal(ordinal);
   v1::DescribeDeviceResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      Explain(stubs_->devices.DescribeDevice(&context, request, &response)));
+      Explain(stubs().devices.DescribeDevice(&context, request, &response)));
   return response;
 }
 
@@ -80,7 +93,7 @@ absl::StatusOr<v1::ListSessionsResponse> Daemon::ListSessions() {
   grpc::ClientContext context;
   v1::ListSessionsResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      Explain(stubs_->sessions.ListSessions(&context, {}, &response)));
+      Explain(stubs().sessions.ListSessions(&context, {}, &response)));
   return response;
 }
 
@@ -94,7 +107,7 @@ absl::StatusOr<v1::GetCacheStatisticsResponse> Daemon::CacheStatistics() {
   grpc::ClientContext context;
   v1::GetCacheStatisticsResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      Explain(stubs_->admin.GetCacheStatistics(&context, {}, &response)));
+      Explain(stubs().admin.GetCacheStatistics(&context, {}, &response)));
   return response;
 }
 
@@ -105,7 +118,7 @@ absl::StatusOr<v1::ListCacheEntriesResponse> Daemon::CacheEntries(
   request.set_max_entries(max_entries);
   v1::ListCacheEntriesResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      Explain(stubs_->admin.ListCacheEntries(&context, request, &response)));
+      Explain(stubs().admin.ListCacheEntries(&context, request, &response)));
   return response;
 }
 
@@ -113,11 +126,12 @@ absl::StatusOr<v1::ClearCacheResponse> Daemon::ClearCache() {
   grpc::ClientContext context;
   v1::ClearCacheResponse response;
   HOLDFAST_RETURN_IF_ERROR(
-      Explain(stubs_->admin.ClearCache(&context, {}, &response)));
+      Explain(stubs().admin.ClearCache(&context, {}, &response)));
   return response;
 }
 
 absl::Status Daemon::Explain(const grpc::Status& status) const {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   const bool connection_broke =
       status.error_code() == grpc::StatusCode::UNAVAILABLE &&
       status.error_details().empty() &&

@@ -35,6 +35,10 @@ struct DaemonStubs;
 
 // A connection to a daemon, for calls without a session. An embedded: address
 // starts a daemon that ends with this object. Thread-safe.
+//
+// A process that is forked after the first connection cannot use it or make
+// another: there every call fails with FAILED_PRECONDITION, and destroying the
+// object does nothing.
 class Daemon {
  public:
   // `address`: see address.h; empty means DefaultAddress(). UNAVAILABLE: there
@@ -44,7 +48,7 @@ class Daemon {
   ~Daemon();
 
   const Address& address() const { return address_; }
-  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  const std::shared_ptr<grpc::Channel>& channel() const;
   // True if the daemon ends with this object.
   bool is_embedded() const { return embedded_ != nullptr; }
 
@@ -65,7 +69,7 @@ class Daemon {
   absl::StatusOr<v1::ClearCacheResponse> ClearCache();
 
   // The services' stubs, for the classes that use them.
-  DaemonStubs& stubs() const { return *stubs_; }
+  DaemonStubs& stubs() const;
 
   // Returns the status of a call. The error of a broken connection names the
   // daemon.

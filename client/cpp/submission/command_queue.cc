@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/connection/forked_process.h"
 #include "client/cpp/connection/rpc_status.h"
 #include "client/cpp/submission/quiet_thread.h"
 #include "client/cpp/submission/wait_hook.h"
@@ -30,11 +31,13 @@ void PendingResult::Await() const {
 }
 
 absl::StatusOr<v1::Result> PendingResult::Wait() const& {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   Await();
   return state_->result;
 }
 
 absl::StatusOr<v1::Result> PendingResult::Wait() && {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   Await();
   if (state_.use_count() == 1) return std::move(state_->result);
   return state_->result;
@@ -113,6 +116,7 @@ void CommandQueue::AppendFence(bool* full) {
 }
 
 absl::StatusOr<uint64_t> CommandQueue::Submit(Encode encode) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   bool full = false;
   uint64_t sequence = 0;
   {
@@ -139,6 +143,7 @@ absl::StatusOr<uint64_t> CommandQueue::Submit(Fill fill) {
 }
 
 absl::StatusOr<uint64_t> CommandQueue::SubmitCreation(Encode encode) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   bool full = false;
   uint64_t sequence = 0;
   {
@@ -152,6 +157,7 @@ absl::StatusOr<uint64_t> CommandQueue::SubmitCreation(Encode encode) {
 
 void CommandQueue::SubmitDestruction(Encode encode, uint64_t creation,
                                      bool send) {
+  if (IsForked()) return;
   bool full = false;
   {
     absl::MutexLock lock(&mutex_);
@@ -178,6 +184,7 @@ absl::StatusOr<PendingResult> CommandQueue::SubmitUntilDone(Encode encode) {
 
 absl::StatusOr<PendingResult> CommandQueue::SubmitPending(
     Encode encode, std::shared_ptr<PendingResult::State> state) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   state->queue = this;
   bool full = false;
   {
@@ -202,6 +209,7 @@ absl::StatusOr<v1::Result> CommandQueue::Call(Encode encode) {
 }
 
 absl::StatusOr<v1::Result> CommandQueue::Await(PendingResult& result) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   LookFor(result.state_->done);
   if (!AwaitWithHook(result.state_->done)) {
     return absl::CancelledError(absl::StrCat(
@@ -218,6 +226,7 @@ absl::StatusOr<v1::Result> CommandQueue::Call(Fill fill) {
 }
 
 absl::Status CommandQueue::CallWithoutResult(Fill fill) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   v1::Command command;
   fill(command);
   uint64_t sequence = 0;
@@ -239,6 +248,7 @@ absl::Status CommandQueue::CallWithoutResult(Fill fill) {
 }
 
 uint64_t CommandQueue::Flush() {
+  if (IsForked()) return 0;
   absl::MutexLock write_lock(&write_mutex_);
   std::unique_ptr<CommandBatch> batch;
   uint64_t last = 0;
@@ -388,6 +398,7 @@ void CommandQueue::Deliver(v1::Result result) {
 }
 
 absl::Status CommandQueue::TakeFailure() {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   absl::MutexLock lock(&mutex_);
   if (state_.fault_untold()) return state_.TellFault();
   absl::Status failure;
@@ -396,6 +407,7 @@ absl::Status CommandQueue::TakeFailure() {
 }
 
 absl::Status CommandQueue::FailureOf(uint64_t sequence) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   absl::MutexLock lock(&mutex_);
   const absl::Status failure = failures_.Of(sequence);
   if (failure.ok()) return state_.lost();
@@ -404,6 +416,7 @@ absl::Status CommandQueue::FailureOf(uint64_t sequence) {
 }
 
 void CommandQueue::Forget(uint64_t sequence) {
+  if (IsForked()) return;
   absl::MutexLock lock(&mutex_);
   failures_.Unwatch(sequence);
 }

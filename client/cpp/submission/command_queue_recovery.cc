@@ -35,6 +35,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "client/cpp/connection/forked_process.h"
 #include "client/cpp/submission/command_queue.h"
 #include "client/cpp/submission/quiet_thread.h"
 #include "core/base/fault_epoch.h"
@@ -85,6 +86,7 @@ bool CommandQueue::AwaitWork() {
 }
 
 void CommandQueue::AwaitServing() {
+  if (IsForked()) return;
   absl::MutexLock lock(&mutex_);
   if (!state_.suspended()) [[likely]]
     return;
@@ -115,6 +117,7 @@ bool CommandQueue::AwaitConsent(const absl::Status& fault) {
 }
 
 absl::Status CommandQueue::Consent() {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   absl::MutexLock lock(&mutex_);
   HOLDFAST_RETURN_IF_ERROR(state_.Consent());
   const auto over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -240,6 +243,7 @@ void CommandQueue::NoteTold(const absl::Status& status) {
 
 absl::Status CommandQueue::Explain(const absl::Status& status,
                                    uint64_t faults) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   if (!absl::IsUnavailable(status) && FaultEpochOf(status) == 0) {
     NoteTold(status);
     return status;
@@ -252,11 +256,13 @@ absl::Status CommandQueue::Explain(const absl::Status& status,
 }
 
 uint64_t CommandQueue::faults() const {
+  if (IsForked()) return 0;
   absl::MutexLock lock(&mutex_);
   return state_.faults();
 }
 
 uint64_t CommandQueue::suspensions() const {
+  if (IsForked()) return 0;
   absl::MutexLock lock(&mutex_);
   return state_.suspensions();
 }

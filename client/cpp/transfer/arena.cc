@@ -11,6 +11,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "client/cpp/connection/forked_process.h"
 #include "client/cpp/connection/rpc_status.h"
 #include "client/cpp/session_state.h"
 #include "client/cpp/transfer/arena_index.h"
@@ -86,6 +87,7 @@ absl::Status AwaitRelease(SessionState& session, uint64_t handle) {
 absl::StatusOr<std::shared_ptr<Arena>> Arena::Create(
     std::shared_ptr<SessionState> session, uint64_t size,
     const ArenaOptions& options) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   HOLDFAST_ASSIGN_OR_RETURN(size, WholePages(size));
   if (session->descriptor_path.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -98,8 +100,8 @@ absl::StatusOr<std::shared_ptr<Arena>> Arena::Create(
   HOLDFAST_ASSIGN_OR_RETURN(FileMapping mapping, MapMemory(fd.get(), size));
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t handle,
                             session->handles.Allocate(HandleKind::kArena));
-  std::shared_ptr<Arena> arena(
-      new Arena(std::move(session), handle, std::move(mapping)));
+  const std::shared_ptr<Arena> arena =
+      KeepIfForked(new Arena(std::move(session), handle, std::move(mapping)));
   ArenaIndex::Get().Add(reinterpret_cast<uint64_t>(arena->data()),
                         arena->size(), arena);
   if (options.in_background) {
@@ -127,6 +129,7 @@ void Arena::Register(int fd) {
 }
 
 absl::Status Arena::Ready() const {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   ready_.WaitForNotification();
   return registered_;
 }
@@ -193,6 +196,7 @@ Arena::~Arena() {
 }
 
 absl::StatusOr<ArenaSpan> Arena::Allocate(uint64_t size) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   if (size == 0) {
     return absl::InvalidArgumentError("a span of an arena has to have a size");
   }
@@ -224,7 +228,7 @@ ArenaSpan& ArenaSpan::operator=(ArenaSpan&& other) noexcept {
 }
 
 ArenaSpan::~ArenaSpan() {
-  if (arena_ == nullptr || !is_taken_) return;
+  if (arena_ == nullptr || !is_taken_ || IsForked()) return;
   arena_->free_.GiveBack(offset_, size_);
 }
 

@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cpp/attach/retried_transfer.h"
+#include "client/cpp/connection/forked_process.h"
 #include "client/cpp/transfer/staged_copy.h"
 #include "client/cpp/transfer/staging_ring.h"
 #include "client/cpp/transfer/transfer_stream.h"
@@ -193,6 +194,7 @@ bool FitsInline(const SessionState& session, uint64_t size,
 absl::Status UploadBytes(SessionState& session, const TransferTarget& target,
                          const void* data) {
   if (target.size == 0) return absl::OkStatus();
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   const char* const bytes = static_cast<const char*>(data);
   const auto ring = RingFor(session, target.size, kLeastStagedIn);
   if (FitsInline(session, target.size)) {
@@ -212,6 +214,7 @@ absl::Status UploadBytes(SessionState& session, const TransferTarget& target,
 absl::Status DownloadBytes(SessionState& session, const TransferTarget& target,
                            void* data) {
   if (target.size == 0) return absl::OkStatus();
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   char* const bytes = static_cast<char*>(data);
   const auto ring = RingFor(session, target.size, kLeastStagedOut);
   if (FitsInline(session, target.size)) {
