@@ -6,11 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -132,6 +134,24 @@ TEST_F(ForkTest, WhatAChildDestroysStaysInTheParent) {
 
 TEST_F(ForkTest, AChildMayExit) {
   Fork([&] { std::exit(0); });
+  ExpectAlive();
+}
+
+// Its threads hold locks at any moment, which nobody opens in the child.
+TEST_F(ForkTest, AParentMayForkWhileItsThreadsWork) {
+  std::atomic<bool> over = false;
+  std::thread worker([&] {
+    while (!over) EXPECT_TRUE(stream_.Synchronize().ok());
+  });
+  for (int i = 0; i < 20; ++i) {
+    Fork([&] {
+      CHILD_EXPECT(IsRefused(stream_.Synchronize()));
+      CHILD_EXPECT(IsRefused(session_->daemon().Devices().status()));
+      session_.reset();
+    });
+  }
+  over = true;
+  worker.join();
   ExpectAlive();
 }
 
