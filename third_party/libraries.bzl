@@ -54,6 +54,7 @@ ABSL_LIBRARIES = [
 # The targets of Abseil that the tree uses.
 ABSL_TARGETS = [
     "algorithm_container",
+    "base",
     "btree",
     "cleanup",
     "cord",

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "core/base/log.h"
 
 namespace holdfast {
@@ -31,7 +32,7 @@ void Set(absl::Duration duration, google::protobuf::Duration* proto) {
 void DeviceHealthTable::SetState(Health::State state, Health* health) const {
   if (health->state() == state) return;
   health->set_state(state);
-  Set(options_.now(), health->mutable_since());
+  Set(absl::Now(), health->mutable_since());
 }
 
 void DeviceHealthTable::Add(uint32_t device) {
@@ -77,7 +78,8 @@ bool DeviceHealthTable::AwaitDue(uint32_t device) {
     const auto changed = [this, seen]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return stopped_ || changes_ != seen;
     };
-    mutex_.AwaitWithDeadline(absl::Condition(&changed), entry.due);
+    mutex_.AwaitWithTimeout(absl::Condition(&changed),
+                            entry.due - options_.now());
   }
   if (stopped_) return false;
   if (std::exchange(entry.faulted, false) &&
@@ -85,6 +87,7 @@ bool DeviceHealthTable::AwaitDue(uint32_t device) {
     SetState(Health::STATE_PROBING, &entry.health);
   }
   entry.began = options_.now();
+  entry.shown_began = absl::Now();
   entry.running = true;
   return true;
 }
@@ -117,14 +120,15 @@ void DeviceHealthTable::Record(uint32_t device, const absl::Status& outcome,
     pause = entry.due - options_.now();
     SetState(passed ? Health::STATE_READY : Health::STATE_QUARANTINED, &health);
     health.set_reason(std::string(outcome.message()));
-    Set(entry.began, health.mutable_last_probe());
+    Set(entry.shown_began, health.mutable_last_probe());
     Set(took, health.mutable_last_probe_took());
     health.set_probes(health.probes() + 1);
     if (!passed) health.set_failed_probes(health.failed_probes() + 1);
   }
   if (!passed) {
     LogError("device ", device, " is quarantined: ", outcome.message(),
-             "; it is probed again in ", absl::FormatDuration(pause));
+             "; it is probed again in ",
+             absl::FormatDuration(absl::Ceil(pause, absl::Milliseconds(1))));
   } else if (before != Health::STATE_READY) {
     LogInfo("device ", device, " is ready: a kernel ran in a fresh context ",
             "within ",

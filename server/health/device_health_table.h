@@ -17,8 +17,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/steady_time.h"
 #include "holdfast/v1/devices.pb.h"
 
 namespace holdfast {
@@ -44,7 +44,8 @@ class DeviceHealthTable {
     // Called when a device becomes ready or stops being ready, by the thread
     // that calls Record, which holds no lock.
     std::function<void(uint32_t device, bool ready)> on_change;
-    std::function<absl::Time()> now = absl::Now;  // for tests
+    // The clock of all times here but those that are shown. For tests.
+    std::function<absl::Time()> now = SteadyNow;
   };
 
   explicit DeviceHealthTable(Options options) : options_(std::move(options)) {}
@@ -65,7 +66,7 @@ class DeviceHealthTable {
   // Records the outcome of that probe.
   void Record(uint32_t device, const absl::Status& outcome,
               absl::Duration took);
-  // Returns the time of the next probe.
+  // Returns the time of the next probe, by SteadyNow.
   absl::Time due(uint32_t device) const;
 
   void Stop();
@@ -76,6 +77,7 @@ class DeviceHealthTable {
     v1::DeviceHealth health;
     absl::Time due;
     absl::Time began = absl::InfinitePast();  // the last probe
+    absl::Time shown_began;                   // the same, by the wall clock
     absl::Duration pause;                     // after the next failure
     bool running = false;
     bool faulted = false;  // since the last probe began

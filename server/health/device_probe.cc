@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/base/steady_time.h"
 #include "holdfast/v1/common.pb.h"
 #include "server/rpc/status_conversion.h"
 
@@ -27,17 +28,18 @@ absl::Status Ended(ChildProcess& process) {
 
 absl::Status AwaitAnswer(ChildProcess& process, absl::Duration limit,
                          const std::function<bool()>& given_up) {
-  const absl::Time deadline = absl::Now() + limit;
+  const absl::Time deadline = SteadyNow() + limit;
   while (true) {
     v1::Error answer;
+    const absl::Duration left = deadline - SteadyNow();
     const auto received = process.channel().Receive(
-        &answer, std::min(deadline, absl::Now() + kGiveUpPoll));
+        &answer, absl::Now() + std::min(left, kGiveUpPoll));
     if (received.ok()) {
       return answer.code() == 0 ? absl::OkStatus() : FromError(answer);
     }
     if (!absl::IsDeadlineExceeded(received.status())) return Ended(process);
     if (given_up()) return absl::CancelledError("given up");
-    if (absl::Now() >= deadline) {
+    if (SteadyNow() >= deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat("a small kernel did not run to its end within ",
                        absl::FormatDuration(limit)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/services/tenant_admin.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <vector>
@@ -16,6 +17,9 @@ namespace {
 
 // The wait for devices that memory is to be reserved of.
 constexpr absl::Duration kDevicesTime = absl::Seconds(30);
+
+// The ends of tenants are times of the wall clock, which may be set.
+constexpr absl::Duration kLookAgain = absl::Minutes(1);
 
 // Sessions of one tenant, together.
 struct Held {
@@ -102,7 +106,11 @@ void TenantAdmin::EndExpired() {
     const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return stopping_ || changed_;
     };
-    mutex_.AwaitWithDeadline(absl::Condition(&due), tenants_.next_end());
+    const absl::Time end = tenants_.next_end();
+    mutex_.AwaitWithDeadline(absl::Condition(&due),
+                             end == absl::InfiniteFuture()
+                                 ? end
+                                 : std::min(end, absl::Now() + kLookAgain));
     changed_ = false;
     if (stopping_) return;
   }

@@ -10,6 +10,7 @@
 #include "core/base/error_detail.h"
 #include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "server/holdings/assigned_devices.h"
 #include "server/journal/journal_reader.h"
 #include "server/rpc/status_conversion.h"
@@ -102,13 +103,12 @@ absl::StatusOr<ExecutorProcess::Questions::Answer> ExecutorProcess::Ask(
 }
 
 absl::Status ExecutorProcess::Await(uint64_t question, const Wanted& wanted) {
+  const absl::Time end = SteadyNow() + (wanted.deadline - absl::Now());
   while (true) {
-    const absl::Time look =
-        wanted.cancelled ? absl::Now() + kCancelTime : wanted.deadline;
-    if (questions_.Wait(question, std::min(look, wanted.deadline))) {
-      return absl::OkStatus();
-    }
-    if (absl::Now() >= wanted.deadline) break;
+    absl::Duration left = end - SteadyNow();
+    if (wanted.cancelled) left = std::min(left, kCancelTime);
+    if (questions_.Wait(question, absl::Now() + left)) return absl::OkStatus();
+    if (SteadyNow() >= end) break;
     if (wanted.cancelled && wanted.cancelled()) {
       return absl::CancelledError("the copy was given up");
     }

@@ -7,7 +7,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast::supervisor {
 namespace {
@@ -141,7 +141,7 @@ void SharePacer::Run() {
     if (stopping_) return;
     bool contended = false;
     for (auto& [ordinal, device] : devices_) {
-      contended = Pace(absl::Now(), ordinal, device) || contended;
+      contended = Pace(SteadyNow(), ordinal, device) || contended;
     }
     mutex_.AwaitWithTimeout(absl::Condition(&stopping_),
                             contended ? kTick : kSlowTick);

@@ -4,6 +4,9 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/session.h"
+#include "core/base/unique_fd.h"
 #include "tests/e2e/daemon_process.h"
 #include "tests/testing/status_matchers.h"
 
@@ -51,6 +55,64 @@ class ClockTest : public ::testing::Test {
   std::atomic<int64_t>* shift_ = nullptr;
   std::unique_ptr<DaemonProcess> daemon_;
 };
+
+// As systemd with WatchdogSec=1, for the daemons that start while this exists.
+class ServiceManager {
+ protected:
+  ServiceManager() : socket_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address = {.sun_family = AF_UNIX};
+    path_.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address),
+                   sizeof address),
+              0);
+    const timeval limit = {.tv_sec = 10};
+    setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    setenv("NOTIFY_SOCKET", path_.c_str(), 1);
+    setenv("WATCHDOG_USEC", "1000000", 1);
+  }
+  ~ServiceManager() {
+    unsetenv("NOTIFY_SOCKET");
+    unsetenv("WATCHDOG_USEC");
+    unlink(path_.c_str());
+  }
+
+  bool HearsSignOfLife() {
+    char message[256];
+    while (true) {
+      const ssize_t bytes = recv(socket_.get(), message, sizeof message, 0);
+      if (bytes < 0) return false;
+      if (std::string(message, bytes) == "WATCHDOG=1") return true;
+    }
+  }
+  void ForgetSigns() {
+    char message[256];
+    while (recv(socket_.get(), message, sizeof message, MSG_DONTWAIT) >= 0) {
+    }
+  }
+
+ private:
+  const std::string path_ = absl::StrCat("/tmp/holdfast-clock-", getpid());
+  const UniqueFd socket_;
+};
+
+class WatchedClockTest : private ServiceManager, public ClockTest {
+ protected:
+  void ExpectSignsOfLife(int64_t seconds) {
+    ASSERT_TRUE(HearsSignOfLife());
+    *shift_ = seconds;
+    ForgetSigns();
+    // The first may have been under way.
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(HearsSignOfLife());
+  }
+};
+
+TEST_F(WatchedClockTest, GivesSignsOfLifeWhileTheClockIsSetBack) {
+  ExpectSignsOfLife(-24 * 3600);
+}
+
+TEST_F(WatchedClockTest, GivesSignsOfLifeWhileTheClockIsSetForward) {
+  ExpectSignsOfLife(24 * 3600);
+}
 
 TEST_F(ClockTest, ASessionOutlivesAClockThatIsSetBack) {
   ExpectSessionLives(-24 * 3600);
