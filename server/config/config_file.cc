@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/config/config_file.h"
 
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "core/base/printable.h"
 #include "server/tenants/toml_reader.h"
 
@@ -13,42 +18,82 @@ namespace holdfast::server {
 namespace {
 
 constexpr char kWanted[] =
-    "a string, a number, true, false or an array of them is wanted here";
+    "a string, a number or an array of them is wanted here";
+constexpr char kFlagWanted[] = "true or false is wanted here";
 
 [[noreturn]] void Refuse(const absl::Status& error) {
   throw CLI::ConfigError(std::string(error.message()),
                          CLI::ExitCodes::ConfigError);
 }
 
+// Without an exponent, and with all digits that count: 1e9 is 1000000000.
+std::string Digits(double number) {
+  std::array<char, 400> text = {};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number,
+                                 std::chars_format::fixed);
+  return std::string(text.data(), end.ptr);
+}
+
+// A mode is octal on the command line, where a number has no sign of it.
+std::string ModeOf(const TomlReader& reader, const toml::node& node) {
+  const auto* const mode = node.as_integer();
+  if (mode == nullptr || mode->get() < 0 ||
+      mode->flags() != toml::value_flags::format_as_octal) {
+    Refuse(reader.ErrorAt(node, R"(a mode is wanted: "0660", or 0o660)"));
+  }
+  return absl::StrFormat("%04o", mode->get());
+}
+
+std::string TextOf(const TomlReader& reader, const toml::node& node) {
+  const std::string& text = node.as_string()->get();
+  if (text.empty()) {
+    Refuse(reader.ErrorAt(node, "this is empty; leave the key out for none"));
+  }
+  return text;
+}
+
+// The word that an option with a value would have on the command line.
+std::string WordOf(const TomlReader& reader, const toml::node& node,
+                   const CLI::Option& option) {
+  if (node.is_string()) return TextOf(reader, node);
+  if (option.get_type_name() == kModeType) return ModeOf(reader, node);
+  if (const auto* number = node.as_integer()) {
+    return absl::StrCat(number->get());
+  }
+  const auto* const number = node.as_floating_point();
+  if (number == nullptr || std::isnan(number->get())) {
+    Refuse(reader.ErrorAt(node, kWanted));
+  }
+  return Digits(number->get());
+}
+
 // The words that an option would have on the command line.
 std::vector<std::string> WordsOf(const TomlReader& reader,
-                                 const toml::node& node) {
-  if (const auto* text = node.as_string()) return {text->get()};
-  if (const auto* number = node.as_integer()) {
-    return {absl::StrCat(number->get())};
-  }
-  if (const auto* number = node.as_floating_point()) {
-    return {absl::StrCat(number->get())};
-  }
-  if (const auto* flag = node.as_boolean()) {
+                                 const toml::node& node,
+                                 const CLI::Option& option) {
+  const bool is_flag = option.get_items_expected_max() == 0;
+  if (is_flag) {
+    const auto* const flag = node.as_boolean();
+    if (flag == nullptr) Refuse(reader.ErrorAt(node, kFlagWanted));
     return {flag->get() ? "true" : "false"};
   }
-  if (!node.is_array()) Refuse(reader.ErrorAt(node, kWanted));
+  if (!node.is_array()) return {WordOf(reader, node, option)};
   std::vector<std::string> words;
   for (const toml::node& one : *node.as_array()) {
-    if (one.is_array()) Refuse(reader.ErrorAt(one, kWanted));
-    for (std::string& word : WordsOf(reader, one)) {
-      words.push_back(std::move(word));
-    }
+    words.push_back(WordOf(reader, one, option));
   }
   return words;
 }
 
-// The options that a file may have, but for those that are not for people.
+// Not those that are not for people, and not --check-config.
+bool IsForFiles(const CLI::Option& option) {
+  return !option.get_group().empty() && option.get_configurable();
+}
+
 std::vector<std::string> NamesOf(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group().empty() || !option->get_configurable()) continue;
+    if (!IsForFiles(*option)) continue;
     for (const std::string& name : option->get_lnames()) names.push_back(name);
   }
   return names;
@@ -71,13 +116,14 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(
     const std::string name(key.str());
     const std::string option = absl::StrCat("--", name);
     const auto& at = key.source().begin;
-    if (app_.get_option_no_throw(option) == nullptr) {
+    const CLI::Option* const known = app_.get_option_no_throw(option);
+    if (known == nullptr || !IsForFiles(*known)) {
       Refuse(reader.UnknownKey(key, NamesOf(app_)));
     }
     places_[option] = reader.PlaceOf(at);
     CLI::ConfigItem item;
     item.name = name;
-    item.inputs = WordsOf(reader, node);
+    item.inputs = WordsOf(reader, node, *known);
     items.push_back(std::move(item));
   }
   return items;

@@ -12,6 +12,9 @@
 
 namespace holdfast::server {
 
+// The type name of options that are octal modes of files.
+inline constexpr char kModeType[] = "MODE";
+
 // Reads the file that --config names. The file is TOML without tables; each key
 // is the name of a long option of the command line. CLI11 calls this class
 // while it parses the command line.

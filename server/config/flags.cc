@@ -5,6 +5,8 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -27,6 +29,10 @@ namespace {
 
 // The command line or the configuration file is wrong.
 constexpr int kExitUsage = 2;
+
+// With a shorter limit nothing that is measured by it succeeds.
+constexpr absl::Duration kLeastLimit = absl::Milliseconds(100);
+constexpr uint64_t kLeastCompileMemory = uint64_t{1} << 20;
 
 constexpr char kDescription[] =
     R"(holdfastd - the Holdfast GPU execution daemon
@@ -98,6 +104,7 @@ EXAMPLES
 bool ParseDuration(const std::string& text, absl::Duration* duration) {
   double seconds = 0;
   if (absl::SimpleAtod(text, &seconds)) {
+    if (std::isnan(seconds)) return false;
     *duration = absl::Seconds(seconds);
   } else if (!absl::ParseDuration(text, duration)) {
     return false;
@@ -106,13 +113,20 @@ bool ParseDuration(const std::string& text, absl::Duration* duration) {
 }
 
 void AddDuration(CLI::App* app, const std::string& name,
-                 absl::Duration* duration, const std::string& help) {
+                 absl::Duration* duration, const std::string& help,
+                 absl::Duration least = absl::ZeroDuration()) {
   app->add_option_function<std::string>(
          name,
-         [name, duration](const std::string& text) {
-           if (ParseDuration(text, duration)) return;
-           throw CLI::ValidationError(
-               name, text + " is no duration; write 30s, 2m or 500ms");
+         [name, duration, least](const std::string& text) {
+           if (!ParseDuration(text, duration)) {
+             throw CLI::ValidationError(
+                 name, text + " is no duration; write 30s, 2m or 500ms");
+           }
+           if (*duration < least) {
+             throw CLI::ValidationError(
+                 name, absl::StrCat(text, " is too short; at least ",
+                                    absl::FormatDuration(least), " is wanted"));
+           }
          },
          help)
       ->type_name("DURATION")
@@ -154,7 +168,7 @@ void AddAddresses(CLI::App* app, Config* config) {
          },
          "Mode of the Unix sockets, in octal. Whoever may write to a socket "
          "may use the GPUs.")
-      ->type_name("MODE")
+      ->type_name(kModeType)
       ->default_str("0600")
       ->group(group);
   app->add_option_function<std::vector<std::string>>(
@@ -278,7 +292,8 @@ void AddExecution(CLI::App* app, Config* config) {
   app->get_option("--probe-interval")->group(group);
   AddDuration(app, "--probe-timeout", &config->probe_timeout,
               "What such a probe may take. New sessions are refused a device "
-              "that fails it, until it passes.");
+              "that fails it, until it passes.",
+              kLeastLimit);
   app->get_option("--probe-timeout")->group(group);
   app->add_option("--telemetry", config->telemetry,
                   "Ask NVML, in a process of its own, for what `holdfast "
@@ -363,6 +378,7 @@ void AddTenants(CLI::App* app, Config* config) {
   app->add_flag("--check-config", config->check_config,
                 "Check the options, the policy and the certificates, say what "
                 "is wrong, and do nothing else.")
+      ->configurable(false)
       ->group(group);
 }
 
@@ -372,32 +388,35 @@ std::string RefuseNegative(const std::string& text) {
   throw CLI::ValidationError(text + " is negative");
 }
 
-void AddBytes(CLI::App* app, const std::string& name, uint64_t* bytes,
-              const std::string& shown, const std::string& help) {
+CLI::Option* AddBytes(CLI::App* app, const std::string& name, uint64_t* bytes,
+                      const std::string& shown, const std::string& help) {
   // The transform that is added last comes first.
-  app->add_option(name, *bytes, help)
+  return app->add_option(name, *bytes, help)
       ->transform(CLI::AsSizeValue(false))
       ->transform(RefuseNegative)
-      ->default_str(shown)
-      ->group("Quotas");
+      ->default_str(shown);
 }
 
 void AddQuotas(CLI::App* app, Config* config) {
   AddBytes(app, "--session-memory", &config->session_memory, "0",
            "Device memory of one session's buffers, over all its devices, in "
            "bytes or with a unit: 8GiB. A client may ask for less. 0: as much "
-           "as the devices have.");
+           "as the devices have.")
+      ->group("Quotas");
   AddBytes(app, "--pinned-memory", &config->pinned_memory,
            "a quarter of the memory that machine and control group allow",
-           "Page-locked host memory of one session's buffers; 0: no limit.");
+           "Page-locked host memory of one session's buffers; 0: no limit.")
+      ->group("Quotas");
   AddBytes(app, "--arena-memory", &config->arena_memory,
            "a quarter of the memory that machine and control group allow",
            "Memory that one session's client may share with its executor; 0: "
-           "no limit.");
+           "no limit.")
+      ->group("Quotas");
   AddBytes(app, "--host-memory", &config->host_memory,
            "half of the memory that machine and control group allow",
            "Pinned, arena and staging memory of all sessions together; 0: no "
-           "limit.");
+           "limit.")
+      ->group("Quotas");
   app->add_option("--max-handles", config->max_handles,
                   "Handles of one kind (streams, events, buffers, ...) that a "
                   "session may have at a time.")
@@ -410,6 +429,14 @@ void AddQuotas(CLI::App* app, Config* config) {
       ->check(CLI::Range(uint64_t{kMaxBatchCommands}, uint64_t{1} << 32))
       ->capture_default_str()
       ->group("Quotas");
+}
+
+// As CLI11 wants of a check. The text is bytes by then.
+std::string HasRoomToCompile(const std::string& text) {
+  uint64_t bytes = 0;
+  if (absl::SimpleAtoi(text, &bytes) && bytes >= kLeastCompileMemory) return "";
+  return absl::StrCat(text, " bytes are too few to compile anything; at least ",
+                      kLeastCompileMemory, " are wanted");
 }
 
 void AddCompilation(CLI::App* app, Config* config) {
@@ -427,32 +454,25 @@ void AddCompilation(CLI::App* app, Config* config) {
       ->capture_default_str()
       ->group(group);
   AddDuration(app, "--compile-timeout", &config->compile_timeout,
-              "Time limit of one compilation.");
+              "Time limit of one compilation.", kLeastLimit);
   app->get_option("--compile-timeout")->group(group);
-  app->add_option("--compile-memory", config->compile_memory,
-                  "Address space of a compiler process, in bytes or with a "
-                  "unit: 8GiB.")
-      ->transform(CLI::AsSizeValue(false))
-      ->default_str("8GiB")
+  AddBytes(app, "--compile-memory", &config->compile_memory, "8GiB",
+           "Address space of a compiler process, in bytes or with a "
+           "unit: 8GiB.")
+      ->check(HasRoomToCompile)
       ->group(group);
-  app->add_option("--object-store", config->object_store,
-                  "Compiled code kept in memory; the least recently used goes "
-                  "first.")
-      ->transform(CLI::AsSizeValue(false))
-      ->default_str("1GiB")
+  AddBytes(app, "--object-store", &config->object_store, "1GiB",
+           "Compiled code kept in memory; the least recently used goes "
+           "first.")
       ->group(group);
-  app->add_option("--cache-memory", config->cache_memory,
-                  "Compilations kept in memory to answer the same request "
-                  "again; 0 keeps none.")
-      ->transform(CLI::AsSizeValue(false))
-      ->default_str("256MiB")
+  AddBytes(app, "--cache-memory", &config->cache_memory, "256MiB",
+           "Compilations kept in memory to answer the same request "
+           "again; 0 keeps none.")
       ->group(group);
-  app->add_option("--cache-disk", config->cache_disk,
-                  "Compilations kept on disk, for daemons to come and for "
-                  "others that use the same directory; the least recently "
-                  "used goes first, and 0 keeps none.")
-      ->transform(CLI::AsSizeValue(false))
-      ->default_str("1GiB")
+  AddBytes(app, "--cache-disk", &config->cache_disk, "1GiB",
+           "Compilations kept on disk, for daemons to come and for "
+           "others that use the same directory; the least recently "
+           "used goes first, and 0 keeps none.")
       ->group(group);
   app->add_option("--cache-directory", config->cache_directory,
                   "Where they are; made with mode 0700.")
@@ -534,6 +554,11 @@ void AddTelemetry(CLI::App* app, Config* config) {
                   "name; others must not be able to read the file.")
       ->type_name("FILE")
       ->group(group);
+}
+
+// `--policy=$POLICY` without that variable must not mean: no policy.
+std::string RefuseEmpty(const std::string& text) {
+  return text.empty() ? "it is empty; leave the option out for none" : "";
 }
 
 // How the supervisor starts its other processes; not for people.
@@ -622,6 +647,9 @@ std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code) {
   AddCompilation(&app, &config);
   AddOperation(&app, &config);
   AddTelemetry(&app, &config);
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() > 0) option->check(RefuseEmpty);
+  }
   AddRole(&app, &config);
   try {
     app.parse(argc, argv);

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 namespace holdfast::server {
 namespace {
 
@@ -100,6 +102,35 @@ TEST(FlagsTest, WrongValuesAreRefused) {
   }
 }
 
+// As `--policy=$POLICY` is without that variable.
+TEST(FlagsTest, EmptyValuesAreRefused) {
+  for (const char* flag :
+       {"--policy=", "--audit-log=", "--tls-client-ca=", "--runtime-dir=",
+        "--suspend-directory=", "--metrics-password-file=", "--devices=",
+        "--user-range=", "--cache-directory=", "--software-driver="}) {
+    int exit_code = 0;
+    testing::internal::CaptureStderr();
+    EXPECT_FALSE(Parse({flag}, &exit_code).has_value()) << flag;
+    EXPECT_EQ(exit_code, 2) << flag;
+    testing::internal::GetCapturedStderr();
+  }
+}
+
+TEST(FlagsTest, LimitsThatNothingCouldKeepAreRefused) {
+  for (const char* flag :
+       {"--probe-timeout=0", "--probe-timeout=1us", "--compile-timeout=0s",
+        "--compile-timeout=nan", "--compile-memory=0", "--compile-memory=-1",
+        "--cache-disk=-1", "--object-store=-5"}) {
+    EXPECT_FALSE(Parse({flag}).has_value()) << flag;
+  }
+  // These zeros have a meaning.
+  for (const char* flag :
+       {"--probe-interval=0", "--suspend-idle=0", "--kernel-time-limit=0",
+        "--drain-timeout=0", "--detached-session-limit=0", "--cache-disk=0"}) {
+    EXPECT_TRUE(Parse({flag}).has_value()) << flag;
+  }
+}
+
 TEST(FlagsTest, HelpAndVersionAreNoFailures) {
   for (const char* flag : {"--help", "--version"}) {
     int exit_code = -1;
@@ -153,6 +184,15 @@ TEST_F(ConfigFileTest, MistakesAreToldWithTheirPlace) {
   refused("[tls]\ncert = \"a\"\n", "1:2: unknown key 'tls'");
   refused("device = 1979-05-27\n", "1:10: a string, a number");
   refused("listen = [[\"unix:/a\"]]\n", "1:11: a string, a number");
+  refused("check-config = true\n", "1:1: unknown key 'check-config'");
+  refused("role = \"executor\"\n", "1:1: unknown key 'role'");
+  refused("policy = \"\"\n", "1:10: this is empty; leave the key out");
+  refused("tls-client-ca = ''\n", "1:17: this is empty");
+  refused("operator-socket = [\"/a\", \"\"]\n", "1:26: this is empty");
+  refused("max-sessions = true\n", "1:16: a string, a number");
+  refused("compile-timeout = nan\n", "1:19: a string, a number");
+  refused("insecure = 2\n", "1:12: true or false is wanted");
+  refused("insecure = \"yes\"\n", "1:12: true or false is wanted");
 }
 
 TEST_F(ConfigFileTest, HoldsAnyOptionAndTheCommandLineWins) {
@@ -167,6 +207,36 @@ TEST_F(ConfigFileTest, HoldsAnyOptionAndTheCommandLineWins) {
   EXPECT_EQ(config->device, "cpu");
   EXPECT_EQ(config->max_sessions, 3u);
   EXPECT_EQ(config->compile_timeout, absl::Minutes(2));
+}
+
+TEST_F(ConfigFileTest, AModeIsTextOrAnOctalNumber) {
+  EXPECT_EQ(Parse({Write("socket-mode = \"0660\"\n")})->socket_mode, 0660u);
+  EXPECT_EQ(Parse({Write("socket-mode = 0o660\n")})->socket_mode, 0660u);
+  EXPECT_EQ(Parse({Write("socket-mode = 0o0\n")})->socket_mode, 0u);
+  for (const char* mode : {"660", "0x1b0", "0b110110000", "432.0", "true",
+                           "0o1777", "-1", "[0o660, 0o600]"}) {
+    EXPECT_FALSE(
+        Parse({Write(absl::StrCat("socket-mode = ", mode, "\n"))}).has_value())
+        << mode;
+  }
+}
+
+TEST_F(ConfigFileTest, NumbersMeanWhatTomlSays) {
+  const auto config =
+      Parse({Write("max-sessions = 0x10\n"
+                   "max-faults = 0o17\n"
+                   "compile-queue = 0b11\n"
+                   "max-connections = 1_000\n"
+                   "cache-memory = 1e9\n"
+                   "drain-timeout = 1234567.5\n")});
+  ASSERT_TRUE(config.has_value());
+  EXPECT_EQ(config->max_sessions, 16u);
+  EXPECT_EQ(config->max_faults, 15u);
+  EXPECT_EQ(config->compile_queue, 3u);
+  EXPECT_EQ(config->max_connections, 1000u);
+  EXPECT_EQ(config->cache_memory, 1'000'000'000u);
+  EXPECT_EQ(config->drain_timeout, absl::Seconds(1234567.5));
+  EXPECT_FALSE(Parse({Write("max-sessions = 3.5\n")}).has_value());
 }
 
 TEST_F(ConfigFileTest, UnknownKeyAndMissingFileAreRefused) {
