@@ -193,7 +193,9 @@ absl::Status DaemonServers::ServeMetrics() {
   }
   options.collect = [this] { return metrics_.Collect(); };
   options.status = [this] { return status_.Json(); };
-  options.ready = [this] { return serving_.load(); };
+  options.ready = [this] {
+    return serving_.load() && !parts_.sessions.closed();
+  };
   HOLDFAST_ASSIGN_OR_RETURN(metrics_server_,
                             MetricsServer::Start(std::move(options)));
   return absl::OkStatus();

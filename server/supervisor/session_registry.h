@@ -204,6 +204,11 @@ class SessionRegistry {
     absl::MutexLock lock(&mutex_);
     return paused_;
   }
+  // Returns true after SetPaused(true) and Drain: Open fails whoever calls it.
+  bool closed() const {
+    absl::MutexLock lock(&mutex_);
+    return draining_ || paused_;
+  }
   // Blocks until no session is left, SetPaused(false), the deadline or
   // `cancelled`. Returns the number of sessions left, including sessions that
   // are being opened or closed.

@@ -82,8 +82,8 @@ std::optional<Response> AnswerProbe(const std::string& path, bool ready) {
   if (ready) return Response{.body = "ready\n"};
   return Refuse(
       503,
-      "not ready: no executor can be started, no device works, or the "
-      "software device stands in for a GPU; see the log");
+      "not ready: the daemon is draining, no executor can be started, no "
+      "device works, or the software device stands in for a GPU; see the log");
 }
 
 }  // namespace

@@ -26,6 +26,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/handle.h"
+#include "holdfast/v1/admin.grpc.pb.h"
 #include "holdfast/v1/devices.grpc.pb.h"
 #include "nlohmann/json.hpp"
 #include "proto/metadata.h"
@@ -154,6 +155,36 @@ TEST_F(DaemonMetricsTest, TellsOfTheHealthOfDevices) {
   EXPECT_NEAR(
       samples.at("holdfast_device_last_probe_timestamp_seconds{device=\"0\"}"),
       static_cast<double>(absl::ToUnixSeconds(absl::Now())), 3600);
+}
+
+TEST_F(DaemonMetricsTest, IsNotReadyWhileItDrains) {
+  const auto becomes = [this](int status) {
+    for (int i = 0; i < 600; ++i) {
+      if (HttpGet(daemon_.metrics_address(), "/readyz").status == status) {
+        return true;
+      }
+      absl::SleepFor(absl::Milliseconds(100));
+    }
+    return false;
+  };
+  const auto drain = [this](bool stop) {
+    grpc::ClientContext context;
+    v1::DrainRequest request;
+    request.set_stop(stop);
+    request.mutable_timeout();
+    v1::DrainResponse response;
+    return v1::AdminService::NewStub(unix_)->Drain(&context, request,
+                                                   &response);
+  };
+  ASSERT_TRUE(becomes(200));
+  ASSERT_TRUE(drain(false).ok());
+  EXPECT_TRUE(becomes(503));
+  EXPECT_EQ(HttpGet(daemon_.metrics_address(), "/healthz").status, 200);
+  ASSERT_TRUE(drain(true).ok());
+  EXPECT_TRUE(becomes(200));
+  const TestSession session(unix_);
+  kill(daemon_.pid(), SIGTERM);
+  EXPECT_TRUE(becomes(503));
 }
 
 // Schedulers make a tenant a job, and every user is one.
