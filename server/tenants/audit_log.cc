@@ -2,8 +2,11 @@
 #include "server/tenants/audit_log.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -24,6 +27,30 @@ absl::StatusOr<UniqueFd> OpenFile(const std::string& path) {
                      0600));
   if (file.valid()) return file;
   return absl::ErrnoToStatus(errno, absl::StrCat("open --audit-log=", path));
+}
+
+// Whether the file's last line has no end, as a full disk leaves it.
+bool EndsInsideALine(const std::string& path) {
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info = {};
+  if (!file.valid() || fstat(file.get(), &info) != 0 || info.st_size == 0 ||
+      !S_ISREG(info.st_mode)) {
+    return false;
+  }
+  char last = '\n';
+  return pread(file.get(), &last, 1, info.st_size - 1) == 1 && last != '\n';
+}
+
+// `torn` is whether a line is begun in the file, and is kept.
+absl::Status WriteAll(int file, absl::string_view text, bool* torn) {
+  while (!text.empty()) {
+    const ssize_t written = write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return absl::ErrnoToStatus(errno, "write");
+    text.remove_prefix(static_cast<size_t>(written));
+    *torn = !text.empty();
+  }
+  return absl::OkStatus();
 }
 
 // Returns the text as JSON can have it, or its beginning and how long it is.
@@ -47,6 +74,7 @@ absl::Status AuditLog::Reopen() {
   HOLDFAST_ASSIGN_OR_RETURN(UniqueFd file, OpenFile(path_));
   absl::MutexLock lock(&mutex_);
   file_ = std::move(file);
+  torn_ = EndsInsideALine(path_);
   failed_ = false;
   return absl::OkStatus();
 }
@@ -79,12 +107,19 @@ void AuditLog::Write(const Event& event, uint64_t dropped) {
     line["message"] = Cut(event.outcome.message());
   }
   if (dropped > 0) line["dropped"] = dropped;
-  const std::string text = line.dump() + "\n";
+  Append(line.dump() + "\n");
+}
+
+void AuditLog::Append(const std::string& line) {
   absl::MutexLock lock(&mutex_);
-  const bool written = write(file_.get(), text.data(), text.size()) ==
-                       static_cast<ssize_t>(text.size());
-  if (!written && !failed_) LogError("--audit-log cannot be written to");
-  failed_ = !written;
+  // What a full disk has cut stays a line of its own.
+  const std::string text = torn_ ? absl::StrCat("\n", line) : line;
+  const absl::Status written = WriteAll(file_.get(), text, &torn_);
+  if (!written.ok() && !failed_) {
+    LogError("--audit-log=", path_, ": ", written.message(),
+             "; events are missing from it until it can be written to");
+  }
+  failed_ = !written.ok();
 }
 
 }  // namespace holdfast

@@ -23,7 +23,8 @@ namespace holdfast {
 //    "client":"uid 0","peer":"unix uid=0 pid=7","outcome":"OK"}
 //
 // A line is appended with one write, so that several daemons may share the file
-// and a rotation tool may move it. A value that comes from a client is cut at
+// and a rotation tool may move it. A line that a full disk has cut is no JSON;
+// the next one is apart from it. A value that comes from a client is cut at
 // kMaxFieldBytes, followed by its size, so that a line has at most a few KiB.
 // One client causes at most 200 refusals at once, and then 5 each second, and
 // as many admissions; `dropped` counts the dropped ones before a line. Acts of
@@ -69,6 +70,7 @@ class AuditLog {
   // Drops the event if its client is over the limit.
   void WriteLimited(LogLimiter& limiter, const Event& event);
   void Write(const Event& event, uint64_t dropped);
+  void Append(const std::string& line);
 
   const std::string path_;  // empty: writes nothing
   LogLimiter refusals_{{.burst = 200, .per_second = 5},
@@ -78,6 +80,7 @@ class AuditLog {
   // Held during one write.
   absl::Mutex mutex_;
   UniqueFd file_ ABSL_GUARDED_BY(mutex_);
+  bool torn_ ABSL_GUARDED_BY(mutex_) = false;    // the last line has no end
   bool failed_ ABSL_GUARDED_BY(mutex_) = false;  // the error was logged
 };
 
