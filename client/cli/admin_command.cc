@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/cli/json_writer.h"
+#include "client/cli/usage_error.h"
 #include "client/cpp/admin/admin.h"
 #include "client/cpp/connection/daemon.h"
 #include "core/base/status_macros.h"
@@ -28,8 +29,8 @@ absl::StatusOr<absl::Duration> TimeoutOf(const DrainOptions& drain) {
       timeout >= absl::ZeroDuration()) {
     return timeout;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--timeout=", drain.timeout, " is no time: give one as 30s or 5m"));
+  return UsageError(absl::InvalidArgumentError(absl::StrCat(
+      "--timeout=", drain.timeout, " is no time: give one as 30s or 5m")));
 }
 
 absl::Status RunStop(const CommonOptions& options, Daemon& daemon) {

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/json_writer.h"
+#include "client/cli/usage_error.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {
@@ -31,8 +32,8 @@ absl::Status Print(const std::string& directory) {
 
 absl::StatusOr<std::string> CdiSpecification(const std::string& directory) {
   if (!absl::StartsWith(directory, "/")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--directory: ", directory, " is no absolute path"));
+    return UsageError(absl::InvalidArgumentError(
+        absl::StrCat("--directory: ", directory, " is no absolute path")));
   }
   JsonWriter json;
   // The oldest version that has what is used; engines refuse those that are

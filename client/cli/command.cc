@@ -18,9 +18,11 @@
 #include "client/cli/color.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/usage_error.h"
+#include "client/cpp/connection/address.h"
 #include "client/cpp/fault.h"
 #include "core/base/error_detail.h"
 #include "core/base/printable.h"
+#include "core/base/status_macros.h"
 #include "holdfast/v1/faults.pb.h"
 
 namespace holdfast::cli {
@@ -74,6 +76,9 @@ int ExitCodeOf(const absl::Status& status) {
 
 absl::Status CheckAddresses(const CommonOptions& options,
                             const std::string& command, Addresses allowed) {
+  for (const std::string& address : options.addresses) {
+    HOLDFAST_RETURN_IF_ERROR(UsageError(Address::Parse(address).status()));
+  }
   const size_t given = options.addresses.size();
   if (given < 2 || allowed == Addresses::kSeveral) return absl::OkStatus();
   return UsageError(absl::InvalidArgumentError(

@@ -26,6 +26,7 @@
 #include "client/cli/link_command.h"
 #include "client/cli/run_command.h"
 #include "client/cli/sessions_command.h"
+#include "client/cli/standard_output.h"
 #include "client/cli/suggestion.h"
 #include "client/cli/tenants_command.h"
 #include "client/cli/top/top_command.h"
@@ -130,11 +131,11 @@ int ReportUsage(const std::string& text, const Words& words) {
 
 int ReportMistake(const CLI::App& app, const CLI::ParseError& error,
                   const Words& words) {
-  if (error.get_exit_code() == 0) {
+  const std::string unknown = AboutUnknownWord(app, words);
+  if (error.get_exit_code() == 0 && unknown.empty()) {
     (void)app.exit(error);  // --help, --version
     return kExitOk;
   }
-  const std::string unknown = AboutUnknownWord(app, words);
   if (unknown.empty() && LacksCommand(app)) {
     return ReportMissingCommand(app, words);
   }
@@ -172,4 +173,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace holdfast::cli
 
-int main(int argc, char** argv) { return holdfast::cli::Main(argc, argv); }
+int main(int argc, char** argv) {
+  holdfast::cli::HoldStandardDescriptors();
+  return holdfast::cli::FinishOutput(holdfast::cli::Main(argc, argv));
+}

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "client/cli/usage_error.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {
@@ -12,8 +13,8 @@ absl::Status ReadDuration(const char* option, const std::string& text,
   if (text.empty()) return absl::OkStatus();
   absl::Duration time;
   if (!absl::ParseDuration(text, &time)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(option, ": ", text, " is no duration; write 90s or 2h"));
+    return UsageError(absl::InvalidArgumentError(
+        absl::StrCat(option, ": ", text, " is no duration; write 90s or 2h")));
   }
   read->set_seconds(absl::IDivDuration(time, absl::Seconds(1), &time));
   read->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(time)));

@@ -505,6 +505,50 @@ TEST_F(CliTest, AnOptionIsNotTakenForTheValueOfAnother) {
                 "--address needs a value");
 }
 
+TEST_F(CliTest, WrongValuesOfOptionsAreMistakesOfTheCommandLine) {
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"devices", "--address=nonsense"},
+        {"sessions", "--address=tcp:a:7070,tcp:"},
+        {"admin", "drain", "--timeout=5"},
+        {"admin", "upgrade", "--timeout=soon"},
+        {"tenants", "create", "a", "--compile-time=long"},
+        {"cdi", "--directory=run"},
+        {"help", "devics"},
+        {"help", "cache", "drop"},
+        {"devics", "--help"}}) {
+    const Outcome failed = Holdfast(line);
+    EXPECT_EQ(failed.exit_code, 2) << absl::StrJoin(line, " ") << failed.err;
+  }
+  for (const std::vector<std::string>& line : {std::vector<std::string>{"help"},
+                                               {"help", "cache"},
+                                               {"run", "--help"},
+                                               {"--help"},
+                                               {"--version"}}) {
+    EXPECT_EQ(Holdfast(line).exit_code, 0) << absl::StrJoin(line, " ");
+  }
+}
+
+TEST_F(CliTest, OutputThatCannotBeWrittenIsAFailure) {
+  const auto run = [](const std::string& command, const std::string& to) {
+    return RunProgram(
+        {"/bin/sh", "-c", absl::StrCat("\"$HOLDFAST_CLI\" ", command, " ", to)},
+        {{"HOLDFAST_ADDRESS", daemon_->address()}});
+  };
+  for (const std::string command :
+       {"version", "devices --json", "sessions", "--help", "completion bash"}) {
+    const Outcome full = run(command, ">/dev/full");
+    EXPECT_EQ(full.exit_code, 1) << command;
+    EXPECT_TRUE(absl::StrContains(full.err,
+                                  "standard output is incomplete: "
+                                  "No space left on device"))
+        << full.err;
+    EXPECT_EQ(run(command, ">&-").exit_code, 1) << command;
+    EXPECT_EQ(run(command, "<&- >/dev/null 2>&-").exit_code, 0) << command;
+  }
+  // The first failure counts.
+  EXPECT_EQ(run("devics --json", ">/dev/full").exit_code, 2);
+}
+
 TEST_F(CliTest, TextThatNoTerminalShowsHasNoColors) {
   for (const std::vector<std::string>& line :
        {std::vector<std::string>{"devices"}, {"sessions"}, {"no-command"}}) {
