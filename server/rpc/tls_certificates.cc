@@ -6,6 +6,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <sys/stat.h>
 
 #include <cstddef>
 
@@ -88,14 +89,32 @@ absl::Status CheckPair(const Source& certificate, const Source& key,
   HOLDFAST_ASSIGN_OR_RETURN(const KeyPtr secret, ParseKey(key, texts.key));
   const bool fits = X509_check_private_key(own.get(), secret.get()) == 1;
   ERR_clear_error();
-  if (!fits) {
-    return key.Error(
-        absl::StrCat("is not the key of the certificate ", certificate.path));
-  }
+  if (fits) return absl::OkStatus();
+  return key.Error(
+      absl::StrCat("is not the key of the certificate ", certificate.path));
+}
+
+// Whether the certificate, which has been parsed before, is good by the clock.
+absl::Status CheckTime(const Source& certificate, const std::string& text) {
+  HOLDFAST_ASSIGN_OR_RETURN(const X509Ptr own,
+                            ParseCertificates(certificate, text));
   if (X509_cmp_current_time(X509_get0_notAfter(own.get())) < 0) {
-    LogWarning(certificate.option, ": ", certificate.path, " has expired");
+    return certificate.Error("has expired");
+  }
+  if (X509_cmp_current_time(X509_get0_notBefore(own.get())) > 0) {
+    return certificate.Error("is not valid yet");
   }
   return absl::OkStatus();
+}
+
+// Files of secrets in containers are often open to all, so it is no error.
+void WarnOfReaders(const Source& key) {
+  struct stat info = {};
+  if (stat(key.path.c_str(), &info) != 0 || (info.st_mode & S_IROTH) == 0) {
+    return;
+  }
+  LogWarning(key.option, ": ", key.path,
+             " can be read by every user of this machine: chmod o-r");
 }
 
 absl::StatusOr<TlsCertificates::Texts> ReadTexts(const TlsFiles& files) {
@@ -110,6 +129,7 @@ absl::StatusOr<TlsCertificates::Texts> ReadTexts(const TlsFiles& files) {
   HOLDFAST_ASSIGN_OR_RETURN(texts.certificate, Read(certificate));
   HOLDFAST_ASSIGN_OR_RETURN(texts.key, Read(key));
   HOLDFAST_RETURN_IF_ERROR(CheckPair(certificate, key, texts));
+  WarnOfReaders(key);
   if (files.client_ca.empty()) return texts;
   HOLDFAST_ASSIGN_OR_RETURN(texts.client_ca, Read(client_ca));
   HOLDFAST_RETURN_IF_ERROR(
@@ -129,6 +149,16 @@ absl::StatusOr<std::shared_ptr<TlsCertificates>> TlsCertificates::Load(
 
 absl::Status TlsCertificates::Reload() {
   HOLDFAST_ASSIGN_OR_RETURN(Texts texts, ReadTexts(files_));
+  const Source certificate{"--tls-cert", files_.certificate};
+  const absl::Status in_time = CheckTime(certificate, texts.certificate);
+  if (!in_time.ok()) {
+    const auto present = this->texts();
+    if (present != nullptr &&
+        CheckTime(certificate, present->certificate).ok()) {
+      return in_time;
+    }
+    LogWarning(in_time.message());
+  }
   auto read = std::make_shared<const Texts>(std::move(texts));
   absl::MutexLock lock(&mutex_);
   texts_ = std::move(read);

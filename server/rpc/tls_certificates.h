@@ -40,7 +40,9 @@ class TlsCertificates {
   // file cannot be read. Errors name the option and the file.
   static absl::StatusOr<std::shared_ptr<TlsCertificates>> Load(TlsFiles files);
 
-  // Reads the files again. On an error, as above, nothing changes.
+  // Reads the files again. On an error, as above, nothing changes. It is also
+  // an error if the certificate has expired or is not valid yet, and the
+  // present one is valid; Load only warns of that.
   absl::Status Reload();
 
   // Returns the present texts. Reload replaces the object.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -104,6 +105,47 @@ TEST_F(TlsCertificatesTest, FilesThatAreRightReplaceThoseBefore) {
   EXPECT_NE((*loaded)->texts(), texts);
   EXPECT_EQ((*loaded)->texts()->certificate, next.certificate);
   EXPECT_EQ(texts->certificate, server_.certificate);
+}
+
+TEST_F(TlsCertificatesTest, ACertificateThatIsGoodIsNotReplacedByOneThatIsNot) {
+  const auto use = [this](const Certificate& certificate) {
+    Write(files_.certificate, certificate.certificate);
+    Write(files_.key, certificate.key);
+  };
+  const Certificate expired =
+      authority_.Issue("server", {.begin = -7200, .end = -3600});
+  const Certificate early =
+      authority_.Issue("server", {.begin = 3600, .end = 7200});
+  const auto loaded = TlsCertificates::Load(files_);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  use(expired);
+  EXPECT_EQ((*loaded)->Reload().message(),
+            "--tls-cert: " + files_.certificate + " has expired");
+  use(early);
+  EXPECT_EQ((*loaded)->Reload().message(),
+            "--tls-cert: " + files_.certificate + " is not valid yet");
+  EXPECT_EQ((*loaded)->texts()->certificate, server_.certificate);
+  // A daemon starts with it, and takes another.
+  const auto late = TlsCertificates::Load(files_);
+  ASSERT_TRUE(late.ok()) << late.status();
+  use(expired);
+  EXPECT_TRUE((*late)->Reload().ok());
+  use(server_);
+  EXPECT_TRUE((*late)->Reload().ok());
+  EXPECT_EQ((*late)->texts()->certificate, server_.certificate);
+}
+
+TEST_F(TlsCertificatesTest, AKeyThatEveryUserCanReadIsWarnedOf) {
+  const auto said = [this](int mode) {
+    chmod(files_.key.c_str(), static_cast<mode_t>(mode));
+    testing::internal::CaptureStderr();
+    EXPECT_TRUE(TlsCertificates::Load(files_).ok());
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_TRUE(absl::StrContains(
+      said(0644), "server.key can be read by every user of this machine"));
+  EXPECT_EQ(said(0640), "");
+  EXPECT_EQ(said(0600), "");
 }
 
 TEST_F(TlsCertificatesTest, CertificateAndKeyAreNamedTogether) {

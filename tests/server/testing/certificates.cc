@@ -74,8 +74,15 @@ CertificateAuthority::CertificateAuthority()
 CertificateAuthority::~CertificateAuthority() = default;
 
 Certificate CertificateAuthority::Issue(const std::string& name) {
+  return Issue(name, Validity());
+}
+
+Certificate CertificateAuthority::Issue(const std::string& name,
+                                        Validity validity) {
   const Key key(EVP_EC_gen("P-256"), EVP_PKEY_free);
   const X509Ptr certificate = Unsigned(name, ++signer_->last_serial, key.get());
+  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), validity.begin);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), validity.end);
   AddExtension(certificate.get(), NID_subject_alt_name, "DNS:" + name);
   signer_->Sign(certificate.get());
   return ToPem(certificate.get(), key.get());

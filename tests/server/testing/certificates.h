@@ -14,7 +14,7 @@ struct Certificate {
 };
 
 // An authority that lives as long as a test. Its certificates are good for an
-// hour.
+// hour, unless a test wants others.
 class CertificateAuthority {
  public:
   CertificateAuthority();
@@ -22,8 +22,14 @@ class CertificateAuthority {
 
   const std::string& certificate() const { return own_.certificate; }
 
+  // Seconds from now.
+  struct Validity {
+    long begin = -60;
+    long end = 3600;
+  };
   // For a server or a client of this common name, which is also its DNS name.
   Certificate Issue(const std::string& name);
+  Certificate Issue(const std::string& name, Validity validity);
 
  private:
   struct Signer;
