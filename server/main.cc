@@ -43,6 +43,7 @@
 #include "server/restart/keeper.h"
 #include "server/restart/successor.h"
 #include "server/rpc/credentials.h"
+#include "server/rpc/grpc_log.h"
 #include "server/rpc/tls_certificates.h"
 #include "server/tenants/policy_file.h"
 
@@ -240,6 +241,7 @@ int Main(int argc, char** argv) {
   SetLogProcessName("holdfastd");
   SetLogLevel(config->log_level);
   SetLogFormat(config->log_format);
+  WriteGrpcMessagesToLog();
   std::signal(SIGPIPE, SIG_IGN);
   umask(0077);
   // Distributions build Abseil with its deadlock detector on, which makes every
