@@ -2,6 +2,7 @@
 #include "server/config/config.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,6 +30,13 @@ size_t DefaultMaxConnections() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
   return static_cast<size_t>(std::clamp<rlim_t>(limit.rlim_max / 4, 16, 4096));
+}
+
+std::string FileVersion(const std::string& path) {
+  struct stat info = {};
+  if (path.empty() || stat(path.c_str(), &info) != 0) return "";
+  return absl::StrCat(info.st_dev, ".", info.st_ino, ".", info.st_size, ".",
+                      info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec);
 }
 
 std::string DefaultRuntimeDirectory() {

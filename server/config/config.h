@@ -44,6 +44,9 @@ struct Config {
     kMpsControl
   };
   Role role = Role::kSupervisor;
+  // The configuration file, and its FileVersion when it was read.
+  std::string file;
+  std::string file_version;
   // For an executor or compiler: the channel to its supervisor, and its
   // confinement.
   int channel_fd = -1;
@@ -128,6 +131,10 @@ struct Config {
   int ready_fd = -1;
   int watch_fd = -1;
 };
+
+// Returns a text that is another one once the file was written or replaced;
+// empty if there is no such file.
+std::string FileVersion(const std::string& path);
 
 // /run/holdfast for root; else $XDG_RUNTIME_DIR/holdfast, or
 // /tmp/holdfast-UID if that is not set.

@@ -661,6 +661,10 @@ std::optional<Config> ParseFlags(int argc, char** argv, int* exit_code) {
     }
     return std::nullopt;
   }
+  if (app.get_config_ptr()->count() > 0) {
+    config.file = app.get_config_ptr()->as<std::string>();
+    config.file_version = FileVersion(config.file);
+  }
   SetDefaults(&config);
   return config;
 }

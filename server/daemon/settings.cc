@@ -80,10 +80,16 @@ absl::Status LoadSettings(const Config& config, DaemonParts& parts) {
 
 absl::Status ReloadSettings(const Config& config, DaemonParts& parts) {
   const absl::Status policy = LoadPolicy(config, parts);
-  if (policy.ok()) {
-    LogInfo("SIGHUP: the policy is in force");
-  } else {
+  if (!policy.ok()) {
     LogError("SIGHUP: the policy stays as it was: ", policy.message());
+  } else if (!config.policy.empty()) {
+    LogInfo("SIGHUP: the policy is in force");
+  } else if (config.tls.empty() && config.audit_log.empty()) {
+    LogInfo("SIGHUP: there is no policy, certificate or audit log to read");
+  }
+  if (config.file_version != FileVersion(config.file)) {
+    LogWarning("SIGHUP: ", config.file, " has changed, and is not read again; ",
+               "`holdfast admin upgrade` and a restart read it");
   }
   const absl::Status certificates = LoadCertificates(config, parts);
   if (!certificates.ok()) {
