@@ -29,6 +29,7 @@
 #include "server/config/config.h"
 #include "server/config/flags.h"
 #include "server/config/stop_events.h"
+#include "server/daemon/config_check.h"
 #include "server/daemon/daemon.h"
 #include "server/executor/executor_main.h"
 #include "server/health/probe_main.h"
@@ -42,10 +43,7 @@
 #include "server/restart/inheritance.h"
 #include "server/restart/keeper.h"
 #include "server/restart/successor.h"
-#include "server/rpc/credentials.h"
 #include "server/rpc/grpc_log.h"
-#include "server/rpc/tls_certificates.h"
-#include "server/tenants/policy_file.h"
 
 namespace holdfast::server {
 namespace {
@@ -151,34 +149,6 @@ int RunCompiler(const Config& config) {
                       SandboxStartOf(config));
 }
 
-int CheckConfig(const Config& config) {
-  if (config.takes_state > kStateFormat) {
-    return Fail(absl::FailedPreconditionError(
-        absl::StrCat("this daemon takes state in formats up to ", kStateFormat,
-                     ", not ", config.takes_state)));
-  }
-  std::shared_ptr<TlsCertificates> tls;
-  if (!config.tls.empty()) {
-    auto certificates = TlsCertificates::Load(config.tls);
-    if (!certificates.ok()) return Fail(certificates.status());
-    tls = *std::move(certificates);
-  }
-  for (const Endpoint& endpoint : config.listen) {
-    if (endpoint.kind != Endpoint::Kind::kTcp) continue;
-    const auto credentials = MakeTcpCredentials(endpoint, tls, config.insecure);
-    if (!credentials.ok()) return Fail(credentials.status());
-  }
-  if (config.policy.empty()) return 0;
-  const auto policy = ReadPolicy(config.policy);
-  if (!policy.ok()) return Fail(policy.status());
-  LogInfo(config.policy, " is right: ", policy->tenants.size(), " tenants");
-  if (NeedsDevices(*policy)) {
-    LogInfo("its reservations and quotas are compared with the devices when ",
-            "the daemon loads it");
-  }
-  return 0;
-}
-
 // Starts the daemon itself with the same arguments, but not as a keeper again,
 // even if the configuration file asks for one.
 int KeepDaemon(const Config& config, int argc, char** argv) {
@@ -200,7 +170,10 @@ absl::StatusOr<std::unique_ptr<Spawner>> MakeSpawner(
 }
 
 int RunSupervisor(const Config& config) {
-  if (config.check_config) return CheckConfig(config);
+  if (config.check_config) {
+    const absl::Status checked = CheckConfig(config);
+    return checked.ok() ? 0 : Fail(checked);
+  }
   RaiseAddressLimit();
   const absl::Status room = CheckAddressLimit(kLeastAddresses);
   if (!room.ok()) return Fail(room);

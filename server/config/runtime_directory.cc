@@ -53,6 +53,19 @@ bool IsDeadDaemons(const fs::path& path) {
   return dead && Lock(path).valid();
 }
 
+std::string PathIn(const std::string& parent) {
+  return absl::StrCat(parent, "/", kPrefix, getpid());
+}
+
+absl::Status CheckLength(const std::string& parent) {
+  if (PathIn(parent).size() + kSocketNameBytes <= kMaxSocketPathBytes) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--runtime-dir: ", parent,
+                   " is too long for the paths of Unix sockets in it"));
+}
+
 void RemoveDeadDaemons(const std::string& parent) {
   std::error_code ignored;
   for (fs::directory_iterator it(parent, ignored), end; it != end;
@@ -94,16 +107,29 @@ absl::Status MakePrivateDirectory(const std::string& path, mode_t socket_mode) {
   return absl::OkStatus();
 }
 
+absl::Status RuntimeDirectory::Check(const std::string& parent) {
+  HOLDFAST_RETURN_IF_ERROR(CheckLength(parent));
+  std::error_code ignored;
+  fs::path there = fs::absolute(parent, ignored).lexically_normal();
+  const bool made = fs::exists(there, ignored);
+  while (!fs::exists(there, ignored) && there.has_relative_path()) {
+    there = there.parent_path();
+  }
+  if (access(there.c_str(), made ? X_OK : W_OK | X_OK) == 0 &&
+      fs::is_directory(there, ignored)) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(absl::StrCat(
+      "--runtime-dir: ", parent, " cannot be made or used: ", there.string(),
+      " is no directory, or not open to this user"));
+}
+
 absl::StatusOr<std::unique_ptr<RuntimeDirectory>> RuntimeDirectory::Create(
     const std::string& parent, mode_t socket_mode) {
+  HOLDFAST_RETURN_IF_ERROR(CheckLength(parent));
   HOLDFAST_RETURN_IF_ERROR(MakePrivateDirectory(parent, socket_mode));
   RemoveDeadDaemons(parent);
-  const std::string path = absl::StrCat(parent, "/", kPrefix, getpid());
-  if (path.size() + kSocketNameBytes > kMaxSocketPathBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--runtime-dir: ", parent,
-                     " is too long for the paths of Unix sockets in it"));
-  }
+  const std::string path = PathIn(parent);
   std::error_code ignored;
   fs::remove_all(path, ignored);  // Left by an earlier daemon with this pid.
   HOLDFAST_RETURN_IF_ERROR(MakePrivateDirectory(path, socket_mode));

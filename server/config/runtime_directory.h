@@ -25,6 +25,8 @@ absl::Status MakePrivateDirectory(const std::string& path, mode_t socket_mode);
 // lives or will have a successor.
 class RuntimeDirectory {
  public:
+  // Checks what Create needs of `parent`, and makes nothing.
+  static absl::Status Check(const std::string& parent);
   static absl::StatusOr<std::unique_ptr<RuntimeDirectory>> Create(
       const std::string& parent, mode_t socket_mode);
   // Takes over the directory of the earlier daemon. INVALID_ARGUMENT: `fd` is

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/daemon/settings.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <string>
-
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/config/child_arguments.h"
+#include "server/daemon/config_check.h"
 #include "server/rpc/tls_certificates.h"
 #include "server/tenants/policy.h"
 #include "server/tenants/policy_file.h"
@@ -46,24 +40,6 @@ absl::Status LoadCertificates(const Config& config, DaemonParts& parts) {
   if (parts.tls != nullptr) return parts.tls->Reload();
   HOLDFAST_ASSIGN_OR_RETURN(parts.tls, TlsCertificates::Load(config.tls));
   return absl::OkStatus();
-}
-
-// Files in it have the bytes of sessions' memory.
-absl::Status CheckSuspendDirectory(const std::string& path) {
-  struct stat info = {};
-  if (path.empty()) return absl::OkStatus();
-  if (stat(path.c_str(), &info) != 0) {
-    return absl::ErrnoToStatus(errno,
-                               absl::StrCat("--suspend-directory=", path));
-  }
-  if ((info.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
-      (info.st_uid == geteuid() || info.st_uid == 0)) {
-    return absl::OkStatus();
-  }
-  return absl::PermissionDeniedError(
-      absl::StrCat("--suspend-directory=", path,
-                   ": others may write there, and could replace the memory of "
-                   "suspended sessions: chmod go-w"));
 }
 
 }  // namespace

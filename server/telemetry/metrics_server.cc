@@ -113,14 +113,19 @@ MetricsServer::MetricsServer(Options options, ExporterLibrary library)
       library_(library),
       endpoint_(options_.endpoint) {}
 
+absl::Status MetricsServer::CheckReach(const Endpoint& endpoint,
+                                       bool beyond_loopback) {
+  if (endpoint.IsLoopback() || beyond_loopback) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "--metrics-address=", AddressOf(endpoint),
+      " is reachable from other machines: give --metrics-beyond-loopback if "
+      "they may read it"));
+}
+
 absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(
     Options options) {
-  if (!options.endpoint.IsLoopback() && !options.beyond_loopback) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "--metrics-address=", AddressOf(options.endpoint),
-        " is reachable from other machines: give --metrics-beyond-loopback if "
-        "they may read it"));
-  }
+  HOLDFAST_RETURN_IF_ERROR(
+      CheckReach(options.endpoint, options.beyond_loopback));
   HOLDFAST_ASSIGN_OR_RETURN(const ExporterLibrary library,
                             ExporterLibrary::Load());
   std::unique_ptr<MetricsServer> server(

@@ -39,6 +39,10 @@ class MetricsServer {
     absl::Duration timeout = absl::Seconds(5);
   };
 
+  // FAILED_PRECONDITION: the address is not loopback, and `beyond_loopback` is
+  // not set.
+  static absl::Status CheckReach(const Endpoint& endpoint,
+                                 bool beyond_loopback);
   // Starts to serve. FAILED_PRECONDITION: the address is not loopback and
   // `beyond_loopback` is not set. UNAVAILABLE: the library is missing, or the
   // address cannot be used.

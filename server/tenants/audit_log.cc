@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -67,6 +68,16 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(std::string path) {
   std::unique_ptr<AuditLog> log(new AuditLog(std::move(path)));
   HOLDFAST_RETURN_IF_ERROR(log->Reopen());
   return log;
+}
+
+absl::Status AuditLog::Check(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path();
+  const bool can_write =
+      access(path.c_str(), F_OK) == 0
+          ? access(path.c_str(), W_OK) == 0
+          : access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) == 0;
+  if (can_write) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, absl::StrCat("open --audit-log=", path));
 }
 
 absl::Status AuditLog::Reopen() {

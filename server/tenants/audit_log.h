@@ -53,6 +53,9 @@ class AuditLog {
   // --audit-log, and an error names this flag.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(std::string path);
 
+  // Checks whether Open would succeed, and makes nothing.
+  static absl::Status Check(const std::string& path);
+
   // Writes an act of an operator, with its outcome. The three methods do not
   // fail: an error of writing is logged once, until writing works again.
   void Act(const Event& event);
