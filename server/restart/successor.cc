@@ -47,6 +47,19 @@ std::string ReadOutput(int fd, absl::Time deadline) {
   return output;
 }
 
+// The end, by waitpid, of a program that has said nothing.
+std::string DescribeSilentEnd(int status) {
+  if (WIFEXITED(status)) {
+    return absl::StrCat("it said nothing, and exited with status ",
+                        WEXITSTATUS(status));
+  }
+  if (WTERMSIG(status) == SIGKILL) {
+    return absl::StrCat("it said nothing within ",
+                        absl::FormatDuration(kCheckTime), ", or was killed");
+  }
+  return absl::StrCat("it said nothing, and died of signal ", WTERMSIG(status));
+}
+
 // Runs a program to its end. Returns what it printed; an error has that, too.
 absl::StatusOr<std::string> Run(const std::string& binary,
                                 const std::vector<std::string>& arguments) {
@@ -74,8 +87,9 @@ absl::StatusOr<std::string> Run(const std::string& binary,
   }
   absl::StripAsciiWhitespace(&text);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
-  return absl::FailedPreconditionError(
-      absl::StrCat(binary, " cannot take over: ", text));
+  return absl::FailedPreconditionError(absl::StrCat(
+      binary,
+      " cannot take over: ", text.empty() ? DescribeSilentEnd(status) : text));
 }
 
 }  // namespace

@@ -417,8 +417,9 @@ class OwnBinary {
 
   const DaemonProcess& daemon() const { return *daemon_; }
   // Its next version: a program that says that it does not take the state.
-  void ReplaceByOneThatRefuses() const {
-    WriteFile(path_ + ".new", "#!/bin/sh\necho no such state; exit 1\n");
+  void ReplaceByOneThatRefuses(
+      const std::string& how = "echo no such state; exit 1") const {
+    WriteFile(path_ + ".new", absl::StrCat("#!/bin/sh\n", how, "\n"));
     Replace();
   }
   void ReplaceByTheSame() const {
@@ -463,6 +464,21 @@ TEST(UpgradeTest, ABinaryThatDoesNotTakeTheStateIsRefusedAndAllGoesOn) {
   EXPECT_FALSE(binary.WasReplaced());
   Client next({.address = daemon.address()});
   next.ExpectNumbers();
+}
+
+TEST(UpgradeTest, ABinaryThatRefusesWithoutAWordIsToldByItsEnd) {
+  const OwnBinary binary;
+  auto connection = Daemon::Connect(binary.daemon().address());
+  const auto expect_told = [&](const std::string& end) {
+    const auto refused = Upgrade(**connection);
+    EXPECT_NE(refused.status().message().find("it said nothing, and " + end),
+              std::string::npos)
+        << refused.status();
+  };
+  binary.ReplaceByOneThatRefuses("exit 3");
+  expect_told("exited with status 3");
+  binary.ReplaceByOneThatRefuses("kill -SEGV $$");
+  expect_told("died of signal 11");
 }
 
 TEST(UpgradeTest, ASignalExecutesTheBinaryThatIsThere) {
