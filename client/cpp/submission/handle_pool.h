@@ -31,6 +31,12 @@ class HandlePool {
   // RESOURCE_EXHAUSTED: all handles are in use; names the kind and the limit.
   absl::StatusOr<uint64_t> Allocate(HandleKind kind);
 
+  // Returns true for the first handle of its index, which no command of this
+  // client has named before.
+  bool IsFirstOfIndex(uint64_t handle) const {
+    return Handle::Unpack(handle).generation == first_generation_;
+  }
+
   // Frees a handle, after the command that ends it was submitted. Ignores 0.
   void Free(uint64_t handle);
 

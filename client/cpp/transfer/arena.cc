@@ -76,7 +76,7 @@ absl::StatusOr<FileMapping> MapMemory(int fd, uint64_t size) {
 // A call is not ordered after commands: that what had the handle's index before
 // was freed, has to be known first.
 absl::Status AwaitRelease(SessionState& session, uint64_t handle) {
-  if (Handle::Unpack(handle).generation == 1) return absl::OkStatus();
+  if (session.handles.IsFirstOfIndex(handle)) return absl::OkStatus();
   return session.queue
       .Call([](v1::Command& command) { command.mutable_fence(); })
       .status();

@@ -67,6 +67,7 @@ TEST(HandlePoolTest, HandlesOfTwoSessionsDiffer) {
     const uint64_t one = first.Allocate(HandleKind::kBuffer).value();
     const uint64_t other = second.Allocate(HandleKind::kBuffer).value();
     EXPECT_NE(one, other);
+    EXPECT_EQ(second.IsFirstOfIndex(other), use == 0);
     first.Free(one);
     second.Free(other);
   }
