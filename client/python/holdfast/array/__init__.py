@@ -16,12 +16,12 @@ Each function takes ``stream=``: then it is work of that stream, as with Buffers
 for all work of the session, and is done when it returns; so do the operators.
 """
 
-import contextlib
 import math
 
 import numpy
 
 from holdfast import _html, _native
+from holdfast.array import _transfer
 from holdfast.core import _foreign
 from holdfast.core._buffer import Buffer
 from holdfast.core._device import Device
@@ -36,7 +36,6 @@ __all__ = [
 ]  # fmt: skip
 
 _BASIC = "an index is made of ints, slices, ... and None; holdfast.array.asnumpy(a)[index] takes others"
-_SIZE_OF_PATTERN = (1, 2, 4)
 
 
 class Array:
@@ -479,9 +478,9 @@ def asnumpy(array, out=None, *, stream=None):
     host = numpy.empty(array.shape, array.dtype) if out is None else out
     if host.shape != array.shape:
         raise ValueError(f"out has shape {host.shape}, the Array {array.shape}")
-    with _order(array.device, stream) as order:
-        whole = array if array.is_contiguous else _packed(array, order)
-        _download(whole, host, order)
+    with _transfer.order(array.device, stream) as order:
+        whole = array if array.is_contiguous else _transfer.packed(array, order)
+        _transfer.download(whole, host, order)
     return host
 
 
@@ -541,10 +540,10 @@ def _evaluate(expression, operands, dtype, common, out, stream):
         out = empty(shape, dtype, device=device, stream=stream)
     elif out.shape != shape:
         raise ValueError(f"out has shape {out.shape}, the result {shape}")
-    with _order(device, stream) as order:
+    with _transfer.order(device, stream) as order:
         for name, array in arrays.items():
-            if _overlaps(out, array) and not _is_same(out, array):
-                operands = {**operands, name: _packed(array, order)}
+            if _transfer.overlaps(out, array) and not _transfer.is_same(out, array):
+                operands = {**operands, name: _transfer.packed(array, order)}
         _elementwise.run(order, device, expression, operands, common, out)
     return out
 
@@ -555,157 +554,11 @@ def _assign(target, value, stream):
         isinstance(value, (Buffer, StridedMemoryView)) or hasattr(value, "__cuda_array_interface__")
     ):
         value = asarray(value, device=target.device)
-    with _order(target.device, stream) as order:
+    with _transfer.order(target.device, stream) as order:
         if isinstance(value, Array):
-            _assign_array(target, value, order)
+            _transfer.assign_array(target, value, order)
         else:
-            _assign_host(target, value, order)
-
-
-def _assign_array(target, source, stream):
-    shape = _fitted(source.shape, target)
-    source = source if shape == source.shape else source._view(lambda model: model.reshape(shape))
-    if target.size == 0 or _is_same(target, source):
-        return
-    same = target.dtype == source.dtype
-    if _overlaps(target, source):
-        source = _packed(source, stream)
-    if same and target.shape == source.shape and target.is_contiguous and source.is_contiguous:
-        _native.place_copy(
-            target._buffer._copied_memory(), target._offset, source._buffer._copied_memory(),
-            source._offset, target.nbytes, stream,
-        )  # fmt: skip
-    else:
-        _copy_strided(target, source, stream)
-
-
-def _fitted(shape, target):
-    """``shape`` without leading dimensions of one element that ``target`` does not have."""
-    extra = max(0, len(shape) - target.ndim)
-    fitted = shape[extra:] if set(shape[:extra]) <= {1} else shape
-    if len(fitted) > target.ndim or any(
-        extent not in (1, wanted) for extent, wanted in zip(fitted[::-1], target.shape[::-1])
-    ):
-        raise ValueError(f"shape {shape} does not fit into shape {target.shape}")
-    return fitted
-
-
-def _is_same(one, two):
-    return (
-        one._buffer is two._buffer and one._offset == two._offset and one.dtype == two.dtype
-        and one.shape == two.shape and one.strides == two.strides
-    )  # fmt: skip
-
-
-def _overlaps(one, two):
-    if one._buffer._session is not two._buffer._session:
-        raise ValueError("the Arrays belong to different sessions: copy by asnumpy")
-    (first, end), (other_first, other_end) = one._reach(), two._reach()
-    return one._buffer == two._buffer and first < other_end and other_first < end
-
-
-def _assign_host(target, value, stream):
-    # A tuple may be an element of a structured type.
-    is_native = target.dtype.names is None or isinstance(value, (numpy.ndarray, numpy.generic))
-    host = numpy.asarray(value) if is_native else numpy.asarray(value, target.dtype)
-    if host.dtype != target.dtype:
-        host = host.astype(target.dtype)
-    host = host.reshape(_fitted(host.shape, target))
-    if target.size == 0:
-        return
-    is_filled = host.size == 1 and target.is_contiguous and not target._buffer._is_ordinary
-    pattern = _pattern(host) if is_filled else None
-    if pattern is not None:
-        memory = target._buffer._copied_memory()
-        _native.place_fill(memory, target._offset, target.nbytes, pattern, stream)
-    elif target.is_contiguous:
-        _upload(target, numpy.broadcast_to(host, target.shape), stream)
-    else:
-        packed = _temporary(host.shape, host.dtype, target.device, stream)
-        _upload(packed, host, stream)
-        _copy_strided(target, packed, stream)
-
-
-def _pattern(host):
-    """1, 2 or 4 bytes that repeated make the element; None: there are none."""
-    data = host.tobytes()
-    for size in _SIZE_OF_PATTERN:
-        if len(data) % size == 0 and data == data[:size] * (len(data) // size):
-            return data[:size]
-    return None
-
-
-def _upload(target, host, stream):
-    data = numpy.ascontiguousarray(host).reshape(-1).view("u1")
-    if target._buffer._memory is not None:
-        stream.sync()
-        memoryview(target._buffer._memory)[target._offset : target._offset + data.size] = data
-    elif data.size:
-        target._buffer._upload(data, target._offset, stream)
-
-
-def _download(source, host, stream):
-    data = host.reshape(-1).view("u1")
-    if source._buffer._memory is not None:
-        stream.sync()
-        memory = memoryview(source._buffer._memory)
-        data[:] = memory[source._offset : source._offset + data.size]
-    elif data.size:
-        source._buffer._download(data, source._offset, stream)
-
-
-def _temporary(shape, dtype, device, stream):
-    return Array(device.allocate(math.prod(shape) * dtype.itemsize, stream), shape, dtype)
-
-
-def _packed(array, stream):
-    """A contiguous copy, freed in the stream's order."""
-    made = _temporary(array.shape, array.dtype, array.device, stream)
-    _assign_array(made, array, stream)
-    return made
-
-
-def _copy_strided(target, source, stream):
-    """Copies, broadcasts and converts by a kernel."""
-    from holdfast import _elementwise
-
-    if target.dtype.kind == "c" and target.dtype != source.dtype:
-        real, imaginary = _parts(target)
-        if source.dtype.kind == "c":
-            source, of_imaginary = _parts(source)
-            _copy_strided(imaginary, of_imaginary, stream)
-        else:
-            _elementwise.run(stream, target.device, "0", {}, imaginary.dtype, imaginary)
-        _copy_strided(real, source, stream)
-        return
-    if target.dtype == source.dtype:
-        target, source = _elementwise.as_words(target), _elementwise.as_words(source)
-    _elementwise.run(stream, target.device, "x", {"x": source}, source.dtype, target)
-
-
-def _parts(array):
-    """The real and the imaginary parts of complex numbers, as views."""
-    half = array.itemsize // 2
-    return tuple(
-        Array(
-            array._buffer, array.shape, f"f{half}", strides=array.strides,
-            offset=array._offset + part,
-        )
-        for part in (0, half)
-    )  # fmt: skip
-
-
-@contextlib.contextmanager
-def _order(device, stream):
-    """The stream for an operation. Of None: all work of the session is done before, and the
-    operation when the block is left."""
-    if stream is not None:
-        yield check_stream(stream)
-        return
-    device.sync()
-    stream = check_stream(device.default_stream)
-    yield stream
-    stream.sync()
+            _transfer.assign_host(target, value, order)
 
 
 def _device_of(device, resource, stream):
