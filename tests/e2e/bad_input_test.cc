@@ -14,6 +14,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/cpp/box_copy.h"
 #include "client/cpp/compile/program.h"
 #include "client/cpp/connection/daemon_stubs.h"
@@ -107,7 +109,13 @@ TEST_F(BadInputTest, ADaemonWithoutDescriptorsRefusesSessionsAndGoesOn) {
   }
   LimitDescriptors(daemon_->pid(), 1000);
   EXPECT_FALSE(refused.ok());
-  const auto session = Session::Open({.address = daemon_->address()});
+  // The pool of executors tries again after a pause.
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  auto session = Session::Open({.address = daemon_->address()});
+  while (!session.ok() && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(50));
+    session = Session::Open({.address = daemon_->address()});
+  }
   EXPECT_TRUE(session.ok()) << session.status();
 }
 

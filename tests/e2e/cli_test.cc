@@ -631,7 +631,7 @@ TEST_F(CliTest, NoDaemonHasAnExitCodeOfItsOwn) {
       Holdfast({"version", "--address=unix:/tmp/no-such-socket"});
   ExpectFailure(version, 3, "no Holdfast daemon");
   EXPECT_EQ(version.out, "client 0.1.0\n");
-  ExpectFailure(Holdfast({"devices", "--address=nonsense"}), 1, "unix:PATH");
+  ExpectFailure(Holdfast({"devices", "--address=nonsense"}), 2, "unix:PATH");
 }
 
 TEST_F(CliTest, RemoteClientsDoTheSame) {
