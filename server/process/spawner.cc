@@ -179,13 +179,14 @@ void Spawner::OnSpawned(const internal::Spawned& spawned,
   if (child.answered) return;
   child.pid = static_cast<pid_t>(spawned.pid());
   child.answered = true;
-  if (pidfd.ok()) child.pidfd = *std::move(pidfd);
+  const absl::Status taken = pidfd.status();
+  if (taken.ok()) child.pidfd = *std::move(pidfd);
   if (!spawned.error().empty()) {
     child.status = absl::UnavailableError(spawned.error());
     children_.erase(found);
-  } else if (!pidfd.ok()) {
+  } else if (!taken.ok()) {
     // It ends by itself when Spawn closes its channel.
-    child.status = pidfd.status();
+    child.status = taken;
     children_.erase(found);
   } else if (!child.pidfd.valid()) {
     child.status = absl::UnavailableError(absl::StrCat(
