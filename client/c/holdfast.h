@@ -58,9 +58,9 @@
  * THREADS. Every object may be used by several threads at once; only freeing
  * it needs the caller's care, and hf_collection_sleep and hf_collection_wake,
  * which need their object to themselves. The commands of one thread keep their
- * order. After fork() the child can use neither objects of the parent nor new
- * sessions: every call fails with HF_FAILED_PRECONDITION, and freeing an object
- * ends nothing. Fork before the first session, or execute a program.
+ * order. After the first connection to a daemon, a child of fork() cannot use
+ * Holdfast: every call fails with HF_FAILED_PRECONDITION, and freeing an object
+ * does not end it in the daemon. Fork earlier, or call exec() in the child.
  *
  * OPTIONS are structs that begin with their own size: initialise them with
  * their HF_..._INIT macro and set what differs. NULL stands for the defaults.
@@ -1339,8 +1339,8 @@ hf_error* hf_event_import_ipc(hf_session* session, uint32_t device,
 /* A counter of 64 bits in device memory that streams of several sessions signal
  * and wait for; nothing passes through the host. Writes of a stream
  * before a signal are visible to a stream behind its wait for that value.
- * Signal values that rise: a smaller one is set as well, and nobody reports
- * that. */
+ * Each signal must have a greater value than the one before: a smaller value
+ * is written without an error, and later waits for greater values block. */
 hf_error* hf_semaphore_create(hf_session* session, uint32_t device,
                               uint64_t initial_value, hf_semaphore** semaphore);
 /* Waits. */

@@ -38,7 +38,7 @@ enum class Addresses { kOne, kSeveral };
 // Adds a subcommand whose `run` is called when the command line names it, and
 // none of its own subcommands. Returns it for the command's own flags, which
 // must outlive the parse. `*status` is the outcome: an error of the command
-// line if an address is none, or if there are more than the command takes.
+// line if an address is malformed, or there are more than the command takes.
 CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
                      const std::string& name, const std::string& summary,
                      std::function<absl::Status()> run, absl::Status* status,

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// That what a command prints arrives: a full disk and a closed descriptor are
-// told only to who asks.
+// Detects lost output. stdio buffers it, so that a full disk or a closed
+// descriptor is reported only by fflush() and ferror().
 #ifndef HOLDFAST_CLIENT_CLI_STANDARD_OUTPUT_H_
 #define HOLDFAST_CLIENT_CLI_STANDARD_OUTPUT_H_
 
 namespace holdfast::cli {
 
-// Opens those of the descriptors 0, 1 and 2 that are closed, so that no socket
-// or file takes their numbers and gets what is printed. Writing to them fails.
+// Opens /dev/null in place of each closed descriptor of 0, 1 and 2, so that no
+// socket or file gets its number and receives the output. Reading descriptor 0
+// then fails, and so does writing to 1 and 2.
 void HoldStandardDescriptors();
 
-// Writes what is left of stdout. If anything that was printed could not be
-// written, says so on stderr and returns kExitFailed in place of kExitOk; else
-// returns `exit_code`. Nothing is said where the reader has gone.
+// Flushes stdout. If output was lost, returns kExitFailed in place of kExitOk
+// and reports this on stderr, unless fflush() fails with EPIPE. Otherwise
+// returns `exit_code`.
 int FinishOutput(int exit_code);
 
 }  // namespace holdfast::cli

@@ -2,7 +2,7 @@
 //
 // The fault that a status reports: the session's executor died (from a kernel's
 // illegal address, a signal, a time limit), and the session continues in
-// another executor.
+// another executor, with RecoveryPolicy::kAsk after Session::Recover.
 //
 //   const absl::Status status = stream.Synchronize();
 //   if (const auto fault = SummarizeFault(status); fault.has_value()) {
@@ -25,7 +25,7 @@ namespace v1 {
 class FaultReport;
 }  // namespace v1
 
-// What a program needs to go on, without Protocol Buffers.
+// A fault as a plain struct, for programs without Protocol Buffers.
 struct FaultSummary {
   uint64_t epoch = 0;              // the number of the session's fault
   uint64_t submitted_through = 0;  // the last command that may have run
@@ -40,7 +40,7 @@ std::optional<FaultSummary> SummarizeFault(const absl::Status& status);
 // is in <holdfast/v1/faults.pb.h>.
 std::optional<v1::FaultReport> FaultOf(const absl::Status& status);
 
-// How a session goes on after a fault: by itself, or when it is told to recover
+// kGoesOn: the session recovers by itself. kWaits: after Session::Recover
 // (RecoveryPolicy::kAsk).
 enum class AfterFault { kGoesOn, kWaits };
 
@@ -53,8 +53,8 @@ absl::Status FaultStatus(absl::string_view session_id,
 // Returns the report as readable lines, without a line feed at the end.
 std::string DescribeFault(const v1::FaultReport& report);
 
-// The lines behind the first, which has the cause; each begins with a line
-// feed. The message of FaultStatus() has the cause, too.
+// Returns the lines of DescribeFault after the first, which names the cause, as
+// the message of FaultStatus() does. Each line begins with a line feed.
 std::string DescribeFaultWithoutCause(const v1::FaultReport& report);
 
 }  // namespace holdfast

@@ -20,8 +20,9 @@ struct SessionState;
 class WireWriter;
 
 // Owns one handle. Move-only; a moved-from resource is empty (handle 0) and may
-// only be assigned to or destroyed. Thread-safe but for moving. Commands of
-// another session fail with NOT_FOUND or FAILED_PRECONDITION.
+// only be assigned to or destroyed. Thread-safe but for moving. If a
+// command of another session names this resource, the command fails with
+// NOT_FOUND or FAILED_PRECONDITION.
 //
 // If the creation fails in the daemon, the handle is in error: commands that
 // use it fail with the cause, and status() returns the cause once it is known.

@@ -115,10 +115,10 @@ struct BufferInfo {
 // all handles are valid. Once the session or the daemon is lost, every call
 // returns UNAVAILABLE with the reason.
 //
-// A child that is forked after the first session was opened cannot use
-// sessions, neither inherited nor new ones: there every call fails with
-// FAILED_PRECONDITION, and destroying an object ends nothing. Fork before, or
-// execute a program in the child.
+// A process that is forked after the first connection to a daemon cannot use
+// inherited sessions or open new ones: every call fails with
+// FAILED_PRECONDITION, and destroying an object ends nothing in the daemon.
+// Fork before the first connection, or call exec() in the child.
 class Session {
  public:
   // UNAVAILABLE: there is no daemon, or it has no executor. RESOURCE_EXHAUSTED:

@@ -40,24 +40,25 @@ class Ipc {
   // CUDA_ERROR_INVALID_VALUE: `pointer` was not opened, or was closed as often.
   CUresult CloseMemory(Process& process, CUdeviceptr pointer);
 
-  // Pools. A pool's descriptor holds its name, and ExportPoolMemory's data the
-  // token of one allocation, whose export ends as GetMemory's. ExportPool and
-  // ExportPoolMemory fail with CUDA_ERROR_INVALID_VALUE for a pool that was
-  // made without descriptors as its handle type, and for memory of no such
-  // pool.
+  // Memory pools. ExportPool's descriptor holds the pool's name, and
+  // ExportPoolMemory's data a token of one allocation; the token ends as a
+  // handle of GetMemory does. Both fail with CUDA_ERROR_INVALID_VALUE if the
+  // pool was made without POSIX descriptors as handle type, or was imported.
   CUresult ExportPool(const MemoryPool& pool, int* fd);
   // The pool is one of the current context's device, or of the first device.
   // CUDA_ERROR_INVALID_VALUE: the descriptor is not from ExportPool.
   CUresult ImportPool(Process& process, int fd, CUmemoryPool* pool);
   CUresult ExportPoolMemory(Process& process, CUdeviceptr pointer,
                             CUmemPoolPtrExportData* data);
-  // As OpenMemory. CUDA_ERROR_INVALID_VALUE: `pool` was not imported, or the
-  // memory is of another pool.
+  // Opens memory of a process, also of this one, as OpenMemory does.
+  // CUDA_ERROR_INVALID_VALUE: `pool` was not imported, or `data` is not of an
+  // allocation of that pool.
   CUresult ImportPoolMemory(Process& process, Context& context,
                             std::shared_ptr<MemoryPool> pool,
                             const CUmemPoolPtrExportData& data,
                             CUdeviceptr* pointer);
-  // Ends an import of pool memory behind the stream's work so far.
+  // Ends one import of pool memory. The last one frees the address in the
+  // stream's order.
   // CUDA_ERROR_INVALID_VALUE: as CloseMemory.
   CUresult FreePoolMemory(Process& process, CUdeviceptr pointer,
                           const holdfast::Stream& stream);

@@ -39,6 +39,8 @@ struct Allocation {
     return buffer.has_value() ? Place(*buffer, offset) : Place(*span, offset);
   }
   bool is_host() const { return !buffer.has_value(); }
+  // True for memory of cuMemPoolImportPointer, whose uses Ipc counts.
+  bool is_pool_import() const { return is_borrowed && pool != nullptr; }
 
   uint64_t address = 0;
   uint64_t size = 0;

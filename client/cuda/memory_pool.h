@@ -13,8 +13,8 @@
 
 namespace holdfast::libcuda {
 
-// A pool whose memory other processes may use has a name of kTokenBytes random
-// bytes, by which they know it.
+// A pool that can be exported has a name of kTokenBytes random bytes, which
+// identifies the pool in other processes.
 struct PoolSharing {
   std::string name;          // empty: it is not shared
   bool is_imported = false;  // stands for the pool of another process

@@ -12,15 +12,15 @@ namespace holdfast::libcuda {
 
 inline constexpr size_t kTokenBytes = 16;
 
-// What a token stands for: seven characters and a zero.
+// Names the type of object that a token refers to: 7 characters and a NUL.
 using TokenKind = char[8];
 
-// Makes a file descriptor that a program passes to another process, where CUDA
-// has one: a sealed file in memory with the kind and the token.
+// Returns a sealed memfd with the kind and the token: a shareable handle that a
+// program can send to another process. REQUIRES: `token` has kTokenBytes.
 absl::StatusOr<UniqueFd> MakeTokenDescriptor(const TokenKind& kind,
                                              const std::string& token);
 
-// Returns the token. Empty: the descriptor is not one of this kind.
+// Returns the token; "" if `fd` is not a descriptor of this kind.
 std::string ReadToken(const TokenKind& kind, int fd);
 
 }  // namespace holdfast::libcuda

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waits of Abseil take as long as their timeouts, also while the machine's
-// clock is set. gRPC's timers wait by Abseil, too.
+// Keeps the timeouts of Abseil, and so of gRPC, right when CLOCK_REALTIME is
+// set.
 //
 // Abseil before 20230802 waits until a time of CLOCK_REALTIME: a wait of a
 // second takes an hour and a second if the clock is set back by an hour. A
-// program that links this file waits on CLOCK_MONOTONIC instead, for what is
-// left until the deadline when the wait begins. It replaces the function that
-// Abseil keeps for this, as a weak symbol.
+// program that links this file waits on CLOCK_MONOTONIC instead, for the time
+// that is left when the wait begins. This file defines
+// AbslInternalPerThreadSemWait, for which Abseil has a weak definition.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -30,7 +30,7 @@ namespace {
 using absl::synchronization_internal::KernelTimeout;
 using absl::synchronization_internal::Waiter;
 
-// What a thread has been posted, as Abseil's Waiter counts it.
+// The number of posts to a thread, as Abseil's Waiter counts them.
 using Count = std::atomic<int32_t>;
 static_assert(ABSL_WAITER_MODE == ABSL_WAITER_MODE_FUTEX);
 static_assert(sizeof(Waiter) == sizeof(Count));
@@ -62,10 +62,10 @@ void NoteOffset(int64_t seen, int64_t now) {
   noticed = now;
 }
 
-// What is left until `end` at `now`, which is of CLOCK_MONOTONIC. absl::Now()
-// notices only after about 2 s that the clock was set: until then `end` may be
-// of the clock before or of the one that is. The nearer end is taken that is
-// not over; if one of them is over, the wait is short at least.
+// Returns the time from `now` (CLOCK_MONOTONIC) to `end` (CLOCK_REALTIME).
+// absl::Now() may use the old setting for about 2 s after the clock is set, so
+// `end` may be by the old or the new setting. Returns the shorter time that is
+// positive; if one has passed, at most kUnsureWait.
 int64_t LeftUntil(int64_t end, int64_t now) {
   const int64_t seen = Now(CLOCK_REALTIME) - now;
   NoteOffset(seen, now);

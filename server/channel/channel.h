@@ -55,9 +55,9 @@ class Channel {
   // Waits for a message. Returns its descriptor; empty if it has none.
   // UNAVAILABLE: the other end is closed, and all its messages were read.
   // DEADLINE_EXCEEDED: no message came. DATA_LOSS: a malformed frame.
-  // RESOURCE_EXHAUSTED: this process has no descriptor left for what came with
-  // the message. `message` is set, but for one in a memfd, and the channel can
-  // be used further.
+  // RESOURCE_EXHAUSTED: the process was at its limit of descriptors, and the
+  // kernel dropped some of the message's. `message` is set unless its body's
+  // memfd was dropped. The channel can still be used.
   absl::StatusOr<UniqueFd> Receive(
       google::protobuf::MessageLite* message,
       absl::Time deadline = absl::InfiniteFuture());

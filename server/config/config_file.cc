@@ -26,7 +26,7 @@ constexpr char kFlagWanted[] = "true or false is wanted here";
                          CLI::ExitCodes::ConfigError);
 }
 
-// Without an exponent, and with all digits that count: 1e9 is 1000000000.
+// Formats without an exponent and without loss: 1e9 gives 1000000000.
 std::string Digits(double number) {
   std::array<char, 400> text = {};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), number,
@@ -34,7 +34,8 @@ std::string Digits(double number) {
   return std::string(text.data(), end.ptr);
 }
 
-// A mode is octal on the command line, where a number has no sign of it.
+// The command line reads "660" as octal. TOML reads 660 as decimal, so only a
+// string or a number with 0o is accepted.
 std::string ModeOf(const TomlReader& reader, const toml::node& node) {
   const auto* const mode = node.as_integer();
   if (mode == nullptr || mode->get() < 0 ||
@@ -85,7 +86,8 @@ std::vector<std::string> WordsOf(const TomlReader& reader,
   return words;
 }
 
-// Not those that are not for people, and not --check-config.
+// Returns true if the option may be a key of the file: hidden options and
+// --check-config may not.
 bool IsForFiles(const CLI::Option& option) {
   return !option.get_group().empty() && option.get_configurable();
 }

@@ -62,7 +62,8 @@ absl::Status CheckMetrics(const Config& config) {
 }
 
 absl::Status CheckFolders(const Config& config) {
-  // Root checks for the user of the service, whose folders they are.
+  // Root runs this check for the service's user, who owns the folder: comparing
+  // the owner with root would refuse it.
   if (geteuid() != 0) {
     HOLDFAST_RETURN_IF_ERROR(CheckSuspendDirectory(config.suspend_directory));
   }
@@ -84,7 +85,7 @@ absl::Status CheckPolicy(const std::string& path) {
 
 }  // namespace
 
-// Files in it have the bytes of sessions' memory.
+// Files in the directory contain the device memory of suspended sessions.
 absl::Status CheckSuspendDirectory(const std::string& path) {
   struct stat info = {};
   if (path.empty()) return absl::OkStatus();

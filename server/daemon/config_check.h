@@ -9,14 +9,17 @@
 
 namespace holdfast::server {
 
-// --check-config: checks all that a start would refuse and that can be known
-// without devices, without binding an address and without changing a file. A
-// daemon runs it in its successor before it makes way. Logs what is right with
-// the policy. What is open to this user only may be closed to the daemon's.
+// --check-config: checks the options, and the files and folders that they name,
+// without devices, without binding an address and without changing a file. Does
+// not check resource limits, nor the suspend directory if the user is root.
+// Before an upgrade, the daemon runs the new binary with --check-config. If the
+// policy is valid, its number of tenants is logged. Permissions are checked for
+// the user of this process, who may have more of them than the daemon's user.
 absl::Status CheckConfig(const Config& config);
 
-// Checks the directory that sessions' memory may be written to.
-// PERMISSION_DENIED: others may write there.
+// Checks the directory for the memory of suspended sessions; an empty path is
+// OK. PERMISSION_DENIED: its owner is neither this user nor root, or its group
+// or other users may write there. Other errors: those of stat().
 absl::Status CheckSuspendDirectory(const std::string& path);
 
 }  // namespace holdfast::server

@@ -44,7 +44,8 @@ class DeviceHealthTable {
     // Called when a device becomes ready or stops being ready, by the thread
     // that calls Record, which holds no lock.
     std::function<void(uint32_t device, bool ready)> on_change;
-    // The clock of all times here but those that are shown. For tests.
+    // The clock for deadlines; DeviceHealth has wall-clock times instead. Tests
+    // replace it.
     std::function<absl::Time()> now = SteadyNow;
   };
 

@@ -16,8 +16,9 @@ namespace holdfast {
 
 // The compiled code that a session has loaded, so that each successor of its
 // executor, also under the next daemon, can load the code again after the
-// ObjectStore has dropped it. The oldest objects are dropped beyond the limits,
-// of which one is for all sessions: each object takes up to three descriptors.
+// ObjectStore has dropped it. Beyond a limit this session's oldest objects are
+// dropped, even the object just held. One limit, ObjectStore::max_objects,
+// counts the objects of all sessions, since each takes up to 3 descriptors.
 // Not thread-safe.
 class HeldObjects {
  public:

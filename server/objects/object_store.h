@@ -71,13 +71,13 @@ class ObjectStore {
   // one client cannot rename another client's kernels.
   enum class Origin { kCompiler, kClient };
 
-  // Each object takes a descriptor, so their number is bounded as well: returns
-  // a sixteenth of the process's limit of descriptors, at least 16 and at most
-  // 4096.
+  // Returns 1/16 of the process's soft limit of descriptors, but 16 to 4096:
+  // each object takes a descriptor.
   static size_t DefaultMaxObjects();
 
-  // `max_bytes` counts code and symbols. `max_objects` bounds those that are
-  // stored, and those that all sessions together hold besides.
+  // `max_bytes` counts code and symbols. `max_objects` bounds the objects
+  // in the store and, separately, the objects that all sessions together hold
+  // (HeldObjects).
   explicit ObjectStore(uint64_t max_bytes,
                        size_t max_objects = DefaultMaxObjects())
       : max_bytes_(max_bytes), max_objects_(max_objects) {}

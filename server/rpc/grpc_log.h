@@ -4,10 +4,10 @@
 
 namespace holdfast {
 
-// Has gRPC write its own messages to this process's log, in the log's format.
-// What gRPC calls an error is a warning here, since most are mistakes of
-// clients, such as a failed handshake; all messages together are limited as
-// those of one client are. Call before gRPC is used.
+// Sends gRPC's own messages to this process's log, in the log's format. gRPC's
+// errors become warnings, since most are mistakes of clients, such as a failed
+// handshake; its other messages become debug lines. All of them share the log
+// limit of one client: 200 at once, then 5 a second. Call before gRPC is used.
 void WriteGrpcMessagesToLog();
 
 }  // namespace holdfast

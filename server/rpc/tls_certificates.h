@@ -40,9 +40,10 @@ class TlsCertificates {
   // file cannot be read. Errors name the option and the file.
   static absl::StatusOr<std::shared_ptr<TlsCertificates>> Load(TlsFiles files);
 
-  // Reads the files again. On an error, as above, nothing changes. It is also
-  // an error if the certificate has expired or is not valid yet, and the
-  // present one is valid; Load only warns of that.
+  // Reads the files again. On an error nothing changes. Errors: as of Load, and
+  // INVALID_ARGUMENT if the new certificate has expired or is not valid yet
+  // while the certificate in use is valid. If the latter is not valid either,
+  // and in Load, this is only a warning.
   absl::Status Reload();
 
   // Returns the present texts. Reload replaces the object.

@@ -204,7 +204,8 @@ class SessionRegistry {
     absl::MutexLock lock(&mutex_);
     return paused_;
   }
-  // Returns true after SetPaused(true) and Drain: Open fails whoever calls it.
+  // Returns true while paused, and for ever after Drain: Open then fails with
+  // UNAVAILABLE for every client.
   bool closed() const {
     absl::MutexLock lock(&mutex_);
     return draining_ || paused_;

@@ -30,7 +30,7 @@ absl::StatusOr<UniqueFd> OpenFile(const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("open --audit-log=", path));
 }
 
-// Whether the file's last line has no end, as a full disk leaves it.
+// Returns true if the file does not end with a line feed: a full disk cut it.
 bool EndsInsideALine(const std::string& path) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info = {};
@@ -42,7 +42,8 @@ bool EndsInsideALine(const std::string& path) {
   return pread(file.get(), &last, 1, info.st_size - 1) == 1 && last != '\n';
 }
 
-// `torn` is whether a line is begun in the file, and is kept.
+// Sets *torn to whether the file ends inside a line. Leaves *torn as it is if
+// nothing was written.
 absl::Status WriteAll(int file, absl::string_view text, bool* torn) {
   while (!text.empty()) {
     const ssize_t written = write(file, text.data(), text.size());
@@ -123,7 +124,7 @@ void AuditLog::Write(const Event& event, uint64_t dropped) {
 
 void AuditLog::Append(const std::string& line) {
   absl::MutexLock lock(&mutex_);
-  // What a full disk has cut stays a line of its own.
+  // Ends the line that a full disk has cut, so that only that line is lost.
   const std::string text = torn_ ? absl::StrCat("\n", line) : line;
   const absl::Status written = WriteAll(file_.get(), text, &torn_);
   if (!written.ok() && !failed_) {

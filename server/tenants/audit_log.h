@@ -23,12 +23,13 @@ namespace holdfast {
 //    "client":"uid 0","peer":"unix uid=0 pid=7","outcome":"OK"}
 //
 // A line is appended with one write, so that several daemons may share the file
-// and a rotation tool may move it. A line that a full disk has cut is no JSON;
-// the next one is apart from it. A value that comes from a client is cut at
-// kMaxFieldBytes, followed by its size, so that a line has at most a few KiB.
-// One client causes at most 200 refusals at once, and then 5 each second, and
-// as many admissions; `dropped` counts the dropped ones before a line. Acts of
-// operators are never dropped. Thread-safe.
+// and a rotation tool may move it. If a full disk cuts a line, that
+// line is not valid JSON. This process begins its next line on a new line;
+// another daemon that shares the file does so after Reopen. A value that comes
+// from a client is cut at kMaxFieldBytes, followed by its size, so that a line
+// has at most a few KiB. One client causes at most 200 refusals at once, and
+// then 5 each second, and as many admissions; `dropped` counts the dropped ones
+// before a line. Acts of operators are never dropped. Thread-safe.
 //
 // Callers writes the log, because it knows the caller; services report the
 // outcomes of acts. The file is for programs: fields never change their names.
@@ -53,7 +54,8 @@ class AuditLog {
   // --audit-log, and an error names this flag.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(std::string path);
 
-  // Checks whether Open would succeed, and makes nothing.
+  // Checks that this user may write the file, or may make it in its folder if
+  // it is missing. Makes nothing. Open can still fail if `path` is a folder.
   static absl::Status Check(const std::string& path);
 
   // Writes an act of an operator, with its outcome. The three methods do not

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is connected to a daemon does not survive a fork: the child has the
-// parent's sockets and shared memory, but none of its threads, and locks that
-// nobody will open. So in the child every call fails, no inherited object is
-// destroyed, and no connection can be made, because gRPC has lost its threads
-// as well. A child that executes a program is not concerned.
+// A connection to a daemon does not survive fork(): the child has the parent's
+// sockets and shared memory, but none of its threads, and a mutex that one of
+// those threads held stays locked. So in the child every call fails, inherited
+// objects are not destroyed, and no connection can be made, because gRPC has
+// lost its threads, too. After exec() the child can use Holdfast as usual.
 #ifndef HOLDFAST_CLIENT_CPP_CONNECTION_FORKED_PROCESS_H_
 #define HOLDFAST_CLIENT_CPP_CONNECTION_FORKED_PROCESS_H_
 
@@ -20,13 +20,15 @@ namespace internal {
 extern std::atomic<bool> is_forked;
 }  // namespace internal
 
-// Returns true in a process that was forked from one that had called
-// NoteConnection.
+// Returns true after fork() in the child, and in its children, if
+// NoteConnection was called before. Does not notice vfork(), _Fork() or
+// clone().
 inline bool IsForked() {
   return internal::is_forked.load(std::memory_order_relaxed);
 }
 
-// From now on a fork matters. Called before the first connection.
+// Makes IsForked true in children that are forked from now on. Call before the
+// first connection. May be called several times.
 void NoteConnection();
 
 // FAILED_PRECONDITION, with what to do instead, if IsForked.
@@ -37,7 +39,7 @@ inline absl::Status CheckNotForked() {
   return ForkedError();
 }
 
-// Owns an object that is never destroyed in a forked process.
+// Returns a pointer that owns `object`, and does not delete it if IsForked.
 template <typename T>
 std::shared_ptr<T> KeepIfForked(T* object) {
   return std::shared_ptr<T>(object, [](T* last) {
@@ -45,7 +47,7 @@ std::shared_ptr<T> KeepIfForked(T* object) {
   });
 }
 
-// Forgets what `object` owns, without destroying it.
+// Leaks `object` on purpose: moves it to the heap and never deletes it.
 template <typename T>
 void Abandon(T object) {
   new T(std::move(object));

@@ -28,9 +28,9 @@ namespace holdfast {
 //   HOLDFAST_RETURN_IF_ERROR(Launch(stream, config, consume, x));
 //
 // After the wait, the consumer's stream sees all that the producer's stream did
-// before the signal. Signal values that increase: a smaller one is set as well,
-// which nobody reports, and streams then wait again for values that were there.
-// A wait without a signal blocks its
+// before the signal. Each signal must have a greater value than the one before.
+// This is not checked: a smaller value is written without an error, and later
+// waits for values above it block again. A wait without a signal blocks its
 // stream until its session ends; `holdfast sessions --usage` names it.
 class Semaphore : public Resource {
  public:

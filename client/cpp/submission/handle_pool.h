@@ -21,18 +21,19 @@ namespace holdfast {
 class HandlePool {
  public:
   // `max_handles` is the limit of each kind, SessionLimits.max_handles, and is
-  // cut to the range of a handle's index. An index gets `first_generation` at
-  // its first use, by default one that differs from those of this process's
-  // other sessions: so the daemon refuses a handle that a program uses in
-  // another session than its own, instead of taking it for a resource there.
+  // cut to the range of a handle's index. The first handle of each index has
+  // generation `first_generation`, and each reuse adds 1. By default the
+  // sessions of a process begin far apart, so that the daemon refuses nearly
+  // every handle of another session, instead of using a resource with the same
+  // index.
   explicit HandlePool(uint32_t max_handles,
                       uint32_t first_generation = NextFirstGeneration());
 
   // RESOURCE_EXHAUSTED: all handles are in use; names the kind and the limit.
   absl::StatusOr<uint64_t> Allocate(HandleKind kind);
 
-  // Returns true for the first handle of its index, which no command of this
-  // client has named before.
+  // Returns true if the handle has the generation of a first use: no command of
+  // this client has named the index. REQUIRES: the index was not adopted.
   bool IsFirstOfIndex(uint64_t handle) const {
     return Handle::Unpack(handle).generation == first_generation_;
   }
@@ -52,7 +53,8 @@ class HandlePool {
 
   // The handles of one kind.
   struct Kind {
-    // The generation of each index's last use by this client; 0: not used.
+    // The generation of each index's last use by this client; 0: an index of
+    // the session's earlier client, which was not adopted.
     std::vector<uint32_t> generations;
     std::vector<uint32_t> free;  // indices
   };

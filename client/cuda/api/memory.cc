@@ -200,7 +200,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
       return GraphMemory::Get().Free(*of_graph);
     }
     const auto memory = process.memory.Find(pointer);
-    if (memory != nullptr && memory->is_borrowed && memory->pool != nullptr) {
+    if (memory != nullptr && memory->is_pool_import()) {
       return Ipc::Get().CloseMemory(process, pointer);
     }
     const auto freed = process.memory.Remove(pointer, IsFreeable);

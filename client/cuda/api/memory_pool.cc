@@ -51,7 +51,7 @@ CUresult FreeInOrder(Process& process, Stream& stream, CUdeviceptr pointer) {
     return GraphMemory::Get().Free(*of_graph);
   }
   const auto memory = process.memory.Find(pointer);
-  if (memory != nullptr && memory->is_borrowed && memory->pool != nullptr) {
+  if (memory != nullptr && memory->is_pool_import()) {
     return Ipc::Get().FreePoolMemory(process, pointer, stream.queue());
   }
   const auto freed =
@@ -335,7 +335,7 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle) {
   return WithDevice(device, [&](Process& process, const auto&) {
     const auto pool = process.pools.Find(handle);
     if (pool == nullptr || pool->kind() != Kind::kDevice ||
-        pool->ordinal() != device) {
+        pool->ordinal() != device || pool->sharing().is_imported) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     process.SetCurrentPool(*pool, handle);
@@ -359,7 +359,8 @@ CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type,
     if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
     Process& process = Process::Get();
     return WithKind(type, *location, [&](Kind kind, int ordinal) -> CUresult {
-      if (pool->kind() != kind || pool->ordinal() != ordinal) {
+      if (pool->kind() != kind || pool->ordinal() != ordinal ||
+          pool->sharing().is_imported) {
         return CUDA_ERROR_INVALID_VALUE;
       }
       process.SetCurrentPool(*pool, handle);

@@ -48,12 +48,6 @@ bool AlwaysWraps(const LaneShape& shape, int chunk_lanes) {
       shape.stride, (shape.wide ? kWarpLanes : chunk_lanes) - 1, &distance);
 }
 
-// A stride counts modulo 2^64, as the values do.
-int64_t WrappingSum(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) +
-                              static_cast<uint64_t>(b));
-}
-
 // Without arithmetic on the lanes: uniform if everything is.
 LaneShape Opaque(LaneShapes sources) {
   bool wide = true;
@@ -216,7 +210,11 @@ class Rule {
   LaneShape Sum(const LaneShape& a, const LaneShape& b, int sign) const {
     if (a.varying || b.varying) return LaneShape::Varying();
     const bool wide = a.wide && b.wide;
-    return Affine(WrappingSum(a.stride, sign > 0 ? b.stride : -b.stride), wide,
+    // Strides count modulo 2^64, as the values do.
+    const uint64_t stride =
+        static_cast<uint64_t>(a.stride) +
+        static_cast<uint64_t>(sign) * static_cast<uint64_t>(b.stride);
+    return Affine(static_cast<int64_t>(stride), wide,
                   std::min(ZerosIn(a, wide, chunk_lanes_),
                            ZerosIn(b, wide, chunk_lanes_)));
   }

@@ -43,9 +43,10 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   Device& device() const { return device_; }
   MemoryKind kind() const { return kind_; }
 
-  // Which devices may access the pool's memory: a device's own pool always, and
-  // otherwise none until it is set. What is set for pools of host memory and of
-  // managed memory is only kept: kernels reach their memory in any case.
+  // The access of each device to the pool's memory. The device of a kPool pool
+  // always has access; any other device and pool has none until SetAccess. For
+  // kHostPool and kManaged the setting has no effect: kernels can always access
+  // their memory.
   void SetAccess(CUdevice device, CUmemAccess_flags flags);
   CUmemAccess_flags GetAccess(CUdevice device) const;
   // The name of the memfd of a pool of this kind, kPool or kHostPool, as other

@@ -47,7 +47,7 @@ struct Kernel {
   // local memory of a lane.
   std::vector<uint64_t> variable_offsets;
   // By index into Module::variables: address in this process, or offset in
-  // shared memory. Without a meaning for .shared variables that the kernel does
+  // shared memory. Not meaningful for a .shared variable that the kernel does
   // not name.
   std::vector<uint64_t> addresses;
   const ptx::Module* module = nullptr;

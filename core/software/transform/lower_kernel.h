@@ -13,9 +13,9 @@
 namespace holdfast::software::lower {
 
 // Splits `function` into basic blocks, finds its loops, and lays out its
-// variables and the module's .shared variables that it names.
-// `addresses`: of the module's other variables, by index into
-// Module::variables; may be empty if no code is generated.
+// variables and those .shared variables of the module that `function` names.
+// `addresses` has the addresses of the module's .global and .const variables,
+// by index into Module::variables; it may be empty if no code is generated.
 // REQUIRES: `module` and `function` outlive the kernel.
 Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
                    const std::vector<uint64_t>& addresses);

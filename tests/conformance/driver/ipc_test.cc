@@ -175,6 +175,9 @@ TEST_F(IpcTest, PoolsShareTheirAllocations) {
         &pool, reinterpret_cast<void*>(static_cast<intptr_t>(pointer.fd)),
         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     CUdeviceptr memory = 0;
+    EXPECT_NE(Cuda().cuMemAllocFromPoolAsync(&memory, 64, pool, nullptr),
+              CUDA_SUCCESS);
+    EXPECT_NE(Cuda().cuDeviceSetMemPool(device_, pool), CUDA_SUCCESS);
     ASSERT_OK(Cuda().cuMemPoolImportPointer(&memory, pool, &pointer.data));
     EXPECT_EQ(Read(memory), std::vector<unsigned>(kCount, 9));
     EXPECT_OK(Cuda().cuMemsetD32_v2(memory, 88, kCount));

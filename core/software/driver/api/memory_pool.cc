@@ -300,7 +300,7 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   return WithDevice(device, [&](Device& found) {
     const std::shared_ptr<MemoryPool> other = Driver::Get().pools.Find(pool);
     if (other == nullptr || other->kind() != MemoryKind::kPool ||
-        &other->device() != &found) {
+        &other->device() != &found || other->imported()) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     found.current_pool = pool;
@@ -335,7 +335,7 @@ CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type,
   return WithKind(location, type, [&](MemoryKind kind, CUmemLocation where) {
     if (kind == MemoryKind::kPool) return cuDeviceSetMemPool(where.id, pool);
     const std::shared_ptr<MemoryPool> other = Driver::Get().pools.Find(pool);
-    if (other == nullptr || other->kind() != kind) {
+    if (other == nullptr || other->kind() != kind || other->imported()) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     SharedPool::Of(kind).current = pool;
