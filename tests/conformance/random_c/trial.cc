@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/conformance/random_c/trial.h"
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +22,12 @@ namespace {
 
 void Require(CUresult result, const char* what) {
   if (result != CUDA_SUCCESS) Die(absl::StrCat(what, ": CUresult ", result));
+}
+
+// The level at which the driver's assembler optimises, 0 to 4.
+uintptr_t OptimizationLevel() {
+  const char* level = getenv("HOLDFAST_RANDOM_C_LEVEL");
+  return level == nullptr ? 4 : strtoul(level, nullptr, 10);
 }
 
 // Memory of the device with some bytes.
@@ -116,12 +123,13 @@ std::string Device::Try(const Case& one) const {
   const std::string ptx = Compile(one, &error);
   if (ptx.empty()) return error;
   char log[4096] = "";
-  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
+  CUjit_option options[] = {CU_JIT_OPTIMIZATION_LEVEL, CU_JIT_ERROR_LOG_BUFFER,
                             CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  void* values[] = {log, reinterpret_cast<void*>(sizeof(log))};
+  void* values[] = {reinterpret_cast<void*>(OptimizationLevel()), log,
+                    reinterpret_cast<void*>(sizeof(log))};
   CUmodule module;
   const CUresult result =
-      api_->cuModuleLoadDataEx(&module, ptx.c_str(), 2, options, values);
+      api_->cuModuleLoadDataEx(&module, ptx.c_str(), 3, options, values);
   if (result != CUDA_SUCCESS) {
     return absl::StrCat("loading: CUresult ", result, "\n", log);
   }
