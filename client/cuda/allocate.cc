@@ -44,9 +44,14 @@ CUresult AllocateDevice(Process& process, Context& context,
 namespace {
 
 // FAILED_PRECONDITION: the daemon is on another machine.
-absl::Status AllocateSpan(Process& process, Allocation& allocation) {
+absl::Status AllocateSpan(Process& process, const MemoryPool* pool,
+                          Allocation& allocation) {
+  SharedArenas* const shared =
+      pool == nullptr ? nullptr : pool->sharing().arenas.get();
   HOLDFAST_ASSIGN_OR_RETURN(holdfast::ArenaSpan span,
-                            process.pinned().Allocate(allocation.size));
+                            shared == nullptr
+                                ? process.pinned().Allocate(allocation.size)
+                                : shared->Allocate(allocation.size));
   allocation.address = reinterpret_cast<uint64_t>(span.data());
   allocation.span = std::move(span);
   return absl::OkStatus();
@@ -58,7 +63,7 @@ CUresult AllocateShared(Process& process, const Context& context,
                         std::shared_ptr<MemoryPool> pool, bool is_managed,
                         size_t size, CUdeviceptr* pointer) {
   auto allocation = NewAllocation(context, size);
-  const absl::Status status = AllocateSpan(process, *allocation);
+  const absl::Status status = AllocateSpan(process, pool.get(), *allocation);
   if (absl::IsFailedPrecondition(status)) return CUDA_ERROR_NOT_SUPPORTED;
   HOLDFAST_ANSWER_IF_ERROR(status);
   allocation->is_managed = is_managed;
@@ -70,7 +75,8 @@ CUresult AllocateShared(Process& process, const Context& context,
 }
 
 CUresult AllocatePinned(Process& process, Allocation& allocation) {
-  const absl::Status status = AllocateSpan(process, allocation);
+  const absl::Status status =
+      AllocateSpan(process, /*pool=*/nullptr, allocation);
   if (!absl::IsFailedPrecondition(status)) return Answer(status);
   void* mapped = mmap(nullptr, allocation.size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -7,7 +7,9 @@
 #include "client/cpp/event.h"
 #include "client/cuda/allocate.h"
 #include "client/cuda/answer.h"
+#include "client/cuda/shared_arenas.h"
 #include "client/cuda/token_descriptor.h"
+#include "core/base/status_macros.h"
 
 namespace holdfast::libcuda {
 namespace {
@@ -24,6 +26,18 @@ constexpr TokenKind kMemory = "hf-mem1";
 constexpr TokenKind kEvent = "hf-evt1";
 constexpr TokenKind kPool = "hf-pol1";
 constexpr TokenKind kPoolMemory = "hf-pme1";
+constexpr TokenKind kHostPool = "hf-hpl1";
+constexpr TokenKind kHostPoolMemory = "hf-hpm1";
+
+// The bytes of CUmemPoolPtrExportData for pinned memory.
+struct HostPoolBytes {
+  TokenKind kind;
+  ArenaReference memory;
+  char pool[kTokenBytes];
+  uint64_t id;  // of the allocation
+  char unused[8];
+};
+static_assert(sizeof(HostPoolBytes) == sizeof(CUmemPoolPtrExportData));
 
 template <typename Handle>
 void Write(const TokenKind& kind, const std::string& token, Handle* handle,
@@ -45,6 +59,33 @@ std::string Read(const TokenKind& kind, const Handle& handle) {
   return std::string(bytes.token, kTokenBytes);
 }
 
+bool IsHost(const MemoryPool& pool) {
+  return pool.kind() == MemoryPool::Kind::kHost;
+}
+
+// REQUIRES: the memory is of a shared pool of pinned memory.
+void WritePinned(const Allocation& memory, CUmemPoolPtrExportData* data) {
+  const PoolSharing& sharing = memory.pool->sharing();
+  HostPoolBytes bytes{};
+  std::memcpy(bytes.kind, kHostPoolMemory, sizeof bytes.kind);
+  bytes.memory = sharing.arenas->Reference(*memory.span);
+  sharing.name.copy(bytes.pool, kTokenBytes);
+  bytes.id = memory.id;
+  std::memcpy(data, &bytes, sizeof bytes);
+}
+
+// nullopt: these are no bytes of WritePinned for this pool.
+std::optional<ArenaReference> ReadPinned(const MemoryPool& pool,
+                                         const CUmemPoolPtrExportData& data) {
+  HostPoolBytes bytes;
+  std::memcpy(&bytes, &data, sizeof bytes);
+  if (std::memcmp(bytes.kind, kHostPoolMemory, sizeof bytes.kind) != 0 ||
+      pool.sharing().name != std::string(bytes.pool, kTokenBytes)) {
+    return std::nullopt;
+  }
+  return bytes.memory;
+}
+
 CUresult AnswerOfOpen(const absl::Status& status) {
   const CUresult result = Answer(status);
   const bool unknown =
@@ -59,6 +100,24 @@ absl::StatusOr<std::string> TokenOf(Allocation& memory,
   return memory.exported.Token(
       *memory.buffer, {.rights = Rights::kReadWrite, .with_neighbours = true},
       tenant);
+}
+
+// Gives an allocation the memory that another process has exported.
+auto MapToken(Context& context, const std::string& token) {
+  return [&](Allocation& memory) -> absl::Status {
+    HOLDFAST_ASSIGN_OR_RETURN(memory.buffer, context.device().Import(token));
+    memory.size = memory.buffer->size();
+    HOLDFAST_ASSIGN_OR_RETURN(memory.address, memory.buffer->address());
+    return absl::OkStatus();
+  };
+}
+
+absl::Status MapPinned(SharedArenas& arenas, const ArenaReference& reference,
+                       Allocation& memory) {
+  HOLDFAST_ASSIGN_OR_RETURN(memory.span, arenas.Open(reference));
+  memory.size = memory.span->size();
+  memory.address = reinterpret_cast<uint64_t>(memory.span->data());
+  return absl::OkStatus();
 }
 
 // cuMemAlloc's memory alone.
@@ -95,27 +154,28 @@ CUresult Ipc::OpenMemory(Process& process, Context& context,
                          const CUipcMemHandle& handle, CUdeviceptr* pointer) {
   const std::string token = Read(kMemory, handle);
   if (token.empty()) return CUDA_ERROR_INVALID_HANDLE;
-  return Open(process, context, token, nullptr, pointer);
+  return Open(process, context, token, /*pool=*/nullptr,
+              MapToken(context, token), pointer);
 }
 
-CUresult Ipc::Open(Process& process, Context& context, const std::string& token,
-                   std::shared_ptr<MemoryPool> pool, CUdeviceptr* pointer) {
+CUresult Ipc::Open(Process& process, Context& context, const std::string& name,
+                   std::shared_ptr<MemoryPool> pool,
+                   absl::FunctionRef<absl::Status(Allocation&)> map,
+                   CUdeviceptr* pointer) {
   absl::MutexLock lock(&mutex_);
-  if (own_.contains(token)) return CUDA_ERROR_INVALID_CONTEXT;
-  Opened& opened = opened_[{context.id(), token}];
+  if (own_.contains(name)) return CUDA_ERROR_INVALID_CONTEXT;
+  Opened& opened = opened_[{context.id(), name}];
   if (const auto memory = opened.memory.lock()) {
     ++opened.times;
     *pointer = memory->address;
     return CUDA_SUCCESS;
   }
-  absl::StatusOr<Buffer> imported = context.device().Import(token);
-  if (!imported.ok()) {
-    opened_.erase({context.id(), token});
-    return AnswerOfOpen(imported.status());
+  auto memory = NewAllocation(context, 0);
+  const absl::Status mapped = map(*memory);
+  if (!mapped.ok()) {
+    opened_.erase({context.id(), name});
+    return AnswerOfOpen(mapped);
   }
-  auto memory = NewAllocation(context, imported->size());
-  HOLDFAST_ANSWER_OR_ASSIGN(memory->address, imported->address());
-  memory->buffer = *std::move(imported);
   memory->is_borrowed = true;
   if (pool != nullptr) pool->Taken(memory->size);
   memory->pool = std::move(pool);
@@ -149,19 +209,28 @@ CUresult Ipc::ExportPool(const MemoryPool& pool, int* fd) {
   if (pool.sharing().name.empty() || pool.sharing().is_imported) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  HOLDFAST_ANSWER_OR_ASSIGN(UniqueFd descriptor,
-                            MakeTokenDescriptor(kPool, pool.sharing().name));
+  HOLDFAST_ANSWER_OR_ASSIGN(
+      UniqueFd descriptor, MakeTokenDescriptor(IsHost(pool) ? kHostPool : kPool,
+                                               pool.sharing().name));
   *fd = descriptor.Release();
   return CUDA_SUCCESS;
 }
 
 CUresult Ipc::ImportPool(Process& process, int fd, CUmemoryPool* pool) {
-  std::string name = ReadToken(kPool, fd);
-  if (name.empty()) return CUDA_ERROR_INVALID_VALUE;
-  const auto context = process.contexts().Find(CurrentContext());
-  *pool = process.pools.Add(std::make_shared<MemoryPool>(
-      MemoryPool::Kind::kDevice, context == nullptr ? 0 : context->ordinal(),
-      PoolSharing{.name = std::move(name), .is_imported = true}));
+  PoolSharing sharing{.name = ReadToken(kHostPool, fd), .is_imported = true};
+  auto kind = MemoryPool::Kind::kHost;
+  int ordinal = 0;
+  if (!sharing.name.empty()) {
+    sharing.arenas = std::make_unique<SharedArenas>(process.session());
+  } else {
+    sharing.name = ReadToken(kPool, fd);
+    if (sharing.name.empty()) return CUDA_ERROR_INVALID_VALUE;
+    kind = MemoryPool::Kind::kDevice;
+    const auto context = process.contexts().Find(CurrentContext());
+    if (context != nullptr) ordinal = context->ordinal();
+  }
+  *pool = process.pools.Add(
+      std::make_shared<MemoryPool>(kind, ordinal, std::move(sharing)));
   return CUDA_SUCCESS;
 }
 
@@ -171,6 +240,10 @@ CUresult Ipc::ExportPoolMemory(Process& process, CUdeviceptr pointer,
   if (memory == nullptr || memory->pool == nullptr || memory->is_borrowed ||
       memory->pool->sharing().name.empty()) {
     return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (IsHost(*memory->pool)) {
+    WritePinned(*memory, data);
+    return CUDA_SUCCESS;
   }
   HOLDFAST_ANSWER_OR_ASSIGN(const std::string tenant, process.Tenant());
   HOLDFAST_ANSWER_OR_ASSIGN(const std::string token, TokenOf(*memory, tenant));
@@ -182,21 +255,33 @@ CUresult Ipc::ImportPoolMemory(Process& process, Context& context,
                                std::shared_ptr<MemoryPool> pool,
                                const CUmemPoolPtrExportData& data,
                                CUdeviceptr* pointer) {
+  if (!pool->sharing().is_imported) return CUDA_ERROR_INVALID_VALUE;
+  if (IsHost(*pool)) {
+    const std::optional<ArenaReference> reference = ReadPinned(*pool, data);
+    if (!reference.has_value()) return CUDA_ERROR_INVALID_VALUE;
+    SharedArenas& arenas = *pool->sharing().arenas;
+    const auto map = [&](Allocation& memory) {
+      return MapPinned(arenas, *reference, memory);
+    };
+    const std::string name(reinterpret_cast<const char*>(&data), sizeof data);
+    return Open(process, context, name, std::move(pool), map, pointer);
+  }
   const std::string token = Read(kPoolMemory, data);
   HandleBytes bytes;
   std::memcpy(&bytes, &data, sizeof bytes);
-  if (token.empty() || !pool->sharing().is_imported ||
+  if (token.empty() ||
       pool->sharing().name != std::string(bytes.pool, kTokenBytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  return Open(process, context, token, std::move(pool), pointer);
+  return Open(process, context, token, std::move(pool),
+              MapToken(context, token), pointer);
 }
 
 CUresult Ipc::FreePoolMemory(Process& process, CUdeviceptr pointer,
-                             const holdfast::Stream& stream) {
-  const auto closed = Close(process, pointer);
+                             std::shared_ptr<Allocation>* ended) {
+  auto closed = Close(process, pointer);
   if (!closed.has_value()) return CUDA_ERROR_INVALID_VALUE;
-  if (*closed != nullptr) (*closed)->buffer->Free(stream);
+  *ended = *std::move(closed);
   return CUDA_SUCCESS;
 }
 

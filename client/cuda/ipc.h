@@ -9,6 +9,8 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cuda/context.h"
 #include "client/cuda/memory_map.h"
@@ -40,12 +42,14 @@ class Ipc {
   // CUDA_ERROR_INVALID_VALUE: `pointer` was not opened, or was closed as often.
   CUresult CloseMemory(Process& process, CUdeviceptr pointer);
 
-  // Memory pools. ExportPool's descriptor holds the pool's name, and
-  // ExportPoolMemory's data a token of one allocation; the token ends as a
-  // handle of GetMemory does. Both fail with CUDA_ERROR_INVALID_VALUE if the
-  // pool was made without POSIX descriptors as handle type, or was imported.
+  // Memory pools. ExportPool's descriptor holds the pool's kind and name, and
+  // ExportPoolMemory's data name one allocation: of device memory by a token,
+  // which ends as a handle of GetMemory does; of pinned memory by an
+  // ArenaReference. Both fail with CUDA_ERROR_INVALID_VALUE if the pool was
+  // made without POSIX descriptors as handle type, or was imported.
   CUresult ExportPool(const MemoryPool& pool, int* fd);
-  // The pool is one of the current context's device, or of the first device.
+  // A pool of device memory is one of the current context's device, or of the
+  // first device.
   // CUDA_ERROR_INVALID_VALUE: the descriptor is not from ExportPool.
   CUresult ImportPool(Process& process, int fd, CUmemoryPool* pool);
   CUresult ExportPoolMemory(Process& process, CUdeviceptr pointer,
@@ -57,11 +61,10 @@ class Ipc {
                             std::shared_ptr<MemoryPool> pool,
                             const CUmemPoolPtrExportData& data,
                             CUdeviceptr* pointer);
-  // Ends one import of pool memory. The last one frees the address in the
-  // stream's order.
-  // CUDA_ERROR_INVALID_VALUE: as CloseMemory.
+  // Ends one import of pool memory. Returns in `ended` the memory after its
+  // last import, otherwise null. CUDA_ERROR_INVALID_VALUE: as CloseMemory.
   CUresult FreePoolMemory(Process& process, CUdeviceptr pointer,
-                          const holdfast::Stream& stream);
+                          std::shared_ptr<Allocation>* ended);
 
   // Export and open events. Each OpenEvent makes another handle. Only the
   // process that made an event records it. CUDA_ERROR_INVALID_HANDLE: GetEvent
@@ -72,8 +75,11 @@ class Ipc {
                      const CUipcEventHandle& handle, CUevent* event);
 
  private:
-  CUresult Open(Process& process, Context& context, const std::string& token,
-                std::shared_ptr<MemoryPool> pool, CUdeviceptr* pointer);
+  // Opens what `name` stands for, which `map` gives an address, size and bytes.
+  CUresult Open(Process& process, Context& context, const std::string& name,
+                std::shared_ptr<MemoryPool> pool,
+                absl::FunctionRef<absl::Status(Allocation&)> map,
+                CUdeviceptr* pointer);
   // Returns the memory if this was its last use, or null if it was not.
   // nullopt: nothing was opened there.
   std::optional<std::shared_ptr<Allocation>> Close(Process& process,
@@ -87,7 +93,7 @@ class Ipc {
   absl::Mutex mutex_;
   // The memory of tokens that this process has made.
   std::map<std::string, std::weak_ptr<Allocation>> own_ ABSL_GUARDED_BY(mutex_);
-  // By the context and the token.
+  // By the context, and the token or the bytes of pinned memory's data.
   std::map<std::pair<uint64_t, std::string>, Opened> opened_
       ABSL_GUARDED_BY(mutex_);
 };

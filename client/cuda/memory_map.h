@@ -18,6 +18,7 @@
 #include "client/cpp/transfer/arena.h"
 #include "client/cuda/exported.h"
 #include "client/cuda/memory_pool.h"
+#include "core/cuda/memory_advice.h"
 
 namespace holdfast::libcuda {
 
@@ -39,7 +40,7 @@ struct Allocation {
     return buffer.has_value() ? Place(*buffer, offset) : Place(*span, offset);
   }
   bool is_host() const { return !buffer.has_value(); }
-  // True for memory of cuMemPoolImportPointer, whose uses Ipc counts.
+  // True for memory of cuMemPoolImportPointer. Ipc counts its imports.
   bool is_pool_import() const { return is_borrowed && pool != nullptr; }
 
   uint64_t address = 0;
@@ -51,6 +52,7 @@ struct Allocation {
   unsigned flags = 0;       // CU_MEMHOSTALLOC_...
   // The program allocated this pinned memory with cuMemAllocManaged.
   bool is_managed = false;
+  cuda::MemoryAdvice advice;  // of managed memory
   // Ordinary memory that the program has registered and frees itself.
   bool is_registered = false;
   // Memory of another process, or at reserved addresses: cuMemFree does not end

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "client/cuda/shared_arenas.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {
@@ -18,6 +20,9 @@ namespace holdfast::libcuda {
 struct PoolSharing {
   std::string name;          // empty: it is not shared
   bool is_imported = false;  // stands for the pool of another process
+  // The memory of a shared kHost pool; null for a kDevice pool, whose memory is
+  // shared by the daemon.
+  std::unique_ptr<SharedArenas> arenas;
 };
 
 // A CUmemoryPool: an account of memory, and settings that a program reads back.

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "client/cpp/connection/address.h"
 #include "client/cpp/connection/daemon.h"
+#include "client/cpp/session_state.h"
 #include "client/cuda/answer.h"
 #include "client/cuda/names.h"
 #include "core/base/status_macros.h"
@@ -116,6 +117,10 @@ size_t Process::PoolIndex(MemoryPool::Kind kind, int ordinal) const {
       break;
   }
   return devices_.size() + 1;
+}
+
+bool Process::shares_memory() const {
+  return !session_->state()->descriptor_path.empty();
 }
 
 bool Process::IsDefaultPool(CUmemoryPool pool) const {

@@ -70,6 +70,9 @@ class Process {
   int driver_version() const { return driver_version_; }
   // The daemon's driver is the software driver.
   bool is_software() const { return is_software_; }
+  // The daemon is on this machine, so that kernels reach pinned memory of the
+  // process.
+  bool shares_memory() const;
 
   ContextTable& contexts() { return *contexts_; }
   // The default pool and the current pool of a device, of host memory, or of

@@ -37,7 +37,6 @@ CUresult Describe(const char* found, const char** text) {
 bool IsUnserved(CUdevice_attribute attribute) {
   switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES:
-    case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
     case CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST:
     case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
@@ -46,6 +45,25 @@ bool IsUnserved(CUdevice_attribute attribute) {
     default:
       return false;
   }
+}
+
+// True for an ability that needs memory which program and device share.
+bool NeedsSharedMemory(CUdevice_attribute attribute) {
+  switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
+    case CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsServed(const Process& process, CUdevice_attribute attribute) {
+  return !IsUnserved(attribute) &&
+         (process.shares_memory() || !NeedsSharedMemory(attribute));
 }
 
 bool IsPeer(Process& process, const Device& device, CUdevice peer) {
@@ -124,12 +142,12 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute,
                               CUdevice device) {
-  return WithDevice(device, [&](Process&, const Device& found) {
+  return WithDevice(device, [&](Process& process, const Device& found) {
     const auto known = found.attributes().find(NameOf(attribute));
     if (value == nullptr || known == found.attributes().end()) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    *value = IsUnserved(attribute) ? 0 : static_cast<int>(known->second);
+    *value = IsServed(process, attribute) ? static_cast<int>(known->second) : 0;
     if (attribute == CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES) {
       *value &= CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     }

@@ -131,17 +131,6 @@ void StoreUnknown(CUpointer_attribute attribute, void* data) {
   }
 }
 
-// CUDA_ERROR_INVALID_VALUE: not all of the range is managed memory.
-CUresult WithManaged(CUdeviceptr pointer, size_t size) {
-  return WithContext([&](Process& process, Context&) {
-    const auto memory = process.memory.Find(pointer);
-    return memory == nullptr || !memory->is_managed || size == 0 ||
-                   size > memory->address + memory->size - pointer
-               ? CUDA_ERROR_INVALID_VALUE
-               : CUDA_SUCCESS;
-  });
-}
-
 // body(Allocation&) with host memory that the driver knows.
 template <typename Body>
 CUresult WithHostMemory(void* host, Body body) {
@@ -210,32 +199,6 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     return freed->is_host() ? Answer(process.session().Synchronize())
                             : CUDA_SUCCESS;
   });
-}
-
-// On the daemon's machine, pinned memory: one address for the program and for
-// kernels, which read and write it across the bus. It never moves to a device.
-CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned flags) {
-  return WithContext([&](Process& process, Context& context) -> CUresult {
-    if (pointer == nullptr || size == 0 ||
-        (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    const CUresult unsafe = CheckUnsafeCall(process);
-    if (unsafe != CUDA_SUCCESS) return unsafe;
-    return AllocateShared(process, context, /*pool=*/nullptr,
-                          /*is_managed=*/true, size, pointer);
-  });
-}
-
-// Advice and prefetches change no result.
-CUresult cuMemAdvise_v2(CUdeviceptr pointer, size_t size, CUmem_advise,
-                        CUmemLocation) {
-  return WithManaged(pointer, size);
-}
-
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr pointer, size_t size, CUmemLocation,
-                               unsigned flags, CUstream) {
-  return flags != 0 ? CUDA_ERROR_INVALID_VALUE : WithManaged(pointer, size);
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size,

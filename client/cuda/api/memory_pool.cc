@@ -45,6 +45,17 @@ CUresult CaptureAllocation(Process& process, Stream& stream, size_t size,
   return result;
 }
 
+// Ends memory once the stream has come to this point.
+CUresult EndInOrder(Stream& stream, std::shared_ptr<Allocation> memory) {
+  if (memory->buffer.has_value()) {
+    memory->buffer->Free(stream.queue());
+    return CUDA_SUCCESS;
+  }
+  // The session's memory map has no order of streams, so that this process
+  // keeps pinned memory until then.
+  return Answer(stream.Call([memory](const absl::Status&) {}));
+}
+
 // Memory of a graph stays where it is; a launch may have it again.
 CUresult FreeInOrder(Process& process, Stream& stream, CUdeviceptr pointer) {
   if (const auto of_graph = GraphMemory::Get().Find(pointer)) {
@@ -52,21 +63,17 @@ CUresult FreeInOrder(Process& process, Stream& stream, CUdeviceptr pointer) {
   }
   const auto memory = process.memory.Find(pointer);
   if (memory != nullptr && memory->is_pool_import()) {
-    return Ipc::Get().FreePoolMemory(process, pointer, stream.queue());
+    std::shared_ptr<Allocation> ended;
+    const CUresult result = Ipc::Get().FreePoolMemory(process, pointer, &ended);
+    return ended == nullptr ? result : EndInOrder(stream, std::move(ended));
   }
   const auto freed =
       process.memory.Remove(pointer, [](const Allocation& memory) {
         return IsFreeable(memory) &&
                (!memory.is_managed || memory.pool != nullptr);
       });
-  if (freed == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (freed->buffer.has_value()) {
-    freed->buffer->Free(stream.queue());
-    return CUDA_SUCCESS;
-  }
-  // The session's memory map has no order of streams, so that this process
-  // keeps the memory until the stream has come to this point.
-  return Answer(stream.Call([freed](const absl::Status&) {}));
+  return freed == nullptr ? CUDA_ERROR_INVALID_VALUE
+                          : EndInOrder(stream, freed);
 }
 
 CUresult Allocate(CUdeviceptr* pointer, size_t size,
@@ -193,15 +200,17 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
     }
     return WithKind(properties->allocType, properties->location,
                     [&](Kind kind, int ordinal) -> CUresult {
-                      // Pinned memory of this process cannot be mapped by
-                      // another one.
-                      if (is_shared && kind != Kind::kDevice) {
+                      if (is_shared && kind == Kind::kManaged) {
                         return CUDA_ERROR_NOT_SUPPORTED;
                       }
                       PoolSharing sharing;
                       if (is_shared) {
                         HOLDFAST_ANSWER_OR_ASSIGN(
                             sharing.name, holdfast::RandomToken(kTokenBytes));
+                      }
+                      if (is_shared && kind == Kind::kHost) {
+                        sharing.arenas =
+                            std::make_unique<SharedArenas>(process.session());
                       }
                       *pool = process.pools.Add(std::make_shared<MemoryPool>(
                           kind, ordinal, std::move(sharing)));

@@ -89,7 +89,7 @@ std::vector<Region> MemoryMap::Tiles(uintptr_t address, size_t size) const {
   return tiles;
 }
 
-void MemoryMap::Advise(uintptr_t address, const MemoryAdvice& advice) {
+void MemoryMap::Advise(uintptr_t address, const cuda::MemoryAdvice& advice) {
   WriterMutexLock lock(&mutex_);
   const auto it = regions_.find(address);
   if (it != regions_.end()) it->second.advice = advice;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/cuda/memory_advice.h"
 #include "core/software/base/mutex.h"
 #include "core/software/driver/backing.h"
 #include "cuda.h"
@@ -44,16 +45,6 @@ using DeviceSet = uint32_t;
 constexpr DeviceSet kAllDevices = ~DeviceSet{0};
 constexpr DeviceSet SetOf(CUdevice device) { return DeviceSet{1} << device; }
 
-// The hints of cuMemAdvise and cuMemPrefetchAsync about managed memory. Kept
-// for cuMemRangeGetAttribute; they change nothing else.
-struct MemoryAdvice {
-  bool read_mostly = false;
-  DeviceSet accessed_by_devices = 0;
-  bool accessed_by_host = false;
-  CUmemLocation preferred{CU_MEM_LOCATION_TYPE_INVALID, CU_DEVICE_INVALID};
-  CUmemLocation prefetched{CU_MEM_LOCATION_TYPE_INVALID, CU_DEVICE_INVALID};
-};
-
 // One allocation, mapping or registration. A value: copies keep `backing`
 // alive, and with it the mapping.
 struct Region {
@@ -72,7 +63,7 @@ struct Region {
   // Devices that may access it. The host may copy it if any device may.
   DeviceSet readers = kAllDevices;
   DeviceSet writers = kAllDevices;
-  MemoryAdvice advice;
+  cuda::MemoryAdvice advice;         // of kManaged; nothing else uses it
   CUmemoryPool pool = nullptr;       // of memory of a pool
   std::shared_ptr<Backing> backing;  // null if another object unmaps it
   // kMapped: the memory that was mapped.
@@ -116,7 +107,7 @@ class MemoryMap {
   // Both do nothing unless a region starts at `address`.
   void SetAccess(uintptr_t address, DeviceSet readers, DeviceSet writers);
 
-  void Advise(uintptr_t address, const MemoryAdvice& advice);
+  void Advise(uintptr_t address, const cuda::MemoryAdvice& advice);
 
   // Returns the location of [address, address + size): kInvalid if any byte of
   // it may not be accessed. Memory that CUDA was not told about is kPageable.

@@ -167,35 +167,39 @@ struct PoolPointer {
   CUmemPoolPtrExportData data;
 };
 
-TEST_F(IpcTest, PoolsShareTheirAllocations) {
-  if (handle_ != nullptr) {
-    auto pointer = FromHex<PoolPointer>(handle_);
-    CUmemoryPool pool = nullptr;
-    ASSERT_OK(Cuda().cuMemPoolImportFromShareableHandle(
-        &pool, reinterpret_cast<void*>(static_cast<intptr_t>(pointer.fd)),
-        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-    CUdeviceptr memory = 0;
-    EXPECT_NE(Cuda().cuMemAllocFromPoolAsync(&memory, 64, pool, nullptr),
-              CUDA_SUCCESS);
-    EXPECT_NE(Cuda().cuDeviceSetMemPool(device_, pool), CUDA_SUCCESS);
-    ASSERT_OK(Cuda().cuMemPoolImportPointer(&memory, pool, &pointer.data));
-    EXPECT_EQ(Read(memory), std::vector<unsigned>(kCount, 9));
-    EXPECT_OK(Cuda().cuMemsetD32_v2(memory, 88, kCount));
-    EXPECT_OK(Cuda().cuMemFreeAsync(memory, nullptr));
-    EXPECT_OK(Cuda().cuCtxSynchronize_v2(context_));
-    EXPECT_OK(Cuda().cuMemPoolDestroy(pool));
-    return;
-  }
+// Opens the memory of the parent's pool, checks it and changes it.
+void UseImportedPool(CUdevice device, PoolPointer pointer) {
+  CUmemoryPool pool = nullptr;
+  ASSERT_OK(Cuda().cuMemPoolImportFromShareableHandle(
+      &pool, reinterpret_cast<void*>(static_cast<intptr_t>(pointer.fd)),
+      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  CUdeviceptr memory = 0;
+  EXPECT_NE(Cuda().cuMemAllocFromPoolAsync(&memory, 64, pool, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_NE(Cuda().cuDeviceSetMemPool(device, pool), CUDA_SUCCESS);
+  ASSERT_OK(Cuda().cuMemPoolImportPointer(&memory, pool, &pointer.data));
+  EXPECT_EQ(Read(memory), std::vector<unsigned>(kCount, 9));
+  EXPECT_OK(Cuda().cuMemsetD32_v2(memory, 88, kCount));
+  EXPECT_OK(Cuda().cuMemFreeAsync(memory, nullptr));
+  EXPECT_OK(Cuda().cuStreamSynchronize(nullptr));
+  EXPECT_OK(Cuda().cuMemPoolDestroy(pool));
+}
+
+// Allocates from a pool of memory in this place, and has a child change it.
+void SharePool(CUmemLocation location) {
   CUmemPoolProps properties{};
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, device_};
+  properties.location = location;
   CUmemoryPool pool = nullptr;
   ASSERT_OK(Cuda().cuMemPoolCreate(&pool, &properties));
-  CUdeviceptr memory = 0;
+  // The second allocation does not begin where the pool's memory does.
+  CUdeviceptr first = 0, memory = 0;
+  ASSERT_OK(Cuda().cuMemAllocFromPoolAsync(&first, 4 * kCount, pool, nullptr));
   ASSERT_OK(Cuda().cuMemAllocFromPoolAsync(&memory, 4 * kCount, pool, nullptr));
   ASSERT_OK(Cuda().cuMemsetD32Async(memory, 9, kCount, nullptr));
-  ASSERT_OK(Cuda().cuCtxSynchronize_v2(context_));
+  ASSERT_OK(Cuda().cuMemsetD32Async(first, 1, kCount, nullptr));
+  ASSERT_OK(Cuda().cuStreamSynchronize(nullptr));
   PoolPointer pointer;
   ASSERT_OK(Cuda().cuMemPoolExportToShareableHandle(
       &pointer.fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
@@ -204,10 +208,28 @@ TEST_F(IpcTest, PoolsShareTheirAllocations) {
   fcntl(pointer.fd, F_SETFD, 0);
   EXPECT_TRUE(ChildPasses(ToHex(pointer)));
   EXPECT_EQ(Read(memory), std::vector<unsigned>(kCount, 88));
+  EXPECT_EQ(Read(first), std::vector<unsigned>(kCount, 1));
   close(pointer.fd);
+  EXPECT_OK(Cuda().cuMemFreeAsync(first, nullptr));
   EXPECT_OK(Cuda().cuMemFreeAsync(memory, nullptr));
-  EXPECT_OK(Cuda().cuCtxSynchronize_v2(context_));
+  EXPECT_OK(Cuda().cuStreamSynchronize(nullptr));
   EXPECT_OK(Cuda().cuMemPoolDestroy(pool));
+}
+
+TEST_F(IpcTest, PoolsShareTheirAllocations) {
+  if (handle_ != nullptr) {
+    UseImportedPool(device_, FromHex<PoolPointer>(handle_));
+    return;
+  }
+  SharePool({CU_MEM_LOCATION_TYPE_DEVICE, device_});
+}
+
+TEST_F(IpcTest, PoolsOfPinnedMemoryShareTheirAllocations) {
+  if (handle_ != nullptr) {
+    UseImportedPool(device_, FromHex<PoolPointer>(handle_));
+    return;
+  }
+  SharePool({CU_MEM_LOCATION_TYPE_HOST_NUMA, 0});
 }
 
 }  // namespace

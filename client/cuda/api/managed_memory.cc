@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Entry points: managed memory. On the daemon's machine it is pinned memory,
+// with one address for the program and for kernels, which read and write it
+// across the bus. It never moves to a device, so that advice and prefetches
+// change no result.
+#include <memory>
+
+#include "absl/base/const_init.h"
+#include "absl/synchronization/mutex.h"
+#include "client/cuda/allocate.h"
+#include "client/cuda/api/call.h"
+
+using namespace holdfast::libcuda;
+
+namespace {
+
+// Guards Allocation::advice of all allocations.
+ABSL_CONST_INIT absl::Mutex advice_mutex(absl::kConstInit);
+
+int DeviceCount(const Process& process) {
+  return static_cast<int>(process.devices().size());
+}
+
+// body(Process&, MemoryAdvice&) with the advice of managed memory.
+// CUDA_ERROR_INVALID_VALUE: not all of the range is managed memory.
+template <typename Body>
+CUresult WithAdvice(CUdeviceptr pointer, size_t size, Body body) {
+  return WithContext([&](Process& process, Context&) -> CUresult {
+    const auto memory = process.memory.Find(pointer);
+    if (memory == nullptr || !memory->is_managed || size == 0 ||
+        size > memory->address + memory->size - pointer) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    absl::MutexLock lock(&advice_mutex);
+    return body(process, memory->advice);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned flags) {
+  return WithContext([&](Process& process, Context& context) -> CUresult {
+    if (pointer == nullptr || size == 0 ||
+        (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    const CUresult unsafe = CheckUnsafeCall(process);
+    if (unsafe != CUDA_SUCCESS) return unsafe;
+    return AllocateShared(process, context, /*pool=*/nullptr,
+                          /*is_managed=*/true, size, pointer);
+  });
+}
+
+CUresult cuMemAdvise_v2(CUdeviceptr pointer, size_t size, CUmem_advise hint,
+                        CUmemLocation location) {
+  return WithAdvice(pointer, size, [&](Process& process, auto& advice) {
+    return advice.Set(hint, location, DeviceCount(process));
+  });
+}
+
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr pointer, size_t size,
+                               CUmemLocation location, unsigned flags,
+                               CUstream) {
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  return WithAdvice(pointer, size, [&](Process& process, auto& advice) {
+    return advice.Prefetch(location, DeviceCount(process));
+  });
+}
+
+CUresult cuMemRangeGetAttribute(void* data, size_t data_size,
+                                CUmem_range_attribute attribute,
+                                CUdeviceptr pointer, size_t size) {
+  return WithAdvice(pointer, size, [&](Process&, const auto& advice) {
+    return data == nullptr ? CUDA_ERROR_INVALID_VALUE
+                           : advice.Get(attribute, data, data_size);
+  });
+}
+
+CUresult cuMemRangeGetAttributes(void** data, size_t* data_sizes,
+                                 CUmem_range_attribute* attributes,
+                                 size_t count, CUdeviceptr pointer,
+                                 size_t size) {
+  if (AnyNull(data, data_sizes, attributes) || count == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const CUresult result = cuMemRangeGetAttribute(
+        data[i], data_sizes[i], attributes[i], pointer, size);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_CUDA_MEMORY_ADVICE_H_
+#define HOLDFAST_CORE_CUDA_MEMORY_ADVICE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda.h"
+
+namespace holdfast::cuda {
+
+// The hints of cuMemAdvise and cuMemPrefetchAsync about one piece of managed
+// memory. A driver whose managed memory never moves keeps them only for
+// cuMemRangeGetAttribute. A value. `device_count` is the number of the
+// program's devices, at most 64.
+class MemoryAdvice {
+ public:
+  // cuMemAdvise. CUDA_ERROR_INVALID_DEVICE: the hint names a place, and no
+  // device and no host memory is there. CUDA_ERROR_INVALID_VALUE: no such hint.
+  CUresult Set(CUmem_advise hint, const CUmemLocation& location,
+               int device_count);
+  // cuMemPrefetchAsync. CUDA_ERROR_INVALID_DEVICE: as Set.
+  CUresult Prefetch(const CUmemLocation& location, int device_count);
+
+  // cuMemRangeGetAttribute. CUDA_ERROR_INVALID_VALUE: no such attribute, or
+  // `size` is not the size of its value.
+  CUresult Get(CUmem_range_attribute attribute, void* data, size_t size) const;
+
+ private:
+  void SetAccessedBy(const CUmemLocation& location, bool is_accessed);
+  CUresult GetAccessedBy(void* data, size_t size) const;
+
+  bool is_read_mostly_ = false;
+  uint64_t accessed_by_devices_ = 0;  // one bit a device
+  bool is_accessed_by_host_ = false;
+  CUmemLocation preferred_{CU_MEM_LOCATION_TYPE_INVALID, CU_DEVICE_INVALID};
+  CUmemLocation prefetched_{CU_MEM_LOCATION_TYPE_INVALID, CU_DEVICE_INVALID};
+};
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_MEMORY_ADVICE_H_
