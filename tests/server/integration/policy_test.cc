@@ -558,7 +558,8 @@ TEST_F(TokenTest, CheckConfigTellsAMistakeWithItsPlace) {
   const auto check = [&](std::string* text) {
     const std::string command = absl::StrCat(
         getenv("HOLDFAST_DAEMON"), " --check-config --policy=", policy(),
-        " --listen=unix:", directory_, "/other.sock 2>&1");
+        " --runtime-dir=", directory_, "/run --listen=unix:", directory_,
+        "/other.sock 2>&1");
     FILE* const output = popen(command.c_str(), "r");
     text->clear();
     for (int c = fgetc(output); c != EOF; c = fgetc(output)) {
