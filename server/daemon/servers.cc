@@ -42,8 +42,9 @@ constexpr absl::Duration kLastCalls = absl::Milliseconds(200);
 // Calls of Compile that run, wait for another's program, or for the disk.
 constexpr size_t kMaxSharing = 256;
 
-// Calls that wait for an executor, the disk or a process's end.
-constexpr size_t kMaxWaitingCalls = 256;
+// Calls that wait for an executor, the disk or a process's end. A user's
+// programs that start at once are one client, which gets half of them.
+constexpr size_t kMaxWaitingCalls = 1024;
 
 bool ListsAllSessions(const Config& config) {
   return config.list_sessions == "all";
