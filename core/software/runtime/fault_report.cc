@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/runtime/fault_report.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -133,6 +136,29 @@ std::optional<std::string> BeyondShared(const FaultReport& report,
                       " of shared memory, of which the block has ", bytes);
 }
 
+// The kernel reads the byte for write(2), which fails if it may not be read.
+bool IsReadable(uint64_t address) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  const bool readable =
+      write(ends[1], reinterpret_cast<const void*>(address), 1) == 1;
+  close(ends[0]);
+  close(ends[1]);
+  return readable;
+}
+
+std::string AddressReason(const KernelFault& fault, uint64_t address) {
+  const bool by_processor = fault.state.pc != 0;
+  if (by_processor && address == 0) {
+    return "access to an address that no memory can have";
+  }
+  const std::string text = absl::StrCat("address 0x", absl::Hex(address));
+  // The processor refuses a read only where nothing can be read.
+  return by_processor && IsReadable(address)
+             ? absl::StrCat("write to ", text, ", where memory is read-only")
+             : absl::StrCat("access to ", text, ", where no memory is mapped");
+}
+
 // `bytes` are those that a lane accesses.
 Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes) {
   switch (report.fault.kind) {
@@ -144,11 +170,7 @@ Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes) {
       if (const auto shared = BeyondShared(report, address)) {
         return {CUDA_ERROR_ILLEGAL_ADDRESS, *shared};
       }
-      return {CUDA_ERROR_ILLEGAL_ADDRESS,
-              address == 0 && report.fault.state.pc != 0
-                  ? "access to an address that no memory can have"
-                  : absl::StrCat("access to address 0x", absl::Hex(address),
-                                 ", where no memory is mapped")};
+      return {CUDA_ERROR_ILLEGAL_ADDRESS, AddressReason(report.fault, address)};
     case KernelFault::Kind::kStack:
       return {CUDA_ERROR_HARDWARE_STACK_ERROR,
               "calls nest deeper than the stack of a thread allows "

@@ -2,6 +2,8 @@
 //
 // The report of a kernel that faults: kernel, block, thread, line of the PTX
 // and of the source.
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -87,6 +89,22 @@ extern "C" __global__ void k(int* out) {
   const Ending memory;
   ExpectFault(program, program.Run(Geometry(3, 128), memory.Of<int>(319)),
               kAddress, "block (2,0,0), thread (63,0,0)", "st.global.u32");
+}
+
+TEST(FaultTest, AWriteToReadOnlyMemoryIsNoMissingMemory) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(const int* in, int* out) {
+  out[threadIdx.x] = in[threadIdx.x] + 1;
+})");
+  const auto memory = WindowMemory::Map(1 << 16);
+  ASSERT_EQ(mprotect(memory->data(), memory->bytes(), PROT_READ), 0);
+  int* const values = reinterpret_cast<int*>(memory->data());
+  const LaunchOutcome outcome =
+      program.Run(Geometry(1, 32), values + 64, values);
+  EXPECT_EQ(outcome.result, kAddress);
+  EXPECT_NE(outcome.message.find("where memory is read-only"),
+            std::string::npos)
+      << outcome.message;
 }
 
 // Accesses, one of each lane's.
