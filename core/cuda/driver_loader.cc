@@ -20,6 +20,9 @@ namespace holdfast::cuda {
 namespace {
 
 constexpr char kSoftwareFile[] = "libholdfast_software.so";
+constexpr char kSoftwareAdvice[] =
+    "; the software device comes with the package holdfast-cpu, the archive "
+    "holdfast-software-driver.tar.gz and the Python wheel";
 
 // Directory of this executable, with a slash at its end; empty if unknown.
 std::string ExecutableDirectory() {
@@ -143,8 +146,11 @@ absl::StatusOr<std::unique_ptr<const Driver>> LoadDriver(
       if (driver.ok()) return driver;
     }
   }
-  return absl::UnavailableError(absl::StrCat("no usable CUDA driver; tried ",
-                                             absl::StrJoin(tried, "; ")));
+  const bool lacks_software = options.choice != DriverChoice::kCuda &&
+                              FindSoftwareDriver(options).empty();
+  return absl::UnavailableError(
+      absl::StrCat("no usable CUDA driver; tried ", absl::StrJoin(tried, "; "),
+                   lacks_software ? kSoftwareAdvice : ""));
 }
 
 }  // namespace holdfast::cuda

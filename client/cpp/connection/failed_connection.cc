@@ -92,9 +92,11 @@ absl::StatusOr<UniqueFd> ConnectSocket(const Address& address,
   int error = ECONNREFUSED;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
     UniqueFd socket(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    LimitWaits(socket.get(), limit);
-    if (connect(socket.get(), one->ai_addr, one->ai_addrlen) == 0) {
-      return socket;
+    if (socket.valid()) {
+      LimitWaits(socket.get(), limit);
+      if (connect(socket.get(), one->ai_addr, one->ai_addrlen) == 0) {
+        return socket;
+      }
     }
     error = errno;
   }

@@ -33,6 +33,8 @@ TEST(DriverLoaderTest, AnAbsentDriverListsWhatWasTried) {
               StatusIs(absl::StatusCode::kUnavailable, "libno_such_cuda.so.1"));
   EXPECT_THAT(driver, StatusIs(absl::StatusCode::kUnavailable,
                                "/nonexistent/libsoftware.so"));
+  EXPECT_THAT(driver,
+              StatusIs(absl::StatusCode::kUnavailable, "package holdfast-cpu"));
 }
 
 TEST(DriverLoaderTest, CudaAloneNeverFallsBack) {
