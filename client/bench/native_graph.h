@@ -8,10 +8,16 @@
 
 namespace holdfast::bench {
 
-// The driver's own graphs: chains of empty kernels. "call_us/100",
-// "through_us/100", "rate/100" by the number of nodes; "define_us/1000",
-// and its halves "graph_us/1000" and "instantiate_us/1000"; "update_us/100";
-// "singles_us/100": the same kernels launched one by one.
+// Measures the driver's own graphs, which are chains of empty kernels. Returns
+// these figures, named by the number of nodes (graph_workload.h):
+//
+//   call_us/N, through_us/N, rate/N     launches, for each N of kGraphNodes
+//   define_us/1000                      definition and instantiation
+//   graph_us/1000, instantiate_us/1000  its two halves
+//   update_us/100                       an update of every node
+//   singles_us/100                      the same kernels, launched one by one
+//
+// UNIMPLEMENTED: the driver lacks a function.
 absl::StatusOr<NativeFigures> MeasureNativeGraphs(
     bool quick, const cuda::DriverOptions& options);
 

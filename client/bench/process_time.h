@@ -10,11 +10,11 @@ namespace holdfast::bench {
 
 struct ProcessTime {
   pid_t parent = 0;
-  // The time of all its threads, in the program and the kernel, to about 10 ms.
+  // User and system time of all threads, with a resolution of about 10 ms.
   double cpu_milliseconds = 0;
 };
 
-// NOT_FOUND: no such process here.
+// Reads /proc. NOT_FOUND: there is no such process.
 absl::StatusOr<ProcessTime> ReadProcessTime(pid_t pid);
 
 }  // namespace holdfast::bench

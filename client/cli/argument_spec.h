@@ -38,14 +38,17 @@ struct ArgumentSpec {
   std::vector<uint64_t> shape;
   Elements elements = Elements::kZeros;
 
-  // INVALID_ARGUMENT names the argument and the expected form. A UsageError.
+  // Fails with a UsageError, INVALID_ARGUMENT, that names the argument and the
+  // expected form.
   static absl::StatusOr<ArgumentSpec> Parse(absl::string_view text);
 };
 
-// Returns a scalar or raw argument for a launch. It refers to `spec`.
+// Returns a scalar or raw argument for a launch. REQUIRES: `spec` is no buffer,
+// and outlives the result, which may refer to its bytes.
 Argument ToArgument(const ArgumentSpec& spec);
 
-// "196", "196,2", "1,2,3": 1 to `limit` numbers.
+// Parses 1 to `limit` numbers: "196", "196,2", "1,2,3". INVALID_ARGUMENT: the
+// text is not such a list.
 absl::StatusOr<std::vector<uint64_t>> ParseNumbers(absl::string_view text,
                                                    size_t limit);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files of code. The ending of a file's name tells its format.
+// Files of code. The ending of a file's name determines its format.
 #ifndef HOLDFAST_CLIENT_CLI_OBJECT_FILE_H_
 #define HOLDFAST_CLIENT_CLI_OBJECT_FILE_H_
 
@@ -14,7 +14,8 @@
 
 namespace holdfast::cli {
 
-// Returns "ptx", "cubin", "ltoir", "fatbin", "object" or "library".
+// Returns "ptx", "cubin", "ltoir", "fatbin", "object" or "library"; "unknown"
+// for other values.
 absl::string_view FormatName(v1::ObjectFormat format);
 // Returns the format of this name, or UNSPECIFIED if there is none.
 v1::ObjectFormat FormatNamed(absl::string_view name);

@@ -6,6 +6,8 @@
 
 namespace holdfast::cli {
 
+// Adds `holdfast version`, which prints the versions of the client and of its
+// daemon.
 void AddVersionCommand(CLI::App* app, CommonOptions* options,
                        absl::Status* status);
 

@@ -15,7 +15,7 @@
 namespace holdfast {
 
 struct EventOptions {
-  // Can be asked for elapsed time.
+  // MillisecondsSince can use the event.
   bool timing = false;
   // The executor sleeps rather than spins while it waits for the event.
   bool blocking_sync = false;
@@ -45,11 +45,11 @@ class Event : public Resource {
       std::shared_ptr<SessionState> session, uint32_t device,
       absl::string_view handle);
 
-  // Returns a token for other sessions; see ExportResource. After its wait, an
-  // importer's stream sees all that the recording stream did before. An
-  // importer waits for the last recording that the daemon has processed: before
-  // you tell an importer of a recording, get an answer from the daemon (Fence,
-  // IsDone). FAILED_PRECONDITION: the event is not interprocess. REQUIRES: the
+  // Returns a token for other sessions; see ExportResource. A stream of an
+  // importer that has waited for the event sees all earlier work of the
+  // recording stream. An importer waits for the last recording that the daemon
+  // has processed, so call Fence or IsDone after Record and before you tell the
+  // importer. FAILED_PRECONDITION: the event is not interprocess. REQUIRES: the
   // options have Rights::kRead and no range.
   absl::StatusOr<std::string> Export(const ExportOptions& options = {}) const {
     return ExportResource(*this, options);
@@ -60,13 +60,15 @@ class Event : public Resource {
   absl::StatusOr<std::string> IpcHandle() const;
 
   // Waits for the last recording, and reports failures of earlier commands.
+  // FAILED_PRECONDITION: the last recording is part of a capture.
   absl::Status Synchronize() const;
-  // Returns true if the last recording has been reached.
+  // Returns true if the last recording has been reached. FAILED_PRECONDITION:
+  // as Synchronize.
   absl::StatusOr<bool> IsDone() const;
 
   // Returns the milliseconds from the recording of `start` to the recording of
-  // this event. FAILED_PRECONDITION: one event has no timing or was never
-  // recorded. UNAVAILABLE: one was not reached yet.
+  // this event. FAILED_PRECONDITION: one of the events has no timing, was never
+  // recorded, or was recorded in a capture. UNAVAILABLE: one was not reached.
   absl::StatusOr<float> MillisecondsSince(const Event& start) const;
   // Waits for both events, and returns MillisecondsSince, in one round trip.
   absl::StatusOr<float> AwaitMillisecondsSince(const Event& start) const;
@@ -74,9 +76,9 @@ class Event : public Resource {
  private:
   explicit Event(Resource resource) : Resource(std::move(resource)) {}
 
-  // FAILED_PRECONDITION if the last recording is one of a capture.
+  // FAILED_PRECONDITION: the last recording is part of a capture.
   absl::Status RefuseIfCaptured(absl::string_view call) const;
-  // `wait`: until both have been reached.
+  // `wait`: blocks until both events have been reached.
   absl::StatusOr<float> Elapsed(const Event& start, bool wait) const;
 };
 

@@ -7,7 +7,7 @@
 //
 //   auto session = holdfast::Session::Open({.address = "embedded:"});
 
-// Sessions, and what a session has.
+// Sessions and their resources.
 #include "client/cpp/argument.h"
 #include "client/cpp/box_copy.h"
 #include "client/cpp/buffer.h"

@@ -85,8 +85,9 @@ class Stream : public Resource {
   // Orders the stream with outside work from now on; see PairStream.
   // ALREADY_EXISTS: the stream has an order.
   absl::Status OrderWith(std::unique_ptr<StreamOrder> order) const;
-  // Called before and after a call that submits commands of this stream without
-  // Submit. Do nothing for a stream without an order.
+  // Apply the order of OrderWith, if there is one, to commands that are
+  // submitted without Submit: the caller calls Enter before, and Leave after,
+  // with the outcome. Leave returns `outcome`, or the order's own error.
   absl::Status Enter() const;
   absl::Status Leave(absl::Status outcome) const;
 
@@ -101,6 +102,7 @@ class Stream : public Resource {
   std::optional<absl::Status> Capture(
       absl::FunctionRef<void(WireWriter&)> encode) const;
 
+  // Calls StreamOrder::Abandon if there is an order.
   void Abandon() const;
 
   uint32_t device_;

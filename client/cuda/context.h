@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Contexts and their streams: what a program sees of one device of the session.
+// The CUcontexts and CUstreams of a program. A context stands for one device of
+// the session.
 #ifndef HOLDFAST_CLIENT_CUDA_CONTEXT_H_
 #define HOLDFAST_CLIENT_CUDA_CONTEXT_H_
 
@@ -27,8 +28,8 @@ namespace holdfast::libcuda {
 class Context;
 struct StreamCapture;
 
-// A CUstream. A session has no default stream, so this class orders streams as
-// CUDA does, by commands that need no answer:
+// A CUstream. A session has no default stream, so this class orders streams by
+// CUDA's rules for the default stream. It uses asynchronous commands:
 // - Before work enters a blocking stream, the stream waits for the legacy
 //   stream if the legacy stream got work after the previous such wait.
 // - Before work enters the legacy stream, the legacy stream waits for each
@@ -40,7 +41,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   Stream(std::weak_ptr<Context> context, holdfast::Stream queue, Kind kind,
          unsigned flags, const cuda::StreamAttributes& attributes);
-  // Does not wait: all work that the stream was given is carried out.
+  // Does not wait. Work that was enqueued still runs.
   ~Stream();
 
   // Null if the context was destroyed.
@@ -57,14 +58,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
   CUresult SetAttribute(CUstreamAttrID id, const CUstreamAttrValue& value);
   void CopyAttributes(const cuda::StreamAttributes& attributes);
 
-  // Call before each command that the stream is given. Puts the command in
-  // CUDA's order with the work of the context's other streams.
+  // Call before each command is enqueued. Makes the command wait for the
+  // context's other streams as the rules above say.
   absl::Status Enter();
   // Waits for the stream's work; the legacy stream also waits for the present
   // work of the blocking streams.
   absl::Status Synchronize();
-  // Runs `function` in this process when the stream has come to this point; the
-  // stream's later work waits for its end.
+  // Enqueues a call of `function` in this process. Later work of the stream
+  // waits until the function has returned. FAILED_PRECONDITION: the context was
+  // destroyed.
   absl::Status Call(HostFunction function);
 
   // Null: the stream does not capture. Guarded by GraphTable::mutex.
@@ -78,8 +80,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const Kind kind_;
   const unsigned flags_;
   const uint64_t id_;
-  // The context uses both, under its own lock.
-  // Work has entered since the legacy stream last waited for this stream.
+  // Context guards has_work_ and legacy_works_ by its mutex.
+  // True if work has entered since the legacy stream last waited for this
+  // stream.
   bool has_work_ = false;
   // Context::legacy_works_ when this stream last waited for the legacy stream.
   uint64_t legacy_works_ = 0;
@@ -95,15 +98,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
 // states and memory pools belong to no context. Thread-safe.
 class Context : public std::enable_shared_from_this<Context> {
  public:
-  // `ordinal` is the program's number of the device, whose streams have these
-  // limits.
+  // `ordinal` is the program's number of the device. `limits` are the limits of
+  // the device's streams.
   Context(holdfast::Device device, int ordinal, unsigned flags,
           CUcontext handle, const cuda::StreamAttributes::Limits& limits);
 
   const holdfast::Device& device() const { return device_; }
   int ordinal() const { return ordinal_; }
   CUcontext handle() const { return handle_; }
-  // Never used twice: a primary context that is made again has a new one.
+  // Unique in this process. A primary context that is created again has a new
+  // id.
   uint64_t id() const { return id_; }
   std::atomic<unsigned>& flags() { return flags_; }
 
@@ -112,10 +116,10 @@ class Context : public std::enable_shared_from_this<Context> {
   absl::StatusOr<std::shared_ptr<Stream>> PerThreadStream();
   absl::StatusOr<std::shared_ptr<Stream>> CreateStream(unsigned flags,
                                                        int priority);
-  // For Stream::Enter.
+  // Implements Stream::Enter. REQUIRES: the stream is blocking.
   absl::Status Order(Stream& stream);
-  // Call before a stream is destroyed: its work still counts for the legacy
-  // stream and for waits for all streams.
+  // Call before a stream is destroyed. Its unfinished work then stays ordered
+  // with the legacy stream, and counts in waits for all streams.
   absl::Status Retire(const Stream& stream);
 
   // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess.
@@ -146,15 +150,17 @@ class Context : public std::enable_shared_from_this<Context> {
   std::set<uint64_t> peers_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The calling thread's stack of contexts. A context that has ended stays on it.
+// The calling thread's stack of contexts. A destroyed context stays on the
+// stack. CurrentContext returns null if the stack is empty. SetCurrentContext
+// replaces the top; null pops it.
 CUcontext CurrentContext();
 void SetCurrentContext(CUcontext context);
 void PushContext(CUcontext context);
-// False: the stack is empty.
+// Returns false if the stack is empty.
 bool PopContext(CUcontext* context);
 
-// While one lives, a null stream means the thread's own default stream: for the
-// forms of functions with _ptds and _ptsz.
+// A scope in which a null stream means the calling thread's per-thread default
+// stream. The _ptds and _ptsz variants of functions use it. Scopes nest.
 class PerThreadDefaultStream {
  public:
   static bool Active();

@@ -16,11 +16,13 @@
 
 namespace holdfast::libcuda {
 
-// The granularity of memory and addresses: a daemon's chunks have it.
+// The granularity of memory and of addresses, in bytes: that of the daemon's
+// chunks.
 inline constexpr uint64_t kGranularity = uint64_t{2} << 20;
 
-// Memory of cuMemCreate, or of another process. Programs use it where it is
-// mapped (virtual_memory.h); the handle and each mapping keep it.
+// Memory of cuMemCreate, or memory imported from another process. Programs
+// access it through mappings (virtual_memory.h). The handles and the mappings
+// share its ownership.
 struct PhysicalMemory {
   explicit PhysicalMemory(Buffer made) : buffer(std::move(made)) {}
 
@@ -32,34 +34,36 @@ struct PhysicalMemory {
   int ordinal() const { return properties.location.id; }
 };
 
-// The handles of such memory. Thread-safe.
+// The table of CUmemGenericAllocationHandles. Thread-safe.
 class PhysicalMemoryTable {
  public:
   using Handle = CUmemGenericAllocationHandle;
 
   static PhysicalMemoryTable& Get();
 
-  // CUDA_ERROR_NOT_SUPPORTED: memory of the host, or handles other than
-  // descriptors.
+  // CUDA_ERROR_NOT_SUPPORTED: host memory, or a handle type other than
+  // descriptors. CUDA_ERROR_INVALID_VALUE: the allocation type is not PINNED.
+  // CUDA_ERROR_INVALID_DEVICE: there is no such device.
   static CUresult CheckProperties(Process& process,
                                   const CUmemAllocationProp& properties);
 
-  // Waits for the daemon.
+  // Allocates memory and makes a handle. Blocks until the daemon answers. Fails
+  // as CheckProperties, or with the daemon's error.
   CUresult Create(Process& process, uint64_t size,
                   const CUmemAllocationProp& properties, Handle* handle);
-  // Another handle of memory that exists.
+  // Returns a new handle of existing memory.
   Handle Add(std::shared_ptr<PhysicalMemory> memory);
-  // Null: there is no such handle.
+  // Returns null if there is no such handle.
   std::shared_ptr<PhysicalMemory> Find(Handle handle);
-  // False: there is no such handle.
+  // Returns false if there is no such handle. Mappings keep the memory.
   bool Remove(Handle handle);
 
   // Export makes a descriptor that holds a sharing token of the daemon. Import
-  // accepts only such descriptors. It maps memory of another process for the
+  // accepts only such descriptors. It imports memory of another process for the
   // current context's device, or for the first device if there is no context.
-  // CUDA_ERROR_INVALID_VALUE: the memory was created without descriptors as a
-  // handle type; the descriptor is not from Export. Both may wait for the
-  // daemon.
+  // CUDA_ERROR_INVALID_VALUE: there is no such handle; the memory was created
+  // without descriptors as a handle type; the descriptor is not from Export.
+  // The caller owns *fd. Both may wait for the daemon.
   CUresult Export(Process& process, Handle handle, int* fd);
   CUresult Import(Process& process, int fd, Handle* handle);
 
@@ -67,7 +71,7 @@ class PhysicalMemoryTable {
   absl::Mutex mutex_;
   std::map<Handle, std::shared_ptr<PhysicalMemory>> memories_
       ABSL_GUARDED_BY(mutex_);
-  // The memory of tokens that this process has made.
+  // By token: memory that this process has exported.
   std::map<std::string, std::weak_ptr<PhysicalMemory>> exported_
       ABSL_GUARDED_BY(mutex_);
 };

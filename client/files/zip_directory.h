@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The directory of a ZIP archive, as .npz files are: which entries there are
-// and where their bytes lie. Stored and deflated entries, with the 64-bit
-// fields of large archives ("zip64"). PKWARE, APPNOTE.TXT 6.3.
+// Reads the directory of a ZIP archive, such as an .npz file: the entries and
+// the offsets of their bytes. Entries are stored or deflated, and may have the
+// 64-bit fields of large archives ("zip64"). See PKWARE, APPNOTE.TXT 6.3.
 //
 // Archives are hostile input. The directory must agree with the header in front
 // of each entry, and entries must neither overlap nor reach beyond the begin of
-// the directory. Other archives are refused, by the entry's name, before any
-// byte is decompressed.
+// the directory. ReadZipDirectory refuses other archives before any byte is
+// decompressed. Its message names the faulty entry, if there is one.
 #ifndef HOLDFAST_CLIENT_FILES_ZIP_DIRECTORY_H_
 #define HOLDFAST_CLIENT_FILES_ZIP_DIRECTORY_H_
 
@@ -33,19 +33,20 @@ struct ZipEntry {
   uint32_t crc32 = 0;
 };
 
-// More than the arrays of a collection, whose description is one message of at
-// most 4 MiB.
+// The most entries. A collection has fewer arrays, because its description is
+// one message of at most 4 MiB.
 inline constexpr uint64_t kMaxZipEntries = 100'000;
-// Bytes.
+// The most bytes of a directory.
 inline constexpr uint64_t kMaxZipDirectory = 64'000'000;
 
 // Reads the directory; the entries come in the order of their bytes. `fd` is
 // borrowed; messages do not name the file.
 // INVALID_ARGUMENT: not a ZIP archive; a directory and an entry's header that
-//   differ; a name that is not UTF-8; encrypted, or of several files; sizes
-//   that no decompression can have.
+//   differ; a name that is not UTF-8; an archive that is encrypted, split into
+//   several files, or compressed by another method; sizes that no decompression
+//   can have.
 // OUT_OF_RANGE: an entry beyond the directory, entries that overlap, more than
-//   kMaxZipEntries.
+//   kMaxZipEntries or kMaxZipDirectory, or a directory at another offset.
 absl::StatusOr<std::vector<ZipEntry>> ReadZipDirectory(int fd);
 
 }  // namespace holdfast

@@ -43,8 +43,9 @@ class Compiler {
 
   // Compiles C++ by NVRTC, PTX by nvJitLink, and NVVM IR by libNVVM (followed
   // by nvJitLink for a cubin). UNAVAILABLE: a needed back end is not installed.
-  // UNIMPLEMENTED: no back end makes this target from this language. Otherwise
-  // fails as the back ends do.
+  // INVALID_ARGUMENT: no back end makes this target from this language, or the
+  // language does not support a field of `program`. Otherwise fails as the back
+  // ends do.
   absl::StatusOr<ObjectCode> Compile(const ProgramSource& program) const;
 
   // Links PTX to PTX by LinkPtx, PTX and LTO IR to PTX by LinkLtoAndPtx, and

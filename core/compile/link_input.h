@@ -17,7 +17,8 @@
 namespace holdfast::compile {
 
 // INVALID_ARGUMENT: the input is empty or truncated, does not have the stated
-// format, or is a linked cubin.
+// format, or is a linked cubin. Does not look into LTO IR, nor into the members
+// of a library.
 absl::Status CheckLinkInput(const LinkInput& input);
 
 // Returns true if the input is a fat binary or a host object, which contain

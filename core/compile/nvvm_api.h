@@ -16,7 +16,7 @@ namespace holdfast::compile {
 struct NvvmApi {
   int major = 0;
   int minor = 0;
-  // The version of the IR that it reads.
+  // The version of the IR that libNVVM reads.
   int ir_major = 0;
   int ir_minor = 0;
   std::string path;  // of the library
@@ -28,8 +28,8 @@ struct NvvmApi {
 #include "core/compile/nvvm_symbols.inc"
 };
 
-// UNAVAILABLE: the library is not installed; the message lists the searched
-// places.
+// Loads libNVVM. UNAVAILABLE: the library is not installed; the message lists
+// the searched places.
 absl::StatusOr<std::unique_ptr<const NvvmApi>> LoadNvvm(
     const ToolkitOptions& options);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies and fills in stream order. Addresses are unified: device memory and
-// page-locked host memory alike. REQUIRES: ranges were checked with CheckRange,
-// and no memory is pageable.
+// Copies and fills in stream order. Addresses are unified addresses of device
+// memory or page-locked host memory. REQUIRES: ranges were checked with
+// CheckRange, and no memory is pageable.
 #ifndef HOLDFAST_CORE_CUDA_COPY_H_
 #define HOLDFAST_CORE_CUDA_COPY_H_
 
@@ -35,13 +35,11 @@ absl::Status CopyPeerAsync(const Stream& stream, CUdeviceptr destination,
                            CUdeviceptr source, const Context& source_context,
                            uint64_t size);
 
-// Copies that are made together.
-//
-// Add adds a copy, and CopyAllAsync takes the list once. Ranges of copies in
-// one list must not overlap, because the copies may run in any order.
+// A list of copies for CopyAllAsync. The ranges of all copies must not overlap,
+// because the copies may run in any order.
 class CopyList {
  public:
-  // `size` is not 0.
+  // REQUIRES: `size` is not 0.
   void Add(CUdeviceptr destination, CUdeviceptr source, uint64_t size) {
     destinations.push_back(destination);
     sources.push_back(source);
@@ -55,7 +53,8 @@ class CopyList {
 };
 
 // Enqueues all copies, in any order: by cuMemcpyBatchAsync, or one by one if
-// the driver lacks it.
+// the driver lacks it. `list` is not changed; it is mutable for the driver's
+// signature.
 absl::Status CopyAllAsync(const Stream& stream, CopyList& list);
 
 // Makes the checks of FillAsync. Needs no device, so that a command can be

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The CUDA driver as a struct of typed function pointers: the one seam between
-// Holdfast and a GPU. libcuda and the software driver fill it in the same way,
-// and tests replace single pointers. It is never a global: callers of the
-// driver get a `const DriverApi&`.
+// Holdfast and a GPU. Both libcuda and the software driver can fill the struct,
+// and tests replace single pointers. There is no global DriverApi: callers of
+// the driver get a `const DriverApi&`.
 //
 //   api.cuStreamSynchronize(stream)
 //
 // cuda.h maps old names to new variants by macros (cuMemAlloc to
-// cuMemAlloc_v2), and the members follow, so that calls have the names of
-// CUDA's manual.
+// cuMemAlloc_v2). The macros also rename the members, so that callers write the
+// names of CUDA's manual.
 #ifndef HOLDFAST_CORE_CUDA_DRIVER_API_H_
 #define HOLDFAST_CORE_CUDA_DRIVER_API_H_
 
@@ -32,17 +32,18 @@ struct DriverApi {
 #define HOLDFAST_DRIVER_OPTIONAL(name, since) decltype(&::name) name = nullptr;
 #include "core/cuda/driver_symbols.inc"
 
-  // Fills the table through the driver's own look-up function, found by its
-  // caller with dlsym. UNIMPLEMENTED names every required call that is missing
-  // and the driver version that would have it.
+  // Fills the table by the driver's cuGetProcAddress, which the caller finds
+  // with dlsym. Optional calls that the driver lacks are null. UNIMPLEMENTED:
+  // required calls are missing; the message names all of them and the driver
+  // version that has them.
   static absl::StatusOr<DriverApi> Resolve(
       decltype(&::cuGetProcAddress) get_proc_address);
 };
 
-// "12.4" for 12040.
+// Returns "12.4" for 12040.
 std::string DriverVersionString(int version);
 
-// "cuKernelGetParamInfo needs driver 12.4, found 12.2".
+// Returns UNIMPLEMENTED: "cuKernelGetParamInfo needs driver 12.4, found 12.2".
 absl::Status MissingCall(const DriverApi& api, absl::string_view name);
 
 }  // namespace holdfast::cuda

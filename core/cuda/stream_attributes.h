@@ -9,8 +9,9 @@
 namespace holdfast::cuda {
 
 // The attributes (CU_STREAM_ATTRIBUTE_...) of one stream, for
-// cuStreamSetAttribute and cuStreamGetAttribute. Stores the values; they have
-// no effect in the two drivers of this repository. A value type.
+// cuStreamSetAttribute and cuStreamGetAttribute. Stores the values. Set has no
+// effect on the work of a stream in the two drivers of this repository. A value
+// type.
 class StreamAttributes {
  public:
   // Numerically: greatest <= priority <= least.

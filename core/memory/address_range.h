@@ -27,7 +27,7 @@ namespace holdfast::memory {
 class AddressRange {
  public:
   // Reserves addresses at `hint`, or anywhere if that is 0; the driver may
-  // choose another base. Fails as cuMemAddressReserve does; never empty.
+  // choose another base. Never returns null. Fails as cuMemAddressReserve does.
   static absl::StatusOr<std::unique_ptr<AddressRange>> Reserve(
       std::shared_ptr<const cuda::Context> context, uint64_t size,
       CUdeviceptr hint);

@@ -44,7 +44,7 @@ class BlockIndex {
   std::optional<Block> Allocate(uint64_t size);
 
   // Allocates exactly this block. Returns false if a byte of it is in use or is
-  // outside of its span.
+  // outside of its span. REQUIRES: block.size is not 0.
   bool AllocateAt(const Block& block);
 
   // Frees a block, and merges it with free neighbours of the same span.

@@ -24,8 +24,8 @@
 
 namespace holdfast::memory {
 
-// The place of an allocation, with which a successor process can make it again:
-// chunk ids are unique in an allocator's life.
+// An allocation and its place. A successor process can allocate the same place
+// again, because chunk ids are unique in an allocator's life.
 struct Allocation {
   CUdeviceptr address = 0;
   uint64_t size = 0;  // as requested; 0 is allowed and has an address
@@ -100,10 +100,10 @@ class DeviceAllocator {
 
   // Allocates memory for first use by `stream`; without a stream, only blocks
   // that no stream uses any more qualify. The bytes are not cleared. If there
-  // is no memory for another chunk, uses room in any shared chunk; only then
-  // waits for pending frees. RESOURCE_EXHAUSTED: `reserve` refused a chunk, or
-  // the device has no more memory; then the message has size, free and total
-  // bytes.
+  // is no memory for another chunk, blocks until all pending frees are done and
+  // tries again; then uses room in any shared chunk. RESOURCE_EXHAUSTED:
+  // `reserve` refused a chunk, or the device has no more memory; then the
+  // message has size, free and total bytes.
   absl::StatusOr<Allocation> Allocate(uint64_t size,
                                       const cuda::Stream* stream);
 
@@ -137,7 +137,8 @@ class DeviceAllocator {
 
   // Allocates exactly `block` of an adopted chunk. `alone`: it was made by
   // AllocateAlone, so no other allocation gets the chunk. ALREADY_EXISTS: the
-  // block is taken. NOT_FOUND: there is no such block.
+  // block is taken, or does not fit the chunk. NOT_FOUND: there is no such
+  // chunk, or the block is smaller than `size`.
   absl::StatusOr<Allocation> AllocateAt(const Block& block, uint64_t size,
                                         bool alone);
 

@@ -12,12 +12,11 @@
 
 namespace holdfast::memory {
 
-// Memory of cuMemAlloc, which other processes open by a handle of 64 bytes:
-// CUDA's older IPC, for libraries that support nothing else. It ends with this
-// process. Immutable; thread-safe.
+// Memory of cuMemAlloc that other processes open by a CUipcMemHandle: CUDA's
+// older IPC, for libraries that support no other. Immutable; thread-safe.
 //
-// A fault of the executor loses it: a new process must make another allocation,
-// with another handle.
+// The memory ends with this process, also by a fault. A new process must make
+// another allocation, which has another handle.
 class IpcAllocation {
  public:
   // Allocates memory, aligned to at least 256 bytes. INVALID_ARGUMENT: `size`
@@ -33,14 +32,14 @@ class IpcAllocation {
   CUdeviceptr address() const { return address_; }
   uint64_t size() const { return size_; }
 
-  // cuIpcGetMemHandle. The handle may open more than this allocation, which
-  // then begins at `offset`.
+  // The result of cuIpcGetMemHandle. A process that opens the handle may map
+  // more than this allocation, so the allocation begins at `offset`.
   struct Exported {
-    // Names an allocation of the driver's, within this machine.
+    // Valid on this machine only.
     CUipcMemHandle handle;
-    // Bytes from the start of the memory that the handle opens to address().
+    // Bytes from the start of the mapped memory to this allocation.
     uint64_t offset = 0;
-    // Bytes that the handle opens.
+    // Bytes that the handle maps.
     uint64_t mapped_size = 0;
   };
   absl::StatusOr<Exported> Export() const;

@@ -11,64 +11,67 @@
 
 namespace holdfast::node {
 
-// How an act of the daemon ended.
+// The outcome of a request to the daemon.
 struct Answer {
   enum class Kind {
     kDone,
-    kRefused,  // the daemon answered, and will not do it
-    kBroken,   // it cannot be reached or does not answer: the node's fault, not
-               // that of who asked
+    kRefused,  // the daemon has refused the request
+    kBroken,   // the daemon cannot be reached or does not answer: a fault of
+               // the node, not of the request
   };
   Kind kind = Kind::kDone;
-  std::string text;  // what was asked for, or why it was not done
+  std::string text;  // the result, or the reason why there is none
 
   bool done() const { return kind == Kind::kDone; }
 };
 
-// This node's daemon, through the command line `holdfast`. REQUIRES: root or
-// the daemon's user, who are operators.
+// This node's daemon. Each method runs the command-line program `cli` and
+// blocks for up to a minute for each run. REQUIRES: the process runs as an
+// operator, such as root or the daemon's user.
 class NodeDaemon {
  public:
   NodeDaemon(std::string cli, std::string address)
       : cli_(std::move(cli)), address_(std::move(address)) {}
 
-  // Done if no device is in quarantine; else the text is "device 0 is in
-  // quarantine: REASON".
+  // Returns kDone if no device is in quarantine; otherwise kRefused with the
+  // text "device 0 is in quarantine: REASON".
   Answer CheckHealth() const;
 
-  // Makes a tenant; the text is its token. One of the same name, which an
-  // earlier run of a job has left, is ended first.
+  // Makes a tenant. Returns its token. Ends an existing tenant of this name
+  // first, which an earlier run of the job has left.
   Answer CreateTenant(const std::string& name,
                       const TenantOptions& options) const;
 
-  // Ends everything of the tenant, whose clients are told `reason`; the text is
-  // what it used, in JSON. Done, with an empty text, if there is no such
-  // tenant.
+  // Ends the tenant and its sessions; `reason` is sent to its clients. Returns
+  // its usage in JSON; kDone with an empty text if there is no such tenant.
   Answer EndTenant(const std::string& name, const std::string& reason) const;
 
-  // The tenant's use so far, in JSON.
+  // Returns the tenant's usage so far, in JSON; kRefused if there is no such
+  // tenant.
   Answer Usage(const std::string& name) const;
 
-  // The names of all tenants that begin with `prefix`, one a line.
+  // Returns the names of all tenants that begin with `prefix`, one a line.
   Answer NamesOfTenants(const std::string& prefix) const;
 
-  // The CDI specification of a daemon whose sockets are in `directory`, in
-  // JSON. Asks no daemon.
+  // Returns the CDI specification of a daemon whose sockets are in `directory`,
+  // in JSON. Needs no running daemon.
   Answer CdiSpecification(const std::string& directory) const;
 
-  // The memory of all devices together, in bytes, as a number.
+  // Returns the total memory of all devices, in bytes, as a decimal number.
   Answer DeviceMemory() const;
 
  private:
   Answer Ask(std::vector<std::string> arguments) const;
-  // The ordinals of the `count` devices with the most free memory, "0,2".
+  // Returns the ordinals of the `count` devices with the most free memory, such
+  // as "0,2"; kRefused if there are fewer devices.
   Answer FreestDevices(uint32_t count) const;
 
   const std::string cli_;
   const std::string address_;
 };
 
-// For people, one line: "holdfast: peak memory 3.0 GiB, GPU time 1.5 s".
+// Returns a line to print for the usage in `json`: "holdfast: peak memory 3.0
+// MiB, GPU time 1.5 s".
 std::string DescribeUsage(const std::string& json);
 
 }  // namespace holdfast::node

@@ -10,12 +10,12 @@ namespace holdfast::node {
 // The share of a node's daemon that a job or a pod gets.
 struct TenantOptions {
   uint64_t memory_bytes = 0;    // of device buffers; 0: no limit of its own
-  uint64_t reserved_bytes = 0;  // of each device, which nobody else can take
+  uint64_t reserved_bytes = 0;  // of each device, reserved for this tenant
   uint32_t weight = 1;          // its share of a busy device, 1 to 1000
-  uint32_t devices = 0;         // how many of the node's; 0: all
+  uint32_t devices = 0;         // the number of devices; 0: all
   uint32_t sessions = 0;        // at once; 0: no limit of its own
-  // A group of the daemon's policy with whose tenants it shares an MPS server;
-  // empty: none.
+  // A group of the daemon's policy. The tenants of a group share an MPS server.
+  // Empty: no group.
   std::string group;
 };
 

@@ -10,25 +10,25 @@
 
 namespace holdfast::slurm {
 
-// The file that root's prolog leaves for the job's user: a token, or the reason
-// why there is none.
+// The contents of a job's file: a token, or the reason why there is no token.
 struct Handover {
   std::string token;
-  std::string refusal;
+  std::string refusal;  // empty if there is a token
 };
 
-// A directory of root's with one file for each job on this node, which only the
-// job's user can read. It outlives every process of Slurm's, so that whoever
-// ends the job finds out that it has a tenant.
+// A directory that belongs to root, with one file for each job on this node.
+// The prolog, as root, writes the file; only the job's user and root can read
+// it. The files outlive Slurm's processes. The epilog learns from the file that
+// the job may have a tenant to end.
 class HandoverDirectory {
  public:
   explicit HandoverDirectory(std::string path) : path_(std::move(path)) {}
 
-  // Replaces what an earlier run of the job has left. Returns an error text,
-  // empty if there is none. REQUIRES: root.
+  // Writes the job's file, and replaces a file of an earlier run of the job.
+  // Returns an error text, or "" on success. REQUIRES: the caller is root.
   std::string Write(uint32_t job, uid_t user, const Handover& handover) const;
 
-  // Returns nothing if the job has none, or this user may not read it.
+  // Returns nullopt if the job has no file, or the caller may not read it.
   std::optional<Handover> Read(uint32_t job) const;
 
   void Remove(uint32_t job) const;

@@ -43,9 +43,10 @@ inline constexpr size_t kMaxCollectionBuffers = 1024;
 
 // Checks the contents against buffers of these sizes, in bytes. Messages name
 // the array.
-//  INVALID_ARGUMENT: a bad name, a duplicate name, too much metadata, or an
-//    array whose size does not match its dtype, shape and strides, or whose
-//    offset is not a multiple of its element size.
+//  INVALID_ARGUMENT: a bad name, a duplicate name, too much metadata, no
+//    buffers or over kMaxCollectionBuffers, or an array whose size does not
+//    match its dtype, shape and strides, or whose offset is not a multiple of
+//    its element size.
 //  OUT_OF_RANGE: an array beyond its buffer's end, or in no buffer.
 absl::Status CheckContents(const v1::CommitCollection& contents,
                            absl::Span<const uint64_t> buffer_sizes);

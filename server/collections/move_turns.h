@@ -17,16 +17,17 @@
 
 namespace holdfast::collections {
 
-// Queues moves of versions off their devices and back, one at a time. Readers
-// cannot continue without a move, so they are served before calls; each group
-// is served in order of arrival. Thread-safe.
+// A queue of moves of collection versions off their devices and back, which run
+// one at a time. Readers, which are sessions that open a suspended version,
+// cannot continue without the move, so they are served before calls of Suspend
+// and Resume. Each group is served in order of arrival. Thread-safe.
 class MoveTurns {
  public:
   // The most waiting calls of one client.
   static constexpr size_t kMaxWaitingCalls = 2;
 
-  // A place in the queue, and then the turn. The destructor ends both.
-  // REQUIRES: the queue outlives it.
+  // A place in the queue, and after Await the turn. The destructor gives up the
+  // place or the turn. REQUIRES: the queue outlives the place.
   class Place {
    public:
     ~Place();
@@ -46,12 +47,13 @@ class MoveTurns {
   // Waits for all places to end.
   ~MoveTurns();
 
+  // Add a place behind the others of its group. RESOURCE_EXHAUSTED:
+  // kMaxWaitingCalls calls of this client wait.
   std::unique_ptr<Place> AddReader();
-  // RESOURCE_EXHAUSTED: kMaxWaitingCalls of this client wait.
   absl::StatusOr<std::unique_ptr<Place>> AddCall(const std::string& client);
 
   // Blocks until it is the place's turn. Calls `given_up` several times a
-  // second; CANCELLED: it returned true.
+  // second. CANCELLED: `given_up` returned true.
   absl::Status Await(Place& place, const std::function<bool()>& given_up);
 
  private:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decides which caller may compile next. Each caller has a line of its own, and
-// the lines take turns: a caller waits for at most one compilation of each
-// other caller. If several compilations run at once, a caller cannot have all
-// slots while another caller waits or has compiled within kKnown.
+// Decides which caller may compile next. Each caller has a queue of its own (a
+// line), and the lines take turns: a caller waits for at most one compilation
+// of each other caller. If there are several slots, a caller gets the last one
+// only while no other caller waits or has sent a request within kKnown. The
+// daemon's own requests, whose name is empty, may take every slot.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(const auto turn, queue.Enter(caller));
 //   ... compile, and give up if turn->recalled() ...
@@ -27,7 +28,7 @@
 
 namespace holdfast {
 
-// Thread-safe.
+// A fair queue for a fixed number of compilation slots. Thread-safe.
 class CompileQueue {
  private:
   struct Running {
@@ -39,22 +40,24 @@ class CompileQueue {
  public:
   // A caller counts as known for this long after its last request.
   static constexpr absl::Duration kKnown = absl::Minutes(1);
-  // A caller waits this long before it takes a slot from one that has all.
+  // A request waits this long before a job of a caller with all slots is
+  // recalled for it.
   static constexpr absl::Duration kPatience = absl::Seconds(1);
 
   // A clock that never goes back.
   using Clock = std::function<absl::Duration()>;
   static absl::Duration SteadyTime();
 
-  // A slot. Its destructor passes it to the next line.
+  // A slot in use. The destructor passes the slot to the next line.
   class Turn {
    public:
     ~Turn() { queue_.Leave(running_); }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
-    // Returns true if another caller has waited for kPatience and this one has
-    // every slot. The job must then end; it may enter again.
+    // Returns true if the slot is needed: another caller has waited for
+    // kPatience, and this caller had every slot. The job must then end, and may
+    // call EnterAgain.
     bool recalled() const { return running_->recalled; }
 
    private:
@@ -66,15 +69,15 @@ class CompileQueue {
     const std::list<Running>::iterator running_;
   };
 
-  // At most `slots` compilations run and `max_waiting` requests wait. A caller
-  // may add a waiting request as long as it has fewer than the queue has free
-  // places, and always one.
+  // At most `slots` compilations run at a time. About `max_waiting` requests
+  // may wait: a caller may always have one waiting request, and more as long as
+  // it has fewer than the queue has free places.
   CompileQueue(size_t slots, size_t max_waiting, Clock clock = &SteadyTime)
       : slots_(slots), max_waiting_(max_waiting), clock_(std::move(clock)) {}
 
-  // Blocks until the caller's turn, and reports its place in the queue. A
-  // caller gets all slots but one, or all while no other caller is known.
-  // RESOURCE_EXHAUSTED: the queue is full. CANCELLED: the caller has gone.
+  // Blocks until the caller gets a slot. Reports the request's place in the
+  // queue meanwhile. RESOURCE_EXHAUSTED: no slot is free, and the queue has no
+  // place for another request of the caller. CANCELLED: the caller has gone.
   absl::StatusOr<std::unique_ptr<Turn>> Enter(const CompileCaller& caller);
   // The same for a recalled job: it becomes the first of its line, and is never
   // refused for lack of room.
@@ -86,11 +89,11 @@ class CompileQueue {
  private:
   struct Ticket {
     absl::Duration since;
-    std::unique_ptr<Turn> turn;  // once it is served
+    std::unique_ptr<Turn> turn;  // null: not served yet
   };
   struct Line {
     std::string name;
-    std::deque<Ticket*> tickets;  // of threads that are in Enter
+    std::deque<Ticket*> tickets;  // on the stacks of threads in Await
   };
   using Lines = std::list<Line>;
 
@@ -101,7 +104,7 @@ class CompileQueue {
   // Adds the ticket to the caller's line, and serves it if a slot is free.
   void Join(const std::string& name, bool first, Ticket* ticket)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // end(): the caller has no line.
+  // Returns lines_.end() if the caller has no line.
   Lines::iterator LineOf(const std::string& name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Removes the ticket of a caller that has gone. REQUIRES: it was not served.
@@ -111,8 +114,8 @@ class CompileQueue {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Leave(std::list<Running>::iterator running);
 
-  // Gives free slots to the first lines that may have one; each then moves to
-  // the end.
+  // Gives free slots to the first lines that may have one more. A served line
+  // moves to the end.
   void ServeWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Serve(Lines::iterator line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool MayHaveOneMore(const std::string& name)
@@ -130,10 +133,10 @@ class CompileQueue {
   mutable absl::Mutex mutex_;
   std::list<Running> running_ ABSL_GUARDED_BY(mutex_);
   size_t waiting_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Callers and the times of their last requests; the daemon's own has no name.
+  // The times of the callers' last requests, without the daemon's own requests.
   std::map<std::string, absl::Duration> known_ ABSL_GUARDED_BY(mutex_);
   Lines lines_
-      ABSL_GUARDED_BY(mutex_);  // none is empty; the front has its turn
+      ABSL_GUARDED_BY(mutex_);  // none is empty; the front is served next
 };
 
 }  // namespace holdfast

@@ -21,33 +21,36 @@ namespace holdfast {
 class CompilerWorker {
  public:
   struct Result {
-    v1::CompileResponse response;  // its object without hash
-    UniqueFd object;               // the bytes; not checked
+    v1::CompileResponse response;  // without the hash of the object
+    UniqueFd object;               // the object's bytes; not checked
     std::string identity;          // of the compiler that made it
   };
 
-  // Waits until the compiler is loaded, for at most a minute. UNAVAILABLE: the
-  // process could not start. Other errors come from loading the compiler.
+  // Blocks until the process has loaded the compilers, for at most a minute.
+  // UNAVAILABLE: the process could not start. Other errors come from loading
+  // the compilers.
   static absl::StatusOr<std::unique_ptr<CompilerWorker>> Create(
       std::unique_ptr<ChildProcess> process);
 
-  // "NVRTC 13.0, nvJitLink 13.0, libNVVM 2.0".
+  // Returns "NVRTC 13.0, nvJitLink 13.0, libNVVM 2.0".
   const std::string& backend() const { return backend_; }
 
-  // The compilers that it has loaded.
+  // Returns the compilers that the process has loaded.
   const internal::Installation& installation() const { return installation_; }
 
-  // Describes the sandbox of the process.
+  // Returns a description of the process's sandbox.
   const std::string& confinement() const { return confinement_; }
 
-  // The number of jobs that it has run.
+  // Returns the number of jobs that were started.
   size_t jobs() const { return jobs_; }
 
-  // Runs one job, with its descriptor (-1: none). Kills the process at the time
-  // limit, and when the caller has gone. Fails as CompileService, and with:
-  // DEADLINE_EXCEEDED: the time limit. CANCELLED: the caller has gone.
-  // RESOURCE_EXHAUSTED: out of memory. ABORTED: the compiler crashed; the last
-  // 4 KiB of its stderr are the log of the ErrorDetail.
+  // Runs one job and blocks until its end. `fd` is the job's descriptor; -1:
+  // none. Kills the process at the time limit, or when the caller has gone.
+  // Fails as the compiler does (see CompileService), or with:
+  // DEADLINE_EXCEEDED: the limit of time or of processor time. CANCELLED: the
+  // caller has gone. RESOURCE_EXHAUSTED: the process has no memory, or the
+  // daemon no descriptor. ABORTED: the compiler crashed; the last 4 KiB of its
+  // stderr are the log of the ErrorDetail.
   absl::StatusOr<Result> Run(const internal::ToCompiler& job, int fd,
                              absl::Duration time_limit,
                              const CompileCaller& caller);
@@ -57,7 +60,7 @@ class CompilerWorker {
     return usable_ && !process_->Wait(absl::InfinitePast()).has_value();
   }
 
-  // Returns true if the process ended during its last job, not after it.
+  // Returns true if the process ended, or was killed, during its last job.
   bool lost() const { return lost_; }
 
  private:
@@ -78,12 +81,12 @@ class CompilerWorker {
   // Returns the error of a process that did not answer.
   absl::Status Failure(const absl::Status& received, absl::Duration time_limit);
 
-  // Returns its output to stderr during this job; only the end of a long one.
+  // Returns the last 4 KiB of the process's stderr during this job.
   std::string LastWords() const;
   absl::Status Crash(const TerminationReport& report) const;
 
   const std::unique_ptr<ChildProcess> process_;
-  const UniqueFd stderr_memory_;  // a memfd that it writes to
+  const UniqueFd stderr_memory_;  // a memfd, the process's stderr
   const std::string backend_;
   const internal::Installation installation_;
   const std::string confinement_;

@@ -37,13 +37,15 @@ class DiskCache {
   static constexpr size_t kMaxExamined = 10000;
 
   struct Statistics {
-    uint64_t entries = 0;  // in the directory now, of all daemons
-    uint64_t bytes = 0;    // of whole blocks
-    uint64_t hits = 0;     // from here on: of this daemon
+    // In the directory now, of all daemons.
+    uint64_t entries = 0;
+    uint64_t bytes = 0;  // rounded up to whole blocks
+    // Of this daemon, since its start.
+    uint64_t hits = 0;
     uint64_t evictions = 0;
-    uint64_t damaged = 0;   // found, and removed
-    uint64_t not_kept = 0;  // could not be written
-    std::string problem;    // of the last unwritten entry; empty if none
+    uint64_t damaged = 0;   // damaged entries that were removed
+    uint64_t not_kept = 0;  // entries that could not be written
+    std::string problem;    // the last write's error; empty: it succeeded
   };
 
   struct Entry {
@@ -107,7 +109,7 @@ class DiskCache {
   std::atomic<uint64_t> hits_ = 0;
   std::atomic<uint64_t> damaged_ = 0;
 
-  mutable absl::Mutex mutex_;  // held by all writing methods
+  mutable absl::Mutex mutex_;  // held by Store and Clear
   bool scanned_ ABSL_GUARDED_BY(mutex_) = false;
   // An upper bound of the stored bytes, without the entries that other daemons
   // have added since the last scan.

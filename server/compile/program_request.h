@@ -24,8 +24,8 @@ inline constexpr size_t kMaxLinkBytes = size_t{256} << 20;  // of all inputs
 // daemon checks before it takes a worker, and the worker checks again.
 //
 // RESOURCE_EXHAUSTED: the sources or the headers are over their limit.
-// INVALID_ARGUMENT: too many names or inputs, an unknown language, target, arch
-// or option, or a name with a directory.
+// INVALID_ARGUMENT: too many names or inputs, no inputs, an unknown language,
+// target, arch or option, or a name with a directory.
 absl::Status CheckCompileRequest(const v1::CompileRequest& request);
 absl::Status CheckLinkRequest(const v1::LinkRequest& request);
 
@@ -39,8 +39,8 @@ absl::StatusOr<compile::ProgramSource> ToProgramSource(
 absl::StatusOr<compile::LinkSource> ToLinkSource(const internal::LinkJob& job,
                                                  absl::string_view bytes);
 
-// For messages: "compiling "a.cu" (CUDA C++ to PTX)", "linking "a.ptx" and 2
-// more to a cubin".
+// Describes the job for messages, such as 'compiling "a.cu" (CUDA C++ to PTX)'
+// or 'linking "a.ptx" and 2 more to a cubin'.
 std::string Describe(const internal::ToCompiler& job);
 
 // INVALID_ARGUMENT: unspecified or unknown.

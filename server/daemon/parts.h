@@ -35,17 +35,16 @@
 namespace holdfast::server {
 
 // The parts of the daemon behind its sockets (servers.h has the sockets).
-// Members are made in their order, each uses only members above it, and they
-// end in reverse order. From top to bottom:
+// Each member uses only members above it. The groups, from top to bottom:
 //
 //   outlives the process    descriptors kept for the next daemon, the directory
-//                           of sockets: everything below may keep things there
-//   who calls               tenants and quotas, peers, certificates, audit
+//                           of sockets; all parts below may store state there
+//   callers                 tenants and quotas, peers, certificates, audit
 //   shared by executors     objects, generated code, memory accounts, exports
 //                           and collections: executors' messages act on these
 //   processes               the fleet of executors, the compilers
-//   sessions                take executors of the fleet, keep themselves above
-//   replacement             parks the sessions, hands over what is kept
+//   sessions                use executors of the fleet, store their state above
+//   replacement             parks the sessions, passes descriptors on
 //
 // Collections and exports outlive sessions, because a session that ends
 // releases versions and memory there. Sessions end before the fleet of

@@ -3,19 +3,19 @@
 // The state that passes from an earlier daemon to this one, and from this one
 // to the next. A daemon ends in one of three ways:
 //
-//   stopped     sessions are closed: nothing is left
-//   upgraded    the process executes the next binary with all descriptors of
-//               the store. Sessions are parked and counters kept, and clients
-//               continue
-//   killed      the service manager or keeper has the descriptors. Sessions
-//               recover as after a fault, counters begin anew
+//   stopped     Sessions are closed. No state is left.
+//   upgraded    The process executes the next binary with all descriptors of
+//               the store. Sessions are parked, counters are kept, and clients
+//               continue.
+//   killed      The service manager or keeper has the descriptors. Sessions
+//               recover as after a fault. Counters start at 0.
 //
-// The next daemon finds in the store: its directory of sockets, sessions with
+// The store has for the next daemon: the directory of sockets, sessions with
 // their memory, journals and sockets, collections with their versions, claims
-// and imports, temporary tenants, whether it was to drain, and counters.
-// Processes, compiled programs in memory and open connections are not kept.
-// restart/README.md describes the store, restart/restore.h how each is
-// restored.
+// and imports, temporary tenants, the state of `holdfast admin drain`, and
+// counters. Processes, compiled programs in memory and open connections are not
+// kept. restart/README.md describes the store, restart/restore.h the order of
+// restoration.
 #ifndef HOLDFAST_SERVER_DAEMON_TAKEOVER_H_
 #define HOLDFAST_SERVER_DAEMON_TAKEOVER_H_
 
@@ -30,16 +30,18 @@
 
 namespace holdfast::server {
 
-// Returns the directory of the earlier daemon, or a new one. If the earlier
-// directory is missing or outside --runtime-dir, clients cannot reach their
-// sessions any more: the sessions lose their records in `left`, and so end.
-// Their collections and shared memory stay.
+// Returns the directory of the earlier daemon, or a new one if there was none.
+// If the earlier directory is missing or outside --runtime-dir, clients cannot
+// reach their sessions any more. The function then removes the records of
+// sessions from `left`, so that the sessions end, and returns a new directory.
+// Collections and shared memory stay. Fails as RuntimeDirectory::Create.
 absl::StatusOr<std::unique_ptr<RuntimeDirectory>> TakeRuntimeDirectory(
     const Config& config, KeptState* left);
 
 // Restores the earlier daemon's state in `parts`. If there are sessions or
-// tenants, blocks for up to 2 minutes until the devices are known. REQUIRES:
-// the policy is loaded, and no session was opened.
+// tenants, blocks for up to 2 minutes until the devices are known, and fails as
+// ExecutorFleet::AwaitDevices. REQUIRES: the policy is loaded, and no session
+// was opened.
 absl::Status TakeOver(KeptState left, DaemonParts& parts);
 
 // Keeps the counters of metrics for the next daemon. REQUIRES: every session's

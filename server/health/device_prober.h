@@ -18,8 +18,8 @@ namespace holdfast {
 class DeviceProber {
  public:
   struct Options {
-    // Returns the number of devices; blocks for a moment at most. nullopt: not
-    // known yet.
+    // Returns the number of devices. nullopt: not known yet; blocks for a
+    // moment first, because it is called again at once.
     std::function<std::optional<uint32_t>()> count_devices;
     // Runs one probe of the device.
     std::function<ProbeOutcome(uint32_t device)> probe;

@@ -37,7 +37,7 @@ class DeviceTelemetry {
   DeviceTelemetry& operator=(const DeviceTelemetry&) = delete;
 
   // Returns the report on the device whose UUID has these 16 bytes. nullopt:
-  // NVML is missing, or does not know the device.
+  // NVML is missing, does not know the device, or has not reported yet.
   std::optional<v1::DeviceTelemetry> Get(const std::string& uuid) const;
 
  private:

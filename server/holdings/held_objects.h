@@ -14,29 +14,33 @@
 
 namespace holdfast {
 
-// The compiled code that a session has loaded, so that each successor of its
-// executor, also under the next daemon, can load the code again after the
-// ObjectStore has dropped it. Beyond a limit this session's oldest objects are
-// dropped, even the object just held. One limit, ObjectStore::max_objects,
-// counts the objects of all sessions, since each takes up to 3 descriptors.
-// Not thread-safe.
+// Holds the compiled code that a session has loaded. A successor of the
+// session's executor, also under the next daemon, can then load the code again
+// after the ObjectStore has dropped it. Not thread-safe.
+//
+// Two limits bound one session (kMaxObjects, kMaxBytes). A third limit,
+// ObjectStore::max_objects, bounds all sessions together, because each object
+// takes up to 3 descriptors. Over a limit, this session's oldest objects are
+// dropped, even the object just held.
 class HeldObjects {
  public:
   static constexpr size_t kMaxObjects = 256;
   static constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
 
-  // Both must outlive this object.
+  // Both arguments must outlive this object.
   HeldObjects(const SessionDescriptors& kept, ObjectStore& store)
       : kept_(kept), store_(store) {}
   ~HeldObjects() { Close(); }
   HeldObjects(const HeldObjects&) = delete;
   HeldObjects& operator=(const HeldObjects&) = delete;
 
-  // Returns the object, and holds it if only the ObjectStore had it. NOT_FOUND:
-  // neither this nor the ObjectStore has the object.
+  // Returns the object, and holds it if it is in the ObjectStore only.
+  // NOT_FOUND: neither this object nor the ObjectStore has it.
   absl::StatusOr<std::shared_ptr<const StoredObject>> Find(
       const std::string& sha256);
+  // REQUIRES: the object is not held yet.
   void Hold(std::shared_ptr<const StoredObject> object);
+  // Drops all objects.
   void Close();
   size_t size() const { return objects_.size(); }
 

@@ -28,10 +28,10 @@ struct KeptDescriptor {
 
 // The descriptors that must outlive the daemon's process: memory, journals and
 // sockets of sessions, and collections. A service manager that stores
-// descriptors ($FDSTORE tells how many: systemd, or server/restart/keeper) gets
-// each at once and gives it to the next daemon, even after a crash. Without
-// one, they pass only to a daemon that this process executes itself
-// (server/restart/upgrade.h). Thread-safe.
+// descriptors (systemd or server/restart/keeper, up to $FDSTORE of them) gets
+// each descriptor at once and gives it to the next daemon, even after a crash.
+// Without such a service manager, descriptors pass only to a daemon that this
+// process executes itself (server/restart/upgrade.h). Thread-safe.
 class DescriptorStore {
  public:
   // Keeps one descriptor for as long as it lives. Move-only.
@@ -49,32 +49,36 @@ class DescriptorStore {
 
     DescriptorStore* store_ = nullptr;
     std::string name_;
-    UniqueFd own_;  // of a record
+    // A record, or the reopened file that was stored; may be invalid.
+    UniqueFd own_;
   };
 
   // Reads $FDSTORE. `inherited` lists the names that an earlier daemon left
-  // with the service manager. Settle removes those that are not kept again;
-  // nothing is removed before, so that the next daemon gets them if this one
-  // fails to start.
+  // with the service manager. Nothing is removed before Settle, so that the
+  // next daemon gets the descriptors if this daemon fails to start.
   explicit DescriptorStore(const std::vector<std::string>& inherited = {});
 
   // Returns true if sessions survive when the daemon is killed.
   bool outlives_kill() const { return manager_limit_ > 0; }
 
-  // Keeps `fd`, which is borrowed: REQUIRES that `fd` stays open, and the store
-  // lives, as long as the result. Replaces the descriptor of the same name,
-  // which is dropped once the service manager has the new one. REQUIRES: if the
-  // name is inherited, `fd` is the inherited descriptor, which is not stored
-  // again.
+  // Keeps `fd`, which is borrowed. REQUIRES: `fd` stays open, and the store
+  // lives, as long as the result. To replace a descriptor, keep another one of
+  // the same name, and assign the result to the earlier Kept. The service
+  // manager drops the old descriptor once it has the new one, or before if it
+  // has no room for both. REQUIRES: before Settle, `fd` is the inherited
+  // descriptor if the name is inherited. It is not stored again.
   Kept Keep(const KeptName& name, int fd);
-  // Like Keep, for a descriptor that will replace the one kept as `before`: if
-  // only one of the two fits, this one is stored after `before` is released.
+  // Like Keep, for a descriptor that will replace the descriptor of the name
+  // `before`. If the service manager has no room for both, the new one is
+  // stored when the old one is released.
   Kept KeepInPlaceOf(const KeptName& before, const KeptName& name, int fd);
-  // The same for a message, in a sealed memfd. If that cannot be made, logs it
-  // and keeps nothing.
+  // Like Keep, for a sealed memfd with this message. Logs an error and keeps
+  // nothing if the memfd cannot be made.
   Kept KeepRecord(const KeptName& name,
                   const google::protobuf::MessageLite& record);
 
+  // Removes the inherited descriptors that were not kept again from the service
+  // manager. Called when the daemon has taken over.
   void Settle();
 
   // Gives all descriptors to a new service manager. `start` starts it and

@@ -26,23 +26,26 @@ class SuspendedMemory {
   // ALREADY_EXISTS: the file exists.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Create(
       const std::string& path, uint64_t bytes, Quota& host);
-  // Takes over the filled file of an earlier daemon. DATA_LOSS: the file is
-  // shorter than `bytes`. RESOURCE_EXHAUSTED: `host` has no room.
+  // Takes over the filled file of an earlier daemon. With an empty `path`, `fd`
+  // is host memory, charged to `host`. DATA_LOSS: the file is shorter than
+  // `bytes`. RESOURCE_EXHAUSTED: `host` has no room.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Adopt(
       UniqueFd fd, const std::string& path, uint64_t bytes, Quota& host);
+  // Removes the file at path() if it still is this object's file: daemons of
+  // earlier versions kept its name.
   ~SuspendedMemory();
   SuspendedMemory(const SuspendedMemory&) = delete;
   SuspendedMemory& operator=(const SuspendedMemory&) = delete;
 
-  // Does the same as Create, in an unnamed file of this directory, without a
-  // charge.
+  // Does the same as Create, for a file in this directory with a name that it
+  // selects. There is no charge, and path() is empty.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> CreateUnnamed(
       const std::string& directory, uint64_t bytes);
-  // Does the same as Adopt for an unnamed file or host memory.
+  // Does the same as Adopt, for a file of CreateUnnamed or for host memory.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> AdoptUnnamed(
       UniqueFd fd, uint64_t bytes, Quota& host);
 
-  // Open for reading and writing; stays the object's.
+  // The descriptor is open for reading and writing. This object owns it.
   int descriptor() const { return fd_.get(); }
   uint64_t bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
@@ -55,7 +58,7 @@ class SuspendedMemory {
         fd_(std::move(fd)) {}
 
   const uint64_t bytes_;
-  const std::string path_;  // empty: host memory, or a file without a name
+  const std::string path_;  // empty: host memory, or of CreateUnnamed
   const Charge charge_;
   const UniqueFd fd_;  // closed before the charge is returned
 };

@@ -59,7 +59,8 @@ class UserRange {
   const uid_t first_;
   const uid_t last_;
   absl::Mutex mutex_;
-  uid_t next_ ABSL_GUARDED_BY(mutex_) = 0;  // the last one taken, less first_
+  // Modulo the size of the range, the offset at which Take begins.
+  uid_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   std::set<uid_t> taken_ ABSL_GUARDED_BY(mutex_);
   std::set<uid_t> with_processes_ ABSL_GUARDED_BY(mutex_);
 };

@@ -18,11 +18,14 @@
 
 namespace holdfast {
 
+// Returns the named descriptors of the processes and their spawner. Fails if
+// the record cannot be made.
 absl::StatusOr<std::vector<KeptDescriptor>> NameProcesses(
     HandedProcesses handed);
 
-// Takes such descriptors out of `kept`. Leaves out a process if one of its
-// descriptors is missing. The pid of the spawner is 0 if there is none.
+// Removes these descriptors from `kept`, and returns the processes. Drops a
+// process if one of its descriptors is missing. Returns no processes, and 0 as
+// the pid of the spawner, if the record or the spawner's channel is missing.
 HandedProcesses TakeProcesses(std::vector<KeptDescriptor>* kept);
 
 }  // namespace holdfast

@@ -30,11 +30,13 @@ class Successor {
   // The first argument is the program.
   const std::vector<std::string>& arguments() const { return arguments_; }
 
-  // True if the file is not the one that this process runs.
+  // Returns true if the file is not the one that this process runs; false if
+  // there is no file.
   bool IsNew() const;
 
-  // Runs the binary in a process of its own to check that it accepts the state
-  // and the arguments. Returns its version. FAILED_PRECONDITION has its reason.
+  // Runs the binary in child processes to check that it accepts the state and
+  // the arguments. Returns the binary's version. Blocks for up to a minute.
+  // FAILED_PRECONDITION: the binary refuses; the message has its output.
   absl::StatusOr<std::string> Check() const;
 
   // Executes the binary in this process. Returns only on an error.

@@ -10,9 +10,9 @@
 
 namespace holdfast {
 
-// Accepts the connections of one listening socket, in place of gRPC. So the
-// daemon knows each client before its first byte, can refuse a connection over
-// the limit, and can end one.
+// Accepts the connections of one listening socket, in place of gRPC, so that
+// the daemon knows each client before its first byte, can refuse connections
+// over the limit, and can end a connection.
 class AcceptThread {
  public:
   // The object's own thread calls `on_connection` with each connection,

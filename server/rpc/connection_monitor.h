@@ -62,8 +62,8 @@ class ConnectionMonitor {
              const StreamLimits& streams = kClientStreams);
 
   // Moves the connection to `client`. No effect if there is no such connection.
-  // Its open streams then count for the new client, its failed streams for the
-  // old one.
+  // Its open streams then count for the new client. Streams that have failed
+  // before still count for the old client.
   void Reassign(const std::string& peer, const std::string& client,
                 const StreamLimits& streams = kClientStreams);
 
@@ -88,14 +88,14 @@ class ConnectionMonitor {
     // Until this time its socket is searched even if no bytes arrive.
     absl::Time search_until;
   };
-  // The sums of a client's connections. Dropped when it has no connection and
-  // no failed streams.
+  // The sums of a client's connections. Dropped when the client has no
+  // connection and no failed streams, and is not banned.
   struct Client {
     StreamLimits limits = kClientStreams;
     size_t connections = 0;
     uint64_t open_streams = 0;
     double failed_streams = 0;  // reduced with time
-    absl::Time forgiven;
+    absl::Time forgiven;        // when failed_streams was last reduced
     absl::Time banned_until = absl::InfinitePast();
   };
   using Connections = std::map<uint64_t, Connection>;
@@ -107,7 +107,8 @@ class ConnectionMonitor {
   const std::string& LoggedAs(const std::string& client) const {
     return options_.log_as.empty() ? client : options_.log_as;
   }
-  // Reads the counts of its streams, and adds the difference to its client.
+  // Reads the connection's stream counts, and adds the difference to those of
+  // its client.
   void Look(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Finds the sockets of connections that gRPC has accepted meanwhile.
   void Discover(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -117,8 +118,8 @@ class ConnectionMonitor {
   // Closes all connections of a client that is over a limit, and bans it.
   void BanIfOver(const std::string& client)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Closes another client's idle connection if there is no room. Returns false
-  // if there is none.
+  // If there is no room, closes an idle connection of a client with at least as
+  // many connections. Returns false if there is no such connection.
   bool MakeRoom(const std::string& client)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reads the counts of all connections, at most once in kInterval.
@@ -131,6 +132,7 @@ class ConnectionMonitor {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Requests one event for bytes that arrive from now on.
   void Watch(uint64_t id, int fd, int operation);
+  // Drops the entries of clients that no longer need one.
   void ForgetClients() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns freed memory to the system if it is due and useful.
   void TrimMemory() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

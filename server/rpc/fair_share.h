@@ -14,10 +14,10 @@
 namespace holdfast {
 
 // Divides a capacity among clients that do not trust each other. A client may
-// take more as long as it would hold no more than was free before. One client
-// alone therefore gets half of the capacity; the second gets half of the rest
-// until the shares are even, and so on. A new client always finds room, even if
-// another client has many connections. Thread-safe.
+// take an amount if its new total is at most the capacity that was free before.
+// One client alone therefore gets half of the capacity; the second gets half of
+// the rest until the shares are even, and so on. A new client always finds
+// room, even if another client has many connections. Thread-safe.
 //
 // There is one for each resource that clients could use up: threads of calls,
 // open streams, bytes of unfinished uploads. Connections follow the same rule

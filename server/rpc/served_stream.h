@@ -22,9 +22,10 @@
 
 namespace holdfast {
 
-// A call with messages of bytes that one of the daemon's threads serves; the
-// thread may wait. gRPC's threads only move messages, and read up to kMaxAhead
-// messages ahead. All kinds of calls are handled as streams. Deletes itself.
+// A call whose messages are raw bytes. One of the daemon's threads serves the
+// call, and may block. gRPC's threads only move messages, and read up to
+// kMaxAhead messages ahead. All kinds of calls are handled as streams. The
+// object deletes itself at the end of the call.
 //
 //   auto* const call = new ServedStream(*context, &stall_guard_);
 //   call->ServeMessages(threads_, [this, call] { return Upload(*call); });
@@ -33,16 +34,16 @@ class ServedStream
     : public Cancellable<
           grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>> {
  public:
-  // The most messages that wait for the thread: the two messages of a short
-  // call arrive while the thread is being woken.
+  // The most messages that are read ahead. The two messages of a short call
+  // arrive while the thread is being woken.
   static constexpr size_t kMaxAhead = 2;
-  // The waiting bytes at which reading stops, because a client may have many
-  // calls.
+  // Reading ahead stops at this number of unserved bytes, because a client may
+  // have many calls.
   static constexpr size_t kMaxAheadBytes = size_t{256} << 10;
 
-  // `stall_guard`, which must outlive the call, cancels it if the client
-  // neither sends the message that Read waits for nor takes a message. Null: no
-  // time limit.
+  // `stall_guard` must outlive the call. It cancels the call if the client does
+  // not send a message that Read waits for, or does not take a message, within
+  // the guard's limit. Null: no time limit.
   ServedStream(grpc::CallbackServerContext& context, StallGuard* stall_guard,
                size_t max_ahead_bytes = kMaxAheadBytes)
       : context_(context),
@@ -50,15 +51,15 @@ class ServedStream
         max_ahead_bytes_(max_ahead_bytes) {}
 
   // Runs `serve` in one of `threads`, within `client`'s share, and ends the
-  // call with its result. Without a thread, ends the call with
-  // RESOURCE_EXHAUSTED.
+  // call with the result of `serve`; with RESOURCE_EXHAUSTED if no thread is
+  // free.
   void Serve(CallThreads& threads, std::function<absl::Status()> serve,
              const std::string& client = "");
   // Begins to read, and serves once the first message or the end has arrived,
   // so that a silent client holds no thread. REQUIRES: a stall guard.
   void ServeMessages(CallThreads& threads, std::function<absl::Status()> serve,
                      const std::string& client = "");
-  // Ends a call that is not served.
+  // Ends the call. For calls without Serve or ServeMessages.
   void End(const absl::Status& status);
 
   grpc::CallbackServerContext& context() { return context_; }
@@ -70,30 +71,32 @@ class ServedStream
   bool Read(grpc::ByteBuffer* message);
   // Returns true if Read would not wait. Any thread may call it.
   bool Readable() const { return readable_; }
-  // Makes a thread of gRPC call `tell` whenever Read would no longer wait; null
-  // ends this.
+  // Makes a thread of gRPC call `tell` after each message, and after the last.
+  // `tell` runs under a lock, and must not call this object except Readable().
+  // Null ends the calls.
   void TellReadable(std::function<void()> tell);
 
-  // Sends a message after the last one was taken. Returns false if the client
-  // has gone.
+  // Blocks until the previous message is written, and begins to write this one.
+  // Returns false if the client has gone.
   bool Write(grpc::ByteBuffer message);
-  // Sends a message if that needs no wait. Returns false if it would wait, or
-  // the client has gone.
+  // Begins to write a message. Returns false if Write would block or the client
+  // has gone.
   bool TryWrite(grpc::ByteBuffer message);
-  // Waits until the last message was taken. Returns false if the client has
-  // gone.
+  // Blocks until the previous message is written. Returns false if the client
+  // has gone.
   bool AwaitWritten();
-  // Sends the last message together with the end of the call, if the end is OK.
+  // Sets a last message, which is sent with the end of the call if its status
+  // is OK. Called by the serving thread.
   void WriteLast(grpc::ByteBuffer message);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
 
  protected:
-  // Reads the next message, and drops the one that OnReadDone has received.
+  // Drops the message that OnReadDone has received, and reads the next one.
   void ReadOn();
-  // Waits, for at most `limit`, until the client sends no more. Returns true
-  // then.
+  // Blocks until the client sends no more, or for `limit`. Returns false if the
+  // limit has passed.
   bool AwaitNoMore(absl::Duration limit);
 
  private:

@@ -54,8 +54,8 @@ class Executor {
   virtual pid_t pid() const = 0;
 
   // Returns the resource usage of the session. Asks the process, and waits for
-  // the answer until the deadline; then returns the last report. Concurrent
-  // calls share one question to the process.
+  // its answer until the deadline. Returns the last report if there is no
+  // answer. Concurrent calls share one question to the process.
   virtual internal::Usage AskUsage(absl::Time deadline) = 0;
 
   // Returns the number of the session's last received command, from the
@@ -92,7 +92,8 @@ class Executor {
 
   // Finishes the session's work until `deadline`, takes no more commands, and
   // copies the session's device memory to the file `path`, or to host memory if
-  // `path` is empty. SessionHoldings::Suspend then releases the memory. If
+  // `path` is empty. The copy has its own time limit, which depends on its
+  // size. SessionHoldings::Suspend then releases the memory. If
   // Suspend fails, the session continues. FAILED_PRECONDITION names the
   // resource that cannot be suspended.
   virtual absl::Status Suspend(const std::string& path,
@@ -102,9 +103,8 @@ class Executor {
   // REQUIRES: Serve was not called.
   virtual void Inherit(std::unique_ptr<SessionHoldings> holdings) = 0;
   // Takes the session's holdings for a successor; this process cannot serve the
-  // session any more. Null if there is no session. If the holdings are not
-  // taken before the process has ended and OnEnd's callback has returned, they
-  // are released.
+  // session any more. Null if there is no session. The holdings outlive the
+  // process. If they are not taken, Stop or the destructor releases them.
   virtual std::unique_ptr<SessionHoldings> TakeHoldings() = 0;
   // Returns the process's own report of its fault; nullopt if the process has
   // sent none. Hostile input, cut to the bounds of executor_report.h.

@@ -13,28 +13,30 @@
 
 namespace holdfast::supervisor {
 
-// Limits, in bytes, of a Usage message, which usually has 1 KiB, and of a
-// Serving message with its list `lost`.
-//
-// CheckReport refuses a Usage or Ready message over its limit, and the
-// supervisor ends the executor. Shorten drops a list `lost` over its limit, and
-// cuts long texts.
+// The limit of a Usage message, in bytes. It usually has 1 KiB. CheckReport
+// refuses a larger message.
 inline constexpr size_t kMaxUsageBytes = 64 << 10;
+// The limit of a Serving message, in bytes. Shorten drops the list `lost` of a
+// larger message.
 inline constexpr size_t kMaxLostBytes = 256 << 10;
 
-// Bytes of an executor's description of itself and its devices.
+// The limit of a Ready message, in bytes: the executor's description of itself
+// and its devices. CheckReport refuses a larger message.
 inline constexpr size_t kMaxReportBytes = 256 << 10;
 
-// Bytes of each text of a fault.
+// The limit of each text of an error or a fault, in bytes. Shorten cuts longer
+// texts.
 inline constexpr size_t kMaxFaultText = 8 << 10;
 
-// INVALID_ARGUMENT: no executor of ours sends such a message. Names the
-// message's size and its limit. The executor is to be ended.
+// INVALID_ARGUMENT: a Usage or Ready message is over its limit. No correct
+// executor sends such a message, so the caller must end the executor. The error
+// names the size and the limit.
 absl::Status CheckReport(const internal::FromExecutor& message);
 
-// Cuts the texts of errors and faults, which hold kernel names of any length,
-// and makes them valid UTF-8. Drops a list `lost` that is too long; its count
-// stays.
+// Cuts the texts of errors and faults, which contain kernel names of any
+// length; a cut text is valid UTF-8. Drops the details of an error of more than
+// 2 * kMaxFaultText bytes. Drops the list `lost` of a Serving message over its
+// limit; the count of lost resources stays.
 void Shorten(internal::FromExecutor* message);
 
 }  // namespace holdfast::supervisor

@@ -18,18 +18,19 @@ namespace holdfast::supervisor {
 // thread-safe.
 class ExecutorWork {
  public:
-  // Both must outlive this.
+  // Both must outlive this object.
   ExecutorWork(ExecutionTotals& totals, SharePacer& pacer)
       : totals_(totals), pacer_(pacer) {}
 
-  // Sets the session's tenant, and its own sums; null: it has none.
+  // Sets the session's tenant, and the session's own sums, which may be null.
   void Assign(std::shared_ptr<const Tenant> tenant,
               std::shared_ptr<ExecutionTotals> session);
-  // The executor serves on `devices`. It counts its work in the page
-  // `counters`; without a page, nothing is counted.
+  // Begins when the executor serves on `devices`. `counters` is the page in
+  // which the executor counts its work. Without a page, nothing is counted.
+  // REQUIRES: Assign was called.
   void Open(const UniqueFd& counters, const std::vector<uint32_t>& devices);
-  // Notes that the executor has ended. `lost`: it ended while it served, and
-  // nobody wanted its end.
+  // Notes that the executor has ended. `lost`: it ended while it served a
+  // session, and without a request.
   void End(bool lost);
 
  private:

@@ -242,8 +242,9 @@ class Session {
   absl::Status Park(absl::Time deadline) { return life_->Park(deadline); }
   void Unpark(absl::Time deadline) { life_->Unpark(deadline); }
   // Returns true if the next daemon takes an executor for the session at its
-  // start, and whether executors of the session are clients of an MPS server.
+  // start.
   bool NeedsExecutorNext() const { return life_->NeedsExecutorNext(); }
+  // Returns true if the session's executors are clients of an MPS server.
   bool shares_server() const { return life_->shares_server(); }
   // Waits until the session is not recovering.
   void AwaitRecovered(absl::Time deadline) const {
@@ -258,9 +259,9 @@ class Session {
   // stream has ended, and after the session is lost.
   absl::Time deadline() const;
 
-  // A lost session stays known for kLostKept, so that its clients hear why. Its
-  // process and descriptors need not stay: ReleaseRemains gives them back, and
-  // does nothing if the session is not lost. Blocks.
+  // A lost session exists for another kLostKept, so that its clients learn the
+  // reason. Its process and descriptors are not needed for this: ReleaseRemains
+  // releases them. It blocks, and does nothing if the session is not lost.
   bool HasRemains() const { return life_->HasRemains(); }
   void ReleaseRemains();
 

@@ -28,9 +28,9 @@ class WarmPlan {
   // Notes a request for a session whose first device is `device`. The plan
   // remembers the last 64 devices.
   void NoteDemand(uint32_t device);
-  // No executor waits on this device until the next NoteDemand.
+  // Next starts no warm executor on this device until the next NoteDemand.
   void Forget(uint32_t device) { std::erase(demand_, device); }
-  // Returns true if every device that was asked for is forgotten.
+  // Returns true if no remembered device is left.
   bool empty() const { return demand_.empty(); }
 
   // One step from the present to the wanted executors. One field is set.

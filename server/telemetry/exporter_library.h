@@ -18,9 +18,9 @@ namespace holdfast {
 class ExporterLibrary {
  public:
   struct Request {
-    std::string path;  // "/metrics"
-    std::string host;  // empty: the header is absent; likewise the next
-    std::string authorization;
+    std::string path;           // "/metrics"
+    std::string host;           // empty: the header is absent
+    std::string authorization;  // empty: the header is absent
   };
   struct Response {
     int status = 200;
@@ -28,19 +28,20 @@ class ExporterLibrary {
     std::string headers;  // more lines, each ending in "\r\n"
     std::string body;
   };
-  // Called by several threads.
+  // Called by several threads at a time.
   using Answer = std::function<Response(const Request&)>;
 
-  // Serves until it is destroyed.
+  // Serves requests until the destructor is called.
   class Server {
    public:
     virtual ~Server() = default;
     virtual int port() const = 0;
   };
 
-  // Loads the library from $HOLDFAST_METRICS_LIBRARY, else from the program's
-  // directory or ../lib. UNAVAILABLE: the library is missing, or a library that
-  // it needs; the message names it.
+  // Loads the library from $HOLDFAST_METRICS_LIBRARY, else from a directory
+  // relative to the program's: ".", ../lib, ../lib/holdfast or telemetry.
+  // UNAVAILABLE: the library or one of its dependencies is missing, or the
+  // library is of another version of Holdfast; the message names each file.
   static absl::StatusOr<ExporterLibrary> Load();
 
   // `address` is "127.0.0.1:9464" or "[::1]:0". A client that takes longer than

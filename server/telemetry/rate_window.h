@@ -25,8 +25,9 @@ class RateWindow {
     absl::Duration age;
   };
 
-  // Remembers counts. Returns the oldest counts of the last minute; nullopt at
-  // the first call. REQUIRES: times do not decrease.
+  // Returns the oldest remembered counts of the last minute; nullopt if there
+  // are none before `now`. Then remembers `counts`, unless the newest
+  // remembered counts are younger than kStep. REQUIRES: times do not decrease.
   std::optional<Since> Look(const ExecutionCounts& counts, absl::Time now);
 
  private:

@@ -51,7 +51,7 @@ class Tenant {
     uint64_t reserved_device_bytes = 0;
     uint32_t weight = 1;
     std::vector<uint32_t> devices;  // ordinals; empty: all
-    // The limit of its sessions; 0: the daemon's limit.
+    // The time limit of its sessions' kernels; 0: the daemon's limit.
     absl::Duration kernel_time_limit = absl::ZeroDuration();
     // The part of each device's range that its streams' priorities lie in.
     v1::StreamPriorityClass stream_priorities =
@@ -61,7 +61,7 @@ class Tenant {
     v1::Visibility collections;
     // Counts the work of the executors of several tenants; may be null.
     std::shared_ptr<ExecutionTotals> group = nullptr;
-    // The same for compilers; may be null.
+    // The compile budget of several tenants; may be null.
     std::shared_ptr<CompileBudget> compile_group = nullptr;
   };
 
@@ -84,23 +84,23 @@ class Tenant {
   v1::Visibility collections() const;
   v1::Quota quota() const;
 
-  // Replaces the configuration, except for name and kind. Devices, stream
-  // priorities, concurrency and the kernel time limit apply to new sessions,
-  // everything else to open sessions, too. Holdings stay, also over a lower
-  // limit.
+  // Replaces the configuration, except for name, kind, code_owner, group and
+  // compile_group. Devices, stream priorities, concurrency and the kernel time
+  // limit apply to new sessions, everything else to open sessions, too.
+  // Holdings stay, also over a lower limit.
   void Update(const Options& options);
 
   // Replaces the quota alone. A limit of 0 is no limit. Holdings over a new
   // limit stay.
   void SetQuota(const v1::Quota& quota);
 
-  // Returns a session's slot in the page by which the tenant's executors count
-  // their holdings together; null: a tenant of kind kOwn, which has no quota.
-  // RESOURCE_EXHAUSTED: as TenantCounts::TakeSlot.
+  // Returns a session's slot in the page in which the tenant's executors add up
+  // their commands and handles. Null for a tenant of kind kOwn, which has no
+  // quota. RESOURCE_EXHAUSTED: as TenantCounts::TakeSlot.
   absl::StatusOr<std::unique_ptr<TenantCounts::Lease>> TakeSlot();
 
-  // Counters returns the sums for the next daemon; Add begins with the sums of
-  // the daemon before.
+  // Counters returns the sums for the next daemon. Add adds the sums of the
+  // daemon before.
   internal::TenantCounters Counters() const;
   void Add(const internal::TenantCounters& counters);
 
@@ -108,8 +108,8 @@ class Tenant {
   // tenant of kind kOwn has no quota, so its executors need not ask.
   bool counts_buffers() const { return kind_ != Kind::kOwn; }
 
-  // Bytes of device buffers, as requested; of page-locked buffers; of arenas.
-  // The objects stay the same; SetQuota changes their limits.
+  // Bytes of device buffers (as requested), of page-locked buffers, and of
+  // arenas. The objects stay the same; SetQuota changes their limits.
   const std::shared_ptr<Quota>& device_bytes() const { return device_bytes_; }
   const std::shared_ptr<Quota>& pinned_bytes() const { return pinned_bytes_; }
   const std::shared_ptr<Quota>& arena_bytes() const { return arena_bytes_; }
@@ -118,11 +118,11 @@ class Tenant {
     return collection_bytes_;
   }
 
-  // Has the limits on compile_time and compile_requests.
+  // The budget with the quota's limits on compile_time and compile_requests.
   const std::shared_ptr<CompileBudget>& compile_budget() const {
     return compile_budget_;
   }
-  // On each of its devices; 0: nothing is reserved.
+  // Bytes reserved for it on each of its devices; 0: nothing is reserved.
   uint64_t reserved_device_bytes() const;
 
   // The work of the executors of its sessions.
@@ -131,8 +131,8 @@ class Tenant {
   // ExecutorProcess opens a counter page in each.
   std::vector<std::shared_ptr<ExecutionTotals>> executions() const;
 
-  // RESOURCE_EXHAUSTED: it has `open` sessions, and may have no more.
-  // UNAVAILABLE: it is ending.
+  // Checks that a tenant with `open` sessions may open another one.
+  // RESOURCE_EXHAUSTED: its quota allows no more. UNAVAILABLE: it is ending.
   absl::Status CheckMayOpen(uint64_t open) const;
 
   // Makes CheckMayOpen fail from now on. Cannot be undone.

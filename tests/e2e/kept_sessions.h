@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sessions and collections that are to outlive their daemon, and a look at
-// whether they have.
+// Sessions and collections that must outlive their daemon, with checks that
+// they have.
 #ifndef HOLDFAST_TESTS_E2E_KEPT_SESSIONS_H_
 #define HOLDFAST_TESTS_E2E_KEPT_SESSIONS_H_
 
@@ -20,10 +20,11 @@
 
 namespace holdfast::e2e {
 
-// The numbers of a Client.
+// The number of elements in Client::numbers().
 inline constexpr int kCount = 1 << 14;
 
-// A session with a kernel that counts its launches, and numbers.
+// A session with a count of launches and an array of ints on the device, and
+// the values that both must have.
 class Client {
  public:
   explicit Client(const SessionOptions& options);
@@ -31,17 +32,22 @@ class Client {
   Session& session() { return *session_; }
   const Stream& stream() const { return stream_; }
 
+  // Launches a kernel that increments the count.
   absl::Status Count();
+  // Launches a kernel that adds `value` to each number.
   absl::Status Add(int value);
-  // As the device has it; launches() if no launch was lost or came twice.
+  // Returns the device's count. It equals launches() if no launch was lost or
+  // repeated.
   unsigned Sum();
   Kernel Get(const char* name) { return module_.GetKernel(name).value(); }
   const Buffer& numbers() const { return numbers_; }
   const std::vector<int>& expected() const { return expected_; }
+  // Adds `value` to each expected number.
   void NoteAdded(int value);
   unsigned launches() const { return launches_; }
-  // Words of the buffer that are not `value`.
+  // Returns how many of the buffer's first `words` words are not `value`.
   unsigned Wrong(const Buffer& buffer, uint64_t words, uint32_t value);
+  // Expects numbers() to equal expected().
   void ExpectNumbers();
 
  private:
@@ -54,8 +60,8 @@ class Client {
   unsigned launches_ = 0;
 };
 
-// A session with a resource of each kind that its successor has to make again,
-// and one whose memory and semaphore it imports.
+// A session with a resource of each kind that an executor's successor must
+// recreate, and a second session, whose memory and semaphore it imports.
 class Everything {
  public:
   explicit Everything(const std::string& address);
@@ -65,7 +71,7 @@ class Everything {
   void ExpectAll();
 
  private:
-  // One still reads what the other writes.
+  // Expects that each session sees what the other writes.
   void ExpectShared();
 
   Client owner_;
@@ -81,13 +87,13 @@ class Everything {
   uint64_t count_ = 7;
 };
 
-// Opens sessions on a daemon, to look at a collection.
+// A session that has opened the collection of Write.
 class Reader {
  public:
   explicit Reader(const std::string& address);
 
   void ExpectWeights(const std::vector<int>& weights);
-  // Takes note of a fault.
+  // Waits for the session's work. Ignores the result, such as a fault.
   void Synchronize() { session_->Synchronize().IgnoreError(); }
 
  private:
@@ -96,17 +102,17 @@ class Reader {
   Collection collection_;
 };
 
-// Commits the collection of a Reader, by a session that is closed then.
+// Commits a collection "model" in a session that is then closed.
 void Write(const std::string& address, const std::vector<int>& weights);
 
 absl::Duration TimeOf(const auto& proto) {
   return absl::Seconds(proto.seconds()) + absl::Nanoseconds(proto.nanos());
 }
 
-// Connections that are made from then on are the new daemon's.
+// Upgrades the daemon, and waits until the new daemon answers new connections.
 void UpgradeOnce(const DaemonProcess& daemon);
 
-// The path of a temporary file.
+// Returns the path of a temporary file with this name.
 std::string TestFile(const std::string& name);
 void WriteFile(const std::string& path, const std::string& text);
 

@@ -11,7 +11,7 @@
 
 namespace holdfast::e2e {
 
-// The things that processes of a storm did, which the test counts.
+// Actions of a storm's processes. The test checks how often each happened.
 enum class Deed {
   kExported,
   kImported,
@@ -30,34 +30,37 @@ enum class Deed {
   kProcessFaulted,
 };
 inline constexpr int kDeeds = 15;
+// Returns the name to print: "faults of kernels".
 const char* Name(Deed deed);
 
-// Exported memory, and the seed of the pattern that it holds.
+// An exported resource: memory, a semaphore or an event.
 struct Offer {
-  LocalExport memory;  // for a session: the token alone
-  // Or the value that a semaphore has.
+  LocalExport memory;  // only the token if the taker is a session
+  // The seed of the memory's pattern, or the semaphore's value.
   uint32_t seed = 0;
 };
 
-// The words that memory with this seed holds.
+// Returns the contents of memory that was filled with this seed.
 std::vector<uint32_t> Pattern(uint32_t seed, size_t words);
 
-// Where the processes of a storm leave tokens for each other, in files of a
-// directory, and count their deeds, in memory that they share. A process may be
-// killed at any instant.
+// Passes offers between the processes of a storm, as files of a directory, and
+// counts their deeds in shared memory. A process may be killed at any instant.
 class StormBoard {
  public:
+  // REQUIRES: the directory exists.
   explicit StormBoard(std::string directory);
   ~StormBoard();
   StormBoard(const StormBoard&) = delete;
   StormBoard& operator=(const StormBoard&) = delete;
 
-  // `kind`: who may take it, "session" or "process"; of semaphores and events,
-  // "semaphore", "word" (for a process) and "event"; no kind begins with
+  // Adds an offer. Kinds are "session" (memory for a session), "process"
+  // (memory for a process to map), "semaphore" (for a session), "word" (a
+  // semaphore for a process to map) and "event". No kind is a prefix of
   // another.
   void Put(const std::string& kind, const Offer& offer);
-  // One of those that are there, which no other process gets then; `choice` is
-  // any number.
+  // Takes an offer of this kind from the board, so that no other process gets
+  // it. `choice` is any number, and selects the offer. nullopt: there is no
+  // offer, or another process has just taken the selected one.
   std::optional<Offer> Take(const std::string& kind, uint32_t choice);
 
   void Count(Deed deed, uint64_t count = 1);

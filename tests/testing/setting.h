@@ -8,8 +8,9 @@
 
 namespace holdfast::testing {
 
-// The number that an environment variable gives; `otherwise` if it gives none.
-// By such variables a test is made longer, or another storm, by hand.
+// Returns the number in the environment variable `name`; `otherwise` if the
+// variable is not set or not a number. A developer sets such variables to run a
+// test for longer, or with another seed.
 template <typename Number>
 Number Setting(const char* name, Number otherwise) {
   const char* const text = std::getenv(name);

@@ -56,21 +56,22 @@ class Collections {
     // to host memory.
     bool on_disk = false;
   };
-  // Suspend moves a version without readers off its device; Resume, or the next
-  // session that opens it, moves it back. Both calls block until the bytes are
-  // moved, and return their number. FAILED_PRECONDITION: the version has
+  // Moves a version without readers off its device. Blocks until the bytes are
+  // moved, and returns their number. FAILED_PRECONDITION: the version has
   // readers, or is suspended already.
   absl::StatusOr<v1::SuspendCollectionResponse> Suspend(
       const std::string& name, const SuspendOptions& options);
   absl::StatusOr<v1::SuspendCollectionResponse> Suspend(
       const std::string& name);
-  // RESOURCE_EXHAUSTED: the device has no room, and the version stays
-  // suspended.
+  // Moves a suspended version back to its device, as the next session that
+  // opens it does. Blocks until the bytes are moved, and returns their number.
+  // FAILED_PRECONDITION: the version is not suspended. RESOURCE_EXHAUSTED: the
+  // device has no room, and the version stays suspended.
   absl::StatusOr<v1::ResumeCollectionResponse> Resume(const std::string& name,
                                                       uint64_t version = 0);
 
   // Calls `changed` for each existing version and then for each change, until
-  // it returns false; see CollectionWatch. Waits.
+  // `changed` returns false. Blocks meanwhile. See CollectionWatch.
   absl::Status Watch(
       const std::string& name,
       const std::function<bool(const v1::CollectionChange&)>& changed);
@@ -81,10 +82,10 @@ class Collections {
 
 // A session's claim to write a collection that does not exist yet: one session
 // of several creates it, and the others then open it. The writer holds its
-// claim until the commit; if it is destroyed earlier, the next session writes.
-// A claim ends with its session at the latest. If the daemon is replaced, the
-// writer stays the same until it commits or ends, and the others continue to
-// wait.
+// claim until the commit; if the claim is destroyed earlier, the next session
+// writes. A claim ends with its session at the latest. If the daemon is
+// replaced, the writer stays the same until it commits or ends, and the others
+// continue to wait.
 //
 //   auto claim = WriteClaim::Wait(*session, "weights");
 //   if ((*claim)->writes()) { /* fill, commit */ }
@@ -104,7 +105,7 @@ class WriteClaim {
  private:
   WriteClaim(const Session& session, std::string name);
 
-  // Blocks until the daemon answers.
+  // Sends the request, and blocks until the daemon answers.
   absl::Status Ask();
 
   const std::shared_ptr<Daemon> daemon_;

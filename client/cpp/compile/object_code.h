@@ -43,6 +43,7 @@ struct ObjectCode {
       std::map<std::string, std::string> symbols = {});
 
   // Returns the bytes. NOT_FOUND: the store does not have them any more.
+  // DATA_LOSS: the received bytes have another hash.
   absl::StatusOr<std::string> Fetch(Daemon& daemon) const;
 };
 

@@ -19,17 +19,17 @@ absl::Status LostSession(const std::string& session_id,
                          const absl::Status& reason);
 
 // Returns the reason why the command stream of a session ended with `status`.
-// Asks the daemon, because a killed executor cannot report it. Waits for some
-// seconds until the daemon knows, and for the next daemon for the time of
-// `restart`. ABORTED with a fault epoch: the session is not lost, and waits for
-// AcknowledgeFault.
+// Asks the daemon, because a killed executor cannot report the reason. Blocks
+// until the daemon, or the next daemon, knows it: for at most 5 s, or for the
+// time of `restart` if that is longer. ABORTED with a fault epoch: the session
+// is not lost, and waits for AcknowledgeFault. Otherwise returns LostSession.
 absl::Status ExplainLoss(const Daemon& daemon, const std::string& session_id,
                          const std::string& token, const RestartGrace& restart,
                          const absl::Status& status);
 
 // Acknowledges the fault that ended `epoch`, or a later fault. Blocks until the
-// session is ready, in this daemon or the next. Any error means that the
-// session is lost.
+// session is ready, in this daemon or the next, for at most 2 minutes. Any
+// error means that the session is lost.
 absl::StatusOr<v1::AcknowledgeFaultResponse> AcknowledgeFault(
     Daemon& daemon, const std::string& token, const RestartGrace& restart,
     uint64_t epoch);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The parameters of one node (node_value.h): its work, without its
-// dependencies. Each kind of node has a function that makes them. They are used
-// to add a node to a GraphDefinition, to change one there, and to change one of
-// a GraphExec.
+// dependencies. Each kind of node has a function that makes its parameters. The
+// parameters are used to add a node to a GraphDefinition, or to change a node
+// of a GraphDefinition or a GraphExec. The parameters store the errors listed
+// below, and the call that uses them reports the first error.
 //
 //   definition.Add(KernelNode({.grid = 64, .block = 256}, scale, x, 2.0f));
 //   exec.Update(node, KernelNode({.grid = 64, .block = 256}, scale, y, 3.0f));
 //
-// Kernels, buffers and events are named by their handles. They must live until
-// the graph was created (Graph::Create), which keeps them from then on.
+// Parameters refer to kernels, buffers and events by handle. The resources must
+// live until Graph::Create has created the graph, which then keeps them.
 #ifndef HOLDFAST_CLIENT_CPP_GRAPH_NODE_PARAMS_H_
 #define HOLDFAST_CLIENT_CPP_GRAPH_NODE_PARAMS_H_
 
@@ -46,11 +47,11 @@ NodeParams KernelNode(const LaunchConfig& config, const Kernel& kernel,
 }
 
 // Copies between buffers: a whole buffer to another of the same size, a range,
-// or a box. OUT_OF_RANGE: beyond the end of a buffer. INVALID_ARGUMENT: the
-// sizes differ.
+// or a box. OUT_OF_RANGE: a range is beyond the end of its buffer.
+// INVALID_ARGUMENT: the sizes differ.
 NodeParams CopyNode(const Buffer& destination, const Buffer& source);
 NodeParams CopyNode(const RangeCopy& copy);
-// Copies and fills memory of devices and of this process; see place.h.
+// Copy or fill memory of devices or of this process; see place.h.
 NodeParams CopyNode(const Place& destination, const Place& source,
                     uint64_t size);
 NodeParams FillNode(const Place& destination, const Rows& rows,
@@ -62,6 +63,7 @@ NodeParams CopyBoxNode(const Box& box, const BoxRange& destination,
 // Fill a buffer, a range or rows with a repeated pattern of 1, 2 or 4 bytes.
 // Offset, size, width and pitch must be multiples of the pattern's size.
 // INVALID_ARGUMENT: they are not, or the pattern has another size.
+// OUT_OF_RANGE: the bytes are beyond the end of the buffer.
 NodeParams FillBytesNode(const Buffer& buffer, const void* pattern,
                          size_t pattern_size, uint64_t offset, uint64_t size);
 NodeParams FillRowBytesNode(const void* pattern, size_t pattern_size,
@@ -89,13 +91,13 @@ NodeParams RecordNode(const Event& event);
 NodeParams WaitNode(const Event& event);
 
 // Sets a semaphore, or waits until its value is at least `value`, at each
-// launch. The node must run on the semaphore's device: use On(device) if that
-// is not the session's first.
+// launch. The node must run on the semaphore's device: use NodeParams::On if
+// this device is not the session's first.
 NodeParams SignalNode(const Semaphore& semaphore, uint64_t value);
 NodeParams WaitNode(const Semaphore& semaphore, uint64_t value);
 
-// Writes values to memory and waits for values in memory, in this order. The
-// node runs on its own device: see NodeParams::On.
+// Writes values to memory and waits for values in memory, in the order of
+// `operations`. See NodeParams::On for the node's device.
 NodeParams ValuesNode(std::span<const ValueOperation> operations);
 
 // Does nothing; joins its dependencies.

@@ -35,10 +35,10 @@ class WireWriter {
   explicit WireWriter(size_t capacity)
       : data_(new char[capacity]), capacity_(capacity) {}
 
-  // Valid until the next write.
+  // The written bytes. The pointer is valid until the next write.
   char* data() const { return data_.get(); }
   size_t size() const { return size_; }
-  // Bytes before the next growth.
+  // The bytes that the allocated memory can hold.
   size_t capacity() const { return capacity_; }
   // Drops what was written after the first `size` bytes.
   void Truncate(size_t size) { size_ = size; }
@@ -73,9 +73,10 @@ class WireWriter {
     Copy(data, size);
   }
 
-  // The same for many bytes at the end of a message and of all messages around
-  // it. They are copied when the outermost message ends and its length is
-  // known, so that they need not be moved. REQUIRES: called in Message.
+  // The same for a large field that ends the innermost message and all messages
+  // around it. `bytes` are copied when the outermost message ends, after its
+  // length is known, so that they are never moved. REQUIRES: called in Message,
+  // and `bytes` live until the outermost Message returns.
   void WriteLast(wire::BytesField field, absl::string_view bytes) {
     Reserve(kMaxTag + kMaxVarint);
     Tag(field.number, kLengthDelimited);

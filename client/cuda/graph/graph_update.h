@@ -14,19 +14,21 @@
 
 namespace holdfast::libcuda {
 
-// May a node whose work is `before` have `after` instead? Both are of the same
-// type.
+// Checks whether CUDA allows a node's work to change from `before` to `after`.
+// Returns CU_GRAPH_EXEC_UPDATE_SUCCESS, or the reason against the change.
+// REQUIRES: both have the same type.
 CUgraphExecUpdateResult CheckChange(const MemoryMap& memory,
                                     const NodeWork& before,
                                     const NodeWork& after);
 
-// A node of an instantiated graph, and the one that it is updated from.
+// A node of an instantiated graph, and the node with its new parameters.
 using NodePair = std::pair<Node*, const Node*>;
 
-// Pairs the nodes of two graphs, with those of inner graphs, by CUDA's rule:
-// the nodes without dependents in the order in which they were added, then
-// dependencies in the order of their edges. False, with the reason and the
-// node in *info: the graphs differ in more than parameters.
+// Pairs the nodes of two graphs and of their inner graphs, by CUDA's rule: the
+// nodes without dependents in the order in which they were added, then
+// dependencies in the order of their edges. Appends to *pairs. Returns false,
+// with the reason and the node in *info, if the topologies or node types
+// differ, or CheckChange refuses a change.
 bool PairNodes(const MemoryMap& memory, const Graph& before, const Graph& after,
                std::vector<NodePair>* pairs, CUgraphExecUpdateResultInfo* info);
 

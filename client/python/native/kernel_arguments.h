@@ -19,16 +19,18 @@ namespace holdfast::python {
 // wide a Python int is passed, and their kinds, if the kernel's PTX is known.
 struct Parameters {
   std::vector<uint32_t> sizes;
-  // A letter each: 'f' for a floating-point number, 'i' for an integer or a
-  // pointer. Others, and those that are missing, are not known.
+  // One letter per parameter: 'f' for a floating-point number, 'i' for an
+  // integer or a pointer. Another letter, or a missing one: not known.
   std::string kinds;
 };
 
+// The Python object of a kernel. It owns `parameters`.
 struct Kernel {
   Handle<hf_kernel> handle;
   Parameters* parameters;
 };
 
+// The Python object LaunchConfig.
 struct Config {
   PyObject_HEAD hf_launch_config config;
   std::array<hf_launch_attribute, 2> attributes;
@@ -50,15 +52,15 @@ class Argument<const hf_launch_config*>
 // The arguments of one launch. Keeps the objects that they refer to alive.
 class Arguments {
  public:
-  // `parameters` are the kernel's. REQUIRES: they outlive this object.
+  // `parameters` are the kernel's, and must outlive this object.
   explicit Arguments(const Parameters& parameters)
       : sizes_(parameters.sizes), kinds_(parameters.kinds) {}
   ~Arguments();
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
-  // Takes the arguments. Returns false, with an exception that names the
-  // argument, if one cannot be passed.
+  // Converts the arguments. Called once. Returns false, with an exception, if
+  // the number is wrong or an argument cannot be passed.
   bool Set(PyObject* const* objects, size_t count);
 
   const hf_argument* data() const { return all_; }
@@ -68,7 +70,7 @@ class Arguments {
     double real;
     double imaginary;
   };
-  // Arguments up to this number need no allocation.
+  // Launches with up to this number of arguments need no allocation.
   static constexpr size_t kInline = 24;
 
   bool SetOne(PyObject* object, size_t index);
@@ -85,11 +87,14 @@ class Arguments {
   bool IsOfKind(size_t index, char kind) const {
     return index < kinds_.size() && kinds_[index] == kind;
   }
-  // Returns false, with an exception, if the parameter has another size.
+  // Returns false, with an exception, if the parameter has another size. `what`
+  // names the argument's type in the message.
   bool CheckSize(size_t index, size_t size, const char* what);
 
   const std::vector<uint32_t>& sizes_;
   const std::string& kinds_;
+  // The first three arrays serve up to kInline arguments, the vectors `many_`
+  // more. The pointers refer to the arrays in use.
   std::array<hf_argument, kInline> few_;
   std::array<Py_buffer, kInline> few_views_;
   std::array<Handle<hf_buffer>*, kInline> few_used_;

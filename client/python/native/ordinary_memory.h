@@ -11,7 +11,9 @@
 
 namespace holdfast::python {
 
-// Adds OrdinaryMemory(size) to the module: zeros, as a writable buffer.
+// Adds make_ordinary_memory(size) to the module, which returns an
+// OrdinaryMemory: zeroed memory, as a writable buffer. Returns false with an
+// exception.
 bool AddOrdinaryMemory(PyObject* module);
 
 // Returns true if the address lies in such memory. Needs the GIL.

@@ -16,13 +16,13 @@ struct EndDescription {
   CUmemorytype type;
   const void* host;
   CUdeviceptr device;
-  size_t pitch, rows;  // 0: as wide, as high as the copy
+  size_t pitch, rows;  // 0: x plus the copy's width, y plus its height
   size_t x, y, z;
 };
 
 // Computes address, pitch and rows of one end of `copy`, whose size is set.
-// Returns CUDA_ERROR_INVALID_VALUE if the description contradicts itself or
-// overflows, CUDA_ERROR_NOT_SUPPORTED for an array.
+// Returns CUDA_ERROR_INVALID_VALUE if the description contradicts itself,
+// overflows or has a null address, CUDA_ERROR_NOT_SUPPORTED for an array.
 CUresult ResolveEnd(const EndDescription& description, const Copy& copy,
                     CopyEnd* end);
 

@@ -31,7 +31,7 @@ enum class MemoryKind {
   kGlobal,      // a module's variable
   kHost,        // cuMemHostAlloc
   kRegistered,  // cuMemHostRegister
-  kAlias,       // the same bytes in the window, for kernels
+  kAlias,       // a kRegistered region's bytes at an address for kernels
 };
 
 // True for memory that the host owns.
@@ -51,19 +51,21 @@ struct Region {
   uintptr_t address = 0;
   size_t size = 0;
   MemoryKind kind = MemoryKind::kDevice;
-  uint64_t context_id = 0;  // the region ends with it; 0: with none
+  uint64_t context_id = 0;  // the region ends with this context; 0: none
   uint64_t buffer_id = 0;   // set by Insert, never reused
   unsigned flags = 0;       // cuMemHostAlloc, cuMemHostRegister
-  // kRegistered: the address of its alias, or its own if it lies in the window.
-  // kAlias: the address of the registered region. Otherwise 0.
+  // kRegistered: the address of the alias, or the region's own if kernels can
+  // use it (runtime/window.h). kAlias: the address of the registered region.
+  // Otherwise 0.
   uintptr_t other = 0;
   // The device that the memory belongs to; for host memory, that of its
   // context.
   CUdevice device = 0;
-  // Devices that may access it. The host may copy it if any device may.
+  // Devices that may read or write the region. Copies by the host are allowed
+  // if any device may.
   DeviceSet readers = kAllDevices;
   DeviceSet writers = kAllDevices;
-  cuda::MemoryAdvice advice;         // of kManaged; nothing else uses it
+  cuda::MemoryAdvice advice;         // kManaged only
   CUmemoryPool pool = nullptr;       // of memory of a pool
   std::shared_ptr<Backing> backing;  // null if another object unmaps it
   // kMapped: the memory that was mapped.
@@ -77,11 +79,11 @@ struct Region {
   }
 };
 
-// The location of the bytes of a copy. kPinned is host memory that CUDA knows,
+// The location of the bytes of a copy. kPinned is host memory in a region,
 // kPageable any other host memory.
 enum class Location { kInvalid, kDevice, kPinned, kPageable };
 
-// Thread-safe. Regions never overlap.
+// The set of all regions. Regions never overlap. Thread-safe.
 class MemoryMap {
  public:
   // Adds a region, with a new buffer_id. Returns false if it overlaps another.
@@ -90,18 +92,20 @@ class MemoryMap {
   // Returns the region that contains `address`; nullopt if CUDA knows none.
   std::optional<Region> Find(uintptr_t address) const;
 
-  // Removes the region that starts at `address` if its kind is one of `kinds`;
-  // nullopt if there is none. The bytes stay mapped as long as the result.
+  // Removes and returns the region that starts at `address` if its kind is one
+  // of `kinds`; nullopt if there is none. The bytes stay mapped as long as the
+  // result lives.
   std::optional<Region> Remove(uintptr_t address,
                                std::initializer_list<MemoryKind> kinds);
 
-  // Removes all regions of a context. The caller destroys the result without
-  // holding a lock, because that may unmap memory.
+  // Removes and returns all regions of a context. REQUIRES: the caller holds no
+  // lock when the result is destroyed, because that may unmap memory.
   std::vector<Region> RemoveContext(uint64_t context_id);
 
-  // Returns the regions of a range, in order, if they cover it exactly; else
-  // none.
+  // Returns the regions of a range, by address, if they cover it exactly; else
+  // an empty list.
   std::vector<Region> Tiles(uintptr_t address, size_t size) const;
+  // Returns true if a region has bytes in the range.
   bool Overlaps(uintptr_t address, size_t size) const;
 
   // Both do nothing unless a region starts at `address`.
@@ -109,8 +113,11 @@ class MemoryMap {
 
   void Advise(uintptr_t address, const cuda::MemoryAdvice& advice);
 
-  // Returns the location of [address, address + size): kInvalid if any byte of
-  // it may not be accessed. Memory that CUDA was not told about is kPageable.
+  // Returns the location of [address, address + size). A range that starts in a
+  // region is kInvalid if a byte lies in no region, or a region forbids the
+  // access. A range that starts in no region is kInvalid if an end lies in the
+  // kernels' window (runtime/window.h), else kPageable. A range that starts at
+  // null or wraps around is kInvalid.
   enum class Access { kRead, kWrite };
   Location Locate(uintptr_t address, size_t size, Access access) const;
 

@@ -25,9 +25,9 @@ struct MemoryOperation {
   bool wide = false;  // 64 bits
 };
 
-// Turns CUDA's structures into operations. Returns CUDA_ERROR_INVALID_VALUE for
-// an unknown operation, or more than CUDA takes at a time. CUDA takes 256 at a
-// time.
+// Converts CUDA's structures to operations. Returns CUDA_ERROR_INVALID_VALUE
+// for an unknown operation, for null, or for more than 256 operations, which is
+// CUDA's limit.
 CUresult ParseOperations(const CUstreamBatchMemOpParams* parameters,
                          unsigned count,
                          std::vector<MemoryOperation>* operations);
@@ -37,14 +37,14 @@ CUresult ParseOperations(const CUstreamBatchMemOpParams* parameters,
 CUresult CheckOperations(const MemoryMap& memory,
                          const std::vector<MemoryOperation>& operations);
 
-// Whether a wait is satisfied now. True as well where it would give up: a
-// kernel has faulted, or the memory is freed. The value is read as one atomic
-// word.
+// Returns true if a wait is satisfied now, or must be given up because a kernel
+// has faulted or the memory was freed. Reads the value as one atomic word.
+// REQUIRES: operation.kind is kWait.
 bool Satisfied(const MemoryMap& memory, const MemoryOperation& operation);
 
-// Does one operation; blocks for a wait. A wait polls, with pauses of up to a
-// millisecond, since other processes may write. A write to memory that was
-// freed meanwhile is dropped.
+// Performs one operation. A wait blocks until Satisfied: it polls, with pauses
+// of up to a millisecond, because another process may write the value. A write
+// to memory that was freed meanwhile is dropped.
 void Run(const MemoryMap& memory, const MemoryOperation& operation);
 
 }  // namespace holdfast::software

@@ -18,21 +18,21 @@
 
 namespace holdfast::software {
 
-// Blocks for stream-ordered allocation. A freed block is kept for the next
-// allocation of its size while the pool holds no more than its release
-// threshold. Thread-safe.
+// A CUmemoryPool: blocks for stream-ordered allocation. Keeps a freed block for
+// the next allocation of the same size, unless the pool has reserved more bytes
+// than its release threshold. Thread-safe.
 class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
  public:
-  // The kind of the memory is kPool, kHostPool or kManaged; kHostPool takes
-  // nothing of the device's memory. `max_size` in bytes; 0: no limit but the
-  // device's. The device must outlive the pool. With a memfd of
-  // Block::CreateMemfd, which becomes the pool's, the pool can be exported.
+  // `kind` is kPool, kHostPool or kManaged. A kHostPool pool does not count as
+  // device memory. `max_size` bounds the allocated bytes; 0: only the device
+  // does. `fd` is a memfd of Block::CreateMemfd, which the pool then owns; a
+  // pool without `fd` cannot be exported. REQUIRES: `device` outlives the pool.
   MemoryPool(Device& device, MemoryKind kind, size_t max_size,
              UniqueFd fd = UniqueFd())
       : device_(device), kind_(kind), max_size_(max_size), fd_(std::move(fd)) {}
 
-  // Stands for another process's pool: pointers can be imported from it, but
-  // nothing allocated.
+  // Returns a pool that stands for another process's pool. Pointers can be
+  // imported from it. Allocate fails.
   static std::shared_ptr<MemoryPool> Imported(Device& device, MemoryKind kind,
                                               UniqueFd fd) {
     auto pool = std::make_shared<MemoryPool>(device, kind, 0, std::move(fd));
@@ -43,44 +43,47 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   Device& device() const { return device_; }
   MemoryKind kind() const { return kind_; }
 
-  // The access of each device to the pool's memory. The device of a kPool pool
-  // always has access; any other device and pool has none until SetAccess. For
-  // kHostPool and kManaged the setting has no effect: kernels can always access
-  // their memory.
+  // The access of a device to the pool's memory. GetAccess always returns
+  // READWRITE for the own device of a kPool pool, else the value of the last
+  // SetAccess, or NONE. Kernels can access the memory of kHostPool and kManaged
+  // pools whatever the setting is.
   void SetAccess(CUdevice device, CUmemAccess_flags flags);
   CUmemAccess_flags GetAccess(CUdevice device) const;
-  // The name of the memfd of a pool of this kind, kPool or kHostPool, as other
-  // processes see it.
+  // Returns the name for the memfd of a pool of this kind. Other processes can
+  // see the name. REQUIRES: `kind` is kPool or kHostPool.
   static const char* MemfdName(MemoryKind kind) {
     return kind == MemoryKind::kHostPool ? "holdfast-host-memory-pool"
                                          : "holdfast-memory-pool";
   }
-  // Borrowed; -1 if the pool is not shared.
+  // Returns the pool's memfd, which stays the pool's; -1: there is none.
   int fd() const { return fd_.get(); }
-  // The block behind an allocation of this pool; null in an imported one.
+  // Returns the block of an allocation of this pool; null if the pool is
+  // imported. REQUIRES: `backing` is from Allocate of this pool.
   const Block* BlockOf(const std::shared_ptr<Backing>& backing) const;
 
-  // The backing owns the block and the pool; dropping it frees the block.
-  // CUDA_ERROR_OUT_OF_MEMORY: over max_size, or the device has no more, even
-  // after all kept blocks were given back; CUDA_ERROR_INVALID_VALUE: the pool
-  // is imported.
+  // Allocates `size` bytes. The backing shares ownership of the pool, and its
+  // destructor returns the block to the pool. CUDA_ERROR_OUT_OF_MEMORY: the
+  // allocation would exceed max_size, or the device has no memory even after
+  // all kept blocks were released. CUDA_ERROR_INVALID_VALUE: the pool is
+  // imported.
   CUresult Allocate(size_t size, uintptr_t* address,
                     std::shared_ptr<Backing>* backing);
 
-  // Gives kept blocks back until at most this many bytes are reserved.
+  // Releases kept blocks until at most `bytes` are reserved, or none is kept.
   void TrimTo(size_t bytes);
 
   // `value` as in cuMemPoolGetAttribute: int or cuuint64_t by attribute.
   // CUDA_ERROR_INVALID_VALUE: no such attribute, or one that cannot be set.
-  // High-water marks can be set to 0 only, which begins them anew.
+  // High-water marks can be set to 0 only, which resets them to the present
+  // value.
   CUresult GetAttribute(CUmemPool_attribute attribute, void* value) const;
   CUresult SetAttribute(CUmemPool_attribute attribute, const void* value);
 
  private:
-  // A block on loan to an allocation; its end is TakeBack.
+  // The Backing of an allocation. Its destructor calls TakeBack.
   class Loan;
 
-  // Keeps the block, or frees it if the pool holds more than its threshold.
+  // Keeps the block, or frees it if more than the threshold is reserved.
   void TakeBack(std::unique_ptr<Block> block);
 
   Device& device_;

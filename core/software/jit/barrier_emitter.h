@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls by which lanes wait for other warps of their block: barriers and
-// loops that wait for another thread. Where lanes go meanwhile is for the path
-// that they are on to say.
+// Emits the runtime calls with which lanes wait for other warps: at barriers,
+// and in loops that wait for another thread. The full path and the masked path
+// decide which code runs while lanes wait.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_BARRIER_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_BARRIER_EMITTER_H_
 
@@ -13,7 +13,8 @@ namespace holdfast::software::jit {
 
 class BarrierEmitter {
  public:
-  // A barrier and its round that lanes wait for, both i32.
+  // A barrier's number, and the number of the round that lanes wait for; at a
+  // cluster's barrier, kClusterBarrier and the waiting lanes. All i32.
   struct Round {
     llvm::Value* barrier;
     llvm::Value* round;
@@ -29,27 +30,29 @@ class BarrierEmitter {
         operands_(operands),
         registers_(registers) {}
 
-  // All lanes of the warp arrive and wait.
+  // Makes all lanes of the warp arrive and wait, in one call. For barriers
+  // without a reduction.
   void Synchronize(const Step& step) const;
-  // barrier.cluster: arriving and waiting are two instructions.
+  // Returns true for barrier.cluster, which has separate instructions to arrive
+  // and to wait.
   static bool IsOfCluster(const ptx::Instruction& instruction);
-  // Announces `lanes` at the barrier, of `live` ones that have not ended.
-  // Returns the round that they have to wait for. At the wait of a cluster,
-  // they have arrived already.
+  // Makes `lanes` arrive at the barrier; `live` are the warp's lanes that have
+  // not ended. Both are masks (i32). Returns the round to wait for. For a
+  // cluster's wait instruction, only returns it: the lanes have arrived before.
   Round Arrive(const Step& step, llvm::Value* lanes, llvm::Value* live) const;
   // Returns whether the barrier has completed the round, i1.
   llvm::Value* Passed(const Round& round) const;
-  // Loops until it has; other warps run meanwhile.
+  // Loops until the barrier has completed the round. Other warps run meanwhile.
   void WaitFor(const Round& round) const;
-  // barrier.red: writes the result of a completed round to `lanes`; null: to
-  // all.
+  // For barrier.red, writes the result of a completed round to the destination
+  // register of `lanes`; null: of all lanes. Does nothing otherwise.
   void WriteReduction(const Step& step, const Round& round,
                       llvm::Value* lanes) const;
 
-  // At the end of block `k`, which goes back in a loop. Every 64th round of a
-  // loop that may be waiting for another thread lets other warps run. Returns
-  // whether this is such a round (i1), so that other blocks of the warp, which
-  // the loop may be waiting for, should run first; null if it waits for none.
+  // Called at the end of block `k`, which is the back edge of a loop. If the
+  // loop may be waiting for another thread, every 64th iteration lets other
+  // warps run. Returns an i1 that is true in these iterations, in which other
+  // lanes of the warp should run first; null if the loop does not wait.
   llvm::Value* YieldInLoop(size_t k) const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The data that the emitters of one LLVM function share: the kernel, the facts
-// known about it, and the values that the function starts with. Data only. A
+// known about it, and the values that are computed at the function's entry. A
 // KernelEmitter emits two functions, full code and masked code, so it makes two
 // EmitContexts, which share the frame's layout and the place for an error.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_EMIT_CONTEXT_H_
@@ -34,7 +34,7 @@ struct EmitContext {
 
   // The function, and values of its entry, which dominates all its code.
   llvm::Function* function = nullptr;
-  llvm::Value* frame = nullptr;   // ptr, as `layout` says
+  llvm::Value* frame = nullptr;   // ptr; `layout` has the offsets
   llvm::Value* launch = nullptr;  // ptr to LaunchContext
   llvm::Value* worker = nullptr;  // ptr to WorkerContext
   llvm::Value* parameters = nullptr;
@@ -49,7 +49,7 @@ struct EmitContext {
   std::array<llvm::Value*, 3> grid = {};
   // The extent of the block in each dimension, in threads; i32.
   std::array<llvm::Value*, 3> extent = {};
-  llvm::BasicBlock* done = nullptr;  // where a warp that has ended goes
+  llvm::BasicBlock* done = nullptr;  // the target when a warp has ended
 
   llvm::Value* BlockThreads() const {
     return b.CreateMul(b.CreateMul(extent[0], extent[1]), extent[2]);

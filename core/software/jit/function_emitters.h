@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The emitters of one LLVM function, made for each other: what is common to the
-// ways that lanes can take through a kernel.
+// The set of emitters for one LLVM function. The full path and the masked path
+// share it.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_FUNCTION_EMITTERS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_FUNCTION_EMITTERS_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads and stores of lanes whose places do not lie side by side; gather.cc
-// lists the ways.
+// Emits loads and stores of one element per lane at addresses that are not
+// contiguous. gather.cc lists the instruction sequences.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_GATHER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_GATHER_H_
 
@@ -21,14 +21,15 @@ class Gather {
         arrays_(context.b),
         runtime_(context) {}
 
-  // Loads one element for each lane of `bits`; null: for all.
+  // Emits a load by the lanes in the mask `bits` (i32); null: by all lanes.
   Value Load(const Step& step, const Value& address, ptx::Type type,
              llvm::Value* bits) const;
-  // Stores one element of each lane of `bits`. Where two lanes store to one
-  // place, the higher lane's value stays, here and in StoreAll.
+  // Emits a store by the lanes in the mask `bits` (i32), which is not null. If
+  // two lanes store to one address, the higher lane's value remains, here and
+  // in StoreAll.
   void Store(const Step& step, const Value& address, const Value& value,
              llvm::Value* bits) const;
-  // The same for all lanes, without a loop.
+  // Emits a store by all lanes, without a loop.
   void StoreAll(const Step& step, const Value& address,
                 const Value& value) const;
 

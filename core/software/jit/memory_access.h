@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One element a lane, at addresses that have been checked.
+// Emits loads and stores of one element per lane, at addresses that have been
+// checked.
 //
-// The shape of the address decides: uniform, one scalar access; as far apart as
-// elements are large, one vector access a chunk; else a gather or scatter.
-// Lanes of one instruction take effect in ascending order: where lanes store to
-// one place, the value of the highest stays.
+// The shape of the address decides. Uniform addresses take one scalar access,
+// contiguous elements one vector access per chunk, all others a gather or
+// scatter; so do masked contiguous stores on CPUs where these are slow. Lanes
+// take effect in ascending order: if several lanes store to one address, the
+// highest lane's value remains.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_MEMORY_ACCESS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_MEMORY_ACCESS_H_
 
@@ -25,7 +27,7 @@ class MemoryAccess {
         gather_(context),
         addresses_(addresses) {}
 
-  // Lanes that do not run get any value: Operands::Write drops it.
+  // Inactive lanes get an unspecified value, which Operands::Write drops.
   Value Load(const Step& step, const Value& address, ptx::Type type) const;
   void Store(const Step& step, const Value& address, const Value& value) const;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where one function of a kernel keeps PTX registers.
+// The storage of PTX registers in one LLVM function of a kernel.
 //
-// Full code keeps them as values, on the stack until LLVM's SROA has turned
-// them into SSA values. Masked code keeps those that do not leave their block
-// in the same way; the others are in the warp's frame in memory. In a scalar
-// loop, one lane has scalars of its own.
+// Full code (all lanes run) keeps registers on the stack, and LLVM's SROA turns
+// them into SSA values. Masked code (some lanes run) does the same for a
+// register that is live within one block only. It keeps other registers in the
+// warp's frame in memory. Code for a lane that runs alone uses scalars.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_REGISTERS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_REGISTERS_H_
 
@@ -23,30 +23,31 @@ class Registers {
  public:
   using Mode = analysis::Mode;
 
-  // Where a part of a register is kept.
+  // The storage of one part of a register.
   struct Place {
     llvm::Value* pointer;
     llvm::Type* type;
   };
   using Places = llvm::SmallVector<Place, 4>;
 
-  // `notes` is kept up to date about what is written.
+  // Writes update `notes`. Both arguments must outlive this object.
   Registers(const EmitContext& context, BlockNotes* notes);
 
-  // Reads a register of `mode`: at the seams between the two functions that is
-  // not the mode of the code that is being emitted.
+  // Emits a read of the register that code of `mode` uses. `mode` differs from
+  // the emitted function's mode where execution passes between the functions.
   Value Read(uint32_t index, Mode mode, const ActiveLanes& lanes = {});
-  // Writes it. Lanes outside of `mask` keep their values; null: all are
-  // written.
+  // Emits a write. Lanes outside of `mask` keep their values; null: all lanes
+  // are written. `mask` has no effect on a uniform or affine register, because
+  // its lanes share one scalar.
   void Write(uint32_t index, const Value& value, Mode mode, llvm::Value* mask,
              const ActiveLanes& lanes = {});
 
-  // Returns where the register's parts are, and makes room at the first call.
+  // Returns the storage of the register's parts. The first call allocates it.
   Places StorageOf(uint32_t index, Mode mode);
-  // Returns where full code leaves a register for masked code, in the shape
-  // that it has in full code.
+  // Returns the storage in which full code passes a register to masked code, in
+  // the shape that the register has in full code.
   Places LiveOutStorage(uint32_t index);
-  // Whether both codes keep a register in the same way.
+  // Returns true if both codes store a register in the same form.
   bool SameStorage(uint32_t index) const;
   // Emits stores of zeros to the registers that may be read before they are
   // written. A store to others would cost LLVM a walk through the function.
@@ -57,8 +58,8 @@ class Registers {
   llvm::AllocaInst* ScalarOf(uint32_t index);
 
  private:
-  // Whether it lives and dies within a block, and full code never hands it
-  // over.
+  // Returns true if the register is live within one block only, and full code
+  // never passes it to masked code.
   bool OnlyInItsBlock(uint32_t index) const;
   llvm::Value* LoadKept(const Place& place) const;
   void WritePredicate(uint32_t index, const Value& value, const Value& stored,

@@ -48,7 +48,7 @@ struct Operand {
 // No register has this index.
 inline constexpr uint32_t kNoRegister = UINT32_MAX;
 
-// The source line of compiled code, from the .loc before it.
+// The source line of an instruction, from the .loc before the instruction.
 struct SourceLine {
   uint32_t file = 0;  // index into Module::files
   uint32_t line = 0;  // 0: not known
@@ -62,9 +62,10 @@ struct Instruction {
   std::vector<Operand> operands;
   Location location;
   SourceLine source;
-  // Calls only: the ends of the three lists in `operands`.
-  uint32_t results = 0;    // operands[0, results) receive the results
-  uint32_t arguments = 0;  // operands[results + 1, ...) after the callee
+  // Calls only. `operands` has the operands for the results, the callee, and
+  // the arguments.
+  uint32_t results = 0;    // number of results; operands[results]: the callee
+  uint32_t arguments = 0;  // number of arguments
   // Extended precision only, after lowering: the register of the carry.
   uint32_t carry = kNoRegister;
 
@@ -72,7 +73,7 @@ struct Instruction {
   Type type() const { return modifiers.types[0]; }
 };
 
-// A virtual register; its index is that in Function::registers.
+// A virtual register. Operands name it by its index in Function::registers.
 struct Register {
   std::string name;
   Type type = Type::kNone;

@@ -40,10 +40,12 @@ enum class Type : uint8_t {
 // Returns the bits of one value in memory; a predicate has 1 bit.
 int BitsOf(Type type);  // kNone: 0
 inline int BytesOf(Type type) { return (BitsOf(type) + 7) / 8; }
-// Signed integers only.
+// Returns true for signed integer types only.
 bool IsSigned(Type type);
 bool IsFloat(Type type);  // f16, bf16, f32, f64
-Type HalfOf(Type type);   // f16x2: f16, and so on; kNone of other types
+// Returns the element type of a packed pair, such as f16 for f16x2; kNone for
+// other types.
+Type HalfOf(Type type);
 absl::string_view SpellingOf(Type type);
 // `word` is without the dot. nullopt: the word is not a type.
 std::optional<Type> TypeFromSpelling(absl::string_view word);
@@ -174,7 +176,7 @@ enum class Special : uint8_t {
 #undef X
 };
 
-// The type that the register is declared with.
+// Returns the type of the special register.
 Type TypeOf(Special special);
 // `word` includes the percent sign.
 std::optional<Special> SpecialFromSpelling(absl::string_view word);

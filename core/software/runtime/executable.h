@@ -2,7 +2,6 @@
 //
 // The interface between the driver's API objects (core/software/driver) and the
 // code that compiles PTX for this CPU and runs it (ptx, lower, jit, runtime).
-// The driver uses nothing below this header.
 //
 // The driver loads an image once, and launches its kernels by index:
 //
@@ -12,7 +11,7 @@
 //   LaunchOutcome outcome =
 //       code->Launch(0, geometry, parameters, &cancel);
 //
-// Everything from here down is independent of CUDA's handles and contexts.
+// The code below this interface does not depend on CUDA's handles and contexts.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_EXECUTABLE_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_EXECUTABLE_H_
 
@@ -58,8 +57,8 @@ struct KernelProperties {
   std::string unsupported;
 };
 
-// A .global or .const variable, with its address in this process. Its bytes lie
-// in the window, where kernels reach them.
+// A .global or .const variable, with its address in this process. The bytes lie
+// in the memory that kernels can access (window.h).
 struct GlobalVariable {
   std::string name;
   void* address = nullptr;
@@ -78,9 +77,9 @@ struct LaunchGeometry {
   uint32_t cluster[3] = {0, 0, 0};
   // A larger cluster that the device may use instead; zeros: none.
   uint32_t preferred_cluster[3] = {0, 0, 0};
-  // The buffer for its threads' output (CU_LIMIT_PRINTF_FIFO_SIZE).
+  // Bytes of the buffer for printf in kernels (CU_LIMIT_PRINTF_FIFO_SIZE).
   size_t print_bytes = size_t{8} << 20;
-  // The stack of each thread, for calls that nest (CU_LIMIT_STACK_SIZE).
+  // Bytes of each thread's stack, for nested calls (CU_LIMIT_STACK_SIZE).
   size_t stack_bytes = 1024;
 };
 
@@ -92,16 +91,13 @@ struct LaunchOutcome {
   std::string message;
 };
 
-// A kernel with the code for one launch geometry, for repeated launches.
-// Thread-safe.
-//
-// Saves the lookup of the code, which a graph would repeat in every run.
+// A kernel with its code for one launch geometry. Repeated launches, such as
+// those of a graph, need no lookup of the code. Thread-safe.
 class PreparedLaunch {
  public:
   virtual ~PreparedLaunch() = default;
 
-  // Launches with the geometry that it was prepared for; see
-  // Executable::Launch. Blocks until the launch has ended.
+  // Runs the kernel with the prepared geometry, as Executable::Launch does.
   virtual LaunchOutcome Run(const void* parameters,
                             const std::atomic<bool>* cancel) const = 0;
 };
@@ -112,8 +108,8 @@ class Executable {
  public:
   virtual ~Executable() = default;
 
-  // Parses and checks `ptx` (without a terminating zero); code for a kernel is
-  // generated at its first launch with a block shape. On failure returns the
+  // Parses and checks `ptx` (without a terminating zero). Code for a kernel is
+  // generated at the first launch with a block shape. On failure returns the
   // CUresult that cuModuleLoadData returns (CUDA_ERROR_INVALID_PTX,
   // CUDA_ERROR_UNSUPPORTED_PTX_VERSION, ...) and puts "line:column: reason"
   // lines into *error_log.
@@ -127,8 +123,8 @@ class Executable {
                              std::unique_ptr<Executable>* executable,
                              std::string* error_log);
 
-  // Which of `members`, the modules of archives, a linker of `modules` takes in
-  // addition: each defines a symbol that is undefined otherwise. By index.
+  // Returns the indices of the archive members that a linker adds to `modules`:
+  // each of them defines a symbol that would otherwise be undefined.
   static std::vector<size_t> MembersNeeded(
       const std::vector<std::string>& modules,
       const std::vector<std::string>& members);
@@ -142,9 +138,10 @@ class Executable {
   // first launch.
   virtual std::unique_ptr<Executable> Clone() const = 0;
 
-  // In the order of the text; indices of Launch.
+  // Returns the kernels in the order of the PTX text. Launch takes an index of
+  // this list.
   virtual const std::vector<KernelProperties>& kernels() const = 0;
-  // With addresses of this copy of the variables.
+  // Returns the variables with their addresses in this copy (see Clone).
   virtual const std::vector<GlobalVariable>& globals() const = 0;
 
   // Runs kernel `index` to completion on the calling thread and the shared
@@ -164,8 +161,8 @@ class Executable {
       size_t index, const LaunchGeometry& geometry, std::string* error) = 0;
 };
 
-// Sets the heap of malloc in device code (CU_LIMIT_MALLOC_HEAP_SIZE), 8 MiB at
-// first. Returns false after the first allocation.
+// Sets the heap size of malloc in device code (CU_LIMIT_MALLOC_HEAP_SIZE). The
+// default is 8 MiB. Returns false after the first allocation from the heap.
 bool SetDeviceHeapBytes(size_t bytes);
 
 }  // namespace holdfast::software

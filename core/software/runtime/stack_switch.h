@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stacks of warps, and how control goes from one to the next.
+// Stacks of warps, and the switch from one stack to another.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_STACK_SWITCH_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_STACK_SWITCH_H_
 
@@ -10,45 +10,45 @@
 
 namespace holdfast::software {
 
-// Saves the registers that a function must keep on the running stack, stores
-// its pointer in *from, and goes on where `to` was left. Vector control state
-// is not touched: it is the same for all kernels. Costs six registers each way.
+// Pushes the six callee-saved registers on the running stack, stores the stack
+// pointer in *from, and continues on the stack `to` where it was left. Does not
+// save vector control state, which is the same for all kernels.
 extern "C" void holdfast_switch_stack(void** from, void* to);
 
-// Where a stack was left, or is to begin. A value; valid until the stack goes
-// on from there.
+// The point at which a stack was left or will begin. A value; valid until the
+// stack continues from this point.
 struct StackPosition {
   void* pointer = nullptr;
   [[no_unique_address]] SanitizerFiber notes;
 };
 
-// Leaves the running stack at *from and goes on where `to` was left. Code
-// that begins on a new stack calls AfterSwitch(to.notes) first. Returns when
-// something switches to *from again.
+// Leaves the running stack, stores its position in *from, and continues at
+// `to`. Returns when another call switches to *from. Code that begins on a new
+// stack calls AfterSwitch(to.notes) first.
 inline void SwitchStack(StackPosition* from, const StackPosition& to) {
   BeforeSwitch(&from->notes, to.notes);
   holdfast_switch_stack(&from->pointer, to.pointer);
   AfterSwitch(from->notes);
 }
 
-// Memory with a guard page below. Move-only. Takes 8 MiB of addresses.
+// The memory of a stack, with a guard page below. Move-constructible.
 class Stack {
  public:
-  // Address space; pages count once touched. Generated code keeps what does
-  // not fit into registers here: 2 MiB of CUB's largest kernels.
+  // The size of the address range; only touched pages take memory. Generated
+  // code spills registers to the stack, up to 2 MiB in CUB's largest kernels.
   static constexpr size_t kBytes = size_t{8} << 20;
 
-  // `number` spreads the tops of a thread's stacks over the sets of the cache.
-  // Check ok() before use.
+  // `number` is the stack's index in its thread. It spreads the tops of the
+  // thread's stacks over the sets of the cache. Check ok() before use.
   explicit Stack(size_t number);
   ~Stack();
   Stack(Stack&& other) noexcept;
   Stack& operator=(Stack&&) = delete;
 
-  // False: the system has no memory for it.
+  // Returns false if the system had no memory for the stack.
   bool ok() const { return base_ != nullptr; }
-  // For SwitchStack, which then enters function(argument); that must not
-  // return. The code that ran on the stack before is forgotten.
+  // Returns a position at which SwitchStack calls function(argument). REQUIRES:
+  // `function` never returns. Discards the stack's earlier contents.
   StackPosition Enter(void (*function)(void*), void* argument);
 
  private:

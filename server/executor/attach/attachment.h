@@ -22,22 +22,23 @@ namespace holdfast::executor {
 
 // The state that outlives the Execute calls of a client, which may lose its
 // connection and return: results that were not sent, and results that were sent
-// but may not have arrived. With each call, a client tells the number of
-// results that it has read, and the call continues after them.
+// but may not have arrived. Each call begins with the number of results that
+// the client has read, and sends the results after them.
 //
-// One call at a time is served. A new call ends the one before, whose
-// connection may be broken without this end knowing. The new call sends results
-// at once, and reads commands when the call before has stopped reading.
+// One call at a time is served. A new call ends the previous call, whose
+// connection may be broken although the executor has not noticed. The new call
+// sends results at once, and reads commands when the previous call has stopped
+// reading.
 //
 // A call has two threads: one reads commands (AwaitTurn, AwaitRoom,
 // Acknowledge, End), the other sends results (Next). Thread-safe.
 class Attachment {
  public:
-  // The limit of sent results that are kept, in bytes on the wire. Above the
-  // bytes that can be in transit: the read-ahead of gRPC at each hop, and the
-  // buffers of sockets.
+  // The limit of sent results that are kept, in bytes on the wire. It is above
+  // the bytes that can be in transit in gRPC's read-ahead at each hop and in
+  // the buffers of sockets.
   static constexpr size_t kMaxSent = size_t{32} << 20;
-  // Bytes of results not sent yet; at the limit, commands with results wait.
+  // The limit of unsent results, in bytes. At the limit, AwaitRoom blocks.
   static constexpr size_t kMaxUnsent = size_t{8} << 20;
 
   Attachment();
@@ -45,27 +46,28 @@ class Attachment {
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
 
-  // Takes the results of all calls.
+  // The queue that takes the results of all calls.
   const std::shared_ptr<ResultQueue>& results() const { return results_; }
 
   // Begins a call whose client has read `results_read` results, and cancels the
-  // call before. Returns the call's number. OUT_OF_RANGE: the results after
-  // these are not kept any more, or never existed. REQUIRES: `context` lives
-  // until End.
+  // previous call. Returns the new call's number. OUT_OF_RANGE: the results
+  // after these are not kept any more, or there are not so many results.
+  // REQUIRES: `context` lives until End.
   absl::StatusOr<uint64_t> Begin(grpc::ServerContextBase& context,
                                  uint64_t results_read);
-  // Ends the waits of the call's threads: its client has gone.
+  // Makes blocked methods of the call return, because its client has gone.
   void Cancel(uint64_t call);
   // Ends a call: no command is read and no result is sent any more.
   void End(uint64_t call);
 
-  // Blocks until the call before has stopped reading. Returns false if this
+  // Blocks until the previous call has stopped reading. Returns false if this
   // call is over.
   bool AwaitTurn(uint64_t call);
   // Blocks while too many results wait to be sent. Returns false if the call is
   // over.
   bool AwaitRoom(uint64_t call);
-  // Reports to the client that commands up to `sequence` have arrived.
+  // Makes Next report to the client that commands up to `sequence` have
+  // arrived.
   void Acknowledge(uint64_t call, uint64_t sequence);
 
   // Blocks until there are results to send. Returns false if the call is over.
@@ -108,21 +110,26 @@ class Attachment {
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<Entry> kept_ ABSL_GUARDED_BY(mutex_);
-  uint64_t total_ ABSL_GUARDED_BY(mutex_) = 0;  // results, ever
+  uint64_t total_ ABSL_GUARDED_BY(mutex_) = 0;  // all results so far
+  // Bytes of the kept entries before next_, and from next_ on.
   size_t sent_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t unsent_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The newest call, its context while it is not over, the call that reads
-  // commands (0: none), and where the newest is: the entry of kept_, the
-  // results of it that its client has, and what it was told of commands.
+  // The newest call, and its context; null if the call is over.
   uint64_t call_ ABSL_GUARDED_BY(mutex_) = 0;
   grpc::ServerContextBase* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  // The call that reads commands; 0: none.
   uint64_t reading_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The index in kept_ of the next entry to send, and the number of its first
+  // results to leave out, because the client has them.
   size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t skip_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The last argument of Acknowledge, and whether Next must report it.
   uint64_t arrived_ ABSL_GUARDED_BY(mutex_) = 0;
   bool tell_arrived_ ABSL_GUARDED_BY(mutex_) = false;
-  ResultQueue::SendNow send_now_ ABSL_GUARDED_BY(mutex_);  // of the newest call
-  bool sending_ ABSL_GUARDED_BY(mutex_) = false;  // what Next has returned
+  // The newest call's function; null: none.
+  ResultQueue::SendNow send_now_ ABSL_GUARDED_BY(mutex_);
+  // A batch that Next has returned is being sent.
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread taker_;
 };
 

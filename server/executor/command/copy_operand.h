@@ -21,7 +21,8 @@ struct CopyOperand {
 };
 
 // Returns `size` bytes at `offset` of the buffer or arena `handle`.
-// OUT_OF_RANGE: the bytes are beyond its end. Otherwise fails as CheckAccess.
+// OUT_OF_RANGE: the bytes are beyond its end. Otherwise fails as
+// HandleTable::Find and CheckAccess do.
 absl::StatusOr<CopyOperand> ResolveCopyOperand(Resources& resources,
                                                uint64_t handle, uint64_t offset,
                                                uint64_t size, Access access);
@@ -38,7 +39,7 @@ inline v1::CopyPath PathOf(const CopyOperand& a, const CopyOperand& b) {
 }
 
 // Enqueues the copy in the stream, with cuMemcpyPeerAsync between devices, and
-// counts it.
+// adds it to resources.copies().
 absl::Status CopyBetween(Resources& resources, const cuda::Stream& stream,
                          const CopyOperand& destination,
                          const CopyOperand& source, uint64_t size);

@@ -23,7 +23,8 @@ struct PriorityRange {
 
 // Returns the part of a device's range that streams of this class have: a third
 // of it, as nearly as its priorities can be divided. In a range with fewer than
-// three priorities, several classes have the same part.
+// three priorities, several classes have the same part. UNSPECIFIED has the
+// whole range.
 PriorityRange PartOf(const PriorityRange& device,
                      v1::StreamPriorityClass priority_class);
 

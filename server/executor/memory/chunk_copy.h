@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies of device memory that belongs to no session, for a version of a
-// collection that is suspended or resumed. Carried out by an executor that has
-// no session.
+// Copies device memory of collections to files and back, when a version of a
+// collection is suspended or resumed. The memory belongs to no session. An
+// executor without a session makes the copies.
 #ifndef HOLDFAST_SERVER_EXECUTOR_MEMORY_CHUNK_COPY_H_
 #define HOLDFAST_SERVER_EXECUTOR_MEMORY_CHUNK_COPY_H_
 
@@ -19,21 +19,22 @@
 
 namespace holdfast::executor {
 
-// Maps the chunk for reading and copies its bytes to the beginning of the file.
-// `chunk` may be anything.
+// Maps `chunk` for reading, and copies its first `size` bytes to the beginning
+// of `file`. `chunk` is untrusted: it may be any descriptor.
 absl::Status SaveChunk(const std::shared_ptr<const cuda::Context>& context,
                        UniqueFd chunk, uint64_t size, int file);
 
-// A chunk that was made for a file's bytes. Its memory lives on in copies of
-// the descriptor.
+// A new chunk with the bytes of a file. Copies of the descriptor keep the
+// memory alive after this object.
 class LoadedChunk {
  public:
-  // RESOURCE_EXHAUSTED: the device has not so much memory. DATA_LOSS: the file
-  // is shorter.
+  // Copies the first `size` bytes of `file` to a new chunk. RESOURCE_EXHAUSTED:
+  // the device has too little memory. DATA_LOSS: the file is shorter.
   static absl::StatusOr<LoadedChunk> Load(
       const std::shared_ptr<const cuda::Context>& context, uint64_t size,
       int file);
 
+  // Returns the chunk's descriptor, which this object owns.
   int descriptor() const { return chunk_->descriptor(); }
 
  private:

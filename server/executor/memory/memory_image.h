@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device memory in a file, or in memory of this process, while its session is
-// suspended.
+// Copies device memory to a file or to host memory when its session is
+// suspended, and back when the session resumes.
 #ifndef HOLDFAST_SERVER_EXECUTOR_MEMORY_MEMORY_IMAGE_H_
 #define HOLDFAST_SERVER_EXECUTOR_MEMORY_MEMORY_IMAGE_H_
 
@@ -30,9 +30,9 @@ struct FilePlace {
   uint64_t offset = 0;
 };
 
-// Copies between a device and the host, by way of a page-locked block that is
-// charged to `staging`. Copies block until the bytes are there. REQUIRES: no
-// device uses the ranges. Not thread-safe.
+// Copies between a device and the host, through a page-locked block that is
+// charged to `staging`. Each call blocks until its bytes are copied. REQUIRES:
+// no device uses the ranges. Not thread-safe.
 class MemoryCopier {
  public:
   static absl::StatusOr<std::unique_ptr<MemoryCopier>> Create(
@@ -45,11 +45,11 @@ class MemoryCopier {
   absl::Status Load(DeviceRange memory, const char* bytes);
 
   absl::Status Save(DeviceRange memory, FilePlace place);
-  // DATA_LOSS: the file is shorter.
+  // DATA_LOSS: the file ends before the range does.
   absl::Status Load(DeviceRange memory, FilePlace place);
 
  private:
-  // Bytes of a part, and the offset at which it lies in the whole.
+  // A part of a range: its bytes in the block, and its offset in the range.
   struct Part {
     char* bytes = nullptr;
     uint64_t size = 0;
@@ -60,7 +60,8 @@ class MemoryCopier {
   MemoryCopier(std::unique_ptr<cuda::Stream> stream,
                std::unique_ptr<PinnedMemory> block);
 
-  // `take` gets each part of the memory; `give` fills each in.
+  // SaveParts copies each part from the device, and then calls `take`.
+  // LoadParts calls `give` to fill each part, and then copies it to the device.
   absl::Status SaveParts(DeviceRange memory, Carry take);
   absl::Status LoadParts(DeviceRange memory, Carry give);
 
@@ -68,14 +69,16 @@ class MemoryCopier {
   const std::unique_ptr<PinnedMemory> block_;
 };
 
-// The copier of the device that was asked for last: ranges come device by
-// device, and a copier's block is charged. Not thread-safe.
+// Keeps one copier, for the device of the last call, because each copier's
+// block is charged. Callers copy their ranges device by device. Not
+// thread-safe.
 class MemoryCopiers {
  public:
   explicit MemoryCopiers(std::shared_ptr<Quota> staging)
       : staging_(std::move(staging)) {}
 
-  // It is valid until the next call. As MemoryCopier::Create.
+  // Returns the copier of the context's device, valid until the next call.
+  // Fails as MemoryCopier::Create.
   absl::StatusOr<MemoryCopier*> For(
       const std::shared_ptr<const cuda::Context>& context);
   void Clear();

@@ -16,11 +16,12 @@ namespace holdfast::executor {
 // Page-locked host memory that is charged to a quota as long as it exists.
 class PinnedMemory {
  public:
-  // Charges first. RESOURCE_EXHAUSTED: the quota's refusal, or the system has
-  // no more.
+  // Charges `size` bytes to `quota`, then allocates. RESOURCE_EXHAUSTED: the
+  // quota refuses the charge, or the system has no memory.
   static absl::StatusOr<std::unique_ptr<PinnedMemory>> Allocate(
       std::shared_ptr<const cuda::Context> context, size_t size, Quota& quota);
-  // The same for memory that is there, and stays as long as the object.
+  // The same, but page-locks the existing memory [data, data + size). REQUIRES:
+  // the memory stays mapped while the object lives.
   static absl::StatusOr<std::unique_ptr<PinnedMemory>> Register(
       std::shared_ptr<const cuda::Context> context, char* data, size_t size,
       Quota& quota);
@@ -28,7 +29,8 @@ class PinnedMemory {
   char* data() const { return memory_->data(); }
   CUdeviceptr device_address() const { return memory_->device_address(); }
 
-  // It goes as soon as a device has finished with it.
+  // Announces to the quota that this memory will be freed as soon as a device
+  // has finished with it.
   void BeginReturn() { charge_.BeginReturn(); }
 
  private:

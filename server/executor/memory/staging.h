@@ -18,16 +18,17 @@
 
 namespace holdfast::executor {
 
-// Page-locked blocks of one size, through which bytes of clients pass on their
-// way to and from a device: so many and no more. Thread-safe.
+// A pool of page-locked blocks of one size, for the bytes of clients on the way
+// to and from a device. The number of blocks is limited. Thread-safe.
 class Staging : public std::enable_shared_from_this<Staging> {
  public:
-  // They are made when they are first used, and charged to `quota` then.
+  // Blocks are allocated, and charged to `quota`, at their first use.
   static std::shared_ptr<Staging> Create(
       std::shared_ptr<const cuda::Context> context,
       std::shared_ptr<Quota> quota, size_t block_bytes, size_t max_blocks);
 
-  // Gives itself back when it is dropped, from any thread.
+  // A block in use. The destructor returns the memory to the pool, on any
+  // thread.
   class Block {
    public:
     Block(std::shared_ptr<Staging> staging,
@@ -46,17 +47,20 @@ class Staging : public std::enable_shared_from_this<Staging> {
   };
   using BlockPtr = std::shared_ptr<const Block>;
 
-  // nullptr: no more than `left` are free, which are for others.
+  // Returns a block. Returns null if at most `left` blocks are free, so that
+  // `left` blocks stay for other callers. Both functions fail as
+  // PinnedMemory::Allocate.
   absl::StatusOr<BlockPtr> TryAcquire(size_t left = 0);
-  // Waits until one is free. nullptr: `cancelled` meanwhile.
+  // Blocks until a block is free. Returns null if a stop is requested first.
   absl::StatusOr<BlockPtr> Acquire(const std::stop_token& cancelled);
 
-  // Would TryAcquire get a block? If not, `when_free` is called once one is
-  // given back, by the thread that does so.
+  // Returns true if a block is free. If not, stores `when_free`, which the
+  // thread that returns the next block calls once. A later call replaces it.
   bool HasFree(const std::function<void()>& when_free);
 
-  // The session has ended. Blocks that gRPC still holds are not freed when they
-  // come back, since the driver may be gone by then: the process ends.
+  // Frees the free blocks at the end of the session. Blocks that gRPC still
+  // holds are leaked when they are returned, because the driver may be unloaded
+  // by then and the process is about to end.
   void Close();
 
   size_t block_bytes() const { return block_bytes_; }
@@ -69,7 +73,7 @@ class Staging : public std::enable_shared_from_this<Staging> {
         block_bytes_(block_bytes),
         max_blocks_(max_blocks) {}
 
-  // Makes a block that is counted already.
+  // Returns a block. REQUIRES: in_use_ counts it already.
   absl::StatusOr<BlockPtr> MakeBlock();
   void GiveBack(std::unique_ptr<PinnedMemory> memory);
 

@@ -17,30 +17,32 @@
 
 namespace holdfast::executor {
 
-// The resources that a restored session has lost: their handles, which are in
-// error, and the reasons.
+// The resources that a restored session has lost. Their handles are in error.
 struct Losses {
   static constexpr size_t kMaxNamed = 64;
+  // The first kMaxNamed lost handles, with reasons.
   std::vector<v1::LostResource> named;
-  uint64_t count = 0;
+  uint64_t count = 0;  // of all lost handles
 };
 
 struct RestoreOptions {
   const ObjectFetcher& fetch_object;
-  // The journal that the steps are written to again.
+  // The new executor's journal. Restore writes the replayed steps to it.
   SessionJournal& journal;
-  // Makes an arena of a client's memory, and puts it under its handle.
+  // Creates an arena in a client's memory, under its earlier handle.
   std::function<absl::Status(
       Resources&, const internal::HostMemoryCreated& arena, UniqueFd memory)>
       restore_arena;
-  // Tell the supervisor that a chunk, or host memory, is not used any more.
+  // Report to the supervisor that no restored resource uses a chunk, or host
+  // memory.
   std::function<void(uint64_t chunk)> chunk_released;
   std::function<void(uint64_t handle)> host_memory_released;
 };
 
-// Makes the resources of a session whose executor has died again, by replaying
-// its journal (`records`) through the handlers of commands. Runs on the
-// submission thread. DATA_LOSS: the journal is damaged.
+// Recreates the resources of a session after its executor has died. Replays the
+// journal (`records`) through the handlers of commands. A step that fails puts
+// its handles in error, and is no error of Restore. Runs on the submission
+// thread. DATA_LOSS: the journal is damaged.
 absl::StatusOr<Losses> Restore(Resources& resources, Inheritance inheritance,
                                absl::string_view records,
                                const RestoreOptions& options);

@@ -6,7 +6,7 @@
 //   INVALID_ARGUMENT     0, another kind, out of range
 //   NOT_FOUND            never created
 //   FAILED_PRECONDITION  destroyed, or its index is used again (stale)
-//   ALREADY_EXISTS       creating what exists
+//   ALREADY_EXISTS       created already (CheckNew)
 //
 // A handle whose creation failed is kept in error: using it repeats the cause.
 // Every handle, also one in error, is charged to a quota from before its
@@ -44,8 +44,8 @@ inline std::string WithArticle(absl::string_view noun) {
   return absl::StrCat(vowel ? "an " : "a ", noun);
 }
 
-// Not thread-safe: belongs to the submission thread. Pointers to values stay
-// valid until the next Put.
+// Not thread-safe: used by the submission thread. Pointers to values stay
+// valid until the next Put or PutError.
 //
 // Clients choose handles, so that creating a resource needs no round trip: a
 // command may use a handle in the same batch that creates it. An index is
@@ -56,8 +56,8 @@ class HandleTable {
   HandleTable(HandleKind kind, std::shared_ptr<Quota> quota)
       : kind_(kind), quota_(std::move(quota)) {}
 
-  // OK: `bits` can name a new resource. Otherwise fails as listed above;
-  // FAILED_PRECONDITION also if another handle has the index.
+  // Returns OK if `bits` can name a new resource. Otherwise fails as listed
+  // above; FAILED_PRECONDITION also if another handle has the index.
   absl::Status CheckNew(uint64_t bits) const {
     HOLDFAST_RETURN_IF_ERROR(Check(bits));
     const Handle handle = Handle::Unpack(bits);
@@ -80,7 +80,7 @@ class HandleTable {
   absl::StatusOr<Charge> Reserve() { return quota_->Take(1); }
 
   // REQUIRES: CheckNew(bits).ok(); `charge` comes from Reserve. The reference
-  // is valid until the next Put.
+  // is valid until the next Put or PutError.
   T& Put(uint64_t bits, T value, Charge charge) {
     Slot& slot = Renew(bits, std::move(charge));
     slot.value.emplace(std::move(value));
@@ -93,7 +93,7 @@ class HandleTable {
   }
 
   // Takes the value out and leaves the handle in error, because a later step of
-  // making the resource failed. nullopt: it has no value.
+  // the resource's creation failed. nullopt: the handle has no value.
   std::optional<T> Fail(uint64_t bits, absl::Status cause) {
     if (!Find(bits).ok()) return std::nullopt;
     Slot& slot = slots_[Handle::Unpack(bits).index];
@@ -101,7 +101,8 @@ class HandleTable {
     return std::exchange(slot.value, std::nullopt);
   }
 
-  // Fails as listed above; a handle in error with its cause.
+  // Returns the handle's value. Fails as listed above; a handle in error fails
+  // with its cause.
   absl::StatusOr<T*> Find(uint64_t bits) {
     HOLDFAST_RETURN_IF_ERROR(Check(bits));
     const Handle handle = Handle::Unpack(bits);

@@ -12,14 +12,18 @@
 namespace holdfast::executor {
 
 // Maps memory of a process outside Holdfast, for reading and writing. The
-// client has sent a descriptor on the session's descriptor socket: from
-// cuMemExportToShareableHandle, from cuMemPoolExportToShareableHandle (the
-// command then has the data of a pointer), or of a sealed memfd with the 64
-// bytes of cuIpcGetMemHandle. An IPC handle also needs a descriptor, because
-// only a process on this machine can send one. The supervisor is not asked,
-// because the memory is not the daemon's. INVALID_ARGUMENT: the descriptor is
-// not device memory, or the memory is smaller than the command says. NOT_FOUND:
-// no descriptor has this token.
+// client has sent one of these descriptors on the session's descriptor socket:
+//
+//   the result of cuMemExportToShareableHandle
+//   the result of cuMemPoolExportToShareableHandle; the command then has the
+//     exported data of a pointer in the pool
+//   a sealed memfd with the 64 bytes of cuIpcGetMemHandle, because only a
+//     process on this machine can send a descriptor
+//
+// Does not ask the supervisor, because the memory is not the daemon's.
+// INVALID_ARGUMENT: the descriptor is not device memory, or the memory is
+// smaller than the command says. NOT_FOUND: no descriptor has this token.
+// UNIMPLEMENTED: the command names no descriptor.
 absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
     Resources& resources, const v1::ImportResource& command);
 

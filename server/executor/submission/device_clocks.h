@@ -14,10 +14,11 @@
 
 namespace holdfast::executor {
 
-// Keeps DeviceTimes: the clock of a device runs while the device has work.
-// Marks in the streams find the end of the work. One set of marks is watched at
-// a time, and work that is submitted meanwhile gets the next set, so that a
-// busy device does not need a mark for each launch or batch. Thread-safe.
+// Measures DeviceTimes: the clock of a device runs while the device has work.
+// Marks (events) in the streams show the end of the work. Only one set of marks
+// of a device is watched at a time. Work that is submitted meanwhile gets the
+// next set, so that a busy device needs no mark for each launch or batch.
+// Thread-safe.
 class DeviceClocks {
  public:
   explicit DeviceClocks(std::shared_ptr<DeviceTimes> times)
@@ -25,7 +26,7 @@ class DeviceClocks {
   DeviceClocks(const DeviceClocks&) = delete;
   DeviceClocks& operator=(const DeviceClocks&) = delete;
 
-  // Notes that the device is about to get work without a mark.
+  // Call before work without a mark is submitted to the device.
   void NoteGiven(uint32_t device);
 
   // Returns the devices whose work must be marked now. The caller calls
@@ -36,16 +37,16 @@ class DeviceClocks {
     // The device has got more work, which must be marked now. If false, its
     // clock has stopped.
     bool mark = false;
-    // TakePlace has returned false, and can now be tried again.
+    // TakePlace has returned false before, and can now be tried again.
     bool place = false;
   };
   Next NoteDone(uint32_t device);
 
-  // Takes a place for one command's work, for a session that other sessions
-  // wait for. The device may have one piece of watched work
-  // and one piece of unmarked work. A piece is as many commands as take 1 to
-  // 2.5 ms. Returns false if there is no place until the next NoteDone or
-  // TakeUnmarked.
+  // Takes a place for one command of a session that other sessions wait for.
+  // Limits the submitted work of the device to two pieces: one that is watched,
+  // and one without marks. The number of commands of a piece is adapted so that
+  // a piece takes 1 to 2.5 ms. Returns false if there is no place until the
+  // next NoteDone or TakeUnmarked. REQUIRES: device < DeviceTimes::kMaxDevices.
   bool TakePlace(uint32_t device);
 
  private:

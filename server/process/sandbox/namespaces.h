@@ -14,20 +14,22 @@
 
 namespace holdfast {
 
-// Forks into new namespaces. A daemon that is not root gets a user namespace
-// for it, in which the child is root without outside privileges. Sets *entered
-// to `wanted`, or, if the kernel or the administrator forbids namespaces, to
-// kNone: an ordinary fork. With kAll, the child is process 1 of its namespace.
-// REQUIRES: the caller has one thread.
+// Forks a child into new namespaces. Returns as fork does. If the caller is not
+// root, or root may not make them, the child also gets a user namespace, in
+// which it is root without outside privileges. Sets *entered to `wanted`. If
+// the kernel or the administrator forbids namespaces, makes an ordinary fork
+// and sets *entered to kNone. With kAll, the child is process 1 of its
+// namespace. REQUIRES: the caller has one thread.
 pid_t ForkIntoNamespaces(Namespaces wanted, Namespaces* entered);
 
-// Makes these paths the only ones below "/", read-only except for devices and
-// kWrite paths, each under its given name and its real path (PlanFileView).
-// Paths that do not exist are skipped. REQUIRES: a mount namespace of the
-// process's own, and its root's capabilities.
+// Hides all files of this process except `files`. Each path stays visible under
+// its given name and its real path (PlanFileView), read-only except for devices
+// and kWrite paths. Paths that do not exist or cannot be opened are skipped.
+// UNAVAILABLE: a mount failed. REQUIRES: the process has a mount namespace of
+// its own, and the capabilities of root there.
 absl::Status ShowOnly(const std::vector<VisiblePath>& files);
 
-// Drops every capability, in this thread and in threads that it starts.
+// Drops every capability of this thread and of threads that it starts later.
 absl::Status DropCapabilities();
 
 }  // namespace holdfast

@@ -11,8 +11,10 @@ namespace holdfast {
 // seccomp.inc lists for the role. The process can compute, start threads and
 // use its descriptors. It cannot start processes or programs, make sockets or
 // connections, change files, names or mounts, or trace or signal other
-// processes. Other calls fail with EPERM, or with ENOSYS if libc then falls
-// back to an older call. UNAVAILABLE: the kernel has no seccomp filters.
+// processes. Exception: the filter lets CUDA executors open files for writing;
+// Landlock and mounts restrict these. Other calls fail with EPERM, or with
+// ENOSYS if libc then falls back to an older call. UNAVAILABLE: the kernel
+// refused the filter.
 absl::Status AllowSystemCalls(SandboxRole role);
 
 }  // namespace holdfast

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The numbers that every form is tried with: edges of the types in all
-// combinations, then random ones. The same on every machine.
+// The operands that each instruction form is tested with: combinations of edge
+// values of the types, then random values. They are the same on every machine.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_FORMS_INPUTS_H_
 #define HOLDFAST_TESTS_CONFORMANCE_FORMS_INPUTS_H_
 
@@ -13,8 +13,8 @@ namespace holdfast::forms {
 
 inline constexpr size_t kInputs = 4096;
 
-// Every bit pattern if there is one source of 16 bits, else kInputs; always
-// whole blocks of threads.
+// Returns all 65536 bit patterns for a single source of 16 bits; else kInputs
+// operand sets. Both counts are multiples of kBlockThreads.
 std::vector<Sources> InputsFor(const std::vector<Kind>& sources);
 
 }  // namespace holdfast::forms

@@ -8,8 +8,8 @@
 
 namespace holdfast::random_ptx {
 
-// The program of a seed, the same on every machine: valid PTX with one kernel,
-// whose every result is defined.
+// Returns the program of a seed, the same on every machine. The program is
+// valid PTX with one kernel, and PTX defines all its results.
 Program Generate(uint64_t seed);
 
 }  // namespace holdfast::random_ptx

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel as both sides see it: each instruction is the text that a driver
-// compiles, and what it means for one thread, which the interpreter does.
+// A random program in two forms. Each instruction has PTX text, which the
+// driver under test compiles, and a function with the same effect, which the
+// interpreter calls.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_RANDOM_PROGRAM_H_
 #define HOLDFAST_TESTS_CONFORMANCE_RANDOM_PROGRAM_H_
 
@@ -14,8 +15,8 @@
 
 namespace holdfast::random_ptx {
 
-// Bytes of the memories that a program uses. Each thread has some of its own
-// in global, shared and local memory; sums belong to all.
+// Sizes of the memories that a program uses, in bytes. Each thread has bytes of
+// its own in global, shared and local memory. All threads share the sums.
 inline constexpr size_t kInputBytes = 4096;  // global, only read
 inline constexpr size_t kTableBytes = 256;   // .const
 inline constexpr size_t kBlobBytes = 64;     // a parameter
@@ -27,9 +28,10 @@ inline constexpr size_t kDumpBytes = 1024;   // global, written at the end
 
 struct Function;
 
+// A call of a function by one thread.
 struct Frame {
   const Function* function = nullptr;
-  size_t next = 0;  // the instruction to do
+  size_t next = 0;  // the index of the next instruction
   std::vector<uint64_t> registers;
   std::array<uint8_t, kLocalBytes> local = {};
 };
@@ -59,27 +61,28 @@ struct Instruction {
     kLabel,
     kBranch,
     kCall,
-    kReturn,  // of the kernel: exit
-    kWarp,    // the lanes of a mask do it together
-    kBlock,   // all threads of the block that have not ended
+    kReturn,  // in the kernel: exit
+    kWarp,    // the lanes of a mask execute it together
+    kBlock,   // all threads of the block that have not ended do so
   };
   Kind kind = Kind::kPlain;
   std::string text;  // lines
-  // The predicate that lets a thread do it; it then stands before each line.
+  // The predicate register that guards each line of `text`; nullopt: none.
   std::optional<size_t> guard;
-  bool unless = false;
-  // May go without making the program invalid.
+  bool unless = false;  // the guard is negated
+  // The program stays valid without this instruction.
   bool optional = false;
-  size_t region = 0;  // of Function::regions, the innermost
+  size_t region = 0;  // the innermost, an index into Function::regions
 
   std::function<void(Thread&)> act;  // kPlain
-  // kLabel: itself. kBranch: where a thread goes.
+  // kLabel: the label's number. kBranch: `target` returns the label's number.
   size_t label = 0;
   std::function<size_t(Thread&)> target;
-  // kCall: which function, what its first registers get, where its result goes.
+  // kCall: `callee` returns the function's index. `arguments` are the registers
+  // that are copied to its first registers; `result` receives its result.
   std::function<size_t(Thread&)> callee;
   std::vector<size_t> arguments;
-  size_t result = 0;  // kCall, kReturn
+  size_t result = 0;  // kCall, kReturn: a register
   size_t mask = 0;    // kWarp: the register with the lanes
   std::function<void(const std::vector<Thread*>&)> together;
 };
@@ -93,8 +96,8 @@ struct Function {
   std::string name;
   std::vector<Register> registers;
   std::vector<Instruction> code;
-  // The region around each; what lies in one can be left out as a whole. 0 is
-  // the function.
+  // The enclosing region of each region. All instructions of a region can be
+  // removed together. Region 0 is the whole function.
   std::vector<size_t> regions = {0};
 };
 
@@ -106,13 +109,14 @@ struct Program {
   std::vector<Function> functions;  // the first is the kernel
 };
 
-// How `act` says that PTX leaves open what the result is; the interpreter
-// clears it.
+// Instruction::act sets this flag if PTX does not define the result. The
+// interpreter clears the flag.
 extern thread_local bool undefined;
 
 // The initial value of each thread's word of `shared_sums`.
 inline constexpr uint32_t kFirstSum = 0x5A5A00FF;
 
+// Returns the program as PTX text.
 std::string PtxOf(const Program& program);
 
 }  // namespace holdfast::random_ptx

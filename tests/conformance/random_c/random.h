@@ -7,7 +7,7 @@
 
 namespace holdfast::random_c {
 
-// The same numbers on every machine: SplitMix64.
+// SplitMix64. Generates the same numbers on every machine.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}

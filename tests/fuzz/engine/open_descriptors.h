@@ -7,11 +7,11 @@
 
 namespace holdfast::fuzz {
 
-// Returns the descriptors of this process and what each is open on.
+// Returns the open descriptors of this process, each with its file's name.
 std::map<int, std::string> OpenDescriptors();
 
-// Returns what is in `now` and was not in `before`, for a finding: "17
-// /memfd:arena, 18 socket:[42]"; empty if there is nothing.
+// Lists the descriptors in `now` whose numbers are not in `before`, for a
+// finding: "17 /memfd:arena, 18 socket:[42]". Returns "" if there are none.
 std::string NewDescriptors(const std::map<int, std::string>& before,
                            const std::map<int, std::string>& now);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sessions as the supervisor sees them, and what they share: the test sends the
-// messages of their executors, honest and not.
+// Sessions on the supervisor's side, with the memory that they share. The test
+// takes the part of the executors: it sends their messages, valid and hostile.
 //
 //   maker_->Make(1, Memory(kSize));                 // s-1 has chunk 1
 //   const auto token = maker_->Export(1);
@@ -34,23 +34,24 @@ namespace holdfast::testing {
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;
 inline constexpr uint64_t kSize = 2 * kMiB;  // of a chunk
 
-// The place of memory on device 0.
+// Returns the place of memory on device 0.
 internal::MemoryPlace Device0();
 
-// Memory of a chunk: on the software device, a memfd that cannot shrink.
+// Returns the memory of a chunk as the software device makes it: a memfd that
+// cannot shrink.
 UniqueFd Memory(uint64_t size, int seals = F_SEAL_SHRINK);
 
-// One session, with the calls of its executor.
+// One session. The methods make the requests of its executor.
 struct TestSession {
   TestSession(MemoryLedger& ledger, ExportRegistry& exports,
               collections::CollectionTable& collections, DeviceMemory& memory,
               const std::string& id, const std::string& tenant);
 
-  // Reserves a chunk, and hands its memory over.
+  // Reserves a chunk and passes its memory to the supervisor.
   void Make(uint64_t chunk, UniqueFd fd, uint64_t size = kSize);
-  // As an executor frees a chunk of kSize.
+  // Frees a chunk of kSize, as an executor does.
   void Free(uint64_t chunk);
-  // As the supervisor does when the process is gone.
+  // Ends the session, as the supervisor does after the executor's end.
   void End();
 
   // Tokens and imports.
@@ -59,7 +60,7 @@ struct TestSession {
                                      v1::Rights rights = v1::RIGHTS_READ);
   SessionMemory::Answer Import(const std::string& token,
                                v1::HandleKind kind = v1::HANDLE_KIND_BUFFER);
-  // A token with which a process outside Holdfast maps what was imported.
+  // Returns a token with which a process outside of Holdfast maps the import.
   absl::StatusOr<std::string> ExportImport(
       uint64_t import, uint64_t offset = 0, uint64_t size = kSize,
       v1::ForeignHandle foreign = v1::FOREIGN_HANDLE_POSIX_DESCRIPTOR);
@@ -71,13 +72,16 @@ struct TestSession {
                       const std::string& name);
   // Returns the import's number; 0: it was refused.
   uint64_t OpenCollection(const std::string& name, uint32_t buffer = 0);
-  // As an executor that has mapped all buffers of the version.
+  // Reports that the executor has mapped all buffers of the version.
   void Read(uint64_t import);
+  // Sleep reports that the import is not mapped any more. Wake requests its
+  // memory again.
   SessionMemory::Answer Sleep(uint64_t import);
   SessionMemory::Answer Wake(uint64_t import, const std::string& name,
                              uint64_t version = 0);
 
-  // Events. The page of one, its words, or the error.
+  // Events. Return the page of an event; AbandonedEvent returns the chunk of an
+  // imported event whose session has ended.
   absl::StatusOr<UniqueFd> EventPage(uint64_t chunk);
   absl::StatusOr<UniqueFd> ImportedEventPage(uint64_t import);
   absl::StatusOr<UniqueFd> AbandonedEvent(uint64_t import);
@@ -100,17 +104,19 @@ class SessionMemoryTest : public ::testing::Test {
   std::unique_ptr<TestSession> Open(const std::string& id,
                                     const std::string& tenant = "uid 1000");
 
-  // Bytes that the ledger has reserved; those of them whose owner has ended.
+  // Return the bytes that the ledger has reserved, and the part of them whose
+  // session has ended.
   uint64_t Reserved() const;
   uint64_t Orphaned() const;
 
-  // Versions go with their last readers.
+  // Configures the collection so that a version ends with its last reader.
   void UntilUnreferenced(const std::string& name);
-  // The readers of the only version.
+  // Returns the readers of the only version of the only collection.
   std::vector<std::string> Readers() const;
-  // The record of the reader's import, as the next daemon would find it.
+  // Returns true if the stored record of reader_'s import, from which the next
+  // daemon restores it, marks the import as asleep.
   static bool IsKeptAsleep(uint64_t import);
-  // Takes the version's only chunk off its device and brings it back.
+  // Moves the only chunk of the latest version off its device and back.
   void SuspendAndResume(const std::string& name);
 
   MemoryLedger ledger_{0};

@@ -11,11 +11,13 @@
 
 namespace holdfast {
 
-// The real holdfastd, $HOLDFAST_DAEMON, on the software device, or on the one
-// that $HOLDFAST_TEST_DEVICE names ("cuda"), in a temporary directory, on a
-// Unix socket and a free loopback port. Ends with the test.
+// A process of the real holdfastd, $HOLDFAST_DAEMON. It uses the software
+// device, or $HOLDFAST_TEST_DEVICE ("cuda"). It listens on a Unix socket in a
+// temporary directory and on a free loopback port. The destructor kills the
+// process and removes the directory.
 class DaemonProcess {
  public:
+  // Starts the daemon. Blocks until it is ready.
   explicit DaemonProcess(std::vector<std::string> more_flags = {});
   ~DaemonProcess();
 
@@ -23,14 +25,15 @@ class DaemonProcess {
   const std::string& directory() const { return directory_; }
   std::string socket() const { return directory_ + "/holdfast.sock"; }
   const std::string& tcp_address() const { return tcp_; }
-  // With --metrics-address: "127.0.0.1:41231".
+  // Returns "127.0.0.1:41231"; empty without --metrics-address.
   const std::string& metrics_address() const { return metrics_; }
 
-  // New connections each.
+  // Each call opens a new connection.
   std::shared_ptr<grpc::Channel> Unix() const;
   std::shared_ptr<grpc::Channel> Tcp() const;
 
-  // The exit code, or minus the signal.
+  // Blocks until the process has ended. Returns its exit code, or minus the
+  // number of the signal that ended it. REQUIRES: called once.
   int Wait();
 
  private:
@@ -42,7 +45,8 @@ class DaemonProcess {
   std::string metrics_;
 };
 
-// A channel of its own, with room for a compiler's log in the trailer.
+// Returns a channel with a connection of its own and room for a compiler's log
+// in the trailer.
 std::shared_ptr<grpc::Channel> Connect(const std::string& target);
 
 }  // namespace holdfast

@@ -9,21 +9,22 @@
 namespace holdfast {
 
 struct HttpAnswer {
-  int status = 0;       // 0: the connection was closed without an answer
+  int status = 0;       // 0: there was no complete header
   std::string headers;  // with the status line
   std::string body;
 };
 
-// Connects to "127.0.0.1:9464".
+// Connects to an IPv4 address and port, "127.0.0.1:9464". Returns an invalid
+// descriptor on failure.
 UniqueFd ConnectTo(const std::string& address);
 
 // Reads until the server closes the connection.
 HttpAnswer ReadAnswer(const UniqueFd& connection);
 
-// Sends these bytes and reads the answer.
+// Connects, sends these bytes, and reads the answer.
 HttpAnswer SendHttp(const std::string& address, const std::string& bytes);
 
-// GET, with more header lines, each ending in "\r\n".
+// Sends a GET request. `headers` are additional lines, each with "\r\n".
 HttpAnswer HttpGet(const std::string& address, const std::string& path,
                    const std::string& headers = "");
 

@@ -6,8 +6,9 @@
 
 namespace holdfast {
 
-// True if `body` has run in a mount namespace of its own, in a process of its
-// own, without a failed expectation; skips where there are no such namespaces.
+// Runs `body` in a child process with its own user and mount namespaces.
+// Returns true if no expectation failed. Returns false and sets *skipped if the
+// machine does not allow such namespaces; clears *skipped otherwise.
 bool RunsWithMounts(const std::function<void()>& body, bool* skipped);
 
 }  // namespace holdfast

@@ -21,8 +21,8 @@
 namespace holdfast::software {
 
 // The memory of one allocation node. Its address is fixed when the node is
-// added. It counts as the device's memory from its first launch until it is
-// trimmed. All but the constructor is GraphMemory's affair.
+// added. It is charged to the device's memory from its first launch until it is
+// trimmed. GraphMemory makes it and manages its state.
 class GraphAllocation {
  public:
   GraphAllocation(Device& device, MemoryMap& map, std::unique_ptr<Block> block);
@@ -34,8 +34,8 @@ class GraphAllocation {
   uintptr_t address() const { return block_->address(); }
   size_t size() const { return block_->size(); }
 
-  // Whether a node frees it. A second one, here or in another graph, is
-  // refused. Guarded by the lock of definitions.
+  // True if a node frees the memory. A second such node, in this or another
+  // graph, is refused. Guarded by the lock of all graph definitions.
   bool has_free_node = false;
 
  private:
@@ -50,11 +50,11 @@ class GraphAllocation {
   Ticket last_use_;
 };
 
-// The effect of one launch on allocations, in the order of calls, as CUDA's
-// rules for them are; the bytes themselves stay mapped.
+// The effect of one launch on allocations. It applies at the launch call, as
+// CUDA's rules require, not when the nodes run; the bytes stay mapped.
 struct GraphAllocations {
   using List = std::vector<std::shared_ptr<GraphAllocation>>;
-  List kept;       // allocated, and left to others to free
+  List kept;       // allocated, and not freed by this graph
   List temporary;  // allocated and freed
   List freed;      // allocated by another graph
 
@@ -72,28 +72,30 @@ class GraphMemory {
   // device has, or no addresses are left. Nothing is charged to the device yet.
   CUresult Create(Device& device, MemoryMap& map, size_t size,
                   std::shared_ptr<GraphAllocation>* allocation);
-  // The living allocation that starts here; null if there is none.
+  // Returns the allocation that starts at this address; null if there is none.
   std::shared_ptr<GraphAllocation> Find(uintptr_t address);
 
   // Applies a launch. Returns CUDA_ERROR_INVALID_VALUE if an allocation of the
-  // last launch has not been freed, unless `auto_free`, or one to be freed is
-  // not there; CUDA_ERROR_OUT_OF_MEMORY if the device is full.
+  // last launch has not been freed, unless `auto_free` is set, or if an
+  // allocation to free is not allocated; CUDA_ERROR_OUT_OF_MEMORY if the device
+  // is full.
   CUresult Begin(const GraphAllocations& allocations, bool auto_free);
-  // Tells where the launch ends, until which its memory is in use.
+  // Sets the end of the launch. Its memory is in use until then.
   void Use(const GraphAllocations& allocations, const Ticket& end);
 
-  // cuMemFree, cuMemFreeAsync. CUDA_ERROR_INVALID_VALUE if no launch has
-  // allocated it.
+  // Implements cuMemFree and cuMemFreeAsync. CUDA_ERROR_INVALID_VALUE: no
+  // launch has allocated it, or it has been freed.
   CUresult Free(GraphAllocation& allocation);
 
-  // cuDeviceGraphMemTrim: gives back the memory of all allocations that are
-  // freed and that no launch uses any more. They keep their addresses.
+  // Implements cuDeviceGraphMemTrim: returns the memory of all allocations that
+  // are freed and in use by no launch. They keep their addresses.
   void Trim(Device& device);
-  // In bytes. "Used" is what launches have allocated and nothing has freed,
-  // "reserved" is what the device's memory is charged with.
+  // Gets a number of bytes. "Used" memory was allocated by launches and not
+  // freed; "reserved" memory is charged to the device.
   CUresult GetAttribute(Device& device, CUgraphMem_attribute attribute,
                         cuuint64_t* value);
-  // Only high-water marks, and only to zero.
+  // Resets a high-water mark to the current value. CUDA_ERROR_INVALID_VALUE:
+  // another attribute, or `value` is not 0.
   CUresult SetAttribute(Device& device, CUgraphMem_attribute attribute,
                         cuuint64_t value);
 
@@ -110,14 +112,14 @@ class GraphMemory {
   // Discards the bytes and returns them to the device's budget.
   void ReleaseLocked(GraphAllocation& allocation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // For the account only; the bytes stay until they are trimmed.
+  // Changes the account only; the bytes stay until they are trimmed.
   void FreeLocked(GraphAllocation& allocation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
   std::map<uintptr_t, std::weak_ptr<GraphAllocation>> all_
       ABSL_GUARDED_BY(mutex_);
-  // Keeps what a graph has left to others, though the graph may be gone.
+  // Allocated and not freed yet; kept here because the graph may be destroyed.
   std::map<uintptr_t, std::shared_ptr<GraphAllocation>> outstanding_
       ABSL_GUARDED_BY(mutex_);
   std::map<CUdevice, Account> accounts_ ABSL_GUARDED_BY(mutex_);

@@ -12,8 +12,8 @@ namespace holdfast::software {
 
 class Program;
 
-// The step of a conditional node. `bodies` are the programs of its graphs,
-// which only this step runs.
+// Returns the step of a conditional node. `bodies` are the programs of its body
+// graphs, in CUDA's order; no other step may run them.
 std::shared_ptr<const Step> MakeConditionalStep(
     const ConditionalNode& node, std::vector<std::shared_ptr<Program>> bodies);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA's structures of node parameters, to the nodes' own and back. Decoding
-// makes the checks that cuGraphAdd...Node makes.
+// Converts CUDA's structures of node parameters to NodeParameters and back.
+// Decode... makes the checks of cuGraphAdd...Node, and returns its errors.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_PARAMETERS_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_PARAMETERS_H_
 
@@ -30,11 +30,13 @@ CUresult DecodeBatch(Driver& driver,
 CUresult DecodeAllocation(Driver& driver,
                           CUDA_MEM_ALLOC_NODE_PARAMS* parameters,
                           NodeParameters* node);
-// An allocation can be freed by one node only.
+// CUDA_ERROR_INVALID_VALUE: no allocation node has the address, or another node
+// frees it already.
 CUresult DecodeFree(CUdeviceptr address, NodeParameters* node);
 
-// Any kind, for a node of `parent`, which a child graph is copied for. Fills
-// what `parameters` returns.
+// Decodes the parameters of a node of any kind in the graph `parent`. A child
+// graph is copied for `parent`, or moved to it, according to `ownership`. Sets
+// the output fields of `parameters`.
 CUresult Decode(Driver& driver, const Graph& parent,
                 CUgraphNodeParams* parameters, NodeParameters* node);
 
@@ -44,13 +46,14 @@ CUDA_MEMSET_NODE_PARAMS FillParameters(const FillNode& node);
 CUDA_BATCH_MEM_OP_NODE_PARAMS BatchParameters(BatchNode& node);
 CUDA_MEM_ALLOC_NODE_PARAMS AllocationParameters(const AllocationNode& node);
 
-// Carries over what new parameters of a node leave as it is: the attributes of
-// a kernel node.
+// Copies the attributes of a kernel node to its new parameters, which do not
+// contain them. Does nothing for other nodes. Fails as SetAttribute.
 CUresult Inherit(const NodeParameters& before, NodeParameters* after);
 
-// cuGraphKernelNodeSetAttribute. Returns CUDA_ERROR_INVALID_VALUE for what is
-// no attribute of kernel nodes, CUDA_ERROR_NOT_SUPPORTED for a value that a
-// launch could not have either.
+// cuGraphKernelNodeSetAttribute and ...GetAttribute. GetAttribute returns zeros
+// for an attribute that was not set. SetAttribute fails as a launch with the
+// attribute would. CUDA_ERROR_INVALID_VALUE: kernel nodes do not have the
+// attribute.
 CUresult SetAttribute(KernelNode& node, CUlaunchAttributeID id,
                       const CUlaunchAttributeValue& value);
 CUresult GetAttribute(const KernelNode& node, CUlaunchAttributeID id,

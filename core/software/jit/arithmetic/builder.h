@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LLVM's IRBuilder, for a function in which a value is a scalar, the same for
-// all lanes, or a vector that has the lanes of one chunk of a warp.
+// LLVM's IRBuilder for functions in which a value is either a scalar, which is
+// equal in all lanes, or a vector of the lanes of one chunk. The 32 lanes of a
+// warp are divided into chunks of equal size (host_cpu.h).
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_BUILDER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_BUILDER_H_
 
@@ -18,18 +19,19 @@ using Values = absl::Span<llvm::Value* const>;
 
 class Builder : public llvm::IRBuilder<> {
  public:
-  // `lanes` are those of a chunk.
+  // `lanes` is the number of lanes of a chunk.
   Builder(llvm::Module* module, int lanes)
       : IRBuilder(module->getContext()), module_(module), lanes_(lanes) {}
 
   llvm::Module* module() const { return module_; }
   int lanes() const { return lanes_; }
 
-  // The type of one lane in registers: predicates are i1, f16 and bf16
-  // integers.
+  // Returns the type of one lane's register: i1 for a predicate, float or
+  // double for f32 or f64, else (also f16 and bf16) an integer of the type's
+  // size.
   llvm::Type* TypeOf(ptx::Type type);
   llvm::Type* VectorOf(llvm::Type* element);
-  // `element`, or a vector of such if `value` is a vector.
+  // Returns VectorOf(element) if `value` is a vector, else `element`.
   llvm::Type* Like(llvm::Value* value, llvm::Type* element);
 
   llvm::Value* I32(uint32_t value) { return getInt32(value); }
@@ -38,19 +40,20 @@ class Builder : public llvm::IRBuilder<> {
   llvm::LoadInst* LoadI32(llvm::Value* place) {
     return CreateLoad(getInt32Ty(), place);
   }
-  // Keeps LLVM from moving accesses across; the CPU is not told.
+  // Keeps LLVM from moving accesses across the fence. Emits no CPU instruction.
   void CreateCompilerFence() {
     CreateFence(llvm::AtomicOrdering::SequentiallyConsistent,
                 llvm::SyncScope::SingleThread);
   }
-  // Lane i of the vector has i * stride.
+  // Returns a vector in which lane i has the value i * stride.
   llvm::Value* Iota(llvm::Type* element, int64_t stride);
   llvm::Value* Splat(llvm::Value* scalar);
 
-  // In the module; external, and with the attributes of all generated code.
+  // Adds an external function with the attributes of all generated code to the
+  // module.
   llvm::Function* NewFunction(const std::string& name, llvm::Type* result,
                               absl::Span<llvm::Type* const> parameters);
-  // The rest is about the function that instructions are put into.
+  // Both add to the function that contains the insertion point.
   llvm::BasicBlock* NewBlock(const std::string& name);
   llvm::AllocaInst* AllocaAtEntry(llvm::Type* type);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// f16 and bf16, alone and in pairs. Registers hold their bits; arithmetic is
-// done in float such that the one rounding at the end is the only one that
-// shows.
+// Emits arithmetic of f16 and bf16, alone and in pairs. Registers hold their
+// bits. Operations compute in float such that only the final rounding to a half
+// affects the result.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_HALF_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_HALF_H_
 
@@ -11,7 +11,8 @@
 
 namespace holdfast::software::jit {
 
-// The bits of an f16 or bf16 as a float, exactly, and back.
+// Convert the bits of an f16 or bf16 to a float, exactly, and a float to such
+// bits, rounded to nearest even.
 llvm::Value* FloatOfHalf(Builder& ir, ptx::Type type, llvm::Value* bits);
 llvm::Value* HalfOfFloat(Builder& ir, ptx::Type type, llvm::Value* value);
 
@@ -21,8 +22,8 @@ llvm::Value* FlushHalf(Builder& ir, llvm::Value* bits);
 // Returns one half of a packed register; `shift` is 0 or 16.
 llvm::Value* HalfAt(Builder& ir, llvm::Value* pair, int shift);
 
-// Computes one number or, for packed types, both. Returns null if there is no
-// such operation.
+// Returns the bits of the result or, for packed types, of both results. Null:
+// there is no such operation.
 llvm::Value* ComputeHalves(Builder& ir, const ptx::Instruction& instruction,
                            Values in);
 

@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-// Ends the program with a sentence, unless a call of the runtime succeeds.
+// Prints the error and exits with status 1 if a call of the runtime fails.
 #define CHECK_CUDA(call) CheckCuda((call), #call)
 
-// The same for a condition.
+// Does the same if a condition is false.
 #define CHECK(condition)                                      \
   do {                                                        \
     if (!(condition)) {                                       \

@@ -9,7 +9,7 @@
 
 namespace holdfast::testing {
 
-// The world outside, as an attacker may know it.
+// Targets outside of the sandbox that an attacker may know.
 struct Outside {
   pid_t supervisor = 0;
   std::string secret_file;  // readable by everybody, outside of any policy
@@ -17,28 +17,30 @@ struct Outside {
   std::string socket_path;  // a Unix socket that listens
 };
 
-// The part of the sandbox that stops an attempt, by which its errno is known.
+// The part of the sandbox that stops an attempt. It determines the errno.
 enum class Wall {
   kSystemCalls,  // seccomp: EPERM
-  // A file to read: seccomp in executors on the software device, which open
-  // none, else mounts (ENOENT) or, without namespaces, Landlock (EACCES).
+  // Reading a file. Executors on the software device: seccomp, because they
+  // open no files. Other processes: mounts (ENOENT) or, without namespaces,
+  // Landlock (EACCES).
   kReading,
-  // A file to write: seccomp but in CUDA executors.
+  // Writing a file. CUDA executors: as kReading. Other processes: seccomp.
   kWriting,
-  // A file of another process: as kReading, but CUDA executors see /proc.
+  // A file of another process. As kReading, but CUDA executors can see /proc.
   kProcesses,
   kDescriptorLimit,  // EMFILE
   kThreadLimit,      // EAGAIN
   kMemoryLimit,      // ENOMEM
 };
 
-// Something that code in a process that it has taken over would do.
+// An action that malicious code in a sandboxed process would try.
 struct EscapeAttempt {
   const char* name;  // "read a file"
-  // Returns 0 if it worked, else the errno with which it failed.
+  // Returns 0 if the attempt succeeded, else its errno.
   int (*run)(const Outside& outside);
   Wall wall = Wall::kSystemCalls;
-  bool works_outside = false;  // for any user, on any machine
+  // Without the sandbox the attempt succeeds for any user on any machine.
+  bool works_outside = false;
 };
 
 const std::vector<EscapeAttempt>& EscapeAttempts();
