@@ -462,14 +462,14 @@ class Program:
     @property
     def handle(self) -> int: ...
     @property
-    def pch_status(self) -> str | None: ...
+    def pch_status(self) -> typing.PCHStatusType | None: ...
     def compile(
         self,
         target_type: str,
         name_expressions: Sequence[str] = (),
         logs: _Writer | None = None,
         *,
-        cache: None = None,
+        cache: utils.ProgramCacheResource | None = None,
     ) -> ObjectCode: ...
     def link(
         self,
@@ -477,7 +477,7 @@ class Program:
         name_expressions: Sequence[str] = (),
         logs: _Writer | None = None,
         *,
-        cache: None = None,
+        cache: utils.ProgramCacheResource | None = None,
     ) -> ObjectCode: ...
     def close(self) -> None: ...
 

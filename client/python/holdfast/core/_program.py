@@ -5,7 +5,7 @@ from holdfast import _native
 from holdfast._errors import CUDAError
 from holdfast._progress import compile_line
 from holdfast.core._module import FORMATS, ObjectCode, working_device
-from holdfast.core._options import Options, as_options, not_served
+from holdfast.core._options import Options, as_options
 
 _LANGUAGES = {"c++": 1, "ptx": 2, "nvvm": 3}
 _TARGETS = {
@@ -115,11 +115,11 @@ _FILES = {
 
 
 def _paths(value):
-    """None, a path, or a list or tuple of paths, as a tuple of str."""
-    if value is None:
+    """None or False, a path, or a sequence of paths, as a tuple of str."""
+    if value is None or value is False:
         return ()
-    values = value if isinstance(value, (list, tuple)) else (value,)
-    return tuple(os.fsdecode(v) for v in values)
+    is_one = isinstance(value, (str, bytes, os.PathLike))
+    return tuple(os.fsdecode(v) for v in ((value,) if is_one else value))
 
 
 # libNVVM's words for the fields that cuda.core gives it.
@@ -322,10 +322,13 @@ class Program:
         Args:
             name_expressions: instantiations that are wanted, ``("vector_add<float>",)``.
             logs: an object with ``write``, which gets the compiler's messages.
-            cache: not served; the daemon's own cache serves all sessions.
+            cache: a ``utils.ProgramCacheResource`` of the program's own, asked before the compiler
+                is, and given what it makes. The daemon has one for all clients, besides.
 
         Raises:
             NVRTCError: the source does not compile; the message has the log.
+            ValueError: with a cache: what ``utils.make_program_cache_key`` refuses, and
+                ``name_expressions``, whose lowered names no cache keeps.
         """
         target_type = str(target_type).lower()
         if target_type not in _TARGETS[self._code_type]:
@@ -333,13 +336,43 @@ class Program:
                 f"Unsupported target_type={target_type!r} for code_type={self._code_type!r} "
                 f"(supported: {', '.join(_TARGETS[self._code_type])})"
             )
-        if cache is not None:
-            raise not_served("a cache of the client", "the daemon has one for all")
         if isinstance(name_expressions, str):
             name_expressions = (name_expressions,)
         names = tuple(
             n.decode() if isinstance(n, bytes) else n for n in name_expressions
         )
+        if cache is not None:
+            return self._compile_with(cache, target_type, names, logs)
+        return self._compile_now(target_type, names, logs)
+
+    def _compile_with(self, cache, target_type, names, logs):
+        from holdfast.core.utils import ProgramCacheResource, make_program_cache_key
+
+        if not isinstance(cache, ProgramCacheResource):
+            raise TypeError(
+                f"cache must be a utils.ProgramCacheResource, got {type(cache).__name__}"
+            )
+        if names:
+            raise ValueError("name_expressions have no use with a cache: it keeps the code alone")
+        is_text = self._code_type != "nvvm"
+        key = make_program_cache_key(
+            code=self._source.decode() if is_text else self._source,
+            code_type=self._code_type,
+            options=self._options,
+            target_type=target_type,
+        )
+        found = cache.get(key)
+        if found is None:
+            made = self._compile_now(target_type, names, logs)
+            cache[key] = made
+            return made
+        if target_type == "cubin" and working_device().is_software:
+            made = self._compile_now(target_type, names, None)  # what runs there is PTX
+            made._code = bytes(found)
+            return made
+        return ObjectCode._make(target_type, code=bytes(found), name=self._options.name)
+
+    def _compile_now(self, target_type, names, logs):
         device = working_device()
         daemon = device._session._daemon
         # The software device runs PTX; the cubin is made if its bytes are asked for.
