@@ -33,7 +33,7 @@ def _to_dim3(name, value):
 
 
 class LaunchConfig(_native.LaunchConfig):
-    """How many blocks and threads a launch has. Immutable.
+    """How many blocks and threads a launch has. What is set later is of later launches.
 
     Args:
         grid: blocks; with ``cluster``, clusters. An int or a tuple of up to three.
@@ -62,6 +62,10 @@ class LaunchConfig(_native.LaunchConfig):
         self._shmem_size = _native.whole_number("shmem_size", shmem_size, _MAX)
         self._is_cooperative = bool(is_cooperative or cooperative_launch)
         self._serialization = bool(programmatic_stream_serialization)
+        self._tell()
+
+    def _tell(self):
+        """Has the native part know the values."""
         blocks = self._grid
         if self._cluster is not None:
             blocks = tuple(g * c for g, c in zip(self._grid, self._cluster))
@@ -74,12 +78,24 @@ class LaunchConfig(_native.LaunchConfig):
             self._serialization,
         )
 
-    grid = property(lambda self: self._grid)
-    cluster = property(lambda self: self._cluster)
-    block = property(lambda self: self._block)
-    shmem_size = property(lambda self: self._shmem_size)
-    is_cooperative = property(lambda self: self._is_cooperative)
+    def _setter(field, convert):
+        def set_to(self, value):
+            setattr(self, field, convert(value))
+            self._tell()
+
+        return property(lambda self: getattr(self, field), set_to)
+
+    grid = _setter("_grid", lambda value: _to_dim3("grid", value))
+    cluster = _setter(
+        "_cluster", lambda value: None if value is None else _to_dim3("cluster", value)
+    )
+    block = _setter("_block", lambda value: _to_dim3("block", value))
+    shmem_size = _setter(
+        "_shmem_size", lambda value: _native.whole_number("shmem_size", value, _MAX)
+    )
+    is_cooperative = _setter("_is_cooperative", bool)
     cooperative_launch = is_cooperative
+    del _setter
     programmatic_stream_serialization = property(lambda self: self._serialization)
 
     def _key(self):
@@ -91,6 +107,10 @@ class LaunchConfig(_native.LaunchConfig):
             self._is_cooperative,
             self._serialization,
         )
+
+    def _copy(self):
+        """The same values, for what keeps them: the program may set others here."""
+        return LaunchConfig(*self._key())
 
     def __eq__(self, other):
         return isinstance(other, LaunchConfig) and self._key() == other._key()

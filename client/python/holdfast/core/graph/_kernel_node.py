@@ -41,7 +41,7 @@ class KernelNode(ChangeableNode):
         if args is None and (arguments or _is_whole(old, config, kernel)):
             args = arguments
         _check_open(args)
-        new = (config, kernel, None if args is None else tuple(args))
+        new = (_own(config), kernel, None if args is None else tuple(args))
         if old is None and None in new:
             raise not_served(
                 "changing a part of a launch that was recorded", "give config, kernel and args"
@@ -51,18 +51,18 @@ class KernelNode(ChangeableNode):
     @staticmethod
     def _build(session, values):
         config, kernel, args = values
-        config = as_options(LaunchConfig, config)
         params = _native.node_launch(config, kernel, *map(live, args))
         params.set_device(kernel._device_id)
         return params, (kernel, *map(held, args))
 
     def _begin(self, session, values):
-        _check_open(values[2])
-        super()._begin(session, values)
+        config, kernel, args = values
+        _check_open(args)
+        super()._begin(session, (_own(config), kernel, args))
 
     def _take(self, session, values):
         super()._take(session, values)
-        self._config = as_options(LaunchConfig, values[0])
+        self._config = values[0]
 
     @property
     def _kernel(self):
@@ -84,7 +84,7 @@ class KernelNode(ChangeableNode):
                 shmem_size=int(launch.get("dynamic_shared_bytes", 0)),
                 is_cooperative=bool(launch.get("cooperative", False)),
             )
-        return self._config
+        return self._config._copy()
 
     grid = property(lambda self: self.config.grid)
     block = property(lambda self: self.config.block)
@@ -95,6 +95,11 @@ class KernelNode(ChangeableNode):
 
     def _details(self):
         return " kernel=0x0" if self._kernel is None else f" kernel={self._kernel.handle:#x}"
+
+
+def _own(config):
+    """A configuration that the program does not change any more; None: it is left out."""
+    return None if config is None else as_options(LaunchConfig, config)._copy()
 
 
 def _dim3(message):
