@@ -20,6 +20,14 @@ class Descriptor:
 
     __slots__ = ("address", "token", "size")
 
+    def __new__(cls, *args):
+        if not args:
+            raise RuntimeError(
+                f"{cls.__name__} objects cannot be instantiated directly. Please use the property "
+                "ipc_descriptor, or export."
+            )
+        return object.__new__(cls)
+
     def __init__(self, address, token, size=0):
         self.address = address
         self.token = token

@@ -322,8 +322,9 @@ class Buffer(BytesAlone, _native.Buffer):
     @property
     def handle(self):
         """The address, for kernels: ``launch(..., buffer.handle + 64)``, and as a number:
-        ``int(buffer.handle)``. 0: the Buffer is closed."""
-        return 0 if self._is_closed else Address(self, 0)
+        ``int(buffer.handle)``. 0: the Buffer is closed, or pinned memory of 0 bytes."""
+        is_nothing = self._is_closed or self._length == 0 and self._memory is not None
+        return 0 if is_nothing else Address(self, 0)
 
     @property
     def device_id(self):

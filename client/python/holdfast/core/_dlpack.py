@@ -14,7 +14,7 @@ def _is_versioned(max_version):
         return False
     is_pair = isinstance(max_version, tuple) and len(max_version) == 2
     if not is_pair or not all(isinstance(part, int) for part in max_version):
-        raise BufferError(f"max_version must be None or a tuple of two ints, got {max_version!r}")
+        raise BufferError(f"Expected max_version tuple[int, int], got {max_version!r}")
     return max_version >= (1, 0)
 
 

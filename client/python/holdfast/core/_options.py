@@ -59,7 +59,8 @@ class Options:
 
     def __setattr__(self, name, value):
         name = self._aliases.get(name, name)
-        if name not in self._fields:
+        # A method may be replaced; a name that is neither is one that was mistyped.
+        if name not in self._fields and not hasattr(type(self), name):
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
         self.__dict__[name] = value
 

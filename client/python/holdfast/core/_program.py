@@ -306,10 +306,13 @@ class Program:
 
     @property
     def pch_status(self):
-        """None; after a compilation that was to use precompiled headers, "not_attempted"."""
+        """None; after a compilation that was to use precompiled headers,
+        PCHStatusType.NOT_ATTEMPTED."""
+        from holdfast.core.typing import PCHStatusType
+
         options = self._options
         asked = options.pch or options.create_pch or options.use_pch
-        return "not_attempted" if asked and self._compiled else None
+        return PCHStatusType.NOT_ATTEMPTED if asked and self._compiled else None
 
     @property
     def handle(self):

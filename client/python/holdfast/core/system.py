@@ -21,7 +21,9 @@ __all__ = [
 # Whether cuda.core has classes of NVML here.
 CUDA_BINDINGS_NVML_IS_COMPATIBLE = False
 
-_NVML = "run NVML, or `holdfast devices`, on the daemon's machine"
+_NVML = (
+    "it requires NVML support; run NVML, or `holdfast devices`, on the daemon's machine"
+)
 
 
 def get_num_devices():

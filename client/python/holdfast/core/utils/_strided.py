@@ -48,8 +48,8 @@ class StridedMemoryView:
     def __init__(self, obj=None, stream_ptr=None):
         """``from_any_interface``, as cuda.core had it before 0.5."""
         warnings.warn(
-            "making a StridedMemoryView by its constructor is deprecated: use from_any_interface, "
-            "from_buffer and their kin",
+            f"Constructing {_deprecated(obj)} is deprecated; use from_any_interface, from_buffer "
+            "and their kin",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -90,6 +90,8 @@ class StridedMemoryView:
         """
         if not isinstance(buffer, Buffer):
             raise TypeError(f"a Buffer expected, got {type(buffer).__name__}")
+        if itemsize is None and dtype is None:
+            dtype = "u1"
         dtype, itemsize = _element(itemsize, dtype)
         shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
         shape = tuple(_native.whole_number("shape", extent, _MAX) for extent in shape)
@@ -290,6 +292,13 @@ StridedMemoryView.__dlpack_c_exchange_api__ = _native.dlpack_exchange_api(Stride
 StridedMemoryView.__c_dlpack_exchange_api__ = StridedMemoryView.__dlpack_c_exchange_api__
 
 
+def _deprecated(obj):
+    if obj is None:
+        return "an empty StridedMemoryView"
+    kind = "DLPack" if hasattr(obj, "__dlpack__") else "CUDA-array-interface"
+    return f"a StridedMemoryView directly from a {kind}-supporting object"
+
+
 def _normal(shape, strides):
     """None for the strides of C; dimensions of one element do not count."""
     if not strides:
@@ -370,7 +379,10 @@ def _fault_of(dtype):
 
 def _dlpack_of_dtype(dtype, itemsize):
     if dtype is None:
-        return _CODES["u"], 8 * itemsize
+        raise BufferError(
+            f"DLPack export needs a dtype, and only the size of an element is known, {itemsize} "
+            "bytes: view(dtype=...)"
+        )
     if str(dtype) == "bfloat16":
         return _BFLOAT, 16
     if dtype.kind not in _CODES or not dtype.isnative:
