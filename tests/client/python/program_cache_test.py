@@ -143,6 +143,17 @@ def test_a_program_is_compiled_once(device, stream):
     )  # fmt: skip
 
 
+def test_a_cubin_that_a_program_has_kept_runs_again(device, stream, tmp_path):
+    kept = tmp_path / "put.cubin"
+    kept.write_bytes(Program(_PUT, "c++").compile("cubin").code)
+    for module in (kept.read_bytes(), str(kept)):
+        code = ObjectCode.from_cubin(module)
+        x = device.allocate(4, stream=stream)
+        launch(stream, LaunchConfig(grid=1, block=1), code.get_kernel("put"), x)
+        assert x.copy_to(np.zeros(1, np.int32), stream=stream)[0] == 7
+        assert code.code == module
+
+
 def test_a_cache_is_refused_what_it_cannot_keep(device):
     cache = InMemoryProgramCache()
     with pytest.raises(TypeError, match="ProgramCacheResource, got dict"):

@@ -37,6 +37,24 @@ _ATTRIBUTES = {
 _FLAGS = ("cache_mode_ca", "cluster_size_must_be_set", "non_portable_cluster_size_allowed")
 
 
+# By their digests: the PTX of cubins that this process was given for the software device, which runs
+# PTX. So a program that keeps cubins finds them good again. The oldest go first.
+_ptx_of_cubins = {}
+_MOST_CUBINS = 256
+
+
+def _digest(code):
+    import hashlib
+
+    return hashlib.sha256(code, usedforsecurity=False).digest()
+
+
+def _remember(cubin, ptx):
+    if len(_ptx_of_cubins) >= _MOST_CUBINS:
+        _ptx_of_cubins.pop(next(iter(_ptx_of_cubins)), None)
+    _ptx_of_cubins[_digest(cubin)] = ptx
+
+
 def working_device():
     """The device that compiling and loading are for: the thread's current one."""
     from holdfast.core._device import Device
@@ -89,6 +107,8 @@ class ObjectCode:
             raise TypeError(f"bytes or a path expected, got {type(module).__name__}")
         self = cls._make(code_type, code=bytes(module), name=name, symbols=symbol_mapping)
         self._path = path
+        if code_type == "cubin" and _ptx_of_cubins:
+            self._ptx = _ptx_of_cubins.get(_digest(self._code))
         return self
 
     @classmethod
@@ -124,6 +144,8 @@ class ObjectCode:
     def _bytes(self):
         if self._code is None:
             self._code = self._build()
+            if self._ptx is not None:
+                _remember(self._code, self._ptx)
         return self._code
 
     code_type = property(lambda self: self._code_type)
