@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "client/cuda/answer.h"
 #include "core/base/status_macros.h"
 
@@ -22,20 +23,33 @@ std::shared_ptr<Allocation> NewAllocation(const Context& context,
   return allocation;
 }
 
+namespace {
+
+// Counts the allocation's bytes in the pool, unless it is null.
+absl::Status TakeFrom(std::shared_ptr<MemoryPool> pool,
+                      Allocation& allocation) {
+  if (pool == nullptr) return absl::OkStatus();
+  if (!pool->Take(allocation.size)) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        allocation.size, " bytes are more than the pool has room for"));
+  }
+  allocation.pool = std::move(pool);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 CUresult AllocateDevice(Process& process, Context& context,
                         const AllocationOrder& order, size_t size,
                         CUdeviceptr* pointer) {
   if (pointer == nullptr || size == 0) return CUDA_ERROR_INVALID_VALUE;
   auto allocation = NewAllocation(context, size);
+  HOLDFAST_ANSWER_IF_ERROR(TakeFrom(order.pool, *allocation));
   HOLDFAST_ANSWER_OR_ASSIGN(
       allocation->buffer, order.stream == nullptr
                               ? context.device().Allocate(size)
                               : context.device().Allocate(size, *order.stream));
   HOLDFAST_ANSWER_OR_ASSIGN(allocation->address, allocation->buffer->address());
-  if (order.pool != nullptr) {
-    allocation->pool = order.pool;
-    order.pool->Taken(size);
-  }
   *pointer = allocation->address;
   process.memory.Add(std::move(allocation));
   return CUDA_SUCCESS;
@@ -44,10 +58,10 @@ CUresult AllocateDevice(Process& process, Context& context,
 namespace {
 
 // FAILED_PRECONDITION: the daemon is on another machine.
-absl::Status AllocateSpan(Process& process, const MemoryPool* pool,
-                          Allocation& allocation) {
-  SharedArenas* const shared =
-      pool == nullptr ? nullptr : pool->sharing().arenas.get();
+absl::Status AllocateSpan(Process& process, Allocation& allocation) {
+  SharedArenas* const shared = allocation.pool == nullptr
+                                   ? nullptr
+                                   : allocation.pool->sharing().arenas.get();
   HOLDFAST_ASSIGN_OR_RETURN(holdfast::ArenaSpan span,
                             shared == nullptr
                                 ? process.pinned().Allocate(allocation.size)
@@ -63,20 +77,18 @@ CUresult AllocateShared(Process& process, const Context& context,
                         std::shared_ptr<MemoryPool> pool, bool is_managed,
                         size_t size, CUdeviceptr* pointer) {
   auto allocation = NewAllocation(context, size);
-  const absl::Status status = AllocateSpan(process, pool.get(), *allocation);
+  HOLDFAST_ANSWER_IF_ERROR(TakeFrom(std::move(pool), *allocation));
+  const absl::Status status = AllocateSpan(process, *allocation);
   if (absl::IsFailedPrecondition(status)) return CUDA_ERROR_NOT_SUPPORTED;
   HOLDFAST_ANSWER_IF_ERROR(status);
   allocation->is_managed = is_managed;
-  if (pool != nullptr) pool->Taken(size);
-  allocation->pool = std::move(pool);
   *pointer = allocation->address;
   process.memory.Add(std::move(allocation));
   return CUDA_SUCCESS;
 }
 
 CUresult AllocatePinned(Process& process, Allocation& allocation) {
-  const absl::Status status =
-      AllocateSpan(process, /*pool=*/nullptr, allocation);
+  const absl::Status status = AllocateSpan(process, allocation);
   if (!absl::IsFailedPrecondition(status)) return Answer(status);
   void* mapped = mmap(nullptr, allocation.size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

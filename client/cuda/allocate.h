@@ -29,7 +29,7 @@ struct AllocationOrder {
 };
 
 // Costs one round trip: for the address, and for the error if there is no
-// memory.
+// memory. CUDA_ERROR_OUT_OF_MEMORY: also for a pool that has no room.
 CUresult AllocateDevice(Process& process, Context& context,
                         const AllocationOrder& order, size_t size,
                         CUdeviceptr* pointer);

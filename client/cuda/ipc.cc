@@ -177,7 +177,7 @@ CUresult Ipc::Open(Process& process, Context& context, const std::string& name,
     return AnswerOfOpen(mapped);
   }
   memory->is_borrowed = true;
-  if (pool != nullptr) pool->Taken(memory->size);
+  if (pool != nullptr) pool->Take(memory->size);
   memory->pool = std::move(pool);
   opened = {memory, 1};
   *pointer = memory->address;
@@ -229,8 +229,8 @@ CUresult Ipc::ImportPool(Process& process, int fd, CUmemoryPool* pool) {
     const auto context = process.contexts().Find(CurrentContext());
     if (context != nullptr) ordinal = context->ordinal();
   }
-  *pool = process.pools.Add(
-      std::make_shared<MemoryPool>(kind, ordinal, std::move(sharing)));
+  *pool = process.pools.Add(std::make_shared<MemoryPool>(
+      kind, ordinal, /*max_size=*/0, std::move(sharing)));
   return CUDA_SUCCESS;
 }
 

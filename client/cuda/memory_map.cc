@@ -9,7 +9,7 @@
 namespace holdfast::libcuda {
 
 Allocation::~Allocation() {
-  if (pool != nullptr) pool->Returned(size);
+  if (pool != nullptr) pool->Return(size);
   if (mapped != nullptr) munmap(mapped, size);
 }
 

@@ -60,7 +60,7 @@ struct Allocation {
   bool is_borrowed = false;
   // A node of a graph allocates it, and GraphMemory frees it.
   bool is_of_graph = false;
-  // The pool that counts these bytes as used; may be null.
+  // The pool that counts these bytes until the destructor; null: none does.
   std::shared_ptr<MemoryPool> pool;
   // A variable of this module, whose memory ends with it.
   const void* module = nullptr;

@@ -34,13 +34,17 @@ void MemoryPool::SetAccess(int ordinal, bool has_access) {
   access_[ordinal] = has_access;
 }
 
-void MemoryPool::Taken(uint64_t bytes) {
+bool MemoryPool::Take(uint64_t bytes) {
   absl::MutexLock lock(&mutex_);
+  if (max_size_ != 0 && (bytes > max_size_ || used_ > max_size_ - bytes)) {
+    return false;
+  }
   used_ += bytes;
   most_used_ = std::max(most_used_, used_);
+  return true;
 }
 
-void MemoryPool::Returned(uint64_t bytes) {
+void MemoryPool::Return(uint64_t bytes) {
   absl::MutexLock lock(&mutex_);
   used_ -= bytes;
 }

@@ -35,8 +35,13 @@ class MemoryPool {
   enum class Kind { kDevice, kHost, kManaged };
 
   // `ordinal` is the program's number of a kDevice pool's device, otherwise 0.
-  MemoryPool(Kind kind, int ordinal, PoolSharing sharing = {})
-      : kind_(kind), ordinal_(ordinal), sharing_(std::move(sharing)) {}
+  // `max_size` bounds the allocated bytes; 0: nothing bounds them.
+  MemoryPool(Kind kind, int ordinal, uint64_t max_size = 0,
+             PoolSharing sharing = {})
+      : kind_(kind),
+        ordinal_(ordinal),
+        max_size_(max_size),
+        sharing_(std::move(sharing)) {}
 
   Kind kind() const { return kind_; }
   int ordinal() const { return ordinal_; }
@@ -47,8 +52,10 @@ class MemoryPool {
   // have peer access, and kernels reach pinned memory in any case.
   bool HasAccess(int ordinal) const;
   void SetAccess(int ordinal, bool has_access);
-  void Taken(uint64_t bytes);
-  void Returned(uint64_t bytes);
+  // Counts bytes as allocated, until Return. Returns false, and counts nothing,
+  // if more than max_size would be allocated.
+  bool Take(uint64_t bytes);
+  void Return(uint64_t bytes);
 
   // cuMemPoolGetAttribute, cuMemPoolSetAttribute: `value` is an int or a
   // cuuint64_t, by the attribute. CUDA_ERROR_INVALID_VALUE: an unknown one, or
@@ -59,6 +66,7 @@ class MemoryPool {
  private:
   const Kind kind_;
   const int ordinal_;
+  const uint64_t max_size_;
   const PoolSharing sharing_;
   mutable absl::Mutex mutex_;
   uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;

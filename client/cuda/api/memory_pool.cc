@@ -198,24 +198,24 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
     if (!is_shared && properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
       return CUDA_ERROR_NOT_SUPPORTED;
     }
-    return WithKind(properties->allocType, properties->location,
-                    [&](Kind kind, int ordinal) -> CUresult {
-                      if (is_shared && kind == Kind::kManaged) {
-                        return CUDA_ERROR_NOT_SUPPORTED;
-                      }
-                      PoolSharing sharing;
-                      if (is_shared) {
-                        HOLDFAST_ANSWER_OR_ASSIGN(
-                            sharing.name, holdfast::RandomToken(kTokenBytes));
-                      }
-                      if (is_shared && kind == Kind::kHost) {
-                        sharing.arenas =
-                            std::make_unique<SharedArenas>(process.session());
-                      }
-                      *pool = process.pools.Add(std::make_shared<MemoryPool>(
-                          kind, ordinal, std::move(sharing)));
-                      return CUDA_SUCCESS;
-                    });
+    return WithKind(
+        properties->allocType, properties->location,
+        [&](Kind kind, int ordinal) -> CUresult {
+          if (is_shared && kind == Kind::kManaged) {
+            return CUDA_ERROR_NOT_SUPPORTED;
+          }
+          PoolSharing sharing;
+          if (is_shared) {
+            HOLDFAST_ANSWER_OR_ASSIGN(sharing.name,
+                                      holdfast::RandomToken(kTokenBytes));
+          }
+          if (is_shared && kind == Kind::kHost) {
+            sharing.arenas = std::make_unique<SharedArenas>(process.session());
+          }
+          *pool = process.pools.Add(std::make_shared<MemoryPool>(
+              kind, ordinal, properties->maxSize, std::move(sharing)));
+          return CUDA_SUCCESS;
+        });
   });
 }
 

@@ -33,12 +33,13 @@ CUresult MemoryPool::Allocate(size_t size, uintptr_t* address,
   std::unique_ptr<Block> block;
   {
     MutexLock lock(&mutex_);
+    if (max_size_ != 0 && (size > max_size_ || used_ > max_size_ - size)) {
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    used_ += size;
     if (const auto it = kept_.find(size); it != kept_.end()) {
       block = std::move(it->second);
       kept_.erase(it);
-    } else if (max_size_ != 0 &&
-               (size > max_size_ || used_ > max_size_ - size)) {
-      return CUDA_ERROR_OUT_OF_MEMORY;
     }
   }
   const bool reused = block != nullptr;
@@ -54,13 +55,17 @@ CUresult MemoryPool::Allocate(size_t size, uintptr_t* address,
       TrimTo(0);
       result = create();
     }
-    if (result != CUDA_SUCCESS) return result;
+    if (result != CUDA_SUCCESS) {
+      MutexLock lock(&mutex_);
+      used_ -= size;
+      return result;
+    }
   }
   *address = block->address();
   {
     MutexLock lock(&mutex_);
     if (!reused) reserved_ += block->mapped_size();
-    used_ += block->mapped_size();
+    used_ += block->mapped_size() - size;
     reserved_high_ = std::max(reserved_high_, reserved_);
     used_high_ = std::max(used_high_, used_);
   }

@@ -167,12 +167,20 @@ struct PoolPointer {
   CUmemPoolPtrExportData data;
 };
 
+// A device has none to pinned memory before.
+void GiveAccess(CUmemoryPool pool, CUdevice device) {
+  const CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, device},
+                               CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  EXPECT_OK(Cuda().cuMemPoolSetAccess(pool, &access, 1));
+}
+
 // Opens the memory of the parent's pool, checks it and changes it.
 void UseImportedPool(CUdevice device, PoolPointer pointer) {
   CUmemoryPool pool = nullptr;
   ASSERT_OK(Cuda().cuMemPoolImportFromShareableHandle(
       &pool, reinterpret_cast<void*>(static_cast<intptr_t>(pointer.fd)),
       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  GiveAccess(pool, device);
   CUdeviceptr memory = 0;
   EXPECT_NE(Cuda().cuMemAllocFromPoolAsync(&memory, 64, pool, nullptr),
             CUDA_SUCCESS);
@@ -186,13 +194,14 @@ void UseImportedPool(CUdevice device, PoolPointer pointer) {
 }
 
 // Allocates from a pool of memory in this place, and has a child change it.
-void SharePool(CUmemLocation location) {
+void SharePool(CUmemLocation location, CUdevice device) {
   CUmemPoolProps properties{};
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   properties.location = location;
   CUmemoryPool pool = nullptr;
   ASSERT_OK(Cuda().cuMemPoolCreate(&pool, &properties));
+  GiveAccess(pool, device);
   // The second allocation does not begin where the pool's memory does.
   CUdeviceptr first = 0, memory = 0;
   ASSERT_OK(Cuda().cuMemAllocFromPoolAsync(&first, 4 * kCount, pool, nullptr));
@@ -221,7 +230,7 @@ TEST_F(IpcTest, PoolsShareTheirAllocations) {
     UseImportedPool(device_, FromHex<PoolPointer>(handle_));
     return;
   }
-  SharePool({CU_MEM_LOCATION_TYPE_DEVICE, device_});
+  SharePool({CU_MEM_LOCATION_TYPE_DEVICE, device_}, device_);
 }
 
 TEST_F(IpcTest, PoolsOfPinnedMemoryShareTheirAllocations) {
@@ -229,7 +238,7 @@ TEST_F(IpcTest, PoolsOfPinnedMemoryShareTheirAllocations) {
     UseImportedPool(device_, FromHex<PoolPointer>(handle_));
     return;
   }
-  SharePool({CU_MEM_LOCATION_TYPE_HOST_NUMA, 0});
+  SharePool({CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}, device_);
 }
 
 }  // namespace

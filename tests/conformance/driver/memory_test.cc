@@ -395,6 +395,30 @@ TEST_F(PoolTest, PoolKeepsUpToItsReleaseThreshold) {
   EXPECT_OK(Cuda().cuMemPoolDestroy(pool));
 }
 
+// Freed memory that the pool keeps makes room for the next allocation.
+TEST_F(PoolTest, ABoundHoldsForMemoryThatThePoolHasKept) {
+  constexpr size_t kUnit = 64 << 20;
+  CUmemPoolProps properties{};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, device_};
+  properties.maxSize = 3 * kUnit;
+  CUmemoryPool pool = nullptr;
+  ASSERT_OK(Cuda().cuMemPoolCreate(&pool, &properties));
+  cuuint64_t threshold = 16 * kUnit;
+  ASSERT_OK(Cuda().cuMemPoolSetAttribute(
+      pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+  CUdeviceptr small = 0, large = 0, over = 0;
+  ASSERT_OK(Cuda().cuMemAllocFromPoolAsync(&small, 2 * kUnit, pool, nullptr));
+  ASSERT_OK(Cuda().cuMemFreeAsync(small, nullptr));
+  ASSERT_OK(Cuda().cuStreamSynchronize(nullptr));
+  ASSERT_OK(Cuda().cuMemAllocFromPoolAsync(&large, 3 * kUnit, pool, nullptr));
+  EXPECT_CUDA(CUDA_ERROR_OUT_OF_MEMORY,
+              Cuda().cuMemAllocFromPoolAsync(&over, 2 * kUnit, pool, nullptr));
+  EXPECT_OK(Cuda().cuMemFreeAsync(large, nullptr));
+  EXPECT_OK(Cuda().cuStreamSynchronize(nullptr));
+  EXPECT_OK(Cuda().cuMemPoolDestroy(pool));
+}
+
 // A pool of memory that the host owns, or that both own. Its memory is used by
 // the program and by kernels at one address, and is freed in a stream's order.
 class HostPoolTest : public ContextTest,
