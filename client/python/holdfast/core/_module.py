@@ -37,22 +37,23 @@ _ATTRIBUTES = {
 _FLAGS = ("cache_mode_ca", "cluster_size_must_be_set", "non_portable_cluster_size_allowed")
 
 
-# By their digests: the PTX of cubins that this process was given for the software device, which runs
-# PTX. So a program that keeps cubins finds them good again. The oldest go first.
-_ptx_of_cubins = {}
-_MOST_CUBINS = 256
+# The end of a cubin that was made for the software device, behind the PTX and its length in 8 bytes.
+# The software device runs the PTX, also in a process that reads the cubin from a file. Drivers take
+# no notice of bytes behind a cubin.
+_PTX_END = b"holdfast-ptx-1\n"
 
 
-def _digest(code):
-    import hashlib
-
-    return hashlib.sha256(code, usedforsecurity=False).digest()
+def _with_ptx(cubin, ptx):
+    return cubin + ptx + len(ptx).to_bytes(8, "little") + _PTX_END
 
 
-def _remember(cubin, ptx):
-    if len(_ptx_of_cubins) >= _MOST_CUBINS:
-        _ptx_of_cubins.pop(next(iter(_ptx_of_cubins)), None)
-    _ptx_of_cubins[_digest(cubin)] = ptx
+def _ptx_of(cubin):
+    """The PTX that _with_ptx has put behind a cubin, or None."""
+    end = len(cubin) - len(_PTX_END) - 8
+    if end < 0 or not cubin.endswith(_PTX_END):
+        return None
+    size = int.from_bytes(cubin[end : end + 8], "little")
+    return cubin[end - size : end] if size <= end else None
 
 
 def working_device():
@@ -66,7 +67,7 @@ class ObjectCode:
     """Compiled code; made by ``Program.compile``, ``Linker.link`` or ``from_*``.
 
     It is loaded into a session when a kernel is first asked for. On the software device code of
-    type "cubin" keeps its PTX, which is what runs there; ``code`` is the cubin all the same.
+    type "cubin" keeps its PTX, which is what runs there; ``code`` is a cubin with this PTX behind it.
     """
 
     def __new__(cls, *args, **kwargs):
@@ -107,8 +108,8 @@ class ObjectCode:
             raise TypeError(f"bytes or a path expected, got {type(module).__name__}")
         self = cls._make(code_type, code=bytes(module), name=name, symbols=symbol_mapping)
         self._path = path
-        if code_type == "cubin" and _ptx_of_cubins:
-            self._ptx = _ptx_of_cubins.get(_digest(self._code))
+        if code_type == "cubin":
+            self._ptx = _ptx_of(self._code)
         return self
 
     @classmethod
@@ -145,7 +146,7 @@ class ObjectCode:
         if self._code is None:
             self._code = self._build()
             if self._ptx is not None:
-                _remember(self._code, self._ptx)
+                self._code = _with_ptx(self._code, self._ptx)
         return self._code
 
     code_type = property(lambda self: self._code_type)
