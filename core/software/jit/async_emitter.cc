@@ -147,13 +147,18 @@ Value AsyncEmitter::LoadValid(const Step& step, const Value& from,
 // st.async and red.async are done when they are issued.
 void AsyncEmitter::EmitCompletion(const Step& step) const {
   const Instruction& instruction = step.instruction;
-  const Value barrier =
-      addresses_.Of(step, instruction.operands[2], SpaceOf(instruction));
   const auto bytes = static_cast<uint64_t>(lower::AccessBytes(instruction));
+  EmitCompletion(step, instruction.operands[2], SpaceOf(instruction),
+                 v_.Uniform(Type::kU64, b_.getInt64(bytes)));
+}
+
+void AsyncEmitter::EmitCompletion(const Step& step, const Operand& operand,
+                                  Space space, const Value& bytes) const {
+  const Value barrier = addresses_.Of(step, operand, space);
   const auto operation = static_cast<uint32_t>(MbarrierOperation::kComplete);
-  runtime_.CallForLanes(step, "holdfast_mbarrier", {b_.I32(operation)},
-                        {barrier, v_.Uniform(Type::kU64, b_.getInt64(bytes)),
-                         v_.Uniform(Type::kU64, b_.getInt64(0))});
+  runtime_.CallForLanes(
+      step, "holdfast_mbarrier", {b_.I32(operation)},
+      {barrier, bytes, v_.Uniform(Type::kU64, b_.getInt64(0))});
 }
 
 // An mbarrier is 64 bits of shared memory that only the runtime understands:

@@ -33,6 +33,9 @@ class AsyncEmitter {
   void EmitMbarrier(const Step& step) const;
   // [a], b, [barrier]: tells the barrier of the bytes that have gone to `a`.
   void EmitCompletion(const Step& step) const;
+  // Tells the barrier at `operand` of `bytes` (u64) that have arrived.
+  void EmitCompletion(const Step& step, const ptx::Operand& operand,
+                      ptx::Space space, const Value& bytes) const;
 
  private:
   void CheckSource(const Step& step, const ptx::Operand& operand,

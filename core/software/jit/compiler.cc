@@ -159,6 +159,7 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   DEFINE(holdfast_check_addresses);
   DEFINE(holdfast_bad_address);
   DEFINE(holdfast_mbarrier);
+  DEFINE(holdfast_bulk_copy);
   DEFINE(holdfast_match_any32);
   DEFINE(holdfast_match_any64);
   DEFINE(holdfast_match_all32);

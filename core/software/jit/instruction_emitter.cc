@@ -23,6 +23,7 @@ InstructionEmitter::InstructionEmitter(const EmitContext& context,
       atomics_(context, operands_, addresses_),
       warp_(context, operands_),
       async_(context, operands_, addresses_, access_, notes),
+      bulk_(context, operands_, addresses_, async_),
       calls_(context, operands_),
       arithmetic_(context, operands_) {}
 
@@ -85,7 +86,9 @@ void InstructionEmitter::EmitUnguarded(const Step& step) {
     case Opcode::kNanosleep:
       return calls_.EmitYield();
     case Opcode::kCp:
-      return async_.EmitCopy(step);
+      return instruction.modifiers.Has(ptx::Modifier::kBulk)
+                 ? bulk_.Emit(step)
+                 : async_.EmitCopy(step);
     case Opcode::kMbarrier:
       return async_.EmitMbarrier(step);
     case Opcode::kIsspacep:

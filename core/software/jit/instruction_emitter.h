@@ -9,6 +9,7 @@
 #include "core/software/jit/arithmetic_emitter.h"
 #include "core/software/jit/async_emitter.h"
 #include "core/software/jit/atomic_emitter.h"
+#include "core/software/jit/bulk_emitter.h"
 #include "core/software/jit/call_emitter.h"
 #include "core/software/jit/memory_emitter.h"
 #include "core/software/jit/warp_emitter.h"
@@ -46,6 +47,7 @@ class InstructionEmitter {
   const AtomicEmitter atomics_;
   const WarpEmitter warp_;
   const AsyncEmitter async_;
+  const BulkEmitter bulk_;
   const CallEmitter calls_;
   ArithmeticEmitter arithmetic_;
 };

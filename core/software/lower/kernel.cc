@@ -49,9 +49,11 @@ bool TakesCarry(const Instruction& instruction) {
          instruction.opcode() == Opcode::kMadc;
 }
 
-// All elements of a vector together; the size of a copy is an operand.
+// All elements of a vector together; the size of a copy is an operand. Of a
+// bulk copy only the alignment is known.
 int AccessBytes(const Instruction& instruction) {
   const ptx::Modifiers& words = instruction.modifiers;
+  if (words.Has(ptx::Modifier::kBulk)) return kBulkBytes;
   if (instruction.opcode() == Opcode::kCp &&
       !words.Has(ptx::Modifier::kArrive)) {
     return static_cast<int>(instruction.operands[2].bits);

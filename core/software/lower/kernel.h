@@ -75,6 +75,9 @@ struct Kernel {
   uint64_t AddressOf(const ptx::Operand& operand) const;
 };
 
+// Addresses and sizes of bulk copies are multiples of this.
+inline constexpr int kBulkBytes = 16;
+
 // Returns true if the instruction reads the carry.
 bool TakesCarry(const ptx::Instruction& instruction);
 

@@ -9,7 +9,6 @@ namespace {
 constexpr absl::string_view kTensorCores = "tensor cores";
 constexpr absl::string_view kTextures = "textures";
 constexpr absl::string_view kSurfaces = "surfaces";
-constexpr absl::string_view kBulkCopies = "bulk copies";
 constexpr absl::string_view kStack = "stack that grows while code runs";
 constexpr absl::string_view kVideo = "scalar video instructions";
 constexpr absl::string_view kNewer =
@@ -58,8 +57,10 @@ constexpr Missing kMissing[] = {
     {"vmad", "", kVideo},
     {"vset", "", kVideo},
     {"fma", "oob", "fma.oob"},
-    {"cp", "bulk", kBulkCopies},
-    {"st", "bulk", kBulkCopies},
+    {"cp", "tensor", "tensor maps"},
+    {"cp", "multicast::cluster", "bulk copies to several blocks"},
+    {"cp", "cp_mask", kNewer},
+    {"st", "bulk", kNewer},
     {"", "f32x2", kNewer},
     {"", "e2m1x2", kNewer},
     {"", "e2m3x2", kNewer},

@@ -109,13 +109,17 @@ enum class Space : uint8_t {
   X(kPendingCount, "pending_count") X(kAsync, "async") \
   X(kCommitGroup, "commit_group") X(kWaitGroup, "wait_group") \
   X(kWaitAll, "wait_all") X(kMbarrier, "mbarrier") X(kNoinc, "noinc") \
-  X(kBulk, "bulk") X(kProxy, "proxy") X(kAlias, "alias") X(kL1, "L1") \
+  X(kBulk, "bulk") X(kBulkGroup, "bulk_group") X(kReduce, "reduce") \
+  X(kRead, "read") X(kPrefetch, "prefetch") X(kProxy, "proxy") X(kAlias, "alias") X(kL1, "L1") \
   X(kL2, "L2") X(kBlocking, "blocking") X(kCtaId, "cta_id") X(kMode, "mode") \
   X(kFractional, "fractional") X(kRange, "range") \
   X(kL2EvictUnchanged, "L2::evict_unchanged") \
   X(kLaunchDependents, "launch_dependents") X(kWait, "wait") \
   X(kMbarrierInit, "mbarrier_init") \
-  X(kCompleteTxBytes, "mbarrier::complete_tx::bytes")
+  X(kCompleteTxBytes, "mbarrier::complete_tx::bytes") \
+  X(kAsyncGeneric, "async::generic") \
+  X(kSyncRestrictCta, "sync_restrict::shared::cta") \
+  X(kSyncRestrictCluster, "sync_restrict::shared::cluster")
 // clang-format on
 
 enum class Modifier : uint8_t {

@@ -164,6 +164,25 @@ void holdfast_mbarrier(WorkerContext* worker, uint32_t lanes,
                        const uint64_t* first, const uint64_t* second,
                        uint64_t* results);
 
+// A bulk copy of each of `lanes`: bytes[lane] bytes at from[lane] go to
+// to[lane], or are combined, as elements of `type` (ptx::Type), with those that
+// are there. An element is combined atomically.
+enum class BulkOperation : uint32_t {
+  kMove,
+  kAdd,
+  kMin,
+  kMax,
+  kInc,
+  kDec,
+  kAnd,
+  kOr,
+  kXor,
+};
+void holdfast_bulk_copy(WorkerContext* worker, uint32_t lanes,
+                        BulkOperation operation, uint32_t type,
+                        const uint64_t* to, const uint64_t* from,
+                        const uint64_t* bytes, uint64_t* results);
+
 // Nanoseconds, for %globaltimer.
 uint64_t holdfast_globaltimer(WorkerContext* worker);
 

@@ -182,6 +182,10 @@ Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes) {
       return {CUDA_ERROR_MISALIGNED_ADDRESS,
               absl::StrCat("address 0x", absl::Hex(address),
                            " is not a multiple of ", bytes)};
+    case KernelFault::Kind::kUneven:
+      return {CUDA_ERROR_MISALIGNED_ADDRESS,
+              absl::StrCat("a size of ", address, " bytes is not a multiple of ",
+                           bytes)};
     case KernelFault::Kind::kDeadlock:
       return {CUDA_ERROR_LAUNCH_FAILED,
               absl::StrCat("deadlock: warps ", report.waiting,
@@ -218,7 +222,8 @@ LaunchOutcome FaultReport::Describe() const {
     instruction = worker.instruction;  // in what it had the runtime do
   }
   const auto& body = kernel.function->body;
-  const int bytes = instruction && *instruction < body.size()
+  const int bytes = fault.alignment != 0 ? static_cast<int>(fault.alignment)
+                    : instruction && *instruction < body.size()
                         ? lower::AccessBytes(body[*instruction])
                         : 0;
   const Reason reason = ReasonOf(*this, address, bytes);

@@ -160,21 +160,25 @@ std::optional<KernelFault> RunGuarded(WorkerContext* worker,
 }
 
 // An address in the window may be unmapped. Instead of asking first, which
-// another thread could make wrong, the copy is tried under a jump target of its
-// own.
-bool ReadKernelMemory(uint64_t from, void* to, size_t bytes) {
-  if (!GetKernelWindow().Contains(from, bytes)) return false;
+// another thread could make wrong, the access is tried under a jump target of
+// its own.
+std::optional<uintptr_t> TryAccess(absl::FunctionRef<void()> access) {
   Escape* const outer = current;
   Escape escape;
   escape.same_stack = true;
-  volatile bool read = false;
   if (sigsetjmp(escape.stack, kJumpsSaveSignals) == 0) {
     current = &escape;
-    std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
-    read = true;
+    access();
   }
   current = outer;
-  return read;
+  if (!escape.fault.has_value()) return std::nullopt;
+  return escape.fault->address;
+}
+
+bool ReadKernelMemory(uint64_t from, void* to, size_t bytes) {
+  return GetKernelWindow().Contains(from, bytes) && !TryAccess([&] {
+    std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  });
 }
 
 void LeaveKernel(const WorkerContext& worker, const KernelFault& fault) {

@@ -23,6 +23,7 @@ struct KernelFault {
     // Outside the window, or not mapped there.
     kAddress,
     kMisaligned,
+    kUneven,    // a size that is not a multiple of what is moved at once
     kStack,     // no room for another call
     kFunction,  // a call through a value that is no function
     kSignal,    // the CPU refused an instruction
@@ -35,9 +36,11 @@ struct KernelFault {
     kCancelled,
   };
   Kind kind = Kind::kNone;
-  // kAddress and kMisaligned: the accessed address; 0: unknown.
+  // kAddress and kMisaligned: the accessed address; 0: unknown. kUneven: the
+  // size.
   uintptr_t address = 0;
   uint32_t lanes = 0;         // lanes of the warp that faulted; 0: unknown
+  uint32_t alignment = 0;     // kMisaligned; 0: that of the instruction
   jit::MachineState state;    // kAddress and kSignal
   char assertion[1024] = {};  // kAssert: expression, file, line, function
 };
@@ -49,6 +52,11 @@ struct KernelFault {
 // SIGILL for the process.
 std::optional<KernelFault> RunGuarded(WorkerContext* worker,
                                       absl::FunctionRef<void()> code);
+
+// Calls `access`, which touches memory that a kernel points at. Returns the
+// address at which it faulted, if it did; it is then left in the middle,
+// without running destructors. REQUIRES: called within RunGuarded.
+std::optional<uintptr_t> TryAccess(absl::FunctionRef<void()> access);
 
 // Copies `bytes` from memory that a kernel points at. Returns false, perhaps
 // after a part, if they are outside of the window or not mapped. REQUIRES:

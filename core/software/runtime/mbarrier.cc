@@ -80,6 +80,18 @@ bool MayWait(MbarrierOperation operation) {
          operation == MbarrierOperation::kTryParity;
 }
 
+// Leaves the kernel if there can be no barrier at `address`.
+void CheckPlace(const WorkerContext& worker, uint64_t address, int lane) {
+  const uint32_t lanes = uint32_t{1} << lane;
+  if (!GetKernelWindow().Contains(address, sizeof(Mbarrier))) {
+    LeaveKernel(worker, {KernelFault::Kind::kAddress, address, lanes});
+  }
+  if (address % sizeof(Mbarrier) != 0) {
+    LeaveKernel(worker, {KernelFault::Kind::kMisaligned, address, lanes,
+                         sizeof(Mbarrier)});
+  }
+}
+
 // Whether all results are other than zero.
 bool ApplyAll(WorkerContext* worker, uint32_t lanes,
               MbarrierOperation operation, const uint64_t* addresses,
@@ -91,11 +103,7 @@ bool ApplyAll(WorkerContext* worker, uint32_t lanes,
     Mbarrier barrier{};
     auto* place = reinterpret_cast<void*>(addresses[lane]);
     const bool has_place = operation != MbarrierOperation::kPendingCount;
-    if (has_place &&
-        !GetKernelWindow().Contains(addresses[lane], sizeof barrier)) {
-      LeaveKernel(*worker, {KernelFault::Kind::kAddress, addresses[lane],
-                            uint32_t{1} << lane});
-    }
+    if (has_place) CheckPlace(*worker, addresses[lane], lane);
     if (has_place) std::memcpy(&barrier, place, sizeof barrier);
     if (!Apply(operation, {first[lane], second[lane]}, &barrier,
                &results[lane])) {

@@ -39,12 +39,13 @@ constexpr std::pair<const char*, const char*> kOptional[] = {
 // The missing forms of opcodes that exist.
 constexpr absl::string_view kMissingForms[] = {
     "`fma.oob`: which NaN marks what is out of bounds is not documented",
-    "`cp.async.bulk`, `cp.reduce.async.bulk`, `st.bulk`, "
-    "`fence.proxy.tensormap` "
-    "and tensors: bulk copies",
+    "`cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`, "
+    "`fence.proxy.tensormap`: tensor maps",
+    "`cp.async.bulk` with `.multicast::cluster`: copies to several blocks",
     "selectors and masks of bytes in video instructions",
     "what compute capability 10 added: numbers of 4 and 6 bits, pairs of f32, "
-    "mixed precision, three operands of `min` and `max`",
+    "mixed precision, three operands of `min` and `max`, `st.bulk`, "
+    "`cp.async.bulk` with `.cp_mask`",
 };
 
 struct Count {

@@ -96,6 +96,7 @@ std::vector<Operation> DescribeWide(const Words& words);
 std::vector<Operation> DescribeWarp(const Words& words);
 std::vector<Operation> DescribeBarrier(const Words& words);
 std::vector<Operation> DescribeFlow(const Words& words);
+std::vector<Operation> DescribeBulk(const Words& words);
 std::vector<Operation> DescribeAsync(const Words& words);
 std::vector<Operation> DescribeOrder(const Words& words);
 

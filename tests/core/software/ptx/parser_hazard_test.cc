@@ -235,10 +235,14 @@ TEST(ParserHazardTest, AnInstructionThatIsNotServedIsNotedInItsFunction) {
       {"txq.width.b32 %r1, [%a];", "textures"},
       {"sust.b.1d.v2.b32.clamp [%a, {%r1}], {%r1, %r2};", "surfaces"},
       {"suld.b.2d.b32.trap {%r1}, [%a, {%r1, %r2}];", "surfaces"},
-      {"cp.async.bulk.commit_group;", "bulk copies"},
-      {"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%a], "
-       "[%r1], 16;",
-       "bulk copies"},
+      {"cp.async.bulk.tensor.1d.shared::cluster.global.tile."
+       "mbarrier::complete_tx::bytes [%r1], [%a, {%r2}], [%r3];",
+       "tensor maps"},
+      {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes."
+       "multicast::cluster [%r1], [%a], 16, [%r3], %h1;",
+       "bulk copies to several blocks"},
+      {"st.bulk.weak.shared::cta [%r1], %a, 0;",
+       "instructions of compute capability 10 and above"},
       {"tcgen05.wait::ld.sync.aligned;",
        "instructions of compute capability 10 and above"},
       {"add.rn.f32x2 %d1, %d1, %d2;",

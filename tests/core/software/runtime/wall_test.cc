@@ -73,6 +73,10 @@ const Access kAccesses[] = {
     {"red.global.max.s64 [%a], %d9;", 8},
     {"cp.async.ca.shared.global [%own], [%a], 4;", 4},
     {"cp.async.cg.shared.global [%own], [%a], 16;", 16},
+    {"cp.async.bulk.global.shared::cta.bulk_group [%a], [%own], 16;", 16},
+    {"cp.reduce.async.bulk.global.shared::cta.bulk_group.and.b32 [%a], [%own], "
+     "16;",
+     16},
     {"mbarrier.init.b64 [%a], 3;", 8},
     {"mbarrier.test_wait.parity.b64 %p9, [%a], 0;", 8},
 };

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bulk copies between global and shared memory (cp.async.bulk and
+// cp.reduce.async.bulk). A GPU makes them behind the thread, and tells a
+// barrier or a group of copies when they are done. Here a copy is done when it
+// is issued: an instruction that waits for it finds it done.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_BULK_EMITTER_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_BULK_EMITTER_H_
+
+#include "core/software/jit/addresses.h"
+#include "core/software/jit/async_emitter.h"
+
+namespace holdfast::software::jit {
+
+class BulkEmitter {
+ public:
+  BulkEmitter(const EmitContext& context, const Operands& operands,
+              const Addresses& addresses, const AsyncEmitter& async)
+      : b_(context.b),
+        v_(context.b),
+        runtime_(context),
+        operands_(operands),
+        addresses_(addresses),
+        async_(async) {}
+
+  // [to], [from], bytes[, [barrier]][, policy]. Prefetches emit nothing; what
+  // waits for groups is a fence for the compiler.
+  void Emit(const Step& step) const;
+
+ private:
+  Value CheckedAddress(const Step& step, const ptx::Operand& operand,
+                       ptx::Space space) const;
+
+  Builder& b_;
+  const LaneValues v_;
+  const RuntimeCalls runtime_;
+  const Operands& operands_;
+  const Addresses& addresses_;
+  const AsyncEmitter& async_;
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_BULK_EMITTER_H_
