@@ -289,6 +289,16 @@ void PrintAssertion(const WorkerContext& worker, uint32_t lane,
       static_cast<unsigned>(thread / block[0] / block[1]), message.c_str());
 }
 
+// Returns the fault of free(address), or kNone.
+KernelFault::Kind Free(uint64_t address) {
+  if (address != 0 && !GetKernelWindow().Contains(address, 1)) {
+    return KernelFault::Kind::kAddress;
+  }
+  return DeviceHeap::Get().Free(reinterpret_cast<void*>(address))
+             ? KernelFault::Kind::kNone
+             : KernelFault::Kind::kFreedTwice;
+}
+
 }  // namespace
 
 extern "C" {
@@ -359,11 +369,9 @@ void holdfast_device_free(WorkerContext* worker, uint32_t lanes,
                           const uint64_t* pointers, uint64_t*) {
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
-    if (pointers[lane] != 0 && !GetKernelWindow().Contains(pointers[lane], 1)) {
-      LeaveKernel(*worker, {KernelFault::Kind::kAddress, pointers[lane],
-                            uint32_t{1} << lane});
-    }
-    DeviceHeap::Get().Free(reinterpret_cast<void*>(pointers[lane]));
+    const KernelFault::Kind kind = Free(pointers[lane]);
+    if (kind == KernelFault::Kind::kNone) continue;
+    LeaveKernel(*worker, {kind, pointers[lane], uint32_t{1} << lane});
   }
 }
 

@@ -40,15 +40,20 @@ void* DeviceHeap::Allocate(size_t bytes) {
   const std::optional<uint64_t> address = free_.Take(bytes);
   if (!address) return nullptr;
   used_[*address] = bytes;
+  freed_.erase(freed_.lower_bound(*address),
+               freed_.lower_bound(*address + bytes));
   return reinterpret_cast<void*>(*address);
 }
 
-void DeviceHeap::Free(void* pointer) {
+bool DeviceHeap::Free(void* pointer) {
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
   MutexLock lock(&mutex_);
-  auto used = used_.find(reinterpret_cast<uintptr_t>(pointer));
-  if (used == used_.end()) return;
+  auto used = used_.find(address);
+  if (used == used_.end()) return freed_.count(address) == 0;
   free_.Add(used->first, used->second);
   used_.erase(used);
+  freed_.insert(address);
+  return true;
 }
 
 }  // namespace holdfast::software

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "absl/base/thread_annotations.h"
 #include "core/base/free_ranges.h"
@@ -25,8 +26,9 @@ class DeviceHeap {
   bool SetLimit(size_t bytes);
   // Aligned to 16 bytes. Null for 0 bytes and if there is no room.
   void* Allocate(size_t bytes);
-  // Null, and what was never allocated, are ignored.
-  void Free(void* pointer);
+  // Returns false if the block has been freed already and its bytes belong to
+  // no other block since. Null, and what was never allocated, are ignored.
+  bool Free(void* pointer);
 
  private:
   DeviceHeap() = default;
@@ -38,6 +40,8 @@ class DeviceHeap {
   FreeRanges free_ ABSL_GUARDED_BY(mutex_);  // addresses
   // By address, the bytes of a block.
   std::map<uintptr_t, size_t> used_ ABSL_GUARDED_BY(mutex_);
+  // Where blocks began that have been freed, outside of those in use.
+  std::set<uintptr_t> freed_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::software

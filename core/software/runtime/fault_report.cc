@@ -182,10 +182,14 @@ Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes) {
       return {CUDA_ERROR_MISALIGNED_ADDRESS,
               absl::StrCat("address 0x", absl::Hex(address),
                            " is not a multiple of ", bytes)};
+    case KernelFault::Kind::kFreedTwice:
+      return {CUDA_ERROR_LAUNCH_FAILED,
+              absl::StrCat("free of 0x", absl::Hex(address),
+                           ", which has been freed already")};
     case KernelFault::Kind::kUneven:
       return {CUDA_ERROR_MISALIGNED_ADDRESS,
-              absl::StrCat("a size of ", address, " bytes is not a multiple of ",
-                           bytes)};
+              absl::StrCat("a size of ", address,
+                           " bytes is not a multiple of ", bytes)};
     case KernelFault::Kind::kDeadlock:
       return {CUDA_ERROR_LAUNCH_FAILED,
               absl::StrCat("deadlock: warps ", report.waiting,

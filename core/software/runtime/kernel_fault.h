@@ -23,10 +23,11 @@ struct KernelFault {
     // Outside the window, or not mapped there.
     kAddress,
     kMisaligned,
-    kUneven,    // a size that is not a multiple of what is moved at once
-    kStack,     // no room for another call
-    kFunction,  // a call through a value that is no function
-    kSignal,    // the CPU refused an instruction
+    kUneven,      // a size that is not a multiple of what is moved at once
+    kFreedTwice,  // free of a block of device memory that is free
+    kStack,       // no room for another call
+    kFunction,    // a call through a value that is no function
+    kSignal,      // the CPU refused an instruction
     // Instructions that fault on purpose.
     kTrap,
     kAssert,
@@ -36,8 +37,8 @@ struct KernelFault {
     kCancelled,
   };
   Kind kind = Kind::kNone;
-  // kAddress and kMisaligned: the accessed address; 0: unknown. kUneven: the
-  // size.
+  // kAddress and kMisaligned: the accessed address; 0: unknown. kFreedTwice:
+  // the block. kUneven: the size.
   uintptr_t address = 0;
   uint32_t lanes = 0;         // lanes of the warp that faulted; 0: unknown
   uint32_t alignment = 0;     // kMisaligned; 0: that of the instruction

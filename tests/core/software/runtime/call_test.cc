@@ -624,5 +624,22 @@ extern "C" __global__ void k(int* out) {
   for (int t = 0; t < 256; ++t) EXPECT_EQ(out[t], 256 * t + 255 * 128) << t;
 }
 
+TEST(MallocTest, ABlockThatIsFreedTwiceEndsTheLaunch) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(int times) {
+  void* p = malloc(64);
+  if (threadIdx.x != 5) times = 1;
+  for (int i = 0; i < times; ++i) free(p);
+})");
+  ExpectSuccess(program.Run(Geometry(1, 32), 1));
+  const LaunchOutcome outcome = program.Run(Geometry(1, 32), 2);
+  EXPECT_EQ(outcome.result, CUDA_ERROR_LAUNCH_FAILED);
+  for (const char* text :
+       {"kernel k, block (0,0,0), thread (5,0,0), PTX line ",
+        ": call: free of 0x", ", which has been freed already"}) {
+    EXPECT_NE(outcome.message.find(text), std::string::npos) << outcome.message;
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::software
