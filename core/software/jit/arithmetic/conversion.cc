@@ -110,6 +110,14 @@ llvm::Value* ConvertToInteger(Builder& ir, const Instruction& instruction,
   return ir.CreateSelect(ir.CreateFCmpUNO(a, a), highest, result);
 }
 
+// Chooses one NaN for all, as a GPU does where an f16 becomes an f32.
+llvm::Value* OneNan(Builder& ir, llvm::Value* value) {
+  llvm::Type* word = ir.Like(value, ir.getInt32Ty());
+  llvm::Value* nan = ir.CreateBitCast(llvm::ConstantInt::get(word, 0x7FFFFFFF),
+                                      value->getType());
+  return ir.CreateSelect(ir.CreateFCmpUNO(value, value), nan, value);
+}
+
 // Flushed on both sides: a subnormal source counts as zero, and so does a
 // result.
 llvm::Value* ConvertToFloat(Builder& ir, const Instruction& instruction,
@@ -127,6 +135,7 @@ llvm::Value* ConvertToFloat(Builder& ir, const Instruction& instruction,
     if (ftz) a = Flush(ir, a);
     a = ir.CreateFPCast(RoundToWhole(ir, instruction, a), target);
     if (ftz) a = Flush(ir, a);
+    if (from == Type::kF16 && to == Type::kF32) a = OneNan(ir, a);
   }
   return words.Has(Modifier::kSat) ? Saturate(ir, a) : a;
 }

@@ -23,6 +23,9 @@ namespace {
 
 namespace Intrinsic = llvm::Intrinsic;
 
+// The one that instructions on f16 and bf16 give, whatever NaN they take.
+constexpr uint64_t kNan = 0x7FFF;
+
 // A float that rounds to the result as the exact result would.
 llvm::Value* HalfAsFloat(Builder& ir, const Instruction& instruction, Type type,
                          Values in) {
@@ -49,6 +52,16 @@ llvm::Value* HalfAsFloat(Builder& ir, const Instruction& instruction, Type type,
   }
 }
 
+// Returns `result`, or the NaN of GPUs if `bits` are one.
+llvm::Value* OrNan(Builder& ir, Type type, llvm::Value* bits,
+                   llvm::Value* result) {
+  llvm::Value* magnitude = ir.CreateAnd(bits, ir.ConstantLike(bits, 0x7FFF));
+  const uint64_t infinity = type == Type::kF16 ? 0x7C00 : 0x7F80;
+  return ir.CreateSelect(
+      ir.CreateICmpUGT(magnitude, ir.ConstantLike(bits, infinity)),
+      ir.ConstantLike(bits, kNan), result);
+}
+
 llvm::Value* ComputeHalf(Builder& ir, const Instruction& instruction, Type type,
                          Values operands) {
   const ptx::Modifiers& words = instruction.modifiers;
@@ -58,10 +71,12 @@ llvm::Value* ComputeHalf(Builder& ir, const Instruction& instruction, Type type,
     for (llvm::Value*& value : bits) value = FlushHalf(ir, value);
   }
   if (instruction.opcode() == Opcode::kNeg) {
-    return ir.CreateXor(bits[0], ir.ConstantLike(bits[0], 0x8000));
+    return OrNan(ir, type, bits[0],
+                 ir.CreateXor(bits[0], ir.ConstantLike(bits[0], 0x8000)));
   }
   if (instruction.opcode() == Opcode::kAbs) {
-    return ir.CreateAnd(bits[0], ir.ConstantLike(bits[0], 0x7FFF));
+    return OrNan(ir, type, bits[0],
+                 ir.CreateAnd(bits[0], ir.ConstantLike(bits[0], 0x7FFF)));
   }
   llvm::SmallVector<llvm::Value*, 3> in;
   for (llvm::Value* value : bits) in.push_back(FloatOfHalf(ir, type, value));
@@ -102,14 +117,17 @@ llvm::Value* FloatOfHalf(Builder& ir, Type type, llvm::Value* bits) {
   return ir.CreateBitCast(ir.CreateShl(word, 16), target);
 }
 
-// f16 by the CPU's conversion. bf16 is the upper half of a float: to nearest
-// even, by adding half of the last place that stays, less one if that place is
-// even; NaN could overflow, and is chosen instead.
+// f16 by the CPU's conversion, which would keep digits of a NaN. bf16 is the
+// upper half of a float: to nearest even, by adding half of the last place that
+// stays, less one if that place is even; NaN could overflow. One NaN is chosen
+// for all.
 llvm::Value* HalfOfFloat(Builder& ir, Type type, llvm::Value* value) {
   llvm::Type* target = ir.Like(value, ir.getInt16Ty());
   if (type == Type::kF16) {
-    return ir.CreateBitCast(
+    llvm::Value* bits = ir.CreateBitCast(
         ir.CreateFPTrunc(value, ir.Like(value, ir.getHalfTy())), target);
+    return ir.CreateSelect(ir.CreateFCmpUNO(value, value),
+                           ir.ConstantLike(bits, kNan), bits);
   }
   llvm::Type* word = ir.Like(value, ir.getInt32Ty());
   auto constant = [&](uint32_t bits) {

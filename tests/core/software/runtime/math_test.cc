@@ -49,6 +49,48 @@ std::vector<float> Floats(size_t count) {
   return values;
 }
 
+// The one that GPUs give; in both halves of a pair.
+constexpr uint32_t kHalfNan = 0x7FFF7FFF;
+
+// Bits that an H200 gives, whichever NaN goes in.
+TEST(NanTest, HalvesHaveOneNan) {
+  KernelProgram program(R"(
+#define OP1(at, op) asm("{ .reg .b32 r; " op " r, %1; mov.b32 %0, r; }" : "=r"(o[at]) : "r"(a))
+#define OP2(at, op) asm(op " %0, %1, %2;" : "=r"(o[at]) : "r"(a), "r"(b))
+#define OP3(at, op) asm(op " %0, %1, %2, %2;" : "=r"(o[at]) : "r"(a), "r"(b))
+#define ONE(at, op) asm("{ .reg .b16 x, y, r; mov.b32 {x, y}, %1; " op " r, x; mov.b32 %0, {r, r}; }" : "=r"(o[at]) : "r"(a))
+#define TWO(at, op) asm("{ .reg .b16 x, y, r; mov.b32 {x, y}, %1; mov.b32 {y, r}, %2; " op " r, x, y; mov.b32 %0, {r, r}; }" : "=r"(o[at]) : "r"(a), "r"(b))
+#define FROM(at, op) asm("{ .reg .b16 r; " op " r, %1; mov.b32 %0, {r, r}; }" : "=r"(o[at]) : "f"(f))
+#define PAIR(at, op) asm(op " %0, %1, %1;" : "=r"(o[at]) : "f"(f))
+extern "C" __global__ void k(unsigned* out) {
+  const unsigned nans[] = {0x7c017c01, 0x7e007e00, 0xfe55fe55, 0xffffffff};
+  const unsigned alternates[] = {0x7f817f81, 0x7fc07fc0, 0xffd5ffd5, 0xffffffff};
+  const unsigned singles[] = {0x7f800001, 0x7fc00000, 0xffc12345, 0xffffffff};
+  const int i = threadIdx.x;
+  unsigned a = nans[i], b = 0x3c003c00, *o = out + i * 40;
+  const float f = __uint_as_float(singles[i]);
+  OP2(0, "add.f16x2"); OP2(1, "sub.f16x2"); OP2(2, "mul.f16x2"); OP3(3, "fma.rn.f16x2");
+  OP3(4, "fma.rn.relu.f16x2"); OP2(5, "min.NaN.f16x2"); OP2(6, "max.NaN.f16x2");
+  OP1(7, "neg.f16x2"); OP1(8, "abs.f16x2"); OP1(9, "ex2.approx.f16x2"); OP1(10, "tanh.approx.f16x2");
+  TWO(11, "add.f16"); TWO(12, "mul.f16"); TWO(13, "max.NaN.f16"); ONE(14, "neg.f16"); ONE(15, "abs.f16");
+  ONE(16, "ex2.approx.f16"); ONE(17, "tanh.approx.f16"); ONE(18, "cvt.rni.f16.f16"); ONE(19, "cvt.f16.f16");
+  FROM(20, "cvt.rn.f16.f32"); FROM(21, "cvt.rz.f16.f32"); FROM(22, "cvt.rn.relu.f16.f32"); PAIR(23, "cvt.rn.f16x2.f32");
+  PAIR(24, "cvt.rn.satfinite.f16x2.f32"); OP2(25, "min.NaN.xorsign.abs.f16x2");
+  a = alternates[i]; b = 0x3f803f80;
+  OP2(26, "add.bf16x2"); OP2(27, "mul.bf16x2"); OP3(28, "fma.rn.bf16x2"); OP3(29, "fma.rn.relu.bf16x2");
+  OP2(30, "max.NaN.bf16x2"); OP1(31, "neg.bf16x2"); OP1(32, "abs.bf16x2"); OP1(33, "ex2.approx.ftz.bf16x2");
+  OP1(34, "tanh.approx.bf16x2"); ONE(35, "neg.bf16"); FROM(36, "cvt.rn.bf16.f32"); PAIR(37, "cvt.rn.relu.bf16x2.f32");
+  ONE(38, "cvt.rn.f16.bf16");
+  a = nans[i];
+  asm("{ .reg .b16 x, y; mov.b32 {x, y}, %1; cvt.f32.f16 %0, x; }" : "=r"(o[39]) : "r"(a));
+})");
+  unsigned out[4 * 40] = {};
+  ExpectSuccess(program.Run(Geometry(1, 4), +out));
+  for (int i = 0; i < 4 * 40; ++i) {
+    EXPECT_EQ(out[i], i % 40 == 39 ? 0x7FFFFFFF : kHalfNan) << i;
+  }
+}
+
 TEST(BitsTest, CountsFieldsAndBytes) {
   KernelProgram program(R"(
 extern "C" __global__ void k(const unsigned* in, unsigned* out, int n) {
