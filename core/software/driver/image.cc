@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/cuda/container.h"
 #include "core/cuda/error_text.h"
 #include "core/software/driver/settings.h"
@@ -61,6 +62,18 @@ void JitOptions::Log::Write(const std::string& log) const {
   *size = reinterpret_cast<void*>(length);
 }
 
+CUresult CheckTarget(const Executable& executable, std::string* log) {
+  const Settings& settings = GetSettings();
+  for (const KernelProperties& kernel : executable.kernels()) {
+    if (kernel.ptx_version <= static_cast<int>(settings.arch())) continue;
+    *log = absl::StrCat("target sm_", kernel.ptx_version,
+                        " is newer than the device's ", settings.compute_major,
+                        ".", settings.compute_minor);
+    return CUDA_ERROR_INVALID_PTX;
+  }
+  return CUDA_SUCCESS;
+}
+
 CUresult LoadImage(const void* image, const JitOptions& options,
                    std::unique_ptr<Executable>* executable) {
   std::vector<std::string> modules;
@@ -77,6 +90,7 @@ CUresult LoadImage(const void* image, const JitOptions& options,
                  ? Executable::Load(modules[0], executable, &log)
                  : Executable::LoadLinked(modules, executable, &log);
   }
+  if (result == CUDA_SUCCESS) result = CheckTarget(**executable, &log);
   options.WriteErrorLog(result == CUDA_SUCCESS ? "" : log);
   options.WriteInfoLog("");
   if (result != CUDA_SUCCESS && GetSettings().trace != Trace::kOff) {

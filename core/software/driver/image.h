@@ -42,6 +42,10 @@ class JitOptions {
   Log info_;
 };
 
+// Returns CUDA_ERROR_INVALID_PTX, with the reason in *log, if the code is for a
+// newer compute capability than the devices have.
+CUresult CheckTarget(const Executable& executable, std::string* log);
+
 // Loads what container.h can read: PTX, or a fat binary with it. Several
 // modules in one are linked. The log, or why it failed, goes where the options
 // say. CUDA_ERROR_INVALID_IMAGE: it is neither.

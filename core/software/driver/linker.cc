@@ -99,7 +99,8 @@ CUresult Linker::Link(Inputs inputs, std::string* log,
     modules.push_back(inputs.members[i]);
   }
   std::unique_ptr<Executable> executable;
-  const CUresult result = Executable::LoadLinked(modules, &executable, log);
+  CUresult result = Executable::LoadLinked(modules, &executable, log);
+  if (result == CUDA_SUCCESS) result = CheckTarget(*executable, log);
   if (result == CUDA_SUCCESS) {
     *image = cuda::WriteLinkedImage(modules);
     return result;

@@ -102,6 +102,7 @@ void InstructionEmitter::EmitUnguarded(const Step& step) {
     case Opcode::kPrefetch:
     case Opcode::kPrefetchu:
     case Opcode::kPmevent:
+    case Opcode::kSetmaxnreg:
       return;  // hints
     default:
       return arithmetic_.Emit(step);

@@ -153,6 +153,8 @@ struct Function {
 struct Module {
   int version = 0;  // 10 * major + minor
   int target = 0;   // 90 for sm_90
+  // The target ends with a letter, as sm_90a: it has what later ones may lack.
+  bool own_features = false;
   int address_bits = 64;
   std::vector<std::string> files;  // by .file number; empty: no such number
   std::vector<Variable> variables;

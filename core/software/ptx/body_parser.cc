@@ -254,7 +254,7 @@ bool ModuleParser::ParseInstruction() {
     return false;
   }
   UnwrapSingleElement(&instruction);
-  if (!CheckOperands(instruction)) return false;
+  if (!CheckOperands(instruction) || !CheckNumbers(instruction)) return false;
   function_->body.push_back(std::move(instruction));
   return true;
 }
@@ -486,137 +486,6 @@ bool ModuleParser::IsPredicate(const Operand& operand) const {
   }
   return operand.IsRegister() &&
          function_->registers[operand.index].type == Type::kPred;
-}
-
-bool ModuleParser::CheckOperands(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::kCall) {
-    for (size_t at = 0; at < instruction.operands.size(); ++at) {
-      if (!CheckVector(instruction, at, 1)) return false;
-    }
-    return true;
-  }
-  const absl::string_view letters = instruction.form->operands;
-  const auto marks = std::count(letters.begin(), letters.end(), '?');
-  // How many optional operands are not there: the last ones.
-  const auto absent = static_cast<ptrdiff_t>(letters.size()) - marks -
-                      static_cast<ptrdiff_t>(instruction.operands.size());
-  if (absent < 0) {
-    return tokens_.FailAt(instruction.location, "too many operands");
-  }
-  if (absent > marks) {
-    return tokens_.FailAt(instruction.location, "too few operands");
-  }
-  size_t at = 0;
-  auto present = marks - absent;
-  for (size_t i = 0; i < letters.size(); ++i) {
-    if (letters[i] == '?') {
-      if (present-- <= 0) ++i;
-      continue;
-    }
-    if (!CheckOperand(instruction, instruction.operands[at], letters[i])) {
-      return tokens_.FailAt(instruction.location,
-                            absl::StrCat("operand ", at + 1, " of '",
-                                         SpellingOf(instruction.opcode()),
-                                         "' has the wrong kind"));
-    }
-    const bool moved = letters[i] == 'd' || letters[i] == 'a';
-    const size_t elements = moved ? instruction.modifiers.Elements() : 1;
-    if (!CheckVector(instruction, at, elements)) return false;
-    ++at;
-  }
-  return true;
-}
-
-// A value that goes to or comes from memory is a vector of as many elements as
-// .v2, .v4 or .v8 says: addresses are tested for these. Otherwise vectors stand
-// only in mov, for the parts of a register.
-bool ModuleParser::CheckVector(const Instruction& instruction, size_t at,
-                               size_t elements) {
-  const Operand& operand = instruction.operands[at];
-  const bool is_vector = operand.kind == Operand::Kind::kVector;
-  if (operand.kind == Operand::Kind::kSink) return true;
-  if (is_vector && instruction.opcode() == Opcode::kMov) {
-    return CheckParts(instruction, at);
-  }
-  if (elements == 1 ? !is_vector
-                    : is_vector && operand.elements.size() == elements) {
-    return true;
-  }
-  return tokens_.FailAt(
-      instruction.location,
-      absl::StrCat(
-          "operand ", at + 1, " of '", SpellingOf(instruction.opcode()),
-          elements == 1
-              ? "' cannot be a vector"
-              : absl::StrCat("' must be a vector of ", elements, " elements")));
-}
-
-// The vector of a mov: all bits of the other operand, which is not a vector, in
-// equal parts: one, two or four. ptxas refuses everything else, too.
-bool ModuleParser::CheckParts(const Instruction& instruction, size_t at) {
-  const Type type = instruction.type();
-  const std::vector<Operand>& parts = instruction.operands[at].elements;
-  const bool divides = (type == Type::kB16 || type == Type::kB32 ||
-                        type == Type::kB64 || type == Type::kB128) &&
-                       parts.size() <= 4 && parts.size() != 3;
-  const int each = BitsOf(type) / static_cast<int>(parts.size());
-  const auto fits = [&](const Operand& part) {
-    return !part.IsRegister() ||
-           BitsOf(function_->registers[part.index].type) == each;
-  };
-  const Operand& whole = instruction.operands[1 - at];
-  if (divides && whole.kind != Operand::Kind::kVector &&
-      std::all_of(parts.begin(), parts.end(), fits)) {
-    return true;
-  }
-  return tokens_.FailAt(
-      instruction.location,
-      absl::StrCat("operand ", at + 1,
-                   " of 'mov' must be the parts of the other operand"));
-}
-
-bool ModuleParser::CheckOperand(const Instruction& instruction,
-                                const Operand& operand, char letter) {
-  using Kind = Operand::Kind;
-  const bool wants_predicate = instruction.type() == Type::kPred;
-  switch (letter) {
-    case 'l':
-      return operand.kind == Kind::kLabel;
-    case 'm':
-      return operand.memory;
-    case 'i':
-      return operand.kind == Kind::kInteger && !operand.memory;
-    case 'p':
-      return IsPredicate(operand) || operand.kind == Kind::kInteger;
-    case 'q':
-      return operand.kind == Kind::kSink ||
-             (operand.IsRegister() && IsPredicate(operand));
-    default:
-      break;
-  }
-  if (operand.memory || operand.kind == Kind::kLabel ||
-      operand.kind == Kind::kNone) {
-    return false;
-  }
-  if (operand.kind == Kind::kVector) {
-    return std::all_of(operand.elements.begin(), operand.elements.end(),
-                       [&](const Operand& element) {
-                         return element.kind != Kind::kVector &&
-                                CheckOperand(instruction, element, letter);
-                       });
-  }
-  if (letter == 'u' || letter == 'y') {
-    return operand.kind == Kind::kInteger ||
-           (operand.kind != Kind::kSink &&
-            (letter == 'y' || !IsPredicate(operand)));
-  }
-  if (letter == 'd') {
-    return operand.kind == Kind::kSink ||
-           (operand.IsRegister() && IsPredicate(operand) == wants_predicate);
-  }
-  return operand.kind == Kind::kInteger ||
-         (operand.kind != Kind::kSink &&
-          IsPredicate(operand) == wants_predicate);
 }
 
 }  // namespace holdfast::software::ptx

@@ -37,6 +37,7 @@ class Linker {
   void Add(Module module) {
     joined_.version = std::max(joined_.version, module.version);
     joined_.target = std::max(joined_.target, module.target);
+    joined_.own_features = joined_.own_features || module.own_features;
     joined_.address_bits = module.address_bits;
     variables_.clear();
     functions_.clear();

@@ -29,7 +29,6 @@ constexpr Missing kMissing[] = {
     {"stmatrix", "", kTensorCores},
     {"movmatrix", "", kTensorCores},
     {"wgmma", "", kTensorCores},
-    {"setmaxnreg", "", kTensorCores},
     {"tensormap", "", "tensor maps"},
     {"prefetch", "tensormap", "tensor maps"},
     {"fence", "tensormap::generic", "tensor maps"},

@@ -105,7 +105,8 @@ bool ModuleParser::ParseTarget() {
     }
     if (token.text.substr(0, 3) != "sm_") continue;
     for (char c : token.text.substr(3, 4)) {
-      if (c < '0' || c > '9') break;
+      module_->own_features = c < '0' || c > '9';
+      if (module_->own_features) break;
       module_->target = module_->target * 10 + (c - '0');
     }
   } while (tokens_.TakeIf(','));

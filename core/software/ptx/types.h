@@ -157,6 +157,29 @@ std::optional<Modifier> ModifierFromSpelling(absl::string_view word);
   X(kReservedSmemOffsetCap, "%reserved_smem_offset_cap", kB32) \
   X(kReservedSmemOffset0, "%reserved_smem_offset_0", kB32) \
   X(kReservedSmemOffset1, "%reserved_smem_offset_1", kB32) \
+  X(kEnvreg0, "%envreg0", kB32) X(kEnvreg3, "%envreg3", kB32) \
+  X(kEnvreg4, "%envreg4", kB32) X(kEnvreg5, "%envreg5", kB32) \
+  X(kEnvreg6, "%envreg6", kB32) X(kEnvreg7, "%envreg7", kB32) \
+  X(kEnvreg8, "%envreg8", kB32) X(kEnvreg9, "%envreg9", kB32) \
+  X(kEnvreg10, "%envreg10", kB32) X(kEnvreg11, "%envreg11", kB32) \
+  X(kEnvreg12, "%envreg12", kB32) X(kEnvreg13, "%envreg13", kB32) \
+  X(kEnvreg14, "%envreg14", kB32) X(kEnvreg15, "%envreg15", kB32) \
+  X(kEnvreg16, "%envreg16", kB32) X(kEnvreg17, "%envreg17", kB32) \
+  X(kEnvreg18, "%envreg18", kB32) X(kEnvreg19, "%envreg19", kB32) \
+  X(kEnvreg20, "%envreg20", kB32) X(kEnvreg21, "%envreg21", kB32) \
+  X(kEnvreg22, "%envreg22", kB32) X(kEnvreg23, "%envreg23", kB32) \
+  X(kEnvreg24, "%envreg24", kB32) X(kEnvreg25, "%envreg25", kB32) \
+  X(kEnvreg26, "%envreg26", kB32) X(kEnvreg27, "%envreg27", kB32) \
+  X(kEnvreg28, "%envreg28", kB32) X(kEnvreg29, "%envreg29", kB32) \
+  X(kEnvreg30, "%envreg30", kB32) X(kEnvreg31, "%envreg31", kB32) \
+  X(kPm0, "%pm0", kU32) X(kPm1, "%pm1", kU32) \
+  X(kPm2, "%pm2", kU32) X(kPm3, "%pm3", kU32) \
+  X(kPm4, "%pm4", kU32) X(kPm5, "%pm5", kU32) \
+  X(kPm6, "%pm6", kU32) X(kPm7, "%pm7", kU32) \
+  X(kPm0Wide, "%pm0_64", kU64) X(kPm1Wide, "%pm1_64", kU64) \
+  X(kPm2Wide, "%pm2_64", kU64) X(kPm3Wide, "%pm3_64", kU64) \
+  X(kPm4Wide, "%pm4_64", kU64) X(kPm5Wide, "%pm5_64", kU64) \
+  X(kPm6Wide, "%pm6_64", kU64) X(kPm7Wide, "%pm7_64", kU64) \
   X(kEnvreg1, "%envreg1", kB32) \
   X(kEnvreg2, "%envreg2", kB32) \
   X(kIsExplicitCluster, "%is_explicit_cluster", kPred) \

@@ -177,8 +177,8 @@ std::optional<uintptr_t> TryAccess(absl::FunctionRef<void()> access) {
 
 bool ReadKernelMemory(uint64_t from, void* to, size_t bytes) {
   return GetKernelWindow().Contains(from, bytes) && !TryAccess([&] {
-    std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
-  });
+           std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+         });
 }
 
 void LeaveKernel(const WorkerContext& worker, const KernelFault& fault) {

@@ -177,6 +177,26 @@ TEST_F(ModuleErrorTest, NewerPtxThanTheDriverIsRefused) {
                   &module, ".version 99.0\n.target sm_75\n.address_size 64\n"));
 }
 
+TEST_F(ModuleErrorTest, PtxForANewerDeviceIsRefused) {
+  const std::string version = ".version 8.6\n.target ";
+  const std::string kernel =
+      "\n.address_size 64\n.visible .entry k() { ret; }\n";
+  CUmodule module = nullptr;
+  const int major = Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  if (major >= 10) GTEST_SKIP() << "the device may be as new";
+  for (const char* target : {"sm_100", "sm_100a"}) {
+    EXPECT_CUDA(
+        CUDA_ERROR_INVALID_PTX,
+        Cuda().cuModuleLoadData(&module, (version + target + kernel).c_str()));
+  }
+  if (major != 9) return;
+  for (const char* target : {"sm_75", "sm_90", "sm_90a"}) {
+    ASSERT_OK(
+        Cuda().cuModuleLoadData(&module, (version + target + kernel).c_str()));
+    EXPECT_OK(Cuda().cuModuleUnload(module));
+  }
+}
+
 TEST_F(ModuleErrorTest, MissingImageIsRefused) {
   CUmodule module = nullptr;
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,

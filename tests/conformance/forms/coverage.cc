@@ -23,7 +23,7 @@ constexpr char kEnd[] = "<!-- end of coverage -->\n";
 // The opcodes of PTX 9.0 that the table of forms may lack, and why.
 constexpr std::pair<const char*, const char*> kOptional[] = {
     {"mma wmma ldmatrix stmatrix movmatrix", "matrices of a warp"},
-    {"wgmma setmaxnreg tensormap", "matrices of a warp group"},
+    {"wgmma tensormap", "matrices of a warp group"},
     {"tcgen05 clusterlaunchcontrol", "compute capability 10 and above"},
     {"tex tld4 txq istypep", "textures"},
     {"suld sust sured suq", "surfaces"},

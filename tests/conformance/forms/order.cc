@@ -63,6 +63,11 @@ std::vector<Operation> DescribeOrder(const Words& words) {
             Between("global", "and.b32 %t1, S0, 63;\n$ %t1;\n")};
   }
   if (opcode == "pmevent") return {Between("global", "$ 3;\n")};
+  if (opcode == "setmaxnreg") {
+    Operation operation = Between("global", "$ 64;\n");
+    operation.target = "sm_90a";
+    return {operation};
+  }
   if (opcode == "griddepcontrol") return {Between("global", "$;\n")};
   return {};
 }

@@ -35,7 +35,7 @@ constexpr absl::string_view kActing[] = {
     "elect",      "exit",          "fence",    "getctarank",   "griddepcontrol",
     "isspacep",   "mapa",          "match",    "mbarrier",     "membar",
     "nanosleep",  "pmevent",       "prefetch", "prefetchu",    "redux",
-    "ret",        "shfl",          "vote"};
+    "ret",        "setmaxnreg",    "shfl",     "vote"};
 
 // The tests of opcodes that move, wait, branch or ask.
 constexpr std::pair<absl::string_view, absl::string_view> kTests[] = {

@@ -101,6 +101,32 @@ std::string WithInstruction(absl::string_view instruction) {
       instruction, "\nret;\n}\n");
 }
 
+// ptxas refuses these numbers, too.
+TEST(ParserHazardTest, NumbersThatInstructionsHaveRulesForAreChecked) {
+  const auto error_of = [](absl::string_view instruction, bool own_features) {
+    std::string text = WithInstruction(instruction);
+    if (own_features) text.replace(text.find("sm_90"), 5, "sm_90a");
+    const ParseResult result = Parse(text);
+    return result.ok() ? "" : result.errors[0];
+  };
+  EXPECT_EQ(error_of("setmaxnreg.inc.sync.aligned.u32 240;", true), "");
+  EXPECT_EQ(error_of("setmaxnreg.dec.sync.aligned.u32 24;", true), "");
+  for (const int count : {16, 20, 57, 264, -8}) {
+    EXPECT_EQ(
+        error_of(absl::StrCat("setmaxnreg.dec.sync.aligned.u32 ", count, ";"),
+                 true),
+        absl::StrCat(
+            "8:1: 'setmaxnreg' takes a multiple of 8 from 24 to 256, not ",
+            count));
+  }
+  EXPECT_EQ(error_of("setmaxnreg.inc.sync.aligned.u32 64;", false),
+            "8:1: 'setmaxnreg' needs a target such as sm_90a");
+  const std::string copy = "cp.async.bulk.global.shared::cta.bulk_group ";
+  EXPECT_EQ(error_of(copy + "[%a], [%r1], 64;", false), "");
+  EXPECT_EQ(error_of(copy + "[%a], [%r1], 60;", false),
+            "8:1: 'cp' takes a multiple of 16 from 0 to 4294967295, not 60");
+}
+
 // Addresses are tested for as many bytes as the modifiers say.
 TEST(ParserHazardTest, VectorsHaveAsManyElementsAsTheirInstructionSays) {
   const std::pair<const char*, const char*> kRefused[] = {

@@ -91,6 +91,20 @@ extern "C" __global__ void k(unsigned* out) {
   }
 }
 
+TEST(SpecialRegisterTest, CountersAndTheDriversRegistersAreZero) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(unsigned long long* out) {
+  unsigned e0, e31, p0, p7;
+  asm volatile("mov.b32 %0, %%envreg0; mov.b32 %1, %%envreg31;" : "=r"(e0), "=r"(e31));
+  asm volatile("mov.u32 %0, %%pm0; mov.u32 %1, %%pm7;" : "=r"(p0), "=r"(p7));
+  asm volatile("mov.u64 %0, %%pm0_64; mov.u64 %1, %%pm7_64;" : "=l"(out[1]), "=l"(out[2]));
+  out[0] = e0 | e31 | p0 | p7;
+})");
+  uint64_t out[3] = {1, 1, 1};
+  ExpectSuccess(program.Run(Geometry(1, 1), +out));
+  for (const uint64_t value : out) EXPECT_EQ(value, 0u);
+}
+
 TEST(BitsTest, CountsFieldsAndBytes) {
   KernelProgram program(R"(
 extern "C" __global__ void k(const unsigned* in, unsigned* out, int n) {
