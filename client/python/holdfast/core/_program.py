@@ -349,7 +349,8 @@ class Program:
         return self._compile_now(target_type, names, logs)
 
     def _compile_with(self, cache, target_type, names, logs):
-        from holdfast.core.utils import ProgramCacheResource, make_program_cache_key
+        from holdfast.core._program_cache import ProgramCacheResource
+        from holdfast.core._program_key import make_program_cache_key
 
         if not isinstance(cache, ProgramCacheResource):
             raise TypeError(

@@ -22,7 +22,7 @@ __all__ = [
     "make_program_cache_key",
 ]
 
-# By name: the module, imported when the name is first used.
+# The modules of names that are imported when they are first used.
 _LATER = {
     "FileStreamProgramCache": "_program_cache",
     "InMemoryProgramCache": "_program_cache",
@@ -36,4 +36,4 @@ def __getattr__(name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+    return getattr(importlib.import_module(f"holdfast.core.{_LATER[name]}"), name)
