@@ -183,7 +183,7 @@ class Semaphore(_native.Semaphore):
             writable: this process may signal; else only wait.
             device_id: the device as this process counts; default: as the daemon does.
         """
-        from holdfast.core._buffer import LocalView
+        from holdfast.core._local_view import LocalView
 
         ordinal = self._device._ordinal
         info = self._device._session._info(ordinal)
