@@ -7,7 +7,7 @@
 
 namespace holdfast::cli {
 
-// `holdfast bench`: client/bench/README.md.
+// Adds `holdfast bench`; see client/bench/README.md.
 void AddBenchCommand(CLI::App* app, CommonOptions* options,
                      absl::Status* status);
 

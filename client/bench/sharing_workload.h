@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A game of two streams that wait for each other's turns: the same for two
-// sessions and for one native process.
+// Measures two streams that take turns and wait for each other: the same for
+// two sessions and for one native process.
 #ifndef HOLDFAST_CLIENT_BENCH_SHARING_WORKLOAD_H_
 #define HOLDFAST_CLIENT_BENCH_SHARING_WORKLOAD_H_
 
@@ -14,9 +14,9 @@
 
 namespace holdfast::bench {
 
-// Microseconds of a turn there and back. A game is `kTurns` turns, numbered
-// from 1 without a gap over all games; `play` submits one, `synchronize` waits
-// for the end of all.
+// Returns the microseconds of a turn there and back. `play` submits the turn of
+// the given number; turns are numbered from 1 over all games of kTurns turns.
+// `synchronize` waits for all submitted turns. The first game is not measured.
 template <typename Play, typename Synchronize>
 absl::StatusOr<Summary> TurnTime(bool quick, Play play,
                                  Synchronize synchronize) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the functions of holdfast.h report: an absl::Status becomes an hf_error,
-// and no exception passes.
+// Errors of the functions of holdfast.h: converts absl::Status to hf_error, and
+// catches exceptions.
 #ifndef HOLDFAST_CLIENT_C_ERROR_H_
 #define HOLDFAST_CLIENT_C_ERROR_H_
 
@@ -21,7 +21,7 @@ struct hf_error {
   absl::Status status;
   std::string message;
   holdfast::ErrorDetail detail;
-  std::unique_ptr<const holdfast::c::Fault> fault;  // null: it tells of none
+  std::unique_ptr<const holdfast::c::Fault> fault;  // null: no fault
 };
 
 struct hf_text {
@@ -33,8 +33,8 @@ namespace holdfast::c {
 // Returns null for OK; else an error that the caller owns.
 hf_error* ToError(const absl::Status& status);
 
-// Calls `function`, which returns an absl::Status. An exception, such as that
-// of an allocation that fails, becomes RESOURCE_EXHAUSTED.
+// Calls `function`, which returns an absl::Status. A std::exception, such as
+// std::bad_alloc, becomes RESOURCE_EXHAUSTED.
 template <typename Function>
 hf_error* Guard(Function function) noexcept {
   try {
@@ -45,7 +45,8 @@ hf_error* Guard(Function function) noexcept {
   }
 }
 
-// The error of a null argument: the one with this index of `names`, "a, b".
+// Returns INVALID_ARGUMENT for the null argument with this index in the list
+// `names`, such as "a, b".
 absl::Status NullArgument(absl::string_view names, size_t index = 0);
 
 // Returns the index of the first null pointer, or their number if none is null.
@@ -63,8 +64,8 @@ bool HasNull(const Pointers&... pointers) {
 
 }  // namespace holdfast::c
 
-// Inside Guard: refuses null arguments. Its branch returns whatever the error
-// is, so that Clang's analyzer sees that no pointer after it is null.
+// Refuses null arguments; for use inside Guard. The branch always returns, so
+// that Clang's analyzer sees that no pointer is null after it.
 #define HF_REQUIRE(...)                            \
   if (::holdfast::c::HasNull(__VA_ARGS__))         \
   return ::holdfast::c::NullArgument(#__VA_ARGS__, \

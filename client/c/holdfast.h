@@ -55,12 +55,13 @@
  * Strings that accessors return are UTF-8, end with 0 and live as long as the
  * object.
  *
- * THREADS. Every object may be used by several threads at once; only freeing
- * it needs the caller's care, and hf_collection_sleep and hf_collection_wake,
- * which need their object to themselves. The commands of one thread keep their
- * order. After the first connection to a daemon, a child of fork() cannot use
- * Holdfast: every call fails with HF_FAILED_PRECONDITION, and freeing an object
- * does not end it in the daemon. Fork earlier, or call exec() in the child.
+ * THREADS. Every object may be used by several threads at once, except where a
+ * function says otherwise. No other thread may use an object while it is freed,
+ * or during hf_collection_sleep and hf_collection_wake. The commands of one
+ * thread keep their order. After the first connection to a daemon, a child of
+ * fork() cannot use Holdfast: every call fails with HF_FAILED_PRECONDITION, and
+ * freeing an object does not end it in the daemon. Fork earlier, or call exec()
+ * in the child.
  *
  * OPTIONS are structs that begin with their own size: initialise them with
  * their HF_..._INIT macro and set what differs. NULL stands for the defaults.
@@ -161,22 +162,22 @@ typedef enum hf_code {
 /* "INVALID_ARGUMENT". Never NULL. */
 const char* hf_code_name(hf_code code);
 
-/* Accessors of an error; for a NULL error they say HF_OK, "", 0 and false. */
+/* Accessors of an error. For a NULL error they return HF_OK, "", 0 or false. */
 hf_code hf_error_code(const hf_error* error);
 /* One or more sentences: the object, the value, the limit; without the log. */
 const char* hf_error_message(const hf_error* error);
-/* The call of the driver or compiler that failed, "cuMemCreate"; "" if Holdfast
- * refused by itself. */
+/* The name of the failed call of the driver or compiler, "cuMemCreate"; "" if
+ * Holdfast itself refused. */
 const char* hf_error_call(const hf_error* error);
-/* Its CUresult or nvrtcResult, 0 if there is none, and the result's name,
- * "CUDA_ERROR_OUT_OF_MEMORY". */
+/* The CUresult or nvrtcResult of that call, 0 if there is none; and the name of
+ * the result, "CUDA_ERROR_OUT_OF_MEMORY". */
 int32_t hf_error_result(const hf_error* error);
 const char* hf_error_result_name(const hf_error* error);
 /* One sentence about the result. */
 const char* hf_error_explanation(const hf_error* error);
 /* The whole log of the compiler or linker. */
 const char* hf_error_log(const hf_error* error);
-/* Every resource of the session is lost. */
+/* True if every resource of the session is lost. */
 bool hf_error_session_lost(const hf_error* error);
 void hf_error_free(hf_error* error);
 
@@ -208,8 +209,9 @@ typedef struct hf_fault {
   const char* cause;
   const char* result_name;
   uint32_t device;
-  /* Name of the kernel, "" if no single one can be blamed; block and thread in
-   * it, NULL if the driver does not tell; "saxpy.cu:12", "" likewise. */
+  /* The name of the kernel, "" if no single kernel is known to be the cause;
+   * its block and thread, NULL if the driver does not report them; and its line
+   * in the source, "saxpy.cu:12", "" if it is not known. */
   const char* kernel;
   const hf_dim3* block;
   const hf_dim3* thread;
@@ -222,7 +224,7 @@ typedef struct hf_fault {
   uint64_t completed_through;
   uint64_t submitted_through;
   uint64_t received_through;
-  /* Descriptions of the last that were submitted, the oldest first. */
+  /* Descriptions of the last submitted commands, the oldest first. */
   const char* const* last_commands;
   size_t last_command_count;
   /* Resources that did not survive, the first 64 of them, and their number
@@ -230,17 +232,18 @@ typedef struct hf_fault {
   const hf_lost_resource* lost;
   size_t lost_listed;
   uint64_t lost_count;
-  /* All of this in lines for people. */
+  /* All of this as lines of text for people. */
   const char* description;
 } hf_fault;
 
-/* The fault that the error tells of, or NULL if it tells of none. Lives as long
- * as the error. */
+/* The fault that the error reports; NULL if it reports none. Lives as long as
+ * the error. */
 const hf_fault* hf_error_fault(const hf_error* error);
 
 /* -------------------------------------------------------------------- text */
 
-/* Bytes that a function returns; a 0 that does not count follows them. */
+/* Bytes that a function returns. A 0 follows them, which the size does not
+ * count. */
 const char* hf_text_data(const hf_text* text);
 size_t hf_text_size(const hf_text* text);
 void hf_text_free(hf_text* text);
@@ -259,7 +262,8 @@ hf_error* hf_default_address(hf_text** address);
 /* The daemon of an embedded: address ends when its sessions are closed too. */
 void hf_daemon_free(hf_daemon* daemon);
 
-/* The address that was given or chosen; of a private daemon, its socket. */
+/* The address that was given or chosen; for a private daemon, the address of
+ * its socket. */
 const char* hf_daemon_address(const hf_daemon* daemon);
 
 /* Descriptions of the daemon itself; of its sessions, oldest first; and of
@@ -270,8 +274,9 @@ const char* hf_daemon_address(const hf_daemon* daemon);
 hf_error* hf_daemon_server_info(hf_daemon* daemon, hf_text** json);
 hf_error* hf_daemon_sessions(hf_daemon* daemon, hf_text** json);
 hf_error* hf_daemon_cache_statistics(hf_daemon* daemon, hf_text** json);
-/* The programs in it, most recently used first: JSON of
- * ListCacheEntriesResponse. 0: as many as the daemon will. Waits. */
+/* The programs in the cache, most recently used first: JSON of
+ * ListCacheEntriesResponse. max_entries 0: as many as the daemon returns by
+ * default. Waits. */
 hf_error* hf_daemon_cache_entries(hf_daemon* daemon, uint32_t max_entries,
                                   hf_text** json);
 /* Forgets every compiled program. Waits. */
@@ -320,11 +325,11 @@ const char* hf_device_info_attribute_at(const hf_device_info* info,
 
 /* The reaction of a session to the death of its executor. */
 typedef enum hf_recovery {
-  /* It goes on in another one: FAULTS, above. */
+  /* The session continues in another executor; see FAULTS, above. */
   HF_RECOVER_ALWAYS = 0,
-  /* It is lost. */
+  /* The session is lost. */
   HF_RECOVER_NEVER = 1,
-  /* It keeps its memory, and every call fails with the fault until
+  /* The session keeps its memory, and every call fails with the fault until
    * hf_session_recover. */
   HF_RECOVER_ASK = 2
 } hf_recovery;
@@ -340,28 +345,28 @@ typedef struct hf_session_options {
   /* Device memory that the session may have in buffers; 0: the daemon's own
    * limit. */
   uint64_t memory_limit;
-  /* How long the session outlives a broken connection, in seconds; at most
-   * 3600. */
+  /* The time for which the session outlives a broken connection, in seconds; at
+   * most 3600. */
   double reconnect_grace;
   /* Takes the output of kernels (printf and failed assertions), in pieces that
    * need not end with a line, before a wait for the kernel returns. Called by
-   * one thread at a time, perhaps another one each time; it must not call this
-   * library. NULL: printf goes to standard output and failed assertions to
-   * standard error. */
+   * one thread at a time, but not always by the same thread. The function must
+   * not call this library. NULL: printf goes to standard output and failed
+   * assertions to standard error. */
   void (*kernel_output)(void* user, const char* text, size_t size);
   void* kernel_output_user;
   hf_recovery recover;
-  /* Seconds; a kernel, or a launch of a graph, that runs longer is a fault that
-   * names it. 0: the daemon's own limit, if it has one, which also holds if it
-   * is less. */
+  /* The time limit of a kernel, or of a launch of a graph, in seconds. If one
+   * runs longer, this is a fault, whose message names it. 0: the daemon's own
+   * limit, if it has one. If both limits are set, the smaller limit holds. */
   double kernel_time_limit;
-  /* Seconds that the session lives on without any client, on purpose: after
+  /* The time for which the session lives without a client, in seconds: after
    * hf_session_detach, or when its client has died. At most the daemon's
    * --detached-session-limit. */
   double detached_lifetime;
-  /* To find the call that fails: each call waits until the work that it has
-   * submitted is done, and returns its failure; work that waits for later work
-   * never ends. Also by the environment: HOLDFAST_BLOCKING=1. */
+  /* For debugging: each call waits until the work that it has submitted is
+   * done, and returns the failure of that work. Work that waits for later work
+   * then never ends. HOLDFAST_BLOCKING=1 in the environment also sets this. */
   bool blocking;
 } hf_session_options;
 #define HF_SESSION_OPTIONS_INIT                                  \
@@ -376,26 +381,26 @@ typedef struct hf_session_options {
  * too many sessions. Waits. */
 hf_error* hf_session_open(hf_daemon* daemon, const hf_session_options* options,
                           hf_session** session);
-/* Takes up a session of the same tenant, "s-7", that lives on without a client.
- * Only the options that are about the client are used. HF_NOT_FOUND: there is
- * none; HF_FAILED_PRECONDITION: it has a client, was opened without a
+/* Attaches to a session of the same tenant, "s-7", that has no client. Only the
+ * options about the client are used. HF_NOT_FOUND: there is no such session;
+ * HF_FAILED_PRECONDITION: the session has a client, was opened without a
  * detached_lifetime, or is lost. Waits. */
 hf_error* hf_session_attach(hf_daemon* daemon, const char* session_id,
                             const hf_session_options* options,
                             hf_session** session);
 /* Leaves the session without a client for its detached_lifetime; another client
- * can attach to it. Its work continues. This handle is then as closed, and
- * freeing its resources does not end them in the daemon. Waits until all
+ * can attach to it. Its work continues. This hf_session is closed afterwards,
+ * and freeing its resources does not end them in the daemon. Waits until all
  * commands have arrived. */
 hf_error* hf_session_detach(hf_session* session);
-/* With HF_RECOVER_ASK: goes on after the fault that a call has reported.
+/* With HF_RECOVER_ASK: continues after the fault that a call has reported.
  * HF_FAILED_PRECONDITION: there is no fault. Waits. */
 hf_error* hf_session_recover(hf_session* session);
 /* Ends the session and drops unfinished work: synchronize first. Returns when
  * the executor is gone and all memory is free, after at most 10 seconds. A
  * closed session may be closed again. Waits. */
 hf_error* hf_session_close(hf_session* session);
-/* Closes too. */
+/* Also closes the session. */
 void hf_session_free(hf_session* session);
 
 /* "s-7". */
@@ -409,15 +414,15 @@ hf_error* hf_session_synchronize(hf_session* session);
  * may not have run them yet. Reports failures, such as a refused allocation, as
  * every call that waits. Waits. */
 hf_error* hf_session_check(hf_session* session);
-/* Sends the commands that wait for others to join their batch. Returns the
- * number of the last command that was submitted; commands are numbered from 1.
- * Does not wait. */
+/* Sends the commands of the batch that is being filled. Returns the number of
+ * the last submitted command; commands are numbered from 1. Does not wait. */
 uint64_t hf_session_flush(hf_session* session);
 
-/* Can kernels of `device` be given access to the memory of `peer`? Waits. */
+/* Sets *can to true if kernels of `device` can be given access to the memory of
+ * `peer`. Waits. */
 hf_error* hf_session_can_access_peer(hf_session* session, uint32_t device,
                                      uint32_t peer, bool* can);
-/* Kernels of `device` may use the memory of `peer` from now on, or no more. */
+/* Give kernels of `device` access to the memory of `peer`, and end it. */
 hf_error* hf_session_enable_peer_access(hf_session* session, uint32_t device,
                                         uint32_t peer);
 hf_error* hf_session_disable_peer_access(hf_session* session, uint32_t device,
@@ -425,15 +430,16 @@ hf_error* hf_session_disable_peer_access(hf_session* session, uint32_t device,
 
 /* Sets the calling thread's hook; NULL removes it. While the thread waits for
  * the result of a command, the hook is called about ten times a second with no
- * lock held. When it returns false, the call that waits returns HF_CANCELLED;
- * the work itself goes on. For languages whose signal handlers cannot run
- * inside a call. */
+ * lock held. When it returns false, the waiting call returns HF_CANCELLED; the
+ * work itself continues. For languages whose signal handlers cannot run inside
+ * a call. */
 void hf_set_wait_hook(bool (*hook)(void));
 
-/* Makes the calling thread quiet, or an ordinary one again: for a library's own
- * threads. A fault, or the failure of a command, is reported once, by the next
- * call that waits. A call of a quiet thread does not count: it fails with a
- * fault, too, but another thread is still told of it, and of every failure. */
+/* Makes the calling thread quiet, or makes it an ordinary thread again; for a
+ * library's own threads. A fault, or the failure of a command, is reported
+ * once, by the next call that waits. A call of a quiet thread also fails with a
+ * fault, but does not use up the report: the next waiting call of an ordinary
+ * thread still returns it. */
 void hf_set_quiet_thread(bool quiet);
 
 /* ----------------------------------------------------------------- streams */
@@ -452,25 +458,26 @@ typedef struct hf_stream_options {
 hf_error* hf_stream_create(hf_session* session, uint32_t device,
                            const hf_stream_options* options,
                            hf_stream** stream);
-/* Work that was given to the stream is still carried out. */
+/* Work that was submitted to the stream is still carried out. */
 void hf_stream_free(hf_stream* stream);
 
 uint32_t hf_stream_device(const hf_stream* stream);
 /* The name of the stream in the session's commands; not a pointer. */
 uint64_t hf_stream_handle(const hf_stream* stream);
-/* Returns when all that the stream was given is finished. Waits. */
+/* Returns when all work of the stream so far is finished. Waits. */
 hf_error* hf_stream_synchronize(hf_stream* stream);
-/* Is all that the stream was given finished? Waits for the answer. */
+/* Sets *done to true if all work of the stream so far is finished. Waits for
+ * the answer. */
 hf_error* hf_stream_is_done(hf_stream* stream, bool* done);
 /* Records the event at this place of the stream. */
 hf_error* hf_stream_record(hf_stream* stream, hf_event* event);
-/* Work that the stream is given from now on waits for the event; for all that
- * the other stream was given so far. */
+/* Make later work of the stream wait for the last recording of the event, or
+ * for the other stream's work so far. */
 hf_error* hf_stream_wait_event(hf_stream* stream, const hf_event* event);
 hf_error* hf_stream_wait_stream(hf_stream* stream, const hf_stream* other);
-/* NULL if the stream exists as far as is known by now, else why it could not be
- * made; the same for the other resources. The daemon reports failures only:
- * synchronize first to be sure. */
+/* Returns the error if the stream could not be made; NULL if no error is known
+ * yet. The daemon reports failures only: synchronize first to be sure. The
+ * functions hf_NAME_status of other resources do the same. */
 hf_error* hf_stream_status(const hf_stream* stream);
 
 /* ------------------------------------------------------------------ events */
@@ -495,8 +502,8 @@ void hf_event_free(hf_event* event);
 uint64_t hf_event_handle(const hf_event* event);
 /* Returns when the last recording has been reached. Waits. */
 hf_error* hf_event_synchronize(hf_event* event);
-/* Has it been reached? True for an event that was never recorded. Waits for
- * the answer. */
+/* Sets *done to true if the last recording has been reached, or if the event
+ * was never recorded. Waits for the answer. */
 hf_error* hf_event_is_done(hf_event* event, bool* done);
 /* Milliseconds between two recordings. HF_FAILED_PRECONDITION: one has no
  * timing or was never recorded; HF_UNAVAILABLE: one has not been reached.
@@ -507,9 +514,9 @@ hf_error* hf_event_status(const hf_event* event);
 
 /* ------------------------------------------------------------------ fences */
 
-/* A place in the session's commands, to be waited for once, now or later:
+/* Makes a place in the session's commands that can be waited for once. It is
  * reached when every command so far has been processed and the work of these
- * streams is done. */
+ * streams so far is done. */
 hf_error* hf_fence_create(hf_session* session, const hf_stream* const* streams,
                           size_t stream_count, hf_fence** fence);
 void hf_fence_free(hf_fence* fence);
@@ -519,8 +526,9 @@ hf_error* hf_fence_wait(hf_fence* fence);
 /* ----------------------------------------------------------------- buffers */
 
 /* Allocates memory of a device, aligned to 512 bytes, with undefined content.
- * With a stream it can be used there at once, on others after they have waited
- * for it, and is freed in the stream's order; `stream` may be NULL. */
+ * With a stream, the memory can be used on that stream at once, and on other
+ * streams after they have waited for that stream. It is then freed in the
+ * stream's order. `stream` may be NULL. */
 hf_error* hf_buffer_allocate(hf_session* session, uint32_t device,
                              uint64_t size, const hf_stream* stream,
                              hf_buffer** buffer);
@@ -529,34 +537,36 @@ hf_error* hf_buffer_allocate(hf_session* session, uint32_t device,
 hf_error* hf_buffer_allocate_named(hf_session* session, const char* name,
                                    uint32_t device, uint64_t size,
                                    const hf_stream* stream, hf_buffer** buffer);
-/* The first buffer of this name that another client of the session has made and
- * this one has not taken yet; it is freed with the handle. HF_NOT_FOUND: there
- * is none. Waits. */
+/* Takes over the first buffer of this name that another client of the session
+ * has made and this client has not taken over yet. The memory is freed with
+ * *buffer. HF_NOT_FOUND: there is no such buffer. Waits. */
 hf_error* hf_buffer_take(hf_session* session, const char* name,
                          hf_buffer** buffer);
 /* Allocates pinned memory of the daemon's host. */
 hf_error* hf_buffer_allocate_host(hf_session* session, uint64_t size,
                                   hf_buffer** buffer);
-/* A part of a buffer, which ends with it. */
+/* Makes an hf_buffer for a part of a buffer. The part is valid as long as the
+ * buffer. */
 hf_error* hf_buffer_sub(const hf_buffer* buffer, uint64_t offset, uint64_t size,
                         hf_buffer** part);
-/* Frees in the order of the allocation's stream, or, without one, of all
- * streams; of `stream`. */
+/* Frees the memory in the order of a stream: hf_buffer_free in that of the
+ * allocation's stream, or of all streams if it had none; hf_buffer_free_on in
+ * that of `stream`. */
 void hf_buffer_free(hf_buffer* buffer);
 void hf_buffer_free_on(hf_buffer* buffer, const hf_stream* stream);
 
 uint64_t hf_buffer_size(const hf_buffer* buffer);
 /* The name of the buffer in the session's commands; not an address. */
 uint64_t hf_buffer_handle(const hf_buffer* buffer);
-/* The address of the first byte as kernels of the session have it: a number to
- * put into structs, tables of pointers in device memory, or arguments of 64
- * bits. The first call waits; the number is kept, and is the same over faults,
- * upgrades and suspensions. A module's variable may lie elsewhere after a
- * suspension: it is asked for each time. */
+/* The address of the first byte in kernels of the session, for structs, tables
+ * of pointers in device memory, or arguments of 64 bits. The address does not
+ * change over faults, upgrades and suspensions, so only the first call waits.
+ * For a module's variable, whose address may change over a suspension, every
+ * call waits. */
 hf_error* hf_buffer_address(const hf_buffer* buffer, uint64_t* address);
 hf_error* hf_buffer_status(const hf_buffer* buffer);
 
-/* Copies from ordinary memory, which may be used again at once. */
+/* Copies from ordinary memory, which may be changed when the call returns. */
 hf_error* hf_buffer_upload(const hf_buffer* buffer, uint64_t offset,
                            const void* data, uint64_t size,
                            const hf_stream* stream);
@@ -575,8 +585,8 @@ hf_error* hf_buffer_fill(const hf_buffer* buffer, uint64_t offset,
                          uint64_t size, const void* pattern,
                          size_t pattern_size, const hf_stream* stream);
 
-/* Where a box lies in a buffer: bytes to its first row, from one row to the
- * next and from one slice to the next. A pitch of 0: without gaps. */
+/* The place of a box in a buffer: the bytes to its first row, from one row to
+ * the next, and from one slice to the next. A pitch of 0: without gaps. */
 typedef struct hf_box_range {
   const hf_buffer* buffer;
   uint64_t offset;
@@ -608,24 +618,24 @@ hf_error* hf_buffer_copy_all(const hf_range_copy* copies, size_t count,
 
 /* ------------------------------------------------------------------ arenas */
 
-/* Makes memory of this process that the session's executor has mapped and
- * page-locked too, so that a copy between it and a buffer moves no byte through
- * a socket. Some 40 ms a GiB: make it once, and take spans.
+/* Makes memory of this process that the session's executor also maps and
+ * page-locks, so that copies between it and buffers need no socket. Takes about
+ * 40 ms a GiB: make one arena, and allocate spans in it.
  * HF_FAILED_PRECONDITION: the executor is on another machine. Waits. */
 hf_error* hf_arena_create(hf_session* session, uint64_t size, hf_arena** arena);
-/* The same of a memfd that other processes may have too. It must keep its size:
- * the seals F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_SEAL, and none for writing.
- * The arena is all of it. The descriptor stays the caller's. */
+/* Makes an arena of a whole memfd, which other processes may also have. The
+ * memfd must have the seals F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_SEAL, and no
+ * seal against writing. The caller keeps the descriptor. */
 hf_error* hf_arena_create_of(hf_session* session, int memory, hf_arena** arena);
-/* The memory is unmapped when its spans are free too. */
+/* The memory is unmapped when all spans are freed, too. */
 void hf_arena_free(hf_arena* arena);
 uint64_t hf_arena_size(const hf_arena* arena);
 
-/* Takes bytes that nothing else uses, aligned to 256. HF_RESOURCE_EXHAUSTED: no
- * free place is large enough. */
+/* Allocates bytes of the arena, aligned to 256. HF_RESOURCE_EXHAUSTED: no free
+ * range is large enough. */
 hf_error* hf_arena_allocate(hf_arena* arena, uint64_t size, hf_span** span);
-/* Bytes that another process has allocated in the same memory. They do not
- * count as taken in this arena. */
+/* Makes a span of bytes that another process has allocated in the same memory.
+ * They do not count as allocated in this arena. */
 hf_error* hf_arena_span_at(hf_arena* arena, uint64_t offset, uint64_t size,
                            hf_span** span);
 /* Synchronize first with the copies that use the span. */
@@ -634,12 +644,11 @@ void* hf_span_data(const hf_span* span);
 uint64_t hf_span_size(const hf_span* span);
 /* Bytes from the start of its arena. */
 uint64_t hf_span_offset(const hf_span* span);
-/* The address of the first byte as kernels of the session have it. It is that
- * of hf_span_data, unless this process, or the executor, has something else
- * there; it stays over faults, upgrades and suspensions. Launches take
- * addresses of hf_span_data as numbers in any case: only pointers that kernels
- * find in memory need this. HF_FAILED_PRECONDITION: there is none that lasts.
- */
+/* The address of the first byte in kernels of the session. It equals
+ * hf_span_data, unless that address is in use in this process or the executor,
+ * and does not change over faults, upgrades and suspensions. Only pointers that
+ * kernels read from memory need it; arguments of launches may be addresses of
+ * hf_span_data. HF_FAILED_PRECONDITION: the arena has no lasting address. */
 hf_error* hf_span_address(const hf_span* span, uint64_t* address);
 
 /* Copies between a span and a buffer. Does not wait: leave the bytes alone
@@ -651,16 +660,16 @@ hf_error* hf_span_from_buffer(const hf_span* span, uint64_t span_offset,
                               const hf_buffer* buffer, uint64_t offset,
                               uint64_t size, const hf_stream* stream);
 
-/* Bytes of a buffer or of a span, the other of which is NULL, from an offset to
- * its end. */
+/* The bytes of a buffer or of a span from an offset to the end. Either `buffer`
+ * or `span` is NULL. */
 typedef struct hf_place {
   const hf_buffer* buffer;
   const hf_span* span;
   uint64_t offset;
 } hf_place;
 
-/* Copies and fills where either side may be memory of this process. Neither
- * waits: leave the bytes of a span alone until the stream has done it. A fill
+/* Copy and fill buffers and spans. Neither waits for the work: do not use the
+ * bytes of a span until the stream has done the work. A fill
  * repeats `pattern` of 1, 2 or 4 bytes over `height` rows of `width` bytes,
  * with `pitch` bytes from one to the next; 0: without gaps. */
 hf_error* hf_place_copy(const hf_place* destination, const hf_place* source,
@@ -694,12 +703,13 @@ typedef struct hf_named_bytes {
   size_t size;
 } hf_named_bytes;
 
-/* How far a compilation or a link is. */
+/* The progress of a compilation or a link. */
 typedef struct hf_compile_progress {
-  /* All compilers are busy; else it is being compiled or linked. */
+  /* True: waiting, since all compilers are busy. False: compiling or linking.
+   */
   bool queued;
-  /* The place in the queue, 1 is the next, and the length of the queue; 0 if it
-   * is not queued. */
+  /* The place in the queue, 1 for the next, and the length of the queue. 0 if
+   * `queued` is false. */
   uint32_t queue_position;
   uint32_t queue_length;
 } hf_compile_progress;
@@ -719,7 +729,7 @@ typedef struct hf_compile_options {
   /* One word each, as NVRTC spells them: "--fmad=false". */
   const char* const* options;
   size_t option_count;
-  /* Instantiations that are wanted: "vector_add<float>". */
+  /* Template instantiations to compile: "vector_add<float>". */
   const char* const* name_expressions;
   size_t name_expression_count;
   /* Headers for the source, by the name in #include. */
@@ -791,10 +801,10 @@ bool hf_compilation_cache_hit(const hf_compilation* compilation);
 /* Time in the compiler; 0 for a hit. */
 double hf_compilation_seconds(const hf_compilation* compilation);
 
-/* Objects are immutable, stand in the daemon's store by their SHA-256, and can
- * be used by all of its sessions. hf_object_put stores one; `symbols` may be
- * NULL and map source-level names to names in the object (`data` is a string
- * of `size` bytes). Waits. */
+/* Puts an object into the daemon's store. Objects are immutable, are stored by
+ * their SHA-256, and can be used by all sessions of the daemon. `symbols` maps
+ * source-level names to names in the object (`data` is a string of `size`
+ * bytes); it may be NULL. Waits. */
 hf_error* hf_object_put(hf_daemon* daemon, const void* data, size_t size,
                         hf_format format, const hf_named_bytes* symbols,
                         size_t symbol_count, hf_object** object);
@@ -817,7 +827,7 @@ hf_error* hf_object_fetch(hf_daemon* daemon, const hf_object* object,
 /* Loads PTX, a cubin or a fatbin for every device of the session. */
 hf_error* hf_module_load(hf_session* session, const hf_object* object,
                          hf_module** module);
-/* It is unloaded when its kernels and globals are free too. */
+/* The module is unloaded when its kernels and globals are freed, too. */
 void hf_module_free(hf_module* module);
 /* The names of its kernels as they stand in the object, sorted, one a line.
  * Waits. */
@@ -903,11 +913,12 @@ typedef struct hf_launch_attribute {
 
 typedef struct hf_launch_config {
   size_t struct_size;
-  /* In blocks, also with clusters; in threads; in blocks, all 0: none. */
+  /* `grid` is in blocks, also with clusters; `block` is in threads; `cluster`
+   * is in blocks, and all 0 if there are no clusters. */
   hf_dim3 grid;
   hf_dim3 block;
   hf_dim3 cluster;
-  /* Above 48 KiB the kernel's limit is raised as needed. */
+  /* If this is more than 48 KiB, the kernel's limit is raised as needed. */
   uint32_t dynamic_shared_bytes;
   /* All blocks resident at once, so that they may wait for each other. */
   bool cooperative;
@@ -963,13 +974,13 @@ hf_error* hf_launch(const hf_stream* stream, const hf_launch_config* config,
                     const hf_kernel* kernel, const hf_argument* arguments,
                     size_t argument_count);
 
-/* How much of a kernel fits onto a device: cuOccupancy*. Each waits.
- * HF_UNIMPLEMENTED: clusters, on a device without. */
+/* The occupancy of a device by a kernel: cuOccupancy*. Each waits.
+ * HF_UNIMPLEMENTED: the device has no clusters. */
 hf_error* hf_occupancy_active_blocks(const hf_kernel* kernel, uint32_t device,
                                      uint32_t threads, uint64_t dynamic_shared,
                                      uint64_t* blocks);
-/* At most `max_threads` a block; 0: as many as the kernel allows. *min_grid:
- * the blocks that fill the device. */
+/* *threads: the best number of threads in a block, at most `max_threads`; 0: as
+ * many as the kernel allows. *min_grid: the blocks that fill the device. */
 hf_error* hf_occupancy_block_size(const hf_kernel* kernel, uint32_t device,
                                   uint64_t dynamic_shared, uint32_t max_threads,
                                   uint32_t* threads, uint32_t* min_grid);
@@ -1059,10 +1070,10 @@ static inline hf_argument hf_raw(const void* data, uint64_t size) {
 
 /* ------------------------------------------------------------------ graphs */
 
-/* A graph is a value, an hf_definition: nodes, and which come after which. The
- * daemon makes an hf_graph of it, which is checked as a whole, and an
- * hf_graph_exec of that, which is ready to run; a launch is one command,
- * however many nodes it has.
+/* An hf_definition is a graph as a value: nodes and the dependencies between
+ * them. The daemon checks it as a whole and makes an hf_graph of it, and of
+ * that an hf_graph_exec, which is ready to run. A launch is one command,
+ * however many nodes the graph has.
  *
  *   hf_node* zero;
  *   hf_node* step;
@@ -1077,9 +1088,9 @@ static inline hf_argument hf_raw(const void* data, uint64_t size) {
  *   CHECK(hf_graph_exec_launch(exec, stream));
  *
  * Nodes and definitions are plain values of this process. They name kernels,
- * buffers and events and do not keep them: free these when the hf_graph was
- * created, which keeps them from then on. A definition is not to be changed by
- * two threads at once. */
+ * buffers and events, but do not keep them alive; the hf_graph does. So free
+ * these only after the hf_graph was created. Two threads must not change a
+ * definition at the same time. */
 
 /* The kind and the parameters of a node. Used to add a node to a definition, to
  * change one there, and to change one of an hf_graph_exec. */
@@ -1116,7 +1127,7 @@ hf_error* hf_node_signal(const hf_semaphore* semaphore, uint64_t value,
                          hf_node** node);
 hf_error* hf_node_await(const hf_semaphore* semaphore, uint64_t value,
                         hf_node** node);
-/* Does nothing: joins. */
+/* Does nothing; joins dependencies. */
 hf_error* hf_node_empty(hf_node** node);
 /* Allocates `memory`, made by hf_buffer_of_graph, on a device; kernels of
  * `accessible_from` can use it too. A release ends what an allocation began. */
@@ -1130,7 +1141,8 @@ hf_error* hf_node_child(const hf_definition* child, hf_node** node);
  * nodes; anything else is HF_INVALID_ARGUMENT. `otherwise` may be NULL. */
 hf_error* hf_node_if(uint32_t condition, const hf_definition* then,
                      const hf_definition* otherwise, hf_node** node);
-/* Looks at the condition before each time. */
+/* Runs the body repeatedly while the condition is not 0; tests it before each
+ * time. */
 hf_error* hf_node_while(uint32_t condition, const hf_definition* body,
                         hf_node** node);
 /* Runs branch n if the condition is n, and none if there is no such branch. */
@@ -1144,7 +1156,7 @@ void hf_node_set_device(hf_node* node, uint32_t device);
 hf_error* hf_node_describe(const hf_node* node, hf_text** json);
 void hf_node_free(hf_node* node);
 
-/* Memory that a node of a graph will allocate: until then a name only. */
+/* Makes a name for memory that a node of a graph will allocate. */
 hf_error* hf_buffer_of_graph(hf_session* session, uint64_t size,
                              hf_buffer** memory);
 
@@ -1152,8 +1164,8 @@ hf_error* hf_definition_create(hf_definition** definition);
 hf_error* hf_definition_copy(const hf_definition* definition,
                              hf_definition** copy);
 void hf_definition_free(hf_definition* definition);
-/* Adds a node that runs when all of `after` have finished. *id, never 0, names
- * it in this definition and in all that is made of it. */
+/* Adds a node that runs when all of `after` have finished. *id, which is never
+ * 0, names the node in this definition and in everything made from it. */
 hf_error* hf_definition_add(hf_definition* definition, const hf_node* node,
                             const uint32_t* after, size_t after_count,
                             uint32_t* id);
@@ -1193,24 +1205,27 @@ hf_error* hf_definition_dot(const hf_definition* definition,
 
 /* A definition as text that can be stored or sent: the message GraphDefinition
  * of graph_commands.proto in JSON. It names kernels, buffers, events and
- * semaphores of its session by their handles; for another session each is
- * replaced, or it is HF_INVALID_ARGUMENT with the node and the handle.
- * HF_INVALID_ARGUMENT: the text is no definition, or a wrong one. */
+ * semaphores of its session by their handles; hf_definition_rebind replaces
+ * them for another session. hf_definition_read returns HF_INVALID_ARGUMENT if
+ * the text is not a valid definition. */
 hf_error* hf_definition_json(const hf_definition* definition, hf_text** json);
 hf_error* hf_definition_read(const char* json, hf_definition** definition);
 typedef struct hf_handle_pair {
   uint64_t from;
   uint64_t to;
 } hf_handle_pair;
+/* Copies a definition with every handle `from` replaced by its `to`.
+ * HF_INVALID_ARGUMENT: a handle has no pair; the message names the node and the
+ * handle. */
 hf_error* hf_definition_rebind(const hf_definition* definition,
                                const hf_handle_pair* handles,
                                size_t handle_count, hf_definition** rebound);
 
-/* Records the work of a stream from here to hf_capture_end instead of
- * submitting it; nothing is sent. Launches, copies, fills, allocations on the
- * stream become nodes, recorded events become edges. A stream that waits for an
- * event of the capture takes part, and the first one has to wait for it before
- * the end. Uploads, downloads and waiting are HF_FAILED_PRECONDITION and break
+/* Records the work of a stream until hf_capture_end, instead of submitting it.
+ * Launches, copies, fills and allocations on the stream become nodes, and
+ * recorded events become edges. A stream that waits for an event of the capture
+ * joins the capture, and the first stream must wait for it before the end.
+ * Uploads, downloads and waits fail with HF_FAILED_PRECONDITION and invalidate
  * the capture. HF_FAILED_PRECONDITION: the stream captures already. */
 hf_error* hf_capture_begin(const hf_stream* stream, hf_capture** capture);
 /* HF_FAILED_PRECONDITION: the first error of the capture, or a stream that was
@@ -1226,7 +1241,7 @@ hf_error* hf_capture_add(hf_capture* capture, const hf_stream* stream,
                          const hf_node* node, uint32_t* id);
 bool hf_stream_is_capturing(const hf_stream* stream);
 
-/* Has the daemon check a definition and make a graph of it. A failure names the
+/* Makes a graph of a definition, which the daemon checks. A failure names the
  * node by its path ("node 7, branch 0, node 3"). */
 hf_error* hf_graph_create(hf_session* session, const hf_definition* definition,
                           hf_graph** graph);
@@ -1238,8 +1253,8 @@ hf_error* hf_graph_draw(const hf_graph* graph, bool verbose, hf_text** dot);
 
 typedef struct hf_graph_options {
   size_t struct_size;
-  /* CUDA's flag, for programs that set it. No effect: a graph's memory is made
-   * with the graph, so that no launch allocates. */
+  /* CUDA's flag, accepted for programs that set it. It has no effect: memory is
+   * allocated with the graph, and launches do not allocate. */
   bool auto_free_on_launch;
   /* Launches keep the priority of their nodes, not the stream's. */
   bool use_node_priority;
@@ -1247,7 +1262,7 @@ typedef struct hf_graph_options {
 #define HF_GRAPH_OPTIONS_INIT \
   { sizeof(hf_graph_options), false, false }
 
-/* Makes a graph ready to run; it lives on when the graph is freed. */
+/* Makes an hf_graph_exec of a graph, which may be freed afterwards. */
 hf_error* hf_graph_instantiate(const hf_graph* graph,
                                const hf_graph_options* options,
                                hf_graph_exec** exec);
@@ -1260,11 +1275,12 @@ hf_error* hf_graph_exec_launch(const hf_graph_exec* exec,
 /* Sends the graph to the device ahead of its next launch. */
 hf_error* hf_graph_exec_upload(const hf_graph_exec* exec,
                                const hf_stream* stream);
-/* Changes later launches: everything, from a graph with the same nodes in the
- * same order; or the parameters of one node, by some of the same kind; or
- * whether a launch, copy or fill runs at all. `within`: the child nodes that
- * lead to the node, the outermost first. A change that is refused changes
- * nothing and is HF_FAILED_PRECONDITION. */
+/* Change later launches. hf_graph_exec_update takes all parameters from a graph
+ * with the same nodes in the same order; hf_graph_exec_set_node replaces the
+ * parameters of one node by others of the same kind; hf_graph_exec_set_enabled
+ * enables or disables a launch, copy or fill. `within`: the child nodes that
+ * lead to the node, the outermost first. HF_FAILED_PRECONDITION: the change is
+ * refused, and nothing changes. */
 hf_error* hf_graph_exec_update(const hf_graph_exec* exec,
                                const hf_graph* graph);
 hf_error* hf_graph_exec_set_node(const hf_graph_exec* exec,
@@ -1278,41 +1294,41 @@ hf_error* hf_graph_exec_set_enabled(const hf_graph_exec* exec,
 
 /* Buffers, events and semaphores pass between sessions by tokens, 16 bytes that
  * an export makes and an import redeems. A token is a secret: any client of the
- * daemon that has it may use it. Memory lives until its last importer has let
- * go, whatever becomes of the session that made it. */
+ * daemon that has it may use it. Memory lives until its last importer has freed
+ * it, even if the session that made it has ended. */
 enum { HF_TOKEN_BYTES = 16 };
 /* CUipcMemHandle, CUipcEventHandle, CUmemPoolPtrExportData. */
 enum { HF_IPC_HANDLE_BYTES = 64 };
 
 typedef struct hf_export_options {
   size_t struct_size;
-  /* An importer may write, or signal; the device enforces that it does not
-   * otherwise. */
+  /* True: importers may write, or signal. False: the device prevents it. */
   bool writable;
   /* The range of a buffer that importers get; size 0: to the end. */
   uint64_t offset;
   uint64_t size;
-  /* Session that may redeem it, "s-7"; NULL: any session of the daemon. */
+  /* The session that may import, "s-7"; NULL: any session of the daemon. */
   const char* session_id;
-  /* Seconds, at most 24 hours. */
+  /* The lifetime of the token in seconds, at most 24 hours. */
   double lifetime;
-  /* How often it may be redeemed. */
+  /* The number of imports that the token allows. */
   uint32_t max_imports;
-  /* Tenant whose sessions may redeem it, "team-a"; NULL: any. */
+  /* The tenant whose sessions may import, "team-a"; NULL: any. */
   const char* tenant;
 } hf_export_options;
 #define HF_EXPORT_OPTIONS_INIT \
   { sizeof(hf_export_options), false, 0, 0, NULL, 60, 1, NULL }
 
-/* Memory that can be exported: a whole number of 2 MiB of the device. */
+/* Allocates memory that can be exported. It occupies a multiple of 2 MiB of the
+ * device. */
 hf_error* hf_buffer_allocate_shared(hf_session* session, uint32_t device,
                                     uint64_t size, hf_buffer** buffer);
-/* `token` has room for HF_TOKEN_BYTES. HF_FAILED_PRECONDITION: the buffer is
- * not of hf_buffer_allocate_shared. Waits; not for streams, so synchronize
- * first, or share a semaphore. */
+/* Writes a token of HF_TOKEN_BYTES to `token`. HF_FAILED_PRECONDITION: the
+ * buffer was not made by hf_buffer_allocate_shared. Waits, but not for streams:
+ * synchronize first, or share a semaphore. */
 hf_error* hf_buffer_export(const hf_buffer* buffer,
                            const hf_export_options* options, uint8_t* token);
-/* HF_NOT_FOUND: no such token, or not any more. Waits. */
+/* HF_NOT_FOUND: there is no such token, or it has expired. Waits. */
 hf_error* hf_buffer_import(hf_session* session, uint32_t device,
                            const uint8_t* token, hf_buffer** buffer);
 /* Revokes the token: it cannot be imported any more. Present imports stay.
@@ -1352,23 +1368,23 @@ hf_error* hf_semaphore_status(const hf_semaphore* semaphore);
 /* As hf_buffer_export. */
 hf_error* hf_semaphore_export(const hf_semaphore* semaphore,
                               const hf_export_options* options, uint8_t* token);
-/* Sets the value when the stream has come to it; NULL: now. */
+/* Sets the value when the stream reaches this operation; stream NULL: now. */
 hf_error* hf_semaphore_signal(const hf_semaphore* semaphore, uint64_t value,
                               const hf_stream* stream);
-/* Holds the stream until the value is at least this one. */
+/* Makes the stream wait until the semaphore is at least `value`. */
 hf_error* hf_semaphore_wait(const hf_semaphore* semaphore, uint64_t value,
                             const hf_stream* stream);
-/* The value at this moment. Waits for it, not for streams. */
+/* The present value. Waits for the answer, not for streams. */
 hf_error* hf_semaphore_value(const hf_semaphore* semaphore, uint64_t* value);
 
 typedef struct hf_mapping_options {
   size_t struct_size;
-  /* Kernels of this process may write. Else one that stores faults, which costs
-   * this process its CUDA context. */
+  /* True: kernels of this process may write. False: a kernel that writes
+   * faults, and this process loses its CUDA context. */
   bool writable;
   /* The driver's library; NULL: libcuda.so.1. */
   const char* driver;
-  /* The device as this process counts. */
+  /* The ordinal of the device in this process. */
   int device;
 } hf_mapping_options;
 #define HF_MAPPING_OPTIONS_INIT \
@@ -1406,25 +1422,26 @@ hf_error* hf_mapping_open(const hf_local_export* memory,
                           hf_mapping** mapping);
 /* REQUIRES: no kernel uses the memory any more. */
 void hf_mapping_free(hf_mapping* mapping);
-/* Unmaps the memory and keeps its addresses; maps memory of the same layout
- * there again, so that pointers into it are good again. HF_FAILED_PRECONDITION:
- * the mapping is awake, or the memory has another layout: map it anew. Waking
- * waits. REQUIRES: no kernel uses the memory that sleeps. */
+/* hf_mapping_sleep unmaps the memory and keeps its addresses. hf_mapping_wake
+ * maps memory of the same layout there again, so that pointers into it become
+ * valid again; it waits. HF_FAILED_PRECONDITION: the mapping is awake, or the
+ * memory has another layout: make a new mapping. REQUIRES: no kernel uses the
+ * memory when it goes to sleep, or until it is awake. */
 hf_error* hf_mapping_sleep(hf_mapping* mapping);
 hf_error* hf_mapping_wake(hf_mapping* mapping, const hf_local_export* memory);
 uint64_t hf_mapping_pointer(const hf_mapping* mapping);
 uint64_t hf_mapping_size(const hf_mapping* mapping);
 
-/* The way back: memory of this process's own CUDA context, PyTorch's or CuPy's,
- * as a buffer of the session, without a copy. `pointer` is an address of
- * options->device; `writable` is not looked at, since both sides read and
- * write. They know nothing of each other's streams. Memory of cuMemAlloc has to
- * be kept as long as the buffer; the session reaches the whole allocation that
- * the bytes lie in. HF_FAILED_PRECONDITION: the daemon is on another machine,
- * or the memory cannot be shared (of cuMemAllocAsync, managed, not all in one
- * allocation). HF_UNAVAILABLE: no such driver. HF_INVALID_ARGUMENT: the
- * daemon's driver does not take it; the
- * software device takes memory of cuMemCreate alone. Waits. */
+/* The reverse of a mapping: makes a buffer of the session for memory of this
+ * process's own CUDA context, such as PyTorch's or CuPy's, without a copy.
+ * `pointer` is an address of options->device; options->writable is ignored,
+ * because both sides may write. The streams of the two sides are not ordered.
+ * Memory of cuMemAlloc must be kept as long as the buffer, and the session can
+ * access the whole allocation that contains the bytes. HF_FAILED_PRECONDITION:
+ * the daemon is on another machine, or the memory cannot be shared (memory of
+ * cuMemAllocAsync, managed memory, more than one allocation). HF_UNAVAILABLE:
+ * no such driver. HF_INVALID_ARGUMENT: the daemon's driver does not accept the
+ * memory; the software device accepts only memory of cuMemCreate. Waits. */
 hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
                                  uint64_t pointer, uint64_t size,
                                  const hf_mapping_options* options,
@@ -1432,19 +1449,19 @@ hf_error* hf_buffer_import_local(hf_session* session, uint32_t device,
 
 /* Pairs a stream with a CUstream of this process's own CUDA, CuPy's or
  * PyTorch's, so that both act as one stream: each waits for the other's earlier
- * work. `handle` has to live as long as the stream gets work; NULL: makes a
- * CUstream, which ends with the stream. `paired` is the CUstream.
- * `options->writable` is not looked at. HF_ALREADY_EXISTS: the stream has a
- * pair. HF_FAILED_PRECONDITION: the daemon is on another machine.
+ * work. `handle` points to a CUstream, which must live as long as the stream is
+ * given work; NULL: makes a CUstream, which ends with the stream. *paired
+ * receives the CUstream. options->writable is ignored. HF_ALREADY_EXISTS: the
+ * stream has a pair. HF_FAILED_PRECONDITION: the daemon is on another machine.
  * HF_UNAVAILABLE: no such driver. Waits. */
 hf_error* hf_stream_pair(const hf_stream* stream, const uint64_t* handle,
                          const hf_mapping_options* options, uint64_t* paired);
 
-/* Memory for libraries that know CUDA's older IPC alone. cuIpcOpenMemHandle
- * takes `handle` and maps `mapped_size` bytes for reading and writing; the
- * buffer begins at `offset` in them. The memory ends with
- * the buffer or with the session's executor: a fault names it as lost. The
- * device holds exactly `size` bytes for it. hf_buffer_ipc_handle waits. */
+/* Memory for libraries that support only CUDA's older IPC. cuIpcOpenMemHandle
+ * takes `handle` and maps `mapped_size` bytes for reading and writing, in which
+ * the buffer begins at `offset`. The memory ends with the buffer or with the
+ * session's executor; a fault reports it as lost. It occupies exactly `size`
+ * bytes of the device. hf_buffer_ipc_handle waits. */
 typedef struct hf_ipc_memory {
   uint8_t handle[HF_IPC_HANDLE_BYTES];
   uint64_t offset;
@@ -1454,11 +1471,11 @@ typedef struct hf_ipc_memory {
 hf_error* hf_buffer_allocate_ipc(hf_session* session, uint32_t device,
                                  uint64_t size, hf_buffer** buffer);
 hf_error* hf_buffer_ipc_handle(const hf_buffer* buffer, hf_ipc_memory* memory);
-/* An allocation in a memory pool of this process: `fd` is of
- * cuMemPoolExportToShareableHandle, `data` HF_IPC_HANDLE_BYTES of
- * cuMemPoolExportPointer. It has to be kept as long as the buffer, which a
- * fault of the session loses. HF_FAILED_PRECONDITION: the daemon is on another
- * machine. Waits. */
+/* Imports an allocation in a memory pool of this process. `fd` comes from
+ * cuMemPoolExportToShareableHandle; `data`, HF_IPC_HANDLE_BYTES, comes from
+ * cuMemPoolExportPointer. The allocation must be kept as long as the buffer. A
+ * fault of the session loses the buffer. HF_FAILED_PRECONDITION: the daemon is
+ * on another machine. Waits. */
 hf_error* hf_buffer_import_pool(hf_session* session, uint32_t device, int fd,
                                 const uint8_t* data, uint64_t size,
                                 hf_buffer** buffer);
@@ -1482,8 +1499,8 @@ typedef struct hf_array {
   uint64_t size;
 } hf_array;
 
-/* Maps a version for reading; 0: the latest. HF_NOT_FOUND: no such collection
- * or version, or not for this client. Waits. */
+/* Maps a version for reading; 0: the latest. HF_NOT_FOUND: there is no such
+ * collection or version that this client may open. Waits. */
 hf_error* hf_collection_open(hf_session* session, uint32_t device,
                              const char* name, uint64_t version,
                              hf_collection** collection);
@@ -1501,34 +1518,37 @@ const int64_t* hf_collection_array_strides(const hf_collection* collection,
  * HF_NOT_FOUND: no such array. */
 hf_error* hf_collection_array(const hf_collection* collection, const char* name,
                               hf_buffer** buffer);
-/* Where an array lies: in which of the buffers, and bytes from that one's
- * beginning. REQUIRES: index < count of arrays. */
+/* The place of an array: the index of its buffer, and its offset in the buffer,
+ * in bytes. REQUIRES: index < count of arrays. */
 void hf_collection_array_place(const hf_collection* collection, size_t index,
                                size_t* buffer, uint64_t* offset);
-/* The memory in which the arrays lie, in few large buffers. To use the arrays
- * in a CUDA context of this process's own, map each with hf_mapping_create, not
- * writable: possible for the tenant that the collection belongs to. */
+/* The number of buffers that contain the arrays; there are few, large buffers.
+ * To use the arrays in a CUDA context of this process, map each buffer with
+ * hf_mapping_create, not writable. Only the tenant that owns the collection can
+ * do this. */
 size_t hf_collection_buffer_count(const hf_collection* collection);
 /* Ends with the collection. HF_OUT_OF_RANGE: no such index. */
 hf_error* hf_collection_buffer(const hf_collection* collection, size_t index,
                                hf_buffer** buffer);
-/* Unmaps the memory and keeps its addresses and buffers: the session is no
- * reader any more, and the version may go. Commands that use it fail, and
- * kernels of graphs that do fault, until it wakes. HF_FAILED_PRECONDITION: a
- * stream of the session is not idle. No other call may use the object
- * meanwhile. Waits. */
+/* Unmaps the memory and keeps its addresses and buffers. The session is no
+ * longer a reader, so the version may be freed. Until hf_collection_wake,
+ * commands that use the memory fail, and kernels of graphs that use it fault.
+ * HF_FAILED_PRECONDITION: a stream of the session is not idle. REQUIRES: no
+ * other call uses the object at the same time. Waits. */
 hf_error* hf_collection_sleep(hf_collection* collection);
-/* The version that sleeps. */
+/* The version that was mapped before hf_collection_sleep. */
 #define HF_SAME_VERSION UINT64_MAX
-/* Maps a version again: HF_SAME_VERSION, another, or 0, the latest. *moved
- * arrays are not where they were with the same type, or not there any more;
- * buffers of all others are good again. HF_NOT_FOUND: there is no such version
- * any more, and it still sleeps. No other call may use the object meanwhile,
- * and descriptions of its arrays that were had before are gone. Waits. */
+/* Maps a version again: HF_SAME_VERSION, another version, or 0, the latest.
+ * *moved receives the number of arrays that have another address or type, or no
+ * longer exist; buffers of all other arrays are valid again. Descriptions of
+ * arrays that were returned before are not valid any more. HF_NOT_FOUND: there
+ * is no such version, and the collection stays asleep. HF_FAILED_PRECONDITION:
+ * the collection is awake. REQUIRES: no other call uses the object at the same
+ * time. Waits. */
 hf_error* hf_collection_wake(hf_collection* collection, uint64_t version,
                              size_t* moved);
-/* Name of an array that the last wake has moved; it lives until the next one.
- * REQUIRES: index < *moved. */
+/* The name of a moved array of the last hf_collection_wake. It lives until the
+ * next hf_collection_wake. REQUIRES: index < *moved. */
 const char* hf_collection_moved_at(const hf_collection* collection,
                                    size_t index);
 size_t hf_collection_metadata_count(const hf_collection* collection);
@@ -1547,8 +1567,8 @@ void hf_collection_writer_free(hf_collection_writer* writer);
  * writer. */
 hf_error* hf_collection_writer_array(const hf_collection_writer* writer,
                                      size_t index, hf_buffer** buffer);
-/* Adds an array of a version that is there, without a copy. The collection is
- * needed until the commit. */
+/* Adds an array of an existing version, without a copy. The collection must
+ * live until the commit. */
 hf_error* hf_collection_writer_adopt(hf_collection_writer* writer,
                                      const hf_collection* collection,
                                      const char* array);
@@ -1559,12 +1579,12 @@ hf_error* hf_collection_writer_commit(hf_collection_writer* writer,
                                       const hf_named_bytes* metadata,
                                       size_t metadata_count, uint64_t* version);
 
-/* For "create it if it is not there, else open it": returns when the collection
- * has a version, or when this session has the sole right to write one. The
- * right ends with the claim or the session. Waits. */
+/* For "create it if it does not exist, else open it": returns when the
+ * collection has a version, or when this session has the sole right to write
+ * one. The right ends with the claim or the session. Waits. */
 hf_error* hf_write_claim_wait(hf_session* session, const char* name,
                               hf_write_claim** claim);
-/* This session is to commit the collection. */
+/* True if this session has the right, and is to commit the collection. */
 bool hf_write_claim_writes(const hf_write_claim* claim);
 void hf_write_claim_free(hf_write_claim* claim);
 
@@ -1573,53 +1593,54 @@ void hf_write_claim_free(hf_write_claim* claim);
 hf_error* hf_collections_list(hf_daemon* daemon, hf_text** json);
 hf_error* hf_collections_describe(hf_daemon* daemon, const char* name,
                                   uint64_t version, hf_text** json);
-/* Deletes a version, 0: all; *count of them. Sessions that have one open keep
- * its memory. Waits. */
+/* Deletes a version; 0: all versions. *count receives the number of deleted
+ * versions. Sessions that have opened a version keep its memory. Waits. */
 hf_error* hf_collections_delete(hf_daemon* daemon, const char* name,
                                 uint64_t version, uint32_t* count);
-/* Changes its visibility and the number of kept versions: JSON of
- * ConfigureCollectionRequest. Waits. */
+/* Changes the visibility and the number of kept versions of a collection.
+ * `json`: ConfigureCollectionRequest. Waits. */
 hf_error* hf_collections_configure(hf_daemon* daemon, const char* json);
 
 typedef enum hf_change {
-  HF_PRESENT = 1, /* it was there when the call began */
+  HF_PRESENT = 1, /* existed when the watch began */
   HF_COMMITTED = 2,
   HF_DELETED = 3,
-  HF_RETIRED = 4 /* nobody can open it any more; its readers keep it */
+  HF_RETIRED = 4 /* cannot be opened any more; its readers keep it */
 } hf_change;
 
 /* Watches one collection; NULL: all that the client sees. */
 hf_error* hf_watch_start(hf_daemon* daemon, const char* name, hf_watch** watch);
-/* Returns the collections that exist, one a call, then each change as it comes.
- * *name lives until the next call.
- * HF_CANCELLED: hf_watch_cancel was called. One thread at a time. Waits; the
- * wait hook is not asked. */
+/* Returns the collections that exist, one a call, then each change as it
+ * occurs. *name lives until the next call. HF_CANCELLED: hf_watch_cancel was
+ * called. Used by one thread at a time. Waits; the wait hook is not called. */
 hf_error* hf_watch_next(hf_watch* watch, hf_change* change, const char** name,
                         uint64_t* version);
-/* The owner of the collection that hf_watch_next has returned last, "uid 1000";
- * it lives until the next call. */
+/* The owner of the collection that the last hf_watch_next returned, "uid 1000".
+ * It lives until the next call. */
 const char* hf_watch_owner(const hf_watch* watch);
-/* Ends the call of hf_watch_next that waits in another thread, and all later
- * ones. */
+/* Ends the hf_watch_next that waits in another thread, and all later calls of
+ * hf_watch_next. */
 void hf_watch_cancel(hf_watch* watch);
 void hf_watch_free(hf_watch* watch);
 
 /* --------------------------------------------------------------- operators */
 
-/* For operators, else HF_PERMISSION_DENIED: the daemon's own user or root on a
- * Unix socket, or whom the policy names so. Each waits. HF_NOT_FOUND: there is
- * no such session, or tenant. */
+/* These calls are for operators: the daemon's own user or root on a Unix
+ * socket, or an identity that the policy names as an operator. Others get
+ * HF_PERMISSION_DENIED. Each waits. HF_NOT_FOUND: there is no such session or
+ * tenant. */
 
 /* Ends a session of any client, "s-7". The client is told `reason`, which may
  * be NULL. Returns when its executor is gone. */
 hf_error* hf_admin_end_session(hf_daemon* daemon, const char* session_id,
                                const char* reason);
 /* Takes a session off its devices; its next command, or
- * hf_admin_resume_session, brings it back. `file`: a new one in the daemon's
- * --suspend-directory; NULL: to host memory. `timeout`: seconds that the
- * session's work may take to end; 0: as long as the daemon lets it. *bytes, if
- * not NULL: of its device memory. HF_FAILED_PRECONDITION names what cannot be
- * suspended; then the session goes on. */
+ * hf_admin_resume_session, brings it back. `file`: the name of a new file in
+ * the daemon's --suspend-directory; NULL: suspends to host memory. `timeout`:
+ * the time in which the session's work must end, in seconds; 0: the daemon's
+ * default. *bytes, if not NULL, receives the size of its device memory.
+ * HF_FAILED_PRECONDITION: the message names the resource that cannot be
+ * suspended, and the session continues. */
 hf_error* hf_admin_suspend_session(hf_daemon* daemon, const char* session_id,
                                    const char* file, double timeout,
                                    uint64_t* bytes);
@@ -1641,8 +1662,8 @@ hf_error* hf_tenants_create(hf_daemon* daemon, const char* json,
  * clients. */
 hf_error* hf_tenants_end(hf_daemon* daemon, const char* name,
                          const char* reason, hf_text** json);
-/* JSON of ListTenantsResponse: all, for an operator; its own for anybody else.
- */
+/* JSON of ListTenantsResponse. An operator gets all tenants; any other client
+ * gets its own tenant. */
 hf_error* hf_tenants_list(hf_daemon* daemon, hf_text** json);
 
 #ifdef __cplusplus

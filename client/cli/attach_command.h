@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `holdfast attach SESSION`: waits for a session that was left on purpose,
-// lists its buffers and fetches its outputs.
+// `holdfast attach SESSION`: waits for the work of a detached session, lists
+// its buffers and fetches its outputs.
 #ifndef HOLDFAST_CLIENT_CLI_ATTACH_COMMAND_H_
 #define HOLDFAST_CLIENT_CLI_ATTACH_COMMAND_H_
 

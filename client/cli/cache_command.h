@@ -6,7 +6,7 @@
 
 namespace holdfast::cli {
 
-// `cache stats` and `cache clear`.
+// Adds `cache stats`, `cache list` and `cache clear`.
 void AddCacheCommand(CLI::App* app, CommonOptions* options,
                      absl::Status* status);
 

@@ -35,10 +35,11 @@ void AddCommonOptions(CLI::App* app, CommonOptions* options);
 // The number of addresses that a command takes.
 enum class Addresses { kOne, kSeveral };
 
-// Adds a subcommand whose `run` is called when the command line names it, and
-// none of its own subcommands. Returns it for the command's own flags, which
-// must outlive the parse. `*status` is the outcome: an error of the command
-// line if an address is malformed, or there are more than the command takes.
+// Adds a subcommand. Calls `run` if the command line names the subcommand, but
+// no subcommand of it. Sets `*status` to the error of `run`, or to a usage
+// error if an address is malformed, or there are more addresses than the
+// command takes. Returns the subcommand, so that the caller can add flags;
+// their variables must outlive the parse.
 CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
                      const std::string& name, const std::string& summary,
                      std::function<absl::Status()> run, absl::Status* status,
@@ -49,13 +50,14 @@ CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
 // Control characters in the text are escaped. Returns the exit code.
 int Report(const absl::Status& status, const CommonOptions& options);
 
-// Reports the error of one daemon among several to stderr, with its address,
-// and as a member "error" of `json` if that is not null. Returns the error,
-// marked so that Report() gives its exit code alone.
+// Reports the error of one daemon among several to stderr, with the daemon's
+// address, and as a member "error" of `json` if that is not null. Returns the
+// error with a mark, so that Report() only returns its exit code and prints
+// nothing.
 absl::Status ReportOfOne(absl::string_view address, const absl::Status& status,
                          JsonWriter* json);
 
-// The member "error" that Report() prints.
+// Writes the member "error" that Report() prints.
 void WriteError(const absl::Status& status, JsonWriter* json);
 
 // Ends a command that has nothing to show: with --json, prints an object with
@@ -66,7 +68,7 @@ void ReportDone(const CommonOptions& options,
 // Prints the titles of a table's columns, bold on a terminal.
 void PrintTitle(absl::string_view titles);
 
-// "1.5 GiB"
+// Returns a text such as "1.5 GiB".
 std::string HumanBytes(uint64_t bytes);
 
 }  // namespace holdfast::cli

@@ -6,7 +6,7 @@
 
 namespace holdfast::cli {
 
-// `holdfast graph run` and `holdfast graph dot`.
+// Adds `holdfast graph run` and `holdfast graph dot`.
 void AddGraphCommand(CLI::App* app, CommonOptions* options,
                      absl::Status* status);
 

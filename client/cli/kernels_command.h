@@ -6,6 +6,7 @@
 
 namespace holdfast::cli {
 
+// Adds `holdfast kernels`, which lists the kernels of an object or a source.
 void AddKernelsCommand(CLI::App* app, CommonOptions* options,
                        absl::Status* status);
 

@@ -6,6 +6,7 @@
 
 namespace holdfast::cli {
 
+// Adds `holdfast link`, which links objects to a cubin, PTX or LTO IR.
 void AddLinkCommand(CLI::App* app, CommonOptions* options,
                     absl::Status* status);
 

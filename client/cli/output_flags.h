@@ -15,7 +15,7 @@ struct OutputFlags {
   std::string arch;
 };
 
-// -o, --target and --arch. `flags` must outlive the command.
+// Adds -o, --target and --arch. `flags` must outlive the command.
 void AddOutputFlags(CLI::App* command, OutputFlags* flags);
 
 }  // namespace holdfast::cli

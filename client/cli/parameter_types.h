@@ -22,9 +22,9 @@ std::vector<std::string> ParameterTypes(absl::string_view symbol,
 // Returns true if a pointer `parameter` can point to elements of the type or,
 // with `is_scalar`, if a value of the type fits a parameter that is no pointer.
 // The sizes must be equal, and both must be integers or both floats, except for
-// types of 2 bytes. Returns true without a check for elements of 1 byte, if the
-// parameter's type is unknown, and if the parameter is a pointer with
-// `is_scalar`, or none without.
+// types of 2 bytes. Does not check, and returns true: for elements of 1 byte;
+// for a parameter of unknown type; for a pointer if `is_scalar`; and for a
+// value if not.
 bool Fits(ElementType type, bool is_scalar, absl::string_view parameter);
 
 }  // namespace holdfast::cli

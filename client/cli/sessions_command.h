@@ -6,6 +6,8 @@
 
 namespace holdfast::cli {
 
+// Adds `sessions`, which lists the sessions, and its subcommands, which end,
+// suspend and resume a session and set its quota.
 void AddSessionsCommand(CLI::App* app, CommonOptions* options,
                         absl::Status* status);
 

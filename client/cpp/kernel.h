@@ -36,7 +36,8 @@ class Kernel {
   uint64_t handle() const { return handle_; }
   // The session of the module.
   const std::shared_ptr<SessionState>& session() const;
-  // The error if the kernel is known not to exist; as Resource::status().
+  // Returns an error if the kernel is known not to exist, else OK. Does not
+  // wait; see Resource::status().
   absl::Status status() const;
 
   // Returns the kernel's name in the object, its attributes on this device and

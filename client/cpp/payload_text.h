@@ -4,11 +4,11 @@
 
 namespace holdfast {
 
-// Makes absl::Status::ToString print Holdfast's payloads as readable text: a
-// fault's report as the lines behind its cause, and nothing of an error detail:
-// the status's message tells both. Payloads of other libraries are printed as
-// before. If the program has already set a payload printer, this function
-// leaves that printer in place. Thread-safe.
+// Makes absl::Status::ToString print Holdfast's payloads as readable text. Of a
+// fault report it prints the lines after the cause, and of an error detail
+// nothing, because the status's message has the rest. Payloads of other
+// libraries are printed as before. Does nothing if the program has already set
+// a payload printer. Thread-safe.
 void PrintPayloadsAsText();
 
 }  // namespace holdfast

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies and fills of device memory and of page-locked memory of this process.
-// Each is work of a stream, or a node of a graph (graph/node_params.h); none
-// waits.
+// Each is work of a stream, or a node of a graph (graph/node_params.h). No call
+// waits for that work; a call with a new arena waits until the arena is ready.
 #ifndef HOLDFAST_CLIENT_CPP_PLACE_H_
 #define HOLDFAST_CLIENT_CPP_PLACE_H_
 

@@ -160,8 +160,8 @@ class Session {
 
   // As Detach, but drops commands that have not arrived and reports no failure,
   // as if this process had died. For a client that must not end the session
-  // when Detach has failed. A session
-  // without a detached_lifetime ends after its reconnect_grace.
+  // when Detach has failed. A session without a detached_lifetime ends after
+  // its reconnect_grace.
   void Leave();
 
   // Returns all buffers of the session, also those of earlier clients. Waits.

@@ -17,7 +17,7 @@
 
 namespace holdfast::libcuda {
 
-// An allocation of the context, without memory yet.
+// Returns an allocation of the context, without memory yet.
 std::shared_ptr<Allocation> NewAllocation(const Context& context,
                                           uint64_t size);
 
@@ -28,8 +28,8 @@ struct AllocationOrder {
   std::shared_ptr<MemoryPool> pool = nullptr;
 };
 
-// Costs one round trip: for the address, and for the error if there is no
-// memory. CUDA_ERROR_OUT_OF_MEMORY: also for a pool that has no room.
+// Allocates device memory, and sets `pointer` to its address. Waits for one
+// round trip. CUDA_ERROR_OUT_OF_MEMORY: the device or the pool has no room.
 CUresult AllocateDevice(Process& process, Context& context,
                         const AllocationOrder& order, size_t size,
                         CUdeviceptr* pointer);
@@ -41,13 +41,14 @@ CUresult AllocateShared(Process& process, const Context& context,
                         std::shared_ptr<MemoryPool> pool, bool is_managed,
                         size_t size, CUdeviceptr* pointer);
 
-// Gives the allocation pinned memory that only copies have to reach. Where the
-// daemon is on another machine, it is ordinary memory, which nobody page-locks.
+// Gives the allocation pinned memory for copies. If the daemon is on another
+// machine, it is ordinary memory, which kernels cannot use and which is not
+// page-locked.
 CUresult AllocatePinned(Process& process, Allocation& allocation);
 
-// May cuMemFree end it? Not a module's variable, nor pinned memory of no pool,
-// nor memory of a graph or of another process, nor memory at reserved
-// addresses.
+// Returns true if cuMemFree can free the memory: managed memory, pinned memory
+// of a pool, and buffers except variables of modules, memory of graphs or of
+// other processes, and memory at reserved addresses.
 bool IsFreeable(const Allocation& memory);
 
 }  // namespace holdfast::libcuda

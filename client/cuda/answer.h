@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns an absl::Status into the CUresult that a program is told.
+// Converts an absl::Status to the CUresult that is returned to the program.
 #ifndef HOLDFAST_CLIENT_CUDA_ANSWER_H_
 #define HOLDFAST_CLIENT_CUDA_ANSWER_H_
 
@@ -10,10 +10,10 @@
 
 namespace holdfast::libcuda {
 
-// Returns the driver's own number if the status carries one, else the closest
-// one. The error of a fault stays for the life of the process (LastFault), as
-// in CUDA. With HOLDFAST_CUDA_LOG=1 in the environment, the status is also
-// printed to stderr: a number says little. Thread-safe.
+// Returns the driver's CUresult if the status has one, otherwise the closest
+// CUresult. The error of a fault stays for the life of the process (LastFault),
+// as in CUDA. With HOLDFAST_CUDA_LOG=1 in the environment, also prints the
+// status to stderr. Thread-safe.
 CUresult Answer(const absl::Status& status);
 inline CUresult Answer(CUresult result) { return result; }
 

@@ -34,17 +34,18 @@ class ContextTable {
   // Returns the device's number, also for a context that has ended; -1: the
   // handle was never a context.
   int OrdinalOf(CUcontext handle) const;
-  // Ends a context of Create, and returns it so that its resources can be
-  // ended. Null: there is none.
+  // Ends a context of Create, and returns it so that the caller can end its
+  // resources. Returns null if the handle has no such context.
   std::shared_ptr<Context> Remove(CUcontext handle);
 
   // The primary context of a device. Its handle never changes.
   // `Retain` makes the context if there is none, and counts a user.
   CUcontext Retain(int ordinal);
-  // Drops a user. False: there is none. With the last, `ended` gets the
-  // context.
+  // Drops a user. Returns false if there is none. If it was the last user, ends
+  // the context and sets *ended to it.
   bool Release(int ordinal, std::shared_ptr<Context>* ended);
-  // Ends the context, whose users stay; null: there is none.
+  // Ends the context and returns it; null if there is none. The count of users
+  // does not change.
   std::shared_ptr<Context> Reset(int ordinal);
   bool IsActive(int ordinal) const;
   unsigned Flags(int ordinal) const;

@@ -15,11 +15,13 @@
 
 namespace holdfast::libcuda {
 
-// Memory from an address on: of the session, or ordinary memory of this
-// process. A value that keeps the allocation alive.
+// One end of a copy: the memory that begins at an address. It is memory of the
+// session, or ordinary memory of this process. A value type, which keeps the
+// session's allocation alive.
 class Operand {
  public:
-  // Ordinary memory, unless the session has memory at the address.
+  // Returns the session's memory at the address; ordinary memory if the session
+  // has none there.
   static Operand At(const MemoryMap& memory, uint64_t address);
   // Accepts device memory and pinned memory. INVALID_ARGUMENT: the session has
   // neither at the address.
@@ -42,7 +44,7 @@ class Operand {
   Operand Plus(uint64_t bytes) const {
     return Operand(allocation_, address_ + bytes);
   }
-  // REQUIRES: it is memory of this process.
+  // REQUIRES: !is_device().
   char* data() const { return reinterpret_cast<char*>(address_); }
 
  private:
@@ -53,9 +55,9 @@ class Operand {
   uint64_t address_;
 };
 
-// Copies in the stream's order. Ordinary memory may be reused when the call
-// returns, and is filled by then; between two places of the session nothing
-// waits.
+// Copies in the stream's order. With ordinary memory, blocks until the source
+// may be reused, or the destination is filled. Does not wait if both ends are
+// memory of the session.
 absl::Status CopyBytes(const Operand& destination, const Operand& source,
                        uint64_t size, const holdfast::Stream& stream);
 
@@ -64,8 +66,8 @@ struct Pitches {
   uint64_t row = 0;
   uint64_t slice = 0;
 };
-// A copy of three dimensions: `width` bytes in a row, `height` rows in a slice,
-// `depth` slices, and the distances on either side.
+// The shape of a copy of three dimensions: `width` bytes in a row, `height`
+// rows in a slice, `depth` slices, and the distances at both ends.
 struct BoxCopy {
   uint64_t width = 0;
   uint64_t height = 1;
@@ -73,8 +75,10 @@ struct BoxCopy {
   Pitches destination = {};
   Pitches source = {};
 };
-// The same box with fewer dimensions, where rows or slices have no gaps.
+// Returns the same box as one row, if neither end has gaps between its rows and
+// slices; otherwise returns `box`.
 BoxCopy Merged(BoxCopy box);
+// Copies a box, as CopyBytes does.
 absl::Status CopyBoxes(const BoxCopy& box, const Operand& destination,
                        const Operand& source, const holdfast::Stream& stream);
 

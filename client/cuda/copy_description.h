@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA's structures of copies as boxes between two addresses.
+// Converts CUDA's structures of copies to copies of boxes between two
+// addresses.
 #ifndef HOLDFAST_CLIENT_CUDA_COPY_DESCRIPTION_H_
 #define HOLDFAST_CLIENT_CUDA_COPY_DESCRIPTION_H_
 
@@ -13,7 +14,7 @@
 
 namespace holdfast::libcuda {
 
-// The caller says by the function or by a struct where an address lies.
+// The kind of memory of an address, as the program's call declares it.
 enum class Side { kHost, kDevice, kAny };
 
 struct CopyEnd {
@@ -34,14 +35,15 @@ struct CopyDescription {
   }
 };
 
-// CUDA_ERROR_INVALID_VALUE: distances are less than the box, or no address
-// comes of them. CUDA_ERROR_NOT_SUPPORTED: an array. The contexts of a
-// CUDA_MEMCPY3D_PEER say nothing new: the session's addresses tell the devices.
+// Set *copy to the copy of `parameters`. CUDA_ERROR_INVALID_VALUE: a pitch or
+// height is less than the box, an address is null or overflows, or a field is
+// invalid. CUDA_ERROR_NOT_SUPPORTED: an end is an array. Ignore the contexts of
+// a CUDA_MEMCPY3D_PEER, because the addresses determine the devices.
 CUresult Describe(const CUDA_MEMCPY2D& parameters, CopyDescription* copy);
 CUresult Describe(const CUDA_MEMCPY3D& parameters, CopyDescription* copy);
 CUresult Describe(const CUDA_MEMCPY3D_PEER& parameters, CopyDescription* copy);
 
-// The inverse, for a node that was captured.
+// Returns the CUDA structure of a copy, for a captured node.
 CUDA_MEMCPY3D ParametersOf(const CopyDescription& copy);
 
 }  // namespace holdfast::libcuda

@@ -14,9 +14,10 @@
 
 namespace holdfast::libcuda {
 
-// Returns a number that was never a handle of any kind before, and no small
-// number, which may mean something else (CU_STREAM_LEGACY): programs destroy
-// objects of a context that has ended, and must not meet newer objects then.
+// Returns a number that was never a handle of any kind before: a program may
+// destroy an old object of a context that has ended, and this must not destroy
+// a newer object. Small numbers are not used, because they may have a meaning
+// (CU_STREAM_LEGACY).
 inline uintptr_t NewHandleValue() {
   static std::atomic<uintptr_t> next{0x10000};
   return next.fetch_add(0x10, std::memory_order_relaxed);
@@ -59,7 +60,7 @@ class HandleTable {
     return all;
   }
 
-  // As Find, and ends the handle.
+  // Returns the same as Find, and ends the handle.
   std::shared_ptr<Object> Remove(Handle handle) {
     absl::MutexLock lock(&mutex_);
     auto node = objects_.extract(handle);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of the program in the order of a stream: cuLaunchHostFunc and
+// Calls functions of the program in stream order: cuLaunchHostFunc and
 // cuStreamAddCallback.
 #ifndef HOLDFAST_CLIENT_CUDA_HOST_FUNCTION_H_
 #define HOLDFAST_CLIENT_CUDA_HOST_FUNCTION_H_
@@ -22,21 +22,24 @@
 
 namespace holdfast::libcuda {
 
-// `outcome` is that of the stream's work before the function.
+// `outcome` is the outcome of the stream's work before the function.
 using HostFunction = std::function<void(const absl::Status& outcome)>;
 
 // The functions of one stream. The stream records an event and then waits for a
-// semaphore; a thread waits for the event, runs the function and signals the
-// semaphore. The thread owns this object together with the stream, since work
-// outlives its stream. Thread-safe.
+// semaphore; a thread waits for the event, calls the function and signals the
+// semaphore. The thread and the stream share ownership of this object, because
+// the stream's work may outlive the stream. Thread-safe.
 class HostFunctions {
  public:
+  // Starts the thread, which runs until End.
   static absl::StatusOr<std::shared_ptr<HostFunctions>> Create(
       const holdfast::Device& device);
 
-  // The thread ends when the functions so far have run. Does not wait.
+  // Ends the thread once the functions so far have run. Does not wait.
   void End();
 
+  // Adds a call of `function` at the present end of `stream`. Does not wait for
+  // the call.
   absl::Status Add(HostFunction function, const holdfast::Stream& stream);
 
  private:

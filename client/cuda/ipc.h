@@ -21,7 +21,7 @@
 namespace holdfast::libcuda {
 
 // CUDA's IPC between processes of one daemon and one tenant. A handle's 64
-// bytes hold a sharing token of the daemon, which nobody can guess.
+// bytes hold a sharing token of the daemon, which cannot be guessed.
 // Thread-safe.
 class Ipc {
  public:
@@ -39,7 +39,8 @@ class Ipc {
   // tenant.
   CUresult OpenMemory(Process& process, Context& context,
                       const CUipcMemHandle& handle, CUdeviceptr* pointer);
-  // CUDA_ERROR_INVALID_VALUE: `pointer` was not opened, or was closed as often.
+  // CUDA_ERROR_INVALID_VALUE: `pointer` was not opened, or was already closed
+  // as often as it was opened.
   CUresult CloseMemory(Process& process, CUdeviceptr pointer);
 
   // Memory pools. ExportPool's descriptor holds the pool's kind and name, and
@@ -75,7 +76,8 @@ class Ipc {
                      const CUipcEventHandle& handle, CUevent* event);
 
  private:
-  // Opens what `name` stands for, which `map` gives an address, size and bytes.
+  // Opens the memory that `name` identifies. On the first open, `map` maps the
+  // memory and sets the address and the size of the Allocation.
   CUresult Open(Process& process, Context& context, const std::string& name,
                 std::shared_ptr<MemoryPool> pool,
                 absl::FunctionRef<absl::Status(Allocation&)> map,

@@ -13,20 +13,20 @@
 namespace holdfast::libcuda {
 
 // The CUjit_options of a load or a link. The logs are written into the
-// program's buffers. A link passes CU_JIT_MAX_REGISTERS on; the daemon decides
-// about all else, such as optimisation and caches, for code that other clients
-// may share. The object can be copied, and points into the program's arrays.
+// program's buffers, and a link passes CU_JIT_MAX_REGISTERS to nvJitLink. All
+// other options, such as optimisation and caching, are ignored: other clients
+// may share the code. Copyable; points into the program's arrays.
 class JitOptions {
  public:
-  // CUDA_ERROR_INVALID_VALUE: an option without arrays.
+  // CUDA_ERROR_INVALID_VALUE: an array is null, and `count` is not 0.
   static CUresult Parse(unsigned count, CUjit_option* options, void** values,
                         JitOptions* parsed);
 
-  // As nvJitLink spells them.
+  // Returns the options of a link, as nvJitLink spells them.
   std::vector<std::string> LinkerOptions() const;
 
-  // Writes the error's message, or its whole log, into the log of errors; or
-  // `information` into the other log.
+  // Writes `information` into the log of information. Writes the compiler's log
+  // of an error, or its message if there is no log, into the log of errors.
   void Report(const absl::Status& status,
               absl::string_view information = "") const;
 

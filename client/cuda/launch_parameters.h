@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The driver's way to describe a launch, for streams and for nodes of graphs.
+// Converts the driver API's description of a launch, for streams and for nodes
+// of graphs.
 #ifndef HOLDFAST_CLIENT_CUDA_LAUNCH_PARAMETERS_H_
 #define HOLDFAST_CLIENT_CUDA_LAUNCH_PARAMETERS_H_
 
@@ -15,26 +16,28 @@
 
 namespace holdfast::libcuda {
 
-// The buffer of CU_LAUNCH_PARAM_BUFFER_POINTER and ..._SIZE; null data: there
-// is none.
+// Returns the buffer of CU_LAUNCH_PARAM_BUFFER_POINTER and ..._SIZE; null data
+// if there is none. `extra` may be null.
 std::span<const std::byte> ParameterBuffer(void** extra);
 
 // Appends one argument for each parameter, from `values` or, if that is null,
-// from the bytes of all parameters in `block`. Arguments refer to that memory.
-// False: parameters are missing.
+// from the bytes of all parameters in `block`. An argument may refer to this
+// memory. Returns false if a parameter is missing.
 bool ReadArguments(const Function& function, void** values,
                    std::span<const std::byte> block,
                    std::vector<Argument>* arguments);
 
-// Copies the parameters into one block, each at its offset. False: parameters
-// are missing.
+// Copies the parameters from `values` or, if that is null, from the buffer of
+// `extra` into one block, each at its offset. Returns false if a parameter is
+// missing.
 bool CopyParameters(const Function& function, void** values, void** extra,
                     std::vector<std::byte>* block);
 
-// False: the attribute is not served.
+// Stores the attribute in `config`. Returns false if it is not supported.
 bool ApplyAttribute(const CUlaunchAttribute& attribute, LaunchConfig* config);
 
-// As the driver checks it: clusters of whole blocks in each dimension.
+// Returns true if the clusters divide the grid in each dimension, as the driver
+// requires.
 bool HasWholeClusters(const LaunchConfig& config);
 
 }  // namespace holdfast::libcuda

@@ -16,7 +16,7 @@
 
 namespace holdfast::libcuda {
 
-// A CUlinkState: inputs, which the daemon links. Thread-safe.
+// A CUlinkState: collects inputs, and links them on the daemon. Thread-safe.
 class LinkState {
  public:
   // `is_software`: for the software device, which has the functions of NVIDIA's
@@ -27,11 +27,12 @@ class LinkState {
         linker_({.options = options.LinkerOptions()}) {}
 
   // Sends the input to the daemon's store, unless it is there. UNIMPLEMENTED:
-  // the daemon links none of this type.
+  // the daemon cannot link inputs of this type.
   absl::Status Add(Daemon& daemon, CUjitInputType type, absl::string_view bytes,
                    absl::string_view name);
-  // Returns the linked code, whose bytes live as long as this object. PTX ends
-  // with a zero byte, which counts: a program may keep the code in a file.
+  // Links the inputs. Returns the code, valid until the next Complete or the
+  // end of this object. PTX includes a final zero byte, because a program may
+  // store the code in a file.
   absl::StatusOr<absl::string_view> Complete(Daemon& daemon);
 
  private:

@@ -46,10 +46,11 @@ class MemoryPool {
   Kind kind() const { return kind_; }
   int ordinal() const { return ordinal_; }
   const PoolSharing& sharing() const { return sharing_; }
-  // The access that a device has by cuMemPoolSetAccess. A kDevice pool's own
-  // device always has access, and no other device before the call. Kept for
-  // cuMemPoolGetAccess: memory of a session is open to all of its devices that
-  // have peer access, and kernels reach pinned memory in any case.
+  // Get and set the access of a device, as cuMemPoolGetAccess and
+  // cuMemPoolSetAccess do. A kDevice pool's own device always has access; no
+  // other device has it before SetAccess. The setting has no other effect: all
+  // devices of the session that have peer access can use the memory, and
+  // kernels can always use pinned memory.
   bool HasAccess(int ordinal) const;
   void SetAccess(int ordinal, bool has_access);
   // Counts bytes as allocated, until Return. Returns false, and counts nothing,
@@ -57,9 +58,9 @@ class MemoryPool {
   bool Take(uint64_t bytes);
   void Return(uint64_t bytes);
 
-  // cuMemPoolGetAttribute, cuMemPoolSetAttribute: `value` is an int or a
-  // cuuint64_t, by the attribute. CUDA_ERROR_INVALID_VALUE: an unknown one, or
-  // one that cannot be set so.
+  // cuMemPoolGetAttribute, cuMemPoolSetAttribute. `value` points to an int or a
+  // cuuint64_t, depending on the attribute. CUDA_ERROR_INVALID_VALUE: the
+  // attribute is unknown, is read-only, or cannot have this value.
   CUresult Get(CUmemPool_attribute attribute, void* value) const;
   CUresult Set(CUmemPool_attribute attribute, const void* value);
 

@@ -40,11 +40,10 @@ class Function {
 
   // Null if the module was unloaded.
   std::shared_ptr<Module> module() const { return module_.lock(); }
-  // The kernel to launch in a context. FAILED_PRECONDITION: the module was
-  // unloaded.
+  // Returns the kernel to launch in a context. FAILED_PRECONDITION: the module
+  // was unloaded.
   absl::StatusOr<Kernel> In(const Context& context);
-  // Returns the kernel for questions whose answers are the same in every
-  // context.
+  // Returns the kernel for queries whose results are the same in every context.
   const Kernel& kernel() const { return kernel_; }
   // Forgets the kernel of a context that has ended.
   void EndContext(uint64_t context_id);
@@ -66,11 +65,11 @@ class Function {
   void set_dynamic_shared_limit(int64_t bytes) {
     dynamic_shared_limit_ = bytes;
   }
-  // Returns what CUDA answers a launch with blocks of this size: INVALID_VALUE
-  // beyond the kernel's launch bounds, LAUNCH_OUT_OF_RESOURCES where its
-  // registers do not suffice.
+  // Returns the result of CUDA for a launch with blocks of this size:
+  // INVALID_VALUE beyond the kernel's launch bounds, LAUNCH_OUT_OF_RESOURCES if
+  // the registers do not suffice.
   CUresult CheckBlock(const Dim3& block) const;
-  // Was the kernel compiled for clusters?
+  // True if the kernel was compiled for clusters.
   bool has_clusters() const { return has_clusters_; }
 
  private:

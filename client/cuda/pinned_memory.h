@@ -14,9 +14,9 @@
 
 namespace holdfast::libcuda {
 
-// Spans of arenas for cuMemHostAlloc. A session has few arenas, and to make one
-// takes milliseconds: small spans share one of 16 MiB, which ends with the last
-// of them. Thread-safe.
+// Allocates the memory of cuMemHostAlloc as spans of arenas. A session can have
+// few arenas, and making one takes milliseconds, so small spans share arenas of
+// 16 MiB. An arena ends with its last span. Thread-safe.
 class PinnedMemory {
  public:
   explicit PinnedMemory(Session& session) : session_(session) {}

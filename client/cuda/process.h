@@ -42,26 +42,28 @@ struct ProgramEvent {
   // Another process made it, and records it.
   bool is_imported = false;
   Exported exported;
-  // The point of a capture, if it was recorded there last; else null or stale.
-  // Guarded by GraphTable::mutex.
+  // The point of a capture, if the event was last recorded in a capture; else
+  // null or stale. Guarded by GraphTable::mutex.
   std::shared_ptr<EventCapture> capture = nullptr;
 };
 
 // The driver's state in this process: one session, whose devices and contexts
-// the program sees, and every live handle. Never destroyed, for threads may
+// the program sees, and every live handle. Never destroyed, because threads may
 // use the driver while the process exits; the daemon ends the session with the
 // process. Thread-safe.
 class Process {
  public:
   static Process& Get();
 
-  // Opens the session, unless that was done: at $HOLDFAST_ADDRESS or the
-  // default address, named $HOLDFAST_SESSION_NAME or as the program is.
+  // Opens the session if it is not open: at $HOLDFAST_ADDRESS or the default
+  // address, named $HOLDFAST_SESSION_NAME or after the program.
+  // FAILED_PRECONDITION: the process is the child of a fork.
   absl::Status Init();
-  // False in the child of a fork, too: the session is its parent's.
+  // True after Init. False in the child of a fork: the session belongs to the
+  // parent.
   bool initialized() const { return initialized_; }
 
-  // The calls below need Init to have succeeded.
+  // REQUIRES, for all calls below: Init has succeeded.
   Session& session() { return *session_; }
   PinnedMemory& pinned() { return *pinned_; }
   // The program's devices, in the order of its numbers. The descriptions never
@@ -91,16 +93,16 @@ class Process {
   }
   bool IsDefaultPool(CUmemoryPool pool) const;
 
-  // The session's tenant, with whose processes the program shares memory. The
-  // first call waits for the daemon.
+  // Returns the session's tenant. The program shares memory only with processes
+  // of this tenant. The first call waits for the daemon.
   absl::StatusOr<std::string> Tenant();
 
-  // Waits until the daemon has taken all commands so far, but not for their
+  // Waits until the daemon has processed all commands so far, but not for their
   // work. Returns the first failure that no call has returned yet.
   absl::Status AwaitCommands();
 
-  // Waits for the session's work, and ends the streams, events, modules,
-  // functions and memory of the context. Null: does nothing.
+  // Waits for the session's work, and removes the streams, events, modules,
+  // functions and memory of the context. Does nothing for null.
   void End(std::shared_ptr<Context> context);
 
   HandleTable<CUstream, Stream> streams;
@@ -126,7 +128,8 @@ class Process {
   std::vector<v1::Device> devices_;
   int driver_version_ = 0;
   bool is_software_ = false;
-  // The index of both lists: those of the devices come first.
+  // The index in default_pools_ and current_pools_. Pools of devices come
+  // first.
   size_t PoolIndex(MemoryPool::Kind kind, int ordinal) const;
 
   std::vector<CUmemoryPool> default_pools_;

@@ -14,8 +14,9 @@
 
 namespace holdfast::libcuda {
 
-// A program's writes of values to memory and waits for values. A value type,
-// which keeps the memory alive.
+// The operations of cuStreamBatchMemOp, or of a graph node for it: writes of
+// values to memory, and waits for values. A value type, which keeps the memory
+// alive.
 class ValueBatch {
  public:
   using Parameters = std::span<const CUstreamBatchMemOpParams>;
@@ -23,8 +24,8 @@ class ValueBatch {
   // Checks the operations as cuStreamBatchMemOp does. INVALID_ARGUMENT: too
   // many operations, an unknown operation or flag, a misaligned value, or no
   // memory of the session at an address. OUT_OF_RANGE: a value reaches beyond
-  // its memory. UNIMPLEMENTED: a flush of writes of other devices on the bus,
-  // which sessions do not see.
+  // its memory. UNIMPLEMENTED: a flush of remote writes, because sessions do
+  // not see the writes of other devices on the bus.
   static absl::StatusOr<ValueBatch> Read(const MemoryMap& memory,
                                          Parameters parameters);
 
@@ -32,7 +33,7 @@ class ValueBatch {
   absl::Status CheckSupport(const v1::Device& device) const;
 
   bool empty() const { return operations_.empty(); }
-  // Refer to memory that this object keeps.
+  // The operations. They refer to memory that this object keeps alive.
   std::span<const ValueOperation> operations() const { return operations_; }
 
  private:

@@ -30,29 +30,30 @@ class VirtualMemory {
   // Reserves addresses of the current context's device, at `wish` if these are
   // free; 0: anywhere. Waits for the daemon, as do Unmap and SetAccess.
   // CUDA_ERROR_INVALID_VALUE: the size is 0 or no multiple of kGranularity, or
-  // the alignment is no power of two. CUDA_ERROR_NOT_SUPPORTED: the daemon's
-  // addresses do not have the alignment.
+  // the alignment is neither 0 nor a power of two. CUDA_ERROR_NOT_SUPPORTED:
+  // the daemon's addresses do not have the alignment.
   CUresult Reserve(Process& process, uint64_t size, uint64_t alignment,
                    CUdeviceptr wish, CUdeviceptr* address);
-  // CUDA_ERROR_INVALID_VALUE: it is no whole reservation, or something is
-  // mapped there.
+  // Ends a reservation. CUDA_ERROR_INVALID_VALUE: the range is not exactly one
+  // reservation, or something is mapped there.
   CUresult Free(CUdeviceptr address, uint64_t size);
 
   // Maps the first `size` bytes of the memory. CUDA_ERROR_INVALID_VALUE: the
-  // addresses are not reserved or not free, the memory is null or smaller, or
-  // the address or size is no multiple of kGranularity.
+  // addresses are not reserved or not free, the memory is null or smaller, the
+  // size is 0, or the address or size is no multiple of kGranularity.
   CUresult Map(CUdeviceptr address, uint64_t size,
                std::shared_ptr<PhysicalMemory> memory);
-  // Waits for the session's work. Succeeds if nothing is mapped in the range.
-  // CUDA_ERROR_INVALID_VALUE: the range is not reserved, has a part of a
-  // mapping, or has both mappings and free addresses.
+  // Unmaps the mappings that fill the range. Waits for the session's work.
+  // Succeeds if nothing is mapped in the range. CUDA_ERROR_INVALID_VALUE: the
+  // range is not reserved, has a part of a mapping, or has both mappings and
+  // free addresses.
   CUresult Unmap(Process& process, CUdeviceptr address, uint64_t size);
   // CUDA_ERROR_NOT_SUPPORTED: access for another device than the memory's.
   CUresult SetAccess(Process& process, CUdeviceptr address, uint64_t size,
                      std::span<const CUmemAccessDesc> descriptions);
   CUresult GetAccess(CUdeviceptr address, int ordinal,
                      unsigned long long* flags);
-  // Null: no memory is mapped at the address.
+  // Returns the memory that is mapped at the address; null if there is none.
   std::shared_ptr<PhysicalMemory> MemoryAt(CUdeviceptr address);
 
  private:

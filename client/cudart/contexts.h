@@ -14,7 +14,8 @@ namespace holdfast::libcudart {
 // Makes sure that the thread has a current context, and returns it.
 cudaError_t EnterContext(const Driver& driver, CUcontext* context);
 
-// Returns the primary context of a device, retained.
+// Returns the primary context of a device. The runtime retains it until
+// ResetDevice, so the caller need not release it.
 cudaError_t PrimaryContext(const Driver& driver, int device,
                            CUcontext* context);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parses the JSON of a safetensors header, without its meaning.
+// Parses the JSON of a safetensors header, without interpreting it.
 #ifndef HOLDFAST_CLIENT_FILES_SAFETENSORS_JSON_H_
 #define HOLDFAST_CLIENT_FILES_SAFETENSORS_JSON_H_
 

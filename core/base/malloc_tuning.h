@@ -12,22 +12,22 @@ namespace holdfast {
 // Makes this process keep freed memory, for example of a large network read or
 // a compilation, for the next use, instead of returning it to the system.
 // Otherwise the kernel makes and clears each page again, which costs a read as
-// much as the copy. The C library adapts its threshold to the largest block
+// much as the copy. The C library adapts its thresholds to the largest block
 // that was freed, so this function frees a block of the size of a large read.
-// Each arena of the C library keeps at most twice as much. For any process,
-// also a client's.
+// Each arena of the C library then keeps at most twice this size. Safe in any
+// process, also a client's.
 inline void KeepFreedMemory() {
   constexpr size_t kLargestRead = size_t{8} << 20;
   void* volatile block = std::malloc(kLargestRead);
   std::free(block);
 }
 
-// Makes few arenas, which keep up to 128 MiB each, for a process of Holdfast
-// that reads much from the network in several threads. The C library makes an
-// arena for each thread that finds the others in use, and returns an arena to
-// the system when it is unused for a moment: with eight connections, a
-// benchmark run made up to a million pages again. Called before other threads
-// allocate.
+// Limits malloc to few arenas that keep up to 128 MiB each, for a process of
+// Holdfast that reads much from the network in several threads. Otherwise the C
+// library makes an arena for each thread that finds the others in use, and
+// returns an arena's memory to the system when it is unused for a moment: with
+// eight connections, the kernel made up to a million pages again in a benchmark
+// run. REQUIRES: no other thread has allocated yet.
 inline void KeepFreedMemoryOfManyReads() {
   mallopt(M_ARENA_MAX, 4);
   mallopt(M_MMAP_THRESHOLD, 32 << 20);

@@ -3,9 +3,9 @@
 // Waits for events that are about to happen. Putting a thread to sleep and
 // waking it takes several microseconds, more than most steps of a command. So a
 // waiting thread polls for a while first. A processor that has been idle for a
-// millisecond itself takes long to wake up, 150 us and more in a virtual
-// machine; after a tenth of that time it does not. So longer waits use short
-// naps.
+// millisecond takes long to wake up, 150 us and more in a virtual machine; a
+// processor that has been idle for a tenth of a millisecond does not. So longer
+// waits use short naps.
 #ifndef HOLDFAST_CORE_BASE_SPIN_H_
 #define HOLDFAST_CORE_BASE_SPIN_H_
 
@@ -63,8 +63,8 @@ class PreciseSleep {
 };
 
 // Returns the length of the next nap in a wait that has lasted for `waited`:
-// between 5 us and 1 ms, so that the nap prolongs the wait by at most half a
-// per cent.
+// 1/128 of it, so that the nap prolongs the wait by less than one per cent, but
+// at least 5 us and at most 1 ms.
 inline std::chrono::nanoseconds NapAfter(std::chrono::nanoseconds waited) {
   return std::clamp<std::chrono::nanoseconds>(
       waited / 128, std::chrono::microseconds(5), std::chrono::milliseconds(1));

@@ -17,11 +17,11 @@
 
 namespace holdfast {
 
-// While it lives, a stop request makes the mutex evaluate the conditions of all
-// its waiting threads. REQUIRES: the thread does not hold the mutex when it
-// makes or destroys the object, because the request locks the mutex: in the
-// constructor if the stop was requested before, and the destructor waits for
-// it.
+// While this object lives, a stop request makes the mutex evaluate the
+// conditions of all waiting threads. REQUIRES: the thread does not hold the
+// mutex when it makes or destroys this object. The callback of the request
+// locks the mutex: the constructor runs it if the stop was requested before,
+// and the destructor waits for it.
 class WakeOnStop {
  public:
   WakeOnStop(const std::stop_token& stop, absl::Mutex& mutex)

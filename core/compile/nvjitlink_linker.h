@@ -14,10 +14,10 @@
 namespace holdfast::compile {
 
 // Links with nvJitLink: PTX, cubins, fatbins, LTO IR, objects and libraries to
-// a cubin, or LTO IR to PTX or LTO IR. Not thread-safe: it captures the
-// process's stderr, because nvJitLink reports duplicate symbols only there. Run
-// it in a separate process that ends after a failure: after one, nvJitLink 13.0
-// takes undefined symbols for defined ones, or crashes.
+// a cubin, or LTO IR to PTX or LTO IR. Not thread-safe: captures the process's
+// stderr, because nvJitLink reports duplicate symbols only there. Run it in a
+// separate process that ends after a failure: nvJitLink 13.0 then treats
+// undefined symbols as defined, or crashes.
 class NvJitLinker {
  public:
   // `api` must outlive the linker.

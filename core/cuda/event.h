@@ -15,7 +15,7 @@ namespace holdfast::cuda {
 class Stream;
 
 struct EventOptions {
-  // Can be subtracted by ElapsedMilliseconds; costs a little at each record.
+  // Records the time, for ElapsedMilliseconds; costs a little at each record.
   bool timing = false;
   // Synchronize sleeps rather than spins.
   bool blocking_sync = false;
@@ -49,14 +49,14 @@ class Event {
   CUevent handle() const { return handle_; }
   const Context& context() const { return *context_; }
   const EventOptions& options() const { return options_; }
-  // True if a Record or a graph of this process has marked it.
+  // True if a Record or a graph of this process has recorded the event.
   bool recorded() const { return recorded_; }
 
   // cuEventRecord: marks the present end of `stream`, in place of an earlier
   // record. The driver refuses a stream of another context.
   absl::Status Record(const Stream& stream);
 
-  // Notes that a launched graph records it.
+  // Notes that a launched graph records the event.
   void SetRecorded() { recorded_ = true; }
 
   // cuEventQuery: returns true if the marked work is done, or the event was

@@ -6,7 +6,8 @@
 //   HOLDFAST_ASSIGN_OR_RETURN(auto graph, Graph::Create(context));
 //   HOLDFAST_ASSIGN_OR_RETURN(CUgraphNode fill, graph->Add(graph->handle(), {},
 //                                                          node));
-//   HOLDFAST_ASSIGN_OR_RETURN(auto exec, GraphExec::Create(graph, {}));
+//   HOLDFAST_ASSIGN_OR_RETURN(
+//       auto exec, GraphExec::Create(std::move(graph), /*flags=*/0, &failed));
 //   HOLDFAST_RETURN_IF_ERROR(exec->Launch(*stream));
 #ifndef HOLDFAST_CORE_CUDA_GRAPH_H_
 #define HOLDFAST_CORE_CUDA_GRAPH_H_
@@ -74,11 +75,11 @@ class Graph {
 const char* UpdateResultName(CUgraphExecUpdateResult result);
 
 // An executable graph. Its launches run one after the other. Not thread-safe.
-// The destructor does not wait: launches still complete.
+// The destructor does not wait, and unfinished launches still complete.
 class GraphExec {
  public:
-  // `flags` are CUDA_GRAPH_INSTANTIATE_FLAG_*. `failed` gets the node that
-  // cannot be instantiated, if the driver reports it.
+  // `flags` are CUDA_GRAPH_INSTANTIATE_FLAG_*. `failed`, not null, gets the
+  // node that cannot be instantiated, if the driver reports it.
   static absl::StatusOr<std::unique_ptr<GraphExec>> Create(
       std::shared_ptr<const Graph> graph, uint64_t flags, CUgraphNode* failed);
   ~GraphExec();
@@ -104,7 +105,7 @@ class GraphExec {
       : graph_(std::move(graph)), handle_(handle) {}
   const DriverApi& api() const { return graph_->context().api(); }
 
-  // Its nodes name the nodes of this instance.
+  // CUDA names a node of the instance by the node of this graph.
   const std::shared_ptr<const Graph> graph_;
   const CUgraphExec handle_;
 };

@@ -4,9 +4,9 @@
 
 namespace holdfast::cuda {
 
-// While one lives, the calling thread runs a function of the program: for
-// cuLaunchHostFunc, for a callback of a stream, or the destructor of a user
-// object. Calls of CUDA then return CUDA_ERROR_NOT_PERMITTED. Scopes nest.
+// A scope in which the calling thread runs a function of the program: for
+// cuLaunchHostFunc, a callback of a stream, or the destructor of a user object.
+// Calls of CUDA in the scope return CUDA_ERROR_NOT_PERMITTED. Scopes nest.
 class HostFunctionScope {
  public:
   HostFunctionScope();

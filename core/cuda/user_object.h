@@ -25,9 +25,9 @@ class UserObject {
   const CUhostFn destroy_;
 };
 
-// While one lives, destructors of user objects that end on the calling thread
-// only note the program's functions. The functions are called at its end.
-// For calls that hold locks: such a function may wait for another thread, which
+// Delays the program's functions of user objects that are destroyed on the
+// calling thread while this object lives. The destructor calls them. Used by
+// calls that hold a lock, because such a function may wait for a thread that
 // waits for the lock. Does not nest.
 class DelayedDestructors {
  public:

@@ -10,11 +10,12 @@
 
 namespace holdfast::cuda {
 
-// Returns the names, in the image, of the .global and .const variables that an
-// image of device code defines, because the driver can find a variable by name
-// but cannot list them. The driver may not find variables of internal linkage.
-// The image is untrusted; the names of a cubin are unique, and no longer
-// together than the image. UNIMPLEMENTED: neither PTX nor a cubin.
+// Returns the names of the .global and .const variables that an image of device
+// code defines, as the image spells them. The driver can find a variable by
+// name, but cannot list variables; it may not find variables of internal
+// linkage. The image is untrusted. The names of a cubin are unique, and their
+// total size is at most the image's. UNIMPLEMENTED: the image is neither PTX
+// nor a cubin.
 absl::StatusOr<std::vector<std::string>> VariableNames(absl::string_view image);
 
 }  // namespace holdfast::cuda

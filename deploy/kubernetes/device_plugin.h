@@ -41,8 +41,9 @@ class DevicePlugin final : public v1beta1::DevicePlugin::Service {
   // Listens on `socket`, in place of a socket that is there.
   absl::Status Serve(const std::string& socket);
 
-  // While the daemon does not answer, or a device is in quarantine, the kubelet
-  // gives nothing to new pods.
+  // Sets the health that the kubelet sees. It is false while the daemon does
+  // not answer, or a device is in quarantine; the kubelet then gives nothing to
+  // new pods.
   void SetHealthy(bool healthy);
 
  private:

@@ -18,14 +18,14 @@ using PodDevice = std::pair<std::string, std::string>;
 // This node's kubelet, through the sockets that it serves. Thread-safe.
 class Kubelet {
  public:
-  // `plugins` is its directory for device plugins, usually
-  // /var/lib/kubelet/device-plugins; `pod_resources` the socket of that
-  // service.
+  // `plugins` is the kubelet's directory for device plugins, usually
+  // /var/lib/kubelet/device-plugins; `pod_resources` is the socket of its
+  // PodResources service.
   Kubelet(std::string plugins, std::string pod_resources)
       : plugins_(std::move(plugins)),
         pod_resources_(std::move(pod_resources)) {}
 
-  // Where the kubelet looks for the sockets of plugins.
+  // Returns the path of a plugin's socket, in the kubelet's directory.
   std::string SocketOf(const std::string& endpoint) const {
     return plugins_ + "/" + endpoint;
   }
@@ -35,11 +35,12 @@ class Kubelet {
   absl::Status Register(const std::string& endpoint,
                         const std::string& resource) const;
 
-  // Which devices pods have now.
+  // Returns the devices that pods have now.
   absl::StatusOr<std::set<PodDevice>> DevicesOfPods() const;
 
-  // Changes when the kubelet is started anew, which removes the sockets of all
-  // plugins; nothing while it is not there.
+  // Identifies the kubelet's socket. The value changes when the kubelet
+  // restarts, and thereby removes the sockets of all plugins. Returns nullopt
+  // while there is no kubelet.
   std::optional<std::pair<uint64_t, int64_t>> Incarnation() const;
 
  private:

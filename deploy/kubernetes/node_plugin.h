@@ -27,10 +27,10 @@ class NodePlugin {
              const std::vector<Resource>& resources,
              const SocketAccess& access);
 
-  // Does what is due: registers with a kubelet that has started, tells it of
-  // the daemon's health, and ends the tenants of pods that have ended. Returns
-  // an error if the kubelet refuses a resource, since it will do so again; all
-  // else is tried again by the next call.
+  // Carries out the work that is due: registers with a kubelet that has
+  // started, tells it of the daemon's health, and ends the tenants of pods that
+  // have ended. Returns an error if the kubelet refuses a resource, because it
+  // would refuse it again. The next call retries all other failures.
   absl::Status Step(absl::Time now);
 
   size_t tenants() const { return tenants_.size(); }

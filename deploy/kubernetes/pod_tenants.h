@@ -20,7 +20,7 @@ namespace holdfast::kubernetes {
 
 // The tenants of pods in the daemon: one for each container that has devices. A
 // tenant is named after the container's first device, "pod-session-3", so that
-// a plugin that was restarted finds the tenants of the one before. Thread-safe.
+// a restarted plugin finds the tenants of the earlier plugin. Thread-safe.
 class PodTenants {
  public:
   explicit PodTenants(node::NodeDaemon daemon) : daemon_(std::move(daemon)) {}
@@ -29,15 +29,16 @@ class PodTenants {
   absl::Status Adopt();
 
   // Makes a tenant for the container that gets these devices of a resource;
-  // returns its token. A tenant that one of the devices still has is ended
-  // first: the kubelet gives a device to nobody else before its pod has ended.
+  // returns its token. A tenant that is named after one of these devices is
+  // ended first: the kubelet reassigns a device only after its pod has ended.
+  // UNAVAILABLE: that tenant could not be ended, or the daemon did not answer.
   absl::StatusOr<std::string> Create(const std::string& resource,
                                      const std::vector<std::string>& devices,
                                      const node::TenantOptions& options);
 
-  // Ends the tenants whose devices are in no pod any more. One whose pod has
-  // not been seen yet has a minute to appear. A tenant that the daemon does not
-  // end is tried again by the next call.
+  // Ends the tenants whose first device is in no pod any more. A tenant whose
+  // pod was never seen is ended a minute after it was made. If the daemon does
+  // not end a tenant, the next call tries again.
   void EndAllBut(const std::set<PodDevice>& in_use, absl::Time now);
 
   size_t size() const;
@@ -53,8 +54,8 @@ class PodTenants {
   bool End(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const node::NodeDaemon daemon_;
-  // Held while the daemon is asked, so that what one call makes is not ended by
-  // another one that has an older list.
+  // Held during calls of the daemon, so that the tenants of the daemon and
+  // tenants_ change together.
   mutable absl::Mutex mutex_;
   std::map<std::string, Tenant> tenants_ ABSL_GUARDED_BY(mutex_);
 };

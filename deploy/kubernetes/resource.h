@@ -12,7 +12,7 @@ namespace holdfast::kubernetes {
 inline constexpr char kDomain[] = "holdfast.dev/";
 
 // The resources in a pod's limits. A container asks for one of the two:
-//   holdfast.dev/session: 2        two sessions at once, memory as there is
+//   holdfast.dev/session: 2        two sessions at once, no limit of memory
 //   holdfast.dev/memory-gib: 8     8 GiB of device memory
 struct Resource {
   enum class Kind { kSession, kMemory };
@@ -30,7 +30,7 @@ struct Resource {
   std::string device(uint32_t number) const {
     return short_name() + "-" + std::to_string(number);
   }
-  // The share of a container with so many devices.
+  // Returns the tenant's limits for a container with this number of devices.
   node::TenantOptions options(uint32_t devices) const {
     node::TenantOptions options = {.group = group};
     if (kind == Kind::kSession) {

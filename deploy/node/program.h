@@ -13,9 +13,9 @@ struct Outcome {
   std::string err;
 };
 
-// Runs a program to its end, with an empty environment and no input. Kills it
-// after `seconds`. A program keeps gRPC out of a scheduler's own
-// processes.
+// Runs the program arguments[0] to its end, with an empty environment and no
+// input. Kills it after `seconds`. A scheduler's processes run the client as a
+// program, so that they need not load gRPC.
 Outcome RunProgram(const std::vector<std::string>& arguments, int seconds);
 
 }  // namespace holdfast::node

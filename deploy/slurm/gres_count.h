@@ -7,9 +7,9 @@
 
 namespace holdfast::slurm {
 
-// Returns the number behind a resource's name in a list as Slurm writes it,
-// "gres:gpu:2,gres:holdfast_mem:8"; 1 if there is none behind it, and 0 if it
-// is not in the list.
+// Returns the count of the resource `gres` in a list in Slurm's form,
+// "gres:gpu:2,gres:holdfast_mem:8"; 1 if the list has the name without a count,
+// and 0 if it does not have the name.
 uint64_t CountIn(std::string_view list, std::string_view gres);
 
 }  // namespace holdfast::slurm

@@ -9,11 +9,11 @@
 
 namespace holdfast::slurm {
 
-// Parses the value of --holdfast, what a job asks of the daemon on each of its
-// nodes: "mem=8G,reserve=4G,weight=2,devices=1,group=batch"; every part may be
-// left out, also all. Sizes have the suffix K, M, G or T, for powers of 1024,
-// or none. Returns false and sets *error, one sentence that names the part, for
-// anything else.
+// Parses the value of --holdfast, a job's request to the daemon on each of its
+// nodes: "mem=8G,reserve=4G,weight=2,devices=1,group=batch". Each part may be
+// left out. Sizes have the suffix K, M, G or T, for powers of 1024, or none.
+// Returns false for any other text, and sets *error to a sentence that names
+// the wrong part.
 bool ParseJobOptions(std::string_view text, node::TenantOptions* options,
                      std::string* error);
 

@@ -6,21 +6,24 @@
 
 namespace holdfast::slurm {
 
-// How a site has set the plugin up: the words behind its path in
-// plugstack.conf, NAME=VALUE each.
+// The site's settings of the plugin: the words NAME=VALUE after its path in
+// plugstack.conf.
 struct Site {
   std::string cli = "/usr/bin/holdfast";
   std::string address = "unix:/run/holdfast/holdfast.sock";
-  // Where tokens are handed to jobs; root's, made if it is not there.
+  // The directory through which jobs get their tokens. Root owns it; the plugin
+  // makes it if it is missing.
   std::string directory = "/run/holdfast-slurm";
-  // Gets one line of JSON when a job has ended; empty: none.
+  // The file to which the plugin appends one line of JSON when a job has ended;
+  // empty: no file.
   std::string accounting;
-  // The generic resource of which each job has as many GiB of device memory as
-  // Slurm has counted for it; empty: mem= of the job's option is its limit.
+  // The generic resource that counts the GiB of a job's device memory. Empty:
+  // mem= of the job's option is the limit.
   std::string gres;
 };
 
-// Returns false and sets *error if a word is none of the above.
+// Parses the words. Returns false and sets *error if a word is not NAME=VALUE
+// with the name of a field of Site.
 bool ParseSite(int count, char* words[], Site* site, std::string* error);
 
 }  // namespace holdfast::slurm

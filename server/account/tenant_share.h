@@ -30,6 +30,7 @@ class TenantShare {
   // Blocks until the amount fits. RESOURCE_EXHAUSTED: it never will;
   // UNAVAILABLE: Close was called.
   absl::Status Await(size_t kind, uint64_t amount, const std::string& what);
+  // REQUIRES: the amount was taken.
   void Return(size_t kind, uint64_t amount);
 
   // Makes Await fail.

@@ -26,8 +26,7 @@ namespace holdfast::collections {
 // it through a descriptor ("pid 4711"). Thread-safe.
 class Readers {
  public:
-  // `unused` is called each time that the last reader has closed the version,
-  // by that thread.
+  // Remove calls `unused`, without the lock, each time that no reader is left.
   explicit Readers(std::function<void()> unused = [] {})
       : unused_(std::move(unused)) {}
 
@@ -36,7 +35,7 @@ class Readers {
   // Notes that a reader has mapped the memory. A reader whose mapping was
   // refused does not count as one for retiring the version.
   void NoteRead();
-  // True if the version was read, and no reader has it open any more.
+  // Returns true if the version was read, and no reader has it open any more.
   bool AllLeft() const;
   std::set<std::string> List() const;
 
@@ -97,61 +96,66 @@ class Collection {
   // Adds a version of an earlier daemon, with its number.
   void Adopt(CollectionVersion version, const Unused& unused);
 
-  // For the next daemon: the collection's record, its entry in the store, and a
+  // State for the next daemon. Record returns the collection's record, and
+  // Adopt applies a record. SetKept holds the record's entry in the store, or a
   // version's entry until the version is retired.
   internal::CollectionRecord Record() const;
   void Adopt(const internal::CollectionRecord& record);
   void SetKept(DescriptorStore::Kept kept) { kept_ = std::move(kept); }
   void SetKept(uint64_t version, DescriptorStore::Kept kept);
-  // The numbers of the collection and of a version in the store; 0: none yet.
-  // They never change, so that a new record replaces the one before.
+  // The numbers of the collection and of a version in the store; 0: none yet. A
+  // number never changes, so a new record replaces the previous one. KeptNumber
+  // REQUIRES: the version exists.
   uint64_t kept_number = 0;
   uint64_t& KeptNumber(uint64_t version);
-  // Each retires versions and returns their numbers. RetireOld: all versions
-  // that `keep` and pins do not cover, and all versions that are retired when
-  // their last reader has left. RetireUnused: this version, if it is retired
-  // when its last reader has left, and that has happened. Retire: this version,
-  // or all if it is 0.
+  // Retire versions, and return their numbers in ascending order. RetireOld
+  // retires unpinned versions that are not among the `keep` latest. If the
+  // collection retires versions without readers, it also retires unpinned
+  // versions that all readers have left. RetireUnused retires this version only
+  // for the latter reason. Retire retires this version, or all if `version` is
+  // 0, pinned or not.
   std::vector<uint64_t> RetireOld();
   std::vector<uint64_t> RetireUnused(uint64_t version);
   std::vector<uint64_t> Retire(uint64_t version);
 
   bool pinned(uint64_t version) const;
-  // Returns true if that changed anything.
+  // Returns false if nothing changes, or there is no such version.
   bool SetPinned(uint64_t version, bool pinned);
-  // FAILED_PRECONDITION names the pinned versions: checks one version, or all
-  // if it is 0.
+  // Checks one version, or all if `version` is 0. FAILED_PRECONDITION names the
+  // pinned versions.
   absl::Status CheckNotPinned(uint64_t version) const;
 
-  // True if no version can be opened.
+  // Returns true if no version can be opened.
   bool empty() const { return latest() == 0; }
-  // True if nothing is left, not even of retired versions.
+  // Drops the retired versions that no object holds any more. Returns true if
+  // no version is left.
   bool Gone();
-  // 0: none.
+  // Returns the latest version that can be opened; 0: none.
   uint64_t latest() const;
   // The versions that can be opened; ascending.
   std::vector<uint64_t> numbers() const;
   size_t count() const { return versions_.size(); }
   size_t description_bytes() const;
-  // Adds the bytes of the chunks of all buffers, for all versions whose memory
-  // is there.
+  // Maps each chunk of the versions to its size in bytes. Includes retired
+  // versions that an object holds.
   void AddChunks(std::map<const SharedChunk*, uint64_t>* chunks) const;
 
-  // The place of a version's memory, or the move that it is in. Retired
-  // versions count as before.
+  // The place of a version's memory, or its move between the places. A retired
+  // version keeps its value. memory() of an unknown version is kResident.
   enum class Memory { kResident, kSuspending, kSuspended, kResuming };
   Memory memory(uint64_t version) const;
   void SetMemory(uint64_t version, Memory memory);
   std::set<std::string> readers(uint64_t version) const;
 
-  // The uses of a chunk by the versions. AddUses adds to the entries of `uses`.
+  // The uses of a chunk by the versions of collections.
   struct ChunkUse {
     long references = 0;  // of versions' buffers
     // A version other than the excepted one needs it on the device.
     bool needed = false;
   };
   using ChunkUses = std::map<const SharedChunk*, ChunkUse>;
-  // `except` is a version, or 0: none of this collection.
+  // Adds the uses by this collection to the chunks in `uses`. The version
+  // `except` does not count as needing its chunks; 0: every version counts.
   void AddUses(uint64_t except, ChunkUses* uses) const;
 
   // Finds a version; 0: the latest. NOT_FOUND lists the existing versions.

@@ -50,7 +50,7 @@ class CollectionTable {
   // is no collection yet, and the store outlives the table.
   void KeepIn(DescriptorStore* store) { store_ = store; }
   // Adopt an earlier daemon's state: a collection, then its versions; and the
-  // sessions that were to write one.
+  // sessions that were told to write a collection.
   void Adopt(const internal::CollectionRecord& record);
   void Adopt(const internal::VersionRecord& record,
              std::vector<SharedResource> buffers,
@@ -127,7 +127,8 @@ class CollectionTable {
 
   // Claims a collection for a session; `answer` is called at once or later,
   // under the table's lock, and must not call the table. Returns a number for
-  // Unclaim.
+  // Unclaim; 0 if the collection has a version already, which is the answer.
+  // RESOURCE_EXHAUSTED: too many claims wait. INVALID_ARGUMENT: a bad name.
   using ClaimAnswer = WriteClaims::Answer;
   absl::StatusOr<int64_t> Claim(const std::string& client,
                                 const std::string& session,
@@ -144,6 +145,7 @@ class CollectionTable {
   // Called with all existing versions, then with each change that `viewer` may
   // see, under the table's lock like ClaimAnswer.
   using Told = std::function<void(const Changes&)>;
+  // Returns a number for Unwatch.
   int64_t Watch(const Viewer& viewer, const std::string& name, Told told);
   void Unwatch(int64_t watcher);
 
@@ -208,13 +210,14 @@ class CollectionTable {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // True if the watcher may see the collection and watches it.
   static bool Watches(const Watcher& watcher, const Collection& collection);
-  // Records the session that is to write the collection for the next daemon.
+  // Records, for the next daemon, which session was told to write the
+  // collection.
   void KeepWriter(const Key& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   DescriptorStore* store_ = nullptr;  // null: nothing is kept
   mutable absl::Mutex mutex_;
   uint64_t last_kept_ ABSL_GUARDED_BY(mutex_) = 0;  // numbers of records
-  // The sessions that are to write, for the next daemon.
+  // A session that was told to write, recorded for the next daemon.
   struct KeptWriter {
     std::string session;
     DescriptorStore::Kept record;

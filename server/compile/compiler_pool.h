@@ -60,12 +60,12 @@ class CompilerPool {
 
   using Installed = std::shared_ptr<const internal::Installation>;
 
-  // Returns the installation that the latest worker has reported, or the one
-  // that was known before. Starts the first worker if there is neither. Has no
-  // identity if that cannot be determined. Fails as Run.
+  // Returns the installation that the latest worker has reported, or else the
+  // installation of Options. Starts the first worker if neither is known. The
+  // identity is empty if it cannot be determined. Fails as Run.
   absl::StatusOr<Installed> Installation();
 
-  // The same without waiting; without identity if it is not known yet.
+  // The same without waiting; the identity is empty if it is not known yet.
   Installed KnownInstallation() const;
 
   // Makes the descriptor to send with a job; its contents may be large.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The identity of the installed compilers, stored for the next daemon. So it
-// finds earlier results before its first worker has loaded the compilers.
+// The identity of the installed compilers, stored for the next daemon. With it
+// the next daemon finds earlier results before its first worker has loaded the
+// compilers.
 #ifndef HOLDFAST_SERVER_COMPILE_INSTALLATION_H_
 #define HOLDFAST_SERVER_COMPILE_INSTALLATION_H_
 
@@ -24,15 +25,15 @@ std::string InstallationState(const std::vector<std::string>& files);
 // are empty if a file cannot be examined.
 internal::Installation DescribeInstallation(const compile::Compiler& compiler);
 
-// The name of the note, beside the programs.
+// The name of the file with the installation, in the directory of the cache.
 inline constexpr char kInstallationFile[] = "compilers";
 
-// Reads the note in the cache's directory. Like a program there, it must belong
-// to this user. The result has no identity if there is no note, or if the
-// installed compilers have changed.
+// Reads this file from the cache's directory. Like the programs there, it must
+// belong to this user. The result has no identity if there is no such file, or
+// if the installed compilers have changed.
 internal::Installation ReadInstallation(const std::string& directory);
 
-// Replaces the note in one step. Writes nothing if it is unchanged.
+// Replaces the file atomically. Writes nothing if the content is unchanged.
 absl::Status WriteInstallation(const std::string& directory,
                                const internal::Installation& installation);
 

@@ -35,7 +35,7 @@ class LinkJob {
 
  private:
   struct Input {
-    std::shared_ptr<const StoredObject> object;  // null: `data` is it
+    std::shared_ptr<const StoredObject> object;  // null: `data` has the bytes
     std::string data;
     uint64_t size = 0;
   };

@@ -80,21 +80,22 @@ class ProgramCompiler {
   Lookup FindComplete(const std::string& identity,
                       const v1::CompileRequest& request);
 
-  // Returns the object from the cache, or makes it in a worker. Then it is in
-  // the store.
+  // One request to make an object.
   struct Making {
     std::string key;
     std::string identity;  // of the compiler that the key names
     internal::ToCompiler job;
     const LinkJob* link = nullptr;  // the inputs of a link
   };
+  // Takes the object from the cache, or makes it in a worker, and puts it into
+  // the store.
   absl::StatusOr<v1::CompileResponse> Make(const Making& making,
                                            const CompileCaller& caller);
   // Makes the object in a worker, and copies it out of the worker's memory.
   absl::StatusOr<CompileCache::Outcome> CompileUncached(
       const Making& making, const CompileCaller& callers);
-  // Also puts the object into the store again, since the store may have dropped
-  // it.
+  // Returns the response, after putting the object into the store, which may
+  // have dropped it since it was cached.
   v1::CompileResponse ToResponse(const CompileCache::Answer& answer);
   // Adds warnings to those of the compiler.
   void AddWarnings(const CompiledProgram& program,

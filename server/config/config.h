@@ -118,7 +118,8 @@ struct Config {
   std::string audit_log;  // a file; empty: none
   bool check_config = false;
   bool keeper = false;
-  int takes_state = 0;  // 0: not asked
+  // The format of kept state that --check-config checks for; 0: none.
+  int takes_state = 0;
 
   absl::Duration drain_timeout = absl::Seconds(30);
   LogLevel log_level = LogLevel::kInfo;
@@ -128,12 +129,14 @@ struct Config {
   std::string log_format_name = std::string(DefaultLogFormat());
   LogFormat log_format =
       log_format_name == "journal" ? LogFormat::kJournal : LogFormat::kText;
+  // Receives one line with the addresses when they are served; -1: none.
   int ready_fd = -1;
+  // The read end of a pipe: the daemon stops when it is closed; -1: none.
   int watch_fd = -1;
 };
 
-// Returns a text that is another one once the file was written or replaced;
-// empty if there is no such file.
+// Returns a text that changes when the file is written or replaced: its inode,
+// size and modification time. Empty if there is no such file.
 std::string FileVersion(const std::string& path);
 
 // /run/holdfast for root; else $XDG_RUNTIME_DIR/holdfast, or

@@ -63,7 +63,8 @@ class ExecutionTotals {
 
     ExecutionCounts Read() const;
 
-    // Nanoseconds. REQUIRES: device < DeviceTimes::kMaxDevices.
+    // Returns nanoseconds. REQUIRES, also for busy(): device <
+    // DeviceTimes::kMaxDevices.
     uint64_t GpuTime(uint32_t device) const;
     // Returns true if the executor reports work on the device.
     bool busy(uint32_t device) const;
@@ -100,7 +101,7 @@ class ExecutionTotals {
 
   ExecutionCounts Sum() const;
 
-  // Counts an executor with a session that has died unasked.
+  // Counts an executor that died unexpectedly while it had a session.
   void NoteLost() { lost_.fetch_add(1, std::memory_order_relaxed); }
   uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 

@@ -14,7 +14,7 @@ namespace holdfast::server {
 // not check resource limits, nor the suspend directory if the user is root.
 // Before an upgrade, the daemon runs the new binary with --check-config. If the
 // policy is valid, its number of tenants is logged. Permissions are checked for
-// the user of this process, who may have more of them than the daemon's user.
+// the user of this process, which may have more permissions than the daemon's.
 absl::Status CheckConfig(const Config& config);
 
 // Checks the directory for the memory of suspended sessions; an empty path is

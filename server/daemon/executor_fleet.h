@@ -118,8 +118,9 @@ class ExecutorFleet {
   // Returns the executors that the earlier daemon has started for this one with
   // this daemon's arguments.
   supervisor::ExecutorPool::Warm AdoptExecutors();
-  // Returns the devices, at most kMaxAhead, that have memory for one more
-  // context for each time that they are named, and for one context in reserve.
+  // Returns the entries of `devices`, at most kMaxAhead, for which there is
+  // memory. Each entry needs memory for one context on its device, and each
+  // device needs memory for one context in reserve.
   std::vector<uint32_t> WithRoom(const std::vector<uint32_t>& devices) const;
   // Starts an executor as a client of its group's MPS server.
   StartedExecutor StartShared(const supervisor::SharedExecutors::Start& start);

@@ -30,7 +30,7 @@ namespace holdfast::server {
 //                                  outside Holdfast
 //   --metrics-address              HTTP: metrics and the status page
 //
-// Executors' own sockets are the sessions' (SessionRegistry).
+// The executors' own sockets belong to the sessions (SessionRegistry).
 class DaemonServers {
  public:
   // Does not listen yet. All arguments must outlive the object. `events` is
@@ -55,8 +55,8 @@ class DaemonServers {
   // chosen ports in place of port 0. REQUIRES: Serve has succeeded.
   std::string addresses() const;
 
-  // Ends HTTP, and accepts no more connections. Cancels open calls after a
-  // moment. REQUIRES: Serve has succeeded.
+  // Ends HTTP, and accepts no more connections. Blocks until all calls have
+  // ended; cancels them after 200 ms. REQUIRES: Serve has succeeded.
   void Shutdown();
 
  private:

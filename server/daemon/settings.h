@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The files that an operator may change while the daemon runs. They are read at
-// the start, and again at each SIGHUP. An unreadable or wrong file makes the
-// start fail; later it changes nothing. Flags and the configuration file are
-// read once.
+// the start, and again at each SIGHUP. If a file cannot be read or is wrong,
+// the start fails; at SIGHUP, its old contents stay in force. Flags and the
+// configuration file are read once.
 //
 //   --policy       tenants, their quotas and devices, operators. In force at
 //                  once, for open sessions too

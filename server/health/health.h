@@ -20,7 +20,7 @@ class Health {
     // Executors can be started, at least one device is ready, and the software
     // device does not stand in for a GPU.
     bool serving = false;
-    // Whether the device is ready, for each device with a finished probe.
+    // By device, for each device with a finished probe: true if it is ready.
     std::map<uint32_t, bool> devices;
   };
 
@@ -46,8 +46,9 @@ class Health {
     if (watcher_) watcher_(Look());
   }
 
-  // Calls `watcher` now and at each change; null ends that. The last watcher
-  // does not run any more after Watch has returned.
+  // Calls `watcher` now and at each change; null: stops calling. Replaces the
+  // previous watcher, which does not run any more when Watch returns. The
+  // watcher runs under the lock, so it must not call this object.
   void Watch(std::function<void(const View&)> watcher) {
     absl::MutexLock lock(&mutex_);
     watcher_ = std::move(watcher);

@@ -34,7 +34,7 @@ class HeldJournal {
 
   // The journal of the present executor; -1: there is none.
   int current() const { return current_.get(); }
-  // The journal of the executor before; -1: no restoration is going on.
+  // The journal of the earlier executor; -1: no restoration is going on.
   int old() const { return old_.get(); }
 
   // Drops the journal from the DescriptorStore.

@@ -24,8 +24,8 @@ namespace holdfast {
 class PeerTable {
  public:
   // Adds an accepted connection, in place of an earlier one with the same
-  // number. Returns the NameOf its peer. `may_operate`: its user may be an
-  // operator.
+  // number. Returns the name of the peer's identity (NameOf). `may_operate`:
+  // the peer's user may be an operator.
   std::string Add(int fd, bool may_operate = true);
 
   // Returns true if the user of this connection may be an operator. True for

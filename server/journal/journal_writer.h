@@ -16,9 +16,9 @@
 
 namespace holdfast::journal {
 
-// The executor's end of its session's journal. Whenever the process ends, the
-// journal has all records of the calls of Append that have published theirs.
-// For one thread, except for the counters, which any thread may set.
+// The executor's end of its session's journal. A record that Append has
+// published is in the journal whenever the process ends. Used by one thread,
+// except for the counters, which any thread may set.
 class JournalWriter {
  public:
   // `memory` has zeros, or an earlier journal, which is cleared.

@@ -10,12 +10,12 @@
 //   hf.saved.7.1.0.7f2000000.2000000  its bytes, while they are off the device
 //   hf.owned.7.1.0.7f2000000.2000000  the chunk since it is back there
 //   hf.event.7.1                      the page of the event of chunk 1
-//   hf.arena.7.HANDLE.BYTES           memory of the client's
+//   hf.arena.7.HANDLE.BYTES           an arena, memory shared with the client
 //   hf.code.7.N, hf.header.7.N        a loaded object and its v1.ObjectHeader
 //   hf.import.7.N                     an ImportRecord
 //   hf.suspension.7, hf.image.7       SuspensionRecord, the file
 //   hf.variables.7                    the executor's SavedVariables
-//   hf.idle.7                         nothing of the session runs (upgrade)
+//   hf.idle.7                         the session has no running work (upgrade)
 //   hf.detached.7                     the session has no client
 //   hf.collection.N, hf.version.N     CollectionRecord, VersionRecord
 //   hf.claim.N                        a ClaimRecord
@@ -24,8 +24,8 @@
 //   hf.counters                       a CountersRecord (upgrade)
 //   hf.directory                      the directory of executors' sockets
 //   hf.listener.N                     a socket that the daemon listens on
-//   hf.given.N                        the same, of the service manager's
-//   hf.leaving.PID, hf.left.N         the spawner of the daemon before, and its
+//   hf.given.N                        the same, made by the service manager
+//   hf.leaving.PID, hf.left.N         the earlier daemon's spawner and its
 //                                     children (upgrade)
 //   hf.processes, hf.spawner,         processes that were started for the next
 //   hf.process.N, hf.channel.N        daemon (upgrade)
@@ -56,7 +56,7 @@ struct KeptName {
   static std::optional<KeptName> Parse(absl::string_view name);
 };
 
-// Returns the number of a session's id: 7 for "s-7"; 0 if it is none.
+// Returns the number in a session's id: 7 for "s-7"; 0 if the text is no id.
 uint64_t SessionNumber(absl::string_view session_id);
 
 }  // namespace holdfast

@@ -50,8 +50,8 @@ struct KeptSession {
   std::map<uint64_t, internal::ImportRecord> imports;
   std::optional<internal::SuspensionRecord> suspension;
   UniqueFd image;
-  UniqueFd variables;  // of its modules, if no work of it ran
-  // No work of it ran when the daemon ended.
+  UniqueFd variables;  // of the session's modules, if it was idle
+  // The session had no running work when the daemon ended.
   bool idle = false;
   // The session had no client. If false, its client may return.
   bool detached = false;
@@ -76,6 +76,7 @@ struct KeptState {
   std::vector<std::string> names;
 };
 
+// Sorts the descriptors, and parses the records. Never fails.
 KeptState SortKept(std::vector<KeptDescriptor> kept);
 
 }  // namespace holdfast

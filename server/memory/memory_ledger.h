@@ -99,13 +99,14 @@ class MemoryGrants {
   // INVALID_ARGUMENT: fewer bytes are granted. Does nothing after Close.
   absl::Status Release(const internal::MemoryPlace& place, uint64_t bytes);
 
-  // A part of the grants, which counts for as long as this object lives.
+  // Device memory taken out of the grants. While this object lives, it counts
+  // for the session (of_session), and for the tenant on the device (of_all).
   struct Detached {
     Charge of_session;
     Charge of_all;
   };
-  // Takes `bytes` of the grants out, for memory that may outlive the session.
-  // INVALID_ARGUMENT: fewer bytes are granted.
+  // Takes `bytes` out of the grants, for memory that may outlive the session.
+  // INVALID_ARGUMENT: fewer bytes are granted, or `place` is not a device.
   absl::StatusOr<Detached> Detach(const internal::MemoryPlace& place,
                                   uint64_t bytes);
   // The executor has released detached memory: its next Release of as many

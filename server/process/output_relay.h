@@ -17,7 +17,7 @@
 
 namespace holdfast {
 
-// Forwards the lines that child processes write to pipes to standard error. A
+// Forwards lines of child processes, which write to pipes, to standard error. A
 // compromised child can write without end, so the bytes of each child and of
 // all children are limited. Lines over the limit are dropped, and their number
 // is logged before the child's next line. Control characters are escaped. Not

@@ -57,6 +57,7 @@ class RingCall final
 
   bool ended() const;
   // Waits for the call's end. Returns the executor's status, or gRPC's error.
+  // INTERNAL: the executor sent a message by gRPC, or did not accept the rings.
   grpc::Status AwaitEnd();
 
   void OnReadInitialMetadataDone(bool ok) override;

@@ -68,7 +68,7 @@ class Restore {
   // Takes the chunks of collections that are or were suspended; they do not
   // belong to the session that made them any more.
   void TakeSaved(uint64_t number, KeptSession* kept);
-  // Returns such a chunk; null if it is a session's.
+  // Returns the chunk of a collection; null if the chunk is a session's.
   absl::StatusOr<std::shared_ptr<SharedChunk>> OfCollection(
       const internal::SharedRange& range, const std::string& owner);
   absl::Status MakeSaved(const ChunkKey& key, KeptChunk chunk);

@@ -28,8 +28,9 @@ namespace holdfast {
 //             make their contexts while sessions are served; then every
 //             session's work ends, and new commands wait in the session's ring
 //             or in the client
-//   Execute   clients are told; executors end, or are stopped to end when the
-//             new binary's have taken over; the new binary begins
+//   Execute   clients are told; the executors end, or are stopped and end after
+//             the executors of the new binary have taken over; the process
+//             executes the new binary
 //
 // Thread-safe.
 class DaemonUpgrade {

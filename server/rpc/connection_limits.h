@@ -16,8 +16,9 @@ namespace holdfast {
 struct StreamLimits {
   // The most open streams.
   uint64_t open = 0;
-  // The streams that may fail (by cancellation or reset) at once, and then each
-  // second. A new connection counts as kConnectionCost.
+  // The streams that may fail (by cancellation or reset): `failed` at once, and
+  // `failed_per_second` more in each second. A new connection counts as
+  // kConnectionCost failed streams.
   double failed = 0;
   double failed_per_second = 0;
   // The time for which a client over a limit is refused after its connections

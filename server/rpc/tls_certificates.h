@@ -42,8 +42,8 @@ class TlsCertificates {
 
   // Reads the files again. On an error nothing changes. Errors: as of Load, and
   // INVALID_ARGUMENT if the new certificate has expired or is not valid yet
-  // while the certificate in use is valid. If the latter is not valid either,
-  // and in Load, this is only a warning.
+  // while the certificate in use is valid. If the certificate in use is not
+  // valid either, only logs a warning, as Load does.
   absl::Status Reload();
 
   // Returns the present texts. Reload replaces the object.

@@ -24,11 +24,12 @@ namespace holdfast {
 class CompileProgressStream final
     : public grpc::ServerWriteReactor<v1::CompileProgress> {
  public:
-  // `trailer_bytes` as for ToGrpcStatus.
+  // `trailer_bytes` limits the size of the final status; see ToGrpcStatus.
   explicit CompileProgressStream(size_t trailer_bytes)
       : trailer_bytes_(trailer_bytes) {}
 
-  // Called by the thread that serves the call. Finish is called last, and once.
+  // REQUIRES: called by the thread that serves the call; Finish is called once,
+  // after all calls of Report.
   void Report(const CompileStage& stage);
   void Finish(absl::StatusOr<v1::CompileProgress> outcome);
 

@@ -62,8 +62,8 @@ class ExecuteCall final
   // Sends the rings to the executor and begins the call to it.
   absl::Status StartUpstream();
   void RelayResults();
-  // When the client's last batch and its results passed, as a message of
-  // results; empty if the client does not measure.
+  // Returns the times at which the client's last batch and its results passed,
+  // as an encoded ResultBatch; empty if the client does not measure.
   std::string Times() const;
   // Sends the last read message. Returns false if the client takes no more.
   bool Send(absl::string_view results);
@@ -97,7 +97,7 @@ class ExecuteCall final
   grpc::ByteBuffer outgoing_;
 
   absl::Mutex mutex_;
-  absl::Status broken_ ABSL_GUARDED_BY(mutex_);  // by the executor's messages
+  absl::Status broken_ ABSL_GUARDED_BY(mutex_);  // why the call failed
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool client_gone_ ABSL_GUARDED_BY(mutex_) = false;

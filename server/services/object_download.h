@@ -39,7 +39,8 @@ class ObjectDownload final
  private:
   // Maps the object and puts its header into the first part.
   absl::Status Begin(absl::string_view sha256, ObjectStore& store);
-  // The client has the stall guard's time to take the message.
+  // Starts to send part_. The stall guard cancels the call if the client does
+  // not take the part in time.
   void Write();
 
   grpc::CallbackServerContext& context_;

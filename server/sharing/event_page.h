@@ -13,13 +13,14 @@
 
 namespace holdfast {
 
-// The supervisor's end of a shared event: its EventState, which outlives the
-// executors of the session that made it. Held by this session, by exports and
-// by imports. Thread-safe.
+// The supervisor's end of a shared event: the page with the EventState. The
+// page outlives the executors of the session that made the event; this session,
+// the exports and the imports of the event hold it. Thread-safe.
 class EventPage {
  public:
   static absl::StatusOr<std::shared_ptr<EventPage>> Create();
-  // Takes over the page of an earlier daemon.
+  // Takes over the page of an earlier daemon. INVALID_ARGUMENT: `fd` is not a
+  // page.
   static absl::StatusOr<std::shared_ptr<EventPage>> Adopt(UniqueFd fd);
 
   // Stores the page for the next daemon. Called before the page is shared.

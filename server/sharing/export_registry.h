@@ -48,9 +48,9 @@ struct SharedResource {
 };
 
 // The redeemable tokens of all sessions. A token ends with its last allowed
-// import, at its deadline, when it is revoked, or with the session the session
-// that made it. The registry's own thread removes expired tokens, because a
-// token holds memory. Thread-safe.
+// import, at its deadline, when it is revoked, or with the session that made
+// it. The registry's own thread removes expired tokens, because a token holds
+// memory. Thread-safe.
 class ExportRegistry {
  public:
   static constexpr size_t kTokenBytes = 16;
@@ -65,8 +65,9 @@ class ExportRegistry {
   ExportRegistry(const ExportRegistry&) = delete;
   ExportRegistry& operator=(const ExportRegistry&) = delete;
 
-  // Returns a new token: 128 random bits. INVALID_ARGUMENT: bad terms;
-  // RESOURCE_EXHAUSTED: too many tokens of this session, or of all.
+  // Returns a new token: 128 random bits. INVALID_ARGUMENT: the terms are
+  // wrong. RESOURCE_EXHAUSTED: this session, or all sessions, have too many
+  // tokens.
   absl::StatusOr<std::string> Export(const std::string& session,
                                      SharedResource resource,
                                      const v1::ExportResource& terms);
@@ -76,17 +77,21 @@ class ExportRegistry {
     std::string session;
     std::string tenant;
   };
-  // Redeems a token; see ImportResource. Counts as one import.
+  // Redeems a token; see ImportResource. Counts as one import. NOT_FOUND: there
+  // is no such token. PERMISSION_DENIED: the token is for another session or
+  // tenant. INVALID_ARGUMENT: the resource is of another kind.
   absl::StatusOr<SharedResource> Redeem(absl::string_view token,
                                         const Importer& importer,
                                         v1::HandleKind kind);
-  // Redeems a token that was made for processes outside Holdfast.
+  // Redeems a token that was made for processes outside Holdfast. NOT_FOUND:
+  // there is no such token. PERMISSION_DENIED: it was not made for them.
   absl::StatusOr<SharedResource> RedeemForeign(absl::string_view token);
 
   // Revokes a token. OK also if there is no such token. NOT_FOUND: the token
   // belongs to another session.
   absl::Status Revoke(absl::string_view token, const std::string& session);
 
+  // Revokes all tokens of the session.
   void EndSession(const std::string& session);
 
   size_t CountOf(const std::string& session) const;

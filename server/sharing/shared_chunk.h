@@ -63,10 +63,11 @@ class SharedChunk {
     uint64_t size = 0;  // bytes
     std::shared_ptr<const std::atomic<bool>> owner_ended;
     std::atomic<bool> resident = true;
-    // It was off its device, so it is not charged to a session any more.
+    // True once the chunk has left its device. No session is charged since
+    // then.
     std::atomic<bool> detached = false;
 
-    // True if it lies on a device and is charged to no live session.
+    // True if the chunk is on its device and is charged to no live session.
     bool orphaned() const { return resident && (detached || *owner_ended); }
   };
   std::shared_ptr<const Footprint> footprint() const { return footprint_; }

@@ -57,13 +57,13 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
     DescriptorStore& kept;
     ExecutionTotals& totals;  // counts the executors' work
     SharePacer& pacer;
-    // Called by the reading thread when the process has ended without being
-    // asked to, with its session's devices; none if it had no session yet.
+    // Called by the reading thread when the process has ended unexpectedly,
+    // with its session's devices; none if it had no session yet.
     std::function<void(const std::vector<uint32_t>& devices)> died;
     // The process is a client of an MPS server. After a fault, the server takes
     // no new client until all earlier clients have ended.
     bool shares_server = false;
-    // Resumes collections that its session opens; null: none is suspended.
+    // Resumes collections that the session opens; null: none is suspended.
     collections::CollectionSuspension* suspension = nullptr;
   };
 
@@ -110,7 +110,7 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   absl::StatusOr<UniqueFd> LoadChunk(const ChunkCopy& copy) override;
 
  private:
-  // A resumed collection finds the process by this object; null after the
+  // Gives the callback of a resumed collection the process; null after the
   // destructor.
   struct Later {
     absl::Mutex mutex;
@@ -223,12 +223,12 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // The number of the ReportUsage that the process has not answered yet.
   std::optional<uint64_t> usage_asked_ ABSL_GUARDED_BY(mutex_);
   bool serving_ ABSL_GUARDED_BY(mutex_) = false;
-  // Its SharingRequests that wait for collections to be resumed.
+  // The process's SharingRequests that wait for collections to be resumed.
   int resuming_ ABSL_GUARDED_BY(mutex_) = 0;
   ExecutorEnd end_ ABSL_GUARDED_BY(mutex_);
   // The session's holdings; null before there is a session, and after its end.
   std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);
-  bool succeeds_ ABSL_GUARDED_BY(mutex_) = false;  // another executor
+  bool succeeds_ ABSL_GUARDED_BY(mutex_) = false;  // it replaces an executor
   std::string owner_ ABSL_GUARDED_BY(mutex_);      // of the session
   ExecutorWork work_ ABSL_GUARDED_BY(mutex_);
   std::vector<uint32_t> devices_ ABSL_GUARDED_BY(mutex_);  // of the session

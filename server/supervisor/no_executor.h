@@ -11,8 +11,8 @@
 
 namespace holdfast::supervisor {
 
-// Stands for the executor of a session that an earlier daemon has left, which
-// ended with that daemon, until the session has another one.
+// Stands in for an executor that has ended with an earlier daemon, until the
+// session that the daemon has left gets another executor.
 //
 // It holds nothing: its session's holdings are with the session itself, which
 // then recovers as after a fault.

@@ -36,7 +36,7 @@ struct PlaceRequest {
 // A device is of the same kind if it has the name and the compute capability of
 // the device `named`, and at least as much memory. `all` are the daemon's
 // devices with their health. `allowed` are the ordinals that the tenant may
-// use; empty allows all.
+// use; empty allows all. The device `now` need not be among them.
 //
 // With `wanted`, returns that device. NOT_FOUND: it does not exist, or the
 // tenant may not use it. UNAVAILABLE: it is in quarantine. FAILED_PRECONDITION:

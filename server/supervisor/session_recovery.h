@@ -19,8 +19,8 @@
 
 namespace holdfast::supervisor {
 
-// Gives a session another executor when its executor has died or was suspended.
-// Has the settings for executors of the session.
+// Gives a session another executor after its executor has died, or the session
+// was suspended. Keeps the settings for executors of the session.
 //
 // Belongs to one Session. An attempt gives the holdings to an executor, which
 // makes the resources again from the journal. If that executor fails, the next
@@ -82,11 +82,11 @@ class SessionRecovery {
   // succeeded.
   absl::Status Place(uint32_t device, SessionHoldings& holdings);
 
-  // Restores the session in another executor, the last one shown; `epoch`
-  // begins with it. Returns its answer, which lists the lost resources. Blocks.
-  // If all attempts fail, returns the last error, and the session's memory is
-  // released. DATA_LOSS: the journal is damaged, or a suspended session has
-  // lost a resource. CANCELLED: `show` returned false.
+  // Restores the session in another executor, the last that `show` got; `epoch`
+  // begins with this executor. Returns the executor's answer, which lists the
+  // lost resources. Blocks. If all attempts fail, returns the last error, and
+  // the session's memory is released. DATA_LOSS: the journal is damaged, or a
+  // suspended session has lost a resource. CANCELLED: `show` returned false.
   absl::StatusOr<internal::Serving> Run(
       std::unique_ptr<SessionHoldings> holdings, uint64_t epoch,
       uint64_t received_through, const Show& show, const EndOld& end_old);

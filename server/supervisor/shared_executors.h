@@ -47,14 +47,14 @@ class SharedExecutors {
   SharedExecutors(const SharedExecutors&) = delete;
   SharedExecutors& operator=(const SharedExecutors&) = delete;
 
-  // As ExecutorPool::Take, for a tenant of a group; errors also as
-  // MpsServers::PipeDirectory. REQUIRES: concurrency.shared(). Blocks for up to
-  // 10 s if a control daemon has to be started, in addition to the executor.
+  // Takes an executor from the pool of `concurrency`, as ExecutorPool::Take.
+  // Fails also as MpsServers::PipeDirectory. If a control daemon has to be
+  // started, blocks for up to 10 s longer. REQUIRES: concurrency.shared().
   absl::StatusOr<std::unique_ptr<Executor>> Take(
       const Concurrency& concurrency, const std::vector<uint32_t>& devices,
       absl::Time deadline);
 
-  // Ends the pools for which none of these tenants needs executors.
+  // Ends the pools whose Concurrency is not among `tenants`.
   void Retain(const std::vector<Concurrency>& tenants);
 
   // Calls ExecutorPool::SetUsable for all pools, present and later.
@@ -65,14 +65,15 @@ class SharedExecutors {
   std::map<std::string, ExecutorPool::Statistics> statistics() const;
 
  private:
-  // The executors of one Concurrency: group, part and pipes.
+  // The executors of one Concurrency.
   struct Pool {
     MpsServers::Pipes pipes;  // of its executors
     std::shared_ptr<ExecutorPool> executors;
   };
 
-  // Returns the pool. A pool with other pipes, whose control daemon has ended,
-  // is replaced. A new pool begins on `device`.
+  // Returns the pool of `concurrency`, and makes it if there is none. Replaces
+  // a pool with other pipes, because their control daemon has ended. A new pool
+  // starts its first executor on `device`.
   std::shared_ptr<ExecutorPool> PoolOf(const Concurrency& concurrency,
                                        const MpsServers::Pipes& pipes,
                                        uint32_t device);

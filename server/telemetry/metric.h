@@ -9,9 +9,9 @@
 
 namespace holdfast {
 
-// One metric family with its samples at one moment. Names follow Prometheus'
-// conventions: base units, "_total" at the end of a counter. Made again for
-// each request of the metrics.
+// One metric family with its samples at one moment; made anew for each request.
+// Names follow Prometheus' conventions: base units, "_total" at the end of a
+// counter.
 struct MetricFamily {
   enum class Type { kCounter, kGauge, kHistogram };
 

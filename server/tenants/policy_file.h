@@ -10,8 +10,8 @@
 //   groups = ["gpu-admins"]
 //   certificates = ["CN=ops,O=Example"]  # subject, common or alternative name
 //
-//   [tokens]                         # signed tokens (JWT) are taken
-//   keys = ["issuer.pem"]            # public keys, PEM or JWKS, beside this
+//   [tokens]                         # accepts signed tokens (JWT)
+//   keys = ["issuer.pem"]            # PEM or JWKS; relative to this file
 //   issuer = "https://id.example"
 //   audience = "holdfast"
 //   leeway = 30                      # seconds
@@ -19,14 +19,17 @@
 //
 //   [groups.inference]               # tenants that share an MPS server
 //   concurrency = "shared"           # or "separate"
-//   temporary-tenants = true         # CreateTenant's may join it
-//   thread-percentage = 50           # of those that have none of their own
+//   pipe-directory = "/run/mps"      # of an MPS server that already runs
+//   temporary-tenants = true         # tenants of CreateTenant may join it
+//   thread-percentage = 50           # for tenants that do not set their own
 //
 //   [tenants.team-a]
 //   groups = ["team-a"]              # users and certificates, too
 //   subjects = ["ci@example"]        # of signed tokens
 //   token-groups = ["ml"]
+//   group = "inference"              # see [groups.inference]
 //   weight = 3
+//   stream-priorities = "normal"     # or "low", "high"
 //   kernel-time-limit = "2s"         # a kernel that runs longer is a fault
 //   devices = [0, 1]
 //   reserved-memory = "4GiB"         # of each device; no other tenant gets it

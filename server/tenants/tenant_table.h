@@ -72,7 +72,7 @@ class TenantTable {
   // RESOURCE_EXHAUSTED: too many, or the devices' memory does not suffice for
   // its reservation, or for its quota without overcommit; FAILED_PRECONDITION:
   // the policy has no such group for it; UNAVAILABLE: the devices are not known
-  // yet. The token is not kept, only its hash: it cannot be told again.
+  // yet. Only the hash of the token is kept, so it cannot be returned again.
   absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
 
   // Keeps temporary tenants for the next daemon. REQUIRES: there is no

@@ -15,24 +15,25 @@
 
 namespace holdfast::e2e {
 
-// A network that breaks: forwards TCP connections on loopback, and while it is
-// told to, resets all of them at random moments, whatever is on its way.
+// Simulates a network that breaks. Forwards TCP connections on loopback, and,
+// between StartCutting and StopCutting, resets all of them at random moments.
+// Bytes in transit are lost.
 class CuttingProxy {
  public:
-  // `target`: "127.0.0.1:PORT". Equal seeds make the same pauses between cuts.
+  // `target`: "127.0.0.1:PORT". Equal seeds give equal pauses between cuts.
   CuttingProxy(const std::string& target, uint64_t seed);
   ~CuttingProxy();
 
-  // "tcp:127.0.0.1:PORT"
+  // Returns "tcp:127.0.0.1:PORT", where clients connect.
   std::string address() const;
 
-  // Cuts every 50 to 200 ms, from now on and no more.
+  // Begin and end to cut all connections, once every 50 to 200 ms.
   void StartCutting() { cutting_ = true; }
   void StopCutting() { cutting_ = false; }
-  // Cuts everything, and resets new connections at once.
+  // Cuts all connections, and closes new connections at once from now on.
   void Unplug();
 
-  // Connections that were cut.
+  // The number of connections that were cut.
   uint64_t cuts() const { return cuts_; }
 
  private:

@@ -10,8 +10,9 @@
 
 namespace holdfast::e2e {
 
-// A holdfastd on the software device: on a Unix socket in a directory of its
-// own and on a free port of loopback. Stopped by SIGTERM when the object ends.
+// A holdfastd process, on the device $HOLDFAST_TEST_DEVICE or the software
+// device. It listens on a Unix socket in its own directory, and on a free port
+// of the loopback interface. The destructor stops it with SIGTERM.
 class DaemonProcess {
  public:
   explicit DaemonProcess(const std::vector<std::string>& more_flags = {});
@@ -19,7 +20,7 @@ class DaemonProcess {
 
   const std::string& address() const { return unix_; }
   const std::string& tcp_address() const { return tcp_; }
-  // For files of the test; removed in the end.
+  // For files of the test; the destructor removes the directory.
   const std::string& directory() const { return directory_; }
   pid_t pid() const { return process_->pid(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs that a test starts.
+// Starts programs for a test.
 #ifndef HOLDFAST_TESTS_E2E_PROCESS_H_
 #define HOLDFAST_TESTS_E2E_PROCESS_H_
 
@@ -16,11 +16,11 @@
 
 namespace holdfast::e2e {
 
-// The path of a program of this tree: the value of an environment variable that
-// the BUILD file sets.
+// Returns the path of a program of this tree, from an environment variable that
+// the BUILD file sets. Aborts if the variable is not set.
 std::string ProgramPath(const char* variable);
 
-// Polls until `condition` holds; false after a generous time.
+// Polls until `condition` holds. Returns false after `patience`.
 bool Eventually(const std::function<bool()>& condition,
                 absl::Duration patience = absl::Seconds(30));
 
@@ -30,21 +30,25 @@ struct Outcome {
   std::string err;
 };
 
-// Runs to the end. `environment` is added to this process's own.
+// Runs a program to its end, with an empty stdin. `environment` is added to
+// this process's own.
 Outcome RunProgram(const std::vector<std::string>& arguments,
                    const std::map<std::string, std::string>& environment = {});
 
-// Runs beside the test; killed, if it still runs, when the object ends.
+// A program that runs concurrently with the test. The destructor kills it, if
+// it still runs.
 class Process {
  public:
   explicit Process(const std::vector<std::string>& arguments);
   ~Process();
 
   pid_t pid() const { return pid_; }
-  // One line of its stdout without the line break; empty when it has ended.
+  // Blocks for a line of its stdout. Returns the line without the line break;
+  // empty at the end of its output.
   std::string ReadLine();
   void Signal(int signal) const;
-  // Closes its stdin, and waits. Returns the exit code as Outcome has it.
+  // Closes its stdin, and blocks until it has ended. Returns the exit code, as
+  // in Outcome.
   int Finish();
 
  private:

@@ -47,7 +47,8 @@ class Array {
     Require(Cuda().cuStreamSynchronize(nullptr), "cuStreamSynchronize");
   }
 
-  // Ends the process on a fault: no later test could pass.
+  // Waits for all work, and returns the elements. Ends the process on a fault,
+  // because no later test could pass.
   std::vector<T> Download() const {
     std::vector<T> values(size_);
     Require(Cuda().cuCtxSynchronize(), "cuCtxSynchronize");
@@ -74,7 +75,8 @@ Array<T> Zeros(size_t size) {
   return Upload(std::vector<T>(size));
 }
 
-// The same on every machine: floats in [-1, 1), integers of all bits.
+// Returns random values, which are equal on every machine: floats in [-1, 1),
+// integers of their whole range.
 template <typename T>
 std::vector<T> Random(size_t size, unsigned seed = 1) {
   std::mt19937_64 engine(seed);
@@ -90,7 +92,7 @@ std::vector<T> Random(size_t size, unsigned seed = 1) {
   return values;
 }
 
-// Values of [0, limit).
+// Returns random values in [0, limit).
 inline std::vector<int> RandomBelow(size_t size, int limit, unsigned seed = 1) {
   std::vector<int> values(size);
   const auto bits = Random<uint32_t>(size, seed);
@@ -103,8 +105,8 @@ constexpr unsigned BlocksFor(size_t threads, size_t block) {
   return static_cast<unsigned>((threads + block - 1) / block);
 }
 
-// The parameter of a launch for an argument: an Array stands for its address,
-// anything else for itself.
+// Returns the pointer to a kernel argument for cuLaunchKernel: to the address
+// of an Array, or to any other value itself.
 template <typename T>
 void* Argument(const T& value) {
   return const_cast<T*>(&value);

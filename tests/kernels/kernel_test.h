@@ -50,11 +50,12 @@ class KernelTest : public ::testing::Test {
     ASSERT_EQ(result, CUDA_SUCCESS) << name << ": " << log.data();
   }
 
-  // The attributes of the next launch.
+  // Set attributes of the next launch only.
   void SetDynamicShared(unsigned bytes) { shared_ = bytes; }
   void SetCooperative() { cooperative_ = true; }
 
-  // Arguments: an Array stands for its address, anything else for itself.
+  // Launches the kernel and waits. Passes the address of an Array, and any
+  // other argument by value.
   template <typename... Args>
   void Launch(const char* entry, Dim grid, Dim block, const Args&... args) {
     if (library_ == nullptr) return;  // Load has failed the test
@@ -95,7 +96,8 @@ class KernelTest : public ::testing::Test {
     Require(Cuda().cuStreamSynchronize(nullptr), "cuStreamSynchronize");
   }
 
-  // Equal bits, any NaN for any NaN; also against the GPU's result.
+  // Expects equal bits, where all NaNs are equal. Also compares the bits with
+  // the recorded result of a GPU, if there is one.
   template <typename T>
   void ExpectBits(const Array<T>& actual, const std::vector<T>& expected) {
     if (library_ == nullptr) return;
@@ -115,8 +117,8 @@ class KernelTest : public ::testing::Test {
     CheckGolden(got.data(), got.size() * sizeof(T));
   }
 
-  // For approximations and sums in no certain order: |error| <= tolerance *
-  // max(1, |expected|).
+  // Expects |error| <= tolerance * max(1, |expected|): for approximations, and
+  // for sums in an unspecified order.
   template <typename T>
   void ExpectNear(const Array<T>& actual, const std::vector<T>& expected,
                   double tolerance) {

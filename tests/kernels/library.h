@@ -9,8 +9,8 @@
 
 namespace holdfast::kernels {
 
-// The kernels of one source, for programs: whatever fails ends the process
-// with a message.
+// The kernels of one source, for programs. Any failure ends the process with a
+// message.
 class Library {
  public:
   explicit Library(const std::string& name) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// "Call N of cuX returns Y": a driver table is plain pointers, so a copy of it
-// can have single calls replaced.
+// Makes single driver calls fail. A driver table is a struct of function
+// pointers, so a test can replace one of them in a copy.
 //
 //   cuda::DriverApi api = driver.api;
 //   InjectFault<&cuda::DriverApi::cuMemCreate>(&api, 2,
 //   CUDA_ERROR_OUT_OF_MEMORY);
 //
-// The second cuMemCreate through `api` fails, all others reach the driver.
-// One fault a call and a process at a time; for one test thread.
+// The second cuMemCreate through `api` fails; all others reach the driver. Each
+// function has at most one fault in a process at a time. For one test thread.
 #ifndef HOLDFAST_TESTS_TESTING_FAULT_INJECTING_DRIVER_H_
 #define HOLDFAST_TESTS_TESTING_FAULT_INJECTING_DRIVER_H_
 
@@ -47,13 +47,14 @@ class Fault<kCall> {
   static inline std::atomic<int> calls_{0};
 };
 
-// `call` counts from 1; with 0 calls are only counted.
+// Makes call number `call` of the function return `result`. `call` counts from
+// 1; 0: calls are only counted.
 template <auto kCall>
 void InjectFault(cuda::DriverApi* api, int call, CUresult result) {
   Fault<kCall>::Install(api, call, result);
 }
 
-// Calls since InjectFault.
+// Returns the number of calls of the function since InjectFault.
 template <auto kCall>
 int CallsOf() {
   return Fault<kCall>::calls();

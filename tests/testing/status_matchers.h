@@ -6,10 +6,10 @@
 //   EXPECT_OK(stream->Synchronize());
 //   EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound, "no kernel"));
 //
-// The matchers are GoogleTest's own kind, so that most tests need no gmock,
-// which takes the compiler as long as gtest and half of it again. A test that
-// wants gmock's matchers includes gmock before this header, as an include in
-// angle brackets or in alphabetical order does, and has gmock's EXPECT_THAT.
+// The matchers are GoogleTest's own kind, so that most tests do not include
+// gmock, which takes the compiler 1.5 times as long as gtest. A test that needs
+// gmock's matchers includes gmock before this header, as an include in angle
+// brackets or in alphabetical order does, and then uses gmock's EXPECT_THAT.
 #ifndef HOLDFAST_TESTS_TESTING_STATUS_MATCHERS_H_
 #define HOLDFAST_TESTS_TESTING_STATUS_MATCHERS_H_
 

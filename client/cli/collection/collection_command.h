@@ -6,6 +6,8 @@
 
 namespace holdfast::cli {
 
+// Adds `holdfast collection` with its subcommands. `options` and `status` are
+// as for AddCommand.
 void AddCollectionCommand(CLI::App* app, CommonOptions* options,
                           absl::Status* status);
 

@@ -15,9 +15,9 @@ namespace holdfast::cli {
 struct Column {
   const char* title;
   size_t width;
-  bool right = false;  // where the text stands
-  // A column with 0 is always shown. The others are shown from the lowest
-  // number on, as far as they have room.
+  bool right = false;  // the text is right-aligned
+  // 0: the column is always shown. Other columns are shown if there is room,
+  // those with lower numbers first.
   int dispensable = 0;
 };
 

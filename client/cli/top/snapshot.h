@@ -35,6 +35,7 @@ struct CopyRates {
   std::map<std::string, double> gpu_share;
 };
 
+// Returns the GPU time of a session on all its devices, in seconds.
 double GpuSeconds(const v1::SessionUsage& usage);
 
 // Computes the rates. A session that is in only one of the snapshots has no

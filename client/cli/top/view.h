@@ -21,9 +21,9 @@ struct ViewSize {
 
 // A column that sessions can be sorted by, the largest first.
 struct SortOrder {
-  char key;           // that chooses it
-  const char* name;   // as the command line has it
-  const char* title;  // of the column
+  char key;           // the key that chooses this order
+  const char* name;   // its name on the command line
+  const char* title;  // the title of the column
 };
 // Returns all orders; the first one is the default.
 const std::vector<SortOrder>& SortOrders();
@@ -45,7 +45,7 @@ std::vector<std::string> TopView(const TopSnapshot& snapshot,
                                  const CopyRates* rates, ViewSize size,
                                  const ViewStyle& style = {});
 
-// One of several daemons.
+// One of several daemons that are watched.
 struct WatchedDaemon {
   std::string address;
   // The outcome of the last snapshot. `snapshot` is empty if it failed.

@@ -21,11 +21,12 @@ struct TransferTry {
   std::string ToString() const;
 };
 
-// Carries out a transfer by `transfer(part, begin, try)`; the part begins
-// `begin` bytes after the begin of the range. If the connection breaks, repeats
-// the whole transfer in parts of `max_part` bytes, and each part several times
-// if needed. `await_session()` blocks until the session has a connection again;
-// its error ends the transfer.
+// Carries out a transfer by calls of `transfer`, first for the whole range.
+// `part` begins `begin` bytes after the begin of `range`. If the connection
+// breaks, repeats the whole transfer in parts of `max_part` bytes, and each
+// part up to 1000 times. `await_session()` blocks until the session has a
+// connection again. Its errors, and other errors of `transfer`, end the
+// transfer.
 absl::Status RetriedTransfer(
     const v1::TransferRange& range, uint64_t max_part,
     absl::FunctionRef<absl::Status(const v1::TransferRange& part,

@@ -5,10 +5,11 @@
 //   unix:PATH                      a socket of this machine
 //   tcp:HOST:PORT                  plain text; [HOST] if it has colons
 //   tls:HOST:PORT[?ca=FILE,cert=FILE,key=FILE,name=HOST]
-//                                  ca: who signs the server (default: the
-//                                  system's); cert, key: who we are; name: what
-//                                  the server's certificate says; & separates
-//                                  options, too
+//                                  ca: authorities that sign the server's
+//                                  certificate (default: the system's); cert,
+//                                  key: the client's certificate; name: the
+//                                  name in the server's certificate; & also
+//                                  separates options
 //   embedded:[KEY=VALUE,...]       a private daemon for the life of the client;
 //                                  device=auto|cpu|cuda (default auto),
 //                                  log-level=LEVEL (default error), and

@@ -34,8 +34,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToDaemon(
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectOnce(
     const std::string& path, absl::Duration limit);
 
-// Returns a channel on which every call fails at once, for a forked process
-// (forked_process.h), in which a call on another would not return.
+// Returns a channel on which every call fails at once. For a forked process
+// (forked_process.h), in which a call on another channel would not return.
 const std::shared_ptr<grpc::Channel>& RefusingChannel();
 
 // Returns "no Holdfast daemon at unix:/x (<why>): start one with ...".

@@ -15,16 +15,17 @@
 
 namespace holdfast {
 
-// Runs holdfastd on a Unix socket in its own temporary directory. The daemon
-// stops when this object is destroyed, or when this process ends for any
-// reason; a shell between both then removes the directory.
+// Runs holdfastd on a Unix socket in its own temporary directory, as the child
+// of a shell. The daemon stops when this object is destroyed, or when this
+// process ends for any reason. The shell then removes the directory.
 class EmbeddedDaemon {
  public:
   // The program is $HOLDFAST_DAEMON; else `holdfastd` beside this executable,
   // in the build tree, or in $PATH. Unless $CUDA_HOME is set, it uses the CUDA
   // 13 that pip has installed beside its package, if there is one. `options`
   // are flags of holdfastd: device, log-level. Returns when the daemon serves.
-  // UNAVAILABLE: the daemon ended at once (its stderr is this process's).
+  // UNAVAILABLE: the daemon ended at once (its stderr is this process's), or
+  // was not ready within 60 s.
   // NOT_FOUND: there is no program; the message names the places.
   static absl::StatusOr<std::unique_ptr<EmbeddedDaemon>> Start(
       const std::map<std::string, std::string>& options);
@@ -41,7 +42,7 @@ class EmbeddedDaemon {
   EmbeddedDaemon(std::string address, pid_t keeper, UniqueFd lifeline);
 
   std::string address_;
-  pid_t keeper_;
+  pid_t keeper_;       // the shell
   UniqueFd lifeline_;  // the daemon stops when its last copy is closed
 };
 

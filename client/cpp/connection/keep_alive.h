@@ -31,11 +31,12 @@ class KeepAlive {
   using Connect =
       std::function<absl::StatusOr<std::shared_ptr<grpc::Channel>>()>;
 
-  // `ended` is called at most once, by this object's thread, when the daemon
-  // ends the session, or does not answer for longer than both `grace` and
-  // `restart`; not after the destructor has begun. The daemon's answers set
-  // `restart`. The thread calls `connect` for each stream. After a failure it
-  // tries again after 10 ms, then after twice the time each, up to a second.
+  // Starts a thread. The thread calls `ended` at most once, when the daemon
+  // ends the session, or has not answered for longer than both `grace` and
+  // `restart`. `ended` is not called after the destructor has returned. The
+  // daemon's answers set `restart`. The thread calls `connect` for each stream.
+  // After a failure it tries again after 10 ms; each further pause is twice as
+  // long, up to a second.
   KeepAlive(Connect connect, const std::string& token, absl::Duration grace,
             std::shared_ptr<RestartGrace> restart,
             std::function<void(const std::string& reason)> ended);

@@ -6,9 +6,10 @@
 
 namespace holdfast {
 
-// A flag of a stream that it may be capturing, so that the check costs a stream
-// without a capture only one load. It stays set after the capture has ended,
-// until the next command of the stream. Thread-safe, except for moves.
+// A flag of a stream: set if the stream may be capturing. It makes the check
+// for a stream without a capture cost one load. The flag stays set after the
+// capture has ended, until the stream's next command. Thread-safe, except for
+// moves.
 class CaptureFlag {
  public:
   CaptureFlag() = default;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A definition as text and as a drawing, made by the client alone.
-// Graph::Draw has the driver's.
+// Describes a graph definition as text, or as a drawing in DOT, without the
+// daemon. Graph::Draw returns the daemon's drawing of a graph.
 #ifndef HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_TEXT_H_
 #define HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_TEXT_H_
 

@@ -101,8 +101,8 @@ class CommandQueue {
     size_t max_command_bytes = 3 << 20;
     // The longest that a command waits for others to join its batch.
     absl::Duration flush_delay = absl::Microseconds(100);
-    // Each command is awaited, so that the call which submits it fails with its
-    // failure: Settle.
+    // Submit blocks until the command's work is done, and returns its failure;
+    // see Settle.
     bool blocking = false;
     // Commands up to this number were submitted by an earlier client of the
     // session. A fence reports their failure, which TakeFailure returns.
@@ -124,9 +124,9 @@ class CommandQueue {
         const absl::Status&, absl::FunctionRef<bool()> await_work)>
         recover;
   };
-  // Both write the fields of one v1::Command: Encode as bytes, for frequent
-  // commands, Fill in a message. Called with a lock held: must not call the
-  // queue.
+  // Both write the fields of one v1::Command. Encode writes bytes, for frequent
+  // commands; Fill sets the fields of a message. Called with a lock held: must
+  // not call the queue.
   using Encode = absl::FunctionRef<void(WireWriter&)>;
   using Fill = absl::FunctionRef<void(v1::Command&)>;
 

@@ -49,9 +49,9 @@ class ExecuteStream {
   // REQUIRES: Finish has returned.
   ~ExecuteStream();
 
-  // Returns true if messages use the rings: unless the executor has refused
-  // them. Also true if the call ended before the executor's answer. Does not
-  // change.
+  // Returns true if messages use the rings: false if none were offered, or the
+  // executor has refused them. Also true if the call ended before the
+  // executor's answer. Never changes.
   bool has_rings() const { return rings_ != nullptr; }
 
   // Waits while the executor does not keep up. Returns false if the call has

@@ -2,9 +2,9 @@
 //
 // The state of a CommandQueue's session, as its client sees it:
 //
-//   serving ──Suspend──▶ suspended ──Want──▶ wanted ──ResumeSuspended──▶
-//   serving serving ────Ask────▶ asking ──Consent──▶ consented
-//   ─────Resume─────▶ serving
+//   serving ──Suspend──▶ suspended ──Want──▶ wanted
+//   suspended, wanted ──ResumeSuspended──▶ serving
+//   serving ──Ask──▶ asking ──Consent──▶ consented ──Resume──▶ serving
 //
 // Resume also leads from the other states to serving: most faults need no
 // consent, and a suspended session that lost commands continues as after a
@@ -18,10 +18,11 @@
 
 namespace holdfast {
 
-// A fault is untold until a call returns it. The first call that submits a
-// command or waits returns it, so that no command runs on destroyed data before
-// the caller knows of the fault. Calls of quiet threads (quiet_thread.h) return
-// the fault and leave it untold. Not thread-safe.
+// The state, and the session's last fault. A fault is untold until a call
+// returns it. The first call that submits a command or waits returns it, so
+// that no command runs on destroyed data before the caller knows of the fault.
+// Calls of quiet threads (quiet_thread.h) return the fault and leave it untold.
+// Not thread-safe.
 class QueueState {
  public:
   // Returns OK, or the reason why no command can be submitted now: the loss of
@@ -55,7 +56,8 @@ class QueueState {
   }
   bool wanted() const { return phase_ == Phase::kWanted; }
 
-  // Notes that the session serves again after this fault.
+  // Notes that the session serves again after this fault. The fault is untold,
+  // unless the user was asked for consent.
   void Resume(const absl::Status& fault);
   // Notes that the session serves again and has lost nothing.
   void ResumeSuspended();

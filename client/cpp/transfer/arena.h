@@ -33,9 +33,9 @@ struct ArenaOptions {
   // Returns at once: the arena can be written while the executor page-locks it.
   // The first copy, and Ready, wait for that and report a failure.
   bool in_background = false;
-  // A memfd of fixed size (core/base/memfd.h), which other processes may share:
-  // the arena is its first `size` bytes. Borrowed. Default: the arena makes its
-  // own memory.
+  // A memfd of fixed size (core/base/memfd.h), which other processes may share.
+  // Its size is exactly the arena's, in whole pages. Borrowed. Default: the
+  // arena makes its own memory.
   int memory = -1;
 };
 
@@ -53,6 +53,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   // `size` in bytes, not 0; rounded up to whole pages. The memory starts as
   // zeros. FAILED_PRECONDITION: no memory can be shared with the executor.
   // RESOURCE_EXHAUSTED: over the session's number or bytes of arenas.
+  // INVALID_ARGUMENT: a wrong size, or options.memory is no such memfd.
   static absl::StatusOr<std::shared_ptr<Arena>> Create(
       std::shared_ptr<SessionState> session, uint64_t size,
       const ArenaOptions& options = {});

@@ -14,7 +14,7 @@ namespace holdfast {
 
 // Copies chunks to memory, in order, on a second thread, so that the thread
 // that receives them can receive the next one. Copies in Append if the process
-// cannot have another thread. Used by one thread.
+// cannot have another thread. Not thread-safe.
 class BackgroundCopy {
  public:
   // REQUIRES: there is room for all chunks.

@@ -21,8 +21,8 @@ namespace holdfast {
 // Slots of an arena for copies between ordinary memory and devices.
 // Thread-safe.
 //
-// A session's first large copy of ordinary memory makes the ring, or many small
-// copies do, which do not wait for it. A copy acquires a slot, fills it,
+// A session's first large copy of ordinary memory makes the ring. Many small
+// copies also make it, in the background. A copy acquires a slot, fills it,
 // submits the command that copies from it, and returns it when the command is
 // done.
 class StagingRing {
@@ -75,8 +75,8 @@ class StagingRing {
   Slot Acquire();
   // Returns nullopt if no slot is free.
   std::optional<Slot> TryAcquire();
-  // The same for a slot that may be passed to Keep. At most half of the slots
-  // can be kept, so that waiting copies get a slot.
+  // The same for a slot that may be passed to Keep. At most kMaxKept slots can
+  // be kept, so that waiting copies get a slot.
   std::optional<Slot> TryAcquireToKeep();
   // Returns such a slot to the ring when the command of `result` is done.
   void Keep(Slot slot, PendingResult result);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The beginning of entry points: the checks that CUDA makes before all others,
-// and the lookups of handles. Each function runs `body` only if its checks
-// pass, and answers what `body` returns, a CUresult or an absl::Status.
+// and the lookups of handles. Each function calls `body` only if its checks
+// pass. It returns the result of `body`, a CUresult or an absl::Status, as a
+// CUresult.
 #ifndef HOLDFAST_CLIENT_CUDA_API_CALL_H_
 #define HOLDFAST_CLIENT_CUDA_API_CALL_H_
 
@@ -19,7 +20,8 @@
 namespace holdfast::libcuda {
 
 // body(Process&). CUDA_ERROR_NOT_INITIALIZED: before cuInit.
-// CUDA_ERROR_NOT_PERMITTED: called by a function in a stream.
+// CUDA_ERROR_NOT_PERMITTED: called from a host function or callback of a
+// stream, or from the destructor of a user object.
 template <typename Body>
 CUresult WithProcess(Body body) {
   Process& process = Process::Get();
@@ -28,8 +30,8 @@ CUresult WithProcess(Body body) {
   return Answer(body(process));
 }
 
-// body(Process&): for calls about objects, which need no current context. After
-// a fault, the fault's error.
+// body(Process&): for calls about objects, which need no current context.
+// Returns the error of the last fault if there was one.
 template <typename Body>
 CUresult WithObjects(Body body) {
   return WithProcess([&](Process& process) -> CUresult {
@@ -65,8 +67,8 @@ CUresult WithContext(Body body) {
   });
 }
 
-// The error about an object that is not there: `unknown`, unless the current
-// context has ended, and its objects with it.
+// Returns the error for a handle without an object: `unknown`, unless the
+// current context, and thus its objects, have ended.
 inline CUresult ErrorOfMissing(Process& process, CUresult unknown) {
   return CurrentContext() != nullptr &&
                  process.contexts().Find(CurrentContext()) == nullptr
@@ -127,8 +129,8 @@ inline CUresult RefuseCapture(Process&, Stream&, NodeWork*) {
   return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
-// The same for a call that looks at the stream's work, which a stream that
-// captures does not have.
+// WithStream for a call about work that was submitted to the stream. A stream
+// that captures has none: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
 template <typename Body>
 CUresult WithSubmittedWork(CUstream handle, Body body) {
   return WithStream(handle, [&](Process& process, Stream& stream) -> CUresult {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The beginning of entry points about graphs. `body` runs with the lock of
-// definitions, unless another comment says so. A handle that is no live object
-// is CUDA_ERROR_INVALID_VALUE.
+// Wrappers for the bodies of entry points about graphs. Each finds the objects
+// of the handles, holds the lock of definitions unless its comment says
+// otherwise, and calls `body`. CUDA_ERROR_INVALID_VALUE: a handle names no live
+// object.
 #ifndef HOLDFAST_CLIENT_CUDA_API_GRAPH_CALL_H_
 #define HOLDFAST_CLIENT_CUDA_API_GRAPH_CALL_H_
 
@@ -17,7 +18,7 @@
 
 namespace holdfast::libcuda {
 
-// body(Process&).
+// Calls body(Process&).
 template <typename Body>
 CUresult WithDefinitions(Body body) {
   return WithObjects([&](Process& process) -> CUresult {
@@ -26,7 +27,7 @@ CUresult WithDefinitions(Body body) {
   });
 }
 
-// body(Process&, Graph&).
+// Calls body(Process&, Graph&).
 template <typename Body>
 CUresult WithGraph(CUgraph handle, Body body) {
   return WithDefinitions([&](Process& process) -> CUresult {
@@ -35,7 +36,7 @@ CUresult WithGraph(CUgraph handle, Body body) {
   });
 }
 
-// body(Process&, Node&).
+// Calls body(Process&, Node&).
 template <typename Body>
 CUresult WithNode(CUgraphNode handle, Body body) {
   return WithDefinitions([&](Process& process) -> CUresult {
@@ -44,7 +45,8 @@ CUresult WithNode(CUgraphNode handle, Body body) {
   });
 }
 
-// body(Process&, Work&), for a node that has such work.
+// Calls body(Process&, Work&). CUDA_ERROR_INVALID_VALUE also if the node has
+// other work.
 template <typename Work, typename Body>
 CUresult WithWorkOf(CUgraphNode handle, Body body) {
   return WithNode(handle, [&](Process& process, Node& node) -> CUresult {
@@ -53,7 +55,7 @@ CUresult WithWorkOf(CUgraphNode handle, Body body) {
   });
 }
 
-// body(Process&, GraphExec&), without the lock of definitions.
+// Calls body(Process&, GraphExec&), without the lock of definitions.
 template <typename Body>
 CUresult WithExec(CUgraphExec handle, Body body) {
   return WithObjects([&](Process& process) -> CUresult {
@@ -62,8 +64,8 @@ CUresult WithExec(CUgraphExec handle, Body body) {
   });
 }
 
-// Finds the nodes that a program names. `data` may be null. False: one is no
-// node.
+// Sets `edges` to the nodes that a program names, with their data; `data` may
+// be null. Returns false if a handle names no node.
 bool FindEdges(Process& process, const CUgraphNode* nodes,
                const CUgraphEdgeData* data, size_t count,
                std::vector<Edge>* edges);

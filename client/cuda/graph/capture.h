@@ -3,9 +3,10 @@
 // Streams that are captured into graphs: their work becomes nodes and is not
 // submitted. Guarded by the lock of all definitions (GraphTable::mutex).
 //
-// The captures of the client library (client/cpp/graph/stream_capture.h) end
-// with a definition. CUDA's programs look at the graph while it grows, and have
-// errors of their own, so that captures are made here.
+// This file does not use the captures of the client library
+// (client/cpp/graph/stream_capture.h), which return a definition at their end:
+// a CUDA program can read the graph during a capture, and expects CUDA's
+// errors.
 #ifndef HOLDFAST_CLIENT_CUDA_GRAPH_CAPTURE_H_
 #define HOLDFAST_CLIENT_CUDA_GRAPH_CAPTURE_H_
 
@@ -23,15 +24,15 @@
 
 namespace holdfast::libcuda {
 
-// Nodes that the next node of a stream comes after. They are named by handles,
-// since the program may destroy nodes meanwhile.
+// A node on which the next node of a stream depends. Named by its handle,
+// because the program may destroy the node during the capture.
 struct CaptureEdge {
   CUgraphNode node = nullptr;
   CUgraphEdgeData data{};
 };
 using CaptureEdges = std::vector<CaptureEdge>;
 
-// Adds the edges whose nodes *to does not have.
+// Adds to *to the edges whose nodes it does not have.
 void MergeEdges(const CaptureEdges& from, CaptureEdges* to);
 
 // One capture, and the streams that take part in it.
@@ -44,7 +45,7 @@ struct Capture {
   uint64_t id = 0;
   bool is_invalidated = false;
   std::vector<std::weak_ptr<Stream>> streams;
-  // The last work of streams that were destroyed meanwhile.
+  // The last nodes of streams that were destroyed during the capture.
   CaptureEdges ends;
 };
 
@@ -52,7 +53,7 @@ struct Capture {
 struct StreamCapture {
   std::shared_ptr<Capture> capture;
   CaptureEdges edges;
-  // The program reads them after cuStreamGetCaptureInfo.
+  // The arrays that cuStreamGetCaptureInfo returned to the program.
   std::vector<CUgraphNode> nodes;
   std::vector<CUgraphEdgeData> data;
 };
@@ -63,42 +64,46 @@ struct EventCapture {
   CaptureEdges edges;
 };
 
-// The mode of the calling thread.
+// Sets the calling thread's capture mode, and returns the previous mode.
 CUstreamCaptureMode ExchangeCaptureMode(CUstreamCaptureMode mode);
 
-// Does a blocking stream of the default stream's context capture? The default
-// stream cannot be used then.
+// Returns true if a blocking stream of the default stream's context captures.
+// The default stream cannot be used then.
 bool CapturesImplicitly(Process& process, const Stream& legacy);
 
-// `graph` is null for a new one.
+// Begins a capture into `graph`, after its nodes `edges`; null: into a new
+// graph. CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: `stream` is the default stream.
+// CUDA_ERROR_ILLEGAL_STATE: `stream` captures already.
 CUresult BeginCapture(Process& process, Stream& stream,
                       std::shared_ptr<Graph> graph, CaptureEdges edges,
                       CUstreamCaptureMode mode);
-// *graph is null after an error.
+// Ends the capture, and returns its graph in *graph; null after an error.
 CUresult EndCapture(Process& process, Stream& stream, CUgraph* graph);
 
 // The calls below take the lock themselves, unless nothing is captured.
 
-// Makes a node of `make`'s work if the stream captures. True: *result is the
-// result of the call, which must submit nothing. An error of `make` that is
+// If the stream captures, makes a node of the work that `make` returns. Returns
+// true if the caller must submit nothing and return *result: the stream
+// captures, or a capture forbids its use. An error
 // CUDA_ERROR_STREAM_CAPTURE_... invalidates the capture.
 bool IsCaptured(Process& process, Stream& stream, CUresult* result,
                 absl::FunctionRef<CUresult(NodeWork*)> make);
-// The same for an event without the flags of external events, which are points
-// of a capture: records one, and waits for one.
+// The same for recording an event, and for waiting for an event, without the
+// flags of external events. Such an event is a point of the capture.
 bool IsRecordCaptured(Process& process, Stream& stream, ProgramEvent& event,
                       CUresult* result);
 bool IsWaitCaptured(Process& process, Stream& stream, const ProgramEvent& event,
                     CUresult* result);
-// Is the event a point of a capture? Nothing can ask it then; invalidates the
-// capture.
+// Returns true if the event is a point of a capture, and invalidates the
+// capture: such an event cannot be queried or synchronized with.
 bool IsPointOfCapture(Process& process, const ProgramEvent& event);
-// For a stream that is destroyed: the capture that began with it ends without a
-// graph. Another capture goes on, and the stream's work has to be joined.
+// Called when a stream is destroyed. A capture that began with this stream ends
+// without a graph. Any other capture continues, and the stream's work must be
+// joined before its end.
 void AbandonCapture(Process& process, Stream& stream);
-// For calls that wait for all streams of a context, and for calls that CUDA
-// calls unsafe: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, and the captures in
-// their way are invalidated.
+// Check a call that waits for all streams of a context, and a call that CUDA
+// calls unsafe. CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: a capture forbids the
+// call; all such captures are then invalidated.
 CUresult CheckContextCall(Process& process, const Context& context);
 CUresult CheckUnsafeCall(Process& process);
 

@@ -19,7 +19,8 @@ namespace holdfast::libcuda {
 // definitions.
 class Graph {
  public:
-  // `table` gives handles to the nodes. Null: a copy that no program sees.
+  // `table` gives handles to the nodes. Null: the graph is a copy without
+  // handles, which the program does not see.
   explicit Graph(GraphTable* table) : table_(table) {}
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -27,7 +28,7 @@ class Graph {
   // Gives the graph a handle.
   static CUgraph Publish(GraphTable& table,
                          const std::shared_ptr<Graph>& graph);
-  // Ends all handles of the graph and of those in it.
+  // Ends the handles of the graph, of its nodes and of its inner graphs.
   void Withdraw();
 
   CUgraph handle() const { return handle_; }
@@ -40,20 +41,25 @@ class Graph {
   bool has_memory_nodes() const { return has_memory_nodes_; }
   bool has_conditional_nodes() const { return has_conditional_nodes_; }
 
-  // CUDA_ERROR_INVALID_VALUE, and the graph stays as it was: a dependency is of
-  // another graph, or is named twice.
+  // Adds a node. CUDA_ERROR_INVALID_VALUE, and the graph is unchanged: a
+  // dependency is a node of another graph, is named twice, or has edge data
+  // that the two nodes cannot have.
   CUresult AddNode(NodeWork work, const std::vector<Edge>& dependencies,
                    Node** node);
   void RemoveNode(Node* node);
-  // CUDA_ERROR_INVALID_VALUE: the nodes have an edge, or are not of this graph.
+  // CUDA_ERROR_INVALID_VALUE: the nodes have an edge already, are the same or
+  // are not of this graph, or cannot have an edge with this data.
   CUresult AddEdge(Node* from, Node* to, const CUgraphEdgeData& data);
-  // CUDA_ERROR_INVALID_VALUE: there is no such edge.
+  // CUDA_ERROR_INVALID_VALUE: there is no such edge with this data.
   CUresult RemoveEdge(Node* from, Node* to, const CUgraphEdgeData& data);
 
-  // Copies share conditions and allocations with the original.
+  // Returns a copy, which shares conditions and allocations with this graph.
   std::shared_ptr<Graph> Clone(GraphTable* table) const;
-  // A graph for a node of this one: a copy of `child`, or `child` itself.
-  // CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_INVALID_VALUE: CUDA's rules.
+  // Make the work of a child node of this graph: with a copy of `child`, or
+  // with `child` itself. CUDA_ERROR_NOT_SUPPORTED: the child has conditional
+  // nodes or, for a copy, memory nodes. CUDA_ERROR_INVALID_VALUE: the child to
+  // be moved belongs to a node, is instantiated with memory, or contains this
+  // graph.
   CUresult CopyChild(const Graph& child, ChildWork* work) const;
   CUresult MoveChild(std::shared_ptr<Graph> child, ChildWork* work) const;
   // Makes the bodies of a conditional node.
@@ -61,11 +67,12 @@ class Graph {
 
   std::vector<std::shared_ptr<Condition>> conditions;
   cuda::UserReferences user_objects;
-  // The instantiated graph of one with memory, of which there may be one.
+  // The executable graph, if this graph has memory nodes: such a graph may have
+  // only one.
   std::weak_ptr<GraphExec> only_exec;
 
  private:
-  // May a new node of this type have these dependencies?
+  // Returns true if a new node of this type may have these dependencies.
   bool CanDependOn(const std::vector<Edge>& dependencies,
                    CUgraphNodeType type) const;
   Node* Insert(NodeWork work);
@@ -81,7 +88,7 @@ class Graph {
   bool has_conditional_nodes_ = false;
 };
 
-// Is this the data of an ordinary edge, which is all zero?
+// Returns true if this is the data of an ordinary edge, which is all zero.
 bool IsPlain(const CUgraphEdgeData& data);
 
 }  // namespace holdfast::libcuda

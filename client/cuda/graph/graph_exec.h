@@ -29,9 +29,9 @@ struct InstantiationError {
   bool has_unused_condition = false;
 };
 
-// A CUgraphExec: a copy of a definition, and what the daemon has made of it.
-// Changes apply to later launches. A change is sent without waiting, unless
-// the daemon has to make the whole anew. Thread-safe.
+// A CUgraphExec: a copy of a definition, and the daemon's graphs that were made
+// from it. Changes apply to later launches. A change is sent without waiting,
+// unless all of the daemon's graphs must be made again. Thread-safe.
 class GraphExec {
  public:
   // `definition` is a copy of the program's graph that only this object uses.
@@ -40,13 +40,13 @@ class GraphExec {
                          std::shared_ptr<Graph> definition, cuuint64_t flags,
                          std::shared_ptr<GraphExec>* exec,
                          InstantiationError* error);
-  // Launches that were given before are carried out.
+  // Launches that were submitted before are still carried out.
   ~GraphExec();
 
   cuuint64_t flags() const { return flags_; }
 
-  // Runs behind the stream's work and earlier launches. Fails as
-  // GraphMemory::Begin.
+  // Enqueues one run after the stream's work and after earlier launches. Fails
+  // as GraphMemory::Begin.
   CUresult Launch(Stream& stream);
   CUresult Upload(Stream& stream);
 
@@ -56,7 +56,8 @@ class GraphExec {
   CUresult SetWork(CUgraphNode node, NodeWork work);
   CUresult SetEnabled(CUgraphNode node, bool enabled);
   CUresult GetEnabled(CUgraphNode node, bool* enabled);
-  // Gives a child node the work of a graph like its own.
+  // Replaces the work of a child node's graph by the work of `graph`, which
+  // must have the same topology. Fails as Update.
   CUresult SetChild(CUgraphNode node, const Graph& graph);
   // cuGraphExecUpdate: all nodes, or none. Waits for the daemon.
   CUresult Update(const Graph& graph, CUgraphExecUpdateResultInfo* info);
@@ -82,23 +83,25 @@ class GraphExec {
             cuuint64_t flags)
       : process_(process), flags_(flags), definition_(std::move(definition)) {}
 
-  // Makes everything of the definition; on an error all stays as it was.
+  // Makes the daemon's graphs from the definition. If they cannot be made, the
+  // old graphs stay.
   CUresult Make(const Node** culprit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   CUresult MakeStages(std::vector<Stage> stages,
                       std::vector<RunStage>* run_stages)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SwitchNodesOff() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   CUresult MakeAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The next launch waits for the work of the stream so far. The daemon orders
-  // the launches of one of its graphs, but not those of several.
+  // Makes the next launch wait for the stream's work so far: the daemon orders
+  // only launches of the same graph.
   absl::Status RecordEnd(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status RunOn(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // By the handle in the program's graph; null: not of this graph.
+  // Finds a node by its handle in the program's graph; null: not found.
   Node* Find(CUgraphNode origin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CollectAllocations(const Graph& graph)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Prepares new work of a node. False: the whole has to be made anew.
+  // Adds a node's new work to *updates. Returns false if all of the daemon's
+  // graphs must be made again instead.
   bool AddUpdate(const Node& node, LoweredWork lowered, StageUpdates* updates)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Send(const StageUpdates& updates)
@@ -108,15 +111,15 @@ class GraphExec {
   CUresult UpdateFrom(const Graph& before, const Graph& after,
                       CUgraphExecUpdateResultInfo* info)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Gives the nodes of `before` the work of `after`, and *replaced the work
-  // that they had. *anew: the whole has to be made anew; else *lowered has the
-  // changes.
+  // Gives the nodes of `before` the work of `after`. *replaced receives the
+  // work before. *anew is true if all of the daemon's graphs must be made
+  // again; else *lowered receives the changes.
   CUresult TakeAllWork(const Graph& before, const Graph& after,
                        CUgraphExecUpdateResultInfo* info, LoweredNodes* lowered,
                        bool* anew, AllWorkBefore* replaced)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // After an update that was refused: gives the nodes their work back, here and
-  // in the daemon.
+  // Restores the work of nodes, here and in the daemon, after an update has
+  // failed.
   void PutBack(AllWorkBefore replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits for the daemon.
   CUresult SendAll(LoweredNodes lowered) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -130,12 +133,14 @@ class GraphExec {
       ABSL_GUARDED_BY(mutex_);
   std::vector<RunStage> stages_ ABSL_GUARDED_BY(mutex_);
   LaunchAllocations allocations_ ABSL_GUARDED_BY(mutex_);
-  // For the commands of actions; null: there are none. Launches share it.
+  // The stream for commands of actions; null: there are no actions. Shared by
+  // launches.
   std::shared_ptr<const holdfast::Stream> side_ ABSL_GUARDED_BY(mutex_);
   std::optional<Event> end_ ABSL_GUARDED_BY(mutex_);
   uint32_t end_device_ ABSL_GUARDED_BY(mutex_) = 0;
   bool end_is_recorded_ ABSL_GUARDED_BY(mutex_) = false;
-  // The program may have destroyed it, with launches in flight.
+  // The stream of the last launch. The program may have destroyed the stream
+  // while launches are in flight.
   std::weak_ptr<Stream> last_stream_ ABSL_GUARDED_BY(mutex_);
   bool was_launched_ ABSL_GUARDED_BY(mutex_) = false;
   uint32_t device_ ABSL_GUARDED_BY(mutex_) = 0;  // of side_

@@ -18,10 +18,11 @@
 
 namespace holdfast::libcuda {
 
-// The memory of one allocation node. A program is told the address when it adds
-// the node, so that the memory is an ordinary buffer from then on, and launches
-// only change who may use it. The session has the bytes until the graph, all
-// that was instantiated of it, and the program have let go.
+// The memory of one allocation node. The program gets the address when it adds
+// the node, so the memory is an ordinary buffer from then on; a launch only
+// marks it as allocated or freed. The session keeps the bytes until the graph
+// and its executable graphs are destroyed, and the program has freed the
+// memory.
 class GraphAllocation {
  public:
   explicit GraphAllocation(std::shared_ptr<Allocation> memory)
@@ -34,15 +35,16 @@ class GraphAllocation {
   uint64_t size() const { return memory_->size; }
   int ordinal() const { return memory_->ordinal; }
 
-  // A second node that frees it is refused. Guarded by the lock of definitions.
+  // A node frees this memory, so that another such node is refused. Guarded by
+  // the lock of definitions.
   bool has_free_node = false;
 
  private:
   friend class GraphMemory;
 
   const std::shared_ptr<Allocation> memory_;
-  // A launch has allocated it, and nothing has freed it since. Guarded by
-  // GraphMemory's lock.
+  // A launch has allocated the memory, and nothing has freed it since. Guarded
+  // by GraphMemory's lock.
   bool is_outstanding_ = false;
 };
 
@@ -63,25 +65,30 @@ class GraphMemory {
  public:
   static GraphMemory& Get();
 
-  // Waits for the daemon to tell the address. CUDA_ERROR_INVALID_VALUE: 0
-  // bytes.
+  // Allocates memory of the device with this ordinal. Blocks until the daemon
+  // has sent the address. CUDA_ERROR_INVALID_VALUE: `size` is 0.
   CUresult Create(Process& process, int ordinal, size_t size,
                   std::shared_ptr<GraphAllocation>* allocation);
   // Returns the allocation that begins at the address; null: there is none.
   std::shared_ptr<GraphAllocation> Find(uint64_t address) const;
 
-  // CUDA_ERROR_INVALID_VALUE: an allocation of an earlier launch has not been
-  // freed, unless `auto_free`, or one to be freed is not there.
+  // Notes the allocations of a launch that begins. With `auto_free`, frees its
+  // allocations of an earlier launch first. CUDA_ERROR_INVALID_VALUE: such an
+  // allocation exists without `auto_free`, or an allocation to be freed is not
+  // outstanding.
   CUresult Begin(const LaunchAllocations& allocations, bool auto_free);
-  // cuMemFree, cuMemFreeAsync. CUDA_ERROR_INVALID_VALUE: no launch has
-  // allocated it.
+  // Frees an allocation for cuMemFree and cuMemFreeAsync.
+  // CUDA_ERROR_INVALID_VALUE: no launch has allocated it, or it is free
+  // already.
   CUresult Free(GraphAllocation& allocation);
 
-  // Bytes: "used" is what launches have allocated and nothing has freed,
-  // "reserved" is what the session has.
+  // Returns a number of bytes. "Used" counts the memory that launches have
+  // allocated and nothing has freed; "reserved" counts all memory of allocation
+  // nodes.
   CUresult GetAttribute(int ordinal, CUgraphMem_attribute attribute,
                         cuuint64_t* value) const;
-  // Sets a high-water mark back to the present; other values are refused.
+  // Resets a high-water mark to the present value. CUDA_ERROR_INVALID_VALUE:
+  // `value` is not 0, or the attribute is no high-water mark.
   CUresult SetAttribute(int ordinal, CUgraphMem_attribute attribute,
                         cuuint64_t value);
 
@@ -103,7 +110,8 @@ class GraphMemory {
   mutable absl::Mutex mutex_;
   std::map<uint64_t, std::weak_ptr<GraphAllocation>> all_
       ABSL_GUARDED_BY(mutex_);
-  // Keeps what a graph has left to others, even if the graph has gone.
+  // The allocations that launches made and nothing has freed. Keeps them alive
+  // after their graph is destroyed.
   std::map<uint64_t, std::shared_ptr<GraphAllocation>> outstanding_
       ABSL_GUARDED_BY(mutex_);
   std::map<int, Account> accounts_ ABSL_GUARDED_BY(mutex_);

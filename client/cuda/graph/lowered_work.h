@@ -16,18 +16,18 @@
 
 namespace holdfast::libcuda {
 
-// The daemon's conditions by the program's handles of them, for the launches
-// whose arguments are such handles.
+// The daemon's conditions by the program's handles, for launches with such
+// handles as arguments.
 using ConditionMap = std::map<CUgraphConditionalHandle, GraphCondition>;
 
-// Work that this process does, while the stream of the launch waits. `side` is
-// a stream on which it may submit commands.
+// Work of this process, for which the stream of the launch waits. `side` is a
+// stream on which the action may submit commands.
 using HostAction = std::function<void(const holdfast::Stream& side)>;
 
 // A node's work as a node of the daemon's graph, or as an action. Copies of
 // ordinary memory are actions: the daemon cannot reach that memory.
 struct LoweredWork {
-  // One of the daemon's nodes gets new parameters of the same kind only.
+  // The kind of a node never changes: new parameters must be of the same kind.
   enum class Kind {
     kEmpty,
     kLaunch,
@@ -44,8 +44,9 @@ struct LoweredWork {
   HostAction action;
 };
 
-// Waits for no work. INVALID_ARGUMENT, OUT_OF_RANGE: memory is not there, or
-// too small. REQUIRES: the work is no child graph and no conditional node.
+// Converts the work of a node. Does not wait for work. INVALID_ARGUMENT,
+// OUT_OF_RANGE: memory does not exist or is too small. REQUIRES: the node is
+// not a child graph or a conditional node.
 absl::StatusOr<LoweredWork> Lower(const MemoryMap& memory, const NodeWork& work,
                                   const ConditionMap& conditions);
 

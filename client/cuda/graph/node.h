@@ -30,7 +30,8 @@ struct Node {
   std::vector<Edge> dependencies;
   std::vector<Edge> dependents;
   std::list<std::shared_ptr<Node>>::iterator position;  // in the graph
-  // The program reads them after cuGraphKernelNodeGetParams.
+  // The pointers to the arguments, for the last cuGraphKernelNodeGetParams. The
+  // program reads them after the call.
   std::vector<void*> values;
   // Only in an instantiated graph's copy of the definition.
   bool enabled = true;

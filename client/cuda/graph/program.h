@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A graph of the program in the form in which a daemon runs it.
+// Converts a graph of the program to graphs that the daemon runs.
 //
-// The daemon cannot call functions of this process. A graph that has some is
-// made as several, its stages: all that can run before any action of this
-// process, all that can run after the first actions, and so on. The stream of a
-// launch waits between two stages until the actions have returned.
+// The daemon cannot call functions of this process. A graph with actions of
+// this process is therefore split into stages. The first stage has the nodes
+// that depend on no action, the second stage the nodes that depend on actions
+// after the first stage, and so on. The stream of a launch waits between two
+// stages until the actions have returned.
 #ifndef HOLDFAST_CLIENT_CUDA_GRAPH_PROGRAM_H_
 #define HOLDFAST_CLIENT_CUDA_GRAPH_PROGRAM_H_
 
@@ -24,7 +25,7 @@
 namespace holdfast::libcuda {
 
 struct Stage {
-  // An action, in the order in which they are called.
+  // An action of this process.
   struct Step {
     const Node* node = nullptr;
     HostAction action;
@@ -32,17 +33,18 @@ struct Stage {
   };
 
   GraphDefinition definition;
-  std::vector<Step> steps;  // behind the definition
+  // Called one after the other, after the definition has run.
+  std::vector<Step> steps;
 };
 
 struct Program {
-  // The part that a node has become.
+  // The part of the program that a node was converted to.
   struct Place {
     size_t stage = 0;
     GraphNode id;  // in the stage's definition, unless it is an action
     LoweredWork::Kind kind = LoweredWork::Kind::kEmpty;
-    // The program has to be made anew if the node changes: it is in a body of a
-    // conditional node, or is one.
+    // True for a conditional node, and for nodes in its bodies: the program
+    // must be made again if the node changes.
     bool is_fixed = false;
     std::shared_ptr<const ConditionMap> conditions;
   };
@@ -51,10 +53,11 @@ struct Program {
   std::unordered_map<const Node*, Place> places;
 };
 
-// Child graphs become nodes of the graph around them. Disabled nodes become
-// empty ones where they are fixed. CUDA_ERROR_INVALID_VALUE: a cycle, or a node
-// whose memory has gone; *culprit is the node. CUDA_ERROR_NOT_SUPPORTED: an
-// action in a body of a conditional node, or beside a condition.
+// Makes the program of a graph. Nodes of child graphs become nodes of the graph
+// around them. Disabled nodes in bodies of conditional nodes become empty
+// nodes. CUDA_ERROR_INVALID_VALUE: a cycle, or a node whose memory was freed;
+// *culprit is the node. CUDA_ERROR_NOT_SUPPORTED: an action in a body of a
+// conditional node, or in a graph with conditions.
 CUresult MakeProgram(const MemoryMap& memory, const Graph& graph,
                      Program* program, const Node** culprit);
 

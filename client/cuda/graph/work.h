@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA's structures of node parameters as the work of nodes, and back. Reading
-// makes the checks of cuGraphAdd...Node.
+// Converts CUDA's structures of node parameters to the work of nodes, and back.
+// The Read functions make the checks of cuGraphAdd...Node.
 #ifndef HOLDFAST_CLIENT_CUDA_GRAPH_WORK_H_
 #define HOLDFAST_CLIENT_CUDA_GRAPH_WORK_H_
 
@@ -12,8 +12,8 @@
 
 namespace holdfast::libcuda {
 
-// Finds a node's context: `handle`, or the current context if that is null.
-// CUDA_ERROR_INVALID_CONTEXT: there is none.
+// Finds a node's context: `handle`, or the current context if `handle` is null.
+// CUDA_ERROR_INVALID_CONTEXT: there is no such context.
 CUresult FindContext(Process& process, CUcontext handle, NodeContext* context);
 
 // Sets `*accepted` to the work. Fails as Lower, for example if the session does
@@ -49,10 +49,11 @@ CUDA_KERNEL_NODE_PARAMS KernelParameters(Node& node);
 CUDA_BATCH_MEM_OP_NODE_PARAMS ValueParameters(ValueWork& work);
 CUDA_MEM_ALLOC_NODE_PARAMS AllocationParameters(const AllocationWork& work);
 
-// Gives new work of a kernel node the attributes of the work before.
+// Copies the attributes of the kernel node's work `before` to its new work. No
+// effect if one of them is not the work of a kernel.
 CUresult KeepAttributes(const NodeWork& before, NodeWork* after);
-// CUDA_ERROR_INVALID_VALUE: no attribute of kernel nodes.
-// CUDA_ERROR_NOT_SUPPORTED: an attribute that is not served.
+// CUDA_ERROR_INVALID_VALUE: kernel nodes have no such attribute.
+// CUDA_ERROR_NOT_SUPPORTED: Holdfast does not serve the attribute.
 CUresult SetAttribute(KernelWork& kernel, CUlaunchAttributeID id,
                       const CUlaunchAttributeValue& value);
 CUresult GetAttribute(const KernelWork& kernel, CUlaunchAttributeID id,

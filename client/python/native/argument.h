@@ -195,7 +195,7 @@ class Argument<std::optional<T>> : public Value<std::optional<T>> {
   Argument<T> argument_;
 };
 
-// A tuple of as many items.
+// A tuple with one item for each T.
 template <typename... T>
 class Argument<std::tuple<T...>> {
  public:

@@ -24,7 +24,8 @@ bool ToInt(PyObject* object, const char* name, int32_t* number);
 // exception.
 bool ToSeconds(PyObject* object, const char* name, double* seconds);
 
-// Adds whole_number to the module; false, with an exception.
+// Adds the function whole_number to the module. Returns false with an
+// exception.
 bool AddNumbers(PyObject* module);
 
 }  // namespace holdfast::python

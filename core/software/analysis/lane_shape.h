@@ -47,14 +47,15 @@ struct LaneShape {
 // single value.)
 enum class Mode { kFull, kMasked };
 
-// Threads of a block, by dimension. Code is compiled for one shape, and one
-// shape stands for most rows: those of whole warps, and those of less than a
-// warp, which run masked code only. So a kernel is compiled once for all of
-// them; code reads the number of threads from the launch.
+// The threads of a block, by dimension. Code is compiled for one shape. A row
+// is a block with y == z == 1. One shape, with x == 0, stands for every row of
+// whole warps or of less than one warp, so that a kernel is compiled once for
+// all of them. This code reads the number of threads from the launch; a row of
+// less than one warp runs masked code only.
 struct BlockShape {
   uint32_t x = 1, y = 1, z = 1;  // x == 0: any such row
 
-  // The shape for whose code a launch asks.
+  // Returns the shape of the code that a launch with such blocks runs.
   static BlockShape ForLaunch(uint32_t x, uint32_t y, uint32_t z) {
     const bool any = y == 1 && z == 1 && (x < 32 || x % 32 == 0);
     return {any ? 0 : x, y, z};
@@ -66,8 +67,8 @@ struct BlockShape {
   bool operator==(const BlockShape& other) const = default;
 };
 
-// Returns the shape of a special register. That of %tid depends on the extents
-// of the block. In full code, a block of any row has whole warps.
+// Returns the shape of a special register. The shape of %tid depends on the
+// extents of the block. In full code, a block of any row has whole warps.
 LaneShape ShapeOfSpecial(ptx::Special special, const BlockShape& block,
                          Mode mode, int chunk_lanes);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory behind addresses of the device window. Everything device-like is
-// a memfd, so that another process can map the same bytes.
+// The memory behind addresses of the device window. All device memory is in
+// memfds, so that another process can map the same bytes.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_BACKING_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_BACKING_H_
 
@@ -21,15 +21,15 @@ constexpr size_t RoundUp(size_t size, size_t multiple) {
   return (size + multiple - 1) / multiple * multiple;
 }
 
-// How much of the device's memory is taken. Thread-safe. Counts bytes only;
-// those who take them map the memory.
+// Counts the bytes of the device's memory that are in use. The callers map the
+// memory themselves. Thread-safe.
 class MemoryBudget {
  public:
   explicit MemoryBudget(size_t total) : total_(total) {}
 
-  // False, and nothing taken, if less is free.
+  // Takes `size` bytes. Returns false, and takes nothing, if less is free.
   bool Take(size_t size);
-  // REQUIRES: taken.
+  // REQUIRES: the bytes were taken.
   void Return(size_t size) { used_ -= size; }
 
   size_t total() const { return total_; }
@@ -40,35 +40,34 @@ class MemoryBudget {
   std::atomic<size_t> used_{0};
 };
 
-// Keeps a stretch of memory mapped; the destructor unmaps it. The base of
-// everything that a Region may keep alive.
+// The base class of mappings that a Region keeps alive. The destructor unmaps
+// the memory.
 class Backing {
  public:
   virtual ~Backing() = default;
 };
 
-// Memory of its own with a guard gap after it, for cuMemAlloc and the like.
-// All blocks share one memfd, in which a block lies at its offset in the
-// window: as many blocks as wanted, one descriptor. A pool that is exported
-// has such a memfd of its own.
+// Memory for cuMemAlloc and similar functions. A guard gap of 64 KiB follows
+// it, so that a kernel that runs over the end faults.
 //
-// The gap of 64 KiB makes a kernel fault that runs over the end.
+// All blocks are in one memfd, each at its offset in the window, so that they
+// need only one descriptor. A pool that is exported has its own such memfd.
 class Block : public Backing {
  public:
   enum class Place {
     kStart,  // begins at a page, as host memory does
-    kEnd,    // ends within 256 bytes of the gap: small overruns are found, too
+    kEnd,    // ends within 256 bytes of the gap, to find small overruns, too
   };
 
   // The name of the memfd of all blocks, as other processes see it.
   static constexpr char kMemfdName[] = "holdfast-device-memory";
-  // A memfd for blocks, as large as the window.
+  // Returns a memfd for blocks, as large as the window; empty on failure.
   static UniqueFd CreateMemfd(const char* name);
 
-  // `budget` may be null. The block must not outlive it, nor `fd`, a memfd of
-  // CreateMemfd; -1: that of all blocks. CUDA_SUCCESS or
-  // CUDA_ERROR_OUT_OF_MEMORY. Memory of 2 MiB and more is aligned for huge
-  // pages. The bytes are zero.
+  // `fd` is a memfd of CreateMemfd; -1: the memfd of all blocks. `budget` may
+  // be null. Both must outlive the block. The bytes are zero. Memory of 2 MiB
+  // and more is aligned for huge pages. The only error is
+  // CUDA_ERROR_OUT_OF_MEMORY.
   static CUresult Create(size_t size, Place place, MemoryBudget* budget, int fd,
                          std::unique_ptr<Block>* block);
   ~Block() override;
@@ -78,13 +77,13 @@ class Block : public Backing {
 
   // The first byte of the allocation, aligned to 256 bytes.
   uintptr_t address() const { return address_; }
-  // Bytes that were asked for.
+  // The requested bytes.
   size_t size() const { return size_; }
 
-  // For another process. It names the whole pages and the allocation's place in
-  // them.
+  // Returns a handle for another process. It has the block's descriptor, its
+  // whole pages and the place of the allocation in them.
   IpcHandle handle(IpcHandle::Kind kind) const;
-  // Bytes that the budget was charged.
+  // The bytes that the budget was charged.
   size_t mapped_size() const { return mapped_; }
 
  private:
@@ -100,8 +99,8 @@ class Block : public Backing {
   size_t mapped_ = 0;  // bytes, whole pages, without the gap
 };
 
-// Physical memory in the sense of cuMemCreate: a memfd of its own, mapped
-// nowhere by itself. Immutable, thread-safe.
+// Physical memory in the sense of cuMemCreate: a memfd of its own, which this
+// object does not map. Immutable, thread-safe.
 //
 // The memfd is sealed against shrinking, since an importer relies on its size.
 class PhysicalMemory {
@@ -111,15 +110,15 @@ class PhysicalMemory {
   static CUresult Create(size_t size, const CUmemAllocationProp& properties,
                          MemoryBudget* budget,
                          std::shared_ptr<PhysicalMemory>* memory);
-  // Takes a duplicate of a descriptor that came from another process, after
-  // checking that it is a memfd made by Create. It counts as memory of
-  // `device`. CUDA_ERROR_INVALID_VALUE: it is not sealed, or no whole number of
-  // pages.
+  // Duplicates a descriptor that came from another process. The memory counts
+  // as memory of `device`. CUDA_ERROR_INVALID_VALUE: the file is not sealed
+  // against shrinking, or its size is not a multiple of the page size.
+  // CUDA_ERROR_OUT_OF_MEMORY: the budget has no more.
   static CUresult Import(int fd, CUdevice device, MemoryBudget* budget,
                          std::shared_ptr<PhysicalMemory>* memory);
   ~PhysicalMemory();
 
-  // Stays owned by this object.
+  // Owned by this object.
   int fd() const { return fd_.get(); }
   size_t size() const { return size_; }
   const CUmemAllocationProp& properties() const { return properties_; }
@@ -133,20 +132,20 @@ class PhysicalMemory {
   MemoryBudget* budget_ = nullptr;
 };
 
-// Part of a descriptor's bytes mapped at a place that the caller reserved.
+// A mapping of a part of a file, at an address that the caller has reserved.
 class FileView : public Backing {
  public:
-  // All arguments in whole pages. Maps without access rights, see Protect. If
-  // `range` is given, the view owns it. `keep` lives as long as the view. Takes
-  // the place of an earlier mapping. CUDA_ERROR_OUT_OF_MEMORY: the system
-  // refuses.
+  // Replaces an earlier mapping. There are no access rights until Protect.
+  // `address`, `size` and `offset` are multiples of the page size. The view
+  // owns `range`, which may be null, and keeps `keep` alive.
+  // CUDA_ERROR_OUT_OF_MEMORY: the system refuses.
   static CUresult Create(uintptr_t address, size_t size, int fd, size_t offset,
                          std::unique_ptr<AddressRange> range,
                          std::shared_ptr<void> keep,
                          std::unique_ptr<FileView>* view);
   ~FileView() override;
 
-  // For the whole view. The rights hold for kernels and the host alike.
+  // Sets the access rights of the whole view, for kernels and the host alike.
   CUresult Protect(bool readable, bool writable);
 
  private:
@@ -158,17 +157,17 @@ class FileView : public Backing {
   std::shared_ptr<void> keep_;
 };
 
-// Memory of this process mapped once more, in the device window, so that
-// kernels reach bytes that somebody else shares with it.
+// A second mapping, in the device window, of memory that this process shares
+// with another, so that kernels can access it.
 class Alias : public Backing {
  public:
-  // Null if the bytes from `address` on, in whole pages, are no single shared
-  // mapping (ordinary memory of the process cannot be mapped twice), or the
-  // window has no room.
+  // Maps the pages of the bytes. Returns null if they are not one shared
+  // mapping, because private memory cannot be mapped twice, or if the window
+  // has no room.
   static std::unique_ptr<Alias> Create(uintptr_t address, size_t size);
   ~Alias() override;
 
-  // The alias of the first byte.
+  // The address of the first byte in the window.
   uintptr_t address() const { return address_; }
 
  private:

@@ -59,9 +59,9 @@ CUresult WithContext(Body body) {
   });
 }
 
-// Runs body(Driver&): for calls about objects, which know their contexts, so
-// that none has to be current. After the fault of a kernel it returns the
-// fault.
+// Runs body(Driver&). For calls on objects, which know their contexts, so that
+// no context has to be current. After the fault of a kernel every call returns
+// the fault.
 template <typename Body>
 CUresult WithObjects(Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
@@ -70,8 +70,9 @@ CUresult WithObjects(Body body) {
   });
 }
 
-// The error about an object that is not there. It is `unknown`, unless the
-// current context has ended, and its objects with it.
+// Returns the error for a handle without an object: `unknown`, or
+// CUDA_ERROR_CONTEXT_IS_DESTROYED if the current context has ended, and thus
+// its objects, too.
 inline CUresult ErrorOfMissing(CUresult unknown) {
   const CUcontext current = CurrentHandle();
   return current != nullptr && FindContext(current) == nullptr
@@ -99,9 +100,9 @@ inline std::shared_ptr<Stream> DefaultStream(Context& context,
                                     : context.per_thread_stream();
 }
 
-// Runs body(Driver&, Stream&). A default stream is the current context's, any
-// other stream that of its own. CUDA_ERROR_INVALID_HANDLE: there is no such
-// stream.
+// Runs body(Driver&, Stream&). A default stream belongs to the current context,
+// any other stream to the context that made it. CUDA_ERROR_INVALID_HANDLE:
+// there is no such stream.
 template <typename Body>
 CUresult WithStream(CUstream handle, Body body) {
   if (IsDefaultStream(handle)) {

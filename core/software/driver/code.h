@@ -14,9 +14,10 @@
 
 namespace holdfast::software {
 
-// The code of a loaded image. A module's belongs to one context; a CUlibrary's
-// has a copy of its variables for each context that uses it, as in CUDA. The
-// variables are in the memory map while their copy lives. Thread-safe.
+// The code of a loaded image. The code of a module belongs to one context. The
+// code of a CUlibrary has a copy of its variables for each context that uses
+// it, as in CUDA. The variables of a copy are in the memory map while the copy
+// lives. Thread-safe.
 class Code {
  public:
   // `owner` is a module's context; null for a library. `memory` must outlive
@@ -27,19 +28,19 @@ class Code {
   Code(const Code&) = delete;
   Code& operator=(const Code&) = delete;
 
-  // For what is the same in all copies.
+  // The image, for queries whose answer is the same for all copies.
   const Executable& image() const { return *image_; }
 
-  // False for a module of another context.
+  // Returns false for a module of another context.
   bool UsableIn(const Context& context) const {
     return owner_ == 0 || owner_ == context.id();
   }
 
-  // The module's code, or the library's copy for `context`, made at the first
-  // call. Null if there is no memory for its variables.
+  // Returns the module's code, or the library's copy for `context`, which the
+  // first call makes. Null: there is no memory for its variables.
   std::shared_ptr<Executable> For(const Context& context);
 
-  // Drops the copy of a context that ends; nothing of it may run any more.
+  // Drops the copy of a context that ends. REQUIRES: the copy does not run.
   void EndContext(uint64_t context_id);
 
  private:

@@ -39,44 +39,46 @@ class Context : public std::enable_shared_from_this<Context> {
   // False from End on.
   bool alive() const { return alive_; }
 
-  // The stream that a null handle means; made on first use.
+  // The legacy default stream; made on first use.
   std::shared_ptr<Stream> legacy_stream();
   // The calling thread's own default stream. Ordered against the legacy stream;
   // made on first use.
   std::shared_ptr<Stream> per_thread_stream();
-  // A priority out of the range below is moved to its end.
+  // Makes a stream. A priority out of range becomes the nearest valid one.
   std::shared_ptr<Stream> CreateStream(unsigned flags, int priority);
 
-  // Waits for everything that is enqueued in any stream, destroyed ones too.
-  // Lends the calling thread to the streams.
+  // Blocks until all work that is enqueued in any stream, also in destroyed
+  // streams, is done. The calling thread helps to run the work.
   void Synchronize();
-  // The same, but for streams that are held up. Those wait for a value in
+  // The same, except for streams that are held up: they wait for a value in
   // memory, perhaps for ever.
   void DrainUnlessHeldUp();
 
-  // Synchronizes and lets go of the streams. Calls that need a living context
-  // fail from now on. REQUIRES: the caller holds a reference, since its
-  // streams' may be the last.
+  // Synchronizes, and releases the streams. Calls that need a living context
+  // fail from now on. REQUIRES: the caller holds a reference to the context,
+  // because the streams may hold the only other references.
   void End();
 
   // Adds to `after` the work that, by the default stream's semantics, comes
-  // before work that is about to enter `stream`. A blocking stream comes after
-  // the legacy stream's work, and that after the work of all blocking streams.
-  // Non-blocking streams have no such order.
+  // before work that is about to enter `stream`. Work of a blocking stream
+  // comes after the legacy stream's work. Work of the legacy stream comes after
+  // the work of all blocking streams. Non-blocking streams have no such order.
   void AddImplicitOrder(const Stream& stream, std::vector<Ticket>* after);
 
-  // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess: CUDA_ERROR_PEER_ACCESS_...
-  // if it was enabled already, or is not.
+  // cuCtxEnablePeerAccess, cuCtxDisablePeerAccess. Return
+  // CUDA_ERROR_PEER_ACCESS_... if access was enabled already, or is not
+  // enabled.
   CUresult EnablePeer(const Context& peer);
   CUresult DisablePeer(const Context& peer);
 
-  // CU_LIMIT_...; CUDA_ERROR_UNSUPPORTED_LIMIT or CUDA_ERROR_INVALID_VALUE. The
-  // stack of a thread has 512 KiB at most, as on a GPU.
+  // Get or set CU_LIMIT_.... Return CUDA_ERROR_UNSUPPORTED_LIMIT or
+  // CUDA_ERROR_INVALID_VALUE. The stack of a thread has 512 KiB at most, as on
+  // a GPU.
   CUresult GetLimit(CUlimit limit, size_t* value) const;
   CUresult SetLimit(CUlimit limit, size_t value);
 
  private:
-  // Drops streams that are idle and that only streams_ knows.
+  // Makes a stream. Drops idle streams that only streams_ refers to.
   std::shared_ptr<Stream> AddStreamLocked(Stream::Kind kind, unsigned flags,
                                           int priority)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

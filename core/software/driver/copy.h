@@ -14,15 +14,15 @@
 
 namespace holdfast::software {
 
-// The kind of memory that a call says one of its pointers has.
+// The kind of memory that a call declares for one of its pointers.
 enum class Side {
   kHost,
   kDevice,  // must be known to CUDA
-  kAny,     // as the address says
+  kAny,     // determined by the address
 };
 
-// One end of a copy: rows of `pitch` bytes, planes of `pitch * rows` bytes. For
-// one plane, rows do not matter; for one row, neither does the pitch.
+// One end of a copy: rows of `pitch` bytes, planes of `pitch * rows` bytes. A
+// copy of one plane ignores `rows`; a copy of one row also ignores `pitch`.
 struct CopyEnd {
   uintptr_t address = 0;
   Side side = Side::kAny;
@@ -39,11 +39,12 @@ struct Copy {
   size_t depth = 1;
 };
 
-// The bytes that a copy moves; SIZE_MAX if they are too many to count. 0:
-// nothing is to be done.
+// Returns the bytes that a copy moves; SIZE_MAX if their number overflows. A
+// copy of 0 bytes does nothing.
 size_t BytesOf(const Copy& copy);
 
-// Where both ends of a copy lie. By the first and last byte that is touched.
+// The locations of both ends of a copy, from the first to the last byte
+// accessed.
 struct CopyLocations {
   Location destination = Location::kInvalid;
   Location source = Location::kInvalid;
@@ -52,21 +53,23 @@ struct CopyLocations {
     return destination != Location::kInvalid && source != Location::kInvalid;
   }
 };
-// An end that has to be device memory and is not known to CUDA is kInvalid.
+// Returns the locations. An end with kDevice that is not known to CUDA is
+// kInvalid.
 CopyLocations Locate(const MemoryMap& memory, const Copy& copy);
 
 // Copies at once. REQUIRES: Locate() finds both ends valid. Overlapping rows
 // are moved as by memmove, one by one.
 void Run(const Copy& copy);
 
-// CUDA_ERROR_INVALID_VALUE unless every byte may be accessed. With `wait` it
-// returns after the copy. Without, it still does so for pageable memory, as
-// CUDA does, unless the source is small enough to be set aside. Up to 64 KiB
-// are short enough for the calling thread to do, and to be set aside.
+// Enqueues a copy. Returns CUDA_ERROR_INVALID_VALUE unless every byte may be
+// accessed. Blocks until the copy is done if `wait`, and, as CUDA does, if an
+// end is pageable memory. A pageable source of up to 64 KiB is staged instead,
+// unless the destination is pageable, too. If the stream is idle, the calling
+// thread does copies of up to 64 KiB itself.
 CUresult EnqueueCopy(Driver& driver, Stream& stream, const Copy& copy,
                      bool wait);
 
-// `height` rows of `width` elements of 1, 2 or 4 bytes set to `value`.
+// Sets `height` rows of `width` elements of 1, 2 or 4 bytes to `value`.
 struct Fill {
   uintptr_t address = 0;
   size_t pitch = 0;  // bytes from row to row; ignored if height is 1
@@ -76,16 +79,16 @@ struct Fill {
   size_t height = 1;
 };
 
-// Returns CUDA_ERROR_INVALID_VALUE unless pitch and element fit each other and
-// every byte may be written. A fill of nothing is valid. Pageable memory is
-// refused.
+// Returns CUDA_ERROR_INVALID_VALUE unless address and pitch are multiples of
+// the element, rows do not overlap, and every byte may be written. An empty
+// fill is valid. Pageable memory is invalid.
 CUresult CheckFill(const MemoryMap& memory, const Fill& fill);
 
 // Fills at once. REQUIRES: CheckFill() succeeds.
 void Run(const Fill& fill);
 
-// CUDA_ERROR_INVALID_VALUE as CheckFill. Short ones are done by the calling
-// thread if the stream is idle.
+// Enqueues a fill. Fails as CheckFill. If the stream is idle, the calling
+// thread does fills of up to 64 KiB itself.
 CUresult EnqueueFill(Driver& driver, Stream& stream, const Fill& fill);
 
 }  // namespace holdfast::software

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Devices that fail on purpose, for tests of what stands above the driver.
+// Devices that fail on purpose, for tests of the layers above the driver.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_DEFECTS_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_DEFECTS_H_
 
@@ -19,13 +19,13 @@ enum class Defect {
 };
 
 // Parses lines of "ORDINAL gone", "ORDINAL fault", "ORDINAL hang" or "ORDINAL
-// wait". Lines that are neither are skipped.
+// wait". Skips other lines.
 std::map<int, Defect> ParseDefects(absl::string_view text);
 
-// Returns the device's defect as the file that HOLDFAST_SOFTWARE_DEFECTS names
-// has it. Read at the first call, which the making of a context is, so each
-// process sees the file as it was when it started. While that says that this
-// device is to wait, the call blocks and reads the file again. Thread-safe.
+// Returns the device's defect from the file that HOLDFAST_SOFTWARE_DEFECTS
+// names. The first call of the process, which makes a context, reads the file;
+// later calls use the same content. The first call blocks, and reads the file
+// again, while its device has kWait there. Thread-safe.
 Defect DefectOf(int ordinal);
 
 }  // namespace holdfast::software

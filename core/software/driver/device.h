@@ -12,8 +12,8 @@
 namespace holdfast::software {
 
 // The limits of the simulated device; launches and occupancy use them, too.
-// Those of compute capability 9.0, whatever the settings say that the device
-// has.
+// They are the limits of compute capability 9.0, even if the settings choose
+// another compute capability.
 struct DeviceLimits {
   static constexpr int kWarpSize = 32;
   static constexpr int kThreadsPerBlock = 1024;
@@ -22,16 +22,16 @@ struct DeviceLimits {
   static constexpr int kThreadsPerMultiprocessor = 2048;
   static constexpr int kBlocksPerMultiprocessor = 32;
   static constexpr int kRegisters = 65536;  // per block, per multiprocessor
-  // Bytes a block may have without opting in, with opting in, and bytes of a
-  // multiprocessor, of which each block takes another KiB for the system.
+  // Bytes of shared memory: of a block without and with opting in, of a
+  // multiprocessor, and for the system in addition to each block's own.
   static constexpr int kSharedPerBlock = 48 << 10;
   static constexpr int kSharedPerBlockOptIn = 227 << 10;
   static constexpr int kSharedPerMultiprocessor = 228 << 10;
   static constexpr int kSharedReservedPerBlock = 1 << 10;
   // Bytes of an access policy window, which has no effect.
   static constexpr int kAccessPolicyWindow = 128 << 20;
-  // Blocks of a cluster; those of a kernel that may have larger ones
-  // (CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED).
+  // The most blocks of a cluster; the most for kernels with
+  // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED.
   static constexpr int kClusterBlocks = 8;
   static constexpr int kLargeClusterBlocks = 16;
 };
@@ -46,8 +46,8 @@ class Device {
   // REQUIRES: settings.memory_bytes has an entry for `index`.
   Device(int index, CUdevice ordinal, const Settings& settings);
 
-  // "GPU-" and the UUID in the form that CUDA_VISIBLE_DEVICES takes. Derived
-  // from /etc/machine-id.
+  // Returns "GPU-" and the UUID in the form that CUDA_VISIBLE_DEVICES takes.
+  // The UUID is derived from /etc/machine-id.
   static std::string UuidText(int index);
 
   CUdevice ordinal() const { return ordinal_; }
@@ -60,7 +60,7 @@ class Device {
   // One for each thread that runs kernels.
   int multiprocessors() const { return settings_.threads; }
   bool has_clusters() const { return settings_.compute_major >= 9; }
-  // The rest of the memory that the settings give the device.
+  // The unused part of the memory that the settings give the device.
   MemoryBudget& memory() { return memory_; }
 
   // Handles of the pools of cuDeviceGetDefaultMemPool and cuDeviceGetMemPool.
@@ -71,8 +71,8 @@ class Device {
   // The pool of cuMemAllocAsync; the application may set another one.
   std::atomic<CUmemoryPool> current_pool{nullptr};
 
-  // False for a number that is no attribute. 0 is the value of a capability
-  // that the device lacks.
+  // Returns false if there is no such attribute. The value is 0 for a
+  // capability that the device lacks.
   bool Attribute(CUdevice_attribute attribute, int* value) const;
 
  private:

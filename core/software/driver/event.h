@@ -18,17 +18,17 @@ namespace holdfast::software {
 
 struct EventCapture;
 
-// Marks a point in a stream. Recording again moves the mark; a wait for
-// the old one goes on waiting for that. Thread-safe.
+// A CUDA event: marks a point in a stream. Recording again moves the mark; a
+// wait that has begun still waits for the old point. Thread-safe.
 class Event {
  public:
-  // `shared` is what other processes see of it; null for most events. `flags`
-  // are CU_EVENT_....
+  // `shared` is the progress that other processes see; null: the event belongs
+  // to this process alone. `flags` are CU_EVENT_....
   Event(uint64_t context_id, unsigned flags,
         std::shared_ptr<SharedProgress> shared = nullptr)
       : context_id_(context_id), flags_(flags), shared_(std::move(shared)) {}
 
-  // A point that was recorded. A default one lies in the past.
+  // A recorded point. A default-constructed point is already reached.
   class Point {
    public:
     Point() = default;
@@ -42,7 +42,8 @@ class Event {
     uint64_t recording_ = 0;
   };
 
-  // A recording whose point is reached when a thread says so, not a stream.
+  // A recording whose point is reached when a thread calls Reach(), instead of
+  // when a stream comes to it.
   class Recording {
    public:
     // REQUIRES: called once.
@@ -54,27 +55,32 @@ class Event {
     std::function<void()> reach_;
   };
 
-  // Reached at once if the stream is idle. With `shared`, reached even after a
-  // fault, so that other processes do not wait for ever. Fails as Stream::Add.
+  // Records the event in the stream. The point is reached at once if the stream
+  // is idle. With `shared`, it is reached even after a fault or a failure of
+  // this call, so that other processes do not wait for ever. Fails as
+  // Stream::Add.
   CUresult Record(Stream& stream);
   // Moves the mark, for a graph that is being launched. REQUIRES: the graph's
-  // run calls Reach() in any case, since others may wait.
+  // run calls Reach() in any case, because threads and streams may wait for it.
   Recording BeginRecording();
   // The point last recorded.
   Point LastPoint() const;
-  // CUDA_SUCCESS, also if never recorded, or CUDA_ERROR_NOT_READY. For an event
-  // that processes share, as its last recorder sees it.
+  // Returns CUDA_SUCCESS if the last point is reached or the event was never
+  // recorded, else CUDA_ERROR_NOT_READY. The last point of a shared event may
+  // be another process's.
   CUresult Query() const;
-  // Makes the stream wait for the point last recorded. Does nothing if it is
-  // reached. Later recordings do not matter. Fails as Stream::Add.
+  // Makes the stream wait for the last recorded point. Does nothing if the
+  // point is reached. Later recordings have no effect on the wait. Fails as
+  // Stream::Add.
   CUresult Delay(Stream& stream) const;
-  // Returns when it is reached. Lends the calling thread to the stream. Also
-  // returns if the recorder of a shared event is gone.
+  // Blocks until the last recorded point is reached; the calling thread helps
+  // to run the stream's work. For a shared event, also returns if a kernel has
+  // faulted or the process that recorded last has ended.
   void Wait() const;
 
-  // Milliseconds from `start` to `end`, with the errors of
-  // cuEventElapsedTime. CUDA_ERROR_INVALID_HANDLE: one was not recorded, or has
-  // no timing; CUDA_ERROR_NOT_READY: one is not reached.
+  // Sets *ms to the milliseconds from `start` to `end`, as cuEventElapsedTime.
+  // CUDA_ERROR_INVALID_HANDLE: an event was not recorded, or has no timing.
+  // CUDA_ERROR_NOT_READY: a point is not reached.
   static CUresult Elapsed(const Event& start, const Event& end, float* ms);
 
   uint64_t context_id() const { return context_id_; }
@@ -82,12 +88,12 @@ class Event {
   const std::shared_ptr<SharedProgress>& shared() const { return shared_; }
   bool timed() const { return (flags_ & CU_EVENT_DISABLE_TIMING) == 0; }
 
-  // Where in a capture it was recorded, if it was recorded there last. Guarded
-  // by the lock of graphs (graph/capture.h).
+  // The event's place in a capture, if its last recording was captured; else
+  // null. Guarded by the lock of graphs (graph/capture.h).
   std::shared_ptr<EventCapture> capture;
 
  private:
-  // One recording. Kept by those who wait for it when the event moves on.
+  // One recording. Stays alive while something waits for it.
   struct Mark {
     Ticket ticket;
     std::atomic<int64_t> reached_ns{0};  // steady clock
@@ -98,7 +104,8 @@ class Event {
   std::function<void()> ReachOf(const std::shared_ptr<Mark>& mark);
   void Move(std::shared_ptr<Mark> mark);
   std::shared_ptr<Mark> mark() const;
-  // The point last recorded here; in the past if there is none.
+  // Returns the point that this process recorded last; a reached one if there
+  // is none.
   Ticket ticket() const;
 
   const uint64_t context_id_;

@@ -16,14 +16,15 @@ namespace holdfast::software {
 // Records the process's first fault and prints it; later ones are dropped.
 void ReportFault(CUresult result, absl::string_view message);
 
-// From now on faults are recorded and not printed: the program tells them.
+// Makes ReportFault() record later faults without printing them, because the
+// program reports them itself.
 void LeaveFaultsToProgram();
 
-// CUDA_SUCCESS while nothing has faulted.
+// Returns the first fault's code; CUDA_SUCCESS while nothing has faulted.
 CUresult LastFault();
 
-// Kernel, block, thread and PTX line of the fault; null without one. Lives as
-// long as the process.
+// Returns the message of the first fault, which names kernel, block, thread and
+// PTX line; null if nothing has faulted. Valid as long as the process.
 const char* LastFaultMessage();
 
 }  // namespace holdfast::software

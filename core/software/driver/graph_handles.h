@@ -33,7 +33,8 @@ struct GraphHandles {
   HandleTable<CUgraphExec, GraphExec> execs;
 };
 
-// Holds the lock of definitions. Destructors of user objects run after it.
+// Holds the lock of definitions. Destructors of user objects run after its
+// release.
 class ABSL_SCOPED_LOCKABLE DefinitionsLock {
  public:
   explicit DefinitionsLock(GraphHandles& handles)

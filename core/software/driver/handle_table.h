@@ -14,23 +14,24 @@
 
 namespace holdfast::software {
 
-// A number that was never a handle before, of any kind: a stale or foreign
-// handle is found out, not followed. Small values keep their special meaning
-// (CU_STREAM_LEGACY and the like).
+// Returns a number that no handle of any kind has had before in this process,
+// so that a stale handle, or a handle of another kind, is never found. Small
+// values keep their special meaning (CU_STREAM_LEGACY and the like).
+// Thread-safe.
 inline uint64_t NewHandleValue() {
   static std::atomic<uint64_t> next{0x10000};
   return next.fetch_add(0x10, std::memory_order_relaxed);
 }
 
-// Live objects of one kind by the handle that the application holds. Handle is
-// CUDA's type: an opaque pointer or an integer. Thread-safe.
+// Maps the application's handles to live objects of one kind. Handle is CUDA's
+// type: an opaque pointer or an integer. Thread-safe.
 //
-// Objects live as long as they are held: a call that has found one goes
-// on with it although another removes the handle.
+// The table shares ownership of its objects: a call can use an object that it
+// has found even if another call removes the handle.
 template <typename Handle, typename Object>
 class HandleTable {
  public:
-  // Gives the object a new handle.
+  // Adds an object, and returns its new handle.
   Handle Add(std::shared_ptr<Object> object) {
     const uint64_t value = NewHandleValue();
     WriterMutexLock lock(&mutex_);
@@ -38,13 +39,13 @@ class HandleTable {
     return (Handle)value;
   }
 
-  // Under a handle that the caller made, and that is free.
+  // Adds an object under a handle of the caller's. REQUIRES: no object has it.
   void AddAs(Handle handle, std::shared_ptr<Object> object) {
     WriterMutexLock lock(&mutex_);
     objects_[(uint64_t)handle] = std::move(object);
   }
 
-  // A snapshot, in no order.
+  // Returns all objects, in no order.
   std::vector<std::shared_ptr<Object>> All() const {
     std::vector<std::shared_ptr<Object>> all;
     ReaderMutexLock lock(&mutex_);
@@ -52,15 +53,15 @@ class HandleTable {
     return all;
   }
 
-  // Null if the handle is not a live object of this kind.
+  // Returns the object; null if the handle is not a live object of this kind.
   std::shared_ptr<Object> Find(Handle handle) const {
     ReaderMutexLock lock(&mutex_);
     const auto it = objects_.find((uint64_t)handle);
     return it == objects_.end() ? nullptr : it->second;
   }
 
-  // The handle of an object that predicate(const Object&) accepts; Handle{} if
-  // there is none. Looks at all of them, under the lock.
+  // Returns the handle of an object for which predicate(const Object&) is true;
+  // Handle{} if there is none. Takes linear time, under the lock.
   template <typename Predicate>
   Handle HandleOf(Predicate predicate) const {
     ReaderMutexLock lock(&mutex_);
@@ -70,7 +71,7 @@ class HandleTable {
     return Handle{};
   }
 
-  // As Find, and the handle is stale from now on.
+  // Removes the handle, and returns its object; null as for Find.
   std::shared_ptr<Object> Remove(Handle handle) {
     WriterMutexLock lock(&mutex_);
     const auto it = objects_.find((uint64_t)handle);
@@ -80,8 +81,8 @@ class HandleTable {
     return object;
   }
 
-  // Removes what predicate(const Object&) accepts and hands it back, so that
-  // destructors run without the lock.
+  // Removes and returns the objects for which predicate(const Object&) is true.
+  // They are returned so that their destructors run without the lock.
   template <typename Predicate>
   std::vector<std::shared_ptr<Object>> RemoveIf(Predicate predicate) {
     std::vector<std::shared_ptr<Object>> removed;

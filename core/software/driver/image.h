@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The images that an application hands to cuModuleLoadData and its kin.
+// Loads the images that an application passes to cuModuleLoadData and similar
+// functions.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_IMAGE_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_IMAGE_H_
 
@@ -13,19 +14,18 @@
 
 namespace holdfast::software {
 
-// The options that this driver acts on. Others are hints to a compiler that is
-// not there; they are accepted.
+// The options of a load that this driver acts on: the buffers for logs. Other
+// options are hints for a compiler, and are ignored.
 class JitOptions {
  public:
-  // CUDA_ERROR_INVALID_VALUE for an unknown option or one named twice. The
-  // arrays must outlive the object.
+  // CUDA_ERROR_INVALID_VALUE: an option is unknown or given twice. The arrays
+  // must outlive the object.
   static CUresult Parse(unsigned count, CUjit_option* options, void** values,
                         JitOptions* parsed);
 
-  // Put a log into the caller's buffers, cut off to their sizes, and what was
-  // written into the values of the sizes. They write nothing unless both a
-  // buffer and its size were given. A text ends with a zero byte, within the
-  // size.
+  // Write a log into the caller's buffer, cut off to its size, with a zero byte
+  // at the end. Set the option for the size to the number of bytes written,
+  // without the zero byte. No effect unless a buffer and a size were given.
   void WriteErrorLog(const std::string& log) const { error_.Write(log); }
   void WriteInfoLog(const std::string& log) const { info_.Write(log); }
 
@@ -33,7 +33,7 @@ class JitOptions {
   struct Log {
     char* buffer = nullptr;
     void** size = nullptr;  // the option's value: gets the bytes written
-    uint32_t room = 0;      // what it was at first: the buffer's bytes
+    uint32_t room = 0;      // the option's first value: the buffer's bytes
 
     void SetSize(void** value);
     void Write(const std::string& log) const;
@@ -46,9 +46,10 @@ class JitOptions {
 // newer compute capability than the devices have.
 CUresult CheckTarget(const Executable& executable, std::string* log);
 
-// Loads what container.h can read: PTX, or a fat binary with it. Several
-// modules in one are linked. The log, or why it failed, goes where the options
-// say. CUDA_ERROR_INVALID_IMAGE: it is neither.
+// Loads an image that container.h can read: PTX, or a fat binary with PTX.
+// Links the modules of an image that has several. Writes the reason of a
+// failure to the error log of `options`. CUDA_ERROR_INVALID_IMAGE: the image is
+// neither.
 CUresult LoadImage(const void* image, const JitOptions& options,
                    std::unique_ptr<Executable>* executable);
 

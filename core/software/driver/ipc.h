@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handles that other processes of the user can open. A handle names a process
-// and one of its memfds; /proc hands the memfd over to whoever may look into
-// that process, and everything in a handle is checked, since it may come from
-// anywhere.
+// Handles of memory and events that other processes of the same user can open.
+// A handle names a process and one of its memfds. The opening process opens the
+// memfd through the named process's /proc folder, if the kernel permits it.
+// Handles are untrusted, so every field is checked.
 //
-// An application sends the 64 bytes to another process by any way it likes;
-// cuIpcOpenMemHandle or cuIpcOpenEventHandle turns them into a mapping there.
+// An application sends the 64 bytes of a handle to another process, which calls
+// cuIpcOpenMemHandle or cuIpcOpenEventHandle to map the memory.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_IPC_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_IPC_H_
 
@@ -23,67 +23,72 @@ namespace holdfast::software {
 // The content of the 64 bytes of CUipcMemHandle, CUipcEventHandle and
 // CUmemPoolPtrExportData (with neither process nor descriptor).
 struct IpcHandle {
-  // Tells what may be opened with it; a memory's handle opens no event.
+  // The type of the object; a handle of memory opens no event.
   enum class Kind : uint32_t { kMemory = 1, kEvent = 2, kPoolPointer = 3 };
   uint32_t magic = 0;
   Kind kind = Kind::kMemory;
   // The process id, and the number of the memfd in that process.
   int32_t process = 0;
   int32_t descriptor = 0;
+  // In bytes. `offset` and `pages` are multiples of the page size.
   uint64_t offset = 0;  // of the pages in the memfd
-  uint64_t pages = 0;   // bytes, whole pages
+  uint64_t pages = 0;   // the size of the pages
   uint64_t start = 0;   // of the allocation in its pages
-  uint64_t size = 0;
+  uint64_t size = 0;    // of the allocation
   uint64_t unused[2] = {0, 0};
 
-  // With the magic number and this process; the caller fills in the rest.
+  // Returns a handle with the magic number and this process's id. The caller
+  // sets the other fields.
   static IpcHandle Make(Kind kind);
-  // False unless it is a handle of this kind with sizes that fit together.
+  // Returns true if this is a handle of the kind `expected` with consistent
+  // sizes.
   bool Valid(Kind expected) const;
 };
 static_assert(sizeof(IpcHandle) == sizeof(CUipcMemHandle));
 static_assert(sizeof(IpcHandle) == sizeof(CUipcEventHandle));
 static_assert(sizeof(IpcHandle) == sizeof(CUmemPoolPtrExportData));
 
-// The memfd that a handle names, if it has `name`, cannot shrink and is of at
-// least `size` bytes; an invalid one otherwise. Opens the link in /proc, which
-// the kernel allows to the same user.
+// Opens memfd `descriptor` of `process` through /proc, which the kernel allows
+// to the same user. Returns an invalid UniqueFd if that fails, or if IsMemfd
+// returns false for the memfd.
 UniqueFd OpenMemfd(int process, int descriptor, const char* name, size_t size);
 
-// The same checks for a descriptor that came by another way. Where /proc is not
-// to be had, its seals alone tell.
+// Returns true if `fd` is a memfd with this name that cannot shrink and has at
+// least `size` bytes. Does not check the name if /proc is not available.
 bool IsMemfd(int fd, const char* name, size_t size);
 
-// The progress of an event that several processes see: how often it was
-// recorded, and up to which of these recordings work is done. Thread-safe, and
-// across processes.
+// The progress of an event, in memory that several processes share: the number
+// of its recordings, and the number of the last recording whose work is done.
+// Safe for concurrent use by all threads of all these processes.
 class SharedProgress {
  public:
-  // Null: the system has no memory for it.
+  // Returns null if the system has no memory or descriptor for it.
   static std::shared_ptr<SharedProgress> Create();
-  // Null unless the handle names the progress of an event.
+  // Maps the progress that a handle names. Returns null if the handle does not
+  // name the progress of an event.
   static std::shared_ptr<SharedProgress> Open(const IpcHandle& handle);
   ~SharedProgress();
 
-  // For a process that may look into this one; valid as long as this object.
+  // Returns a handle for other processes, valid as long as this object.
   IpcHandle handle() const;
 
-  uint64_t Record();  // the number of this recording
-  // Never goes back: a later recording reaches all before it.
+  uint64_t Record();  // counts a recording; returns its number, from 1
+  // Notes that the work of this recording, and of all earlier ones, is done.
   void Reach(uint64_t recording);
   uint64_t recorded() const { return page_->recorded.load(); }
   bool Reached(uint64_t recording) const {
     return page_->reached.load() >= recording;
   }
-  // Polls. Returns as well when a kernel has faulted, or the process that
-  // recorded last is gone: it would never be reached.
+  // Blocks until the recording is reached; polls. Also returns if a kernel of
+  // this process has faulted, or if the process that recorded last has ended,
+  // because the recording would never be reached.
   void Wait(uint64_t recording) const;
 
  private:
   struct Page {
     std::atomic<uint64_t> recorded;
     std::atomic<uint64_t> reached;
-    std::atomic<int32_t> recorder;  // process
+    std::atomic<int32_t> recorder;  // process id
   };
 
   SharedProgress(UniqueFd fd, Page* page) : fd_(std::move(fd)), page_(page) {}

@@ -11,15 +11,17 @@
 
 namespace holdfast::software {
 
-// Memory of other processes that is open here. As in CUDA, opening a handle
-// again gives the same address, which has to be closed as often. Thread-safe.
+// Memory of other processes that this process has opened. As in CUDA, opening a
+// handle again returns the same address, which must be closed as many times.
+// Thread-safe.
 //
-// A handle is compared by its 64 bytes.
+// Handles are compared by their 64 bytes.
 class IpcImports {
  public:
-  // alive(CUdeviceptr) tells whether an address is still mapped (its context
-  // may have ended), open(CUdeviceptr*) maps a handle that is not open yet.
-  // Both run under a lock. On an error of `open` nothing is noted.
+  // Opens a handle. alive(CUdeviceptr) returns true if the address is still
+  // mapped; its context may have ended. open(CUdeviceptr*) maps a handle that
+  // is not open yet. Both run under a lock. Returns the error of `open`, after
+  // which the handle is not open.
   template <typename Alive, typename OpenHandle>
   CUresult Open(const CUipcMemHandle& handle, CUdeviceptr* pointer, Alive alive,
                 OpenHandle open) {
@@ -41,8 +43,8 @@ class IpcImports {
     return CUDA_SUCCESS;
   }
 
-  // close() when it was opened no more often. CUDA_ERROR_INVALID_VALUE: nothing
-  // is open at this address.
+  // Closes an address once. Calls close() if it was opened only once more than
+  // it was closed. CUDA_ERROR_INVALID_VALUE: nothing is open at this address.
   template <typename CloseAddress>
   CUresult Close(CUdeviceptr pointer, CloseAddress close) {
     MutexLock lock(&mutex_);

@@ -23,7 +23,7 @@ struct KernelLaunch {
   std::shared_ptr<Executable> code;  // for the context of the launch
   LaunchGeometry geometry;
   std::string parameters;         // the parameter block
-  Defect defect = Defect::kNone;  // of the device
+  Defect defect = Defect::kNone;  // the defect of the device (defects.h)
 };
 
 // Applies one attribute to *geometry. Returns CUDA_ERROR_NOT_SUPPORTED for an
@@ -32,7 +32,7 @@ struct KernelLaunch {
 CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
                         LaunchGeometry* geometry);
 
-// CUDA_ERROR_NOT_SUPPORTED with the reason, for a kernel whose
+// Returns CUDA_ERROR_NOT_SUPPORTED, with the reason. REQUIRES: the kernel's
 // KernelProperties::unsupported is not empty.
 CUresult RefuseUnsupported(const Kernel& kernel);
 
@@ -46,8 +46,9 @@ CUresult RefuseUnsupported(const Kernel& kernel);
 CUresult CheckGeometry(const Kernel& kernel, const Device& device,
                        LaunchGeometry* geometry);
 
-// The geometry of `config`, with its attributes. Errors are ApplyAttribute's;
-// CUDA_ERROR_INVALID_VALUE: there is no config, or no list where it has one.
+// Sets *geometry from `config` and its attributes. Fails as ApplyAttribute.
+// CUDA_ERROR_INVALID_VALUE: `config` is null, or its list of attributes is null
+// and their number is not 0.
 CUresult ReadConfig(const CUlaunchConfig* config, LaunchGeometry* geometry);
 
 // Checks a launch in `context` and fills *launch. The parameters are copied

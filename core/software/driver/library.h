@@ -21,11 +21,11 @@ namespace holdfast::software {
 
 class Library;
 
-// The object behind a CUkernel or CUfunction. Keeps its library's code alive,
-// and so does every launch of it. Thread-safe.
+// The object behind a CUkernel or CUfunction. The kernel, and each launch of
+// it, keeps the library's code alive. Thread-safe.
 class Kernel {
  public:
-  // `index` counts the image's kernels.
+  // `index` is the kernel's position in the image.
   Kernel(std::shared_ptr<Code> code, size_t index);
 
   // As the compiler found them: registers, shared memory, parameters.
@@ -42,20 +42,22 @@ class Kernel {
                         int* value) const;
   CUresult SetAttribute(CUfunction_attribute attribute, CUdevice device,
                         int value);
-  // Bytes. At first those of a device without opting in, less the static ones.
+  // The limit of a launch's dynamic shared memory, in bytes. At first the
+  // default limit of a block, less the static shared memory.
   int max_dynamic_shared(CUdevice device) const {
     return settings_[device].max_dynamic_shared;
   }
 
   // The cluster that each launch has, in blocks; zeros: the launch decides.
   void GetRequiredCluster(CUdevice device, uint32_t (*cluster)[3]) const;
-  // It may have clusters of more blocks than every device with clusters offers.
+  // True if the kernel may have clusters of a non-portable size: of more blocks
+  // than every device with clusters offers.
   bool allows_large_clusters(CUdevice device) const {
     return settings_[device].large_clusters;
   }
 
-  // Blocks of this shape that fit one multiprocessor at a time. 0: it does not
-  // fit at all.
+  // Returns the number of blocks of this size that fit one multiprocessor at a
+  // time. 0: not even one fits.
   int BlocksPerMultiprocessor(int threads, size_t dynamic_shared) const;
 
  private:
@@ -94,17 +96,18 @@ class Library {
   };
   std::vector<Entry>& kernels() { return kernels_; }
 
-  // The handle is one of its kernels'.
+  // Returns true if the handle belongs to one of the library's kernels.
   bool Owns(CUfunction handle) const;
 
-  // Null if there is no such name. Valid as long as the library.
+  // Returns null if there is no such kernel. Valid as long as the library.
   const Entry* FindKernel(absl::string_view name) const;
-  // The variable of a module, or of a library's copy for `context`:
-  // CUDA_ERROR_NOT_FOUND, CUDA_ERROR_OUT_OF_MEMORY.
+  // Finds the variable of a module, or of a library's copy for `context`.
+  // CUDA_ERROR_NOT_FOUND: there is no such variable. CUDA_ERROR_OUT_OF_MEMORY:
+  // there is no memory for the copy.
   CUresult FindGlobal(absl::string_view name, const Context& context,
                       GlobalVariable* variable) const;
-  // Drops the copy of a context that ends. Does nothing for a module of that
-  // context, which goes as a whole.
+  // Drops the copy of a context that ends. Does nothing for a module, because
+  // the caller destroys a context's modules as a whole.
   void EndContext(uint64_t context_id) { code_->EndContext(context_id); }
 
  private:

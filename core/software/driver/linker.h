@@ -13,33 +13,35 @@
 
 namespace holdfast::software {
 
-// The object behind a CUlinkState: modules that become one image. Thread-safe.
+// The object behind a CUlinkState: links modules to one image. Thread-safe.
 //
-// cuLinkCreate makes one, cuLinkAddData calls Add for each input,
-// cuLinkComplete calls Complete, whose image cuModuleLoadData then takes.
+// cuLinkCreate makes a Linker, cuLinkAddData calls Add for each input, and
+// cuLinkComplete calls Complete. cuModuleLoadData accepts the image.
 class Linker {
  public:
-  // The options' buffers get the logs of every later call.
+  // Later calls write their logs to the buffers of `options`.
   explicit Linker(const JitOptions& options) : options_(options) {}
 
-  // PTX, a fat binary with PTX, an object of the host with such in it, or an
-  // image that another Linker made; anything else holds machine code,
-  // CUDA_ERROR_NO_BINARY_FOR_GPU. `name` is for the log.
-  // CUDA_ERROR_INVALID_VALUE: no data, or an unknown type. Checks the code at
-  // once. Of an archive of such, Complete takes the members that it needs;
-  // members without PTX are left out. CUDA_ERROR_INVALID_IMAGE: an archive is
-  // damaged, or has no code for a GPU at all.
+  // Adds an input and checks its code: PTX, a fat binary with PTX, a host
+  // object that contains PTX, an image that another Linker made, or an archive
+  // of these. Complete links only the members of an archive that it needs;
+  // members without PTX are left out. `name` is for the log.
+  // CUDA_ERROR_INVALID_VALUE: no data, or an unknown type.
+  // CUDA_ERROR_NO_BINARY_FOR_GPU: the input has machine code, but no PTX.
+  // CUDA_ERROR_INVALID_IMAGE: a host object or an archive has no code for a
+  // GPU, or the archive is damaged or thin.
   CUresult Add(CUjitInputType type, const void* data, size_t size,
                absl::string_view name);
 
-  // The image belongs to the linker. Symbols that are missing or defined twice
-  // are named in the log, with what was left out of archives. Valid until the
-  // next Complete or the linker's end. CUDA_ERROR_INVALID_VALUE: nothing was
-  // added.
+  // Links the inputs and sets *image. The linker owns the image, which is valid
+  // until the next successful Complete or the linker's end. `size` may be null.
+  // If linking fails, the log names the symbols that are missing or defined
+  // twice, and the members of archives that were left out.
+  // CUDA_ERROR_INVALID_VALUE: nothing was added.
   CUresult Complete(void** image, size_t* size);
 
-  // Puts a log where the options say. Logs of several calls are joined. Returns
-  // `result`.
+  // Appends a log to the logs of earlier calls, writes all of them to the
+  // buffer of the options, and returns `result`.
   CUresult Report(CUresult result, const std::string& log);
 
  private:

@@ -13,7 +13,7 @@
 
 namespace holdfast::software {
 
-// Which calls the driver names on stderr.
+// The calls that the driver reports on stderr.
 enum class Trace { kOff, kFailures, kAll };
 
 // The most devices that the driver shows.
@@ -22,13 +22,13 @@ constexpr int kMaxDevices = 16;
 struct Settings {
   // HOLDFAST_SOFTWARE_DEVICES, 1 to kMaxDevices: devices of the machine.
   int devices = 1;
-  // HOLDFAST_SOFTWARE_VISIBLE_DEVICES: those that this process sees, as
-  // CUDA_VISIBLE_DEVICES does for a GPU; see ChooseDevices. Empty: all.
+  // HOLDFAST_SOFTWARE_VISIBLE_DEVICES: the devices that this process sees, like
+  // CUDA_VISIBLE_DEVICES; see ChooseDevices. Empty: all.
   std::string visible_devices;
-  // HOLDFAST_SOFTWARE_MEMORY: bytes, or a number with K, M, G or T; the same
-  // for each device, or a list with one entry a device, the last of which
-  // holds for all that follow. Default: half of MachineMemory(), in equal
-  // shares. As many entries as there are devices.
+  // The memory of each device. HOLDFAST_SOFTWARE_MEMORY: bytes, or a number
+  // with K, M, G or T; or a list with one entry a device, of which the last
+  // also holds for all further devices. Default: equal shares of half of
+  // MachineMemory().
   // HOLDFAST_SOFTWARE_MACHINE_MEMORY takes the place of MachineMemory(): the
   // daemon sets it for executors, which do not see the limits of control
   // groups.
@@ -51,25 +51,27 @@ struct Settings {
   Trace trace = Trace::kOff;
 };
 
-// Read at the first call. A value that cannot be understood is reported on
-// stderr and its default is taken.
+// Returns the settings, which the first call reads from the environment. A
+// malformed value is reported on stderr, and the default is used instead.
+// Thread-safe.
 const Settings& GetSettings();
 
-// "4096", "512M", "16G". False if the text is not a positive size.
+// Parses "4096", "512M" or "16G". Returns false if the text is not a positive
+// size.
 bool ParseSize(absl::string_view text, size_t* bytes);
 
-// "4G" or "4G,1G", as many sizes as there are commas, and one. False, and
-// nothing changed, if one of them is not a positive size.
+// Parses a list of sizes, such as "4G,1G". Returns false, and leaves *bytes, if
+// an entry is not a positive size.
 bool ParseSizes(absl::string_view text, std::vector<size_t>* bytes);
 
-// Which of the devices with these names a list like "2,0" or "GPU-b1f6..."
-// chooses, by number or by the unambiguous beginning of a name, in the order
-// of the list. As with CUDA, the list ends at the first entry that names none
-// of them or one a second time. An empty list chooses all.
+// Returns the indices in `names` of the devices that `list` names, in the order
+// of the list. An entry is an index ("2,0") or an unambiguous prefix of a name
+// ("GPU-b1f6"). As with CUDA_VISIBLE_DEVICES, the list ends at the first entry
+// that names no device, or a device again. An empty list means all devices.
 std::vector<int> ChooseDevices(absl::string_view list,
                                const std::vector<std::string>& names);
 
-// "9.0" or "90", from 5.0 to 9.0. False for anything else.
+// Parses "9.0" or "90", from 5.0 to 9.0. Returns false for any other text.
 bool ParseComputeCapability(absl::string_view text, int* major, int* minor);
 
 }  // namespace holdfast::software

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams: work in order, beside the threads that enqueue it.
+// Streams: queues of work that runs in order, asynchronously to the threads
+// that enqueue it.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_STREAM_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_STREAM_H_
 
@@ -28,8 +29,8 @@ class Context;
 class Stream;
 struct StreamCapture;
 
-// A point in the order of work of a stream, or within a graph that runs. A
-// default one lies in the past.
+// A point in the order of a stream's work, or in a running graph. The point of
+// a default-constructed ticket is already reached.
 class Ticket {
  public:
   Ticket() = default;
@@ -37,16 +38,16 @@ class Ticket {
       : stream_(std::move(stream)), sequence_(sequence) {}
   explicit Ticket(std::shared_ptr<Latch> latch) : latch_(std::move(latch)) {}
 
-  // Does not block.
+  // Returns true if the point is reached. Does not block.
   bool Done() const;
-  // Returns when all work up to here is done. Lends the calling thread to the
-  // stream if `help` is true. Without `help` the stream's thread does the work,
-  // or another that waits.
+  // Blocks until the point is reached. With `help`, the calling thread runs the
+  // stream's work meanwhile; otherwise the stream's thread, or another thread
+  // that waits with `help`, runs it.
   void Wait(bool help) const;
-  // Returns whether it is, after a moment at most; and whether the stream is
-  // held up. "A moment" is a millisecond; for a latch it blocks until that is
-  // open.
+  // Blocks until the point is reached, for at most 1 ms if it is a stream's,
+  // and returns Done().
   bool WaitBriefly() const;
+  // Returns true if the stream is held up; false for a point in a graph.
   bool HeldUp() const;
 
  private:
@@ -55,10 +56,10 @@ class Ticket {
   std::shared_ptr<Latch> latch_;  // instead of a stream
 };
 
-// One queue of operations. A thread of its own works it off; it is started
-// when work arrives and ends when none comes for a while. A thread that waits
-// for the stream does the work itself if no other does, so that a short
-// launch and its synchronize need no change of threads. Thread-safe.
+// One queue of operations. A worker thread runs them; it is started when work
+// arrives, and ends after a second without work. A thread that waits for the
+// stream runs the work itself if no other thread does, so that a short launch
+// and its synchronize need no change of threads. Thread-safe.
 //
 // Work enters by Enqueue and leaves in the same order, one operation at a time.
 // Operations may wait for those of other streams, by tickets:
@@ -77,12 +78,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
     kNonBlocking,  // CU_STREAM_NON_BLOCKING
   };
 
-  // A unit of work. It holds what it needs; that is let go before it counts as
-  // done.
+  // A unit of work. `run` owns the objects that it needs; they are released
+  // before the operation counts as done.
   struct Operation {
     std::function<void()> run;
-    std::vector<Ticket> after;  // of other streams
-    // Run although a kernel has faulted: what must not be lost.
+    std::vector<Ticket> after;  // points of other streams to wait for
+    // Runs even if a kernel has faulted.
     bool even_after_fault = false;
   };
 
@@ -90,10 +91,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   enum class Runner {
     kWorker,  // the stream's thread
     kCaller,  // the caller at once, if the stream is idle: for short work
-    kWaiter,  // a thread that waits, as the caller is about to do
+    kWaiter,  // a thread that waits; the caller must wait next
   };
 
-  // Made by Context, which keeps it until it is idle.
+  // Called by Context, which keeps the stream until the stream is idle.
   Stream(std::shared_ptr<Context> context, Kind kind, unsigned flags,
          const cuda::StreamAttributes& attributes);
   ~Stream();
@@ -105,33 +106,35 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::optional<Ticket> Enqueue(Operation operation, Runner runner);
   // The same for entry points: CUDA_ERROR_OUT_OF_MEMORY instead of nullopt.
   [[nodiscard]] CUresult Add(Operation operation, Runner runner);
-  // Starts the stream's thread, which stays for a second at least, so that what
-  // is enqueued next is not refused. Returns false if the system allows none;
-  // LastRefusal says so.
+  // Starts the stream's thread if there is none, so that the next Enqueue is
+  // not refused. The thread ends after a second without work. Returns false if
+  // the system allows no thread; LastRefusal says so.
   [[nodiscard]] bool StartWorker();
-  // Everything enqueued up to now.
+  // Returns the point after all operations that are enqueued now.
   Ticket Tail();
-  // Both wait for Tail().
+  // Blocks until Tail() is reached, and helps to run the work.
   void Drain() { Tail().Wait(/*help=*/true); }
-  // The same, but gives up when the stream is held up: for those who free
-  // memory, which must not wait for something that may never come.
+  // Blocks until Tail() is reached or the stream is held up. For callers that
+  // free memory, which must not wait for a value that may never be written.
   void DrainUnlessHeldUp();
 
-  // It waits for a value in memory, or for a stream that does.
+  // Returns true if the running operation waits for a value in memory, or for a
+  // stream that is held up.
   bool held_up() const { return held_up_; }
   // REQUIRES: called by an operation that this stream is running.
   void SetHeldUp(bool held_up) { held_up_ = held_up; }
 
-  // A hint: work may come at any time.
+  // Returns true if no work is enqueued. A hint, because another thread may
+  // enqueue work at any time.
   bool Idle() const { return completed_.load() == enqueued_.load(); }
 
   Context& context() const { return *context_; }
   const std::shared_ptr<Context>& shared_context() const { return context_; }
-  // Tells how it is ordered against the default stream.
+  // How the stream is ordered against the default stream.
   Kind kind() const { return kind_; }
-  // As they were given to cuStreamCreate.
+  // The flags that were passed to cuStreamCreate.
   unsigned flags() const { return flags_; }
-  // A copy. Nothing acts on an attribute; the priority is one of them.
+  // Returns a copy. The attributes, among them the priority, have no effect.
   cuda::StreamAttributes attributes() const;
   // As cuda::StreamAttributes::Set and CopyFrom.
   CUresult SetAttribute(CUstreamAttrID id, const CUstreamAttrValue& value);
@@ -149,20 +152,22 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool Done(uint64_t sequence) const { return completed_.load() >= sequence; }
   // Blocks until the operation of this number is done.
   void Wait(uint64_t sequence, bool help);
-  // Blocks for a millisecond at most. Returns whether it is done.
+  // Blocks for at most 1 ms. Returns true if the operation is done.
   bool WaitBriefly(uint64_t sequence);
-  // There is work, and no thread is at it.
+  // Returns true if there is work and no thread runs any.
   bool ReadyLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !running_ && !queue_.empty();
   }
   // Runs the oldest operation; unlocks while it runs.
   void RunNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Waits for the operations in `after`, without lending the thread to them.
+  // Waits for the points in `after` without `help`, then runs the operation.
   void Run(Operation operation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // All of them if there is no worker, since one may have to do the rest.
+  // Wakes waiting threads if their operation may be done, or if there is no
+  // worker, because a waiting thread must then run the remaining work.
   void WakeWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Starts the worker if it has ended, without the application's signals.
-  // Returns false if the system allows no thread.
+  // Wakes the worker, or starts it if there is none, with signals blocked so
+  // that it does not handle the application's. Returns false if the system
+  // allows no thread.
   bool WakeWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The worker's loop. Ends after a second without work.
   void Work();

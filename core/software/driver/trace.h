@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The driver's only words to people: one line an event, to stderr.
+// Prints the driver's messages: one line per event, to stderr.
 //
-// The Abseil archives of the distribution are not made for shared libraries:
-// what has thread-local variables or names stderr (locks, time, formatting,
-// status, hash maps) cannot be linked into one. So this library uses only
-// Abseil's strings, and none of core/base that needs more.
+// The Abseil archives of the distribution are not built for shared libraries:
+// code that has thread-local variables or names stderr (locks, time,
+// formatting, status, hash maps) cannot be linked into one. So this library
+// uses only Abseil's strings, and no part of core/base that needs more.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_TRACE_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_TRACE_H_
 
@@ -14,10 +14,10 @@
 
 namespace holdfast::software {
 
-// Thread-safe; lines never mix.
+// Writes one line; the lines of several threads never mix. Thread-safe.
 void PrintLine(absl::string_view text);
 
-// Joins the arguments as absl::StrCat does.
+// Prints the arguments, joined as by absl::StrCat, as one line.
 template <typename... Args>
 void Print(const Args&... args) {
   PrintLine(absl::StrCat("holdfast software driver: ", args..., "\n"));

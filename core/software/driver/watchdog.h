@@ -7,13 +7,14 @@
 
 namespace holdfast::software {
 
-// Starts the thread that watches deadlines, if `allowed` is not zero and the
-// thread is not there. Returns false if the system allows no thread;
-// LastRefusal says so. Called before work with a deadline is accepted.
-// Thread-safe.
+// Starts the thread that watches deadlines, unless `allowed` is zero or the
+// thread is running. Returns false if the system allows no thread; LastRefusal
+// (refusal.h) then has the reason. Called before work with a deadline is
+// accepted. Thread-safe.
 bool StartWatchdog(std::chrono::seconds allowed);
 
-// Sets a flag if it lives too long: the end of a kernel that never ends.
+// Sets a flag if this object lives too long. The flag cancels a kernel that
+// does not end.
 //
 //   Deadline deadline(std::chrono::seconds(5));
 //   executable.Launch(..., deadline.passed());
@@ -22,13 +23,13 @@ bool StartWatchdog(std::chrono::seconds allowed);
 // REQUIRES: StartWatchdog(allowed) has returned true in this process.
 class Deadline {
  public:
-  // Zero: never. Counts from now.
+  // Sets the flag after `allowed`, from now on; zero: never.
   explicit Deadline(std::chrono::seconds allowed);
   ~Deadline();
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
-  // Set once, and stays set. Valid as long as the deadline.
+  // The flag, which stays set. Valid as long as this object.
   const std::atomic<bool>* passed() const { return &passed_; }
 
  private:

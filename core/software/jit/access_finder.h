@@ -9,8 +9,9 @@
 
 namespace holdfast::software::jit {
 
-// The access that the CPU was making in code of `object`, whose one function
-// has been loaded to `code`; nothing if it was elsewhere.
+// Returns the memory access that the CPU was making in the code of `object`
+// when it had the state `state`; nullopt if it was executing other code. The
+// only function of `object` is loaded at the address `code`.
 std::optional<MachineAccess> FindAccess(llvm::MemoryBufferRef object,
                                         uint64_t code,
                                         const MachineState& state);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Marks LLVM instructions that touch memory with the PTX instruction and the
-// lanes that they work for, so that a fault can be traced back (access_site.h).
+// Marks LLVM instructions that access memory with their PTX instruction and
+// lanes, so that a fault can be traced back (access_site.h).
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_MARKER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ACCESS_MARKER_H_
 
@@ -18,8 +18,8 @@ struct AccessedLanes {
   bool masked = true;
 };
 
-// Returns `access`. `elements`: how many of the instruction's type it moves for
-// each lane.
+// Marks `access`, and returns it. `elements` is the number of elements of the
+// instruction's type that it moves for each lane.
 template <typename T>
 T* Mark(const lower::Kernel& kernel, const Step& step, T* access,
         const AccessedLanes& lanes, int elements = 1) {

@@ -17,7 +17,7 @@ struct AccessSite {
     kSame,     // lanes from `lane` on, at one address
     kGather,   // lanes from `lane` on; a mask register holds those not done
     kOneLane,  // `lane`
-    kListed,   // a lane of WorkerContext::lanes, at its WorkerContext::address
+    kListed,   // a lane of WorkerContext::lanes, at its entry of ::addresses
   };
 
   uint32_t instruction = 0;  // index into the body of the lowered kernel
@@ -26,6 +26,7 @@ struct AccessSite {
   uint8_t lane = 0;     // below 32
   uint8_t bytes = 1;    // of an element: a power of two, at most 16
 
+  // Encodes all fields but `instruction` as a column of the line table: at most
   // 16 bits, never 0.
   uint32_t Column() const {
     const auto log = static_cast<uint32_t>(__builtin_ctz(bytes));
@@ -43,15 +44,16 @@ struct AccessSite {
 struct MachineState {
   uint64_t pc = 0;
   uint64_t registers[16] = {};  // in the order of their numbers: rax, rcx, ...
-  uint64_t masks[8] = {};       // k0 to k7, where there are any
+  uint64_t masks[8] = {};       // k0 to k7, if the CPU has them
 };
 
-// One access, as the machine instruction at a place in the code makes it.
+// The memory access of one machine instruction, decoded with the registers at
+// the time of the fault.
 struct MachineAccess {
   AccessSite site;
   bool has_address = false;
-  uint64_t address = 0;  // of its first byte; of a gather not known
-  uint32_t left = 0;     // kGather: bit i for lane site.lane + i
+  uint64_t address = 0;  // of the first byte; unknown for a gather
+  uint32_t left = 0;     // kGather: bit i: lane site.lane + i is not done
 };
 
 }  // namespace holdfast::software::jit

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lanes of a warp for which code is emitted, as an explicit argument: a
-// small value that names LLVM values, never the lanes themselves, which are
-// known only when code runs.
+// The lanes of a warp for which code is emitted, as an explicit argument. An
+// ActiveLanes is a small value that refers to LLVM values: the lanes themselves
+// are known only when the code runs.
 //
-// Four things decide who runs. Masked code has a word of running lanes in
-// `exec`. Full code runs all lanes, but only those of `region` within a region
-// under masks. A guard that varies narrows either. In a scalar loop one lane
-// runs alone, and no mask is needed.
+// Four fields determine the lanes that run. In masked code they are the word
+// `exec`. In full code they are all lanes, or the lanes of `region` in a region
+// that runs under masks. A varying guard narrows both. In a scalar loop one
+// lane runs alone, without a mask.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ACTIVE_LANES_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ACTIVE_LANES_H_
 
@@ -28,24 +28,24 @@ struct ActiveLanes {
   // Returns an i32 of the lanes that run, without regard to the guard.
   llvm::Value* Exec(Builder& b) const;
   // Returns an i32 of the lanes for which an instruction has to take effect:
-  // those that run and whose guard holds. Null if these are known to be all, or
-  // if one lane runs alone, so that callers choose their code without a mask.
+  // those that run and whose guard holds. Null if these are known to be all
+  // lanes, or if one lane runs alone; callers then emit code without a mask.
   llvm::Value* Mask(Builder& b) const;
-  // The same, as a value in any case.
+  // Returns Mask(), or the word of all lanes if that is null.
   llvm::Value* MaskOrAll(Builder& b) const;
   // Returns an i32 with the bit of `lane`.
   llvm::Value* LaneBit(Builder& b) const;
 
   bool alone() const { return lane != nullptr; }
-  // These lanes, with `bits` besides the guard that there is.
+  // Returns these lanes, with `bits` as a guard in addition to the present one.
   ActiveLanes Guarded(Builder& b, llvm::Value* bits) const;
 };
 
-// The pending lanes of the blocks of a region that full code runs under masks,
-// by block; the region's join among them.
+// The pending lanes of each block of a region that full code runs under masks,
+// and of the region's join.
 using RegionLanes = std::map<int, llvm::AllocaInst*>;
 
-// An instruction that is being emitted, where it stands, and for which lanes.
+// An instruction that is being emitted, its block, and its lanes.
 struct Step {
   const ptx::Instruction& instruction;
   size_t block;

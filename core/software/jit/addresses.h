@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The addresses that instructions name, and the test of an address before code
-// goes there (address_check.cc explains it). It is what keeps kernels inside of
-// the window: every access comes behind Check().
+// Computes the addresses of memory operands, and emits the checks that keep
+// kernels inside the memory that they may access (address_check.cc explains
+// them). Every emitted access must follow a Check().
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ADDRESSES_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ADDRESSES_H_
 
@@ -14,8 +14,8 @@ namespace holdfast::software::jit {
 // Returns the state space that the instruction names; generic if it names none.
 ptx::Space SpaceOf(const ptx::Instruction& instruction);
 
-// Shared memory, whichever block of the cluster has it: all of them run on one
-// thread.
+// Returns true for the shared memory of the block and of its cluster. They are
+// accessed alike, because all blocks of a cluster run on one thread.
 bool IsShared(ptx::Space space);
 
 class Addresses {
@@ -29,15 +29,16 @@ class Addresses {
         operands_(operands),
         notes_(notes) {}
 
-  // Returns the 64-bit addresses that an operand means, in this process.
+  // Returns the 64-bit addresses of the operand, with its offset, in this
+  // process.
   Value Of(const Step& step, const ptx::Operand& operand,
            ptx::Space space) const;
-  // Emits the test of `address`, which the instruction accesses at `operand`,
-  // unless it is known to be good.
+  // Emits the check of `address`, the address of `operand`, which the
+  // instruction will access. Emits nothing if the address is known to be good.
   void Check(const Step& step, const ptx::Operand& operand, ptx::Space space,
              const Value& address) const;
-  // Returns an address that is good to read in any case, if `address` is not
-  // wanted (i1).
+  // Returns `address` if `wanted` (i1) is true, otherwise an address that can
+  // always be read.
   llvm::Value* SafeAddress(llvm::Value* address, llvm::Value* wanted) const;
 
  private:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations that compute values from operands, of each lane by itself.
+// Emits operations in which each lane's result depends on that lane's operands
+// only.
 //
 // The shape of the result comes from the shapes of the operands (ResultShape).
 // If it is not varying, the operation is one scalar instruction, on the bases;
-// else one a chunk, on vectors. The folder arithmetic/ knows the operation
+// else one a chunk, on vectors. The folder arithmetic/ emits the operation
 // itself.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_EMITTER_H_
@@ -29,10 +30,11 @@ class ArithmeticEmitter {
   ArithmeticEmitter(const EmitContext& context, const Operands& operands)
       : c_(context), b_(context.b), v_(context.b), operands_(operands) {}
 
-  // Masked code needs none: there, nothing affine is widened.
+  // Masked code needs no check, because no affine value is widened there.
   void set_overflow_check(OverflowCheck* check) { overflow_ = check; }
 
-  // Any instruction that touches neither memory, control flow nor other lanes.
+  // Emits an instruction. REQUIRES: it uses no memory, control flow or values
+  // of other lanes.
   void Emit(const Step& step) const;
 
  private:
@@ -48,7 +50,7 @@ class ArithmeticEmitter {
                           llvm::Value* address, llvm::Value* rank) const;
   llvm::Value* FromClusterStart(const ptx::Instruction& instruction,
                                 llvm::Value* address) const;
-  // As wide as `like`, for all lanes if that is a vector.
+  // Returns a value of the type of `like`: a scalar, or a vector for all lanes.
   llvm::Value* ClusterStart(llvm::Value* like) const;
   // mov between a register and its parts (emit_pack.cc).
   void EmitPack(const Step& step) const;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cp.async, copies to shared memory that a GPU makes behind the thread, and
-// mbarrier, the barriers that announce them. Here a copy is done when it is
-// issued: an instruction that waits for it finds it done.
+// Emits cp.async, the asynchronous copies to shared memory, and mbarrier, the
+// barriers that report their completion. The emitted code copies synchronously,
+// so an instruction that waits for a copy finds it done.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ASYNC_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ASYNC_EMITTER_H_
 
@@ -31,9 +31,10 @@ class AsyncEmitter {
   void EmitCopy(const Step& step) const;
   // [d,] [a][, b][, hint]; pending_count: d, state
   void EmitMbarrier(const Step& step) const;
-  // [a], b, [barrier]: tells the barrier of the bytes that have gone to `a`.
+  // [a], b, [barrier]: reports to the barrier the bytes that were stored at
+  // `a`.
   void EmitCompletion(const Step& step) const;
-  // Tells the barrier at `operand` of `bytes` (u64) that have arrived.
+  // Reports to the barrier at `operand` that `bytes` bytes (u64) have arrived.
   void EmitCompletion(const Step& step, const ptx::Operand& operand,
                       ptx::Space space, const Value& bytes) const;
 

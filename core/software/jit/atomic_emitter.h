@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// atom and red. Lanes take effect one by one, the lowest first, except where
-// the order cannot be observed. Four ways, the cheapest that is possible:
+// Emits atom and red. Lanes take effect one by one, the lowest first, except
+// where the order cannot be observed. The cheapest possible way is used:
 //
-//   EmitTogether    one place for all lanes, and no result: lanes are reduced
+//   EmitTogether    one address for all lanes, and no result: lanes are reduced
 //                   to one value in registers, then one atomic operation
 //   EmitUnrolled    all lanes run, and no result: 32 operations in a row
 //   EmitLoop        a loop over the lanes that run: everything else
-//   AtomicHalf      of 16-bit floats, in that loop: compare and swap, since
-//                   CPUs have no such operation
+//   AtomicHalf      16-bit floats, in the loop of EmitLoop: compare and swap,
+//                   since CPUs have no such operation
 //
-// Memory of a block is touched by the one thread that runs the block, so an
-// operation there is a load and a store.
+// Only the thread that runs a block accesses its shared memory, so an operation
+// on shared memory is a load and a store.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ATOMIC_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ATOMIC_EMITTER_H_
 
@@ -32,12 +32,13 @@ class AtomicEmitter {
         operands_(operands),
         addresses_(addresses) {}
 
-  // [d,] [a], b[, c][, policy]; of vectors one element after the other.
+  // Operands: [d,] [a], b[, c][, policy]. The elements of a vector are handled
+  // one after the other.
   void Emit(const Step& step) const;
 
  private:
-  // The operands of one element. `result` is null if nothing is asked for, and
-  // `swapped` unless the operation is cas.
+  // The operands of one element. `result` is null if the instruction returns no
+  // old value for the element; `swapped` is null unless the operation is cas.
   struct Element {
     const ptx::Operand* result;
     const ptx::Operand& operand;
@@ -49,11 +50,12 @@ class AtomicEmitter {
                     llvm::Value* lanes) const;
   void EmitUnrolled(const Step& step, const Value& address,
                     const Value& value) const;
-  // Returns the values from before, as an array.
+  // Returns the old values, as an array.
   llvm::AllocaInst* EmitLoop(const Step& step, const Value& address,
                              const Value& value, const Value* swapped,
                              llvm::Value* lanes, bool wanted) const;
-  // One operation of one lane at `place`. Each returns the value from before.
+  // Emit the operation of one lane at the address `place`. Return the old
+  // value.
   llvm::Value* AtomicOne(const Step& step, llvm::Value* place,
                          llvm::Value* value, const AccessedLanes& lanes) const;
   llvm::Value* AtomicHalf(const Step& step, llvm::Value* place,

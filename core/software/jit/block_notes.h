@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Facts about the values of registers that emitters keep while they emit one
-// block, so as not to compute them again. They hold within the block only,
-// since control comes to the next one from elsewhere, too.
+// basic block, so that they need not compute them again. The facts hold only
+// within the block, because control may reach the next block from elsewhere.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_BLOCK_NOTES_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_BLOCK_NOTES_H_
 
@@ -14,10 +14,10 @@
 
 namespace holdfast::software::jit {
 
-// The address that code has made of a register's value. If `good`, it has found
-// it to lie where it may and to be a multiple of `bytes` with `offset` added.
-// The parts are frozen, and stand for the register in later instructions, so
-// that the tested value is the accessed one.
+// The address that emitted code has computed from a register. If `good`, the
+// code has checked that the address plus `offset` may be accessed and is a
+// multiple of `bytes`. The parts are frozen, and later instructions use them in
+// place of the register, so that the checked value is the accessed value.
 struct TestedAddress {
   Value start;  // without an offset
   ptx::Space space = ptx::Space::kGeneric;
@@ -26,8 +26,9 @@ struct TestedAddress {
   int64_t offset = 0;
 };
 
-// How far ahead a loop's accesses of `bytes` a lane are prefetched; and by
-// register, at which offset something was fetched for it.
+// `distance` is the number of bytes by which a loop's accesses of `bytes` a
+// lane are prefetched ahead; null: not computed yet. `offsets` has, for each
+// register, the offset from it that was prefetched last.
 struct PrefetchAhead {
   llvm::Value* distance = nullptr;
   uint64_t bytes = 0;
@@ -35,22 +36,23 @@ struct PrefetchAhead {
 };
 
 struct BlockNotes {
-  std::map<uint32_t, Value> predicates;  // written here, as vectors
+  std::map<uint32_t, Value> predicates;  // written in this block, as vectors
   std::map<uint32_t, TestedAddress> tested;
   PrefetchAhead prefetch;
 
-  // Returns the address in `space` that was made of the register; null: none.
+  // Returns the address in `space` that was computed from the register; null:
+  // none.
   TestedAddress* FindAddress(uint32_t index, ptx::Space space) {
     const auto found = tested.find(index);
     const bool known = found != tested.end() && found->second.space == space;
     return known ? &found->second : nullptr;
   }
-  // A register is written: its addresses are no longer known.
+  // Drops the addresses of a register that is written.
   void ForgetAddress(uint32_t index) {
     tested.erase(index);
     prefetch.offsets.erase(index);
   }
-  // Code begins to which control comes from several places.
+  // Drops all facts, before code that control reaches from several places.
   void Clear() { *this = {}; }
 };
 

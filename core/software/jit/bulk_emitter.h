@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bulk copies between global and shared memory (cp.async.bulk and
-// cp.reduce.async.bulk). A GPU makes them behind the thread, and tells a
-// barrier or a group of copies when they are done. Here a copy is done when it
-// is issued: an instruction that waits for it finds it done.
+// Emits bulk copies between global and shared memory (cp.async.bulk and
+// cp.reduce.async.bulk). A GPU makes them asynchronously, and reports their end
+// to a barrier or to a group of copies. The emitted code copies synchronously,
+// so an instruction that waits for a copy finds it done.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_BULK_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_BULK_EMITTER_H_
 
@@ -23,8 +23,8 @@ class BulkEmitter {
         addresses_(addresses),
         async_(async) {}
 
-  // [to], [from], bytes[, [barrier]][, policy]. Prefetches emit nothing; what
-  // waits for groups is a fence for the compiler.
+  // [to], [from], bytes[, [barrier]][, policy]. Prefetches emit nothing. Waits
+  // for groups emit only a fence for the compiler.
   void Emit(const Step& step) const;
 
  private:

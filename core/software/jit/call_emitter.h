@@ -20,11 +20,12 @@ class CallEmitter {
         runtime_(context),
         operands_(operands) {}
 
-  // [d,] function, arguments...: for all running lanes at once.
+  // Emits a call with the operands `[d,] function, arguments...`, for all
+  // running lanes at once.
   void EmitCall(const Step& step) const;
-  // Ends the launch if any lane runs it.
+  // Emits a trap, which ends the launch if any lane runs it.
   void EmitTrap(const Step& step) const;
-  // Lets other warps run once.
+  // Emits a call that lets other warps run once.
   void EmitYield() const;
 
  private:

@@ -6,12 +6,12 @@
 
 namespace holdfast::software::jit {
 
-// From now on generated objects are kept there. Both functions may be called
-// by several threads at once, until the process ends. Once, before the first
-// launch.
+// Makes the default ObjectCache use `store`, which is copied. REQUIRES: called
+// once, before the first launch; any thread may call the store's functions, at
+// any time until the process ends.
 void SetCodeStore(const CodeStore& store);
 
-// Null: none has been set.
+// Returns the store; null if none has been set. Thread-safe.
 const CodeStore* GetCodeStore();
 
 }  // namespace holdfast::software::jit

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Machine code for one kernel and one block shape. LLVM ends at this header.
+// Compiles one kernel for one block shape to machine code. No type of LLVM
+// appears in this header.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_COMPILER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_COMPILER_H_
 
@@ -20,16 +21,19 @@ class CompiledKernel {
  public:
   virtual ~CompiledKernel() = default;
   virtual KernelFunction* function() const = 0;
-  // The access at which the CPU stopped; nothing if that was not in this code.
+  // Returns the access at which the CPU stopped; nullopt if it did not stop in
+  // this code.
   virtual std::optional<MachineAccess> Find(
       const MachineState& state) const = 0;
 };
 
-// Thread-safe. `kernel` must outlive the code: what runs when lanes part is
-// made when that first happens. On failure returns null and says why in *error.
-// Takes objects from the cache on disk if it has it, and puts it there: so code
-// holds no address of this process but symbols, the variables' and the
-// runtime's, and that of the window, by which objects are kept apart.
+// Compiles the full code of a kernel. Masked code is compiled when lanes first
+// diverge, so `kernel` must outlive the result. Returns null and sets *error on
+// failure. Thread-safe.
+//
+// Loads an object from the cache on disk if it is there, else stores it there.
+// So code refers to variables and runtime functions by symbols only. The one
+// address in code is the window's, which is part of the cache's key.
 std::unique_ptr<CompiledKernel> Compile(const lower::Kernel& kernel,
                                         const analysis::BlockShape& block,
                                         std::string* error);

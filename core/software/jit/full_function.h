@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The function that the runtime calls: loops over blocks and warps around the
-// full code of one warp, and the calls of masked code.
+// Emits the function that the runtime calls. It loops over blocks and warps,
+// runs full code for each warp, and calls masked code.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_FULL_FUNCTION_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_FULL_FUNCTION_H_
 
@@ -13,12 +13,12 @@ namespace holdfast::software::jit {
 
 class FullFunction {
  public:
-  // `masked_type`: of the functions with masked code.
+  // `masked_type` is the type of the functions with masked code.
   FullFunction(const EmitContext& shared, llvm::FunctionType* masked_type);
 
   void Emit();
-  // Makes room for the frame. REQUIRES: both functions have said what they keep
-  // in it.
+  // Sets the size of the frame. REQUIRES: full and masked code have reserved
+  // their parts of the frame.
   void FinishFrame();
 
   const FullPathExits& exits() const { return exits_; }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Full code: all 32 lanes of a warp go the same way. Has one LLVM block for
-// each block of the kernel. A branch whose guard varies goes to either side if
-// all lanes agree; else it leaves full code, or runs both sides under masks.
+// Emits full code, in which all 32 lanes of a warp go the same way. Full code
+// has one LLVM block for each block of the kernel. A branch whose guard varies
+// goes to one side if all lanes agree; otherwise it leaves full code, or runs
+// both sides under masks.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_H_
 
@@ -23,9 +24,9 @@ class FullPath : public ControlFlow {
         exits_(exits),
         regions_(emitters) {}
 
-  // Makes an empty LLVM block for each block.
+  // Makes an empty LLVM block for each block of the kernel.
   void CreateBlocks();
-  // Emits all of them.
+  // Emits the code of all blocks. REQUIRES: CreateBlocks was called.
   void EmitBlocks();
   llvm::BasicBlock* block(size_t k) const { return blocks_[k]; }
 

@@ -41,13 +41,15 @@ class FullPathExits : public OverflowCheck {
   // Returns the number of the entry in front of an instruction, or -1.
   int EntryInFrontOf(const ptx::Instruction& instruction) const;
 
-  // Begins an exit: leaves `registers` (by register) in the frame.
+  // Begins an exit: stores the registers that are set in `registers` to the
+  // frame.
   void SaveLiveOuts(const std::vector<bool>& registers, FullPathExit* exit);
-  // Ends an exit: masked code is to begin at `entry`.
+  // Ends an exit: jumps to masked code, which begins at `entry`.
   void Leave(int entry, FullPathExit* exit);
-  // An exit for divergence in front of block `k`: all lanes go there.
+  // Emits an exit for divergence in front of block `k`, which all lanes run in
+  // masked code.
   void LeaveInFrontOf(size_t k);
-  // An exit for overflow in front of the instruction.
+  // Emits a check in front of the instruction, with an exit for overflow.
   void CheckNoOverflow(const Step& step, const Value& narrow) override;
 
  private:

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The registers at the seams between masked and full code.
+// Passes registers between full code and masked code.
 //
-// The way back to full code is taken at a block where all 32 lanes meet again,
-// if their values still have the shapes that full code takes for granted: a
-// register that is uniform there must be equal in all lanes. Masked code tests
-// that, returns the number of the block, and full code loads its registers.
+// Masked code returns to full code at a block where all 32 lanes have met, if
+// each live register has the shape that full code assumes. For example, a
+// register that is uniform in full code must be equal in all lanes. Masked code
+// tests this and returns the number of the block; full code then loads its
+// registers.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_RETURN_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_FULL_PATH_RETURN_H_
 
@@ -25,14 +26,17 @@ class FullPathReturn {
         registers_(registers),
         notes_(notes) {}
 
-  // At the start of masked code: expands the registers that exits of full code
-  // have left, whichever exit it came from.
+  // Emits the start of masked code: converts the registers that exits of full
+  // code have stored to their shapes in masked code. `live_outs` are the
+  // registers of all exits; those that the taken exit did not store are not
+  // read later.
   void LoadLiveOuts(const std::set<uint32_t>& live_outs) const;
-  // At block `k` of masked code: returns to full code if all lanes are in it,
-  // with values that fit.
+  // Emits, at the start of block `k` of masked code, a return to full code that
+  // is taken if all lanes run the block and the live registers have their
+  // shapes of full code.
   void ReturnIfAllMeet(size_t k, const ActiveLanes& lanes) const;
-  // Full code: loads the registers of block `k`, with the shapes that
-  // ReturnIfAllMeet has tested.
+  // Emits, in full code, loads of the live registers of block `k`, in the
+  // shapes that ReturnIfAllMeet has tested.
   void Reload(size_t k) const;
 
  private:

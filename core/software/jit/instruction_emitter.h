@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emits one instruction that is no branch, for the lanes of a Step: owns the
-// emitters of all families of instructions, and finds the one that knows the
-// opcode.
+// Emits one instruction that is no branch, for the lanes of a Step. Owns the
+// emitters of all families of instructions, and selects one by the opcode.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_INSTRUCTION_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_INSTRUCTION_EMITTER_H_
 
@@ -24,11 +23,10 @@ class InstructionEmitter {
   InstructionEmitter& operator=(const InstructionEmitter&) = delete;
 
   // Emits the instruction of `step`, whose lanes have no guard yet. A guard
-  // that is the same for all lanes becomes a branch. One that varies becomes
-  // part of the mask: what the instruction computes in lanes without it is
-  // dropped.
+  // that is the same for all lanes becomes a branch. A guard that varies
+  // becomes part of the mask: lanes whose guard is false drop the result.
   void Emit(const Step& step);
-  // The same without regard to a guard that the instruction has.
+  // Emits the instruction of `step`, and ignores its guard.
   void EmitUnguarded(const Step& step);
 
   void set_overflow_check(OverflowCheck* check) {

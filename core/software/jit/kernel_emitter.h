@@ -2,11 +2,12 @@
 //
 // Turns a lowered kernel into LLVM functions for one block shape.
 //
-// The first loops over blocks and warps. It has the full code, in which all 32
-// lanes of a warp go the same way, as chunks of vectors. It calls the second,
-// which has the masked code, where lanes diverge. Both share a frame in memory
-// (warp_frame.h) on the stack of the full function. See core/software/README.md
-// for the two modes, and README.md here for the classes that emit them.
+// The full function loops over blocks and warps. It has the full code, in which
+// all 32 lanes of a warp take the same path, as chunks of vectors. Where lanes
+// diverge, it calls the masked function, which has the masked code. Both share
+// a frame in memory (warp_frame.h) on the stack of the full function. See
+// core/software/README.md for the two modes, and README.md here for the classes
+// that emit them.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_KERNEL_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_KERNEL_EMITTER_H_
 
@@ -23,14 +24,14 @@ class KernelEmitter {
   KernelEmitter(llvm::Module* module, const lower::Kernel& kernel,
                 const analysis::BlockShape& block, const Cpu& cpu);
 
-  // Adds full code and one of masked code: `part`, or the one that takes most
-  // room in the frame that they share. On failure returns the reason, with
-  // line:column. Called once.
+  // Adds two functions to the module: full code, and the masked code of `part`;
+  // for Part::kFull, the masked code that needs most room in the shared frame.
+  // Returns the reason, with line:column, on failure. Called once.
   //
-  // Both are always emitted, since each needs to know of the other: masked code
-  // has an entry for each place where full code leaves, and the frame has room
-  // for what either of them keeps there. The compiler then drops the body that
-  // it did not ask for.
+  // Both functions are always emitted, because each depends on the other:
+  // masked code has an entry for each exit of full code, and the frame has room
+  // for the fields of both. The compiler then drops the function that it does
+  // not need.
   std::optional<std::string> Emit(Part part);
 
  private:

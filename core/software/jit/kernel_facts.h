@@ -16,24 +16,25 @@ struct KernelFacts {
   KernelFacts(const lower::Kernel& kernel, const analysis::BlockShape& block,
               int chunk_lanes);
 
-  // By Mode.
+  // Indexed by Mode.
   analysis::DivergenceAnalysis shapes[2];
-  // By block, by register: its value at the start of the block is needed.
+  // [block][register]: the register is live at the start of the block.
   std::vector<std::vector<bool>> live_registers;
-  // By block, as analysis::Loops numbers them: the loop that it lies in, and
-  // the loop that a warp goes round without waiting for another warp.
+  // [block]: the outermost loop, as analysis::Loops numbers it, or -1.
+  // `own_loops` has only loops that a warp can repeat without waiting for other
+  // warps.
   std::vector<int> loops;
   std::vector<int> own_loops;
-  // By register: live where some block starts; read by some instruction.
+  // [register]: live at the start of some block; read by some instruction.
   std::vector<bool> crosses;
   std::vector<bool> ever_read;
-  // Lanes wait for each other somewhere; for other warps of their block.
+  // The kernel has a convergence point; one of all warps of a block.
   bool lanes_wait = false;
   bool warps_wait = false;
 };
 
-// Returns at which kind of convergence point block `k` is; such an instruction
-// is a block of its own.
+// Returns the kind of convergence point in block `k`. An instruction that is a
+// convergence point is a block of its own.
 lower::ConvergencePoint ConvergencePointAt(const lower::Kernel& kernel,
                                            size_t k);
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arithmetic of shapes: gives a Value the form that an operation needs, without
-// storing anything.
+// Converts a Value to the shape and the type that an operation needs. Emits no
+// store.
 //
-// A value that is uniform or affine over the warp is one scalar (its base);
-// over a chunk, one scalar a chunk; a varying one, a vector a chunk. Operations
-// run in the shape of their result.
+// A value that is uniform or affine over the warp is one scalar, its base. A
+// value that is uniform or affine over each chunk is one scalar per chunk. A
+// varying value is one vector per chunk. Operations run in the shape of their
+// result.
 //
-// A varying predicate has two forms: a mask a chunk (vectors of i1), and one
-// bit a lane in an i32, which is how it is kept, so that combining predicates
-// costs one instruction.
+// A varying predicate has two forms: a vector of i1 per chunk, and an i32 with
+// one bit per lane. It is stored as the i32, so that combining predicates costs
+// one instruction.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_LANE_VALUES_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_LANE_VALUES_H_
 
@@ -29,11 +30,13 @@ class LaneValues {
   // Returns how many scalars or vectors make up a value of this shape.
   int PartsOf(const analysis::LaneShape& shape) const;
   Value Uniform(ptx::Type type, llvm::Value* scalar) const;
-  // Returns the scalar that a chunk's lanes count from. REQUIRES: not varying.
+  // Returns the base of a chunk: the value of its first lane. REQUIRES: `value`
+  // is not varying.
   llvm::Value* Base(const Value& value, int chunk) const;
   // Returns a chunk of the value as a vector, whatever its shape.
   llvm::Value* Vector(const Value& value, int chunk) const;
-  // Returns the value in another shape that it has, too: never from varying.
+  // Returns the value in another, less specific shape that it has as well.
+  // REQUIRES: `value` is not varying, unless `shape` is its shape.
   Value Reshape(const Value& value, const analysis::LaneShape& shape) const;
   // Returns the same bits as another type; integers are widened by their own
   // signedness.

@@ -6,11 +6,13 @@
 
 namespace holdfast::software::jit {
 
-// Makes `function` the one that is emitted, whose first arguments are the
-// launch and the worker, and begins its entry.
+// Begins to emit `function`: sets it in *context, and sets the insertion point
+// to its new entry block. REQUIRES: the first two arguments of `function` are
+// the LaunchContext* and the WorkerContext*.
 void EnterFunction(EmitContext* context, llvm::Function* function);
 
-// Loads what stays the same for all blocks of a launch, once, at the entry.
+// Emits loads of the values that are constant during a launch, and sets them in
+// *context. REQUIRES: the insertion point is in the entry block.
 void LoadLaunchValues(EmitContext* context);
 
 }  // namespace holdfast::software::jit

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LLVM 19 selects instructions forever where masks are combined by `or` or
-// `xor`, their lanes' values are so wide that masks are split in two (64 bits
-// with AVX-512), and the same masks are used alone, too: one rule turns
-// or(bits(x), bits(y)) into bits(or(x, y)), another one turns it back. A fence
-// between scalar and vector keeps the second from seeing through.
+// Works around an endless loop in LLVM 19's instruction selection. It occurs if
+// masks are combined by `or` or `xor`, are also used alone, and are split in
+// two because their lanes' values are wide (64 bits with AVX-512). One rule
+// turns or(bits(x), bits(y)) into bits(or(x, y)), and another rule turns it
+// back. A fence between the scalar and the vector disables the second rule.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_MASK_FENCES_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_MASK_FENCES_H_
 
@@ -14,8 +14,9 @@ class Function;
 
 namespace holdfast::software::jit {
 
-// To be called when nothing but code generation is left to do. Costs no
-// instructions but those of moving a combined mask, which is rare.
+// Adds the fences. Called after all other passes, before code generation. A
+// fence adds no instructions, except the move of a combined mask, which is
+// rare.
 void FenceMasks(llvm::Function* function);
 
 }  // namespace holdfast::software::jit

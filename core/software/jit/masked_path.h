@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Masked code: any subset of a warp's lanes.
+// Emits masked code, which can run any subset of a warp's lanes.
 //
-// It runs the lanes of the word `exec`. Each block has a word of pending lanes
-// in the frame. A branch adds its lanes to the words of its targets; the chain
-// of dispatch blocks then finds the lowest block that has any. Blocks are in
-// layout order, so lanes that are behind catch up before others run on, and
-// meet at the joins of ifs and at the ends of loops.
+// The word `exec` holds the running lanes. Each block has a word of pending
+// lanes in the frame. A branch adds its lanes to the words of its targets; a
+// chain of dispatch blocks then finds the first block with pending lanes.
+// Blocks are in layout order, so lanes that are behind catch up, and lanes meet
+// at the joins of ifs and at the ends of loops.
 //
-// Lanes that arrive where lanes wait for each other are set aside ("parked")
-// until the warp has nothing else to run (Idle).
+// Lanes that wait at a convergence point are parked there until the warp has
+// nothing else to run (EmitIdle).
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_MASKED_PATH_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_MASKED_PATH_H_
 
@@ -26,18 +26,18 @@ class ScalarLoopPath;
 
 class MaskedPath : public ControlFlow {
  public:
-  // `needed`, by block: masked code has it. `exits` and `plan` are those of the
-  // full code that leads here.
+  // needed[k]: masked code contains block k. `exits` and `plan` are those of
+  // the full code that enters this masked code.
   MaskedPath(FunctionEmitters& emitters, const FullPathExits& exits,
              const MaskedPlan& plan, std::vector<bool> needed);
 
   // Makes the word of running lanes and the empty LLVM blocks.
   void CreateBlocks();
-  // Emits all code that lanes run, scalar loops included.
+  // Emits the code of all blocks, including scalar loops.
   void EmitBlocks(const FullPathReturn& full_path);
-  // Returns where code begins for an entry of full code.
+  // Returns the block at which an entry from full code begins.
   llvm::BasicBlock* EntryOf(int entry) const;
-  // Returns where it looks next for pending lanes, from block `k` on.
+  // Returns the dispatch block that looks for pending lanes from block `k` on.
   llvm::BasicBlock* DispatchFrom(size_t k) const;
 
   ActiveLanes lanes() const override { return {.exec = exec_}; }
@@ -51,7 +51,7 @@ class MaskedPath : public ControlFlow {
   struct Parked {
     llvm::Value* lanes;
     llvm::Value* barrier;
-    llvm::Value* round;  // at one of a warp: wait no longer
+    llvm::Value* round;  // at a point of a warp: not 0: wait no longer
   };
 
   void ConvergeWarp(const Step& step);
@@ -70,9 +70,9 @@ class MaskedPath : public ControlFlow {
   const MaskedPlan& plan_;
   const std::vector<bool> needed_;
   llvm::AllocaInst* exec_ = nullptr;
-  llvm::BasicBlock* idle_ = nullptr;          // no block is pending
+  llvm::BasicBlock* idle_ = nullptr;          // runs if no block is pending
   std::vector<llvm::BasicBlock*> blocks_;     // code of block k
-  std::vector<llvm::BasicBlock*> dispatch_;   // is block k pending?
+  std::vector<llvm::BasicBlock*> dispatch_;   // tests if block k is pending
   std::map<size_t, Parked> parked_;           // by block
   std::map<int, llvm::BasicBlock*> resumed_;  // by entry
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ld, st, isspacep and fences.
+// Emits ld, st, isspacep and fences.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_MEMORY_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_MEMORY_EMITTER_H_
 
@@ -24,11 +24,11 @@ class MemoryEmitter {
         addresses_(addresses),
         memory_(memory) {}
 
-  // d, [a]; d may be a vector.
+  // ld d, [a]. `d` may be a vector.
   void EmitLoad(const Step& step) const;
-  // [a], b
+  // st [a], b
   void EmitStore(const Step& step) const;
-  // p, a: whether a generic address lies in the space.
+  // isspacep p, a: tests whether the generic address `a` lies in a space.
   void EmitSpaceTest(const Step& step) const;
   // membar and fence.
   void EmitFence(const Step& step) const;
@@ -43,8 +43,8 @@ class MemoryEmitter {
   // `base` and `bytes` are i64.
   llvm::Value* IsWithin(llvm::Value* address, llvm::Value* base,
                         llvm::Value* bytes) const;
-  // The bytes from the shared memory of a cluster's first block to the end of
-  // the last block's, an i64. Beyond them lies other memory.
+  // Returns the number of bytes, an i64, from the begin of the shared memory of
+  // a cluster's first block to the end of that of its last block.
   llvm::Value* ClusterWindowBytes() const;
 
   const EmitContext& c_;

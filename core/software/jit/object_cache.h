@@ -10,28 +10,30 @@
 
 namespace holdfast::software::jit {
 
-// Generated objects on disk, one file each, for this user alone; or kept by the
-// program that loaded this library (code_store.h). Nothing here ever fails a
-// launch: an entry that is missing, damaged or not ours is a miss, and what
-// cannot be written is not kept. Several processes may share a folder; all
-// methods are thread-safe.
+// A cache of generated objects: files of this user in a folder, or the
+// CodeStore of the program that loaded this library (code_store.h). A failure
+// of the cache never fails a launch. An entry that is missing, damaged or
+// writable by another user is a miss; an object that cannot be written is not
+// kept. Several processes may share a folder. Thread-safe.
 class ObjectCache {
  public:
-  // The CodeStore if one is set; else the folder of $HOLDFAST_SOFTWARE_CACHE
-  // ("off": none), or holdfast/objects in $XDG_CACHE_HOME or ~/.cache.
+  // Returns the process's cache. It uses the CodeStore if one is set; else the
+  // folder $HOLDFAST_SOFTWARE_CACHE ("off": no cache), else holdfast/objects in
+  // $XDG_CACHE_HOME or ~/.cache.
   static const ObjectCache& Default();
 
-  // An empty folder name: no cache. Entries that were not used for the longest
-  // time go when all are larger than `max_bytes`.
+  // `folder` empty: no cache. When the entries have more than `max_bytes`
+  // altogether, the least recently used entries are removed.
   ObjectCache(std::string folder, uint64_t max_bytes)
       : folder_(std::move(folder)), max_bytes_(max_bytes) {}
 
-  // Kept by a program, which must outlive it.
+  // Uses `store`, which must outlive this object.
   explicit ObjectCache(const CodeStore* store) : max_bytes_(0), store_(store) {}
 
   bool enabled() const { return store_ != nullptr || !folder_.empty(); }
 
-  // `key` is a file name: hexadecimal digits. A damaged entry is removed.
+  // `key` is hexadecimal digits, which name the file. Load returns false for a
+  // miss, and removes a damaged entry.
   bool Load(const std::string& key, std::string* object) const;
   void Store(const std::string& key, absl::string_view object) const;
 
@@ -45,11 +47,11 @@ class ObjectCache {
   const CodeStore* const store_ = nullptr;
 };
 
-// 64 hexadecimal digits.
+// Returns the SHA-256 of `bytes` as 64 hexadecimal digits.
 std::string Sha256Hex(absl::string_view bytes);
 
-// The GNU build id of the library or program that holds this code, so that no
-// other version's objects are taken; empty if it has none.
+// Returns the GNU build id of the library or program that contains this code;
+// empty if it has none. It distinguishes the objects of different versions.
 std::string BuildId();
 
 }  // namespace holdfast::software::jit

@@ -12,14 +12,17 @@
 
 namespace holdfast::software::jit {
 
-// Has accesses of `function` described in the line table of its object.
+// Gives `function` debug information, so that the line table of its object can
+// describe memory accesses. Called before Describe for the function.
 void DescribeAccesses(llvm::Function* function);
 
-// `instruction` makes the access that `site` describes.
+// Records that `instruction` makes the memory access `site`.
 void Describe(llvm::Instruction* instruction, const AccessSite& site);
 
-// Machine code, with the accesses that have been described; null with the
-// reason in *error.
+// Generates machine code. Returns an object file whose line table has the
+// described accesses. Returns null, and the reason in *error, if LLVM cannot
+// write objects for this CPU. Changes `module` and may lower the optimisation
+// level of `machine`.
 std::unique_ptr<llvm::MemoryBuffer> WriteObject(llvm::Module* module,
                                                 llvm::TargetMachine* machine,
                                                 std::string* error);

@@ -28,7 +28,8 @@ class Operands {
         specials_(context),
         registers_(registers) {}
 
-  // Returns the operand's bits as `type`. Where a lane runs alone, its value.
+  // Returns the operand's bits as `type`. While a lane runs alone, returns the
+  // value of that lane.
   Value Read(const ActiveLanes& lanes, const ptx::Operand& operand,
              ptx::Type type) const;
   // Writes a result for the lanes that run. Other lanes keep their values,
@@ -41,8 +42,10 @@ class Operands {
   // Returns the address of a variable, i64. In global and constant memory it is
   // a symbol, since objects outlive the process.
   llvm::Value* VariableAddress(const ptx::Operand& operand) const;
-  // The same, of every lane or of the one that runs alone: each lane has its
-  // own copy of a local variable.
+  // Return the address of a variable for each lane, or for the lane that runs
+  // alone: each lane has its own copy of a local variable. ReadAddress returns
+  // the address as the kernel sees it: in a kernel that uses clusters, the
+  // address of a shared variable includes the block.
   Value ReadAddress(const ActiveLanes& lanes,
                     const ptx::Operand& operand) const;
   Value LaneAddress(const ActiveLanes& lanes,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which lanes have to run which block, in the warp's frame. Full code leaves it
-// for masked code, which takes the lowest block that is pending.
+// Emits accesses to the pending lanes in the warp's frame: for each basic
+// block, the mask of the lanes that still have to run it. Full code sets the
+// masks for masked code, which runs the lowest pending block next.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_PENDING_LANES_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_PENDING_LANES_H_
 
@@ -15,15 +16,16 @@ class PendingLanes {
   explicit PendingLanes(const EmitContext& context)
       : c_(context), b_(context.b), runtime_(context) {}
 
-  // Makes the lanes `bits` (i32) run block `target` later. At kExit they end;
-  // the frame keeps account of that only if others may wait for them.
+  // Adds the lanes `bits` (i32) to those of block `target`. For kExit, marks
+  // the lanes as ended; this is recorded only if other lanes may wait for them.
   void Add(int target, llvm::Value* bits) const;
-  // Loads the lanes of block `k`.
+  // Load or clear the pending lanes of block `k`.
   llvm::Value* Load(size_t k) const;
   void Clear(size_t k) const;
-  // Loads the lanes that have not ended. Kept if lanes wait for each other.
+  // Loads the lanes that have not ended. REQUIRES: lanes of the kernel may wait
+  // for each other.
   llvm::Value* LoadLive() const;
-  // All lanes are alive, as full code has it.
+  // Records that no lane has ended, as in full code.
   void SetAllLive() const;
 
  private:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Emits prefetches for contiguous loads and stores. A CPU holds the
-// instructions of only a few warps, or rounds of a loop, at a time, so few of
-// their accesses are under way; and what it fetches ahead by itself ends with
-// the page. Fetching never faults, and what is fetched in vain is forgotten.
+// instructions of only a few warps, or rounds of a loop, at a time, so it has
+// few of their accesses in flight, and its hardware prefetcher stops at the end
+// of a page. A prefetch never faults, and a useless one has no effect on
+// results.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_PREFETCHER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_PREFETCHER_H_
 
@@ -19,8 +20,9 @@ class Prefetcher {
   Prefetcher(const EmitContext& context, BlockNotes& notes)
       : c_(context), b_(context.b), v_(context.b), notes_(notes) {}
 
-  // The instruction is about to access `address`, to which `place` has come.
-  // Lanes that have diverged, or whose places lie apart, fetch nothing.
+  // Emits the prefetches of an instruction that is about to access `address`,
+  // the value of its operand `place`. Emits none for diverged lanes, and none
+  // unless the lanes' addresses are contiguous and in global or generic space.
   void Prefetch(const Step& step, const ptx::Operand& place,
                 const Value& address, bool write) const;
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lanes that diverge for a few instructions, as for an `if` without a loop in
-// it: full code runs both sides under masks, and stays full code.
+// Emits regions in which lanes diverge for only a few instructions, such as an
+// `if` without a loop. Full code runs both sides under masks, and does not
+// switch to masked code.
 //
-// This saves the way through masked code and its frame in memory, and keeps
-// uniform values uniform. Blocks of a region are in layout order and lead
-// forward only (analysis::BranchRegion), so that each runs once: a word on the
-// stack collects the lanes that have to run it, from the branches in front of
-// it, and a block that no lane has to run is skipped.
+// This saves the switch to masked code and its frame in memory, and keeps
+// uniform values uniform. Blocks of a region are in layout order and branch
+// only forward (analysis::BranchRegion), so that each block runs at most once.
+// A word on the stack for each block collects the lanes that must run it, from
+// the branches before the block. A block without lanes is skipped.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_REGION_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_REGION_EMITTER_H_
 
@@ -22,8 +23,9 @@ class RegionEmitter {
   explicit RegionEmitter(FunctionEmitters& emitters)
       : e_(emitters), b_(emitters.context.b) {}
 
-  // Emits the region behind block `k`, of whose lanes `taken` (i32) take the
-  // branch. Returns the block at which all lanes meet, where code goes on.
+  // Emits the region after the branch at the end of block `k`. `taken` (i32) is
+  // the mask of the lanes that take the branch. Returns the index of the block
+  // at which all lanes meet; code continues there.
   int Emit(size_t k, llvm::Value* taken) const;
 
  private:

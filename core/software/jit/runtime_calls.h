@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How generated code reaches the runtime (core/software/runtime/abi.h): fields
-// of its structures, its functions, and the notes that a report of a fault
-// needs.
+// Emits the accesses of generated code to the runtime
+// (core/software/runtime/abi.h): loads of fields, calls of functions, and the
+// notes that the report of a fault needs.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_RUNTIME_CALLS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_RUNTIME_CALLS_H_
 
@@ -30,17 +30,17 @@ class RuntimeCalls {
   llvm::Value* Call(const char* name, llvm::Type* result,
                     absl::Span<llvm::Value* const> in) const;
   // Calls name(worker, lanes, options..., arrays..., results) for the running
-  // lanes, unless there is none. Each argument becomes an array of 32 values.
-  // Returns the array of 64-bit results.
+  // lanes; skips the call if no lane runs. Each argument becomes an array of 32
+  // values. Returns the array of 32 64-bit results.
   llvm::AllocaInst* CallForLanes(const Step& step, const std::string& name,
                                  absl::Span<llvm::Value* const> options,
                                  absl::Span<const Value> arguments) const;
   // Ends the launch if it has been cancelled. A loop that never ends must poll.
   void PollCancel() const;
 
-  // Notes for the report of a fault: the lanes (i32) that the next access is
-  // for; the instruction that calls the runtime; the lanes' addresses, as an
-  // array, which is returned.
+  // Store notes for the report of a fault. NoteLanes: the lanes (i32) of the
+  // next access. NoteInstruction: the instruction that calls the runtime.
+  // SpillAddresses: the lanes' addresses; returns their array.
   void NoteLanes(llvm::Value* bits) const;
   void NoteInstruction(const Step& step) const;
   llvm::Value* SpillAddresses(const Value& addresses) const;

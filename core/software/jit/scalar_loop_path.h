@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops that one lane after the other runs by itself
-// (analysis/scalar_loops.h). Full code leaves in front of them, and masked code
-// has them as plain scalar code: where a lane runs alone, every value is
-// uniform.
+// Emits the loops that lanes run one after the other
+// (analysis/scalar_loops.h). Full code exits in front of such a loop. Masked
+// code contains the loop as plain scalar code: every value is uniform while one
+// lane runs alone.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_SCALAR_LOOP_PATH_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_SCALAR_LOOP_PATH_H_
 
@@ -23,9 +23,10 @@ class ScalarLoopPath : public ControlFlow {
   ScalarLoopPath(FunctionEmitters& emitters, const MaskedPath& masked,
                  llvm::AllocaInst* exec);
 
-  // Enters the loop of block `k` with the running lanes of masked code.
+  // Emits an entry into the loop of block `k` for the running lanes of masked
+  // code.
   void Enter(size_t k);
-  // Emits the loops. REQUIRES: it is known where each is entered.
+  // Emits the loops. REQUIRES: all calls of Enter were made.
   void EmitLoops();
 
   ActiveLanes lanes() const override { return {.exec = exec_, .lane = lane_}; }
@@ -39,7 +40,7 @@ class ScalarLoopPath : public ControlFlow {
     llvm::BasicBlock* start = nullptr;
     llvm::AllocaInst* entry = nullptr;  // i32, the block to start with
     std::vector<size_t> entries;
-    std::set<uint32_t> taken_in, written;     // registers
+    std::set<uint32_t> taken_in, written;     // registers loaded, written
     std::map<int, llvm::BasicBlock*> blocks;  // code of a block
     std::map<int, llvm::BasicBlock*> exits;   // to a block outside
   };
@@ -62,7 +63,7 @@ class ScalarLoopPath : public ControlFlow {
   const MaskedPath& masked_;
   llvm::AllocaInst* const exec_;
   std::map<int, Loop> loops_;    // by the first block
-  Loop* loop_ = nullptr;         // the one that is being emitted
+  Loop* loop_ = nullptr;         // the loop that is being emitted
   llvm::Value* lane_ = nullptr;  // i32, while its code is emitted
 };
 

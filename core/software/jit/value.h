@@ -9,17 +9,17 @@
 
 namespace holdfast::software::jit {
 
-// The bits of all lanes of a warp, where a lane is a bit.
+// The mask of all lanes of a warp, with one bit per lane.
 inline constexpr uint32_t kAllLanes = 0xFFFFFFFF;
 
-// A value of the 32 lanes. Parts: one scalar (wide shape), one scalar a chunk,
-// or one vector a chunk (varying).
+// A value of the 32 lanes of a warp. `parts` has one scalar (wide shape), one
+// scalar per chunk, or one vector per chunk (varying).
 struct Value {
   analysis::LaneShape shape;
   ptx::Type type = ptx::Type::kNone;
   llvm::SmallVector<llvm::Value*, 4> parts;
-  // A varying predicate as an i32, lane i as bit i, if it has been kept so;
-  // vectors are made of it where they are needed.
+  // A varying predicate as an i32, with lane i as bit i; null for any other
+  // form. Vectors are made from it where they are needed.
   llvm::Value* bits = nullptr;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads and stores of two or four elements a lane, such as ld.v4: each lane's
-// elements lie side by side, so that they go by one vector, and are sorted by
-// element in registers.
+// Emits loads and stores of two or four elements a lane, such as ld.v4. Each
+// lane's elements are adjacent in memory.
 //
-// Two ways. In groups, for all lanes at once: a vector holds the elements of
-// one or several lanes, and shuffles transpose lanes and elements. As a whole,
-// lane by lane: for accesses that other threads must see entire.
+// There are two methods. Groups: one vector access moves the elements of one or
+// several lanes, and shuffles transpose lanes and elements. Whole: a loop over
+// the lanes moves all elements of a lane by one instruction; for accesses that
+// must be indivisible for other threads.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_VECTOR_ACCESS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_VECTOR_ACCESS_H_
 
@@ -30,16 +30,18 @@ class VectorAccess {
         transpose_(context.b),
         runtime_(context) {}
 
-  // Whether all lanes access `count` elements at places of their own.
+  // Returns true if the access can be made in groups: no lane is masked off,
+  // and the lanes' addresses and the size of the elements allow it.
   bool InGroups(const Step& step, const Value& address, ptx::Type type,
                 size_t count) const;
-  // By element, each with the parts of all chunks. REQUIRES: InGroups().
+  // Load and store in groups. There is one Value for each element, with the
+  // parts of all chunks. REQUIRES: InGroups().
   std::vector<Value> LoadGroups(const Step& step, const Value& address,
                                 ptx::Type type, size_t count) const;
   void StoreGroups(const Step& step, const Value& address,
                    absl::Span<const Value> elements) const;
-  // A lane's elements side by side, moved by one instruction: as one number, or
-  // as a pair of 64 bits each.
+  // Load and store all elements of a lane by one instruction: as one number of
+  // up to 64 bits, or as a pair of 64 bits each.
   std::vector<Value> LoadWhole(const Step& step, const Value& address,
                                ptx::Type type, size_t count) const;
   void StoreWhole(const Step& step, const Value& address,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operations by which the lanes of a warp exchange values: votes, shuffles,
-// matches, reductions.
+// Emits the operations by which the lanes of a warp exchange values: votes,
+// shuffles, matches, reductions.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_WARP_EMITTER_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_WARP_EMITTER_H_
 
@@ -20,22 +20,24 @@ class WarpEmitter {
         runtime_(context),
         operands_(operands) {}
 
-  // d[|p], a, b, c[, members]: lane j of a, where b and c say which j; p:
-  // whether j was in the segment.
+  // Operands: d[|p], a, b, c[, members]. Sets d to the value of a in lane j,
+  // which b and c select, and p to whether j is in the lane's segment. If it is
+  // not, d is the lane's own value.
   void EmitShuffle(const Step& step) const;
   void EmitVote(const Step& step) const;
   void EmitMatch(const Step& step) const;
-  // d, a, members
+  // Operands: d, a, members.
   void EmitRedux(const Step& step) const;
-  // d|p, members: the lowest member, and whether a lane is it.
+  // Operands: d|p, members. Sets d to the lowest member, and p to whether the
+  // lane is this member.
   void EmitElect(const Step& step) const;
   void EmitActivemask(const Step& step) const;
 
  private:
-  // Lanes of a chunk, <lanes x i32> or masks.
+  // The sources of the lanes of one chunk.
   struct Source {
-    llvm::Value* lane;    // where each lane's value comes from
-    llvm::Value* inside;  // whether that was in the segment
+    llvm::Value* lane;    // <lanes x i32>: the lane to read
+    llvm::Value* inside;  // mask: the lane given by the operands is in range
   };
   Source ShuffleSource(const ptx::Instruction& instruction, const Value& by,
                        const Value& limits, int chunk) const;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The frame through which the full and the masked code of a warp hand over to
-// each other: registers, and which lanes are to run where. It lies in memory,
-// since masked code can go from any block to any other: as values, with a phi
-// for each register in each block, it would take LLVM seconds.
+// The layout of the frame in which full code and masked code of a warp pass
+// state to each other: registers, and the lanes that have to run each block.
+// The state lies in memory, because masked code can go from any block to any
+// other: with a phi for each register in each block, LLVM would take seconds.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_WARP_FRAME_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_WARP_FRAME_H_
 
@@ -38,13 +38,13 @@ class WarpFrame {
     return Room(&registers_[index], bytes);
   }
   bool Holds(uint32_t index) const { return registers_[index] != kNone; }
-  // The same for what full code leaves behind of a register, if that is not
-  // what masked code keeps.
+  // The same for a register that full code stores at an exit in another form
+  // than masked code keeps it.
   uint64_t LiveOut(uint32_t index, uint64_t bytes) {
     return Room(&live_outs_[index], bytes);
   }
 
-  // Bytes of all fields but registers, which come behind them.
+  // Bytes of all fields but registers. The registers lie behind them.
   uint64_t field_bytes() const { return Parked(blocks_); }
   uint64_t bytes() const { return bytes_; }
 

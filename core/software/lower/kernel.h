@@ -60,8 +60,8 @@ struct Kernel {
   // The offset of dynamic shared memory in shared memory.
   uint64_t dynamic_shared_begin = 0;
   bool uses_shared = false;  // an instruction names shared memory
-  // An instruction reads where the block's reserved shared memory lies
-  // (%reserved_smem_offset_...), which is behind its own.
+  // An instruction reads the place of the block's reserved shared memory
+  // (%reserved_smem_offset_...), which lies behind the kernel's shared memory.
   bool uses_reserved_shared = false;
   // An instruction names shared memory of other blocks. An address of shared
   // memory then includes the block.

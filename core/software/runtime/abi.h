@@ -13,10 +13,8 @@ namespace holdfast::software {
 
 class PrintBuffer;
 
-// One launch; the same for all its workers.
-//
-// Filled by RunGrid before the first worker runs, and not changed while one
-// does.
+// One launch; shared by all its workers. RunGrid fills it before the first
+// worker runs; it does not change while a worker runs.
 struct LaunchContext {
   const uint8_t* parameters = nullptr;  // in the window
   const std::atomic<bool>* cancel = nullptr;
@@ -25,14 +23,14 @@ struct LaunchContext {
   const std::atomic<bool>* stopped = nullptr;
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
-  // In blocks. Without clusters, each block is one of its own.
+  // In blocks. Without clusters, each block is a cluster.
   uint32_t cluster[3] = {1, 1, 1};
-  uint32_t explicit_cluster = 0;  // 1: the launch or the kernel asks for it
+  uint32_t explicit_cluster = 0;  // 1: the launch or the kernel sets `cluster`
   uint32_t dynamic_shared_bytes = 0;
   // The offset of reserved shared memory in shared memory, if the kernel uses
   // it.
   uint32_t reserved_shared = 0;
-  // Where vprintf of device code writes.
+  // Gets the output of vprintf in device code.
   PrintBuffer* printer = nullptr;
   // In a cooperative launch, the memory in which cooperative_groups keeps its
   // grid barrier (the driver's part of its ABI: a size and a counter); else 0.
@@ -43,22 +41,21 @@ class Warp;
 
 inline constexpr uint32_t kWarpThreads = 32;
 
-// Bytes of shared memory that a block has for code of NVIDIA's headers, such as
-// tiles of cooperative groups that are larger than a warp. PTX's
-// %reserved_smem_offset_1 is this far from their beginning.
+// The bytes of a block's shared memory that are reserved for NVIDIA's headers,
+// such as for tiles of cooperative groups that are larger than a warp.
+// %reserved_smem_offset_1 is kReservedSharedSecond bytes from their beginning.
 inline constexpr uint32_t kReservedSharedBytes = 1024;
 inline constexpr uint32_t kReservedSharedSecond = 512;
 
-// One worker thread while it runs blocks, or one warp that runs on a stack of
-// its own. Generated code keeps `block` and `warp` up to date, so that a fault
-// can say where it happened.
+// The state of one worker thread while it runs blocks, or of one warp that runs
+// on a stack of its own. Generated code updates `block` and `warp`, so that the
+// report of a fault can name them.
 struct WorkerContext {
   uint8_t* shared = nullptr;  // in the window
-  // The shared memory of the first block of the cluster; that of the others
-  // follows, kSharedStrideBytes apart (shared_memory.h).
+  // The shared memory of the cluster's first block. The shared memory of the
+  // other blocks follows, kSharedStrideBytes apart (shared_memory.h).
   uint8_t* cluster_shared = nullptr;
-  // In the window. Local variables of the 32 lanes, one lane's behind the
-  // other's.
+  // In the window. The local variables of the 32 lanes, lane after lane.
   uint8_t* local = nullptr;
   const LaunchContext* launch = nullptr;
   uint64_t block = 0;
@@ -66,14 +63,14 @@ struct WorkerContext {
   void* escape = nullptr;  // the stack to return to when a launch is abandoned
   // Null unless the warps of a block run side by side.
   Warp* fiber = nullptr;
-  // The lanes that took part in the last access that not all lanes had to make;
-  // for the last access lane by lane, its addresses. Bit i: lane i.
+  // The lanes that took part in the last access that not all lanes had to make.
+  // Bit i: lane i.
   uint32_t lanes = 0;
-  // The last call of the runtime that can fail: its index in the body of the
-  // lowered kernel.
+  // The instruction of the last call of the runtime that can fail: its index in
+  // the body of the lowered kernel.
   uint32_t instruction = 0;
-  // Uninitialized before the first access, since every launch makes such a
-  // structure.
+  // The addresses of the last access that was made lane by lane. Uninitialized
+  // before the first one, because every launch makes such a structure.
   uint64_t addresses[kWarpThreads];
 };
 
@@ -85,68 +82,71 @@ using KernelFunction = void(const LaunchContext*, WorkerContext*,
 // The functions that generated code calls, by these names.
 extern "C" {
 
-// The launch's cancel flag is set.
+// Ends the launch, whose cancel flag is set.
 [[noreturn]] void holdfast_cancelled(WorkerContext* worker);
 
 // `lanes` of a warp, of which `live` have not ended, arrive at a barrier that
-// waits for `threads` threads (0: all of the block). `predicate` holds what
-// they contribute to a reduction. Returns the round that they wait for.
+// waits for `threads` threads (0: all of the block). `predicate` has the lanes'
+// predicates for a reduction. Returns the round that they wait for.
 uint32_t holdfast_barrier_arrive(WorkerContext* worker, uint32_t barrier,
                                  uint32_t threads, uint32_t lanes,
                                  uint32_t live, uint32_t predicate);
-// All 32 lanes arrive, of which all live, and wait.
+// All 32 lanes of a warp, of which none has ended, arrive and wait.
 void holdfast_barrier_sync(WorkerContext* worker, uint32_t barrier,
                            uint32_t threads);
 // `lanes` of a warp arrive at the barrier of their cluster.
 void holdfast_cluster_arrive(WorkerContext* worker, uint32_t lanes);
-// Whether the barrier has completed `round`. kClusterBarrier: whether it has
-// completed the round at which the lanes `round` have arrived.
+// Returns true if the barrier has completed `round`. For kClusterBarrier,
+// `round` is a mask of lanes: returns true if the cluster's barrier has
+// completed the round in which these lanes arrived.
 inline constexpr uint32_t kClusterBarrier = 16;
 bool holdfast_barrier_passed(WorkerContext* worker, uint32_t barrier,
                              uint32_t round);
-// Returns how many predicates of a completed round were true, with bit 31 set
-// if all were.
+// Returns the number of true predicates in a completed round, with bit 31 set
+// if all were true.
 uint32_t holdfast_barrier_result(WorkerContext* worker, uint32_t barrier,
                                  uint32_t round);
 // Lets other warps run until a barrier completes. Returns after the warp has
 // been switched to again.
 void holdfast_wait(WorkerContext* worker);
-// A warp that runs beside others has ended with a block and is about to run the
-// same warp of the next one, which begins when all of its warps come. REQUIRES:
-// the warp runs on a stack of its own.
+// A warp has ended a block, and is about to run the same warp of the next
+// block. Returns when all warps of the block have ended it. REQUIRES: the warp
+// runs on a stack of its own.
 void holdfast_block_ended(WorkerContext* worker);
-// `lanes` of a warp have ended while others go on.
+// `lanes` of a warp have ended; other lanes of the warp continue.
 void holdfast_lanes_ended(WorkerContext* worker, uint32_t lanes);
-// Lets other warps run once. Does not come back if the launch has failed. On a
-// stack of its own, to the next warp; else to another thread.
+// Lets other warps run once. Does not return if the launch has failed. A warp
+// on a stack of its own yields to the next warp, otherwise to another thread.
 void holdfast_yield(WorkerContext* worker);
 
-// `lanes` have reached a trap: of the program, or of those that lowering adds
+// `lanes` have reached a trap of the program, or a trap that lowering has added
 // (lower/kernel.h).
 [[noreturn]] void holdfast_trap(WorkerContext* worker, uint32_t lanes,
                                 uint32_t reason);
 
-// The addresses that an access may name.
+// The range of addresses that an access may use.
 enum class AddressRoom : uint32_t {
-  kWindow,  // those of the window (window.h)
-  kShared,  // those of the block's shared memory
+  kWindow,  // the window (window.h)
+  kShared,  // the block's shared memory
 };
-// `lanes` are about to access `bytes` each. addresses[i] of the worker is the
-// address of lane i * width; from there to the next it grows by `stride` a
-// lane. Returns if all addresses lie in `room` and are multiples of `bytes`;
-// else ends the launch with the fault of the lowest lane whose address is bad.
+// Checks an access of `bytes` bytes by each of `lanes`. worker->addresses[i] is
+// the address of lane i * width; each of the next width - 1 lanes adds
+// `stride`. Returns if all addresses lie in `room` and are multiples of
+// `bytes`; otherwise ends the launch with the fault of the lowest lane that has
+// one.
 void holdfast_check_addresses(WorkerContext* worker, uint32_t lanes,
                               uint32_t bytes, uint32_t width, int64_t stride,
                               AddressRoom room);
-// The same where it is known that an address is bad.
+// The same for a caller that has found a bad address.
 [[noreturn]] void holdfast_bad_address(WorkerContext* worker, uint32_t lanes,
                                        uint32_t bytes, uint32_t width,
                                        int64_t stride, AddressRoom room);
 
-// Operation on the barriers (mbarrier) at `addresses`. `first` is a count, a
-// number of bytes, a state or a parity, `second` a number of bytes;
-// results[lane] a state, a count or a truth. Each is an array of 32 values, of
-// which those of `lanes` count; the lowest lane comes first.
+// An operation on the barriers (mbarrier) at `addresses`. `first` has a count,
+// a number of bytes, a state or a parity; `second` has a number of bytes;
+// `results` gets a state, a count, or 0 or 1. Each is an array of 32 values,
+// indexed by lane, of which only the values of `lanes` are used. The lanes
+// operate in ascending order.
 enum class MbarrierOperation : uint32_t {
   kInit,
   kExpect,
@@ -164,9 +164,9 @@ void holdfast_mbarrier(WorkerContext* worker, uint32_t lanes,
                        const uint64_t* first, const uint64_t* second,
                        uint64_t* results);
 
-// A bulk copy of each of `lanes`: bytes[lane] bytes at from[lane] go to
-// to[lane], or are combined, as elements of `type` (ptx::Type), with those that
-// are there. An element is combined atomically.
+// A bulk copy by each of `lanes`: copies bytes[lane] bytes from from[lane] to
+// to[lane]. The operations other than kMove combine elements of `type`
+// (ptx::Type) with the elements at to[lane], each element atomically.
 enum class BulkOperation : uint32_t {
   kMove,
   kAdd,
@@ -183,22 +183,23 @@ void holdfast_bulk_copy(WorkerContext* worker, uint32_t lanes,
                         const uint64_t* to, const uint64_t* from,
                         const uint64_t* bytes, uint64_t* results);
 
-// Nanoseconds, for %globaltimer.
+// Returns %globaltimer, in nanoseconds.
 uint64_t holdfast_globaltimer(WorkerContext* worker);
 
-// masks[lane]: the lanes of `members` with the same value.
+// Sets masks[lane] to the lanes of `members` that have the lane's value.
 void holdfast_match_any32(WorkerContext* worker, const uint32_t* values,
                           uint32_t members, uint32_t* masks);
 void holdfast_match_any64(WorkerContext* worker, const uint64_t* values,
                           uint32_t members, uint32_t* masks);
-// `members` if all of them have one value, else 0.
+// Returns `members` if all of them have the same value, else 0.
 uint32_t holdfast_match_all32(WorkerContext* worker, const uint32_t* values,
                               uint32_t members);
 uint32_t holdfast_match_all64(WorkerContext* worker, const uint64_t* values,
                               uint32_t members);
 
-// Functions of device code by their names in PTX. Each argument and the result
-// is an array of 32 values, of which those of `lanes` count.
+// The functions that device code calls, by their names in PTX. Each argument,
+// and the result, is an array of 32 values, indexed by lane, of which only the
+// values of `lanes` are used.
 void holdfast_device_vprintf(WorkerContext* worker, uint32_t lanes,
                              const uint64_t* formats, const uint64_t* buffers,
                              uint64_t* results);

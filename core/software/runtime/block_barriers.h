@@ -9,63 +9,68 @@
 
 namespace holdfast::software {
 
-// The 16 barriers of a block. Threads that have ended, and those that are
-// missing in the last warp, count as arrived where a barrier waits for the
-// whole block. Used by one thread.
+// The 16 barriers of a block. A barrier that waits for the whole block does not
+// wait for threads that have ended, or that the last warp does not have. Not
+// thread-safe.
 //
 // A barrier counts rounds. A warp that arrives gets the number of the round,
-// waits until Passed, and reads the Result; the last to arrive completes the
-// round. An object serves one block after another, by Restart.
+// waits until Passed, and reads the Result; the last arrival completes the
+// round. Restart prepares an object for the next block.
 class BlockBarriers {
  public:
   static constexpr uint32_t kCount = 16;
 
-  // Threads of the block, of which none has ended.
+  // `threads` is the number of the block's threads, none of which has ended.
   explicit BlockBarriers(uint32_t threads);
-  // For the next block. Cheaper than new ones: most blocks use few of the 16.
-  // REQUIRES: no warp waits for a round of the block before.
+  // Begins the next block. Cheaper than a new object, because most blocks use
+  // few of the 16 barriers. REQUIRES: no warp waits for a round of the block
+  // before.
   void Restart(uint32_t threads);
 
-  // See holdfast_barrier_arrive (abi.h); barrier < kCount. A warp all of whose
-  // live threads arrive together counts in full, as the hardware has it.
-  // Returns the round that the warp waits for, which may be completed already.
+  // Notes that `lanes` of a warp arrive; see holdfast_barrier_arrive (abi.h).
+  // REQUIRES: barrier < kCount. If a barrier waits for a number of threads, a
+  // warp whose live threads arrive together counts as 32, as on hardware.
+  // Returns the round to wait for, which may be completed already.
   uint32_t Arrive(uint32_t barrier, uint32_t threads, uint32_t lanes,
                   uint32_t live, uint32_t predicate);
-  // A whole warp, none of whose threads has ended, with nothing for a
-  // reduction: those may not meet others at a barrier. True: the last.
+  // Notes that a whole warp arrives, of which no thread has ended, without a
+  // predicate. REQUIRES: no reduction is going on at the barrier. Returns true
+  // if the round is completed.
   bool ArriveWhole(uint32_t barrier, uint32_t threads);
-  // So many threads have ended; rounds that waited for them alone are
-  // completed.
+  // Notes that `threads` more threads have ended. Completes the rounds that
+  // waited only for them.
   void End(uint32_t threads);
-  // Rounds count from 0, each barrier by itself.
+  // Returns true if the round is completed. Each barrier counts its own rounds,
+  // from 0.
   bool Passed(uint32_t barrier, uint32_t round) const {
     return barriers_[barrier].round != round;
   }
-  // How many predicates were true; bit 31 is set if all were. REQUIRES: Passed,
-  // and the next round but one has not been completed.
+  // Returns the number of true predicates; bit 31 is set if all were true.
+  // REQUIRES: the round is completed, and round + 2 is not.
   uint32_t Result(uint32_t barrier, uint32_t round) const;
-  // Bit i: barrier i has completed a round since this was last asked for.
+  // Returns the barriers that have completed a round since the last call, as
+  // bits.
   uint32_t TakeCompleted() { return std::exchange(completed_, 0); }
 
  private:
   static constexpr uint32_t kWarpThreads = 32;
   static constexpr uint32_t kAllTrue = 1u << 31;
 
-  // In one line of the cache.
+  // Aligned to be within one cache line.
   struct alignas(32) Barrier {
     uint32_t round = 0;
     uint32_t expected = 0;  // threads; 0: all
     uint32_t arrived = 0;
     uint32_t lanes = 0;  // that have contributed to the reduction
     uint32_t truths = 0;
-    // Results of the last two rounds: a round cannot end before all have read
-    // the result of the one before the last.
+    // Results of the last two rounds. A round cannot end before all warps have
+    // read the result of the round two before it.
     uint32_t results[2] = {0, 0};
   };
 
-  // Returns whether the round is completed by now.
+  // Completes the round if all threads have arrived. Returns true if so.
   bool Check(uint32_t barrier);
-  // Without the instruction, which not every CPU has, counting takes a while.
+  // The frequent cases need no popcount, which is slow without the instruction.
   static uint32_t CountOf(uint32_t lanes) {
     return lanes == ~0u ? kWarpThreads
            : lanes == 0 ? 0
@@ -78,7 +83,7 @@ class BlockBarriers {
   std::array<Barrier, kCount> barriers_;
 };
 
-// Inline, for they run at every barrier of every warp.
+// Inline, because they run at every barrier of every warp.
 inline uint32_t BlockBarriers::Arrive(uint32_t barrier, uint32_t threads,
                                       uint32_t lanes, uint32_t live,
                                       uint32_t predicate) {
@@ -102,7 +107,6 @@ inline bool BlockBarriers::ArriveWhole(uint32_t barrier, uint32_t threads) {
   return Check(barrier);
 }
 
-// Completes the round if all have come.
 inline bool BlockBarriers::Check(uint32_t barrier) {
   Barrier& b = barriers_[barrier];
   if (b.arrived < (b.expected != 0 ? b.expected : living_)) return false;

@@ -15,19 +15,23 @@
 
 namespace holdfast::software {
 
-// The heap of malloc in device code, in the window: 8 MiB, unless a limit says
-// otherwise. Blocks outlive launches, until device code frees them. Its own
-// notes lie elsewhere, where no kernel can write. Thread-safe.
+// The heap of malloc in device code. It lies in the window, and has 8 MiB
+// unless SetLimit changes the size. Blocks outlive launches, until device code
+// frees them. The heap's own data lie elsewhere, where no kernel can write.
+// Thread-safe.
 class DeviceHeap {
  public:
   static DeviceHeap& Get();
 
-  // In force if nothing has been asked for yet; else false.
+  // Sets the size. Returns false, and changes nothing, if memory has been
+  // allocated before.
   bool SetLimit(size_t bytes);
-  // Aligned to 16 bytes. Null for 0 bytes and if there is no room.
+  // Returns a block aligned to 16 bytes; null for 0 bytes, and if there is no
+  // room.
   void* Allocate(size_t bytes);
-  // Returns false if the block has been freed already and its bytes belong to
-  // no other block since. Null, and what was never allocated, are ignored.
+  // Frees a block. Returns false if the block has been freed already and no
+  // later block has its bytes. Ignores null and addresses that were never
+  // allocated, and returns true.
   bool Free(void* pointer);
 
  private:
@@ -38,9 +42,9 @@ class DeviceHeap {
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = size_t{8} << 20;
   std::unique_ptr<WindowMemory> memory_ ABSL_GUARDED_BY(mutex_);
   FreeRanges free_ ABSL_GUARDED_BY(mutex_);  // addresses
-  // By address, the bytes of a block.
+  // The bytes of each block in use, by address.
   std::map<uintptr_t, size_t> used_ ABSL_GUARDED_BY(mutex_);
-  // Where blocks began that have been freed, outside of those in use.
+  // The addresses of freed blocks, except those inside a block in use.
   std::set<uintptr_t> freed_ ABSL_GUARDED_BY(mutex_);
 };
 

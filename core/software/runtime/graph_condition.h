@@ -28,7 +28,7 @@ class GraphCondition {
   // Returns false if no living condition has this handle.
   static bool Set(uint64_t handle, uint32_t value);
 
-  // Whether a conditional node uses the condition; guarded by the lock of
+  // True if a conditional node uses the condition. Guarded by the lock of
   // graphs.
   bool taken = false;
 

@@ -15,10 +15,10 @@ struct GridKernel {
   const jit::CompiledKernel* code = nullptr;  // made from it
 };
 
-// Runs the generated code of a kernel over a grid: blocks are handed out in
-// chunks to the calling thread and, if there is enough to do, to the worker
-// threads; those of a cooperative launch all run side by side. The first fault
-// ends the launch. `cancel` may be null.
+// Runs the generated code of a kernel over a grid, and blocks until it is done.
+// The calling thread and, if there is enough work, the worker threads take the
+// blocks in chunks. All blocks of a cooperative launch run concurrently. The
+// first fault ends the launch. `cancel` may be null.
 LaunchOutcome RunGrid(const GridKernel& kernel, const LaunchGeometry& geometry,
                       const void* parameters, const std::atomic<bool>* cancel);
 

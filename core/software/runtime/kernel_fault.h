@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Leaves generated code in the middle: when it touches unmapped memory, divides
-// by zero or overflows where the CPU traps, or its launch was cancelled.
+// Faults of generated code. A fault leaves the code at once, when it accesses
+// unmapped memory, when the CPU traps a division by zero or an overflow, or
+// when its launch is cancelled.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_KERNEL_FAULT_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_KERNEL_FAULT_H_
 
@@ -54,9 +55,9 @@ struct KernelFault {
 std::optional<KernelFault> RunGuarded(WorkerContext* worker,
                                       absl::FunctionRef<void()> code);
 
-// Calls `access`, which touches memory that a kernel points at. Returns the
-// address at which it faulted, if it did; it is then left in the middle,
-// without running destructors. REQUIRES: called within RunGuarded.
+// Calls `access`, which accesses memory that a kernel points at. Returns the
+// address of the fault, or nullopt. A fault abandons `access` without running
+// destructors. REQUIRES: called within RunGuarded.
 std::optional<uintptr_t> TryAccess(absl::FunctionRef<void()> access);
 
 // Copies `bytes` from memory that a kernel points at. Returns false, perhaps

@@ -11,26 +11,26 @@
 namespace holdfast::software {
 
 // Memory in the window for one launch: its parameters, which kernels may read
-// through pointers, and the workspace of a cooperative launch. Taken from a
-// list of places, since a launch must not wait for the operating system.
+// through pointers, and the workspace of a cooperative launch. Memory of
+// earlier launches is reused, so that a launch need not wait for the operating
+// system.
 class LaunchMemory {
  public:
-  // Copies `bytes` of parameters. Check ok() before use. Memory that a launch
-  // has given back is taken first.
+  // Copies `bytes` bytes of parameters. Check ok() before use.
   LaunchMemory(const void* parameters, size_t bytes);
-  // No kernel of the launch may be running any more.
+  // REQUIRES: no kernel of the launch is running any more.
   ~LaunchMemory();
   LaunchMemory(const LaunchMemory&) = delete;
   LaunchMemory& operator=(const LaunchMemory&) = delete;
 
   // False: the window has no room.
   bool ok() const { return memory_ != nullptr; }
-  // At least 64 bytes that can be read, even of a kernel without parameters:
-  // generated code reads there for lanes that do not take part. Valid as long
-  // as this object.
+  // Returns the parameters, valid as long as this object. At least 64 bytes can
+  // be read, even without parameters, because generated code reads there for
+  // lanes that do not take part.
   const uint8_t* parameters() const;
-  // Two words that start as zeros. The counter of the grid barrier and what
-  // goes with it; see LaunchContext.
+  // Returns two words for the grid barrier, initially 0; see
+  // LaunchContext::grid_workspace.
   uint32_t* workspace() const;
 
  private:

@@ -13,19 +13,21 @@
 
 namespace holdfast::software {
 
-// The .global and .const variables of a module, initialised, in memory of their
-// own in the window. Immutable but for the bytes.
+// The memory of a module's .global and .const variables, in the kernel window
+// (window.h). Immutable, except that kernels change the bytes.
 class ModuleMemory {
  public:
-  // Null, with the reason in *error: a variable of another module, or no
-  // memory.
+  // Allocates and initialises the variables. Returns null, and the reason in
+  // *error, if a variable is defined in another module, the variables are too
+  // large, an initialiser is invalid, or there is no memory. `module` must
+  // outlive the result.
   static std::unique_ptr<ModuleMemory> Create(const ptx::Module& module,
                                               std::string* error);
   ModuleMemory(const ModuleMemory&) = delete;
   ModuleMemory& operator=(const ModuleMemory&) = delete;
 
-  // By index into Module::variables. 0 for .shared variables, whose places
-  // depend on the kernel.
+  // The addresses, by index into Module::variables. 0 for .shared variables,
+  // whose addresses depend on the kernel.
   const std::vector<uint64_t>& addresses() const { return addresses_; }
 
  private:

@@ -12,8 +12,8 @@
 namespace holdfast::software {
 
 // The output of the threads of one launch, in the order in which they print. As
-// on a GPU, the oldest output is lost when there is no room, and all comes out
-// when the launch has ended. Thread-safe.
+// on a GPU, the oldest output is dropped when there is no room, and the output
+// is written when the launch has ended. Thread-safe.
 class PrintBuffer {
  public:
   // Keeps `bytes` of output at most.
@@ -22,7 +22,8 @@ class PrintBuffer {
   PrintBuffer(const PrintBuffer&) = delete;
   PrintBuffer& operator=(const PrintBuffer&) = delete;
 
-  // A text longer than the buffer is lost with all before it.
+  // Appends a text. A text longer than the buffer is dropped together with all
+  // earlier output.
   void Add(std::string text);
 
  private:

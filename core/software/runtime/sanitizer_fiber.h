@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells the sanitizers of stacks that take turns on one thread, and of jumps
-// from one to another. Does nothing in ordinary builds.
+// Reports to AddressSanitizer and ThreadSanitizer the stacks that take turns on
+// one thread, the switches between them, and the jumps from one to another.
+// Does nothing in ordinary builds.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_SANITIZER_FIBER_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_SANITIZER_FIBER_H_
 
@@ -20,19 +21,20 @@ namespace holdfast::software {
 
 #if defined(HOLDFAST_ASAN)
 
-// AddressSanitizer has to know where the running stack lies, and forget what
-// was on a stack that is used anew. The stack that the sanitizer is told of,
-// and its own notes.
+// The bounds of a stack, and AddressSanitizer's fake stack for it. The
+// sanitizer must know the bounds of the running stack, and must forget the
+// earlier contents of a stack that is reused.
 struct SanitizerFiber {
   const void* bottom = nullptr;
   size_t bytes = 0;
   void* fake_stack = nullptr;
 };
 
-// Returns the notes of the thread's own stack. REQUIRES: it is the running one.
+// Returns the notes of the thread's own stack. REQUIRES: that stack is running.
 SanitizerFiber NotesOfThread();
 
-// Returns notes for a stack that code begins on. Its old notes are used up.
+// Returns notes for a stack on which code begins. The last parameter has its
+// old notes, which must not be used again.
 inline SanitizerFiber NotesOfNewStack(const void* bottom, size_t bytes,
                                       SanitizerFiber) {
   __asan_unpoison_memory_region(bottom, bytes);
@@ -41,8 +43,8 @@ inline SanitizerFiber NotesOfNewStack(const void* bottom, size_t bytes,
 // Releases notes of a stack that ends.
 inline void EndNotes(SanitizerFiber) {}
 
-// Around a switch, on the old stack and on the new one. BeforeSwitch is the
-// last call on the old stack, AfterSwitch the first on the new one.
+// BeforeSwitch is the last call on the old stack before a switch; AfterSwitch
+// is the first call on the new stack.
 inline void BeforeSwitch(SanitizerFiber* from, const SanitizerFiber& to) {
   __sanitizer_start_switch_fiber(&from->fake_stack, to.bottom, to.bytes);
 }
@@ -50,14 +52,16 @@ inline void AfterSwitch(const SanitizerFiber& to) {
   __sanitizer_finish_switch_fiber(to.fake_stack, nullptr, nullptr);
 }
 
-// Around a longjmp to the thread's own stack. For sigsetjmp.
+// BeforeJump is the last call before a longjmp to the thread's own stack;
+// AfterJump is the first call after it. kJumpsSaveSignals is the second
+// argument of sigsetjmp.
 inline constexpr int kJumpsSaveSignals = 0;
 inline void BeforeJump(const SanitizerFiber&) {}
 void AfterJump(const SanitizerFiber& to);
 
 #elif defined(HOLDFAST_TSAN)
 
-// ThreadSanitizer keeps the calls that a stack is in, for each of them.
+// ThreadSanitizer keeps a call stack for each fiber.
 struct SanitizerFiber {
   void* fiber = nullptr;
 };
@@ -77,7 +81,8 @@ inline void BeforeSwitch(SanitizerFiber*, const SanitizerFiber& to) {
 }
 inline void AfterSwitch(const SanitizerFiber&) {}
 
-// It has blocked all signals in handlers.
+// A jump must restore the signal mask, because ThreadSanitizer blocks all
+// signals while a signal handler runs.
 inline constexpr int kJumpsSaveSignals = 1;
 inline void BeforeJump(const SanitizerFiber& to) {
   if (__tsan_get_current_fiber() != to.fiber) BeforeSwitch(nullptr, to);

@@ -11,15 +11,15 @@ namespace holdfast::software {
 // The most blocks that a cluster may have; 8 unless the kernel allows more.
 inline constexpr uint32_t kMaxClusterBlocks = 16;
 
-// Returns the shared memory, in the window, for the block that the calling
-// thread runs; null if there is no memory. Accesses beyond the page of its last
-// byte fault. `bytes` is nullopt if the kernel names no shared memory; then the
-// bytes are arbitrary. A thread that runs several blocks at once has an arena
-// for each `number`. The arenas of kMaxClusterBlocks numbers, from a multiple
-// of it, lie kSharedStrideBytes apart.
+// Returns the arena, in the window, with the shared memory of the block that
+// the calling thread runs; null if there is no memory. Accesses beyond the page
+// of the last of `bytes` fault. nullopt: the kernel uses no shared memory, and
+// any part of the arena may be accessible. A thread that runs several blocks at
+// once has one arena per `number`. Arenas whose numbers have the same quotient
+// by kMaxClusterBlocks lie kSharedStrideBytes apart.
 uint8_t* ThreadSharedMemory(std::optional<size_t> bytes, size_t number = 0);
 
-// Bytes of the arena: the most that a block may use.
+// The bytes of an arena: the most that a block may use.
 inline constexpr size_t kSharedMemoryBytes = size_t{228} << 10;
 
 // Generated code checks that offsets are below this power of two. Memory
@@ -31,7 +31,7 @@ inline constexpr size_t kSharedReachBytes = size_t{1} << 20;
 inline constexpr size_t kSharedGuardBytes =
     kSharedReachBytes + kSharedWindowBytes - kSharedMemoryBytes;
 
-// A power of two, so that an address tells the block of the cluster.
+// A power of two, so that the block of a cluster follows from an address.
 inline constexpr size_t kSharedStrideBytes = size_t{2} << 20;
 static_assert(kSharedStrideBytes >= kSharedMemoryBytes + kSharedGuardBytes);
 

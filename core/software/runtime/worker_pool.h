@@ -19,15 +19,15 @@ class WorkerPool {
   struct Job {
     const std::function<void()>* function;
     int running = 0;
-    bool posted = false;  // takes workers
+    bool posted = false;  // still takes workers
   };
 
  public:
-  // Workers that a thread calls in as work turns up. Not thread-safe, but for
-  // the job itself.
+  // Calls workers to a job as its work arrives. Not thread-safe, except the
+  // job.
   class Helpers {
    public:
-    // `job` does what there is to do, and returns.
+    // `job` does the available work, and returns. Workers call it concurrently.
     Helpers(WorkerPool& pool, std::function<void()> job)
         : pool_(pool), function_(std::move(job)), job_{&function_} {}
     // Blocks until no worker is in the job.
@@ -37,7 +37,8 @@ class WorkerPool {
     Helpers(const Helpers&) = delete;
     Helpers& operator=(const Helpers&) = delete;
 
-    // Has up to `count` idle workers run the job. Returns at once.
+    // Wakes up to `count` idle workers for the job, unless an earlier call
+    // still takes workers. Returns at once.
     void Call(int count) {
       called_ = true;
       pool_.Post(&job_, count);
@@ -53,11 +54,11 @@ class WorkerPool {
   // Started on first use; lives as long as the process.
   static WorkerPool& Get();
 
-  // Threads that work on one job at most, the caller included.
+  // The most threads that work on one job, including the caller.
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls `job` on the calling thread and on every worker that is idle while it
-  // lasts; returns when all of those calls have returned.
+  // Calls `job` on the calling thread, and on every worker that is idle in the
+  // meantime. Returns when all these calls have returned.
   void Run(const std::function<void()>& job);
 
  private:

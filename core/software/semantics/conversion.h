@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The instruction cvt between any two types, as one definition.
+// Defines the results of the instruction cvt for all pairs of types.
 #ifndef HOLDFAST_CORE_SOFTWARE_SEMANTICS_CONVERSION_H_
 #define HOLDFAST_CORE_SOFTWARE_SEMANTICS_CONVERSION_H_
 
@@ -29,9 +29,9 @@ struct Conversion {
 uint32_t PackConversion(const Conversion& conversion);
 Conversion UnpackConversion(uint32_t option);
 
-// Returns the bits of the result. Converts `a`; a packed type takes two
-// numbers, of which `a` is the high one. For cvt.pack, `c` is the third
-// operand.
+// Returns the bits of the converted `a`. If the result is packed, it has the
+// converted `a` in the high half and `b` in the low half; if the source type is
+// packed, too, `a` has both numbers. For cvt.pack, `c` is the third operand.
 uint64_t Convert(const Conversion& conversion, uint64_t a, uint64_t b,
                  uint64_t c);
 

@@ -38,6 +38,7 @@ struct Video {
 uint32_t PackVideo(const Video& video);
 Video UnpackVideo(uint32_t option);
 
+// Returns the result of the instruction for operands a, b and c.
 uint32_t ComputeVideo(const Video& video, uint32_t a, uint32_t b, uint32_t c);
 
 }  // namespace holdfast::software

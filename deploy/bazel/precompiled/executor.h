@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The headers that files of the executor include most: those of wire.h, and
-// its own.
+// The headers that files of the executor include most: those of wire.h, and the
+// executor's own.
 #ifndef DEPLOY_BAZEL_PRECOMPILED_EXECUTOR_H_
 #define DEPLOY_BAZEL_PRECOMPILED_EXECUTOR_H_
 

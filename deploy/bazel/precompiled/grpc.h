@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The headers of protobuf and gRPC that generated code and files of client
-// and server include most, without messages: clang looks through each class
-// with virtual functions at the end of every file, whether it is used or
-// not, and Holdfast's messages take it 0.25 s.
+// The headers of protobuf and gRPC that generated code and files of client and
+// server include most. Holdfast's messages are left out: at the end of every
+// file, clang examines each class with virtual functions, used or not, and
+// these messages take 0.25 s.
 #ifndef DEPLOY_BAZEL_PRECOMPILED_GRPC_H_
 #define DEPLOY_BAZEL_PRECOMPILED_GRPC_H_
 

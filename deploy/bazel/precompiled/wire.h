@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// grpc.h and the messages. Not their services: clang looks through those at the
-// end of every file too, and few files have one.
+// grpc.h and the messages. The services are left out: clang processes their
+// code at the end of every file that includes them, and few files use them.
 #ifndef DEPLOY_BAZEL_PRECOMPILED_WIRE_H_
 #define DEPLOY_BAZEL_PRECOMPILED_WIRE_H_
 

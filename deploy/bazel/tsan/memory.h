@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Included before everything else in Holdfast's own code: its calls of memcpy
-// and memmove go to memory.cc, which ThreadSanitizer sees. By itself it cannot
-// tell them from those of the distribution's libraries, whose locks and queues
-// it does not know, and so looks at none (defaults.cc).
+// Redirects the calls of memcpy and memmove in Holdfast's own code to
+// memory.cc, which reports the accesses to ThreadSanitizer. Included before all
+// other headers. ThreadSanitizer's own interceptors of these functions are off
+// (defaults.cc): they would also report calls of the distribution's libraries,
+// whose locks and queues ThreadSanitizer does not know.
 #ifndef HOLDFAST_DEPLOY_BAZEL_TSAN_MEMORY_H_
 #define HOLDFAST_DEPLOY_BAZEL_TSAN_MEMORY_H_
 

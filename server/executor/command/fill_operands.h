@@ -19,7 +19,9 @@ struct FillOperands {
   FillPattern pattern;
 };
 
-// Looks up the operands that the message names, without its stream.
+// Look up the operands of the message, without its stream. INVALID_ARGUMENT: an
+// invalid pattern, an offset that is not aligned to it, or a slice pitch.
+// Otherwise fail as ResolveRange or ResolveBox.
 absl::StatusOr<FillOperands> ResolveFill(const OperandScope& scope,
                                          const v1::FillBuffer& fill);
 absl::StatusOr<FillOperands> ResolveFill(const OperandScope& scope,

@@ -56,15 +56,16 @@ struct BuiltNode {
   CUgraphNode handle = nullptr;
   cuda::GraphNode parameters;
   NodeUses uses;
-  std::vector<BuiltLevel> inner;  // one of a child graph; of each branch
+  std::vector<BuiltLevel> inner;  // of the child graph, or of each branch
 };
 
-// The copies of one launch, by path. Copies in conditional branches are not
-// counted, because it is not known whether the device runs them.
+// The copies of one launch that take one path. Copies in conditional branches
+// are not counted, because it is not known whether the device runs them.
 struct CopySum {
   uint64_t copies = 0;
   uint64_t bytes = 0;
 };
+// By v1::CopyPath.
 using CopySums = std::array<CopySum, v1::CopyPath_ARRAYSIZE>;
 
 // The names of the first eight different kernels of a graph, for messages.

@@ -36,7 +36,7 @@ class ImportedMemory {
       std::shared_ptr<const cuda::Context> context, Place place,
       SharingAnswer answer, std::function<void(uint64_t import)> released);
   // Maps `size` bytes at `offset` of the memory of an IPC handle, for reading
-  // and writing. INVALID_ARGUMENT: they are not all in it.
+  // and writing. INVALID_ARGUMENT: the range is not within that memory.
   static absl::StatusOr<std::shared_ptr<ImportedMemory>> Open(
       std::shared_ptr<const cuda::Context> context,
       const CUipcMemHandle& handle, uint64_t offset, uint64_t size);
@@ -52,7 +52,7 @@ class ImportedMemory {
   // Unmaps the memory of Map, and keeps the addresses. REQUIRES: no device uses
   // the memory.
   void Sleep() { chunk_->Unmap(); }
-  // Maps memory of the same size there. REQUIRES: it sleeps.
+  // Maps memory of the same size at the kept addresses. REQUIRES: asleep().
   absl::Status Wake(UniqueFd descriptor) {
     return chunk_->Remap(std::move(descriptor));
   }
@@ -66,8 +66,8 @@ class ImportedMemory {
   uint64_t offset() const { return offset_; }
   uint64_t mapped_size() const { return mapped_size_; }
   CUdeviceptr mapped_address() const { return base_; }
-  // The memory's descriptor, which stays owned by this. -1: it sleeps, or is
-  // not from Map.
+  // The memory's descriptor, borrowed. -1: the import sleeps, or was not made
+  // by Map.
   int descriptor() const {
     return chunk_ == nullptr ? -1 : chunk_->descriptor();
   }

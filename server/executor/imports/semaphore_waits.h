@@ -15,10 +15,9 @@
 
 namespace holdfast::executor {
 
-// The unfinished waits of the session's streams for semaphores. They are
-// reported to users who look for the reason of a standstill, and the end of the
-// session must not wait for them. Each query checks which waits are over.
-// Thread-safe.
+// The unfinished waits of the session's streams for semaphores. Usage reports
+// list them, so that a user can see why a stream stands still. The end of the
+// session must not wait for them. Thread-safe.
 class SemaphoreWaits {
  public:
   static constexpr size_t kMaxPending = 4096;
@@ -31,6 +30,8 @@ class SemaphoreWaits {
   void Add(uint64_t semaphore, uint64_t stream, uint64_t value,
            std::shared_ptr<const cuda::Event> passed);
 
+  // Both query the events of the waits first, to drop the waits that are over.
+  // Report adds at most kMaxReported waits to `usage`.
   bool AnyPending();
   void Report(v1::SessionUsage* usage);
 

@@ -47,7 +47,8 @@ class SessionJournal {
   // The part of End that makes a record: the command was carried out.
   void Note(const v1::Command& command, const absl::Status& status,
             Resources& resources, absl::string_view encoded = {});
-  // Records that the handle is in error. It ends with `ends_with`, if not 0.
+  // Records that the handle is in error, with the reason. If `ends_with` is not
+  // 0, the handle also ends when the handle `ends_with` does.
   void NoteLost(uint64_t handle, uint64_t ends_with,
                 const absl::Status& reason);
 

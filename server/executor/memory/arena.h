@@ -36,8 +36,8 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   CUdeviceptr device_address() const { return memory_->device_address(); }
-  // The same if a successor of this process can map the arena at the same
-  // address; else 0.
+  // Returns device_address() if a successor of this process can map the arena
+  // at the same address; else 0.
   CUdeviceptr lasting_address() const;
   uint64_t size() const { return charge_.amount(); }
 

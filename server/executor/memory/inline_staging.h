@@ -12,9 +12,10 @@
 
 namespace holdfast::executor {
 
-// Page-locked memory for the bytes that come and go in commands: many share a
-// block, so that small ones are bounded by their bytes and not by their number.
-// Belongs to the submission thread; the spans may be dropped by any.
+// Page-locked memory for the inline bytes of commands and their results. Many
+// spans share a block, so that small spans are limited by their bytes and not
+// by their number. Belongs to the submission thread; any thread may drop a
+// span.
 class InlineStaging {
  public:
   explicit InlineStaging(std::shared_ptr<Staging> staging)
@@ -23,14 +24,15 @@ class InlineStaging {
   struct Span {
     char* data = nullptr;
     CUdeviceptr device_address = 0;
-    Staging::BlockPtr block;  // keeps the bytes
+    Staging::BlockPtr block;  // keeps the memory
   };
 
-  // Would Take get `size` bytes? If not, `when_free` is called once there may
-  // be room, by the thread that makes it.
+  // Returns true if Take would return `size` bytes. Otherwise calls `when_free`
+  // once, when there may be room, on the thread that frees a block.
   bool HasRoom(size_t size, const std::function<void()>& when_free);
 
-  // At most a block's size. RESOURCE_EXHAUSTED: there is no room.
+  // Returns `size` bytes. REQUIRES: `size` is at most a block's size.
+  // RESOURCE_EXHAUSTED: there is no room.
   absl::StatusOr<Span> Take(size_t size);
 
  private:
@@ -40,7 +42,7 @@ class InlineStaging {
 
   const std::shared_ptr<Staging> staging_;
   Staging::BlockPtr current_;
-  size_t used_ = 0;  // bytes of it
+  size_t used_ = 0;  // bytes of current_
 };
 
 }  // namespace holdfast::executor

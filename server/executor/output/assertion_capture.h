@@ -25,7 +25,7 @@ namespace holdfast::executor {
 class AssertionCapture {
  public:
   // Redirects the process's standard error. Called once, before the driver is
-  // loaded. The last words of an aborting process reach the log, too. Fails if
+  // loaded. The output of an aborting process reaches the log, too. Fails if
   // the process has no descriptors left.
   static absl::StatusOr<std::unique_ptr<AssertionCapture>> Begin();
   // Restores standard error.

@@ -14,12 +14,15 @@
 
 namespace holdfast::executor {
 
-// FAILED_PRECONDITION names a resource that would be lost: its bytes cannot be
-// restored, or, unless `memory_stays`, belong to another owner.
+// Checks that a suspension loses no resource. `memory_stays`: the session's
+// memory stays on its devices. FAILED_PRECONDITION names the first resource
+// that cannot be restored, or that belongs to another session and
+// `memory_stays` is false.
 absl::Status CheckSuspendable(Resources& resources, bool memory_stays);
 
 // Calls `idle`, on any thread, when the present work of all devices of the
-// session is done.
+// session is done, with the work's error if it failed. On an error `idle` is
+// not called.
 absl::Status WhenIdle(Resources& resources,
                       std::function<void(const absl::Status&)> idle);
 

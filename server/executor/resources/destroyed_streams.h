@@ -23,9 +23,9 @@ class DestroyedStreams {
   DestroyedStreams(const DestroyedStreams&) = delete;
   DestroyedStreams& operator=(const DestroyedStreams&) = delete;
 
-  // Takes over the stream's mark, and the inline bytes that its work uses until
-  // `watcher` finds the work done. `end` marks the end of all its work. `idle`:
-  // the work was done already.
+  // Takes over the stream's mark (StreamResource::mark), and keeps the inline
+  // bytes that its work uses until `watcher` finds the work done. `end` is an
+  // event after all its work. `idle`: the work was done already.
   void Add(StreamResource& stream, std::shared_ptr<const cuda::Event> end,
            bool idle, CompletionWatcher& watcher);
 
@@ -35,7 +35,7 @@ class DestroyedStreams {
   // Returns true if all the streams' work is done. Queries the device.
   absl::StatusOr<bool> AreDone();
 
-  // Takes the marks of this device's work that is not watched.
+  // Removes and returns the marks of this device's work that is not watched.
   CompletionWatcher::Events TakeMarks(uint32_t device);
 
  private:

@@ -19,7 +19,7 @@ class DevicePlacement {
   DevicePlacement(uint32_t named, uint32_t in_driver)
       : named_(named), in_driver_(in_driver) {}
 
-  // REQUIRES: a device of the session, here and below.
+  // REQUIRES, for both methods: the argument is a device of the session.
   uint32_t InDriver(uint32_t named) const {
     return named == named_ ? in_driver_ : named;
   }

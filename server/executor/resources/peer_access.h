@@ -8,8 +8,8 @@
 
 namespace holdfast::executor {
 
-// Records which devices of a session have access to the memory of which others.
-// Resources tells the driver. Not thread-safe.
+// Records the pairs of a session's devices between which peer access is
+// enabled. Resources calls the driver. Not thread-safe.
 class PeerAccess {
  public:
   // Returns true if kernels of `device` may use memory of `peer`. A device may

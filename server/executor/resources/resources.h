@@ -169,9 +169,8 @@ struct ResourceOptions {
   std::shared_ptr<DeviceTurns> turns = std::make_shared<DeviceTurns>();
 };
 
-// Not thread-safe: belongs to the submission thread, but for watcher().
-//
-// Holds all resources of a session in this process. Command handlers find their
+// Holds all resources of a session in this process. Not thread-safe: belongs to
+// the submission thread, except for watcher(). Command handlers find their
 // operands in its tables, store results there, and free through it:
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(StreamResource* stream,
@@ -291,9 +290,10 @@ class Resources {
   // done. Does not block. Returns false if that cannot be determined; `owner`
   // is then kept until the session ends.
   bool Retire(uint32_t device, std::shared_ptr<const void> owner);
-  // Makes the device's reaper wait for all streams of the session, also on
-  // other devices, which may use this device's memory, and returns it. Later
-  // work of the reaper runs after all theirs. Returns any stream's error.
+  // Makes the device's reaper wait for the present work of all streams of the
+  // session, and returns the reaper. Streams of other devices are included,
+  // because they may use this device's memory. Fails with the error of any
+  // stream.
   absl::StatusOr<const cuda::Stream*> AfterAllStreams(uint32_t device);
 
   // Returns a stream of the device for work that the host does at once. Fails
@@ -328,7 +328,7 @@ class Resources {
   // Ends waits for events whose sessions have ended, which nothing else would
   // end.
   void EndWaits(std::vector<EventWaits::Wait> waits);
-  // Ends the mapping of a buffer that is one; the memory stays its owner's.
+  // Unmaps the buffer if it is a mapping. The mapped memory keeps its owner.
   void Unmap(BufferResource& buffer);
   // Removes the handles, and the handles of views of them.
   void DropViews(const std::unordered_set<uint64_t>& views);

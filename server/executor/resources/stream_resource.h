@@ -12,14 +12,16 @@
 
 namespace holdfast::executor {
 
+// A stream of the session.
 struct StreamResource {
   uint32_t device = 0;
   std::unique_ptr<cuda::Stream> stream;
-  // For the account of GPU time. `unmarked`: the stream got work after its last
-  // mark. `mark`: an unwatched mark at the end of all its work; may be null.
+  // For the account of GPU time; see StreamWork. `unmarked`: the stream got
+  // work after its last mark. `mark`: an event at the end of all its work that
+  // no watcher waits for; may be null.
   bool unmarked = false;
   std::shared_ptr<const cuda::Event> mark;
-  // Inline bytes that its unwatched work still uses; see
+  // Inline bytes that the stream's unwatched work still uses; see
   // StreamWork::KeepUntilDone.
   std::vector<InlineStaging::Span> kept;
 };

@@ -45,16 +45,16 @@ class StreamWork {
   StreamWork(const StreamWork&) = delete;
   StreamWork& operator=(const StreamWork&) = delete;
 
-  // The stream is about to get work: the device's clock runs until the work is
-  // done. Need not be called if `stream.unmarked`.
+  // Called before the stream gets work. Starts the device's clock, which runs
+  // until the work is done. Need not be called if `stream.unmarked`.
   void NoteGiven(StreamResource& stream);
-  // All work of the stream is done, so that it needs no mark.
+  // Called when all work of the stream is done. Drops its mark and kept bytes.
   void NoteIdle(StreamResource& stream);
   // Returns an event at the present end of the stream, as
   // CompletionWatcher::RecordEvent.
   absl::StatusOr<std::shared_ptr<const cuda::Event>> Mark(
       StreamResource& stream);
-  // The stream is about to be destroyed while its work continues. Returns an
+  // Called before the stream is destroyed while its work continues. Returns an
   // event as Mark.
   absl::StatusOr<std::shared_ptr<const cuda::Event>> NoteDestroyed(
       StreamResource& stream);
@@ -64,9 +64,9 @@ class StreamWork {
   // noted. Called when no more commands are waiting.
   void Watch();
 
-  // Keeps inline bytes until the present work of the stream is done. That is
-  // looked for only when more than kMaxKeptBlocks are kept, or by WatchKept,
-  // because no client waits for it.
+  // Keeps inline bytes until the present work of the stream is done. The work
+  // is watched only when more than kMaxKeptBlocks are kept, or by WatchKept,
+  // because no client waits for its end.
   void KeepUntilDone(StreamResource& stream, InlineStaging::Span span);
   // Watches the work that uses the kept bytes. Called when a command waits for
   // memory.
@@ -89,7 +89,8 @@ class StreamWork {
  private:
   // Returns marks of all work of the device that is not watched.
   CompletionWatcher::Events TakeMarks(uint32_t device);
-  // A mark of the device's work has completed. Called by the watcher's thread.
+  // Notes that the marks of the device's work have completed. Called by the
+  // watcher's thread.
   // `device` is the driver's ordinal, as everywhere with clocks_.
   void NoteDone(uint32_t device);
 

@@ -75,17 +75,19 @@ class Session {
 
   // Closes the gate, and waits until all accepted work is done and the devices
   // are idle: for an upgrade of the daemon if `memory_stays`, otherwise for a
-  // suspension. Returns the variables of its modules, as SaveVariables. On an
-  // error the gate is open again. DEADLINE_EXCEEDED names the work that is not
-  // done. FAILED_PRECONDITION names a resource that cannot be suspended.
+  // suspension. Returns the variables of the session's modules, as
+  // SaveVariables. On an error the gate is open again. DEADLINE_EXCEEDED names
+  // the work that is not done. FAILED_PRECONDITION names a resource that cannot
+  // be suspended.
   absl::StatusOr<UniqueFd> Quiesce(bool memory_stays, absl::Time deadline);
-  // REQUIRES: quiesced.
+  // Saves the chunks to `file`. REQUIRES: Quiesce has succeeded.
   absl::Status SaveMemory(const internal::SaveMemory& chunks, int file);
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // UNAUTHENTICATED: the call does not carry this session's token.
+  // UNAUTHENTICATED: the call carries no token, or a malformed one. NOT_FOUND:
+  // the token is another one.
   absl::Status Authenticate(const grpc::ServerContextBase& context) const;
 
   // Checks the batch and queues it. The results go to `results`. Blocks while
@@ -116,8 +118,8 @@ class Session {
   bool Post(std::function<void(Resources&)> work);
   bool Run(const std::function<void(Resources&)>& work);
 
-  // Admits one Execute stream at a time. The output of kernels goes to its
-  // results.
+  // Admits an Execute stream, and sends the output of kernels to its `results`.
+  // Returns false if there is one already. ReturnExecute ends it.
   bool TakeExecute(std::shared_ptr<ResultQueue> results);
   void ReturnExecute();
 

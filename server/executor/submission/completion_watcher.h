@@ -41,8 +41,8 @@ class CompletionWatcher {
   CompletionWatcher(const CompletionWatcher&) = delete;
   CompletionWatcher& operator=(const CompletionWatcher&) = delete;
 
-  // Kernels may print from now on. Before that, `hand_on_output` is not called,
-  // because it takes as long as a query of a stream.
+  // Notes that kernels may print from now on. Before this call `hand_on_output`
+  // is not called, because it takes as long as a query of a stream.
   void ExpectOutput() { output_expected_ = true; }
 
   // Returns an event that marks the present end of `stream`.
@@ -72,7 +72,7 @@ class CompletionWatcher {
   void WatchIdly(Events events, Callback callback);
 
   // Calls back when the present work of `stream` is done. If the event cannot
-  // be recorded, it fails and does not call back.
+  // be recorded, returns the error and never calls back.
   absl::Status Watch(const cuda::Stream& stream, Callback callback);
 
  private:
@@ -80,7 +80,7 @@ class CompletionWatcher {
   struct Entry {
     Events events;
     Callback callback;
-    bool idle = false;  // of WatchIdly
+    bool idle = false;  // added by WatchIdly
   };
 
   // The thread's loop: polls without a pause for 2 ms after a change, then with
@@ -108,7 +108,7 @@ class CompletionWatcher {
   void HandOnOutput() const {
     if (output_expected_) hand_on_output_();
   }
-  // Returns true if an entry is not of WatchIdly.
+  // Returns true if an entry was not added by WatchIdly.
   static bool AnyAwaited(const std::vector<Entry>& entries);
   // Calls back for the entries that are done and removes them. Returns false if
   // there is none.

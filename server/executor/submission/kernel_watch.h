@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time limit for kernels. Each launch lies between two marks of its stream:
-// it runs from the completion of the first mark to the completion of the
-// second. Time in which its stream is busy with earlier work, or waits for an
-// event or a semaphore, does not count. Two kinds of waiting cannot be told
-// from running, and count: waiting until other streams, sessions or processes
-// leave the device, and, in a graph, the waits of its nodes.
+// The time limit for kernels. Each launch lies between two marks, which are
+// events in its stream: it runs from the completion of the first mark to the
+// completion of the second. Time in which its stream is busy with earlier work,
+// or waits for an event or a semaphore, does not count. Two kinds of waiting
+// cannot be told from running, and count: waiting until other streams, sessions
+// or processes leave the device, and, in a graph, the waits of its nodes.
 #ifndef HOLDFAST_SERVER_EXECUTOR_SUBMISSION_KERNEL_WATCH_H_
 #define HOLDFAST_SERVER_EXECUTOR_SUBMISSION_KERNEL_WATCH_H_
 
@@ -68,7 +68,8 @@ class KernelWatch {
   KernelWatch& operator=(const KernelWatch&) = delete;
 
   // Calls `give`, which submits a launch to the stream, between two marks.
-  // Returns its error. REQUIRES: one thread.
+  // Returns the error of `give`, or of the first mark. If the second mark
+  // fails, logs that the launch is not watched. REQUIRES: one thread at a time.
   absl::Status Launch(const cuda::Stream& stream, WatchedLaunch launch,
                       absl::FunctionRef<absl::Status()> give);
 

@@ -43,16 +43,20 @@ class ResultQueue {
   static std::shared_ptr<void> Hold(std::shared_ptr<ResultQueue> queue);
 
   // Reserves room for the result of a processed command, of about `bytes`
-  // bytes. Deliver must follow, with the same number.
+  // bytes. Deliver must follow.
   void Expect(size_t bytes = 0);
+  // Adds an expected result; `expected_bytes` is the number given to Expect.
   void Deliver(v1::Result result, size_t expected_bytes = 0);
 
+  // Add a result, or the error of a command, for which no room was reserved.
   void Add(v1::Result result);
   void AddError(uint64_t sequence, const absl::Status& error);
 
-  // Ends the queue: Take returns false once all expected results are taken.
+  // Ends the queue: Take returns false once all present and expected results
+  // are taken and all objects of Hold are destroyed.
   void Finish();
-  // Drops all results: the client has gone.
+  // Drops all present and later results, and ends all waits: the client has
+  // gone.
   void Abandon();
 
   // Blocks until there are results, and moves about 1 MiB of them into `batch`.
@@ -60,12 +64,12 @@ class ResultQueue {
   // sent.
   bool Take(v1::ResultBatch* batch);
 
-  // Waits until all present results are sent, for at most `limit`.
+  // Waits until no result waits or is being sent, for at most `limit`.
   void AwaitSent(absl::Duration limit);
 
-  // Returns true if there is room for another command's result. If not,
-  // `when_room` is called once there is, by a thread that takes or delivers
-  // results.
+  // Returns true if there is room for another command's result, or the queue is
+  // abandoned. Otherwise `when_room` is called once there is, by a thread that
+  // takes, delivers or abandons results.
   bool HasRoom(const std::function<void()>& when_room);
 
   // Waits until there is room. Returns false if abandoned.
@@ -77,7 +81,7 @@ class ResultQueue {
 
  private:
   void Release();
-  // Spins for a moment until Take may have a result.
+  // Spins until Take may have a result, for a moment at most.
   void LookForAMoment();
   void Push(v1::Result result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Calls the waiting `when_room`, if there is room.
@@ -89,10 +93,10 @@ class ResultQueue {
     return abandoned_ || !results_.empty() || (finished_ && owed_ + held_ == 0);
   }
 
-  // Written with the lock held, read without.
+  // Written with mutex_ held, read without.
   std::atomic<size_t> count_{0};
   std::atomic<size_t> bytes_{0};
-  std::atomic<uint32_t> changes_{0};  // of what Take waits for
+  std::atomic<uint32_t> changes_{0};  // counts events that may end a Take
 
   absl::Mutex mutex_;
   struct Entry {
@@ -101,11 +105,11 @@ class ResultQueue {
   };
   std::deque<Entry> results_ ABSL_GUARDED_BY(mutex_);
   SendNow send_now_ ABSL_GUARDED_BY(mutex_);
-  v1::ResultBatch single_ ABSL_GUARDED_BY(mutex_);  // for it
+  v1::ResultBatch single_ ABSL_GUARDED_BY(mutex_);  // for send_now_
   // True while the last batch of Take is being sent.
   bool sending_ ABSL_GUARDED_BY(mutex_) = false;
-  size_t owed_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t held_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t owed_ ABSL_GUARDED_BY(mutex_) = 0;  // results expected
+  size_t held_ ABSL_GUARDED_BY(mutex_) = 0;  // objects of Hold
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
   std::function<void()> when_room_ ABSL_GUARDED_BY(mutex_);

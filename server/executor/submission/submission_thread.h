@@ -47,8 +47,8 @@ class SubmissionThread {
   bool Run(const std::function<void()>& step);
 
   // Posts a batch, as Post. `batch` returns true when it is done. If it returns
-  // false, it is parked, and called again after Wake; a Wake during its run
-  // counts.
+  // false, it is parked, and called again after Wake, also if Wake was called
+  // while it ran.
   bool PostBatch(std::function<bool()> batch, size_t bytes);
   // The same, but the calling thread runs the batch now if no other work runs
   // or waits, because handing a batch over takes as long as running a small

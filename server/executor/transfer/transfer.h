@@ -33,7 +33,7 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // All bytes, and the bytes of which no piece was started.
+  // The bytes of the range, and the bytes that no started piece covers.
   uint64_t size() const { return range_.size(); }
   uint64_t rest() const { return range_.size() - started_; }
 
@@ -44,7 +44,8 @@ class Transfer {
 
   // Starts the next piece, of `size` bytes, to or from the device address
   // `bytes`. `holder` is released when the device has finished with the bytes.
-  // INVALID_ARGUMENT: the piece is larger than rest(). REQUIRES: MayStart.
+  // FinishOldest returns the copy's error. INVALID_ARGUMENT: the piece is
+  // larger than rest(). REQUIRES: MayStart.
   absl::Status Start(CUdeviceptr bytes, uint64_t size,
                      std::shared_ptr<const void> holder);
   // Waits for the oldest piece. REQUIRES: there is one.
@@ -56,7 +57,7 @@ class Transfer {
   absl::StatusOr<uint64_t> FinishUpload();
 
  private:
-  // The most unfinished pieces; other pieces are with the network meanwhile.
+  // The most unfinished pieces. The network transfers other pieces meanwhile.
   static constexpr size_t kMaxPieces = 4;
 
   class Completion;

@@ -31,10 +31,12 @@ struct SandboxStart {
 
 class Sandbox {
  public:
-  // The first step: limits, only the policy's files, its user, no capabilities,
-  // no way to gain privileges, no core dump, and no tracer except of a CUDA
-  // executor, because libcuda fails without one. Libraries among the visible
-  // files can still be loaded. REQUIRES: the process has one thread.
+  // The first step: sets limits, hides all files but the policy's, changes to
+  // the user of `start`, drops all capabilities, and forbids new privileges and
+  // core dumps. Also forbids tracing the process, except for a CUDA executor,
+  // because libcuda fails in a process that cannot be traced. Libraries among
+  // the visible files can still be loaded. REQUIRES: the process has one
+  // thread.
   Sandbox(const SandboxPolicy& policy, const SandboxStart& start);
 
   // The second step: allows only the system calls of `role`, which may differ

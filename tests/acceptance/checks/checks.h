@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the C programs share; each check prints a line. For C++, too. */
+ * Checks for the C and C++ programs. Each check prints a line. */
 #ifndef ACCEPTANCE_CHECKS_H_
 #define ACCEPTANCE_CHECKS_H_
 
@@ -19,7 +19,7 @@ static inline bool Holds(const char* title, bool condition) {
   return condition;
 }
 
-/* Ends the program if a call failed. */
+/* Ends the program if the call failed. */
 static inline void Must(const char* title, hf_error* error) {
   if (error == NULL) return;
   printf("wrong: %s: %s: %s\n", title, hf_code_name(hf_error_code(error)),
@@ -27,7 +27,8 @@ static inline void Must(const char* title, hf_error* error) {
   exit(1);
 }
 
-/* The call fails with this code, and its message has the text. */
+/* Checks that the call failed with this code and that its message has the text.
+ * Frees the error. */
 static inline void Refused(const char* title, hf_error* error, hf_code code,
                            const char* text) {
   const bool fits = error != NULL && hf_error_code(error) == code &&
@@ -38,7 +39,7 @@ static inline void Refused(const char* title, hf_error* error, hf_code code,
   hf_error_free(error);
 }
 
-/* The daemon of $HOLDFAST_ADDRESS, or a private one. */
+/* Connects to the daemon of $HOLDFAST_ADDRESS, or to a private one. */
 static inline hf_daemon* Connect(void) {
   const char* address = getenv("HOLDFAST_ADDRESS");
   hf_daemon* daemon;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same kernels in OpenCL C (kernels.cl), by whatever OpenCL the machine has
-// for its CPU: PoCL, as a rule. Opened at run time; without one, nothing here
+// Runs the same kernels in OpenCL C (kernels.cl) by the machine's OpenCL for
+// its CPU, usually PoCL. The library is opened at run time; without it, nothing
 // runs.
 #ifndef HOLDFAST_TESTS_BENCH_SOFTWARE_OPEN_CL_H_
 #define HOLDFAST_TESTS_BENCH_SOFTWARE_OPEN_CL_H_
@@ -21,10 +21,11 @@ class OpenClKernel {
   OpenClKernel(const OpenClKernel&) = delete;
   OpenClKernel& operator=(const OpenClKernel&) = delete;
 
-  // `threads` in all and in a group, by x and y. Vectors are shared with the
-  // device where they lie, so they must not move; other arguments are copied.
-  // Waits for the end. False: there is no OpenCL here. A failure ends the
-  // process with a message.
+  // Run starts the kernel and waits for its end; Enqueue does not wait.
+  // `threads` is the number of all threads and `group` that of a group, by x
+  // and y; y = 0: one dimension. The device uses the memory of vectors, which
+  // must not move; other arguments are copied. Returns false without OpenCL. A
+  // failure ends the process with a message.
   using Extent = std::array<size_t, 2>;
   template <typename... Args>
   bool Run(Extent threads, Extent group, const Args&... args) {

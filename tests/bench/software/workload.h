@@ -16,24 +16,25 @@ class Workload {
   // Both run the work once, to its end, from the same inputs.
   virtual void RunDevice() = 0;
   virtual void RunNative() = 0;
-  // Did both come to the same?
+  // Returns true if both runs had the same results.
   virtual bool Equal() = 0;
-  // The same by OpenCL; false where the kernel or the machine has none.
+  // The same by OpenCL. RunOpenCl returns false if the kernel or the machine
+  // has none.
   virtual bool RunOpenCl() { return false; }
   virtual bool OpenClEqual() { return true; }
 };
 
 struct WorkloadEntry {
   std::string name;
-  double bar;  // device / native must not exceed it
-  // `tiny`: as little work as makes the kernels run.
+  double bar;  // the limit of device time / native time
+  // `tiny`: the least work for which the kernels run.
   std::function<std::unique_ptr<Workload>(bool tiny)> make;
 };
 
 const std::vector<WorkloadEntry>& Workloads();
 
-// part(begin, end) on as many threads as the driver uses, in equal parts of
-// whole multiples of `grain`.
+// Calls part(begin, end) on as many threads as the driver uses, with equal
+// parts that are multiples of `grain`.
 void InParallel(int begin, int end, int grain,
                 const std::function<void(int, int)>& part);
 int Threads();

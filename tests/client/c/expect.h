@@ -20,11 +20,10 @@ static int failures = 0;
     }                                                                          \
   } while (0)
 
-/* Ends the program if the call fails: what follows would have no object to
- * work with. */
+/* Ends the program if the call fails, because later calls need its result. */
 #define OK(call) Ok((call), __FILE__, __LINE__)
 
-/* The call fails with this code and a message that has this text. */
+/* Expects the call to fail with this code and a message that has this text. */
 #define FAILS(call, code, text) \
   Fails((call), (code), (text), __FILE__, __LINE__)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A daemon without devices: it records the commands that it is sent, and
+// A daemon without devices. It records the commands that it receives, and
 // answers as a test wants.
 #ifndef HOLDFAST_TESTS_CLIENT_CPP_FAKE_DAEMON_H_
 #define HOLDFAST_TESTS_CLIENT_CPP_FAKE_DAEMON_H_
@@ -28,7 +28,7 @@ namespace holdfast {
 // Serves on a Unix socket of its own until it is destroyed.
 class FakeDaemon {
  public:
-  // Every connection breaks once it is so old, whatever is on it.
+  // Each connection breaks when it is `max_age` old, even with calls on it.
   explicit FakeDaemon(absl::Duration max_age = absl::InfiniteDuration());
   ~FakeDaemon();
 
@@ -37,26 +37,28 @@ class FakeDaemon {
   // Sets the devices of sessions that are opened from now on.
   void set_devices(const std::vector<uint32_t>& devices);
 
-  // Command `sequence` fails so.
+  // Makes command `sequence` fail with this gRPC code and message.
   void Fail(uint64_t sequence, int code, const std::string& message);
-  // No result is sent until Release: neither failures nor others.
+  // Holds back all results, also failures, until Release.
   void Hold();
   void Release();
 
-  // Execute takes rings, whose executor's end this is: batches and results go
-  // through them. Before there is a stream.
+  // Makes Execute accept the client's rings, and pass batches and results
+  // through them. `rings` is the executor's end. REQUIRES: no stream exists
+  // yet.
   void TakeRings(std::unique_ptr<RingPair> rings);
-  // Sends bytes that no executor would send, through the rings.
+  // Sends bytes through the rings, such as no executor would send. REQUIRES:
+  // TakeRings was called.
   absl::Status Send(const std::string& bytes);
 
-  // The Execute stream breaks, as a killed executor's does; Run then answers
+  // Breaks the Execute stream, like the death of an executor. Run then answers
   // with `reason`.
   void LoseExecutor(const std::string& reason);
-  // The next CloseSession is answered by nothing but the end of its connection.
-  // If it is carried out before that, later ones find no session. REQUIRES:
-  // connections have an end.
+  // Makes the next CloseSession get no answer until its connection ends. With
+  // `carried_out`, the session is closed, and later calls find no session.
+  // REQUIRES: `max_age` is finite.
   void LoseNextClose(bool carried_out);
-  // The keep-alive stream tells the client.
+  // Reports the end of the session to the client on the keep-alive stream.
   void EndSession(const std::string& reason);
 
   // The commands received so far.
@@ -65,7 +67,7 @@ class FakeDaemon {
   std::string uploaded();
   std::vector<v1::TransferRange> transfers();
   bool closed();
-  // Blocks until so many commands have come.
+  // Blocks until `count` commands have been received.
   void WaitForCommands(size_t count);
 
  private:
@@ -73,7 +75,7 @@ class FakeDaemon {
   class Commands;
   class Transfers;
 
-  // The answer to one command; false: none.
+  // Makes the answer to one command. Returns false if it has none.
   bool Answer(uint64_t sequence, const v1::Command& command, v1::Result* result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

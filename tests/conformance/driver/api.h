@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The driver under test: whatever library $HOLDFAST_DRIVER_LIBRARY names, by
-// default the software driver of this build. Tests know it by cuda.h's types
-// and cuGetProcAddress alone, so they run unchanged against libcuda.so.1.
+// The driver under test: the library that $HOLDFAST_DRIVER_LIBRARY names, by
+// default the software driver of this build. Tests use only cuda.h's types and
+// cuGetProcAddress, so they run unchanged against libcuda.so.1.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_DRIVER_API_H_
 #define HOLDFAST_TESTS_CONFORMANCE_DRIVER_API_H_
 
@@ -11,10 +11,10 @@
 
 namespace holdfast::conformance {
 
-// One member a function, of cuda.h's own type: Cuda().cuInit(0).
+// Has one member for each function, with the type of cuda.h: Cuda().cuInit(0).
 //
-//   HOLDFAST_FUNCTION(name)            the name means the symbol of cuda.h
-//   HOLDFAST_VERSIONED(name, symbol)   cuda.h calls it `symbol`
+//   HOLDFAST_FUNCTION(name)            the function's symbol is its name
+//   HOLDFAST_VERSIONED(name, symbol)   the function's symbol is `symbol`
 struct Api {
 #define HOLDFAST_FUNCTION(name) decltype(&::name) name = nullptr;
 #define HOLDFAST_VERSIONED(name, symbol) decltype(&::symbol) symbol = nullptr;
@@ -24,17 +24,17 @@ struct Api {
   decltype(&::cuGetProcAddress_v2) get_proc_address = nullptr;
 };
 
-// Loaded at first use; a library that cannot be loaded ends the process with
-// a message.
+// Returns the functions, and loads the library on the first call. Ends the
+// process with a message if the library cannot be loaded.
 const Api& Cuda();
 
-// "CUDA_ERROR_..." for messages.
+// Returns the name of a result, "CUDA_ERROR_...", for messages.
 const char* Name(CUresult result);
 
 int Attribute(CUdevice_attribute attribute);
 
-// A test with the primary context of device 0 current. Each test leaves no
-// work behind.
+// A test with the primary context of device 0 current. TearDown waits for the
+// work of the test.
 class ContextTest : public ::testing::Test {
  protected:
   void SetUp() override;
@@ -44,8 +44,8 @@ class ContextTest : public ::testing::Test {
   CUcontext context_ = nullptr;
 };
 
-// Holds a stream back: what is enqueued after Block() starts only after
-// Open(), which the destructor calls, too.
+// Blocks a stream: work that is enqueued after Block() starts only after
+// Open(). The destructor calls Open().
 class Gate {
  public:
   Gate();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shared by the tests of threads that share memory: kernels from PTX with
-// places to fill in, and words for them to work on.
+// Helpers for tests of threads that share memory: PTX templates, and device
+// memory for their kernels.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_DRIVER_SHARED_WORDS_H_
 #define HOLDFAST_TESTS_CONFORMANCE_DRIVER_SHARED_WORDS_H_
 
@@ -21,8 +21,8 @@ inline std::string Replaced(std::string text, const std::string& from,
   return text;
 }
 
-// The module is the caller's to unload. Null, and a failure of the test, if it
-// does not load.
+// Loads the PTX and returns its kernel `name`. The caller unloads `*module`.
+// If loading fails, fails the test and returns null.
 inline CUfunction LoadKernel(const std::string& ptx, const char* name,
                              CUmodule* module) {
   CUfunction function = nullptr;
@@ -33,7 +33,7 @@ inline CUfunction LoadKernel(const std::string& ptx, const char* name,
   return function;
 }
 
-// Device memory, zero at first, that ends with its scope.
+// Owns 32-bit words of device memory, which are zero at first.
 class Zeros {
  public:
   explicit Zeros(size_t words) : words_(words) {

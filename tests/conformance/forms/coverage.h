@@ -11,11 +11,11 @@
 
 namespace holdfast::forms {
 
-// Markdown: the table of opcodes with its sums, then what is missing.
+// Returns Markdown: the table of opcodes with its sums, then the missing parts.
 std::string CoverageTable(const Goldens& goldens);
 
-// `readme` with the text between its two markers replaced; empty if it has
-// none.
+// Returns `readme` with `table` between its two markers; empty if a marker is
+// missing.
 std::string WithCoverage(const std::string& readme, const std::string& table);
 
 }  // namespace holdfast::forms

@@ -13,16 +13,16 @@
 
 namespace holdfast::forms {
 
-// By result and input.
+// The bits of each result for each input: output[result][input].
 using CaseOutput = std::vector<std::vector<uint64_t>>;
 
-// Inputs for which the results are not what the oracle says, in words: the
-// first few, and how many there are. Empty: none.
+// Compares the output with the oracle. Returns a text with the first few inputs
+// whose results are wrong, and their number; empty if all are right.
 std::string AgainstOracle(const Case& one, const std::vector<Sources>& inputs,
                           const CaseOutput& output);
 
-// A form that a GPU computed. Exact results are kept as a hash, those of an
-// approximation as numbers for the first kKept inputs.
+// The results of a form on a GPU: a hash of all results, and, for an
+// approximation, the results of the first kKept inputs.
 struct Golden {
   uint32_t hash = 0;
   std::vector<uint64_t> values;
@@ -31,20 +31,24 @@ inline constexpr size_t kKept = 96;
 
 Golden GoldenOf(const Case& one, const std::vector<Sources>& inputs,
                 const CaseOutput& output);
-// Empty if `output` agrees: bit for bit, NaN as a class, open results apart;
-// an approximation within the documented error on both sides.
+// Compares the output with a GPU's. Returns a text with the differences; empty
+// if there are none. Exact results must have equal bits, except that all NaNs
+// are equal and results that PTX leaves open are ignored. Results of an
+// approximation may differ by twice the documented error.
 std::string AgainstGolden(const Case& one, const std::vector<Sources>& inputs,
                           const CaseOutput& output, const Golden& golden);
 
-// A file with a line for each case. Missing files are empty.
+// The goldens of a file, by case. A file has a line for each case; a missing
+// file has none.
 using Goldens = std::map<std::string, Golden>;
 Goldens ReadGoldens(const std::string& path);
 std::string LineOf(const std::string& name, const Golden& golden);
 
-// The results of one input in words, with the sources.
+// Returns a text with the sources, the results and the required results of one
+// input.
 std::string Describe(const Case& one, const std::vector<Sources>& inputs,
                      const CaseOutput& output, size_t input);
-// Whether PTX leaves the results open, by input.
+// Returns, for each input, whether PTX leaves the results open.
 std::vector<bool> OpenInputs(const Case& one,
                              const std::vector<Sources>& inputs);
 

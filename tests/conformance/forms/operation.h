@@ -14,16 +14,16 @@
 
 namespace holdfast::forms {
 
-// "setp.lt.and.f32" in its words.
+// The words of a spelling such as "setp.lt.and.f32".
 class Words {
  public:
   explicit Words(const std::string& spelling);
 
   const std::string& opcode() const { return words_[0]; }
   bool Has(const std::string& word) const;
-  // The first of `candidates` that is there, or "".
+  // Returns the first word that is among `candidates`; "" if there is none.
   std::string OneOf(const std::vector<std::string>& candidates) const;
-  Kind Type(size_t index = 0) const;  // "": none
+  Kind Type(size_t index = 0) const;  // "": there are fewer types
   size_t types() const { return types_.size(); }
   Rounding FloatRounding() const;  // .rn if there is none
 
@@ -37,8 +37,8 @@ using Results = std::array<uint64_t, 4>;
 
 // The allowed error of an approximation.
 struct Approximation {
-  // By half of a packed result, else one: the exact value and the largest
-  // permitted distance from it; infinite: any number will do.
+  // The exact value and the largest allowed error of a result, or of one half
+  // of a packed result. An infinite error allows any number.
   struct Bound {
     long double exact;
     long double error;
@@ -46,10 +46,10 @@ struct Approximation {
   std::function<std::vector<Bound>(const Sources&)> bounds;
 };
 
-// Threads of a block, where not all have the same value.
+// The threads of a block whose threads have different inputs.
 inline constexpr size_t kBlockThreads = 128;
 
-// By thread; none where PTX leaves the result open.
+// The results of each thread; nullopt where PTX does not define them.
 using Outcomes = std::vector<std::optional<Results>>;
 
 struct Operation {
@@ -58,30 +58,32 @@ struct Operation {
   // Lines of PTX with D0, D1, S0, S1, ... for the operands; empty: the
   // spelling with all of them. %global, %shared and %local are the addresses
   // of 16 bytes that each thread has there, %gglobal and so on generic ones.
-  // %lane and %thread say who one is in its warp and block; %t0 to %t2, %u0,
-  // %u1, %q0, %q1 and %mask are free registers. Labels are the case's own.
+  // %lane and %thread are the thread's numbers in its warp and block; %t0 to
+  // %t2, %u0, %u1, %q0, %q1 and %mask are free registers. Labels are local to
+  // the case.
   std::string code;
   std::function<Results(const Sources&)> compute;  // unless approximate
   std::optional<Approximation> approximation;
-  // For inputs where PTX leaves the result open; null: nowhere.
+  // Returns true for inputs for which PTX does not define the result; null: PTX
+  // defines all results.
   std::function<bool(const Sources&)> open;
 
-  // Instead of `compute` where threads act together: the results of `group`
-  // neighbours, a warp or a block, by what each has.
+  // Replaces `compute` for operations of several threads: returns the results
+  // of `group` neighbouring threads, a warp or a block, from their sources.
   size_t group = 1;
   std::function<Outcomes(const std::vector<Sources>&)> together;
   // Text of the module in front of the kernels.
   std::string declarations;
   std::string target = "sm_90";
-  // Not in one kernel with others, since threads end in it.
+  // The operation needs a kernel of its own, because threads end in it.
   bool alone = false;
 };
 
-// All the operations that one spelled form is tried with: one, or one a
-// constant operand. Empty: there is no oracle for it.
+// Returns the operations with which a spelled form is tested: one, or one for
+// each constant operand. Empty: there is no oracle for the form.
 std::vector<Operation> Describe(const std::string& spelling);
 
-// By family; each answers for the opcodes that it knows.
+// The same for one family of opcodes; empty for other opcodes.
 std::vector<Operation> DescribeInteger(const Words& words);
 std::vector<Operation> DescribeBits(const Words& words);
 std::vector<Operation> DescribeCarry(const Words& words);
@@ -100,7 +102,7 @@ std::vector<Operation> DescribeBulk(const Words& words);
 std::vector<Operation> DescribeAsync(const Words& words);
 std::vector<Operation> DescribeOrder(const Words& words);
 
-// A scalar function applied to both halves of packed operands.
+// Returns an operation that applies `half` to each half of packed operands.
 Operation Packed(const Kind& kind, size_t sources,
                  const std::function<uint64_t(const Sources&)>& half);
 

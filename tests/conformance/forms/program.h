@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX that tries operations, and a driver that runs it.
+// Generates PTX that tests operations, and runs it on a driver.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_FORMS_PROGRAM_H_
 #define HOLDFAST_TESTS_CONFORMANCE_FORMS_PROGRAM_H_
 
@@ -18,26 +18,29 @@ struct Case {
   Operation operation;
 };
 
-// Operations with the same kinds of sources, which one module tries. The module
+// Operations with the same kinds of sources, tested by one module. The module
 // has two kernels: in `lanes` each thread has an input of its own, in `uniform`
 // all threads of a block have the same input.
 struct Batch {
   std::vector<Case> cases;
 };
 
-// In the order of the names.
+// Returns the batches of all operations of the spellings.
 std::vector<Batch> MakeBatches(const std::vector<std::string>& spellings);
 std::string PtxOf(const Batch& batch);
 
-// By case, result and input; each result has 64 bits.
+// The results, 64 bits each, by case, result and input.
 using Outputs = std::vector<std::vector<std::vector<uint64_t>>>;
 
+// A driver, loaded and with a context. A failure to load it ends the process.
 class Machine {
  public:
-  // "": the software driver of this build; else a library like libcuda.so.1.
+  // `library` is a driver such as libcuda.so.1; "": this build's software
+  // driver.
   explicit Machine(const std::string& library);
 
-  // Returns an error's text, or "" and the results.
+  // Runs the batch, and sets `outputs`. Returns the text of an error; empty on
+  // success.
   std::string Run(const Batch& batch, bool uniform,
                   const std::vector<Sources>& inputs, Outputs* outputs) const;
   // False after a fault, which ends CUDA for the process.

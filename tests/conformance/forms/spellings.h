@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The forms that compute a value, out of the software driver's table.
+// Lists the spellings of instructions that the conformance tests try, from the
+// software driver's table of forms.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_FORMS_SPELLINGS_H_
 #define HOLDFAST_TESTS_CONFORMANCE_FORMS_SPELLINGS_H_
 
@@ -11,18 +12,19 @@
 
 namespace holdfast::forms {
 
-// Whether these tests are about the form; else which test is, "" if none.
+// ComputesValue returns true if these tests cover the form, because it computes
+// a value. TestOf returns the path of the test that covers the form; "": none.
 bool ComputesValue(const software::ptx::Form& form);
 std::string TestOf(const software::ptx::Form& form);
 
-// Spellings of all forms that compute a value, without repetition.
+// Returns the spellings of all forms that compute a value, each once.
 std::vector<std::string> ValueSpellings();
 
-// Spellings of forms that load, store and convert addresses: each type, vector,
-// order, scope and hint once, not all that may be combined.
+// Returns spellings of forms that load, store and convert addresses. Covers
+// each type, vector, order, scope and hint, but not all combinations of them.
 std::vector<std::string> MemorySpellings();
 
-// Both.
+// Returns ValueSpellings and MemorySpellings together.
 std::vector<std::string> TriedSpellings();
 
 }  // namespace holdfast::forms

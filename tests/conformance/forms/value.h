@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers as bits, by the PTX name of their type: what the oracles of
-// instruction forms compute with. Written without a line of the software
-// driver, which is what they judge.
+// Arithmetic of the oracles of instruction forms, on numbers given as bits and
+// the PTX name of their type. Uses no code of the software driver, because the
+// oracles test that driver.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_FORMS_VALUE_H_
 #define HOLDFAST_TESTS_CONFORMANCE_FORMS_VALUE_H_
 
@@ -12,45 +12,48 @@
 
 namespace holdfast::forms {
 
-// "u32", "f16x2", "pred", ...; also "count", a 32-bit number that is mostly
-// small, and "lane selectors" are plain b32.
+// The PTX name of a type: "u32", "f16x2", "pred", ...; also "count", a 32-bit
+// number that is mostly small. Lane selectors are b32.
 using Kind = std::string;
 
 bool IsKind(const std::string& word);
 int BitsOf(const Kind& kind);
 bool IsFloat(const Kind& kind);   // one number
 bool IsSigned(const Kind& kind);  // an integer with a sign
-// The type of the two halves of f16x2 and the like; else empty.
+// Returns the type of the two halves of a packed type such as f16x2; empty for
+// other types.
 Kind HalfOf(const Kind& kind);
 
 enum class Rounding { kNearest, kZero, kDown, kUp, kAway };
 
-// Exact, for every type.
+// Returns the number, which is exact for every type.
 long double Decode(const Kind& kind, uint64_t bits);
-// Rounded once, NaN in its canonical form. If `value` is itself not exact, it
-// must have been rounded to odd.
+// Returns the bits of `value`, rounded once, with NaN in its canonical form.
+// REQUIRES: `value` is exact or was rounded to odd.
 uint64_t Encode(const Kind& kind, long double value,
                 Rounding rounding = Rounding::kNearest);
-// The magnitude next above the largest finite number.
+// Returns the bits of the largest finite number.
 uint64_t Largest(const Kind& kind);
 
-// The result of `compute` in double, rounded to odd: rounding it again to a
-// type of at most 51 bits is as good as rounding the exact result.
+// Returns the result of `compute` in double, rounded to odd: rounding it again
+// to a type of at most 51 bits is as good as rounding the exact result.
 double ToOdd(const std::function<double()>& compute);
-// In that rounding, and no other.
+// Returns the result of `compute` in this rounding; kAway is as kNearest.
 double Rounded(Rounding rounding, const std::function<double()>& compute);
 
-// Signed or unsigned, as the type says.
+// Returns the integer, signed or unsigned as the type is.
 __int128 ToInteger(const Kind& kind, uint64_t bits);
+// Returns the low bits of `value`, as many as the type has.
 uint64_t Truncate(const Kind& kind, __int128 value);
 uint64_t Mask(int bits);
 
 bool IsNan(const Kind& kind, uint64_t bits);
 bool IsSubnormal(const Kind& kind, uint64_t bits);
 uint64_t SignBit(const Kind& kind);
-// A subnormal number as the zero of its sign.
+// Returns the bits; a subnormal number becomes the zero of its sign.
 uint64_t Flushed(const Kind& kind, uint64_t bits);
-// All NaNs are one, in either half of packed types.
+// Returns the bits; every NaN becomes the canonical NaN, also in the halves of
+// packed types.
 uint64_t Canonical(const Kind& kind, uint64_t bits);
 
 }  // namespace holdfast::forms

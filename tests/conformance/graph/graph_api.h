@@ -13,7 +13,7 @@
 
 namespace holdfast::conformance {
 
-// As Api, for functions.inc beside this file.
+// As Api, with the functions of functions.inc in this folder.
 struct GraphApi {
 #define HOLDFAST_FUNCTION(name) decltype(&::name) name = nullptr;
 #define HOLDFAST_VERSIONED(name, symbol) decltype(&::symbol) symbol = nullptr;
@@ -25,9 +25,9 @@ const GraphApi& Graphs();
 
 using Nodes = std::vector<CUgraphNode>;
 
-// Words of device memory, a stream, a graph, and a kernel
+// Arrays of words in device memory, a stream, a graph, and a kernel
 //   affine(unsigned* to, const unsigned* from, unsigned factor, unsigned count)
-// with to[i] = to[i] * factor + from[i].
+// that sets to[i] = to[i] * factor + from[i].
 class GraphTest : public ContextTest {
  protected:
   static constexpr unsigned kWords = 1000;  // of each array
@@ -41,7 +41,7 @@ class GraphTest : public ContextTest {
     return memory_ + static_cast<size_t>(index) * kWords * sizeof(unsigned);
   }
   std::vector<unsigned> Read(int index);
-  // The array's words are all `value`.
+  // Expects all words of the array to be `value`.
   void ExpectArray(int index, unsigned value);
 
   // All of these add to `graph_` unless another graph is given.
@@ -55,7 +55,7 @@ class GraphTest : public ContextTest {
 
   CUDA_MEMSET_NODE_PARAMS FillOf(int array, unsigned value) const;
   CUDA_MEMCPY3D CopyOf(int to, int from) const;
-  // The result refers to `arguments`, which the call fills.
+  // AffineOf fills `arguments`; its result points to them.
   struct Arguments {
     CUdeviceptr to, from;
     unsigned factor, count = kWords;

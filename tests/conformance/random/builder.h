@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes one function of a random program: its registers, and instructions at
-// the end of what is there.
+// Writes one function of a random program: makes its registers, and appends
+// instructions to its code.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_RANDOM_BUILDER_H_
 #define HOLDFAST_TESTS_CONFORMANCE_RANDOM_BUILDER_H_
 
@@ -14,7 +14,7 @@
 
 namespace holdfast::random_ptx {
 
-// The same numbers on every machine.
+// A random number generator with the same sequence on every machine.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -25,15 +25,16 @@ class Random {
   auto Pick(const List& list) -> const typename List::value_type& {
     return list[Below(list.size())];
   }
-  // Often small, often an edge.
+  // Returns a number that is often small, and often at the limit of a type.
   uint64_t Number();
 
  private:
   uint64_t state_;
 };
 
-// The classes of registers. Floating point has classes of its own, since the
-// bits of a NaN are unspecified: they reach integers through Canonical only.
+// The classes of registers. Floating-point values have classes of their own,
+// because the bits of a NaN are unspecified: only Canonical converts them to
+// integers.
 enum class Class {
   kPred,
   k16,
@@ -50,19 +51,19 @@ enum class Class {
 int BitsOf(Class of);
 bool IsFloat(Class of);
 
-// Who comes where code is being written.
+// The threads that execute the code which is being written.
 struct Place {
-  size_t mask = 0;       // register: the lanes of a warp, if `gathered`
-  bool gathered = true;  // else lanes come one by one
-  bool uniform = true;   // all threads of a block, or none
-  int depth = 0;
+  size_t mask = 0;       // the register with a warp's lanes, if `gathered`
+  bool gathered = true;  // the lanes of a warp come together
+  bool uniform = true;   // all threads of a block come, or none
+  int depth = 0;         // of nested control flow
 };
 
 class Builder {
  public:
   using Act = std::function<void(Thread&)>;
 
-  // `function`: its number in the program.
+  // `function` is the function's index in the program.
   Builder(Program* program, size_t function, Random* random);
 
   Program& program;
@@ -74,24 +75,27 @@ class Builder {
   size_t number() const { return number_; }
   Function& function() { return program.functions[number_]; }
 
-  // A register for a purpose; Any() never gives it.
+  // Makes a register that Any() never returns, and returns its index.
   size_t New(const std::string& type, const std::string& letter);
-  // Registers that everything may read and write.
+  // Makes `count` registers that any instruction may read and write: the pool
+  // of the class.
   void AddPool(Class of, size_t count);
+  // Returns a random register of the pool.
   size_t Any(Class of);
-  // As many different ones.
+  // Returns `count` registers of the pool, different ones if it has so many.
   std::vector<size_t> Several(Class of, size_t count);
   const std::vector<size_t>& Pool(Class of) { return pools_[of]; }
   const std::string& Name(size_t at) { return function().registers[at].name; }
 
   Instruction& Emit(Instruction instruction);
-  // With a predicate in front now and then, if it is optional.
+  // Appends an instruction that each thread executes by `act`. `optional`: the
+  // program stays valid without it, and it sometimes gets a guard.
   Instruction& Plain(std::string text, Act act, bool optional = true);
-  // The parts that every program has.
+  // Appends an instruction that is never left out and has no guard.
   Instruction& Fixed(std::string text, Act act) {
     return Plain(std::move(text), std::move(act), false);
   }
-  // Done by the lanes of the place's mask.
+  // Appends an instruction that the lanes of the place's mask execute together.
   Instruction& Together(
       std::string text,
       std::function<void(const std::vector<Thread*>&)> together, bool optional);
@@ -101,7 +105,8 @@ class Builder {
   void Branch(size_t label);
   void BranchIf(size_t predicate, bool unless, size_t label);
 
-  // A new predicate of lanes, in a register of its own, or of whole blocks.
+  // Append code that sets a new predicate register, and return the register.
+  // The predicate may differ between lanes, or only between blocks.
   size_t Condition();
   size_t UniformCondition();
 
@@ -113,7 +118,8 @@ class Builder {
 
 std::string LabelName(size_t label);
 
-// Code that lies between is left out as a whole when a program is shrunk.
+// The code that is written while a Region lives can be left out as a whole when
+// a program is shrunk.
 class Region {
  public:
   explicit Region(Builder* builder);

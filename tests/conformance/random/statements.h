@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The statements of random programs, by family; each function writes one.
+// Writes the statements of random programs, by family. Each function writes one
+// statement.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_RANDOM_STATEMENTS_H_
 #define HOLDFAST_TESTS_CONFORMANCE_RANDOM_STATEMENTS_H_
 
@@ -11,17 +12,19 @@
 
 namespace holdfast::random_ptx {
 
-// Values: an instruction of the forms table whose result has defined bits; a
-// register's bits in one of another class, NaN in its canonical form.
+// Values. Compute writes an instruction of the forms table whose result has
+// defined bits. Convey copies the bits of a floating-point register, with NaN
+// in its canonical form, to an untyped register, or back.
 void Compute(Builder& b);
 void Convey(Builder& b);
-// The text that leaves a floating point register's bits in `to`, an untyped
-// register of the same width.
+// Returns the PTX that copies the canonical bits of the floating-point register
+// `from`, of class `of`, to `to`, an untyped register of the same width. The
+// second function computes the same.
 std::string Canonical(const std::string& from, Class of, const std::string& to);
 uint64_t Canonical(uint64_t bits, Class of);
 
-// Memory: loads of what nobody writes, loads, stores and atomic operations on
-// what a thread has for itself, and sums of all threads.
+// Memory: loads of bytes that no thread writes; loads, stores and atomic
+// operations on the thread's own bytes; sums over all threads.
 void Load(Builder& b);
 void Store(Builder& b);
 void Atomic(Builder& b);
@@ -40,9 +43,10 @@ void Switch(Builder& b, const Inner& inner);
 // Branches in all directions among a few pieces of code, as long as a
 // thread's fuel lasts.
 void Maze(Builder& b, const Inner& inner);
-void Leave(Builder& b, size_t label);  // some of the threads, for a label
-void Exit(Builder& b);                 // some of the threads, for ever
-// `callees`: numbers of functions that a call may reach.
+void Leave(Builder& b, size_t label);  // some of the threads branch to a label
+void Exit(Builder& b);                 // some of the threads end
+// Calls one of the functions behind this one in the program, so that calls end.
+// Writes nothing if there are fewer than two.
 void Call(Builder& b);
 
 }  // namespace holdfast::random_ptx

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One program on a driver, beside the interpreter.
+// Runs a program on a driver, and compares the results with the interpreter's.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_RANDOM_TRIAL_H_
 #define HOLDFAST_TESTS_CONFORMANCE_RANDOM_TRIAL_H_
 
@@ -12,23 +12,26 @@
 
 namespace holdfast::random_ptx {
 
-// A driver's results; an error's text, or "".
+// Runs the program on a driver and sets `memory` to its results. Returns the
+// text of an error; empty on success.
 std::string RunOn(const cuda::DriverApi& api, const Program& program,
                   Memory* memory);
 
-// "", or where the two differ, in words: which thread, which register or byte.
+// Describes the bytes that differ, by thread. Returns "" if there are none.
 std::string Difference(const Memory& expected, const Memory& found);
 
-// Runs it on both sides: "" if they agree.
+// Runs the program on both sides. Returns "" if the results agree; otherwise
+// the difference, an error, or the reason why the program is not valid.
 std::string Try(const cuda::DriverApi& api, const Program& program);
 
-// The program without what `fails` does not need.
+// Returns the program without the parts that it can lose and still fail.
+// REQUIRES: `fails` returns true for `program`.
 Program Shrink(Program program,
                const std::function<bool(const Program&)>& fails);
 
-// In words: the first statement of the kernel with which the program, cut off
-// behind it, leaves something else, the register in which that shows, and the
-// threads. `attempt` is Try() on some driver, which must fail for `program`.
+// Describes the first statement of the kernel for which the program, cut off
+// after this statement, has other results; with the register and the threads
+// that differ. `attempt` is Try() on some driver, and must fail for `program`.
 std::string Explain(const Program& program,
                     const std::function<std::string(const Program&)>& attempt);
 

@@ -8,8 +8,8 @@
 
 namespace holdfast::random_c {
 
-// The program of a seed, the same on every machine; all its results are
-// defined.
+// Returns the program of a seed. It is the same on every machine, and C++
+// defines all of its results.
 Program Generate(uint64_t seed);
 
 }  // namespace holdfast::random_c

@@ -14,8 +14,8 @@
 
 namespace holdfast::random_c {
 
-// Text with others between its two parts. One with a number can be left out,
-// which makes a program smaller.
+// A tree of text: `text`, the inner nodes, `end`. A node with a number can be
+// left out, to make a program smaller.
 struct Node {
   std::string text;
   std::deque<Node> inner;
@@ -23,8 +23,8 @@ struct Node {
   int number = -1;
 };
 
-// What the kernel gets as an argument: the value, or the address of a buffer
-// that has it. A result is a buffer that is compared afterwards.
+// A parameter of the kernel: a value, or the address of a buffer. A `result` is
+// a buffer whose bytes are compared after the run.
 struct Parameter {
   bool buffer = false;
   bool result = false;
@@ -38,14 +38,15 @@ struct Program {
   // For the host: void Fill(parameter, bytes), which returns the size, and
   // void Run(parameters), over all threads.
   std::string host;
-  int nodes = 0;  // that can be left out
+  int nodes = 0;  // the number of nodes that can be left out
 
   unsigned threads() const { return width * height; }
 };
 
-// What stands in front of every program.
+// The text in front of every program.
 extern const char kPrelude[];
 
+// Returns the device's text, without the nodes whose numbers are in `without`.
 std::string DeviceTextOf(const Program& program, const std::set<int>& without);
 
 }  // namespace holdfast::random_c

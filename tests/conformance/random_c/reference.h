@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program must leave, by the machine's own compiler.
+// Computes the expected results of random programs, by compiling them for the
+// CPU and running them in this process.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_RANDOM_C_REFERENCE_H_
 #define HOLDFAST_TESTS_CONFORMANCE_RANDOM_C_REFERENCE_H_
 
@@ -17,7 +18,7 @@ namespace holdfast::random_c {
 
 using Bytes = std::vector<uint8_t>;
 
-// A program with its inputs and its results, all that a device needs.
+// A program with its inputs and its expected results.
 struct Case {
   uint64_t seed = 0;
   unsigned blocks = 1, width = 1, height = 1;
@@ -26,12 +27,13 @@ struct Case {
   std::vector<Bytes> inputs, expected;  // by parameter
 };
 
-// Makes the cases of some programs at once, with $CXX, clang++ or g++. Returns
-// "", or why there are none. `without`: nodes that are left out.
+// Makes the cases of several programs with one run of the compiler: $CXX, else
+// clang++ or g++. Returns "" or an error message. `without`: the nodes that are
+// left out of the programs.
 std::string MakeCases(const std::vector<Program>& programs,
                       const std::set<int>& without, std::vector<Case>* cases);
 
-// To and from a file.
+// Write a case to a file, and read it.
 void Write(const Case& one, std::ostream& to);
 bool Read(std::istream& from, Case* one);
 

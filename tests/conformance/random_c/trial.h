@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A case on a driver.
+// Compiles and runs a case on a driver.
 #ifndef HOLDFAST_TESTS_CONFORMANCE_RANDOM_C_TRIAL_H_
 #define HOLDFAST_TESTS_CONFORMANCE_RANDOM_C_TRIAL_H_
 
@@ -19,14 +19,17 @@ namespace holdfast::random_c {
 // A driver and NVRTC.
 class Device {
  public:
-  // "": the software driver of this build; else a library like libcuda.so.1.
-  // Ends the process with a message if there is none.
+  // Loads a driver: the software driver of this build if `library` is empty,
+  // else a library such as libcuda.so.1. Ends the process with a message if the
+  // driver or NVRTC cannot be loaded.
   explicit Device(const std::string& library);
 
-  // "" if the device leaves what it must, else where it does not, in words;
-  // after a fault they begin with kFaulted, and the process cannot go on.
+  // Runs the case. Returns an empty text if the results are the expected ones,
+  // else the differences or the error. After a fault the text begins with
+  // kFaulted, and this process can run no other case.
   std::string Try(const Case& one) const;
-  // The PTX that Try runs, or "" and why.
+  // Returns the PTX that Try runs. On an error returns an empty text and sets
+  // *error.
   std::string Compile(const Case& one, std::string* error) const;
 
   static constexpr char kFaulted[] = "running: ";
@@ -38,7 +41,8 @@ class Device {
   std::unique_ptr<compile::NvrtcCompiler> compiler_;
 };
 
-// Nodes without which `fails` still holds for the program, as many as it finds.
+// Returns a set of nodes, out of `nodes`, without which the program still
+// fails. The set is as large as the search finds.
 std::set<int> Shrink(
     int nodes, const std::function<bool(const std::set<int>& without)>& fails);
 

@@ -30,8 +30,8 @@ enum class Scalar : uint8_t {
 const char* NameOf(Scalar scalar);
 size_t BytesOf(Scalar scalar);
 bool IsFloat(Scalar scalar);
-// The unsigned type in which arithmetic of an integer is done, since C leaves
-// open what happens when a signed one overflows: 32 bits at least.
+// Returns the unsigned type, of at least 32 bits, for the arithmetic of an
+// integer type: in C, the overflow of a signed type is undefined.
 Scalar UnsignedOf(Scalar scalar);
 Scalar AnyScalar(Random& random);
 Scalar AnyInteger(Random& random);
@@ -48,7 +48,7 @@ struct Type {
   bool IsRecord() const { return record != nullptr && extents.empty(); }
   Type Element() const;
   size_t Bytes() const;  // without padding
-  // "T name[2][3]"
+  // Returns a declaration, such as "T name[2][3]".
   std::string Declare(const std::string& name) const;
   std::string Name() const;  // of the innermost element
   bool operator==(const Type& other) const = default;
@@ -71,12 +71,13 @@ struct Record {
   std::string Definition() const;
 };
 
-// `number` names it; `others` may be members. `elements`: of an array that it
-// has to have, else 0.
+// Make a random record, whose name ends with `number`. `others` are the record
+// types that members may have. If `elements` is not 0, the last member is an
+// array of that many elements.
 Record MakeStruct(Random& random, size_t number,
                   const std::deque<Record>& others, size_t elements);
 Record MakeUnion(Random& random, size_t number);
-// 64 bits of integers in bit-fields, without padding.
+// Makes a struct of bit-fields with 64 bits altogether, without padding.
 Record MakeBits(Random& random, size_t number);
 
 }  // namespace holdfast::random_c

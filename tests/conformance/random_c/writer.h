@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the text of a random program. The files of the family have a part of
-// Writer each: expressions.cc values and places, statements.cc statements,
-// functions.cc functions and calls, generator.cc the program.
+// Writes the text of a random program. Writer is implemented in several files:
+// expressions.cc (values and places), statements.cc, functions.cc (functions
+// and calls) and generator.cc (the program).
 //
 // Nothing depends on the order in which C evaluates operands: expressions have
 // no side effects, and a call is a statement whose arguments are expressions.
@@ -21,15 +21,14 @@
 
 namespace holdfast::random_c {
 
-// What an expression may name. `text` is the name, or "(*p)".
+// An object that an expression may name. `text` is the name, or "(*p)".
 struct Variable {
   std::string text;
   Type type;
   bool writable = true;
-  // Where it stands in memory may not be asked for, as of a bit-field.
+  // False if the program may not take its address, such as a bit-field's.
   bool addressable = true;
-  // A member of a union: bits that are stored there can be seen as another
-  // type's.
+  // A member of a union, whose bits can be read as another type.
   bool in_union = false;
 };
 
@@ -65,12 +64,12 @@ class Writer {
   std::string FloatExpression(Scalar scalar, int depth);
   std::string Condition(int depth);
   std::string Converted(const Variable& place, Scalar to);
-  // Below `extent`.
+  // Returns an expression for an index below `extent`.
   std::string Index(size_t extent);
-  // An element or member of the variable, or of its elements or members.
+  // Returns a random scalar within the variable, at any depth.
   Variable ScalarIn(Variable variable);
   std::optional<Variable> AnyScalarPlace(bool writable);
-  // Places of just this type.
+  // Returns a random place of exactly this type; nullopt if there is none.
   std::optional<Variable> PlaceOf(const Type& type, bool writable,
                                   bool addressable);
   void FindPlaces(const Variable& variable, const Type& type,
@@ -88,7 +87,7 @@ class Writer {
   void Switch(int depth);
   void Atomic();
   void Leave();
-  // A statement with others between its parts, in a scope of their own.
+  // Emits `text`, the statements of `inner` in a scope of their own, and `end`.
   void Nest(const std::string& text, const std::string& end, int rounds,
             const std::function<void()>& inner);
   void Emit(const std::string& text, bool removable = true);

@@ -11,8 +11,8 @@
 
 namespace holdfast::conformance {
 
-// Work on a few arrays of unsigned numbers. The elements of an array are equal
-// at any time, so that one number stands for it.
+// One operation on a few arrays of unsigned numbers. All elements of an array
+// are equal at any time, so one number describes the array.
 struct RandomOperation {
   enum class Kind {
     kFill,    // to[i] = value
@@ -23,24 +23,24 @@ struct RandomOperation {
   int to = 0;
   int from = 0;  // never `to`
   unsigned value = 0;
-  uint64_t extra_edges = 0;  // bit i: to the operation i + 1 before, if any
+  uint64_t extra_edges = 0;  // bit i: depends on operation index - i - 1
 };
 
-// Random operations with the dependencies that they need as nodes of a graph,
-// and their result when they run in a row.
+// Random operations, their dependencies as nodes of a graph, and their result
+// when they run one after the other.
 class RandomProgram {
  public:
-  // The same for the same seed, on every machine.
+  // Returns the program of a seed. It is the same on every machine.
   static RandomProgram Generate(uint64_t seed, int arrays);
   RandomProgram(std::vector<RandomOperation> operations, int arrays)
       : operations_(std::move(operations)), arrays_(arrays) {}
 
   const std::vector<RandomOperation>& operations() const { return operations_; }
 
-  // Returns the earlier operations that this one comes after: those whose order
-  // makes a difference, and a few more.
+  // Returns the earlier operations on which an operation depends: those that
+  // conflict with it, and those of its extra_edges.
   std::vector<size_t> DependenciesOf(size_t index) const;
-  // Returns the arrays' numbers, which begin as 0, after so many runs.
+  // Returns the arrays' numbers after `runs` runs. They are 0 before the first.
   std::vector<unsigned> ResultOf(int runs) const;
 
   // Returns the program without one operation.
@@ -53,15 +53,17 @@ class RandomProgram {
   int arrays_;
 };
 
-// Returns whether a program's graph has the result of its operations in a row.
+// Returns true if the program's graph has the result of its operations when
+// they run one after the other.
 using RandomProgramCheck = std::function<bool(const RandomProgram&)>;
 
-// Leaves operations out as long as the rest still fails.
+// Removes operations as long as the rest of the program still fails.
 // REQUIRES: check(program) is false.
 RandomProgram Shrink(RandomProgram program, const RandomProgramCheck& check);
 
 // Checks so many programs. Returns an empty text, or the first failure: its
-// seed and the shrunk program. $HOLDFAST_GRAPH_SEED begins elsewhere than at 1.
+// seed and the shrunk program. $HOLDFAST_GRAPH_SEED is the first seed; default:
+// 1.
 std::string FindFailure(int programs, int arrays,
                         const RandomProgramCheck& check);
 

@@ -13,8 +13,9 @@
 
 namespace holdfast::conformance {
 
-// A kernel that the driver of this process loaded. Calls that have to succeed
-// fail the test if they do not; queries answer nullopt then.
+// A kernel that the driver of this process has loaded. If the driver returns an
+// error, methods that return a Number return nullopt, and other methods fail
+// the test.
 class DirectKernel {
  public:
   using Number = std::optional<uint64_t>;
@@ -26,14 +27,14 @@ class DirectKernel {
   DirectKernel(const DirectKernel&) = delete;
   DirectKernel& operator=(const DirectKernel&) = delete;
 
-  // Every one, by cuda.h's name in lower case.
+  // Returns every attribute, by cuda.h's name in lower case.
   std::map<std::string, int64_t> Attributes() const;
-  // Offset and size, in bytes.
+  // Returns the offset and size of each parameter, in bytes.
   std::vector<std::pair<uint64_t, uint64_t>> Parameters() const;
   void SetAttribute(CUfunction_attribute attribute, int value) const;
 
   Number ActiveBlocks(int threads, size_t dynamic_shared_bytes) const;
-  // Threads and blocks.
+  // Returns the numbers of threads and of blocks.
   std::pair<uint64_t, uint64_t> PotentialBlockSize(size_t dynamic_shared_bytes,
                                                    int max_threads) const;
   Number AvailableDynamicShared(int blocks, int threads) const;

@@ -25,7 +25,7 @@ class ServiceTest : public ::testing::Test {
 
   static Session& session() { return *session_; }
   static Daemon& daemon() { return session_->daemon(); }
-  // Another one of the same daemon.
+  // Opens another session of the same daemon.
   static absl::StatusOr<std::unique_ptr<Session>> OpenSession(
       const SessionOptions& options = {}) {
     return Session::Open(*daemon_, options);
@@ -45,7 +45,8 @@ class ServiceTest : public ::testing::Test {
 
   // The daemon's description of a session; empty if there is none.
   static v1::SessionInfo Info(const Session& session);
-  // Bytes of device 0 that the daemon counts as in use, and that nobody uses.
+  // The daemon's counts of the bytes of device 0 that are reserved, and of
+  // those that no session uses any more.
   static uint64_t ReservedBytes();
   static uint64_t OrphanedBytes();
 
@@ -55,7 +56,7 @@ class ServiceTest : public ::testing::Test {
   // Kills the process that does the session's work.
   static void KillExecutor(const Session& session);
 
-  // The device runs machine code, not PTX.
+  // Returns true if the device is a GPU, which runs machine code and not PTX.
   static bool IsGpu() { return !driver_->software; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The toolkit's compilers, for tests. No GPU: what a cubin holds is read from
-// its bytes.
+// The toolkit's compilers, for tests. Needs no GPU: the tests inspect the bytes
+// of a cubin.
 #ifndef HOLDFAST_TESTS_CORE_COMPILE_TOOLKIT_COMPILER_H_
 #define HOLDFAST_TESTS_CORE_COMPILE_TOOLKIT_COMPILER_H_
 
@@ -17,7 +17,7 @@ namespace holdfast::compile {
 
 const Compiler& TheCompiler();
 
-// For sm_90.
+// Returns a program named "test" for sm_90.
 ProgramSource Source(Language language, const std::string& text,
                      ObjectFormat target,
                      std::vector<std::string> options = {});
@@ -25,10 +25,11 @@ absl::StatusOr<ObjectCode> Compile(Language language, const std::string& source,
                                    ObjectFormat target,
                                    std::vector<std::string> options = {});
 
-// Relocatable, of CUDA C++; empty after a failure, which fails the test.
+// Compiles CUDA C++ to relocatable code. Returns "" and fails the test on an
+// error.
 std::string Cpp(const std::string& source, ObjectFormat target);
 
-// Every part is called "part".
+// An input of a link, with the name "part".
 struct Part {
   ObjectFormat format;
   std::string bytes;
@@ -43,10 +44,12 @@ absl::StatusOr<ObjectCode> Link(ObjectFormat format,
                                 std::vector<std::string> options = {},
                                 const std::string& arch = "90");
 
-// The result of `link` in a process of its own: after a failure, nvJitLink 13.0
-// takes wrong links for right ones, or crashes. Code and message, log included.
+// Calls `link` in a child process, because after a failure nvJitLink 13.0
+// accepts wrong links or crashes. Returns its code and message, including the
+// log. ABORTED: the child crashed.
 absl::Status InChild(const std::function<absl::Status()>& link);
 
+// Returns true if the object is an ELF file with code of `kernel`.
 bool IsCubin(const ObjectCode& object, absl::string_view kernel);
 
 }  // namespace holdfast::compile

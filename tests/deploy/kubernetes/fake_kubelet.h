@@ -14,8 +14,8 @@
 
 namespace holdfast::kubernetes {
 
-// The kubelet's half of both protocols: listens on kubelet.sock and pods.sock
-// of a directory, and says of pods what the test has told it. Thread-safe.
+// The kubelet's side of both protocols: listens on kubelet.sock and pods.sock
+// in a directory, and lists the pods that the test has added. Thread-safe.
 class FakeKubelet final : public v1beta1::Registration::Service,
                           public ::v1::PodResourcesLister::Service {
  public:

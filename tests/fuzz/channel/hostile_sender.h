@@ -14,23 +14,25 @@
 
 namespace holdfast::fuzz {
 
-// Messages to start from, each one that its reader knows.
+// Valid messages to start from.
 using Corpus = std::vector<std::unique_ptr<google::protobuf::Message>>;
 
-// Returns messages of both ends of an executor's, a compiler's and the
-// spawner's channel: the same each time, every kind that there is, a good
-// Ready first.
+// Return the same messages each time, at least one of each kind: from and to an
+// executor, from a compiler, and from the spawner. FromExecutorMessages and
+// FromCompilerMessages begin with a valid Ready.
 Corpus FromExecutorMessages();
 Corpus ToExecutorMessages();
 Corpus FromCompilerMessages();
 Corpus FromSpawnerMessages();
 
-// Sends the message with the descriptor that belongs to it.
+// Sends the message with the descriptor that belongs to it, if there is one.
+// Returns false if the channel fails.
 bool SendGoodFrame(Channel& channel, const google::protobuf::Message& message);
 
-// Sends a message of the corpus in a well-formed frame, so that its reader
-// goes on: one in three is changed field by field, one in twelve has another
-// descriptor than it should. To an executor, it is about this question.
+// Sends a message of the corpus in a well-formed frame, so that the reader
+// continues. One message in three is changed field by field; one in twelve has
+// an unexpected descriptor. A message to an executor has this question number.
+// Returns false if the channel fails.
 bool SendOddMessage(Channel& channel, const Corpus& corpus, Random& random,
                     uint64_t question = 0);
 

@@ -9,16 +9,16 @@
 
 namespace holdfast::fuzz {
 
-// Makes inputs of bytes or text out of good ones: bytes change, pieces go, come
-// twice, change places or come from another input; words of a dictionary and
-// numbers at their limits are put in.
+// Makes inputs of bytes or text from valid inputs: changes bytes; removes,
+// swaps and cuts off pieces; inserts pieces of other inputs, words of the
+// dictionary and numbers at the limits of their types.
 class ByteMutator {
  public:
   // REQUIRES: `corpus` is not empty.
   explicit ByteMutator(std::vector<std::string> corpus,
                        std::vector<std::string> dictionary = {});
 
-  // Returns an input of the corpus with up to six edits.
+  // Returns an input of the corpus with one to six edits.
   std::string Make(Random& random) const;
 
   // Changes `bytes` in one place.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs a fuzz target. Each execution has a seed of its own, derived from the
-// run's seed and its number, and shares nothing with the executions before it,
-// so any of them can be run again by itself:
+// run's seed and the execution's number, and is independent of earlier
+// executions, so each execution can be repeated alone:
 //
 //   commands_fuzz_test --seed=1 --seconds=3600
 //   commands_fuzz_test --seed=1 --first=48213 --executions=1 --fork=0
@@ -27,28 +27,27 @@ class FuzzTarget {
  public:
   virtual ~FuzzTarget() = default;
 
-  // Makes one input, runs it and checks what must hold afterwards. Every choice
-  // comes from `random`. An error is a finding and says what did not hold.
+  // Makes one input, runs it and checks the results. Every choice comes from
+  // `random`. An error is a finding; it names the condition that did not hold.
   virtual absl::Status Execute(Random& random) = 0;
 
-  // Returns true if the last execution, although nothing was wrong, has left
-  // the process unfit for another one. The next runs in a new process.
+  // Returns true if the last execution, without a finding, has left the process
+  // unfit for another execution. The next execution runs in a new process.
   virtual bool Spent() const { return false; }
 
-  // Called after the last execution: checks what can only be told then.
+  // Called after the last execution, for checks of the whole run.
   virtual absl::Status Finish() { return absl::OkStatus(); }
 
-  // Returns one line about the run for people: how many inputs were accepted,
-  // what a neighbour verified. A fuzzer of which everything is refused at the
-  // door tests nothing.
+  // Returns one line about the run, such as how many inputs were accepted. It
+  // shows a fuzzer whose inputs are all refused early, which tests nothing.
   virtual std::string Summary() const { return ""; }
 };
 
 using MakeTarget = std::function<std::unique_ptr<FuzzTarget>()>;
 
-// Runs executions in a child process, which may die: that is a finding, too, as
-// is an execution of more than two minutes. Prints executions, findings and the
-// seed; returns the exit code, 0 if there was no finding.
+// Runs executions in a child process. The death of the child is a finding, and
+// so is an execution of more than two minutes. Prints executions, findings and
+// the seed. Returns the exit code, which is 0 if there was no finding.
 //
 //   --executions=N  default: 1000, or no limit with --seconds
 //   --seconds=N     stop after this time

@@ -11,14 +11,15 @@
 
 namespace holdfast::fuzz {
 
-// Changes protobuf messages field by field, so that what comes out can be
-// parsed and gets past the door: numbers become boundaries or grow by one,
-// fields are dropped or set, elements of repeated fields are dropped, doubled
-// and reordered. Fields of type fixed64 hold handles in this protocol: they are
-// exchanged for other handles of the message or damaged in one of their parts.
+// Changes protobuf messages field by field, so that the results can be parsed
+// and are not all refused early. Numbers are replaced by boundary values or
+// neighbours, fields are dropped or set, and elements of repeated fields are
+// dropped, doubled and reordered. Fields of type fixed64 hold handles in this
+// protocol: they are replaced by other handles of the message, or one of their
+// parts is damaged.
 class MessageMutator {
  public:
-  // Changes `message` in `edits` places, however deep.
+  // Changes `message` in `edits` places, also in nested messages.
   static void Mutate(google::protobuf::Message* message, uint64_t edits,
                      Random& random);
 
@@ -35,7 +36,7 @@ class MessageMutator {
   uint64_t NewNumber(uint64_t old);
 
   Random& random_;
-  std::vector<google::protobuf::Message*> messages_;  // all that is in it
+  std::vector<google::protobuf::Message*> messages_;  // with nested messages
   std::vector<uint64_t> handles_;
 };
 

@@ -16,22 +16,22 @@
 
 namespace holdfast::fuzz {
 
-// A HostedSession with what clients of an executor reach beside commands: the
-// socket that takes descriptors, and TransferService on a Unix socket.
+// A HostedSession, and the other interfaces of an executor to its clients: the
+// socket that receives descriptors, and TransferService on a Unix socket.
 class HostedExecutor {
  public:
   HostedExecutor();
   ~HostedExecutor();
 
   HostedSession& session() { return *session_; }
-  // A connection of its own.
+  // A channel to TransferService.
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   std::string descriptor_path() const { return directory_ + "/fds"; }
 
-  // Adds the session's token.
+  // Adds the session's token to a call.
   static void Authorize(grpc::ClientContext* context);
 
-  // Ends server and session and returns an error if anything is left behind.
+  // Ends the server and the session. Fails as HostedSession::End.
   absl::Status End();
 
  private:

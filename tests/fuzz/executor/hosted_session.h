@@ -29,8 +29,8 @@ class HostedSession {
   // 16 bytes.
   static const std::string& token();
 
-  // Runs a batch as the wire would bring it and returns all its results. An
-  // error refuses the batch as a whole.
+  // Serializes and parses a batch, as the wire does, runs it, and returns all
+  // its results. Fails if the batch as a whole is refused.
   absl::StatusOr<v1::ResultBatch> Run(const v1::CommandBatch& batch);
 
   // Makes an arena of so many bytes, as RegisterArena does.
@@ -49,18 +49,19 @@ class HostedSession {
   std::unique_ptr<executor::Session> session_;
 };
 
-// Checks what every answer must be: an error has text and a code that a client
-// can be the cause of, so neither INTERNAL nor UNKNOWN.
+// Checks the error of a result: it must have a message, and a code that a
+// client can cause, which is neither INTERNAL nor UNKNOWN.
 absl::Status CheckError(int code, const std::string& text);
 
 // Resources of this process that a session may have leaked.
 class Holdings {
  public:
-  // Takes stock.
+  // Records the present resources.
   Holdings();
 
-  // Returns an error that names what is held now and was not then: descriptors,
-  // bytes of device memory.
+  // Returns an error that names the descriptors, or the bytes of device memory,
+  // that the process has in addition to the recorded ones. Waits up to 10 s for
+  // descriptors to be closed.
   absl::Status CheckNothingMore() const;
 
  private:

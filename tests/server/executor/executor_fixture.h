@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A real executor in a process of its own, and a test in the place of both its
-// supervisor and its client.
+// Runs a real executor in its own process. The test acts as the executor's
+// supervisor and client.
 #ifndef HOLDFAST_TESTS_SERVER_EXECUTOR_EXECUTOR_FIXTURE_H_
 #define HOLDFAST_TESTS_SERVER_EXECUTOR_EXECUTOR_FIXTURE_H_
 
@@ -29,7 +29,7 @@
 
 namespace holdfast::testing {
 
-// A handle's 64 bits.
+// Returns a handle as 64 bits.
 uint64_t Name(HandleKind kind, uint32_t index, uint32_t generation = 1);
 inline uint64_t StreamName(uint32_t index, uint32_t generation = 1) {
   return Name(HandleKind::kStream, index, generation);
@@ -76,7 +76,8 @@ class Batch {
   uint64_t LoadInline(uint64_t module, const std::string& image);
   uint64_t GetKernel(uint64_t kernel, uint64_t module, const std::string& name);
 
-  // For any other: fill in what it returns. Its number is last_sequence().
+  // Adds any other command, for the caller to fill in. Its number is
+  // last_sequence().
   v1::Command& Add() { return *batch_.add_commands(); }
   uint64_t last_sequence() const {
     return batch_.first_sequence() + batch_.commands_size() - 1;
@@ -109,18 +110,19 @@ class ExecutorTest : public ::testing::Test {
 
   // 16 bytes.
   const std::string& token() const { return token_; }
-  // The path of the session's socket, and of that which takes descriptors.
+  // The paths of the session's socket, and of its socket for descriptors.
   std::string socket_path() const { return directory_ + "/socket"; }
   std::string descriptor_path() const { return directory_ + "/fds"; }
 
   v1::CommandService::Stub& commands() { return *commands_; }
   v1::TransferService::Stub& transfers() { return *transfers_; }
 
-  // Runs a batch; the call itself must succeed.
+  // Runs a batch. Run fails the test if the call fails; RunStatus returns the
+  // call's status.
   std::map<uint64_t, v1::Result> Run(const Batch& batch);
   grpc::Status RunStatus(const v1::CommandBatch& batch);
 
-  // The status of a call to a path that raw messages go to.
+  // The channel to the executor, for calls with encoded messages.
   std::shared_ptr<grpc::Channel> connection() const { return connection_; }
 
   // The supervisor's side.
@@ -134,7 +136,7 @@ class ExecutorTest : public ::testing::Test {
   size_t chunks_held();
   uint64_t chunks_seen();
 
-  // Waits until the process has ended; its wait status.
+  // Waits until the process has ended. Returns its wait status.
   int AwaitExit();
 
  private:
@@ -144,7 +146,7 @@ class ExecutorTest : public ::testing::Test {
   };
 
   void StartProcess();
-  // A socket that listens at `path`, for the executor.
+  // Sends the executor a socket that listens at `path`.
   void SendSocket(internal::ListeningSocket::Purpose purpose,
                   const std::string& path, int type);
   void Supervise();

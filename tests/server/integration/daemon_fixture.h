@@ -31,8 +31,8 @@ inline std::string Text(const grpc::Status& status) {
   return absl::StrCat(status.error_code(), ": ", status.error_message());
 }
 
-// A client's session, with a KeepAlive stream from its beginning. Unless told
-// otherwise it is lost with its executor.
+// A client's session, with a KeepAlive stream from its beginning. By default
+// the session is lost if its executor ends.
 class TestSession {
  public:
   explicit TestSession(const ChannelPtr& channel, const std::string& name = "",
@@ -60,7 +60,7 @@ class TestSession {
                          absl::BytesToHexString(opened_.token()));
   }
 
-  // As a client that dies.
+  // Ends the KeepAlive stream, as the death of the client would.
   void Disconnect() { keep_alive_context_.TryCancel(); }
 
   // The daemon's next message.
@@ -153,7 +153,8 @@ class DaemonTest : public ::testing::Test {
   ChannelPtr tcp_ = daemon_.Tcp();
 };
 
-// One message each way, as bytes: for services whose stubs we do not have.
+// Makes a unary call with encoded messages, for services without generated
+// stubs. Returns the response.
 inline std::string Call(const ChannelPtr& channel, const std::string& method,
                         const std::string& request) {
   const grpc::Slice slice(request);

@@ -8,18 +8,18 @@
 
 namespace holdfast {
 
-// Samples of Prometheus' text format by what stands before the value:
-// "holdfast_sessions{state=\"active\"}".
+// Returns the samples of a text in Prometheus' format, by name and labels as in
+// the text: "holdfast_sessions{state=\"active\"}".
 std::map<std::string, double> Samples(const std::string& text);
 
-// Names that the text has samples of, without labels; those of histograms with
-// "_bucket", "_sum" and "_count".
+// Returns the names of the samples, without labels. The samples of a histogram
+// have the suffixes "_bucket", "_sum" and "_count".
 std::set<std::string> SampleNames(const std::string& text);
 
-// Names of families, from the lines "# TYPE".
+// Returns the names of the families, from the lines "# TYPE".
 std::set<std::string> FamilyNames(const std::string& text);
 
-// Names of the daemon's metrics that an expression of PromQL has.
+// Returns the names of the daemon's metrics in a PromQL expression.
 std::set<std::string> MetricsIn(const std::string& expression);
 
 }  // namespace holdfast

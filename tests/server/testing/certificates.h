@@ -13,8 +13,8 @@ struct Certificate {
   std::string key;
 };
 
-// An authority that lives as long as a test. Its certificates are good for an
-// hour, unless a test wants others.
+// A certificate authority for one test. Its certificates are valid for an hour
+// by default.
 class CertificateAuthority {
  public:
   CertificateAuthority();
@@ -27,7 +27,8 @@ class CertificateAuthority {
     long begin = -60;
     long end = 3600;
   };
-  // For a server or a client of this common name, which is also its DNS name.
+  // Issues a certificate for a server or a client. `name` is its common name
+  // and its DNS name.
   Certificate Issue(const std::string& name);
   Certificate Issue(const std::string& name, Validity validity);
 

@@ -4,7 +4,8 @@
 
 namespace holdfast {
 
-// Never ends within any depth that the compiler would give up at.
+// A source whose compilation never ends, though its templates stay below the
+// compiler's limit of depth.
 inline constexpr char kEndlessSource[] = R"(
 template <unsigned long N, unsigned long M> struct F {
   static constexpr unsigned long value =

@@ -41,7 +41,8 @@ class FakeExecutor final : public supervisor::Executor {
   // serves a session, and nothing else ends it meanwhile.
   void Crash(const internal::Fault& fault);
 
-  // From now on Stop first calls this, which may block. Before it serves.
+  // Makes Stop first call `on_stop`, which may block. REQUIRES: Serve was not
+  // called yet.
   void SetOnStop(std::function<void()> on_stop) {
     on_stop_ = std::move(on_stop);
   }

@@ -54,7 +54,7 @@ class InProcessDaemon {
   // one, or ends. REQUIRES: a session was opened.
   FakeExecutor& executor() const;
 
-  // Stop of executors that are taken from now on first calls this.
+  // Makes Stop() of executors that are taken from now on call `on_stop` first.
   void SetOnStop(std::function<void()> on_stop);
 
  private:

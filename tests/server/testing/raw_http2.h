@@ -9,13 +9,13 @@
 
 namespace holdfast {
 
-// An HTTP/2 client that writes its frames by hand, as no gRPC client would.
+// An HTTP/2 client that writes any sequence of frames, unlike a gRPC client.
 class RawHttp2 {
  public:
   // "unix:/path" or "127.0.0.1:port". Sends nothing yet.
   explicit RawHttp2(const std::string& address);
 
-  // The connection preface and empty settings.
+  // Sends the connection preface and empty settings.
   bool Begin();
 
   // Appends the frames of one call to what Flush sends.
@@ -23,11 +23,12 @@ class RawHttp2 {
   void AddReset(uint32_t stream);
   void AddSettings() { AddFrame(4, 0, 0, ""); }
 
-  // Sends what was added, and throws away what the server says. Returns false
+  // Sends the added frames, and discards the server's frames. Returns false
   // when the server has closed the connection.
   bool Flush();
 
-  // True once the server has closed the connection; waits for a moment.
+  // Returns true once the server has closed the connection; false if the server
+  // sends nothing for this time.
   bool IsClosed(int milliseconds);
 
  private:

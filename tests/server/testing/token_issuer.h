@@ -16,22 +16,24 @@ class TokenIssuer {
  public:
   static TokenIssuer Rsa(unsigned bits = 2048);
   static TokenIssuer Ed25519();
-  // One whose key is the same in every run, so that a seed repeats a run.
+  // Returns an issuer with the same key in every run, so that runs are
+  // reproducible.
   static TokenIssuer FixedEd25519();
-  static TokenIssuer EllipticCurve();  // which no daemon takes
+  static TokenIssuer EllipticCurve();  // P-256, which daemons refuse
 
   // PEM texts.
   std::string public_key() const;
   std::string private_key() const;
-  // The public key as a JSON Web Key, RSA or Ed25519, with more members.
+  // Returns the public key, RSA or Ed25519, as a JSON Web Key. `id`: "kid", if
+  // not empty. `more`: further members, as JSON text.
   std::string Jwk(absl::string_view id, absl::string_view more = "") const;
 
   // Returns a token with these claims, a JSON text, and the key's algorithm.
   std::string Sign(absl::string_view claims) const;
-  // The same with a header of one's own, whatever it says.
+  // The same with this header, which is not checked.
   std::string SignWithHeader(absl::string_view header,
                              absl::string_view claims) const;
-  // The signature over a text, with no encoding.
+  // Returns the signature of a text as raw bytes.
   std::string Signature(absl::string_view text) const;
 
  private:
@@ -41,7 +43,8 @@ class TokenIssuer {
   std::string algorithm_;
 };
 
-// The two parts of a token that are signed, with the dot between them.
+// Returns the signed parts of a token: the encoded header and claims, joined by
+// a dot.
 std::string Unsigned(absl::string_view header, absl::string_view claims);
 
 }  // namespace holdfast

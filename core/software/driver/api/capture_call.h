@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How calls about streams respect capture. Each is a load of one number while
-// nothing is captured.
+// Checks of stream capture for entry points. Each check costs the load of one
+// number while no stream captures.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_API_CAPTURE_CALL_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_API_CAPTURE_CALL_H_
 
@@ -12,8 +12,9 @@
 
 namespace holdfast::software {
 
-// Returns true if the call is not to do its work: *result is what it returns.
-// A stream that captures gets the node that make(NodeParameters*) makes.
+// Returns true if the call must not submit its work; it then returns *result.
+// If the stream captures, make(NodeParameters*) sets the parameters of a node,
+// which is added to the capture.
 template <typename Make>
 bool Captured(Driver& driver, Stream& stream, CUresult* result, Make make) {
   if (driver.graphs.capturing == 0) return false;
@@ -38,14 +39,15 @@ bool Captured(Driver& driver, Stream& stream, CUresult* result, Make make) {
   return true;
 }
 
-// For what cannot be captured.
+// The same for a call that cannot be captured; invalidates the capture.
 inline bool RefusedByCapture(Driver& driver, Stream& stream, CUresult* result) {
   return Captured(driver, stream, result, [](NodeParameters*) {
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   });
 }
 
-// For what might break a capture of any stream, such as cuMemAlloc.
+// For calls that CUDA calls unsafe during a capture of any stream, such as
+// cuMemAlloc. Returns the error if the call is not allowed.
 inline CUresult CheckUnsafe(Driver& driver) {
   if (driver.graphs.capturing == 0) return CUDA_SUCCESS;
   const DefinitionsLock lock(driver.graphs);

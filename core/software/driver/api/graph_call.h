@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How an entry point about graphs begins. Definitions have one lock, which is
-// held while `body` runs.
+// Functions with which entry points about graphs look up their handles. Each
+// calls `body` with the objects and returns its result, or returns
+// CUDA_ERROR_INVALID_VALUE if a handle is not valid. The lock of all
+// definitions is held while `body` runs, except in WithExec.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_API_GRAPH_CALL_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_API_GRAPH_CALL_H_
 
@@ -17,7 +19,7 @@
 
 namespace holdfast::software {
 
-// body(Driver&).
+// Calls body(Driver&).
 template <typename Body>
 CUresult WithDefinitions(Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
@@ -26,7 +28,7 @@ CUresult WithDefinitions(Body body) {
   });
 }
 
-// body(Driver&, Graph&).
+// Calls body(Driver&, Graph&).
 template <typename Body>
 CUresult WithGraph(CUgraph handle, Body body) {
   return WithDefinitions([&](Driver& driver) -> CUresult {
@@ -35,7 +37,7 @@ CUresult WithGraph(CUgraph handle, Body body) {
   });
 }
 
-// body(Driver&, GraphNode&).
+// Calls body(Driver&, GraphNode&).
 template <typename Body>
 CUresult WithNode(CUgraphNode handle, Body body) {
   return WithDefinitions([&](Driver& driver) -> CUresult {
@@ -44,7 +46,7 @@ CUresult WithNode(CUgraphNode handle, Body body) {
   });
 }
 
-// body(Driver&, Node&), for a node that is a `Node`, such as a KernelNode.
+// Calls body(Driver&, Node&) for a node of the kind `Node`, such as KernelNode.
 template <typename Node, typename Body>
 CUresult WithNodeOf(CUgraphNode handle, Body body) {
   return WithNode(handle, [&](Driver& driver, GraphNode& node) -> CUresult {
@@ -54,7 +56,7 @@ CUresult WithNodeOf(CUgraphNode handle, Body body) {
   });
 }
 
-// body(Driver&, GraphExec&), without the lock of definitions.
+// Calls body(Driver&, GraphExec&), without the lock of definitions.
 template <typename Body>
 CUresult WithExec(CUgraphExec handle, Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
@@ -63,13 +65,14 @@ CUresult WithExec(CUgraphExec handle, Body body) {
   });
 }
 
-// Looks the nodes up that an application names as dependencies. `data` may be
-// null. Returns false if one is not a node.
+// Looks up the nodes that an application names as dependencies, and appends
+// them to *dependencies. `data` null: all edges are plain. Returns false if a
+// handle is not a node, or if `nodes` is null and `count` is not 0.
 bool FindDependencies(Driver& driver, const CUgraphNode* nodes,
                       const CUgraphEdgeData* data, size_t count,
                       std::vector<GraphEdge>* dependencies);
 
-// Whether an edge is told in full without its data.
+// Returns true if the data are those of a plain edge, which can be left out.
 bool IsDefault(const CUgraphEdgeData& data);
 
 }  // namespace holdfast::software

@@ -17,8 +17,8 @@
 
 namespace holdfast::software {
 
-// The nodes that the next one of a stream will depend on. By their handles,
-// since the application may destroy nodes meanwhile.
+// A dependency of the next node of a stream. It has the handle of a node,
+// because the application may destroy the node meanwhile.
 struct CaptureEdge {
   CUgraphNode node = nullptr;
   CUgraphEdgeData data{};
@@ -31,7 +31,7 @@ void MergeEdges(const CaptureEdges& from, CaptureEdges* to);
 struct Capture {
   std::shared_ptr<Graph> graph;
   bool into_existing = false;      // cuStreamBeginCaptureToGraph
-  const Stream* origin = nullptr;  // to compare with; see AbandonCapture
+  const Stream* origin = nullptr;  // only compared; see AbandonCapture
   uint64_t context_id = 0;         // of the origin
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::thread::id thread;
@@ -57,11 +57,12 @@ struct EventCapture {
   CaptureEdges edges;
 };
 
-// The mode of the calling thread (cuThreadExchangeStreamCaptureMode).
+// Sets the mode of the calling thread (cuThreadExchangeStreamCaptureMode), and
+// returns the previous mode.
 CUstreamCaptureMode ExchangeThreadMode(CUstreamCaptureMode mode);
 
-// Whether a stream's context has a blocking stream that captures, so that its
-// default stream cannot be used.
+// Returns true if a blocking stream of the context of `legacy` captures, so
+// that `legacy`, its default stream, cannot be used.
 bool CapturesImplicitly(Driver& driver, const Stream& legacy);
 
 // Invalidates the captures that a stream of the context takes part in. Returns
@@ -71,25 +72,29 @@ bool Invalidate(Driver& driver, const Context& context);
 CUresult BeginCapture(Driver& driver, const std::shared_ptr<Stream>& stream,
                       std::shared_ptr<Graph> graph, CaptureEdges edges,
                       CUstreamCaptureMode mode);
-// *graph is the captured graph; null if the capture was invalid.
+// Ends the capture that began with `stream`. *graph is the captured graph; null
+// on an error.
 CUresult EndCapture(Driver& driver, Stream& stream, CUgraph* graph);
 
-// For a stream that is destroyed: the capture that began with it ends without a
-// graph. Another capture goes on, and the stream's work has to be joined.
+// Called when a stream is destroyed. Ends the capture that began with the
+// stream, without a graph. Another capture continues, and the stream's work
+// must still be joined.
 void AbandonCapture(Driver& driver, Stream& stream);
-// The same for the streams of a context that has ended.
+// Called when a context has ended. Ends the captures that began with its
+// streams, without a graph.
 void AbandonCaptures(Driver& driver, uint64_t context_id);
 
-// Adds a node behind what the stream has captured.
+// Adds a node that depends on the last nodes captured by the stream.
 CUresult AddCaptured(Driver& driver, Stream& stream, NodeParameters parameters);
 
-// The stream waits for a point of a capture, and joins it if it does not
-// capture yet.
+// Makes the stream wait for a point of a capture. A stream that does not
+// capture yet joins the capture.
 CUresult JoinCapture(Driver& driver, const std::shared_ptr<Stream>& stream,
                      const EventCapture& event);
 
-// For a call that no capture may see. Returns CUDA_SUCCESS if the calling
-// thread may make it; otherwise invalidates the captures in its way.
+// Checks a call that is unsafe during captures. Returns CUDA_SUCCESS if the
+// calling thread may make it. Otherwise invalidates the captures that forbid
+// it, and returns CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
 CUresult CheckUnsafeCall(Driver& driver);
 
 }  // namespace holdfast::software

@@ -29,8 +29,9 @@ struct InstantiationError {
 // of it. Changes apply to later launches only. Thread-safe.
 class GraphExec {
  public:
-  // `definition` is a copy of the application's graph that nobody else uses.
-  // Returns null with *error.
+  // Instantiates `definition`, a copy of the application's graph that only this
+  // object uses. Returns null, and the reason in *error, on failure. `memory`
+  // must outlive the result.
   static std::shared_ptr<GraphExec> Create(std::shared_ptr<Graph> definition,
                                            const MemoryMap& memory,
                                            cuuint64_t flags,
@@ -38,16 +39,19 @@ class GraphExec {
 
   cuuint64_t flags() const { return flags_; }
 
-  // Enqueues one run behind the stream's work and earlier launches. Fails as
-  // GraphMemory::Begin does.
+  // Enqueues one run after the stream's work and after earlier launches. Fails
+  // as GraphMemory::Begin does. CUDA_ERROR_OUT_OF_MEMORY: the system allows no
+  // thread.
   CUresult Launch(Stream& stream);
 
-  // Calls below name a node by the handle that it has in the application's
-  // graph, and return CUDA_ERROR_INVALID_VALUE for one that is not part of it.
+  // The calls below name a node by its handle in the application's graph, and
+  // return CUDA_ERROR_INVALID_VALUE if the graph did not have the node.
 
-  // Replaces what a node does, within what CUDA allows to change.
+  // Replaces the parameters of a node. CUDA_ERROR_INVALID_VALUE: also for a
+  // change that CUDA does not allow.
   CUresult SetParameters(CUgraphNode node, NodeParameters parameters);
-  // Kernels, copies and fills can be disabled.
+  // CUDA_ERROR_INVALID_VALUE: also for a node that is not a kernel, copy or
+  // fill.
   CUresult SetEnabled(CUgraphNode node, bool enabled);
   CUresult GetEnabled(CUgraphNode node, bool* enabled);
   // Replaces the graph of a child node by one of the same topology.
@@ -60,17 +64,19 @@ class GraphExec {
   GraphExec(std::shared_ptr<Graph> definition, const MemoryMap& memory,
             cuuint64_t flags);
 
-  // By the handle in the application's graph. Null: not part of this one.
+  // Finds a node by its handle in the application's graph; null: not found.
   GraphNode* FindLocked(CUgraphNode origin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Makes the program one that no launch uses, for changes.
+  // Replaces the program by a copy if a launch uses it, so that the program can
+  // be changed.
   CUresult MakeWritableLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Builds the program anew from the definition. On an error the old one stays.
+  // Builds a new program from the definition. On an error the old program
+  // stays.
   CUresult RebuildLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // REQUIRES: MakeWritableLocked, if the entry is to be changed.
   Program::Entry& EntryLocked(const GraphNode* node)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Appends the conditions and allocations of a graph and of those within it.
+  // Appends the conditions and allocations of a graph and of its inner graphs.
   void CollectLocked(const Graph& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE has the reason in *info.
   CUresult UpdateLocked(const Graph& from, const Graph& to,

@@ -14,85 +14,93 @@
 
 namespace holdfast::software {
 
-// A definition: nodes and the dependencies between them. May hold cycles until
-// it is instantiated. Guarded by the lock of all definitions.
+// The definition of a graph: nodes, and the dependencies between them. May
+// contain cycles until it is instantiated. Guarded by the lock of all
+// definitions.
 class Graph {
  public:
-  // Limits for definitions that applications (or a daemon's clients) make up.
+  // Limits for definitions, which come from applications or a daemon's clients.
   static constexpr size_t kMostNodes = size_t{1} << 20;  // with children
-  static constexpr int kMostLevels = 64;                 // of children
+  static constexpr int kMostLevels = 64;                 // of nesting
 
-  // Nodes get their handles from `handles`, and so does the graph itself. Null:
-  // a copy that no application sees.
+  // `handles` gives handles to the nodes; null: this is a private copy, whose
+  // nodes have no handles.
   explicit Graph(GraphHandles* handles) : handles_(handles) {}
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  // Makes all handles of the graph and its children stale. To be called before
-  // an application's graph goes.
+  // Makes the handles of the graph, its nodes and its inner graphs stale.
+  // Called when the application destroys the graph.
   void Withdraw();
 
   CUgraph handle() const { return handle_; }
   void set_handle(CUgraph handle) { handle_ = handle; }
-  // In the order of their creation.
+  // The nodes in the order of their creation.
   const std::list<std::shared_ptr<GraphNode>>& nodes() const { return nodes_; }
-  // With those of all children.
+  // Returns the number of nodes, including those of inner graphs.
   size_t CountNodes() const;
-  // 1 without children.
+  // Returns the levels of nesting; 1 if there are no inner graphs.
   int CountLevels() const;
-  // The node that owns this graph; null for a graph of its own.
+  // The node that owns this graph; null for a top-level graph.
   GraphNode* owner() const { return owner_; }
-  // Whether there are nodes that allocate or free, here or in inner graphs.
-  // Such graphs lose no nodes and edges, and cannot be copied.
+  // True if a node allocates or frees memory, here or in an inner graph. Nodes
+  // and edges of such a graph cannot be removed, and it cannot be copied.
   bool has_memory_nodes() const { return has_memory_nodes_; }
   bool has_conditional_nodes() const { return has_conditional_nodes_; }
   bool can_be_cloned() const {
     return !has_memory_nodes_ && !has_conditional_nodes_;
   }
-  // True for a body of a conditional node, and graphs within one.
+  // Returns true for a body of a conditional node, and for graphs within one.
   bool conditional_body() const;
 
   // Conditions that were made for nodes of this graph.
   std::vector<std::shared_ptr<GraphCondition>> conditions;
-  // Objects that the application wants to live as long as the graph.
+  // User objects that the graph retains (cuGraphRetainUserObject).
   cuda::UserReferences user_objects;
-  // The one instantiation that a graph which cannot be cloned may have.
+  // The instantiation of a graph that cannot be cloned: it may have only one.
   std::weak_ptr<GraphExec> only_exec;
 
-  // Edges go from `dependencies` to the new node. CUDA_ERROR_INVALID_VALUE: an
-  // edge is not valid; then this graph, and a graph that was to be moved, are
-  // as they were.
+  // Adds a node with edges from `dependencies`, and returns it in *node.
+  // CUDA_ERROR_INVALID_VALUE: an edge is not valid; this graph, and a child
+  // graph that was to be moved, are unchanged.
   CUresult AddNode(NodeParameters parameters,
                    const std::vector<GraphEdge>& dependencies,
                    GraphNode** node);
+  // Removes a node and its edges. Makes its handle, and the handles of its
+  // inner graphs, stale.
   void RemoveNode(GraphNode* node);
 
-  // Both return CUDA_ERROR_INVALID_VALUE: if the nodes are the same, belong to
-  // another graph, or if there is such an edge, or none with equal data.
+  // Add or remove an edge. CUDA_ERROR_INVALID_VALUE: a node belongs to another
+  // graph. AddEdge also: the nodes are the same or connected already, or `data`
+  // is not valid for them. RemoveEdge also: there is no edge with equal data.
   CUresult AddEdge(GraphNode* from, GraphNode* to, const CUgraphEdgeData& data);
   CUresult RemoveEdge(GraphNode* from, GraphNode* to,
                       const CUgraphEdgeData& data);
 
-  // Copies the graph with all its children. Nodes of the copy know their
-  // origin.
+  // Copies the graph with its inner graphs. `origin` of each copied node is the
+  // handle of the original. `handles`: as for the constructor.
   std::shared_ptr<Graph> Clone(GraphHandles* handles) const;
-  // Puts a copy of `child` into a child node that is not added yet, or moves it
-  // there. Returns CUDA_ERROR_INVALID_VALUE if there would be too many levels,
-  // or the graph cannot be moved, CUDA_ERROR_NOT_SUPPORTED if it cannot be
-  // copied, CUDA_ERROR_OUT_OF_MEMORY for too many nodes.
+  // Set the graph of a child node that is not added yet: to a copy of `child`,
+  // or to `child` itself. CUDA_ERROR_INVALID_VALUE: more than kMostLevels; for
+  // a move also: a node owns the graph, it is instantiated, or it contains this
+  // graph. CUDA_ERROR_NOT_SUPPORTED: the graph cannot be copied; for a move: it
+  // has conditional nodes. CUDA_ERROR_OUT_OF_MEMORY: a copy would have more
+  // than kMostNodes.
   CUresult CloneChild(const Graph& child, ChildNode* node) const;
   CUresult MoveChild(std::shared_ptr<Graph> child, ChildNode* node) const;
-  // Makes the bodies of a conditional node that is not added yet.
+  // Makes `count` empty bodies of a conditional node that is not added yet.
+  // CUDA_ERROR_INVALID_VALUE: more than kMostLevels.
   CUresult MakeBodies(size_t count, ConditionalNode* node) const;
 
  private:
   std::shared_ptr<GraphNode> NewNode(NodeParameters parameters);
-  // May a node that is not inserted yet depend on these?
+  // Returns true if a node that is not inserted yet may have these edges.
   bool CanDepend(const GraphNode& node,
                  const std::vector<GraphEdge>& dependencies) const;
   GraphNode* Insert(std::shared_ptr<GraphNode> node);
   int Level() const;
-  // Tells the graphs around this one what it holds now.
+  // Adds to has_memory_nodes and has_conditional_nodes of this graph and of all
+  // graphs around it.
   void MarkUp(bool memory, bool conditional);
 
   GraphHandles* const handles_;
@@ -103,7 +111,7 @@ class Graph {
   bool has_conditional_nodes_ = false;
 };
 
-// Gives the graph and its children handles.
+// Gives the graph a handle, and returns it.
 CUgraph Publish(GraphHandles& handles, const std::shared_ptr<Graph>& graph);
 
 }  // namespace holdfast::software

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nodes of a graph's definition: what each one does when the graph runs.
+// Nodes of a graph's definition: the parameters of each kind, and the edges.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_NODE_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_NODE_H_
 
@@ -28,7 +28,7 @@ struct KernelNode {
   CUfunction function = nullptr;  // or a CUkernel, which has the same handle
   CUcontext context = nullptr;
   KernelLaunch launch;
-  // As they were set; others have their defaults.
+  // The attributes that were set; all others have their defaults.
   std::map<CUlaunchAttributeID, CUlaunchAttributeValue> attributes;
 };
 
@@ -53,7 +53,8 @@ using InnerGraphs = std::vector<std::shared_ptr<Graph>>;
 // A graph within a graph. The node owns it.
 struct ChildNode {
   InnerGraphs graphs;  // one
-  // The graph is the application's own until the node is added.
+  // True: the graph itself becomes the child graph; the application owns it
+  // until the node is added. False: the child graph is a copy.
   bool is_moved = false;
 };
 
@@ -76,20 +77,21 @@ struct BatchNode {
   std::vector<MemoryOperation> operations;
 };
 
-// Memory whose address is fixed from now on; see allocation.h.
+// Allocates memory, whose address is fixed when the node is made; see
+// allocation.h.
 struct AllocationNode {
-  CUDA_MEM_ALLOC_NODE_PARAMS parameters;  // but for the access descriptors
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters;  // without the access descriptors
   std::vector<CUmemAccessDesc> access;
   std::shared_ptr<GraphAllocation> allocation;
 };
 
-// The allocation may be of this graph or of another.
+// Frees an allocation, which may belong to this graph or to another graph.
 struct FreeNode {
   std::shared_ptr<GraphAllocation> allocation;
 };
 
-// Runs one of its graphs, or one of them again and again, as the condition's
-// value says. The node owns the graphs.
+// Runs one of its graphs once, or its only graph repeatedly, depending on the
+// condition's value. The node owns the graphs.
 struct ConditionalNode {
   CUgraphConditionalNodeType type = CU_GRAPH_COND_TYPE_IF;
   CUcontext context = nullptr;
@@ -115,20 +117,20 @@ struct GraphEdge {
   CUgraphEdgeData data{};
 };
 
-// Part of one graph, which owns it and guards it by the lock of all graphs.
+// A node. Owned by its graph, and guarded by the lock of all definitions.
 struct GraphNode {
   Graph* graph = nullptr;
   CUgraphNode handle = nullptr;
   // The handle of the node that this one was cloned from; null otherwise.
   CUgraphNode origin = nullptr;
   NodeParameters parameters;
-  // Both in the order in which they were added.
+  // The edges to and from this node, each list in the order of addition.
   std::vector<GraphEdge> dependencies;
   std::vector<GraphEdge> dependents;
   std::list<std::shared_ptr<GraphNode>>::iterator position;  // in the graph
   // Lent to the application by cuGraphKernelNodeGetParams.
   std::vector<void*> values;
-  // Only in an instantiated graph's copy of the definition.
+  // May be false only in an instantiated graph's copy of the definition.
   bool enabled = true;
 
   CUgraphNodeType type() const { return TypeOf(parameters); }

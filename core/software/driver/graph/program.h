@@ -14,43 +14,46 @@
 namespace holdfast::software {
 
 // A graph in the form in which it runs: steps in an order that respects all
-// dependencies, child graphs in place of their nodes. One launch runs it at a
-// time. Its structure never changes; steps are replaced while nothing runs.
+// dependencies, with child graphs in place of their nodes. One launch at a time
+// runs a program. The structure is immutable; steps are replaced only while no
+// launch runs.
 class Program {
  public:
   struct Entry {
-    std::shared_ptr<const Step> step;  // null: a mere point of order
+    std::shared_ptr<const Step> step;  // null: only orders other entries
     std::vector<uint32_t> successors;
     uint32_t dependencies = 0;
     uint32_t slot = 0;  // of event nodes, in LaunchEvents
     bool enabled = true;
   };
 
-  // The state that a run keeps for an entry, so that it allocates nothing.
+  // The state of an entry in a run, kept here so that a run allocates nothing.
   struct Progress {
     std::atomic<uint32_t> pending{0};
-    // How long the entry took when it last ran; a guess at first.
+    // The time that the last run of the entry took; kUnknownNs at first.
     std::atomic<uint32_t> expected_ns{kUnknownNs};
   };
   static constexpr uint32_t kUnknownNs = 1'000'000;
 
-  // Where the entry of a node is.
+  // The place of a node's entry.
   struct Place {
-    Program* body = nullptr;  // of a conditional node; null: this program
+    Program* body = nullptr;  // a conditional node's; null: this program
     uint32_t entry = 0;
   };
   using Index = std::unordered_map<const GraphNode*, Place>;
 
-  // Returns null with the error in *error and the node in *culprit: a cycle, a
-  // node whose step cannot be made, or one that no conditional body may have.
+  // Returns the program, and adds its nodes to *index. On an error returns
+  // null, with the error in *error and the node, if any, in *culprit: a cycle,
+  // a node whose step cannot be made, or a node that a conditional body may not
+  // have.
   static std::shared_ptr<Program> Build(const Graph& graph,
                                         const MemoryMap& memory, Index* index,
                                         CUresult* error,
                                         const GraphNode** culprit);
 
   explicit Program(std::vector<Entry> entries);
-  // The same program, for changes while the first one runs. Shares bodies of
-  // conditional nodes.
+  // Returns a copy, which can be changed while this program runs. It shares the
+  // bodies of conditional nodes.
   std::shared_ptr<Program> Copy() const {
     return std::make_shared<Program>(entries_);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A node made ready to run: decoded, checked, its code compiled.
+// A step is a graph node that is ready to run: decoded, checked, and its code
+// compiled.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_STEP_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_STEP_H_
 
@@ -15,10 +16,10 @@
 
 namespace holdfast::software {
 
-// The events of one launch of a graph: where its waits and records stand in
-// the order of calls, which is fixed when the graph is launched.
+// The events of one launch of a graph. The launch fixes the place of the
+// graph's waits and records in the order of calls.
 struct LaunchEvents {
-  // One of the two for each event node, by its slot.
+  // One per event node. A wait uses `point`, a record uses `recording`.
   struct Slot {
     Event::Point point;
     Event::Recording recording;
@@ -31,11 +32,11 @@ struct LaunchEvents {
 // Immutable and thread-safe; programs share steps.
 class Step {
  public:
-  // Which threads may run it.
+  // The threads that may run a step.
   enum class Place {
     kAnyThread,
-    // The thread that runs the graph: the step may take for ever, or needs
-    // threads of the worker pool itself, which must not be in its way.
+    // Only the thread that runs the graph, because the step may block without
+    // limit, or itself needs the threads of the worker pool.
     kOwnThread,
   };
 
@@ -44,11 +45,12 @@ class Step {
 
   Place place() const { return place_; }
 
-  // False: Run() would have to wait for others; to be asked again.
+  // Returns false if Run() would have to wait; the caller then asks again.
   virtual bool Ready(const LaunchEvents& events, size_t slot) const {
     return true;
   }
-  // Faults are reported as the process's. `slot` counts for event nodes only.
+  // Runs the step. Reports a fault for the whole process. `slot` has a meaning
+  // for event nodes only.
   virtual void Run(LaunchEvents& events, size_t slot) const = 0;
 
   // The event of an event node; null for others.
@@ -59,9 +61,10 @@ class Step {
   const Place place_;
 };
 
-// Makes the step of a node, null for a node that does nothing by itself (empty,
-// child graph, memory) and for a conditional node (conditional_step.h).
-// `memory` must outlive it. Fails as the launch of the node alone would.
+// Makes the step of a node. *step is null for a node that does nothing by
+// itself (empty, child graph, memory, a copy of 0 bytes), and for a conditional
+// node (conditional_step.h). `memory` must outlive the step. Fails as the
+// launch of the node alone would.
 CUresult MakeStep(const NodeParameters& parameters, const MemoryMap& memory,
                   std::shared_ptr<const Step>* step);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions that the PTX manual gives with an error bound: computed in double
-// precision and rounded once, which is far within every bound.
+// Functions for which the PTX manual gives an error bound. They are computed in
+// double precision and rounded once, so the error is far within every bound.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_APPROXIMATION_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_APPROXIMATION_H_
 
@@ -10,7 +10,7 @@
 
 namespace holdfast::software::jit {
 
-// ex2, lg2, sin, cos or tanh of f32. Null: it is none of them.
+// Returns ex2, lg2, sin, cos or tanh of f32; null for another instruction.
 llvm::Value* Approximate(Builder& ir, const ptx::Instruction& instruction,
                          llvm::Value* x);
 

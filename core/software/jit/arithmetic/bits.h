@@ -9,12 +9,13 @@
 
 namespace holdfast::software::jit {
 
-// lop3: bit i of the table is the result for the i-th combination, a being the
-// high bit of i.
+// Returns lop3: bit i of `table` is the result for the bits of a, b and c that
+// form the number i; the bit of a is the highest.
 llvm::Value* LookUpLogic(Builder& ir, llvm::Value* a, llvm::Value* b,
                          llvm::Value* c, uint8_t table);
 
-// Null: there is no such operation, here or in video.h.
+// Returns the result of the instruction; null if neither this file nor video.h
+// has its operation.
 llvm::Value* ComputeBits(Builder& ir, const ptx::Instruction& instruction,
                          Values in);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// setp, set, and what they compare.
+// Emits the comparisons of setp and set.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_COMPARISON_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_COMPARISON_H_
 
@@ -9,16 +9,19 @@
 
 namespace holdfast::software::jit {
 
-// An i1 for each. Null if the type cannot be compared like that.
+// Emits the comparison of a with b. Returns an i1, or a vector of them. Null:
+// values of the type cannot be compared like that.
 llvm::Value* Compare(Builder& ir, const ptx::Instruction& instruction,
                      ptx::Type type, llvm::Value* a, llvm::Value* b);
 
-// `holds` .and, .or or .xor a predicate.
+// Combines the result of a comparison with the predicate `with`, by the
+// instruction's .and, .or or .xor.
 llvm::Value* Combine(Builder& ir, const ptx::Instruction& instruction,
                      llvm::Value* holds, llvm::Value* with);
 
-// set of one or, in packed types, of both halves: ones or 1.0 where the
-// comparison holds. Null as above.
+// Emits set. The result is 1.0 (float types) or all ones (integer types) where
+// the comparison holds, else 0; packed types have a result for each half. Null
+// as Compare.
 llvm::Value* ComputeSet(Builder& ir, const ptx::Instruction& instruction,
                         Values in);
 

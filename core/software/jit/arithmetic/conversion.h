@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cvt: the common conversions as vector code, all others by their definition.
+// Emits cvt. Common conversions are vector code; all others call the scalar
+// definition (semantics/conversion.h) lane by lane.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_CONVERSION_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_CONVERSION_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums and products of f32 in other roundings than the processor's. Each is
-// a * b + c; `b` null: a + c; `c` null: a * b.
+// Sums and products of f32 with other roundings than the CPU's mode. Each
+// function returns a * b + c; a + c if `b` is null; a * b if `c` is null.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_ROUNDING_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_ROUNDING_H_
 
@@ -10,12 +10,13 @@
 
 namespace holdfast::software::jit {
 
-// .rz, .rm or .rp.
+// `rounding` is .rz, .rm or .rp.
 llvm::Value* RoundDirected(Builder& ir, ptx::Modifier rounding, llvm::Value* a,
                            llvm::Value* b, llvm::Value* c);
 
-// To the neighbour with an odd last place if the result is not exact: rounded
-// again to fewer digits it is as the exact result would be.
+// Rounds to odd: if the result is not exact, returns the neighbour whose last
+// bit is 1. A second rounding, to fewer bits, then has the same result as a
+// rounding of the exact value.
 llvm::Value* RoundOdd(Builder& ir, llvm::Value* a, llvm::Value* b,
                       llvm::Value* c);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations that take many instructions, such as ex2, are functions of their
-// own, called for each chunk: four times as much code would take LLVM four
-// times as long.
+// Operations that take many instructions, such as ex2, are emitted as separate
+// functions, which are called for each chunk. Inlined code for four chunks
+// would take LLVM four times as long.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_ROUTINE_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_ROUTINE_H_
 
@@ -11,10 +11,11 @@
 
 namespace holdfast::software::jit {
 
-// Is the instruction's code straight-line: no calls, and no blocks?
+// Returns true if the instruction is such an operation.
 bool IsRoutine(const ptx::Instruction& instruction);
 
-// Null: there is no such operation.
+// Emits a call of the instruction's function, which is generated on first use.
+// `in` as for Compute. Returns null if there is no such operation.
 llvm::Value* CallRoutine(Builder& ir, const ptx::Instruction& instruction,
                          Values in);
 

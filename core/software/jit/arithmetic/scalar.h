@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations that have a scalar definition only (core/software/semantics): one
-// call for the lanes of a chunk.
+// Emits calls of the operations that have only a scalar definition
+// (core/software/semantics): one call for the lanes of a chunk.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_SCALAR_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_SCALAR_H_
 
@@ -13,7 +13,7 @@ namespace holdfast::software::jit {
 
 // `in` are up to three integers or floating-point numbers, all scalars or all
 // vectors; `result` is the type of one lane's result. Lanes that do not run are
-// computed, too, which does no harm. `option` is the definition's own.
+// computed, too, which does no harm. `option` is passed to the definition.
 llvm::Value* CallScalar(Builder& ir, const std::string& name, Values in,
                         uint32_t option, llvm::Type* result);
 

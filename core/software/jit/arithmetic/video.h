@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations on the bytes or halves of a word (vadd2, vset4 and so on).
+// Emits operations on the bytes or halves of a word (vadd2, vset4 and so on).
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_VIDEO_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_VIDEO_H_
 
@@ -9,7 +9,8 @@
 
 namespace holdfast::software::jit {
 
-// Null: the instruction is none of them.
+// Returns the result; null if the instruction is not such an operation. `in` as
+// for Compute (compute.h).
 llvm::Value* ComputeVideoParts(Builder& ir, const ptx::Instruction& instruction,
                                Values in);
 

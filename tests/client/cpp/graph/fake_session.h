@@ -17,8 +17,8 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kRange = absl::StatusCode::kOutOfRange;
 constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
 
-// A session of a daemon that only records commands, with two streams, two
-// buffers of 1024 bytes and a kernel.
+// Opens a session of a FakeDaemon, which only records commands. The session has
+// two streams, two buffers of 1024 bytes and a kernel.
 class FakeSessionTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -34,7 +34,7 @@ class FakeSessionTest : public ::testing::Test {
     before_ = fake_.commands().size();
   }
 
-  // Those that came since SetUp.
+  // Returns the commands that the daemon has received since SetUp.
   std::vector<v1::Command> Sent() {
     EXPECT_OK(session_->Synchronize());
     auto commands = fake_.commands();

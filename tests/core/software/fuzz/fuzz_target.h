@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace holdfast::software {
 
-// Good inputs.
+// Returns the inputs to start from.
 std::vector<std::string> FuzzCorpus();
 
 }  // namespace holdfast::software

@@ -14,15 +14,15 @@
 namespace holdfast::software {
 
 // CUDA C++ compiled by NVRTC to PTX and loaded by the software driver's engine.
-// Failures end the test with the compiler's log. `options` are further ones of
-// NVRTC's.
+// A failure ends the test with the compiler's log.
 class KernelProgram {
  public:
+  // `options` are further options of NVRTC.
   explicit KernelProgram(const std::string& source,
                          const std::vector<std::string>& options = {});
 
-  // Runs the one kernel of the source. Arguments are passed as they are: each
-  // at its own alignment, as in a parameter block.
+  // Runs the only kernel of the source. Each argument is copied into the
+  // parameter block at its own alignment, so its type must be the parameter's.
   template <typename... Args>
   LaunchOutcome Run(const LaunchGeometry& geometry, const Args&... args) {
     std::vector<unsigned char> block;
@@ -45,7 +45,7 @@ class KernelProgram {
   std::unique_ptr<Executable> executable_;
 };
 
-// One-dimensional blocks in a one-dimensional grid, but for `y`.
+// Returns a one-dimensional grid of blocks of x * y threads.
 inline LaunchGeometry Geometry(uint32_t grid, uint32_t x, uint32_t y = 1) {
   LaunchGeometry geometry;
   geometry.grid[0] = grid;
@@ -58,7 +58,7 @@ inline void ExpectSuccess(const LaunchOutcome& outcome) {
   ASSERT_EQ(outcome.result, CUDA_SUCCESS) << outcome.message;
 }
 
-// Deterministic bits, well mixed.
+// Returns a hash of `i`, as deterministic test data.
 inline uint32_t Bits(uint32_t i) {
   i = (i ^ (i >> 16)) * 0x45d9f3bu;
   i = (i ^ (i >> 16)) * 0x45d9f3bu;

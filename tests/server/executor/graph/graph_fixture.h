@@ -28,12 +28,12 @@ class GraphTest : public ExecutorTest {
 
   void SetUp() override;
 
-  // A batch whose numbers follow those of the last.
+  // Returns an empty batch whose sequence numbers follow the last batch's.
   Batch Next() const { return Batch(next_sequence_); }
   // Runs a batch of Next(). Returns its results.
   std::map<uint64_t, v1::Result> Do(const Batch& batch);
-  // The error of the batch's last command; code 0 if it succeeds. None of the
-  // others may fail.
+  // Runs the batch. Returns the error of its last command; code 0 if it
+  // succeeds. Expects the other commands to succeed.
   v1::Error ErrorOf(const Batch& batch);
 
   // Fills in a launch of `add` on all of `buffer`.
@@ -45,10 +45,10 @@ class GraphTest : public ExecutorTest {
   static void Launch(Batch* batch, uint64_t exec,
                      uint64_t stream = StreamName(0));
 
-  // The first word of a buffer.
+  // Returns the first word of a buffer.
   uint32_t WordOf(uint64_t buffer);
 
-  // The detail in an error.
+  // Returns the detail of an error.
   static v1::ErrorDetail DetailOf(const v1::Error& error);
 
  private:
