@@ -64,10 +64,11 @@ bool ChildPasses(const std::string& handle) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// The first `count` integers at a device address.
+// The first kCount integers at an address of a device or of pinned memory.
 std::vector<unsigned> Read(CUdeviceptr memory) {
   std::vector<unsigned> values(kCount);
-  EXPECT_OK(Cuda().cuMemcpyDtoH_v2(values.data(), memory, 4 * kCount));
+  EXPECT_OK(Cuda().cuMemcpy(reinterpret_cast<CUdeviceptr>(values.data()),
+                            memory, 4 * kCount));
   return values;
 }
 

@@ -280,10 +280,7 @@ TEST_F(CommandTest, TheSupervisorHoldsTheChunksOfLiveMemory) {
   batch.Allocate(BufferName(1), 40 << 20);
   batch.Fence();
   Run(batch);
-  // The messages are on their way before the fence is answered, but another
-  // thread reads them.
-  while (chunks_seen() < 2) std::this_thread::yield();
-  EXPECT_EQ(chunks_held(), 2u);
+  EXPECT_EQ(AwaitChunksHeld(2), 2u);
 }
 
 }  // namespace

@@ -322,6 +322,15 @@ size_t ExecutorTest::chunks_held() {
   return chunks_.size();
 }
 
+size_t ExecutorTest::AwaitChunksHeld(size_t wanted) {
+  absl::MutexLock lock(&mutex_);
+  const auto held = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return chunks_.size() == wanted;
+  };
+  mutex_.AwaitWithTimeout(absl::Condition(&held), absl::Seconds(10));
+  return chunks_.size();
+}
+
 uint64_t ExecutorTest::chunks_seen() {
   absl::MutexLock lock(&mutex_);
   return chunks_seen_;

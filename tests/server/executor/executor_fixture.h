@@ -134,6 +134,9 @@ class ExecutorTest : public ::testing::Test {
   // The executor's report of the session's holdings and copies.
   internal::Usage AskUsage();
   size_t chunks_held();
+  // Waits up to 10 s until this many chunks are held, since another thread
+  // reads the executor's messages. Returns the number at the end.
+  size_t AwaitChunksHeld(size_t wanted);
   uint64_t chunks_seen();
 
   // Waits until the process has ended. Returns its wait status.

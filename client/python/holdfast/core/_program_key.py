@@ -3,7 +3,9 @@
 
 import hashlib
 import os
+import time
 
+from holdfast._errors import CUDAError
 from holdfast.core._module import working_device
 from holdfast.core._program import _TARGETS
 from holdfast.core.typing import SourceCodeType
@@ -14,6 +16,9 @@ _VERSION = 1
 # Options of C++ that read files, whose content is in no key, and that write some, which a hit does not.
 _READING = ("include_path", "pre_include", "pch", "use_pch", "pch_dir")
 _WRITING = ("create_pch", "time", "fdevice_time_trace")
+
+
+_COMPILERS_SECONDS = 30
 
 
 def make_program_cache_key(*, code, code_type, options, target_type, name_expressions=(),
@@ -79,7 +84,20 @@ def _source(code, code_type):
 
 
 def _compilers():
-    return working_device()._session.server_info().get("compiler", "")
+    """The daemon's compilers and their versions. A daemon that has just started does not know them
+    yet, so that the call waits."""
+    session = working_device()._session
+    end = time.monotonic() + _COMPILERS_SECONDS
+    while True:
+        compilers = session.server_info().get("compiler", "")
+        if compilers:
+            return compilers
+        if time.monotonic() > end:
+            raise CUDAError(
+                f"the daemon tells no compilers within {_COMPILERS_SECONDS} s: a key without them "
+                "would find code of others"
+            )
+        time.sleep(0.02)
 
 
 def _option_words(options, code_type, target_type):

@@ -131,7 +131,8 @@ TEST_F(GraphTest, AGraphKeepsWhatItUsesAndTheLastOneFreesIt) {
   Launch(&batch, ExecName(0));
   EXPECT_EQ(ErrorOf(batch).message(), "");
   EXPECT_EQ(WordOf(BufferName(0)), 51u);
-  EXPECT_EQ(chunks_held(), 2u) << "the buffer that is in the graph lies in one";
+  EXPECT_EQ(AwaitChunksHeld(2), 2u)
+      << "the buffer that is in the graph lies in one";
 
   Batch stale = Next();
   SetAdd(AddNode(&Create(&stale, GraphName(1)), 1).mutable_launch(),
@@ -146,7 +147,7 @@ TEST_F(GraphTest, AGraphKeepsWhatItUsesAndTheLastOneFreesIt) {
   end.FillWord(StreamName(0), BufferName(5), 0, kLarge, 9);
   EXPECT_EQ(ErrorOf(end).message(), "");
   EXPECT_EQ(WordOf(BufferName(0)), 52u);
-  EXPECT_EQ(chunks_held(), 2u) << "what the graph gave back is used again";
+  EXPECT_EQ(AwaitChunksHeld(2), 2u) << "what the graph gave back is used again";
 }
 
 TEST_F(GraphTest, PinnedMemoryAndVariablesAreKeptToo) {
@@ -317,7 +318,7 @@ TEST_F(GraphTest, AFailedDefinitionLeavesItsHandleInErrorAndHoldsNothing) {
   again.Allocate(BufferName(3), uint64_t{16} << 20);
   again.FillWord(StreamName(0), BufferName(3), 0, kBytes, 1);
   EXPECT_EQ(ErrorOf(again).message(), "");
-  EXPECT_EQ(chunks_held(), 1u);
+  EXPECT_EQ(AwaitChunksHeld(1), 1u);
 }
 
 TEST_F(GraphTest, DestroyingWhatIsGoneOrNothingIsNoError) {
