@@ -93,6 +93,8 @@ CUresult GraphExec::Create(Process& process, const Context& context,
 GraphExec::~GraphExec() {
   absl::MutexLock lock(&mutex_);
   if (!was_launched_ || definition_->user_objects.empty()) return;
+  // The daemon destroys its graphs before the stream waits for this process.
+  stages_.clear();
   const std::shared_ptr<Stream> stream = last_stream_.lock();
   if (stream == nullptr ||
       !stream

@@ -95,6 +95,11 @@ void GraphInstance::Release(Resources& resources,
   }
   auto source = std::move(instance->source_);
   auto current = std::move(instance->current_);
+  // The driver's destruction may wait for present work (a graph with branches,
+  // on an H200). This work may wait for a command that this thread has yet to
+  // process, such as a semaphore's signal.
+  resources.Retire(resources.first_ordinal(),
+                   std::shared_ptr<const void>(std::move(instance->exec_)));
   instance.reset();
   resources.Release(std::move(holds));
   BuiltGraph::Release(resources, std::move(current));

@@ -157,6 +157,29 @@ TEST_F(HostWork, AnObjectStaysUntilTheLaunchHasEnded) {
   EXPECT_EQ(destroyed, 1);
 }
 
+// The driver's destruction of a graph with branches waits for the stream.
+TEST_F(HostWork, AGraphWithBranchesIsDestroyedBesideAFunction) {
+  std::atomic<int> calls = 0, destroyed = 0;
+  CUuserObject object = nullptr;
+  ASSERT_OK(Graphs().cuUserObjectCreate(&object, &destroyed, Count, 1,
+                                        CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+  ASSERT_OK(Graphs().cuGraphRetainUserObject(graph_, object, 1,
+                                             CU_GRAPH_USER_OBJECT_MOVE));
+  AddAffine(0, 0, 1, {AddFill(0, 1)});
+  AddAffine(1, 1, 2, {AddFill(1, 2)});
+  const CUgraphExec exec = Instantiate();
+  ASSERT_OK(Graphs().cuGraphDestroy(graph_));
+  ASSERT_OK(Graphs().cuGraphCreate(&graph_, 0));  // for TearDown
+  ASSERT_OK(Graphs().cuGraphLaunch(exec, stream_));
+  ASSERT_OK(Cuda().cuStreamSynchronize(stream_));
+  ASSERT_OK(Cuda().cuLaunchHostFunc(stream_, CountSlowly, &calls));
+  ASSERT_OK(Graphs().cuGraphExecDestroy(exec));
+  EXPECT_OK(Cuda().cuStreamSynchronize(stream_));
+  EXPECT_EQ(calls, 1);
+  for (int i = 0; i < 1000 && destroyed == 0; ++i) usleep(1000);
+  EXPECT_EQ(destroyed, 1);
+}
+
 TEST_F(HostWork, AnotherThreadsEndOfAStrictCaptureLosesIt) {
   ASSERT_OK(Graphs().cuStreamBeginCapture_v2(
       stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));

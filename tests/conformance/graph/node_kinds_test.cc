@@ -454,7 +454,9 @@ using Dot = GraphTest;
 TEST_F(Dot, NamesNodesAndEdges) {
   const CUgraphNode fill = AddFill(0, 1);
   AddAffine(1, 0, 1, {fill});
-  const std::string path = "/tmp/holdfast-dot-" + std::to_string(getpid());
+  // Processes in sandboxes have equal numbers.
+  const std::string path =
+      testing::TempDir() + "holdfast-dot-" + std::to_string(getpid());
   ASSERT_OK(Graphs().cuGraphDebugDotPrint(graph_, path.c_str(),
                                           CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE));
   std::stringstream text;
