@@ -70,6 +70,9 @@ struct Kernel {
   // Warps of a block must run concurrently: they wait for each other at
   // barriers or in loops.
   bool concurrent_warps = false;
+  // A block of the code has may_spin: blocks of the grid may wait for each
+  // other, too.
+  bool may_spin = false;
 
   const ptx::Variable& VariableOf(const ptx::Operand& operand) const;
   uint64_t AddressOf(const ptx::Operand& operand) const;

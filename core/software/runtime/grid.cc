@@ -38,6 +38,11 @@ constexpr uint64_t kChunksPerThread = 16;
 // look at the flag themselves.
 constexpr uint64_t kMaxChunkWarps = 1 << 15;
 
+// The blocks and warps of one thread that run side by side where blocks may
+// wait for each other: so many are on a multiprocessor of a GPU at a time.
+constexpr uint64_t kResidentBlocks = 32;
+constexpr uint64_t kResidentWarps = 64;
+
 const std::atomic<bool> kNeverCancelled{false};
 
 // cooperative_groups finds this number in the first word of the workspace.
@@ -89,6 +94,10 @@ class Grid {
       FailForMemory();
     } else if (geometry_.cooperative) {
       RunGang();
+    } else if (WaitsForBlocks()) {
+      WorkerPool& pool = WorkerPool::Get();
+      chunk_ = ResidentChunkFor(pool.threads());
+      pool.Run([this] { RunChunks(); });
     } else if (!DoneAlone()) {
       WorkerPool& pool = WorkerPool::Get();
       chunk_ = ChunkFor(pool.threads());
@@ -119,6 +128,20 @@ class Grid {
     // To read a clock takes as long as a small block.
     if (blocks_ == 1) return RunChunksUntil(std::nullopt);
     return RunChunksUntil(Clock::now() + kWaking);
+  }
+
+  // A plain launch whose blocks may wait for each other. CUDA promises nothing
+  // then, but a GPU runs all blocks that have room, and programs rely on it.
+  bool WaitsForBlocks() const {
+    return kernel_.lowered->may_spin && blocks_ > 1;
+  }
+
+  // The blocks that each of `threads` runs side by side.
+  uint64_t ResidentChunkFor(int threads) const {
+    const uint64_t most =
+        std::clamp<uint64_t>(kResidentWarps / BlockWarps(), 1, kResidentBlocks);
+    const auto count = static_cast<uint64_t>(threads);
+    return WholeClusters(std::min((blocks_ + count - 1) / count, most));
   }
 
   // The blocks that each of `threads` takes next of those that are left.
@@ -184,7 +207,7 @@ class Grid {
       return;
     }
     const uint64_t count = end - begin;
-    if (geometry_.cooperative) {
+    if (geometry_.cooperative || WaitsForBlocks()) {
       RunTogether(worker->escape, begin, count, 1);
     } else if (cluster_blocks_ == 1) {
       RunTogether(worker->escape, begin, 1, count);

@@ -17,7 +17,9 @@ struct GridKernel {
 
 // Runs the generated code of a kernel over a grid, and blocks until it is done.
 // The calling thread and, if there is enough work, the worker threads take the
-// blocks in chunks. All blocks of a cooperative launch run concurrently. The
+// blocks in chunks. All blocks of a cooperative launch run concurrently; of a
+// plain launch whose blocks may wait for each other, each thread runs as many
+// side by side as a multiprocessor of a GPU holds. The
 // first fault ends the launch. `cancel` may be null.
 LaunchOutcome RunGrid(const GridKernel& kernel, const LaunchGeometry& geometry,
                       const void* parameters, const std::atomic<bool>* cancel);

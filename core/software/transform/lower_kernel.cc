@@ -203,6 +203,7 @@ Kernel LowerKernel(const ptx::Module& module, const ptx::Function& function,
   FindLoops(&kernel);
   for (const Block& block : kernel.blocks) {
     const Instruction& end = function.body[block.last - 1];
+    kernel.may_spin = kernel.may_spin || block.may_spin;
     kernel.concurrent_warps =
         kernel.concurrent_warps || block.may_spin ||
         ConvergencePointOf(end) == ConvergencePoint::kBlock;

@@ -53,16 +53,20 @@ WAIT:
 
 class ProgressTest : public ContextTest {
  protected:
-  void Play(unsigned kind, unsigned players, unsigned rounds) {
+  void Play(unsigned kind, unsigned players, unsigned rounds,
+            bool is_cooperative = true) {
     CUmodule module = nullptr;
     CUfunction turns = LoadKernel(kTurns, "turns", &module);
     ASSERT_NE(turns, nullptr);
     Zeros word(1);
     void* values[] = {word.argument(), &rounds, &players, &kind};
     const unsigned threads = kind == 1 ? 32 : kind == 2 ? 32 * players : 32;
-    ASSERT_OK(Cuda().cuLaunchCooperativeKernel(turns, kind == 1 ? players : 1,
-                                               1, 1, threads, 1, 1, 0, nullptr,
-                                               values));
+    const unsigned blocks = kind == 1 ? players : 1;
+    ASSERT_OK(is_cooperative
+                  ? Cuda().cuLaunchCooperativeKernel(
+                        turns, blocks, 1, 1, threads, 1, 1, 0, nullptr, values)
+                  : Cuda().cuLaunchKernel(turns, blocks, 1, 1, threads, 1, 1, 0,
+                                          nullptr, values, nullptr));
     ASSERT_OK(Cuda().cuStreamSynchronize(nullptr));
     EXPECT_EQ(word.Read()[0], rounds * players);
     EXPECT_OK(Cuda().cuModuleUnload(module));
@@ -70,6 +74,11 @@ class ProgressTest : public ContextTest {
 };
 
 TEST_F(ProgressTest, BlocksTakeTurns) { Play(1, 4, 50); }
+// CUDA promises nothing for a plain launch, but programs rely on blocks that
+// are on the device at the same time.
+TEST_F(ProgressTest, BlocksOfAPlainLaunchTakeTurns) {
+  Play(1, 24, 10, /*is_cooperative=*/false);
+}
 TEST_F(ProgressTest, WarpsTakeTurns) { Play(2, 8, 50); }
 TEST_F(ProgressTest, LanesTakeTurns) { Play(3, 32, 20); }
 

@@ -19,9 +19,13 @@ namespace {
 
 CUresult Allocate(Driver& driver, Stream& stream, CUmemoryPool pool_handle,
                   size_t size, CUdeviceptr* pointer) {
-  if (pointer == nullptr || size == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::shared_ptr<MemoryPool> pool = driver.pools.Find(pool_handle);
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (size == 0) {  // is no error, other than for cuMemAlloc
+    *pointer = 0;
+    return CUDA_SUCCESS;
+  }
   CUresult captured;
   if (Captured(driver, stream, &captured, [&](NodeParameters* node) {
         CUDA_MEM_ALLOC_NODE_PARAMS p{};
