@@ -106,6 +106,12 @@ bool ApplyAttribute(const CUlaunchAttribute& attribute, LaunchConfig* config) {
       config->attributes.preferred_shared_memory_carveout =
           value.sharedMemCarveout;
       return true;
+    // Hints about time, which change no result.
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      return true;
     default:
       return false;
   }

@@ -54,6 +54,22 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned flags) {
   });
 }
 
+// It makes no difference which stream uses managed memory: the program and
+// kernels may use it at any time.
+CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr pointer,
+                                size_t length, unsigned flags) {
+  return WithStream(stream, [&](Process& process, Stream&) {
+    const bool is_known = flags == CU_MEM_ATTACH_GLOBAL ||
+                          flags == CU_MEM_ATTACH_HOST ||
+                          flags == CU_MEM_ATTACH_SINGLE;
+    const auto memory = process.memory.Find(pointer);
+    return is_known && memory != nullptr && memory->is_managed &&
+                   length <= memory->address + memory->size - pointer
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
 CUresult cuMemAdvise_v2(CUdeviceptr pointer, size_t size, CUmem_advise hint,
                         CUmemLocation location) {
   return WithAdvice(pointer, size, [&](Process& process, auto& advice) {

@@ -76,6 +76,13 @@ CUresult FreeInOrder(Process& process, Stream& stream, CUdeviceptr pointer) {
                           : EndInOrder(stream, freed);
 }
 
+// No bytes in a stream's order are no error, other than for cuMemAlloc.
+CUresult AllocateNothing(CUdeviceptr* pointer, NodeWork* work) {
+  *pointer = 0;
+  if (work != nullptr) *work = EmptyWork{};
+  return CUDA_SUCCESS;
+}
+
 CUresult Allocate(CUdeviceptr* pointer, size_t size,
                   std::shared_ptr<MemoryPool> pool, CUstream handle) {
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -85,6 +92,7 @@ CUresult Allocate(CUdeviceptr* pointer, size_t size,
   return WithWork(
       handle,
       [&](Process& process, Stream& stream, NodeWork* work) -> CUresult {
+        if (size == 0) return AllocateNothing(pointer, work);
         if (pool != nullptr && pool->kind() != Kind::kDevice) {
           return CUDA_ERROR_NOT_SUPPORTED;
         }
@@ -93,15 +101,14 @@ CUresult Allocate(CUdeviceptr* pointer, size_t size,
       [&](Process& process, Stream& stream) -> CUresult {
         const std::shared_ptr<Context> context = stream.context();
         if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+        if (size == 0) return AllocateNothing(pointer, /*work=*/nullptr);
         if (pool == nullptr) {
           pool = process.pools.Find(
               process.CurrentPool(Kind::kDevice, context->ordinal()));
         } else if (pool->kind() != Kind::kDevice) {
           // It is there at once, and freed in the order of a stream.
-          return size == 0 ? CUDA_ERROR_INVALID_VALUE
-                           : AllocateShared(process, *context, pool,
-                                            pool->kind() == Kind::kManaged,
-                                            size, pointer);
+          return AllocateShared(process, *context, pool,
+                                pool->kind() == Kind::kManaged, size, pointer);
         }
         return AllocateDevice(process, *context, {&stream.queue(), pool}, size,
                               pointer);

@@ -187,11 +187,4 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
   });
 }
 
-// Memory of a session has no owner among streams.
-CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr, size_t,
-                                unsigned) {
-  return WithStream(handle,
-                    [](Process&, Stream&) { return CUDA_ERROR_NOT_SUPPORTED; });
-}
-
 }  // extern "C"

@@ -175,16 +175,21 @@ TEST_F(LaunchTest, CooperativeGridMustFitTheDevice) {
 }
 
 TEST_F(LaunchTest, AttributesOfALaunchAreAccepted) {
-  CUlaunchAttribute attributes[2] = {};
+  CUlaunchAttribute attributes[4] = {};
   attributes[0].id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
   attributes[0].value.priority = 0;
   attributes[1].id = CU_LAUNCH_ATTRIBUTE_IGNORE;
+  attributes[2].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+  attributes[2].value.clusterSchedulingPolicyPreference =
+      CU_CLUSTER_SCHEDULING_POLICY_SPREAD;
+  attributes[3].id = CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN;
+  attributes[3].value.memSyncDomain = CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT;
   CUlaunchConfig config{};
   config.gridDimX = config.gridDimY = config.gridDimZ = 1;
   config.blockDimX = 32;
   config.blockDimY = config.blockDimZ = 1;
   config.attrs = attributes;
-  config.numAttrs = 2;
+  config.numAttrs = 4;
   EXPECT_OK(Cuda().cuLaunchKernelEx(&config, empty_, nullptr, nullptr));
   EXPECT_OK(Cuda().cuCtxSynchronize_v2(context_));
 }

@@ -126,6 +126,10 @@ TEST_F(MemoryOperationTest, AdviceIsRemembered) {
   EXPECT_EQ(get(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY), 1);
   EXPECT_EQ(get(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION), device_);
   EXPECT_EQ(get(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION), device_);
+  EXPECT_OK(
+      Cuda().cuStreamAttachMemAsync(first_, managed, 0, CU_MEM_ATTACH_SINGLE));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuStreamAttachMemAsync(first_, managed, 0, 99));
   EXPECT_OK(Cuda().cuMemFree_v2(managed));
 }
 

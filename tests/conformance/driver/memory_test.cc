@@ -365,6 +365,13 @@ TEST_F(PoolTest, StreamOrderedMemoryLivesFromAllocToFree) {
   EXPECT_OK(Cuda().cuStreamDestroy_v2(stream));
 }
 
+TEST_F(PoolTest, NoBytesInAStreamsOrderAreNoError) {
+  CUdeviceptr pointer = 1;
+  EXPECT_OK(Cuda().cuMemAllocAsync(&pointer, 0, nullptr));
+  EXPECT_OK(Cuda().cuMemFreeAsync(pointer, nullptr));
+  EXPECT_OK(Cuda().cuStreamSynchronize(nullptr));
+}
+
 TEST_F(PoolTest, PoolKeepsUpToItsReleaseThreshold) {
   CUmemPoolProps properties{};
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
