@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/cuda/answer.h"
+#include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/host_function_scope.h"
 
@@ -14,7 +15,10 @@ absl::StatusOr<std::shared_ptr<HostFunctions>> HostFunctions::Create(
     const holdfast::Device& device) {
   HOLDFAST_ASSIGN_OR_RETURN(Semaphore done, device.CreateSemaphore());
   std::shared_ptr<HostFunctions> functions(new HostFunctions(std::move(done)));
-  std::thread([functions] { functions->Run(); }).detach();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      std::thread thread,
+      StartThread("functions of a stream", [functions] { functions->Run(); }));
+  thread.detach();
   return functions;
 }
 
@@ -29,7 +33,9 @@ absl::Status HostFunctions::Add(HostFunction function,
   HOLDFAST_ASSIGN_OR_RETURN(Event reached, stream.Record());
   const uint64_t number = ++last_number_;
   calls_.push_back({std::move(reached), std::move(function), number});
-  return done_.Wait(number, stream);
+  const absl::Status waits = done_.Wait(number, stream);
+  if (!waits.ok()) calls_.pop_back();
+  return waits;
 }
 
 void HostFunctions::Run() {

@@ -50,6 +50,22 @@ class Sorter {
     return ReadRecord(fd.get(), record).ok();
   }
 
+  // Adds a record to the list, unless it cannot be read.
+  template <typename Record>
+  static bool Read(const UniqueFd& fd, std::vector<Record>* records) {
+    if (Read(fd, &records->emplace_back())) return true;
+    records->pop_back();
+    return false;
+  }
+
+  template <typename Record>
+  static bool Read(const UniqueFd& fd, uint64_t number,
+                   std::map<uint64_t, Record>* records) {
+    if (Read(fd, &(*records)[number])) return true;
+    records->erase(number);
+    return false;
+  }
+
   template <typename Record>
   static bool Read(const UniqueFd& fd, std::optional<Record>* record) {
     record->emplace();
@@ -71,12 +87,12 @@ class Sorter {
     }
     if (name.numbers.empty()) return false;
     if (name.kind == "collection") {
-      return Read(fd, &state_.collections.emplace_back());
+      return Read(fd, &state_.collections);
     }
-    if (name.kind == "version") return Read(fd, &versions_[name.numbers[0]]);
-    if (name.kind == "claim") return Read(fd, &state_.claims.emplace_back());
+    if (name.kind == "version") return Read(fd, name.numbers[0], &versions_);
+    if (name.kind == "claim") return Read(fd, &state_.claims);
     if (name.kind == "daemon") return Read(fd, &state_.daemon);
-    if (name.kind == "tenant") return Read(fd, &state_.tenants.emplace_back());
+    if (name.kind == "tenant") return Read(fd, &state_.tenants);
     KeptSession& session = state_.sessions[name.numbers[0]];
     switch (name.numbers.size()) {
       case 1:
@@ -115,7 +131,7 @@ class Sorter {
 
   bool TakeNumbered(const KeptName& name, UniqueFd fd, KeptSession* session) {
     const uint64_t number = name.numbers[1];
-    if (name.kind == "import") return Read(fd, &session->imports[number]);
+    if (name.kind == "import") return Read(fd, number, &session->imports);
     if (name.kind == "event") {
       session->chunks[number].event_page = std::move(fd);
       return true;

@@ -19,6 +19,7 @@
 #include "core/base/descriptor_socket.h"
 #include "core/base/handle.h"
 #include "core/base/populate.h"
+#include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
@@ -104,12 +105,17 @@ absl::StatusOr<std::shared_ptr<Arena>> Arena::Create(
       KeepIfForked(new Arena(std::move(session), handle, std::move(mapping)));
   ArenaIndex::Get().Add(reinterpret_cast<uint64_t>(arena->data()),
                         arena->size(), arena);
+  const auto memory = std::make_shared<UniqueFd>(std::move(fd));
   if (options.in_background) {
-    arena->background_ = std::thread(
-        [self = arena.get(), fd = std::move(fd)] { self->Register(fd.get()); });
-    return arena;
+    auto thread = StartThread("an arena", [self = arena.get(), memory] {
+      self->Register(memory->get());
+    });
+    if (thread.ok()) {
+      arena->background_ = *std::move(thread);
+      return arena;
+    }
   }
-  arena->Register(fd.get());
+  arena->Register(memory->get());
   HOLDFAST_RETURN_IF_ERROR(arena->Ready());
   return arena;
 }

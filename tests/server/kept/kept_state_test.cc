@@ -89,12 +89,20 @@ TEST_F(KeptStateTest, RecordsThatCannotBeReadAreLeftOut) {
   Add("hf.calls.7");
   Add("hf.code.7.1");  // without its header
   Add("hf.header.7.2", "\xff\xff");
+  Add("hf.import.7.3", "\xff\xff");
+  for (const char* kind : {"collection", "version", "claim", "tenant"}) {
+    Add(std::string("hf.") + kind + ".4", "\xff\xff");
+  }
   const KeptState state = Sort();
   const KeptSession& session = state.sessions.at(7);
   EXPECT_FALSE(session.record.has_value());
   EXPECT_FALSE(session.suspension.has_value());
   EXPECT_TRUE(session.objects.empty());
+  EXPECT_TRUE(session.imports.empty());
   EXPECT_FALSE(session.whole());
+  EXPECT_TRUE(state.collections.empty());
+  EXPECT_TRUE(state.claims.empty());
+  EXPECT_TRUE(state.tenants.empty());
 }
 
 TEST_F(KeptStateTest, NamesOfNoSenseHurtNobody) {
