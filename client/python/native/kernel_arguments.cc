@@ -71,6 +71,7 @@ bool Arguments::SetOne(PyObject* object, size_t index) {
   }
   if (PyLong_Check(object)) return SetInt(object, index);
   if (PyFloat_Check(object)) {
+    if (!LearnKinds()) return false;
     if (IsOfKind(index, 'i')) {
       PyErr_Format(PyExc_TypeError,
                    "argument %zu: %R is a float, the kernel's parameter is an "
@@ -83,6 +84,17 @@ bool Arguments::SetOne(PyObject* object, size_t index) {
   }
   if (PyComplex_Check(object)) return SetComplex(object, index);
   return SetBytes(object, index);
+}
+
+bool Arguments::LearnKinds() {
+  if (!parameters_.kinds.empty() || parameters_.is_learned) return true;
+  const Ref kinds(PyObject_CallMethod(kernel_, "_learn_kinds", nullptr));
+  if (!kinds) return false;
+  const char* const text = PyUnicode_AsUTF8AndSize(kinds.get(), nullptr);
+  if (text == nullptr) return false;
+  parameters_.kinds = text;
+  parameters_.is_learned = true;
+  return true;
 }
 
 bool Arguments::SetBuffer(PyObject* object, size_t index, uint64_t offset) {
@@ -114,6 +126,7 @@ bool Arguments::SetPinned(PyObject* buffer, size_t index, uint64_t offset) {
 
 // An int has the size of the parameter; it must fit, signed or unsigned.
 bool Arguments::SetInt(PyObject* object, size_t index) {
+  if (!LearnKinds()) return false;
   if (IsOfKind(index, 'f')) {
     PyErr_Format(PyExc_TypeError,
                  "argument %zu: %R is an int, the kernel's parameter is a "

@@ -16,12 +16,15 @@
 namespace holdfast::python {
 
 // The known facts about a kernel's parameters: their sizes, which decide how
-// wide a Python int is passed, and their kinds, if the kernel's PTX is known.
+// wide a Python int is passed, and their kinds. The kernel's PTX tells the
+// kinds. If it is not known, the first Python number for a parameter asks the
+// kernel's method _learn_kinds for them.
 struct Parameters {
   std::vector<uint32_t> sizes;
   // One letter per parameter: 'f' for a floating-point number, 'i' for an
   // integer or a pointer. Another letter, or a missing one: not known.
   std::string kinds;
+  bool is_learned = false;  // _learn_kinds was asked
 };
 
 // The Python object of a kernel. It owns `parameters`.
@@ -52,9 +55,9 @@ class Argument<const hf_launch_config*>
 // The arguments of one launch. Keeps the objects that they refer to alive.
 class Arguments {
  public:
-  // `parameters` are the kernel's, and must outlive this object.
-  explicit Arguments(const Parameters& parameters)
-      : sizes_(parameters.sizes), kinds_(parameters.kinds) {}
+  // `kernel`, borrowed, has the `parameters`. Both must outlive this object.
+  Arguments(PyObject* kernel, Parameters& parameters)
+      : kernel_(kernel), parameters_(parameters), sizes_(parameters.sizes) {}
   ~Arguments();
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
@@ -85,14 +88,19 @@ class Arguments {
   int SetAddress(PyObject* object, size_t index);
   int SetCondition(PyObject* object, size_t index);
   bool IsOfKind(size_t index, char kind) const {
-    return index < kinds_.size() && kinds_[index] == kind;
+    const std::string& kinds = parameters_.kinds;
+    return index < kinds.size() && kinds[index] == kind;
   }
+  // Asks for the kinds of the parameters, unless they are known or were asked
+  // for. Returns false with an exception.
+  bool LearnKinds();
   // Returns false, with an exception, if the parameter has another size. `what`
   // names the argument's type in the message.
   bool CheckSize(size_t index, size_t size, const char* what);
 
+  PyObject* const kernel_;
+  Parameters& parameters_;
   const std::vector<uint32_t>& sizes_;
-  const std::string& kinds_;
   // The first three arrays serve up to kInline arguments, the vectors `many_`
   // more. The pointers refer to the arrays in use.
   std::array<hf_argument, kInline> few_;

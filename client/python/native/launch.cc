@@ -137,7 +137,8 @@ PyObject* Launch(PyObject*, PyObject* const* objects, Py_ssize_t count) {
       !kernel.Take(objects[2], "kernel")) {
     return nullptr;
   }
-  Arguments arguments(*reinterpret_cast<Kernel*>(objects[2])->parameters);
+  Arguments arguments(objects[2],
+                      *reinterpret_cast<Kernel*>(objects[2])->parameters);
   if (!arguments.Set(objects + 3, static_cast<size_t>(count - 3))) {
     return nullptr;
   }

@@ -286,6 +286,25 @@ def test_a_float_is_no_integer_and_no_pointer(stream, module, buffer):
             launch(stream, ONE, module.get_kernel(name), *arguments)
 
 
+def test_a_number_for_a_cubins_kernel_has_its_parameters_kind(device, stream, monkeypatch):
+    source = 'extern "C" __global__ void put(float* x, float f, int i) { *x = f + i; }'
+    code = Program(source, "c++").compile("cubin")
+    # As on a GPU: the code tells no kinds, and PTX of the same program does.
+    asked = []
+    monkeypatch.setattr(code, "_parameter_kinds", lambda name: "")
+    monkeypatch.setattr(code, "_describe", lambda: asked.append(1) or code._ptx)
+    kernel = code.get_kernel("put")
+    x = device.allocate(4, stream=stream)
+    launch(stream, ONE, kernel, x, np.float32(2), np.int32(1))
+    assert not asked
+    for wrong, text in ((2, 1), "is an int"), ((np.float32(2), 1.5), "is a float"):
+        with pytest.raises(TypeError, match=text):
+            launch(stream, ONE, kernel, x, *wrong)
+    launch(stream, ONE, kernel, x, np.float32(2), 3)
+    assert x.copy_to(np.zeros(1, np.float32), stream=stream)[0] == 5
+    assert asked == [1]
+
+
 def test_arguments_and_patterns_are_numbers_of_the_devices_order(stream, module, buffer):
     kernel = module.get_kernel("by_value")
     for wrong in (np.array(2.5, ">f4"), np.array(1, object), Swapped(), ctypes.c_char_p(b"x")):

@@ -78,9 +78,10 @@ class ObjectCode:
 
     @classmethod
     def _make(cls, code_type, *, code=None, name="", symbols=None, stored=None, device=None,
-              ptx=None, build=None):  # fmt: skip
+              ptx=None, build=None, describe=None):  # fmt: skip
         """`ptx`: what is loaded, if not `code`; `device`: the one it was compiled for; `stored`: it,
-        in the store of that device's daemon; `build`: makes `code` when it is asked for."""
+        in the store of that device's daemon; `build`: makes `code` when it is asked for; `describe`:
+        makes PTX of the same program, which is not loaded."""
         session = None if device is None else device._session
         self = object.__new__(cls)
         self._code_type = code_type
@@ -93,6 +94,8 @@ class ObjectCode:
         self._ordinal = None if session is None else device._ordinal
         self._ptx = ptx
         self._build = build
+        self._describe = describe
+        self._described = None
         self._path = None
         self._modules = weakref.WeakKeyDictionary()
         return self
@@ -176,8 +179,20 @@ class ObjectCode:
         """A letter for each parameter of a kernel, as far as PTX tells: f for a floating-point number,
         i for an integer or a pointer."""
         ptx = self._bytes if self._code_type == "ptx" else self._ptx
-        if not ptx:
-            return ""
+        return self._kinds_in(ptx, name) if ptx else ""
+
+    def _learned_kinds(self, name):
+        """The same of a cubin, whose program is compiled once more, to PTX. Empty if there is none."""
+        if self._describe is not None:
+            try:
+                self._described = self._describe()
+            except (RuntimeError, ValueError):  # CUDAErrors, too
+                self._described = b""
+            self._describe = None
+        return self._kinds_in(self._described, name) if self._described else ""
+
+    @staticmethod
+    def _kinds_in(ptx, name):
         # Neither `name` nor the PTX is known to be sound: this only finds or does not find.
         entry = re.search(rb"\.entry\s+" + re.escape(name.encode()) + rb"\s*\(([^)]*)\)", ptx)
         if entry is None:
@@ -393,10 +408,15 @@ class Kernel(_native.Kernel):
         self = _native.Kernel.__new__(cls)
         self._load(module, name, device._ordinal, code._parameter_kinds(name))
         self._code = code
+        self._lowered = name
         self._device_id = device._ordinal
         self._descriptions = {}
         device._session._kernels[self._handle] = self
         return self
+
+    def _learn_kinds(self):
+        """For a Python number that is an argument: see ObjectCode._parameter_kinds."""
+        return self._code._learned_kinds(self._lowered)
 
     @classmethod
     def from_handle(cls, handle, mod=None):

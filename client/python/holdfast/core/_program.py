@@ -374,7 +374,12 @@ class Program:
             made = self._compile_now(target_type, names, None)  # what runs there is PTX
             made._code = bytes(found)
             return made
-        return ObjectCode._make(target_type, code=bytes(found), name=self._options.name)
+        return ObjectCode._make(
+            target_type,
+            code=bytes(found),
+            name=self._options.name,
+            describe=self._description(working_device(), target_type, names),
+        )
 
     def _compile_now(self, target_type, names, logs):
         device = working_device()
@@ -391,11 +396,24 @@ class Program:
             code=None if keeps_ptx else code,
             ptx=code if keeps_ptx else None,
             build=lambda: _native.fetch(daemon, self._compile(device, "cubin", names, None)[0]),
+            describe=None if keeps_ptx else self._description(device, target_type, names),
             name=self._options.name,
             symbols=result["symbols"],
             stored=stored,
             device=device,
         )
+
+    def _description(self, device, target_type, names):
+        """A function that makes PTX, which tells the kinds of parameters. None: no cubin of C++."""
+        if self._code_type != "c++" or target_type != "cubin":
+            return None
+
+        def make():
+            return _native.fetch(
+                device._session._daemon, self._ask_daemon(device, "ptx", names, None)[0]
+            )
+
+        return make
 
     def link(self, target_type, name_expressions=(), logs=None, *, cache=None):
         """``compile``, by the name that suits PTX."""

@@ -26,7 +26,8 @@ PyObject* LaunchNode(PyObject*, PyObject* const* objects, Py_ssize_t count) {
       !kernel.Take(objects[1], "kernel")) {
     return nullptr;
   }
-  Arguments arguments(*reinterpret_cast<Kernel*>(objects[1])->parameters);
+  Arguments arguments(objects[1],
+                      *reinterpret_cast<Kernel*>(objects[1])->parameters);
   const auto given = static_cast<size_t>(count - 2);
   if (!arguments.Set(objects + 2, given)) return nullptr;
   hf_node* node = nullptr;
