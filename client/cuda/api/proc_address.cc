@@ -65,20 +65,20 @@ const auto& Entries() {
 
 // Each symbol is a jump, which leaves all arguments where they are.
 #define HOLDFAST_ENTRY(symbol, name, version)
-#define HOLDFAST_STREAM_ENTRY(symbol, name, version)                          \
-  extern "C" {                                                                \
-  extern void* const holdfast_per_thread_##symbol;                            \
-  __attribute__((                                                             \
-      used, visibility("hidden"))) void* const holdfast_per_thread_##symbol = \
-      reinterpret_cast<void*>(&holdfast::libcuda::PerThread<&symbol>::Call);  \
-  }                                                                           \
-  asm(".text\n"                                                               \
-      ".globl " #symbol "_ptds, " #symbol                                     \
-      "_ptsz\n"                                                               \
-      ".type " #symbol                                                        \
-      "_ptds, @function\n"                                                    \
-      ".type " #symbol "_ptsz, @function\n" #symbol "_ptds:\n" #symbol        \
-      "_ptsz:\n"                                                              \
+#define HOLDFAST_STREAM_ENTRY(symbol, name, version)                         \
+  extern "C" {                                                               \
+  extern __attribute__((                                                     \
+      visibility("hidden"))) void* const holdfast_per_thread_##symbol;       \
+  __attribute__((used)) void* const holdfast_per_thread_##symbol =           \
+      reinterpret_cast<void*>(&holdfast::libcuda::PerThread<&symbol>::Call); \
+  }                                                                          \
+  asm(".text\n"                                                              \
+      ".globl " #symbol "_ptds, " #symbol                                    \
+      "_ptsz\n"                                                              \
+      ".type " #symbol                                                       \
+      "_ptds, @function\n"                                                   \
+      ".type " #symbol "_ptsz, @function\n" #symbol "_ptds:\n" #symbol       \
+      "_ptsz:\n"                                                             \
       "  jmp *holdfast_per_thread_" #symbol "(%rip)\n");
 #include "core/cuda/entry_points.inc"
 #undef HOLDFAST_ENTRY

@@ -186,9 +186,9 @@ const std::vector<EntryPoint>& Entries() {
 #define HOLDFAST_UNSUPPORTED_SYMBOL(symbol)
 #define HOLDFAST_STREAM_ENTRY(symbol, name, version)                          \
   extern "C" {                                                                \
-  extern void* const holdfast_per_thread_##symbol;                            \
-  __attribute__((                                                             \
-      used, visibility("hidden"))) void* const holdfast_per_thread_##symbol = \
+  extern __attribute__((                                                      \
+      visibility("hidden"))) void* const holdfast_per_thread_##symbol;        \
+  __attribute__((used)) void* const holdfast_per_thread_##symbol =            \
       reinterpret_cast<void*>(&holdfast::software::PerThread<&symbol>::Call); \
   }                                                                           \
   asm(".text\n"                                                               \
