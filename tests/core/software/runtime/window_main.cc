@@ -118,6 +118,11 @@ void* operator new(size_t bytes, std::align_val_t alignment) {
   return holdfast::software::TheHeap().Allocate(bytes,
                                                 static_cast<size_t>(alignment));
 }
+// Sorting in the library takes this form. With AddressSanitizer it would be the
+// sanitizer's, whose memory the functions below cannot free.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  return holdfast::software::TheHeap().Allocate(bytes, 16);
+}
 void operator delete(void* data) noexcept {
   holdfast::software::TheHeap().Free(data);
 }
