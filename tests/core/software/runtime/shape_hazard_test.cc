@@ -421,7 +421,9 @@ TEST(RegisterTest, WhatNothingWritesAndBitsOfAnIndexAreNoReasonToRefuse) {
   for (uint32_t t = 0; t < 64; ++t) {
     EXPECT_EQ(out[4 * t], t);
     EXPECT_EQ(out[4 * t + 1], t + 0x3f800000);
-    if (t >= 3) EXPECT_EQ(out[4 * t + 2], t);
+    if (t >= 3) {
+      EXPECT_EQ(out[4 * t + 2], t);
+    }
     EXPECT_EQ(out[4 * t + 3], t > 0 ? 1u : 0u);
   }
 }
