@@ -88,7 +88,9 @@ TEST(CommandFactsTest, CommandsThatMakeOrEndResourcesSayWhich) {
     if (BeginsWith(row, {"set", "enable", "disable", "update"})) {
       EXPECT_EQ(effect, CommandEffect::kChanges);
     }
-    if (effect == CommandEffect::kNone) EXPECT_EQ(row.facts.resource, 0u);
+    if (effect == CommandEffect::kNone) {
+      EXPECT_EQ(row.facts.resource, 0u);
+    }
   }
 }
 

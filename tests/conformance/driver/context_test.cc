@@ -30,7 +30,9 @@ CUcontext Current() {
 CUresult Allocate() {
   CUdeviceptr pointer;
   const CUresult result = Cuda().cuMemAlloc_v2(&pointer, 64);
-  if (result == CUDA_SUCCESS) EXPECT_OK(Cuda().cuMemFree_v2(pointer));
+  if (result == CUDA_SUCCESS) {
+    EXPECT_OK(Cuda().cuMemFree_v2(pointer));
+  }
   return result;
 }
 

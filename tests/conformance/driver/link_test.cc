@@ -60,7 +60,9 @@ class LinkTest : public ContextTest {
     ASSERT_OK(Cuda().cuLinkCreate_v2(2, options, values_, &state_));
   }
   void TearDown() override {
-    if (state_ != nullptr) EXPECT_OK(Cuda().cuLinkDestroy(state_));
+    if (state_ != nullptr) {
+      EXPECT_OK(Cuda().cuLinkDestroy(state_));
+    }
     ContextTest::TearDown();
   }
 

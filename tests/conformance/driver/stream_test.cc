@@ -348,7 +348,9 @@ TEST_F(StreamTest, ManyThreadsMayUseOneStream) {
         ASSERT_OK(Cuda().cuLaunchHostFunc(
             stream, [](void* data) { ++*static_cast<std::atomic<int>*>(data); },
             &count));
-        if (i % 50 == 0) ASSERT_OK(Cuda().cuStreamSynchronize(stream));
+        if (i % 50 == 0) {
+          ASSERT_OK(Cuda().cuStreamSynchronize(stream));
+        }
       }
     });
   }

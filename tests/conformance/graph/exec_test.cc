@@ -9,7 +9,9 @@ namespace {
 class Exec : public GraphTest {
  protected:
   void TearDown() override {
-    if (exec_ != nullptr) EXPECT_OK(Graphs().cuGraphExecDestroy(exec_));
+    if (exec_ != nullptr) {
+      EXPECT_OK(Graphs().cuGraphExecDestroy(exec_));
+    }
     GraphTest::TearDown();
   }
   // Updates `exec_` from another graph, which goes afterwards.
