@@ -4,6 +4,9 @@
 // the window only (core/software/runtime/window.h), so here the stack of the
 // tests and everything that `new` makes lie in it. Tests of the window itself
 // have the ordinary main().
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -78,6 +81,10 @@ class Heap {
     }
     if (next_ == nullptr) {
       next_ = MapAtTheEnd(kStackBytes, kHeapBytes);
+#ifdef __SANITIZE_ADDRESS__
+      // Objects here point to memory that is not here.
+      if (next_ != nullptr) __lsan_register_root_region(next_, kHeapBytes);
+#endif
       if (next_ == nullptr) return nullptr;
       end_ = next_ + kHeapBytes;
     }
