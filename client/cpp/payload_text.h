@@ -4,11 +4,11 @@
 
 namespace holdfast {
 
-// Makes absl::Status::ToString print Holdfast's payloads as readable text. Of a
-// fault report it prints the lines after the cause, and of an error detail
-// nothing, because the status's message has the rest. Payloads of other
-// libraries are printed as before. Does nothing if the program has already set
-// a payload printer. Thread-safe.
+// Sets a payload printer, with which absl::Status::ToString prints Holdfast's
+// payloads as readable text. A fault report is printed without its cause, and
+// an error detail is not printed, because the status's message contains both.
+// Payloads of other libraries are printed as before. Does nothing if the
+// program has already set a payload printer. Thread-safe.
 void PrintPayloadsAsText();
 
 }  // namespace holdfast

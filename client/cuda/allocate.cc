@@ -59,13 +59,12 @@ namespace {
 
 // FAILED_PRECONDITION: the daemon is on another machine.
 absl::Status AllocateSpan(Process& process, Allocation& allocation) {
-  SharedArenas* const shared = allocation.pool == nullptr
-                                   ? nullptr
-                                   : allocation.pool->sharing().arenas.get();
+  const bool is_shared = allocation.pool != nullptr &&
+                         allocation.pool->sharing().pinned != nullptr;
+  PinnedMemory& pinned =
+      is_shared ? *allocation.pool->sharing().pinned : process.pinned();
   HOLDFAST_ASSIGN_OR_RETURN(holdfast::ArenaSpan span,
-                            shared == nullptr
-                                ? process.pinned().Allocate(allocation.size)
-                                : shared->Allocate(allocation.size));
+                            pinned.Allocate(allocation.size));
   allocation.address = reinterpret_cast<uint64_t>(span.data());
   allocation.span = std::move(span);
   return absl::OkStatus();

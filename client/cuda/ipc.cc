@@ -7,7 +7,7 @@
 #include "client/cpp/event.h"
 #include "client/cuda/allocate.h"
 #include "client/cuda/answer.h"
-#include "client/cuda/shared_arenas.h"
+#include "client/cuda/pinned_memory.h"
 #include "client/cuda/token_descriptor.h"
 #include "core/base/status_macros.h"
 
@@ -68,7 +68,7 @@ void WritePinned(const Allocation& memory, CUmemPoolPtrExportData* data) {
   const PoolSharing& sharing = memory.pool->sharing();
   HostPoolBytes bytes{};
   std::memcpy(bytes.kind, kHostPoolMemory, sizeof bytes.kind);
-  bytes.memory = sharing.arenas->Reference(*memory.span);
+  bytes.memory = sharing.pinned->Reference(*memory.span);
   sharing.name.copy(bytes.pool, kTokenBytes);
   bytes.id = memory.id;
   std::memcpy(data, &bytes, sizeof bytes);
@@ -112,9 +112,9 @@ auto MapToken(Context& context, const std::string& token) {
   };
 }
 
-absl::Status MapPinned(SharedArenas& arenas, const ArenaReference& reference,
+absl::Status MapPinned(PinnedMemory& pinned, const ArenaReference& reference,
                        Allocation& memory) {
-  HOLDFAST_ASSIGN_OR_RETURN(memory.span, arenas.Open(reference));
+  HOLDFAST_ASSIGN_OR_RETURN(memory.span, pinned.Open(reference));
   memory.size = memory.span->size();
   memory.address = reinterpret_cast<uint64_t>(memory.span->data());
   return absl::OkStatus();
@@ -221,7 +221,7 @@ CUresult Ipc::ImportPool(Process& process, int fd, CUmemoryPool* pool) {
   auto kind = MemoryPool::Kind::kHost;
   int ordinal = 0;
   if (!sharing.name.empty()) {
-    sharing.arenas = std::make_unique<SharedArenas>(process.session());
+    sharing.pinned = std::make_unique<PinnedMemory>(process.session());
   } else {
     sharing.name = ReadToken(kPool, fd);
     if (sharing.name.empty()) return CUDA_ERROR_INVALID_VALUE;
@@ -259,9 +259,9 @@ CUresult Ipc::ImportPoolMemory(Process& process, Context& context,
   if (IsHost(*pool)) {
     const std::optional<ArenaReference> reference = ReadPinned(*pool, data);
     if (!reference.has_value()) return CUDA_ERROR_INVALID_VALUE;
-    SharedArenas& arenas = *pool->sharing().arenas;
+    PinnedMemory& pinned = *pool->sharing().pinned;
     const auto map = [&](Allocation& memory) {
-      return MapPinned(arenas, *reference, memory);
+      return MapPinned(pinned, *reference, memory);
     };
     const std::string name(reinterpret_cast<const char*>(&data), sizeof data);
     return Open(process, context, name, std::move(pool), map, pointer);

@@ -10,7 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "client/cuda/shared_arenas.h"
+#include "client/cuda/pinned_memory.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {
@@ -22,7 +22,7 @@ struct PoolSharing {
   bool is_imported = false;  // stands for the pool of another process
   // The memory of a shared kHost pool; null for a kDevice pool, whose memory is
   // shared by the daemon.
-  std::unique_ptr<SharedArenas> arenas;
+  std::unique_ptr<PinnedMemory> pinned;
 };
 
 // A CUmemoryPool: an account of memory, and settings that a program reads back.

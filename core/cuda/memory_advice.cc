@@ -93,6 +93,7 @@ CUresult MemoryAdvice::Prefetch(const CUmemLocation& location,
 
 CUresult MemoryAdvice::Get(CUmem_range_attribute attribute, void* data,
                            size_t size) const {
+  if (data == nullptr) return CUDA_ERROR_INVALID_VALUE;
   switch (attribute) {
     case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
       return Store(data, size, is_read_mostly_);
@@ -115,7 +116,21 @@ CUresult MemoryAdvice::Get(CUmem_range_attribute attribute, void* data,
   }
 }
 
-// A list of devices, filled up with CU_DEVICE_INVALID.
+CUresult MemoryAdvice::GetAll(void** data, const size_t* sizes,
+                              const CUmem_range_attribute* attributes,
+                              size_t count) const {
+  if (data == nullptr || sizes == nullptr || attributes == nullptr ||
+      count == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const CUresult result = Get(attributes[i], data[i], sizes[i]);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+// Stores a list of devices, filled up with CU_DEVICE_INVALID.
 CUresult MemoryAdvice::GetAccessedBy(void* data, size_t size) const {
   if (size == 0 || size % sizeof(int) != 0) return CUDA_ERROR_INVALID_VALUE;
   int* const list = static_cast<int*>(data);

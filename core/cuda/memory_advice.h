@@ -22,9 +22,14 @@ class MemoryAdvice {
   // cuMemPrefetchAsync. CUDA_ERROR_INVALID_DEVICE: as Set.
   CUresult Prefetch(const CUmemLocation& location, int device_count);
 
-  // cuMemRangeGetAttribute. CUDA_ERROR_INVALID_VALUE: no such attribute, or
-  // `size` is not the size of its value.
+  // cuMemRangeGetAttribute. CUDA_ERROR_INVALID_VALUE: there is no such
+  // attribute, `data` is null, or `size` is not the size of the value.
   CUresult Get(CUmem_range_attribute attribute, void* data, size_t size) const;
+  // cuMemRangeGetAttributes: the first failure of Get, in the order of `count`
+  // attributes. CUDA_ERROR_INVALID_VALUE: also if there is none, or a null
+  // list.
+  CUresult GetAll(void** data, const size_t* sizes,
+                  const CUmem_range_attribute* attributes, size_t count) const;
 
  private:
   void SetAccessedBy(const CUmemLocation& location, bool is_accessed);

@@ -37,10 +37,10 @@ class DiskCache {
   static constexpr size_t kMaxExamined = 10000;
 
   struct Statistics {
-    // In the directory now, of all daemons.
+    // Entries of all daemons that are in the directory now.
     uint64_t entries = 0;
     uint64_t bytes = 0;  // rounded up to whole blocks
-    // Of this daemon, since its start.
+    // This daemon's counts since its start.
     uint64_t hits = 0;
     uint64_t evictions = 0;
     uint64_t damaged = 0;   // damaged entries that were removed

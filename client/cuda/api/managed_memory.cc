@@ -90,8 +90,7 @@ CUresult cuMemRangeGetAttribute(void* data, size_t data_size,
                                 CUmem_range_attribute attribute,
                                 CUdeviceptr pointer, size_t size) {
   return WithAdvice(pointer, size, [&](Process&, const auto& advice) {
-    return data == nullptr ? CUDA_ERROR_INVALID_VALUE
-                           : advice.Get(attribute, data, data_size);
+    return advice.Get(attribute, data, data_size);
   });
 }
 
@@ -99,15 +98,9 @@ CUresult cuMemRangeGetAttributes(void** data, size_t* data_sizes,
                                  CUmem_range_attribute* attributes,
                                  size_t count, CUdeviceptr pointer,
                                  size_t size) {
-  if (AnyNull(data, data_sizes, attributes) || count == 0) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  for (size_t i = 0; i < count; ++i) {
-    const CUresult result = cuMemRangeGetAttribute(
-        data[i], data_sizes[i], attributes[i], pointer, size);
-    if (result != CUDA_SUCCESS) return result;
-  }
-  return CUDA_SUCCESS;
+  return WithAdvice(pointer, size, [&](Process&, const auto& advice) {
+    return advice.GetAll(data, data_sizes, attributes, count);
+  });
 }
 
 }  // extern "C"

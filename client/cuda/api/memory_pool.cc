@@ -217,7 +217,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
                                       holdfast::RandomToken(kTokenBytes));
           }
           if (is_shared && kind == Kind::kHost) {
-            sharing.arenas = std::make_unique<SharedArenas>(process.session());
+            sharing.pinned = std::make_unique<PinnedMemory>(process.session());
           }
           *pool = process.pools.Add(std::make_shared<MemoryPool>(
               kind, ordinal, properties->maxSize, std::move(sharing)));

@@ -63,28 +63,8 @@ const auto& Entries() {
 }  // namespace
 }  // namespace holdfast::libcuda
 
-// Each symbol is a jump, which leaves all arguments where they are.
-#define HOLDFAST_ENTRY(symbol, name, version)
-#define HOLDFAST_STREAM_ENTRY(symbol, name, version)                         \
-  extern "C" {                                                               \
-  extern __attribute__((                                                     \
-      visibility("hidden"))) void* const holdfast_per_thread_##symbol;       \
-  __attribute__((used)) void* const holdfast_per_thread_##symbol =           \
-      reinterpret_cast<void*>(&holdfast::libcuda::PerThread<&symbol>::Call); \
-  }                                                                          \
-  asm(".text\n"                                                              \
-      ".globl " #symbol "_ptds, " #symbol                                    \
-      "_ptsz\n"                                                              \
-      ".type " #symbol                                                       \
-      "_ptds, @function\n"                                                   \
-      ".type " #symbol "_ptsz, @function\n" #symbol "_ptds:\n" #symbol       \
-      "_ptsz:\n"                                                             \
-      "  jmp *holdfast_per_thread_" #symbol "(%rip)\n");
-#include "core/cuda/entry_points.inc"
-#undef HOLDFAST_ENTRY
-#undef HOLDFAST_STREAM_ENTRY
-#undef HOLDFAST_UNSUPPORTED
-#undef HOLDFAST_UNSUPPORTED_SYMBOL
+#define HOLDFAST_PER_THREAD(symbol) holdfast::libcuda::PerThread<&symbol>::Call
+#include "core/cuda/per_thread_symbols.inc"
 
 using namespace holdfast::libcuda;
 

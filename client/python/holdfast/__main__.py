@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m holdfast``: the command line ``holdfast``."""
+"""Runs the command line program ``holdfast``, for ``python -m holdfast``."""
 
 import os
 import shutil
@@ -7,15 +7,25 @@ import sys
 
 
 def _on_path():
-    """The first program holdfast of $PATH that is no script, as the one of this package is."""
+    """Returns the first executable ``holdfast`` in $PATH that is not a script, or None.
+
+    The package installs a script ``holdfast`` that calls this module. The function skips scripts,
+    because the script would otherwise execute itself.
+    """
     for folder in os.get_exec_path():
         program = shutil.which("holdfast", path=folder)
-        if program is None:
-            continue
-        with open(program, "rb") as file:
-            if file.read(2) != b"#!":
-                return program
+        if program is not None and not _is_script(program):
+            return program
     return None
+
+
+def _is_script(program):
+    """Whether a program starts with "#!". One that cannot be read is no script: scripts are read."""
+    try:
+        with open(program, "rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:
+        return False
 
 
 def main():

@@ -49,8 +49,9 @@ bool TakesCarry(const Instruction& instruction) {
          instruction.opcode() == Opcode::kMadc;
 }
 
-// All elements of a vector together; the size of a copy is an operand. Of a
-// bulk copy only the alignment is known.
+// Returns the bytes that an instruction accesses: all elements of a vector
+// together. The size of a cp.async is its third operand. The size of a bulk
+// copy may be in a register, so the result is the unit of such copies.
 int AccessBytes(const Instruction& instruction) {
   const ptx::Modifiers& words = instruction.modifiers;
   if (words.Has(ptx::Modifier::kBulk)) return kBulkBytes;

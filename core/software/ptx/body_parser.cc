@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "core/software/ptx/missing.h"
 #include "core/software/ptx/module_parser.h"
+#include "core/software/ptx/operand_checker.h"
 
 namespace holdfast::software::ptx {
 namespace {
@@ -254,7 +256,9 @@ bool ModuleParser::ParseInstruction() {
     return false;
   }
   UnwrapSingleElement(&instruction);
-  if (!CheckOperands(instruction) || !CheckNumbers(instruction)) return false;
+  const OperandChecker checker(*function_, module_->own_features);
+  const std::string mistake = checker.Check(instruction);
+  if (!mistake.empty()) return tokens_.FailAt(instruction.location, mistake);
   function_->body.push_back(std::move(instruction));
   return true;
 }
@@ -286,7 +290,8 @@ bool ModuleParser::ParseGuard(Operand* guard) {
   const bool negated = tokens_.TakeIf('!');
   if (!ParseName(guard)) return false;
   guard->negated = negated;
-  return IsPredicate(*guard) || tokens_.Fail("a guard must be a predicate");
+  return IsPredicate(*function_, *guard) ||
+         tokens_.Fail("a guard must be a predicate");
 }
 
 bool ModuleParser::ParseOperands(Instruction* instruction) {
@@ -347,7 +352,7 @@ bool ModuleParser::ParseOperand(Operand* operand) {
     return false;
   }
   operand->negated = negated;
-  return !negated || IsPredicate(*operand) ||
+  return !negated || IsPredicate(*function_, *operand) ||
          tokens_.Fail("'!' needs a predicate");
 }
 
@@ -478,14 +483,6 @@ bool ModuleParser::FindRegister(absl::string_view name, Operand* operand) {
     return true;
   }
   return false;
-}
-
-bool ModuleParser::IsPredicate(const Operand& operand) const {
-  if (operand.kind == Operand::Kind::kSpecial) {
-    return TypeOf(static_cast<Special>(operand.index)) == Type::kPred;
-  }
-  return operand.IsRegister() &&
-         function_->registers[operand.index].type == Type::kPred;
 }
 
 }  // namespace holdfast::software::ptx

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The parser's class. module_parser.cc reads directives and variables,
-// body_parser.cc reads functions, operand_checks.cc checks instructions.
+// body_parser.cc reads functions.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_MODULE_PARSER_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_MODULE_PARSER_H_
 
@@ -133,23 +133,6 @@ class ModuleParser {
   bool ParseName(Operand* operand);
   // Adds up the offsets behind a name; there may be none.
   bool ParseOffset(Operand* operand);
-  // A register or special register of type .pred.
-  bool IsPredicate(const Operand& operand) const;
-
-  // In operand_checks.cc.
-  //
-  // Compares the operands with the letters of the form; see forms.h. Only
-  // trailing optional operands can be missing.
-  bool CheckOperands(const Instruction& instruction);
-  bool CheckOperand(const Instruction& instruction, const Operand& operand,
-                    char letter);
-  bool CheckVector(const Instruction& instruction, size_t at, size_t elements);
-  bool CheckParts(const Instruction& instruction, size_t at);
-  // Numbers in the text that ptxas has rules for, whatever their type holds.
-  bool CheckNumbers(const Instruction& instruction);
-
-  // In body_parser.cc.
-  //
   // Searches the scopes from the innermost. Makes a register of a range when it
   // is first named.
   bool FindRegister(absl::string_view name, Operand* operand);

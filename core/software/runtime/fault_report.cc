@@ -122,7 +122,8 @@ bool IsOfTheStack(const KernelFault& fault) {
   return fault.state.pc != 0 && fault.address - below < 2 * kPageBytes;
 }
 
-// What lies behind a block's shared memory, up to where offsets may point.
+// Describes an access behind a block's shared memory, up to the largest offset.
+// Returns nullopt for other addresses.
 std::optional<std::string> BeyondShared(const FaultReport& report,
                                         uint64_t address) {
   const uint64_t offset =

@@ -99,6 +99,9 @@ def test_a_configuration_that_is_changed_is_of_later_launches(device, stream):
     config.cluster = 2
     assert config.cluster == (2, 1, 1)
     config.cluster = None
+    config.programmatic_stream_serialization = True
+    assert config.programmatic_stream_serialization is True
+    assert config != LaunchConfig(grid=2, block=4, shmem_size=16, is_cooperative=True)
     with pytest.raises(ValueError, match="grid must be at least 1"):
         config.grid = 0
     assert config.grid == (2, 1, 1)

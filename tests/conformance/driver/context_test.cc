@@ -194,7 +194,7 @@ TEST_F(ContextLifeTest, NullIsNoContext) {
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuCtxDestroy_v2(nullptr));
 }
 
-// What `end` leaves of the primary context, which this thread has current.
+// Expects that the primary context, which is current in this thread, has ended.
 void ExpectEnded(CUcontext primary, const Objects& objects) {
   EXPECT_EQ(Current(), primary);
   EXPECT_CUDA(CUDA_ERROR_CONTEXT_IS_DESTROYED, Allocate());

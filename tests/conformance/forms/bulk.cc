@@ -7,20 +7,21 @@
 namespace holdfast::forms {
 namespace {
 
-// Of each thread: 32 bytes at %t0, and a barrier at %t1.
+// Each thread has 32 bytes at %t0 and a barrier at %t1.
 constexpr char kPlaces[] =
     ".shared .align 16 .b8 landing[4096];\n.shared .align 8 .b8 gates[1024];\n";
 constexpr char kFind[] =
     "mov.u32 %t0, landing;\nmad.lo.u32 %t0, %thread, 32, %t0;\n"
     "mov.u32 %t1, gates;\nmad.lo.u32 %t1, %thread, 8, %t1;\n";
 
-// What threads have stored becomes visible to copies.
+// Makes the stores of the thread visible to its copies.
 constexpr char kFence[] = "fence.proxy.async;\n";
 constexpr char kWaitForGroup[] =
     "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n";
 constexpr char kLook[] = "ld.shared.v2.b64 {D0, D1}, [%t0];\n";
 
-// Around a copy that tells the barrier of `bytes`, which are a text.
+// Returns `copy` between a barrier's start and the wait for it. `bytes` is the
+// number of bytes that the barrier waits for, as text.
 std::string Announced(const std::string& bytes, const std::string& copy) {
   return std::string("mbarrier.init.shared.b64 [%t1], 1;\n") + kFence +
          "mbarrier.arrive.expect_tx.shared.b64 _, [%t1], " + bytes + ";\n" +

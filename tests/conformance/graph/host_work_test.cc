@@ -43,6 +43,22 @@ class HostWork : public GraphTest {
                                             after.size(), &copy, context_));
     return node;
   }
+  // Gives graph_ an object whose destruction adds one to `destroyed`.
+  void CountDestruction(std::atomic<int>* destroyed) {
+    CUuserObject object = nullptr;
+    EXPECT_OK(Graphs().cuUserObjectCreate(&object, destroyed, Count, 1,
+                                          CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    EXPECT_OK(Graphs().cuGraphRetainUserObject(graph_, object, 1,
+                                               CU_GRAPH_USER_OBJECT_MOVE));
+  }
+  // Instantiates graph_ and destroys it. graph_ is then an empty graph, which
+  // TearDown destroys.
+  CUgraphExec InstantiateAlone() {
+    CUgraphExec exec = Instantiate();
+    EXPECT_OK(Graphs().cuGraphDestroy(graph_));
+    EXPECT_OK(Graphs().cuGraphCreate(&graph_, 0));
+    return exec;
+  }
 };
 
 TEST_F(HostWork, AFunctionIsCalledOnceALaunch) {
@@ -137,17 +153,11 @@ TEST_F(HostWork, FunctionsAreChangedForLaterLaunches) {
 
 TEST_F(HostWork, AnObjectStaysUntilTheLaunchHasEnded) {
   std::atomic<int> calls = 0, destroyed = 0;
-  CUuserObject object = nullptr;
-  ASSERT_OK(Graphs().cuUserObjectCreate(&object, &destroyed, Count, 1,
-                                        CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
-  ASSERT_OK(Graphs().cuGraphRetainUserObject(graph_, object, 1,
-                                             CU_GRAPH_USER_OBJECT_MOVE));
+  CountDestruction(&destroyed);
   CUgraphNode node = nullptr;
   const CUDA_HOST_NODE_PARAMS slow{CountSlowly, &calls};
   ASSERT_OK(Graphs().cuGraphAddHostNode(&node, graph_, nullptr, 0, &slow));
-  const CUgraphExec exec = Instantiate();
-  ASSERT_OK(Graphs().cuGraphDestroy(graph_));
-  ASSERT_OK(Graphs().cuGraphCreate(&graph_, 0));  // for TearDown
+  const CUgraphExec exec = InstantiateAlone();
   ASSERT_OK(Graphs().cuGraphLaunch(exec, stream_));
   ASSERT_OK(Graphs().cuGraphExecDestroy(exec));
   EXPECT_EQ(destroyed, 0);
@@ -160,16 +170,10 @@ TEST_F(HostWork, AnObjectStaysUntilTheLaunchHasEnded) {
 // The driver's destruction of a graph with branches waits for the stream.
 TEST_F(HostWork, AGraphWithBranchesIsDestroyedBesideAFunction) {
   std::atomic<int> calls = 0, destroyed = 0;
-  CUuserObject object = nullptr;
-  ASSERT_OK(Graphs().cuUserObjectCreate(&object, &destroyed, Count, 1,
-                                        CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
-  ASSERT_OK(Graphs().cuGraphRetainUserObject(graph_, object, 1,
-                                             CU_GRAPH_USER_OBJECT_MOVE));
+  CountDestruction(&destroyed);
   AddAffine(0, 0, 1, {AddFill(0, 1)});
   AddAffine(1, 1, 2, {AddFill(1, 2)});
-  const CUgraphExec exec = Instantiate();
-  ASSERT_OK(Graphs().cuGraphDestroy(graph_));
-  ASSERT_OK(Graphs().cuGraphCreate(&graph_, 0));  // for TearDown
+  const CUgraphExec exec = InstantiateAlone();
   ASSERT_OK(Graphs().cuGraphLaunch(exec, stream_));
   ASSERT_OK(Cuda().cuStreamSynchronize(stream_));
   ASSERT_OK(Cuda().cuLaunchHostFunc(stream_, CountSlowly, &calls));

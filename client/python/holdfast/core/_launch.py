@@ -33,7 +33,7 @@ def _to_dim3(name, value):
 
 
 class LaunchConfig(_native.LaunchConfig):
-    """How many blocks and threads a launch has. What is set later is of later launches.
+    """The grid, block and options of a launch. A changed value applies to later launches.
 
     Args:
         grid: blocks; with ``cluster``, clusters. An int or a tuple of up to three.
@@ -65,7 +65,7 @@ class LaunchConfig(_native.LaunchConfig):
         self._tell()
 
     def _tell(self):
-        """Has the native part know the values."""
+        """Copies the values to the native base class."""
         blocks = self._grid
         if self._cluster is not None:
             blocks = tuple(g * c for g, c in zip(self._grid, self._cluster))
@@ -95,8 +95,8 @@ class LaunchConfig(_native.LaunchConfig):
     )
     is_cooperative = _setter("_is_cooperative", bool)
     cooperative_launch = is_cooperative
+    programmatic_stream_serialization = _setter("_serialization", bool)
     del _setter
-    programmatic_stream_serialization = property(lambda self: self._serialization)
 
     def _key(self):
         return (
@@ -109,7 +109,7 @@ class LaunchConfig(_native.LaunchConfig):
         )
 
     def _copy(self):
-        """The same values, for what keeps them: the program may set others here."""
+        """Returns a copy, for objects that keep the values: the program may change the original."""
         return LaunchConfig(*self._key())
 
     def __eq__(self, other):

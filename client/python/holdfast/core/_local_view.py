@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon's memory in a process that has CUDA, too."""
+"""Device memory of the daemon, mapped into a client process that has its own CUDA context."""
 
 from holdfast.core._dlpack import CUDA, make_capsule
 
 
 class LocalView:
-    """Memory of the daemon in this process, which has a CUDA context of its own: a device pointer
-    for its kernels, for PyTorch, CuPy or cuda.core, without a copy. Made by ``Buffer.map_locally``.
+    """Mapping of a Buffer's memory in the CUDA context of this process.
 
-    The memory lives as long as the view and what was made of it, whatever becomes of the Buffer.
-    The streams of this process know nothing of the session's: ``sync`` between the two.
+    ``Buffer.map_locally`` returns a view. Kernels of this process, PyTorch, CuPy and cuda.core can
+    use the view's device pointer without a copy.
+
+    The view, and each array that is made from the view, keeps the memory alive, even after the
+    Buffer is closed. Streams of this process are not ordered with streams of the session: call
+    ``sync`` on one before the other uses the memory.
     """
 
     def __init__(self, mapping, size, device, read_only):
@@ -18,13 +21,13 @@ class LocalView:
         self._device = device
         self._read_only = read_only
 
-    size = property(lambda self: self._size, doc="Bytes.")
-    device_id = property(lambda self: self._device, doc="The device as this process counts.")
+    size = property(lambda self: self._size, doc="Size in bytes.")
+    device_id = property(lambda self: self._device, doc="Ordinal of the device in this process.")
     readonly = property(lambda self: self._read_only)
 
     @property
     def ptr(self):
-        """The address, for this process's own driver."""
+        """The device address, valid in the CUDA context of this process."""
         return self._mapping.pointer
 
     @property
@@ -48,7 +51,7 @@ class LocalView:
         return (CUDA, self._device)
 
     def close(self):
-        """Unmaps the memory. No kernel may use it any more."""
+        """Unmaps the memory. No kernel may use the memory afterwards."""
         self._mapping.close()
 
     def __repr__(self):

@@ -370,16 +370,14 @@ class Program:
             made = self._compile_now(target_type, names, logs)
             cache[key] = made
             return made
-        if target_type == "cubin" and working_device().is_software:
-            made = self._compile_now(target_type, names, None)  # what runs there is PTX
-            made._code = bytes(found)
-            return made
-        return ObjectCode._make(
-            target_type,
-            code=bytes(found),
-            name=self._options.name,
-            describe=self._description(working_device(), target_type, names),
-        )
+        device = working_device()
+        code = ObjectCode._from(target_type, bytes(found), self._options.name, None)
+        if target_type == "cubin" and device.is_software and code._ptx is None:
+            # A GPU's daemon made the cubin. The software device runs PTX.
+            code = self._compile_now(target_type, names, None)
+            code._code = bytes(found)
+        code._describe = self._description(device, target_type, names)
+        return code
 
     def _compile_now(self, target_type, names, logs):
         device = working_device()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Caches of compiled programs that a program keeps itself, for ``Program.compile(cache=...)``.
+"""Client-side caches of compiled programs, for ``Program.compile(cache=...)``.
 
-The daemon keeps what it has compiled, for all its clients. A cache of the program's own also serves
-where the daemon's is empty: on another machine, or after its disk was wiped.
+The daemon has a compile cache, which serves all its clients. A client-side cache is useful where
+the daemon's cache is empty, for example on another machine or after the disk was wiped.
 """
 
 import abc
@@ -16,7 +16,7 @@ from holdfast.core._module import ObjectCode
 
 
 def key_bytes(key):
-    """The bytes of a key; a str's are UTF-8."""
+    """Returns the bytes of a key. A str is encoded as UTF-8."""
     if isinstance(key, str):
         return key.encode()
     if not isinstance(key, (bytes, bytearray)):
@@ -25,7 +25,7 @@ def key_bytes(key):
 
 
 def value_bytes(value):
-    """The bytes of a value; of an ObjectCode that was read from a file, those of the file."""
+    """Returns the bytes of a value. If an ObjectCode names a file, reads the file."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     if not isinstance(value, ObjectCode):
@@ -51,47 +51,60 @@ def _checked_limit(max_size_bytes):
 
 
 class ProgramCacheResource(abc.ABC):
-    """What ``Program.compile(cache=...)`` takes: a map of bytes by keys of bytes or text, where one
-    text is the same key as its UTF-8.
+    """Base class of the caches that ``Program.compile(cache=...)`` accepts.
 
-    There is no ``in``: another process may remove what was just found. ``get`` asks once.
+    A cache maps keys to bytes. A key is bytes or a str; a str and its UTF-8 bytes are the same key.
+
+    The class has no ``__contains__``, because another process may remove an entry between a test
+    with ``in`` and the read. Use ``get``, which looks the key up once.
     """
 
     @abc.abstractmethod
     def __getitem__(self, key):
-        """The bytes. KeyError: there are none."""
+        """Returns the bytes of the entry.
+
+        Raises:
+            KeyError: the cache has no such entry.
+        """
 
     @abc.abstractmethod
     def __setitem__(self, key, value):
-        """Keeps the bytes of ``value``: bytes-like, or an ObjectCode."""
+        """Stores the bytes of ``value``, which is bytes-like or an ObjectCode."""
 
     @abc.abstractmethod
     def __delitem__(self, key):
-        """Removes the entry. KeyError: there is none."""
+        """Removes the entry.
+
+        Raises:
+            KeyError: the cache has no such entry.
+        """
 
     @abc.abstractmethod
     def __len__(self):
-        """The number of entries."""
+        """Returns the number of entries."""
 
     @abc.abstractmethod
     def clear(self):
         """Removes all entries."""
 
     def get(self, key, default=None):
-        """The bytes, or ``default``."""
+        """Returns the bytes of the entry, or ``default`` if the cache has no such entry."""
         try:
             return self[key]
         except KeyError:
             return default
 
     def update(self, items, /):
-        """Keeps each of a mapping's entries, or of pairs. What came before a failure stays."""
+        """Stores the entries of a mapping or of an iterable of (key, value) pairs.
+
+        If one entry cannot be stored, the entries before it stay in the cache.
+        """
         pairs = items.items() if hasattr(items, "items") else items
         for key, value in pairs:
             self[key] = value
 
     def close(self):
-        """Lets go of what the cache holds open: nothing, unless a subclass says so."""
+        """Releases the cache's resources. Does nothing unless a subclass overrides it."""
 
     def __enter__(self):
         return self
@@ -101,17 +114,17 @@ class ProgramCacheResource(abc.ABC):
 
 
 class InMemoryProgramCache(ProgramCacheResource):
-    """Entries in this process, for all of its threads.
+    """Cache in the memory of this process. Thread-safe.
 
     Args:
-        max_size_bytes: what they have together, at most; those that were not read for the longest
-            go first. None: no limit.
+        max_size_bytes: limit of the total size of all values. Beyond the limit the cache removes
+            the least recently used entries. None: no limit.
     """
 
     def __init__(self, *, max_size_bytes=None):
         self._limit = _checked_limit(max_size_bytes)
         self._lock = threading.Lock()
-        # The one that was used last is at the end.
+        # In the order of use; the most recently used entry is the last one.
         self._entries = OrderedDict()
         self._size = 0
 
@@ -144,7 +157,7 @@ class InMemoryProgramCache(ProgramCacheResource):
             self._size = 0
 
 
-# Seconds after which an unfinished file is of a process that has died.
+# Seconds after which the writer of an unfinished file is taken to have died.
 _STALE = 3600
 
 
@@ -154,19 +167,21 @@ def _default_folder():
 
 
 def _mark(stat):
-    """Which file it is, and which content: a file that is put in its place has another."""
+    """Returns a tuple that identifies a file and its content. A replacement has another tuple."""
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 class FileStreamProgramCache(ProgramCacheResource):
-    """Entries in files of a folder, which processes share: each file is the bytes as they are, for
-    ``cuobjdump`` and its kin. A reader sees the whole of an entry or none of it.
+    """Cache in a folder that several processes may share.
+
+    Each entry is a file with the value's bytes unchanged, so ``cuobjdump`` and similar tools can
+    read the file. Writes are atomic: a reader sees either the whole entry or no entry.
 
     Args:
-        path: the folder, made if it is missing; default: ``holdfast/program-cache`` in the user's
-            folder of caches.
-        max_size_bytes: what the files have together, at most; checked when one is written. Those
-            that were not read for the longest go first. None: no limit.
+        path: the folder, created if it does not exist. Default: ``holdfast/program-cache`` in
+            ``$XDG_CACHE_HOME``, or in ``~/.cache`` if that variable is not set.
+        max_size_bytes: limit of the total size of all files, enforced after each write. Beyond the
+            limit the cache removes the least recently used entries. None: no limit.
     """
 
     def __init__(self, path=None, *, max_size_bytes=None):
@@ -181,7 +196,7 @@ class FileStreamProgramCache(ProgramCacheResource):
     def _path(self, key):
         import hashlib
 
-        # Of a fixed length, whatever the key's is.
+        # The hash gives file names of one length for keys of any length.
         name = hashlib.sha256(key_bytes(key), usedforsecurity=False).hexdigest()
         return os.path.join(self._entries, name[:2], name[2:])
 
@@ -196,11 +211,14 @@ class FileStreamProgramCache(ProgramCacheResource):
 
     @staticmethod
     def _note_read(file):
-        """Sets the time of access, by which files go, also where the file system does not."""
+        """Sets the access time, which decides the order of removal.
+
+        The file system may be mounted so that a read does not update the access time.
+        """
         try:
             modified = os.fstat(file.fileno()).st_mtime_ns
             os.utime(file.fileno(), ns=(time.time_ns(), modified))
-        except OSError:  # another user's file: it goes by the time of its writing
+        except OSError:  # the file of another user: its access time stays as it is
             pass
 
     def __setitem__(self, key, value):
@@ -230,13 +248,13 @@ class FileStreamProgramCache(ProgramCacheResource):
         return len(self._files())
 
     def clear(self):
-        """Removes what is there now; what other processes write meanwhile stays."""
+        """Removes the present entries. Entries that other processes write meanwhile stay."""
         for path, stat in self._files():
             self._remove_unchanged(path, stat)
         self._remove_stale()
 
     def _files(self):
-        """(path, stat) of each entry."""
+        """Returns (path, stat) of each entry."""
         try:
             folders = [folder.path for folder in os.scandir(self._entries) if folder.is_dir()]
         except FileNotFoundError:
@@ -254,7 +272,7 @@ class FileStreamProgramCache(ProgramCacheResource):
             try:
                 if entry.is_file(follow_symlinks=False):
                     found.append((entry.path, entry.stat(follow_symlinks=False)))
-            except FileNotFoundError:  # removed meanwhile
+            except FileNotFoundError:  # another process has removed the file
                 pass
         return found
 
@@ -269,7 +287,7 @@ class FileStreamProgramCache(ProgramCacheResource):
             size -= self._remove_unchanged(path, stat)
 
     def _remove_unchanged(self, path, stat):
-        """Removes the file unless another was put in its place; the bytes that are gone."""
+        """Removes the file unless another file has replaced it. Returns the bytes that are gone."""
         try:
             if _mark(os.stat(path)) != _mark(stat):
                 return 0
@@ -286,7 +304,7 @@ class FileStreamProgramCache(ProgramCacheResource):
             pass
 
     def _remove_stale(self):
-        """Removes what processes that have died did not finish."""
+        """Removes the unfinished files of processes that have died."""
         for path, stat in self._files_of(self._unfinished):
             if stat.st_mtime < time.time() - _STALE:
                 self._remove(path)

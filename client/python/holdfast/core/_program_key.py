@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys of compiled programs: one for each input that makes a difference."""
+"""Cache keys of compiled programs. A key covers every input that affects the compilation."""
 
 import hashlib
 import os
@@ -10,30 +10,41 @@ from holdfast.core._module import working_device
 from holdfast.core._program import _TARGETS
 from holdfast.core.typing import SourceCodeType
 
-# Raised when the same inputs get another key than before.
+# To be incremented with each change that gives the same inputs another key.
 _VERSION = 1
 
-# Options of C++ that read files, whose content is in no key, and that write some, which a hit does not.
+# C++ options that read files. The key does not cover the content of these files.
 _READING = ("include_path", "pre_include", "pch", "use_pch", "pch_dir")
+# C++ options that write files or output. A cache hit writes neither.
 _WRITING = ("create_pch", "time", "fdevice_time_trace")
 
-
+# Seconds to wait until the daemon reports its compilers.
 _COMPILERS_SECONDS = 30
 
 
 def make_program_cache_key(*, code, code_type, options, target_type, name_expressions=(),
                            extra_digest=None):  # fmt: skip
-    """The key of what ``Program(code, code_type, options).compile(target_type)`` makes, by the
-    compilers of the current session's daemon: 32 bytes.
+    """Returns the cache key of ``Program(code, code_type, options).compile(target_type)``.
+
+    The key also covers the versions of the compilers of the current session's daemon.
 
     Args:
-        name_expressions: of C++, in any order.
-        extra_digest: bytes that stand for the content of files that the options have read, such
-            as those of ``include_path``, which is needed for such options.
+        code: the source, a str; for "nvvm" also bytes.
+        code_type: "c++", "ptx" or "nvvm".
+        options: the ``ProgramOptions``.
+        target_type: "ptx", "cubin" or "ltoir", as far as ``code_type`` allows it.
+        name_expressions: the name expressions of a C++ program. Their order makes no difference.
+        extra_digest: a digest of the files that the options read, for example the headers in
+            ``include_path``. Required if an option reads files.
+
+    Returns:
+        32 bytes.
 
     Raises:
-        ValueError: an option reads files, and there is no ``extra_digest``; or one writes files,
-            as a hit would not.
+        ValueError: the options read files and ``extra_digest`` is None, or an option has a side
+            effect that a cache hit would not have, or the types are not supported.
+        TypeError: ``code`` or a name expression has the wrong type.
+        CUDAError: the daemon reports no compilers within 30 s.
     """
     code_type, target_type = str(code_type).lower(), str(target_type).lower()
     SourceCodeType(code_type)
@@ -63,7 +74,10 @@ def make_program_cache_key(*, code, code_type, options, target_type, name_expres
 
 
 def _digest(parts):
-    """Of SHA-2, which every OpenSSL has; each part by its length, so that no two lists are alike."""
+    """Returns the SHA-256 of all parts. Every OpenSSL has SHA-256.
+
+    The length precedes each part, so that different lists never give the same input of the hash.
+    """
     made = hashlib.sha256(usedforsecurity=False)
     for part in parts:
         part = part.encode() if isinstance(part, str) else bytes(part)
@@ -84,8 +98,10 @@ def _source(code, code_type):
 
 
 def _compilers():
-    """The daemon's compilers and their versions. A daemon that has just started does not know them
-    yet, so that the call waits."""
+    """Returns the names and versions of the daemon's compilers.
+
+    A daemon that has just started does not know its compilers yet. The function waits for them.
+    """
     session = working_device()._session
     end = time.monotonic() + _COMPILERS_SECONDS
     while True:
@@ -119,8 +135,10 @@ def _names(names):
 
 
 def _is_set(options, field):
-    """Whether the compiler is given the option. None is no value; of folders and files, an empty
-    list is none either."""
+    """Returns True if the program passes the option to the compiler.
+
+    None means that the option is not set. So does an empty list of folders or files.
+    """
     value = getattr(options, field)
     if field == "pch":
         return bool(value)

@@ -62,8 +62,7 @@ CUresult cuMemRangeGetAttribute(void* data, size_t data_size,
                                 CUmem_range_attribute attribute,
                                 CUdeviceptr pointer, size_t size) {
   return WithManaged(pointer, size, [&](Driver&, const Region& region) {
-    return data == nullptr ? CUDA_ERROR_INVALID_VALUE
-                           : region.advice.Get(attribute, data, data_size);
+    return region.advice.Get(attribute, data, data_size);
   });
 }
 
@@ -71,15 +70,9 @@ CUresult cuMemRangeGetAttributes(void** data, size_t* data_sizes,
                                  CUmem_range_attribute* attributes,
                                  size_t count, CUdeviceptr pointer,
                                  size_t size) {
-  if (AnyNull(data, data_sizes, attributes) || count == 0) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  for (size_t i = 0; i < count; ++i) {
-    const CUresult result = cuMemRangeGetAttribute(
-        data[i], data_sizes[i], attributes[i], pointer, size);
-    if (result != CUDA_SUCCESS) return result;
-  }
-  return CUDA_SUCCESS;
+  return WithManaged(pointer, size, [&](Driver&, const Region& region) {
+    return region.advice.GetAll(data, data_sizes, attributes, count);
+  });
 }
 
 }  // extern "C"

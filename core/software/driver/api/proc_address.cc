@@ -178,32 +178,8 @@ const std::vector<EntryPoint>& Entries() {
 }  // namespace
 }  // namespace holdfast::software
 
-// The forms of functions for per-thread default streams: what programs get that
-// were compiled with --default-stream per-thread. Each symbol is a jump, which
-// leaves all arguments where they are.
-#define HOLDFAST_ENTRY(symbol, name, version)
-#define HOLDFAST_UNSUPPORTED(symbol, version)
-#define HOLDFAST_UNSUPPORTED_SYMBOL(symbol)
-#define HOLDFAST_STREAM_ENTRY(symbol, name, version)                          \
-  extern "C" {                                                                \
-  extern __attribute__((                                                      \
-      visibility("hidden"))) void* const holdfast_per_thread_##symbol;        \
-  __attribute__((used)) void* const holdfast_per_thread_##symbol =            \
-      reinterpret_cast<void*>(&holdfast::software::PerThread<&symbol>::Call); \
-  }                                                                           \
-  asm(".text\n"                                                               \
-      ".globl " #symbol "_ptds, " #symbol                                     \
-      "_ptsz\n"                                                               \
-      ".type " #symbol                                                        \
-      "_ptds, @function\n"                                                    \
-      ".type " #symbol "_ptsz, @function\n" #symbol "_ptds:\n" #symbol        \
-      "_ptsz:\n"                                                              \
-      "  jmp *holdfast_per_thread_" #symbol "(%rip)\n");
-#include "core/cuda/entry_points.inc"
-#undef HOLDFAST_ENTRY
-#undef HOLDFAST_STREAM_ENTRY
-#undef HOLDFAST_UNSUPPORTED
-#undef HOLDFAST_UNSUPPORTED_SYMBOL
+#define HOLDFAST_PER_THREAD(symbol) holdfast::software::PerThread<&symbol>::Call
+#include "core/cuda/per_thread_symbols.inc"
 
 extern "C" CUresult cuGetProcAddress_v2(
     const char* name, void** function, int version, cuuint64_t flags,

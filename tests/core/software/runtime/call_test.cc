@@ -385,7 +385,7 @@ extern "C" __global__ void k(int* out) {
   EXPECT_EQ(out[2], 1);
 }
 
-// What the host's printf makes of the same. `arguments` are C++.
+// Returns the text that the host's printf makes of the same format.
 std::string HostText(const char* format, ...) {
   char text[512];
   va_list list;

@@ -1,26 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs for cuda.core take from its private module of this name: the exceptions, from before
-1.3 had them in ``core``, and what checks the tuples of the bindings."""
+"""Names that programs import from cuda.core's private module ``cuda.core._utils.cuda_utils``.
+
+The exceptions are here because ``cuda.core`` has them only since 1.3. ``handle_return`` checks the
+tuples that functions of ``holdfast.bindings`` return.
+"""
 
 from holdfast._errors import CUDAError, NVRTCError
 from holdfast.core._device import ComputeCapability
 
 __all__ = ["CUDAError", "ComputeCapability", "NVRTCError", "handle_return"]
 
-# By the prefix of the result's type: the module of holdfast.bindings, and what describes a result.
+# Maps the prefix of a result's type to its module in holdfast.bindings, and to the function of that
+# module that describes a result.
 _DESCRIBED = {"CU": ("driver", "cuGetErrorString"), "cuda": ("runtime", "cudaGetErrorString")}
 
 
 def handle_return(result, handle=None):
-    """What a function of ``holdfast.bindings`` returns behind its result: None, the one value, or
-    a tuple of several.
+    """Checks the tuple that a function of ``holdfast.bindings`` returns.
 
     Args:
-        result: the tuple of the function.
-        handle: the nvrtcProgram, whose log the exception has.
+        result: the tuple. Its first element is the CUresult, cudaError_t or nvrtcResult.
+        handle: an nvrtcProgram. An NVRTCError contains the compilation log of this program.
+
+    Returns:
+        The elements after the first: None if there are none, the value if there is one, otherwise
+        a tuple.
 
     Raises:
-        CUDAError: the function has failed. NVRTCError: NVRTC has.
+        CUDAError: a function of the driver or of the runtime failed.
+        NVRTCError: a function of NVRTC failed.
+        RuntimeError: the first element is an error of an unknown type.
     """
     error, *values = result
     if error:

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Compares operands with the form of their instruction, and numbers with the
-// rules that ptxas has for them.
-#include <algorithm>
+#include "core/software/ptx/operand_checker.h"
 
-#include "core/software/ptx/module_parser.h"
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/software/ptx/forms.h"
 
 namespace holdfast::software::ptx {
 namespace {
@@ -21,23 +23,38 @@ constexpr Range kBulkSizes = {0, UINT32_MAX, 16};
 
 }  // namespace
 
-bool ModuleParser::CheckOperands(const Instruction& instruction) {
+bool IsPredicate(const Function& function, const Operand& operand) {
+  if (operand.kind == Operand::Kind::kSpecial) {
+    return TypeOf(static_cast<Special>(operand.index)) == Type::kPred;
+  }
+  return operand.IsRegister() &&
+         function.registers[operand.index].type == Type::kPred;
+}
+
+std::string OperandChecker::Check(const Instruction& instruction) const {
+  std::string mistake = CheckOperands(instruction);
+  return mistake.empty() ? CheckNumbers(instruction) : mistake;
+}
+
+std::string OperandChecker::CheckOperands(
+    const Instruction& instruction) const {
   if (instruction.opcode() == Opcode::kCall) {
     for (size_t at = 0; at < instruction.operands.size(); ++at) {
-      if (!CheckVector(instruction, at, 1)) return false;
+      std::string mistake = CheckVector(instruction, at, 1);
+      if (!mistake.empty()) return mistake;
     }
-    return true;
+    return "";
   }
   const absl::string_view letters = instruction.form->operands;
   const auto marks = std::count(letters.begin(), letters.end(), '?');
-  // How many optional operands are not there: the last ones.
+  // The number of optional operands that are missing at the end.
   const auto absent = static_cast<ptrdiff_t>(letters.size()) - marks -
                       static_cast<ptrdiff_t>(instruction.operands.size());
   if (absent < 0) {
-    return tokens_.FailAt(instruction.location, "too many operands");
+    return "too many operands";
   }
   if (absent > marks) {
-    return tokens_.FailAt(instruction.location, "too few operands");
+    return "too few operands";
   }
   size_t at = 0;
   auto present = marks - absent;
@@ -46,47 +63,46 @@ bool ModuleParser::CheckOperands(const Instruction& instruction) {
       if (present-- <= 0) ++i;
       continue;
     }
-    if (!CheckOperand(instruction, instruction.operands[at], letters[i])) {
-      return tokens_.FailAt(instruction.location,
-                            absl::StrCat("operand ", at + 1, " of '",
-                                         SpellingOf(instruction.opcode()),
-                                         "' has the wrong kind"));
+    if (!Fits(instruction, instruction.operands[at], letters[i])) {
+      return absl::StrCat("operand ", at + 1, " of '",
+                          SpellingOf(instruction.opcode()),
+                          "' has the wrong kind");
     }
     const bool moved = letters[i] == 'd' || letters[i] == 'a';
     const size_t elements = moved ? instruction.modifiers.Elements() : 1;
-    if (!CheckVector(instruction, at, elements)) return false;
+    std::string mistake = CheckVector(instruction, at, elements);
+    if (!mistake.empty()) return mistake;
     ++at;
   }
-  return true;
+  return "";
 }
 
 // A value that goes to or comes from memory is a vector of as many elements as
 // .v2, .v4 or .v8 says: addresses are tested for these. Otherwise vectors stand
 // only in mov, for the parts of a register.
-bool ModuleParser::CheckVector(const Instruction& instruction, size_t at,
-                               size_t elements) {
+std::string OperandChecker::CheckVector(const Instruction& instruction,
+                                        size_t at, size_t elements) const {
   const Operand& operand = instruction.operands[at];
   const bool is_vector = operand.kind == Operand::Kind::kVector;
-  if (operand.kind == Operand::Kind::kSink) return true;
+  if (operand.kind == Operand::Kind::kSink) return "";
   if (is_vector && instruction.opcode() == Opcode::kMov) {
     return CheckParts(instruction, at);
   }
   if (elements == 1 ? !is_vector
                     : is_vector && operand.elements.size() == elements) {
-    return true;
+    return "";
   }
-  return tokens_.FailAt(
-      instruction.location,
-      absl::StrCat(
-          "operand ", at + 1, " of '", SpellingOf(instruction.opcode()),
-          elements == 1
-              ? "' cannot be a vector"
-              : absl::StrCat("' must be a vector of ", elements, " elements")));
+  return absl::StrCat(
+      "operand ", at + 1, " of '", SpellingOf(instruction.opcode()),
+      elements == 1
+          ? "' cannot be a vector"
+          : absl::StrCat("' must be a vector of ", elements, " elements"));
 }
 
 // The vector of a mov: all bits of the other operand, which is not a vector, in
 // equal parts: one, two or four. ptxas refuses everything else, too.
-bool ModuleParser::CheckParts(const Instruction& instruction, size_t at) {
+std::string OperandChecker::CheckParts(const Instruction& instruction,
+                                       size_t at) const {
   const Type type = instruction.type();
   const std::vector<Operand>& parts = instruction.operands[at].elements;
   const bool divides = (type == Type::kB16 || type == Type::kB32 ||
@@ -95,21 +111,19 @@ bool ModuleParser::CheckParts(const Instruction& instruction, size_t at) {
   const int each = BitsOf(type) / static_cast<int>(parts.size());
   const auto fits = [&](const Operand& part) {
     return !part.IsRegister() ||
-           BitsOf(function_->registers[part.index].type) == each;
+           BitsOf(function_.registers[part.index].type) == each;
   };
   const Operand& whole = instruction.operands[1 - at];
   if (divides && whole.kind != Operand::Kind::kVector &&
       std::all_of(parts.begin(), parts.end(), fits)) {
-    return true;
+    return "";
   }
-  return tokens_.FailAt(
-      instruction.location,
-      absl::StrCat("operand ", at + 1,
-                   " of 'mov' must be the parts of the other operand"));
+  return absl::StrCat("operand ", at + 1,
+                      " of 'mov' must be the parts of the other operand");
 }
 
-bool ModuleParser::CheckOperand(const Instruction& instruction,
-                                const Operand& operand, char letter) {
+bool OperandChecker::Fits(const Instruction& instruction,
+                          const Operand& operand, char letter) const {
   using Kind = Operand::Kind;
   const bool wants_predicate = instruction.type() == Type::kPred;
   switch (letter) {
@@ -120,10 +134,10 @@ bool ModuleParser::CheckOperand(const Instruction& instruction,
     case 'i':
       return operand.kind == Kind::kInteger && !operand.memory;
     case 'p':
-      return IsPredicate(operand) || operand.kind == Kind::kInteger;
+      return IsPredicate(function_, operand) || operand.kind == Kind::kInteger;
     case 'q':
       return operand.kind == Kind::kSink ||
-             (operand.IsRegister() && IsPredicate(operand));
+             (operand.IsRegister() && IsPredicate(function_, operand));
     default:
       break;
   }
@@ -135,32 +149,32 @@ bool ModuleParser::CheckOperand(const Instruction& instruction,
     return std::all_of(operand.elements.begin(), operand.elements.end(),
                        [&](const Operand& element) {
                          return element.kind != Kind::kVector &&
-                                CheckOperand(instruction, element, letter);
+                                Fits(instruction, element, letter);
                        });
   }
   if (letter == 'u' || letter == 'y') {
     return operand.kind == Kind::kInteger ||
            (operand.kind != Kind::kSink &&
-            (letter == 'y' || !IsPredicate(operand)));
+            (letter == 'y' || !IsPredicate(function_, operand)));
   }
   if (letter == 'd') {
     return operand.kind == Kind::kSink ||
-           (operand.IsRegister() && IsPredicate(operand) == wants_predicate);
+           (operand.IsRegister() &&
+            IsPredicate(function_, operand) == wants_predicate);
   }
   return operand.kind == Kind::kInteger ||
          (operand.kind != Kind::kSink &&
-          IsPredicate(operand) == wants_predicate);
+          IsPredicate(function_, operand) == wants_predicate);
 }
 
-bool ModuleParser::CheckNumbers(const Instruction& instruction) {
+std::string OperandChecker::CheckNumbers(const Instruction& instruction) const {
   const bool sets_registers = instruction.opcode() == Opcode::kSetmaxnreg;
-  if (sets_registers && !module_->own_features) {
-    return tokens_.FailAt(instruction.location,
-                          "'setmaxnreg' needs a target such as sm_90a");
+  if (sets_registers && !own_features_) {
+    return "'setmaxnreg' needs a target such as sm_90a";
   }
   const bool is_bulk = instruction.modifiers.Has(Modifier::kBulk) &&
                        !instruction.modifiers.Has(Modifier::kWaitGroup);
-  if (!sets_registers && !is_bulk) return true;
+  if (!sets_registers && !is_bulk) return "";
   const Range range = sets_registers ? kRegisterCounts : kBulkSizes;
   for (const Operand& operand : instruction.operands) {
     if (operand.kind != Operand::Kind::kInteger || operand.memory) continue;
@@ -168,14 +182,12 @@ bool ModuleParser::CheckNumbers(const Instruction& instruction) {
         operand.bits <= range.last) {
       continue;
     }
-    return tokens_.FailAt(
-        instruction.location,
-        absl::StrCat("'", SpellingOf(instruction.opcode()),
-                     "' takes a multiple of ", range.step, " from ",
-                     range.first, " to ", range.last, ", not ",
-                     static_cast<int64_t>(operand.bits)));
+    return absl::StrCat("'", SpellingOf(instruction.opcode()),
+                        "' takes a multiple of ", range.step, " from ",
+                        range.first, " to ", range.last, ", not ",
+                        static_cast<int64_t>(operand.bits));
   }
-  return true;
+  return "";
 }
 
 }  // namespace holdfast::software::ptx
