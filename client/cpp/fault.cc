@@ -55,6 +55,19 @@ std::string PlaceLine(const v1::FaultReport& report) {
       line.empty() ? "" : ":  ", line);
 }
 
+// The cause as the beginning of a sentence. A GPU's driver does not name the
+// kernel, so it is added if the journal tells which one was unfinished.
+std::string CauseClause(const v1::FaultReport& report) {
+  std::string clause = WithSourceNames(report.cause().message());
+  if (absl::EndsWith(clause, ".")) clause.pop_back();
+  if (!report.kernel().empty() &&
+      !absl::StrContains(report.cause().message(),
+                         absl::StrCat("kernel ", report.kernel()))) {
+    absl::StrAppend(&clause, "; ", PlaceOf(report), " had not finished");
+  }
+  return clause;
+}
+
 }  // namespace
 
 std::optional<v1::FaultReport> FaultOf(const absl::Status& status) {
@@ -78,8 +91,7 @@ std::optional<FaultSummary> SummarizeFault(const absl::Status& status) {
 absl::Status FaultStatus(absl::string_view session_id,
                          const v1::FaultReport& report, AfterFault after) {
   absl::Status status = absl::AbortedError(absl::StrCat(
-      "session ", session_id,
-      " has faulted: ", WithSourceNames(report.cause().message()),
+      "session ", session_id, " has faulted: ", CauseClause(report),
       after == AfterFault::kWaits ? "; it waits until it is told to recover"
                                   : "; it goes on",
       ", with the memory and the objects that it had"));

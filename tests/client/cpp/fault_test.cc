@@ -70,6 +70,19 @@ TEST(FaultTest, ThePlaceIsToldOnce) {
       << untold;
 }
 
+TEST(FaultTest, TheKernelIsNamedWhereTheDriverDoesNot) {
+  v1::FaultReport report = Report("the context is lost.");
+  report.clear_block();
+  report.clear_thread();
+  report.clear_source_line();
+  EXPECT_TRUE(absl::StrContains(
+      FaultStatus("s-1", report).message(),
+      "the context is lost; kernel put<float> had not finished; it goes on"))
+      << FaultStatus("s-1", report);
+  const absl::Status told = FaultStatus("s-1", Report(kDriverSays));
+  EXPECT_FALSE(absl::StrContains(told.message(), "had not finished")) << told;
+}
+
 TEST(FaultTest, TheLineOfTheSourceIsQuoted) {
   NoteSource("put.cu", "template <typename T>\n__global__ void put(T* x) {}\n");
   const std::string text = DescribeFault(Report(kDriverSays));
