@@ -612,7 +612,7 @@ typedef struct hf_range_copy {
   uint64_t size;
 } hf_range_copy;
 
-/* Makes all copies or, if one is refused, none; in no order. */
+/* Makes all copies, in any order. If one copy is refused, makes none. */
 hf_error* hf_buffer_copy_all(const hf_range_copy* copies, size_t count,
                              const hf_stream* stream);
 
@@ -920,7 +920,8 @@ typedef struct hf_launch_config {
   hf_dim3 cluster;
   /* If this is more than 48 KiB, the kernel's limit is raised as needed. */
   uint32_t dynamic_shared_bytes;
-  /* All blocks resident at once, so that they may wait for each other. */
+  /* True: all blocks of the grid are resident at the same time, so they may
+   * wait for each other. */
   bool cooperative;
   const hf_launch_attribute* attributes;
   size_t attribute_count;
@@ -1130,7 +1131,7 @@ hf_error* hf_node_await(const hf_semaphore* semaphore, uint64_t value,
 /* Does nothing; joins dependencies. */
 hf_error* hf_node_empty(hf_node** node);
 /* Allocates `memory`, made by hf_buffer_of_graph, on a device; kernels of
- * `accessible_from` can use it too. A release ends what an allocation began. */
+ * `accessible_from` can use it too. hf_node_release frees this memory. */
 hf_error* hf_node_allocation(const hf_buffer* memory, uint32_t device,
                              const uint32_t* accessible_from, size_t count,
                              hf_node** node);
@@ -1337,8 +1338,8 @@ hf_error* hf_session_revoke_export(hf_session* session, const uint8_t* token);
 
 /* An interprocess event: streams of the importing session wait for its last
  * recording, and only the session that made it records it. When that session
- * has ended, or a fault has dropped the recording, nothing waits for it any
- * more. As hf_buffer_export; options->writable and a range are refused. */
+ * has ended, or a fault has dropped the recording, all waits for it end. As
+ * hf_buffer_export; options->writable and a range are refused. */
 hf_error* hf_event_export(const hf_event* event,
                           const hf_export_options* options, uint8_t* token);
 hf_error* hf_event_import(hf_session* session, uint32_t device,

@@ -14,7 +14,7 @@
 
 namespace holdfast::cli {
 
-// The values of the elements: 0, 1, or 0, 1, 2, ... in C order.
+// All elements are 0, all are 1, or they count 0, 1, 2, ... in C order.
 enum class Elements { kZeros, kOnes, kArange };
 
 // Parses "zeros", "ones" or "arange". Returns nullopt for any other name.

@@ -14,8 +14,8 @@ namespace holdfast::libcudart {
 // same number.
 cudaError_t Translate(CUresult result);
 
-// Returns `error`, after making it the thread's last error, unless it is
-// cudaSuccess.
+// Makes `error` the thread's last error unless it is cudaSuccess. Returns
+// `error`.
 cudaError_t Record(cudaError_t error);
 inline cudaError_t Record(CUresult result) { return Record(Translate(result)); }
 

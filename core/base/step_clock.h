@@ -10,8 +10,9 @@
 
 namespace holdfast {
 
-// The times of the last message's steps through this process, for clients that
-// measure. Thread-safe; the times of two messages may mix if they overlap.
+// Records when the last message reached each step in this process. Clients ask
+// for these times to measure latency. Thread-safe; the times of two messages
+// may mix if they overlap.
 template <size_t kSteps>
 class StepClock {
  public:

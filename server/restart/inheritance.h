@@ -22,8 +22,8 @@ struct Inheritance {
   std::vector<UniqueFd> listeners;  // of the earlier daemon
   std::vector<KeptDescriptor> kept;
   UniqueFd keeper;            // a pidfd; empty: the daemon has no keeper
-  HandedProcesses processes;  // that the earlier daemon has started
-  LeavingSpawner leaving;     // the earlier daemon's own
+  HandedProcesses processes;  // started by the earlier daemon for this one
+  LeavingSpawner leaving;     // the earlier daemon's spawner, which ends
 };
 
 // Takes the inheritance. REQUIRES: the process has one thread; called once,

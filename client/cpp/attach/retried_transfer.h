@@ -22,7 +22,7 @@ struct TransferTry {
 };
 
 // Carries out a transfer by calls of `transfer`, first for the whole range.
-// `part` begins `begin` bytes after the begin of `range`. If the connection
+// `part` starts `begin` bytes after the start of `range`. If the connection
 // breaks, repeats the whole transfer in parts of `max_part` bytes, and each
 // part up to 1000 times. `await_session()` blocks until the session has a
 // connection again. Its errors, and other errors of `transfer`, end the

@@ -32,7 +32,8 @@ struct CaptureEdge {
 };
 using CaptureEdges = std::vector<CaptureEdge>;
 
-// Adds to *to the edges whose nodes it does not have.
+// Adds the edges of `from` to *to, except edges from nodes that *to already
+// has.
 void MergeEdges(const CaptureEdges& from, CaptureEdges* to);
 
 // One capture, and the streams that take part in it.
@@ -80,7 +81,8 @@ CUresult BeginCapture(Process& process, Stream& stream,
 // Ends the capture, and returns its graph in *graph; null after an error.
 CUresult EndCapture(Process& process, Stream& stream, CUgraph* graph);
 
-// The calls below take the lock themselves, unless nothing is captured.
+// The functions below take the lock. If no stream captures, they return without
+// it.
 
 // If the stream captures, makes a node of the work that `make` returns. Returns
 // true if the caller must submit nothing and return *result: the stream
@@ -89,7 +91,7 @@ CUresult EndCapture(Process& process, Stream& stream, CUgraph* graph);
 bool IsCaptured(Process& process, Stream& stream, CUresult* result,
                 absl::FunctionRef<CUresult(NodeWork*)> make);
 // The same for recording an event, and for waiting for an event, without the
-// flags of external events. Such an event is a point of the capture.
+// flags of external events. The event then marks a point of the capture.
 bool IsRecordCaptured(Process& process, Stream& stream, ProgramEvent& event,
                       CUresult* result);
 bool IsWaitCaptured(Process& process, Stream& stream, const ProgramEvent& event,

@@ -16,12 +16,12 @@
 
 namespace holdfast::libcuda {
 
-// The daemon's conditions by the program's handles, for launches with such
-// handles as arguments.
+// Maps the program's condition handles to the daemon's conditions. Launches
+// that take such a handle as an argument need it.
 using ConditionMap = std::map<CUgraphConditionalHandle, GraphCondition>;
 
-// Work of this process, for which the stream of the launch waits. `side` is a
-// stream on which the action may submit commands.
+// A function that runs in this process. The stream of the launch waits until it
+// has returned. `side` is a stream on which the function may submit commands.
 using HostAction = std::function<void(const holdfast::Stream& side)>;
 
 // A node's work as a node of the daemon's graph, or as an action. Copies of

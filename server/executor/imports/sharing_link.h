@@ -34,7 +34,8 @@ struct SharingLink {
                                               int descriptor)>
       ask = [](const internal::SharingRequest&,
                int) -> absl::StatusOr<SharingAnswer> {
-    return absl::FailedPreconditionError("nobody to share with");
+    return absl::FailedPreconditionError(
+        "this executor has no supervisor, so nothing can be shared");
   };
   // Tells the supervisor that an import is not used any more. Thread-safe.
   std::function<void(uint64_t import)> released = [](uint64_t) {};

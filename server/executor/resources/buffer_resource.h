@@ -52,10 +52,11 @@ struct BufferResource {
   bool read_only = false;
   v1::Sharing sharing = v1::SHARING_NONE;
   std::string name;                            // the client's label
-  std::shared_ptr<const cuda::Module> module;  // whose variable it is
-  std::shared_ptr<Held<BufferResource>> held;  // by graphs; null: by none
-  uint64_t parent = 0;                         // handle; sub-buffer, mapping
-  std::unordered_set<uint64_t> views;          // handles that end with it
+  std::shared_ptr<const cuda::Module> module;  // that defines this variable
+  std::shared_ptr<Held<BufferResource>>
+      held;                            // graphs that hold the buffer, or null
+  uint64_t parent = 0;                 // handle of the containing buffer, or 0
+  std::unordered_set<uint64_t> views;  // handles that end with it
 };
 
 // How a command uses the bytes of a buffer. A command asks for kWrite wherever

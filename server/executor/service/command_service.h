@@ -25,8 +25,8 @@
 
 namespace holdfast::executor {
 
-// The CommandService of one session; session and inbox must outlive it. No call
-// occupies a thread of gRPC, and Run has other threads than Execute.
+// The CommandService of one session; session and inbox must outlive it. Calls
+// never block gRPC's threads. Run and Execute have separate thread pools.
 class CommandService final
     : public v1::CommandService::WithCallbackMethod_Run<
           v1::CommandService::WithRawCallbackMethod_Execute<
@@ -56,7 +56,7 @@ class CommandService final
                         const std::stop_token& cancelled,
                         v1::ResultBatch* response);
   absl::Status ServeExecute(CommandStream& commands);
-  // Execute for a client that does not return after its connection has broken.
+  // Execute for a client without a reconnect grace.
   absl::Status ExecuteOnce(CommandStream& commands);
   // `clock` may be null.
   absl::Status ReadBatches(CommandStream& commands,
