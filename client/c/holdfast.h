@@ -488,8 +488,8 @@ typedef struct hf_event_options {
   bool timing;
   /* The executor sleeps, rather than spins, while it waits for the event. */
   bool blocking_sync;
-  /* hf_event_export and hf_event_ipc_handle share the event; excludes timing,
-   * and takes 2 MiB of the device. Graphs cannot use it. */
+  /* hf_event_export shares the event; excludes timing, and takes 2 MiB of the
+   * device. Graphs cannot use it. */
   bool interprocess;
 } hf_event_options;
 #define HF_EVENT_OPTIONS_INIT \
@@ -1344,15 +1344,6 @@ hf_error* hf_event_export(const hf_event* event,
                           const hf_export_options* options, uint8_t* token);
 hf_error* hf_event_import(hf_session* session, uint32_t device,
                           const uint8_t* token, hf_event** event);
-/* Events of CUDA's own IPC, for processes outside Holdfast on the daemon's
- * machine: writes HF_IPC_HANDLE_BYTES for cuIpcOpenEventHandle, or makes an
- * event of the bytes that cuIpcGetEventHandle wrote in this process. A fault of
- * the session, or the end of the process that made the event, ends it.
- * HF_FAILED_PRECONDITION: the daemon is on another machine. Each waits. */
-hf_error* hf_event_ipc_handle(const hf_event* event, uint8_t* handle);
-hf_error* hf_event_import_ipc(hf_session* session, uint32_t device,
-                              const uint8_t* handle, hf_event** event);
-
 /* A counter of 64 bits in device memory that streams of several sessions signal
  * and wait for; nothing passes through the host. Writes of a stream
  * before a signal are visible to a stream behind its wait for that value.

@@ -60,13 +60,9 @@ class Device {
   absl::StatusOr<Event> CreateEvent(const EventOptions& options = {}) const {
     return Event::Create(session_, ordinal_, options);
   }
-  // Import an event of another session, or of another process; see
-  // Event::Import and Event::ImportIpcHandle.
+  // Imports an event of another session; see Event::Import.
   absl::StatusOr<Event> ImportEvent(absl::string_view token) const {
     return Event::Import(session_, ordinal_, token);
-  }
-  absl::StatusOr<Event> ImportIpcEvent(absl::string_view handle) const {
-    return Event::ImportIpcHandle(session_, ordinal_, handle);
   }
 
   // Allocates memory of this device, aligned to 512 bytes, with undefined

@@ -3,12 +3,8 @@
 
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "client/cpp/session_state.h"
-#include "core/base/descriptor_socket.h"
-#include "core/base/memfd.h"
 #include "core/base/status_macros.h"
-#include "core/base/unique_fd.h"
 
 namespace holdfast {
 namespace {
@@ -62,39 +58,6 @@ absl::StatusOr<Event> Event::Import(std::shared_ptr<SessionState> session,
   source.set_token(std::string(token));
   HOLDFAST_RETURN_IF_ERROR(ImportAs(resource, std::move(source)));
   return Event(std::move(resource));
-}
-
-absl::StatusOr<Event> Event::ImportIpcHandle(
-    std::shared_ptr<SessionState> session, uint32_t device,
-    absl::string_view handle) {
-  if (session->descriptor_path.empty()) {
-    return absl::FailedPreconditionError(
-        "IPC handles can only be handed to a daemon on the same machine, over "
-        "its Unix socket");
-  }
-  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd descriptor,
-                            CreateSealedMemfd("holdfast-ipc-handle", handle));
-  v1::ImportResource source;
-  source.set_device(device);
-  HOLDFAST_ASSIGN_OR_RETURN(
-      *source.mutable_event_handle(),
-      SendFd(session->descriptor_path, absl::HexStringToBytes(session->token),
-             descriptor.get()));
-  HOLDFAST_ASSIGN_OR_RETURN(
-      Resource resource,
-      Reserve(std::move(session), HandleKind::kEvent, WriteDestroy));
-  HOLDFAST_RETURN_IF_ERROR(ImportAs(resource, std::move(source)));
-  return Event(std::move(resource));
-}
-
-absl::StatusOr<std::string> Event::IpcHandle() const {
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const v1::Result result, session()->queue.Call([&](v1::Command& command) {
-        v1::ExportResource& message = *command.mutable_export_resource();
-        message.set_resource(handle());
-        message.set_foreign(v1::FOREIGN_HANDLE_IPC);
-      }));
-  return result.exported().ipc_handle();
 }
 
 absl::Status Event::RefuseIfCaptured(absl::string_view call) const {

@@ -35,16 +35,6 @@ class Event : public Resource {
   // imported.
   static absl::StatusOr<Event> Import(std::shared_ptr<SessionState> session,
                                       uint32_t device, absl::string_view token);
-  // Imports an event of a process outside Holdfast on the daemon's machine, by
-  // the 64 bytes of cuIpcGetEventHandle. A fault of this session, or the end of
-  // the process, ends the event. Blocks until it is imported.
-  // FAILED_PRECONDITION: the daemon is on another machine. INVALID_ARGUMENT:
-  // the daemon's driver cannot open the handle; the sandbox of software
-  // executors never allows it.
-  static absl::StatusOr<Event> ImportIpcHandle(
-      std::shared_ptr<SessionState> session, uint32_t device,
-      absl::string_view handle);
-
   // Returns a token for other sessions; see ExportResource. A stream of an
   // importer that has waited for the event sees all earlier work of the
   // recording stream. An importer waits for the last recording that the daemon
@@ -54,11 +44,6 @@ class Event : public Resource {
   absl::StatusOr<std::string> Export(const ExportOptions& options = {}) const {
     return ExportResource(*this, options);
   }
-  // Returns 64 bytes with which a process on the daemon's machine can open the
-  // event by cuIpcOpenEventHandle, until the event or its executor ends. A
-  // fault ends the executor. FAILED_PRECONDITION: as Export.
-  absl::StatusOr<std::string> IpcHandle() const;
-
   // Waits for the last recording, and reports failures of earlier commands.
   // FAILED_PRECONDITION: the last recording is part of a capture.
   absl::Status Synchronize() const;

@@ -3,22 +3,12 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/result.h"
 #include "core/cuda/scoped_context.h"
 #include "core/cuda/stream.h"
 
 namespace holdfast::cuda {
-namespace {
-
-constexpr char kConfined[] =
-    "the driver shares events by files in /dev/shm, which a confined executor "
-    "does not reach; sessions share events without them, and a process outside "
-    "can map a semaphore and wait for that";
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<Event>> Event::Create(
     std::shared_ptr<const Context> context, const EventOptions& options) {
   ScopedContext current(*context);
@@ -27,37 +17,8 @@ absl::StatusOr<std::unique_ptr<Event>> Event::Create(
   if (!options.timing) flags |= CU_EVENT_DISABLE_TIMING;
   if (options.blocking_sync) flags |= CU_EVENT_BLOCKING_SYNC;
   CUevent handle = nullptr;
-  // A process that may not make the host memory by which the driver shares
-  // events gets one of its own, without a handle.
-  const bool shared =
-      options.interprocess &&
-      context->api().cuEventCreate(&handle, flags | CU_EVENT_INTERPROCESS) ==
-          CUDA_SUCCESS;
-  if (!shared) {
-    HOLDFAST_CUDA_RETURN_IF_ERROR(context->api(),
-                                  cuEventCreate(&handle, flags));
-  }
-  EventOptions made = options;
-  made.interprocess = shared;
-  return std::unique_ptr<Event>(new Event(std::move(context), made, handle));
-}
-
-absl::StatusOr<std::unique_ptr<Event>> Event::OpenIpc(
-    std::shared_ptr<const Context> context, const CUipcEventHandle& bytes) {
-  if (context->api().cuIpcOpenEventHandle == nullptr) {
-    return absl::UnimplementedError("the driver has no IPC handles");
-  }
-  ScopedContext current(*context);
-  HOLDFAST_RETURN_IF_ERROR(current.status());
-  CUevent handle = nullptr;
-  const CUresult result = context->api().cuIpcOpenEventHandle(&handle, bytes);
-  if (result == CUDA_ERROR_MAP_FAILED) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "cuIpcOpenEventHandle: CUDA_ERROR_MAP_FAILED: ", kConfined));
-  }
-  HOLDFAST_RETURN_IF_ERROR(ToStatus(result, "cuIpcOpenEventHandle"));
-  return std::unique_ptr<Event>(
-      new Event(std::move(context), {.interprocess = true}, handle));
+  HOLDFAST_CUDA_RETURN_IF_ERROR(context->api(), cuEventCreate(&handle, flags));
+  return std::unique_ptr<Event>(new Event(std::move(context), options, handle));
 }
 
 Event::~Event() {
@@ -88,24 +49,6 @@ absl::Status Event::Synchronize() const {
   HOLDFAST_RETURN_IF_ERROR(current.status());
   HOLDFAST_CUDA_RETURN_IF_ERROR(context_->api(), cuEventSynchronize(handle_));
   return absl::OkStatus();
-}
-
-absl::StatusOr<CUipcEventHandle> Event::IpcHandle() const {
-  if (!options_.interprocess) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the event has no IPC handle: it was not made interprocess "
-        "(CU_EVENT_INTERPROCESS), or ",
-        kConfined));
-  }
-  if (context_->api().cuIpcGetEventHandle == nullptr) {
-    return absl::UnimplementedError("the driver has no IPC handles");
-  }
-  ScopedContext current(*context_);
-  HOLDFAST_RETURN_IF_ERROR(current.status());
-  CUipcEventHandle handle;
-  HOLDFAST_CUDA_RETURN_IF_ERROR(context_->api(),
-                                cuIpcGetEventHandle(&handle, handle_));
-  return handle;
 }
 
 absl::StatusOr<float> ElapsedMilliseconds(const Event& start,

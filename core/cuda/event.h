@@ -19,9 +19,6 @@ struct EventOptions {
   bool timing = false;
   // Synchronize sleeps rather than spins.
   bool blocking_sync = false;
-  // Other processes can open it (IpcHandle), if the driver supports that.
-  // Excludes timing.
-  bool interprocess = false;
 };
 
 // A point in a stream's work: cuEventCreate. Thread-safe.
@@ -30,15 +27,8 @@ struct EventOptions {
 // stream. A wait refers to the last record before it.
 class Event {
  public:
-  // Falls back to an event without a handle if the driver cannot make an
-  // interprocess one; options() then says so.
   static absl::StatusOr<std::unique_ptr<Event>> Create(
       std::shared_ptr<const Context> context, const EventOptions& options);
-  // cuIpcOpenEventHandle: opens an interprocess event of another process.
-  // `handle` is untrusted. FAILED_PRECONDITION: the sandbox of this process
-  // does not allow it.
-  static absl::StatusOr<std::unique_ptr<Event>> OpenIpc(
-      std::shared_ptr<const Context> context, const CUipcEventHandle& handle);
   // May be called before the event has completed; the driver keeps it until
   // then.
   ~Event();
@@ -66,12 +56,6 @@ class Event {
 
   // cuEventSynchronize: blocks until Query would return true.
   absl::Status Synchronize() const;
-
-  // cuIpcGetEventHandle: returns 64 bytes with which another process of the
-  // machine can open the event while it lives. FAILED_PRECONDITION: the event
-  // is not interprocess, or the driver could not make it so. UNIMPLEMENTED: the
-  // driver lacks such handles.
-  absl::StatusOr<CUipcEventHandle> IpcHandle() const;
 
  private:
   Event(std::shared_ptr<const Context> context, const EventOptions& options,

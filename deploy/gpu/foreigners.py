@@ -481,128 +481,6 @@ def event_between_sessions(address, _):
     return result
 
 
-def ipc_event_out(address, _):
-    import holdfast
-
-    result = {}
-    session, device, stream = connect(address)
-    cuda = Cuda()
-    own = cuda.stream()
-
-    def hold():
-        """A gate; `own` waits for an event of the stream, which waits for the gate."""
-        gate = holdfast.Semaphore(device=device)
-        gate.wait(1, stream=stream)
-        event = stream.record(options={"ipc_enabled": True})
-        assert not event.is_done
-        opened = ctypes.c_void_p()
-        cuda("cuIpcOpenEventHandle", ctypes.byref(opened), Handle.of(event.ipc_handle))
-        cuda("cuStreamWaitEvent", own, opened, 0)
-        return gate, event
-
-    def works():
-        gate, _ = hold()
-        held = cuda.lib.cuStreamQuery(own) != 0
-        gate.signal(1)
-        cuda("cuStreamSynchronize", own)
-        return held
-
-    attempt(result, "works", works)
-
-    def pending_then(end):
-        held = hold()
-        end()
-        took = wait_until(lambda: cuda.lib.cuStreamQuery(own) != 600)
-        del held
-        if took is None:
-            return "a wait that is pending hangs"
-        return f"a pending wait ended after {took} s with {cuda.lib.cuStreamQuery(own)}"
-
-    attempt(result, "fault", lambda: pending_then(lambda: fault(device)))
-    result["death"] = "as by a fault: the executor ends"
-    print(json.dumps(result), flush=True)
-    os._exit(0)  # a stream may hang
-
-
-CHILD = """
-import ctypes, sys, time
-sys.path.insert(0, {here!r})
-import foreigners
-cuda = foreigners.Cuda()
-event, stream = cuda.event(), cuda.stream()
-handle = foreigners.Handle()
-cuda("cuIpcGetEventHandle", ctypes.byref(handle), event)
-word = cuda.alloc(4096)
-cuda("cuMemsetD32_v2", ctypes.c_uint64(word), 0, ctypes.c_size_t(1024))
-print(bytes(handle.bytes).hex(), flush=True)
-for line in sys.stdin:
-    if line.startswith("record"):
-        cuda("cuStreamWaitValue32_v2", stream, ctypes.c_uint64(word), 1, 0)
-        cuda("cuEventRecord", event, stream)
-    elif line.startswith("go"):
-        cuda("cuMemsetD32_v2", ctypes.c_uint64(word), 1, ctypes.c_size_t(1))
-        cuda("cuStreamSynchronize", stream)
-        cuda("cuMemsetD32_v2", ctypes.c_uint64(word), 0, ctypes.c_size_t(1))
-    print("ok", flush=True)
-"""
-
-
-def ipc_event_in(address, _):
-    from holdfast.core import Event
-
-    result = {}
-    here = os.path.dirname(os.path.abspath(__file__))
-    child = subprocess.Popen([sys.executable, "-c", CHILD.format(here=here)],
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def tell(line):
-        child.stdin.write(line + "\n")
-        child.stdin.flush()
-        assert child.stdout.readline() == "ok\n"
-
-    handle = bytes.fromhex(child.stdout.readline())
-    session, device, stream = connect(address)
-    kept = {}
-
-    def works():
-        kept["event"] = Event.from_ipc_descriptor(handle, device=device)
-        tell("record")
-        stream.wait(kept["event"])
-        held = not stream.record().is_done
-        tell("go")
-        stream.sync()
-        return held
-
-    attempt(result, "works", works)
-
-    def after_fault():
-        fault(device)
-        again = Event.from_ipc_descriptor(handle, device=device)
-        tell("record")
-        stream.wait(again)
-        tell("go")
-        stream.sync()
-        kept["event"] = again
-        return "yes, imported anew"
-
-    attempt(result, "fault", after_fault)
-
-    def death():
-        tell("record")
-        stream.wait(kept["event"])
-        mark = stream.record()
-        child.kill()
-        child.wait()
-        took = wait_until(lambda: mark.is_done)
-        return "a wait that is pending hangs" if took is None else f"a pending wait ended after {took} s"
-
-    attempt(result, "death", death)
-    start = time.monotonic()
-    session.close()
-    result["note"] = f"the session closed in {time.monotonic() - start:.2f} s"
-    return result
-
-
 CASES = {
     "VMM chunk, out, ctypes": (vmm_out, "ctypes"),
     "VMM chunk, out, PyTorch": (vmm_out, "torch"),
@@ -618,8 +496,6 @@ CASES = {
     "collection, out, PyTorch": (collection_out, "torch"),
     "semaphore, out, ctypes": (semaphore_out, ""),
     "event between sessions": (event_between_sessions, ""),
-    "IPC event, out, ctypes": (ipc_event_out, ""),
-    "IPC event, in, ctypes": (ipc_event_in, ""),
 }
 
 

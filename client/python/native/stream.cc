@@ -76,15 +76,6 @@ hf_error* ExportEvent(const hf_event* event, const char* session,
                                            lifetime, imports, "", token);
 }
 
-hf_error* ImportIpc(hf_session* session, uint32_t device,
-                    const IpcHandle& handle, hf_event** event) {
-  return hf_event_import_ipc(session, device, handle.bytes, event);
-}
-
-hf_error* ToIpcHandle(const hf_event* event, IpcHandle* handle) {
-  return hf_event_ipc_handle(event, handle->bytes);
-}
-
 hf_error* ElapsedSince(const hf_event* end, const hf_event* start,
                        float* milliseconds) {
   return hf_event_elapsed(start, end, milliseconds);
@@ -94,9 +85,7 @@ PyMethodDef event_methods[] = {
     Making<"_create", kQuick<CreateEvent>, "session", "device", "timing",
            "blocking_sync", "interprocess">(),
     Making<"_import", ImportEvent, "session", "device", "a token">(),
-    Making<"_import_ipc", ImportIpc, "session", "device", "an IPC handle">(),
     Method<"_export", ExportEvent, "session", "lifetime", "imports">(),
-    Method<"_ipc_handle", ToIpcHandle>(),
     Method<"_sync", hf_event_synchronize>(),
     Method<"_is_done", hf_event_is_done>(),
     Method<"_elapsed_since", ElapsedSince, "event">(),

@@ -88,8 +88,7 @@ absl::StatusOr<EventResource> Make(Resources& resources,
       event.event,
       cuda::Event::Create(device->context,
                           {.timing = command.timing(),
-                           .blocking_sync = command.blocking_sync(),
-                           .interprocess = command.interprocess()}));
+                           .blocking_sync = command.blocking_sync()}));
   if (!command.interprocess()) return event;
   HOLDFAST_ASSIGN_OR_RETURN(
       event.published,

@@ -321,11 +321,6 @@ void Describe(const v1::ImportResource& command, Resources& resources,
     return CannotReturn(
         "it was memory of a process outside Holdfast; import it anew", record);
   }
-  if (command.has_event_handle()) {
-    return CannotReturn(
-        "it was an event of a process outside Holdfast; import it anew",
-        record);
-  }
   if (Handle::Unpack(handle).kind == HandleKind::kSemaphore) {
     return AddSemaphoreMemory(handle, resources, record);
   }

@@ -43,13 +43,11 @@ absl::Status CheckSuspendable(Resources& resources, bool memory_stays) {
                            ? ""
                            : "is a semaphore of another session");
       });
-  resources.events.ForEachHandle([&](uint64_t handle,
-                                     const EventResource& event) {
-    const bool others = event.imported != nullptr && !memory_stays;
-    refuse(handle, others          ? "is an event of another session"
-                   : event.foreign ? "is an event of a process outside Holdfast"
-                                   : "");
-  });
+  resources.events.ForEachHandle(
+      [&](uint64_t handle, const EventResource& event) {
+        const bool others = event.imported != nullptr && !memory_stays;
+        refuse(handle, others ? "is an event of another session" : "");
+      });
   // A graph may keep page-locked memory beyond the life of its handle.
   if (status.ok() && resources.account().pinned_memory()->used() > 0) {
     status = absl::FailedPreconditionError(

@@ -15,15 +15,13 @@ namespace holdfast::executor {
 
 // See event_commands.cc.
 class PublishedEvent;
-// An event. An imported event belongs to another session of this daemon, or to
-// a process outside Holdfast.
+// An event. An imported event belongs to another session of this daemon.
 struct EventResource {
   std::shared_ptr<cuda::Event> event;  // null: of another session
   uint32_t device = 0;
   std::shared_ptr<PublishedEvent> published;     // null: not interprocess
   std::optional<memory::Allocation> allocation;  // where it is published
   std::shared_ptr<ImportedEvent> imported;       // of another session
-  bool foreign = false;  // of a process outside Holdfast
 };
 
 // FAILED_PRECONDITION: the event belongs to another session, so it can only be

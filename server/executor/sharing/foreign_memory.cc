@@ -1,20 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/sharing/foreign_memory.h"
 
+#include <unistd.h>
+
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/handle.h"
+#include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "core/memory/chunk.h"
-#include "server/executor/sharing/ipc_handle.h"
 
 namespace holdfast::executor {
 namespace {
 
 // Far below what an address can be, so that sums do not overflow.
 constexpr uint64_t kMaxMapped = uint64_t{1} << 47;
+
+// Returns the bytes of an IPC handle if `descriptor` is a sealed memfd with
+// nothing else in it. A handle is sent in a descriptor because only a process
+// on this machine can send one.
+std::optional<CUipcMemHandle> ReadIpcHandle(int descriptor) {
+  CUipcMemHandle handle;
+  char more = 0;
+  if (!IsSealed(descriptor) ||
+      pread(descriptor, &handle, sizeof handle, 0) != sizeof handle ||
+      pread(descriptor, &more, 1, sizeof handle) != 0) {
+    return std::nullopt;
+  }
+  return handle;
+}
 
 absl::Status CheckRange(const v1::ForeignMemory& memory) {
   if (memory.size() > 0 && memory.size() <= kMaxMapped &&
@@ -76,7 +93,7 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
       resources.sharing().claim(memory.descriptor_token()));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
                             resources.Device(command.device()));
-  if (const auto handle = ReadIpcHandle<CUipcMemHandle>(descriptor.get())) {
+  if (const auto handle = ReadIpcHandle(descriptor.get())) {
     return ImportedMemory::Open(device->context, *handle, memory.offset(),
                                 memory.size());
   }

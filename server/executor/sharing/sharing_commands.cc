@@ -14,7 +14,6 @@
 #include "server/executor/imports/imported_event.h"
 #include "server/executor/imports/imported_memory.h"
 #include "server/executor/sharing/foreign_memory.h"
-#include "server/executor/sharing/ipc_handle.h"
 #include "server/executor/sharing/reopen.h"
 
 namespace holdfast::executor {
@@ -218,27 +217,6 @@ absl::StatusOr<EventResource> ImportEvent(Resources& resources,
   return event;
 }
 
-// An event of a process outside Holdfast.
-absl::StatusOr<EventResource> ImportForeignEvent(
-    Resources& resources, const v1::ImportResource& command) {
-  EventResource event;
-  event.device = command.device();
-  event.foreign = true;
-  HOLDFAST_ASSIGN_OR_RETURN(const UniqueFd descriptor,
-                            resources.sharing().claim(command.event_handle()));
-  const auto handle = ReadIpcHandle<CUipcEventHandle>(descriptor.get());
-  if (!handle.has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the descriptor is no sealed memfd with the ", sizeof(CUipcEventHandle),
-        " bytes of cuIpcGetEventHandle"));
-  }
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources.Device(command.device()));
-  HOLDFAST_ASSIGN_OR_RETURN(event.event,
-                            cuda::Event::OpenIpc(device->context, *handle));
-  return event;
-}
-
 v1::Result ImportResult(const ImportedMemory& memory) {
   v1::Result result;
   result.mutable_imported()->set_size(memory.size());
@@ -247,7 +225,9 @@ v1::Result ImportResult(const ImportedMemory& memory) {
   return result;
 }
 
-absl::Status ExportIpcMemory(const CommandContext& context,
+// Answers with the 64 bytes that other processes of the machine open. They have
+// no token: they are good as long as the buffer lives.
+absl::Status ExportIpcHandle(const CommandContext& context,
                              const v1::ExportResource& command) {
   const uint64_t handle = command.resource();
   Resources& resources = context.resources;
@@ -274,38 +254,6 @@ absl::Status ExportIpcMemory(const CommandContext& context,
   exported.set_mapped_size(memory.mapped_size);
   context.Reply(std::move(result));
   return absl::OkStatus();
-}
-
-absl::Status ExportIpcEvent(const CommandContext& context,
-                            const v1::ExportResource& command) {
-  HOLDFAST_ASSIGN_OR_RETURN(const EventResource* event,
-                            context.resources.events.Find(command.resource()));
-  if (event->imported != nullptr || event->foreign) {
-    return ImportedError(command.resource());
-  }
-  HOLDFAST_ASSIGN_OR_RETURN(const CUipcEventHandle handle,
-                            event->event->IpcHandle());
-  v1::Result result;
-  result.mutable_exported()->set_ipc_handle(handle.reserved,
-                                            sizeof handle.reserved);
-  context.Reply(std::move(result));
-  return absl::OkStatus();
-}
-
-// Answers with the 64 bytes that other processes of the machine open. They have
-// no token: they are good as long as the resource lives.
-absl::Status ExportIpcHandle(const CommandContext& context,
-                             const v1::ExportResource& command) {
-  switch (holdfast::Handle::Unpack(command.resource()).kind) {
-    case HandleKind::kBuffer:
-      return ExportIpcMemory(context, command);
-    case HandleKind::kEvent:
-      return ExportIpcEvent(context, command);
-    default:
-      return absl::InvalidArgumentError(
-          absl::StrCat(DescribeHandle(command.resource()),
-                       " has no IPC handle: buffers and events have"));
-  }
 }
 
 }  // namespace
@@ -344,12 +292,10 @@ absl::Status Handle(const CommandContext& context,
   const uint64_t handle = command.resource();
   if (holdfast::Handle::Unpack(handle).kind == HandleKind::kEvent) {
     HOLDFAST_RETURN_IF_ERROR(Create(resources.events, handle, [&] {
-      return command.has_event_handle() ? ImportForeignEvent(resources, command)
-                                        : ImportEvent(resources, command);
+      return ImportEvent(resources, command);
     }));
     v1::Result result;
-    result.mutable_imported()->set_rights(
-        command.has_event_handle() ? v1::RIGHTS_READ_WRITE : v1::RIGHTS_READ);
+    result.mutable_imported()->set_rights(v1::RIGHTS_READ);
     context.Reply(std::move(result));
     return absl::OkStatus();
   }

@@ -159,8 +159,6 @@ TEST_F(EventTest, OnlyItsMakerRecordsIt) {
               StatusIs(StatusCode::kFailedPrecondition, "was imported"));
   EXPECT_THAT(event.seen.Export().status(),
               StatusIs(StatusCode::kFailedPrecondition, "was imported"));
-  EXPECT_THAT(event.seen.IpcHandle().status(),
-              StatusIs(StatusCode::kFailedPrecondition, "was imported"));
   EXPECT_THAT(event.seen.MillisecondsSince(event.seen).status(),
               StatusIs(StatusCode::kFailedPrecondition, "was imported"));
   EXPECT_THAT(event.made.Export({.rights = Rights::kReadWrite}).status(),
@@ -173,9 +171,6 @@ TEST_F(EventTest, WhatCannotBeSharedIsRefused) {
   ASSERT_OK_AND_ASSIGN(const Event plain, maker.device().CreateEvent());
   EXPECT_THAT(plain.Export().status(),
               StatusIs(StatusCode::kFailedPrecondition, "as interprocess"));
-  EXPECT_THAT(
-      plain.IpcHandle().status(),
-      StatusIs(StatusCode::kFailedPrecondition, "not made interprocess"));
   ASSERT_OK_AND_ASSIGN(
       const Event timed,
       maker.device().CreateEvent({.timing = true, .interprocess = true}));

@@ -435,68 +435,6 @@ TEST_F(ForeignTest, AnIpcHandleOfASessionsMemory) {
               StatusIs(StatusCode::kInvalidArgument, "at least 1 byte"));
 }
 
-// Events of this process's driver, which confined executors cannot open, on
-// either device, nor make for this process.
-TEST_F(ForeignTest, ASessionWaitsForAnEventOfThisProcess) {
-  CUevent own = nullptr;
-  ASSERT_EQ(driver().cuEventCreate(
-                &own, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING),
-            CUDA_SUCCESS);
-  CUipcEventHandle handle;
-  ASSERT_EQ(driver().cuIpcGetEventHandle(&handle, own), CUDA_SUCCESS);
-  const auto seen = session().device(0).ImportIpcEvent(
-      {handle.reserved, sizeof handle.reserved});
-  if (IsGpu() && seen.ok()) {
-    ASSERT_OK_AND_ASSIGN(const Stream stream,
-                         session().device(0).CreateStream());
-    ASSERT_EQ(driver().cuEventRecord(own, nullptr), CUDA_SUCCESS);
-    ASSERT_OK(stream.Wait(*seen));
-    EXPECT_OK(stream.Synchronize());
-    EXPECT_TRUE(*seen->IsDone());
-    EXPECT_THAT(seen->Export().status(),
-                StatusIs(StatusCode::kFailedPrecondition, "interprocess"));
-  } else if (IsGpu()) {
-    EXPECT_THAT(seen.status(),
-                StatusIs(StatusCode::kFailedPrecondition, "confined"));
-  } else {
-    EXPECT_THAT(seen.status(), StatusIs(StatusCode::kInvalidArgument,
-                                        "CUDA_ERROR_INVALID_HANDLE"));
-  }
-  EXPECT_EQ(driver().cuEventDestroy(own), CUDA_SUCCESS);
-}
-
-TEST_F(ForeignTest, ThisProcessWaitsForAnEventOfASession) {
-  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
-  ASSERT_OK_AND_ASSIGN(const Event event,
-                       session().device(0).CreateEvent({.interprocess = true}));
-  const auto bytes = event.IpcHandle();
-  if (!bytes.ok()) {
-    EXPECT_THAT(bytes.status(),
-                StatusIs(StatusCode::kFailedPrecondition, "confined"));
-    return;
-  }
-  if (!IsGpu()) return;  // This process is too confined to open it.
-  CUipcEventHandle handle;
-  ASSERT_EQ(bytes->size(), sizeof handle.reserved);
-  std::memcpy(handle.reserved, bytes->data(), sizeof handle.reserved);
-  CUevent opened = nullptr;
-  ASSERT_EQ(driver().cuIpcOpenEventHandle(&opened, handle), CUDA_SUCCESS);
-  ASSERT_OK(stream.Record(event));
-  EXPECT_TRUE(Eventually([&] { return *event.IsDone(); }));
-  EXPECT_EQ(driver().cuEventSynchronize(opened), CUDA_SUCCESS);
-  EXPECT_EQ(driver().cuEventDestroy(opened), CUDA_SUCCESS);
-}
-
-TEST_F(ForeignTest, AForgedEventHandleIsRefused) {
-  for (const size_t size : {0, 63, 64, 65}) {
-    EXPECT_FALSE(
-        session().device(0).ImportIpcEvent(std::string(size, '\x5a')).ok())
-        << size;
-  }
-  ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
-  EXPECT_OK(stream.Synchronize());
-}
-
 TEST_F(ForeignTest, ImportedMemoryOutlivesItsMaker) {
   ASSERT_OK_AND_ASSIGN(const Stream stream, session().device(0).CreateStream());
   std::optional<Buffer> seen;

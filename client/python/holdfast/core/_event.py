@@ -66,25 +66,16 @@ class Event(_native.Event, Closing):
         one's session has ended, nothing waits for it any more.
 
         Args:
-            ipc_descriptor: ``Event.ipc_descriptor`` or ``Event.export`` of the other process. Also
-                the 64 bytes of ``cuIpcGetEventHandle``, of a process of this machine outside
-                Holdfast: such an event is lost with a fault of this session.
+            ipc_descriptor: ``Event.ipc_descriptor`` or ``Event.export`` of the other process.
             device: that waits for it; None: device 0 of the descriptor's daemon.
 
         Raises:
             CUDAError: the token was redeemed as often as it may be, has expired or was revoked.
         """
-        if isinstance(ipc_descriptor, bytes):
-            from holdfast.core import Device
-
-            device = Device() if device is None else device
-        elif device is None:
+        if device is None:
             device = _sharing.device_at(ipc_descriptor.address)
         self = cls._empty(device, EventOptions(ipc_enabled=True))
-        if isinstance(ipc_descriptor, bytes):
-            self._import_ipc(device._session, device._ordinal, ipc_descriptor)
-        else:
-            self._import(device._session, device._ordinal, ipc_descriptor.token)
+        self._import(device._session, device._ordinal, ipc_descriptor.token)
         self._is_imported = True
         self._came_with = ipc_descriptor
         return self
@@ -115,12 +106,6 @@ class Event(_native.Event, Closing):
     def get_ipc_descriptor(self):
         """``ipc_descriptor``, as cuda.core had it before 1.0."""
         return self.ipc_descriptor
-
-    @property
-    def ipc_handle(self):
-        """64 bytes for ``cuIpcOpenEventHandle`` of a process of the daemon's machine that is outside
-        Holdfast. A fault of the session ends them."""
-        return self._ipc_handle()
 
     def __reduce__(self):
         return _unpickle, (self.ipc_descriptor, self.is_blocking_sync)
