@@ -42,7 +42,7 @@ def interrupt_when(condition):
 
 @pytest.mark.parametrize("wait", ["sync", "small download", "large download", "event", "device"])
 def test_ctrl_c_interrupts_waits(device, stream, wait):
-    start_endless(device, stream)
+    stop = start_endless(device, stream)
     size = 4 if wait == "small download" else 1 << 20
     buffer = device.allocate(size, stream=stream)
     event = stream.record()
@@ -56,6 +56,9 @@ def test_ctrl_c_interrupts_waits(device, stream, wait):
             device.sync()
         else:
             buffer.copy_to(np.empty(size, np.uint8), stream=stream)
+    # The session goes on; closed beside a kernel that runs, it would wait 5 s.
+    stop.fill(1, stream=device.create_stream())
+    stream.sync()
 
 
 def test_other_threads_run_while_one_waits(device, stream):

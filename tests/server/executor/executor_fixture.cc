@@ -231,6 +231,13 @@ int ExecutorTest::AwaitExit() {
   return status;
 }
 
+bool ExecutorTest::EndAfterFault() {
+  absl::MutexLock lock(&mutex_);
+  mutex_.AwaitWithTimeout(absl::Condition(&has_faulted_), absl::Seconds(10));
+  kill(pid_, SIGKILL);
+  return has_faulted_;
+}
+
 std::unique_ptr<grpc::ClientContext> ExecutorTest::Context() const {
   auto context = std::make_unique<grpc::ClientContext>();
   context->AddMetadata(kSessionTokenKey.name, absl::BytesToHexString(token_));
@@ -274,6 +281,8 @@ void ExecutorTest::Handle(const internal::FromExecutor& message, UniqueFd fd) {
   } else if (message.has_reserve()) {
     reply.mutable_reserve_reply();
     channel_->Send(reply).IgnoreError();
+  } else if (message.has_fault()) {
+    has_faulted_ = true;
   } else if (message.has_usage() && message.question() != 0) {
     usages_.push_back(message.usage());
   } else if (message.has_load_code()) {

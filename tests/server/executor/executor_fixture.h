@@ -141,6 +141,9 @@ class ExecutorTest : public ::testing::Test {
 
   // Waits until the process has ended. Returns its wait status.
   int AwaitExit();
+  // Waits up to 10 s for the process's report of a fault, and then ends the
+  // process, as the daemon does. Returns true if there was a report.
+  bool EndAfterFault();
 
  private:
   struct Object {
@@ -169,6 +172,7 @@ class ExecutorTest : public ::testing::Test {
   std::map<std::string, Object> objects_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, UniqueFd> chunks_ ABSL_GUARDED_BY(mutex_);
   std::vector<internal::Usage> usages_ ABSL_GUARDED_BY(mutex_);
+  bool has_faulted_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t chunks_seen_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
