@@ -56,14 +56,15 @@ std::string PlaceLine(const v1::FaultReport& report) {
 }
 
 // The cause as the beginning of a sentence. A GPU's driver does not name the
-// kernel, so it is added if the journal tells which one was unfinished.
+// kernel; it is added if the journal has only one unfinished kernel.
 std::string CauseClause(const v1::FaultReport& report) {
   std::string clause = WithSourceNames(report.cause().message());
   if (absl::EndsWith(clause, ".")) clause.pop_back();
   if (!report.kernel().empty() &&
       !absl::StrContains(report.cause().message(),
                          absl::StrCat("kernel ", report.kernel()))) {
-    absl::StrAppend(&clause, "; ", PlaceOf(report), " had not finished");
+    absl::StrAppend(&clause, report.has_thread() ? "; at " : "; unfinished: ",
+                    PlaceOf(report));
   }
   return clause;
 }

@@ -80,6 +80,11 @@ void KernelOutput::SendTo(std::shared_ptr<ResultQueue> results) {
   Send();
 }
 
+std::string KernelOutput::FirstAssertion() {
+  absl::MutexLock lock(&mutex_);
+  return first_assertion_;
+}
+
 std::optional<v1::KernelOutput> KernelOutput::Take() {
   absl::MutexLock lock(&mutex_);
   if (results_ != nullptr || !HasKept()) return std::nullopt;
@@ -102,7 +107,11 @@ void KernelOutput::Watch() {
 void KernelOutput::ReadAndSend() {
   absl::MutexLock lock(&mutex_);
   Read();
-  Keep(assertions_->Read(), kept_.mutable_assertions());
+  const std::string assertions = assertions_->Read();
+  if (first_assertion_.empty()) {
+    first_assertion_ = assertions.substr(0, assertions.find('\n'));
+  }
+  Keep(assertions, kept_.mutable_assertions());
   Send();
 }
 

@@ -56,6 +56,9 @@ class KernelOutput {
   // SendTo or Take.
   void SendTo(std::shared_ptr<ResultQueue> results);
 
+  // Returns the line of the first failed assertion; empty if there was none.
+  std::string FirstAssertion();
+
   // Returns the kept output; nullopt if there is none, or a queue takes it.
   std::optional<v1::KernelOutput> Take();
 
@@ -86,6 +89,7 @@ class KernelOutput {
   const int assertion_descriptor_;
   absl::Mutex mutex_;
   v1::KernelOutput kept_ ABSL_GUARDED_BY(mutex_);
+  std::string first_assertion_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<ResultQueue> results_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };

@@ -31,6 +31,10 @@ KernelOutput* fault_output = nullptr;
   internal::Fault fault;
   if (const auto detail = GetErrorDetail(status); detail.has_value()) {
     fault = ParseFaultText(detail->explanation);
+    if (detail->result == CUDA_ERROR_ASSERT && !fault.has_thread()) {
+      fault_output->Flush();
+      fault.MergeFrom(ParseAssertion(fault_output->FirstAssertion()));
+    }
   }
   *fault.mutable_error() = ToError(status);
   ExitWith(std::move(fault));

@@ -71,4 +71,17 @@ internal::Fault ParseFaultText(absl::string_view text) {
   return fault;
 }
 
+internal::Fault ParseAssertion(absl::string_view line) {
+  internal::Fault fault;
+  v1::Dim3 triple;
+  if (ReadTriple(Between(line, ": block: [", "]"), &triple)) {
+    *fault.mutable_block() = triple;
+  }
+  if (ReadTriple(Between(line, ", thread: [", "]"), &triple)) {
+    *fault.mutable_thread() = triple;
+  }
+  fault.set_source_line(std::string(line.substr(0, line.find(": "))));
+  return fault;
+}
+
 }  // namespace holdfast::executor

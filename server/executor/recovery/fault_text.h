@@ -12,6 +12,11 @@ namespace holdfast::executor {
 // Fields without text stay empty; `error` is not set.
 internal::Fault ParseFaultText(absl::string_view text);
 
+// Reads the place of a failed assertion from the line that a driver writes:
+// "saxpy.cu:4: void f(int): block: [0,0,0], thread: [2,0,0] Assertion `n > 0`
+// failed.". The line names no kernel, since f may be a device function.
+internal::Fault ParseAssertion(absl::string_view line);
+
 }  // namespace holdfast::executor
 
 #endif  // HOLDFAST_SERVER_EXECUTOR_RECOVERY_FAULT_TEXT_H_

@@ -43,5 +43,19 @@ TEST(FaultTextTest, AnyOtherTextSaysNothing) {
   }
 }
 
+TEST(FaultTextTest, AnAssertionTellsItsPlaceButNoKernel) {
+  const internal::Fault fault = ParseAssertion(
+      "a.cu:4: void check(const int *, int): block: [1,2,3], thread: [2,0,7] "
+      "Assertion `x[i] >= 0` failed.");
+  EXPECT_EQ(fault.kernel(), "");
+  EXPECT_EQ(fault.block().z(), 3u);
+  EXPECT_EQ(fault.thread().x(), 2u);
+  EXPECT_EQ(fault.thread().z(), 7u);
+  EXPECT_EQ(fault.source_line(), "a.cu:4");
+  const internal::Fault none = ParseAssertion("");
+  EXPECT_FALSE(none.has_block() || none.has_thread());
+  EXPECT_EQ(none.source_line(), "");
+}
+
 }  // namespace
 }  // namespace holdfast::executor
