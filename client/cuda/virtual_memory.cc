@@ -136,9 +136,8 @@ CUresult VirtualMemory::Unmap(Process& process, CUdeviceptr address,
   return Answer(UpdateRuns(process, found->first, reservation));
 }
 
-std::vector<VirtualMemory::Run> VirtualMemory::RunsOf(
-    const Reservation& reservation) {
-  std::vector<Run> runs;
+std::vector<MemoryRun> VirtualMemory::RunsOf(const Reservation& reservation) {
+  std::vector<MemoryRun> runs;
   for (const auto& [address, mapping] : reservation.mappings) {
     if (!mapping.mapped.has_value()) continue;
     const int ordinal = mapping.memory->ordinal();
@@ -152,34 +151,12 @@ std::vector<VirtualMemory::Run> VirtualMemory::RunsOf(
   return runs;
 }
 
-// Another thread may use memory that stays: at every moment an allocation has
-// it. So new ones come from the last to the first, before old ones go.
 absl::Status VirtualMemory::UpdateRuns(Process& process, CUdeviceptr base,
                                        Reservation& reservation) {
-  std::vector<CUdeviceptr> before = std::exchange(reservation.runs, {});
-  const std::vector<Run> runs = RunsOf(reservation);
-  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-    reservation.runs.push_back(run->address);
-    std::erase(before, run->address);
-    const auto same = process.memory.Find(run->address);
-    if (same != nullptr && same->address == run->address &&
-        same->size == run->size) {
-      continue;
-    }
-    auto allocation = std::make_shared<Allocation>();
-    allocation->address = run->address;
-    allocation->size = run->size;
-    allocation->ordinal = run->ordinal;
-    allocation->is_borrowed = true;
-    HOLDFAST_ASSIGN_OR_RETURN(
-        allocation->buffer,
-        reservation.addresses.Sub(run->address - base, run->size));
-    process.memory.Add(std::move(allocation));
-  }
-  for (const CUdeviceptr address : before) {
-    process.memory.Remove(address, [](const Allocation&) { return true; });
-  }
-  return absl::OkStatus();
+  return reservation.runs.Update(
+      process.memory, RunsOf(reservation), [&](const MemoryRun& run) {
+        return reservation.addresses.Sub(run.address - base, run.size);
+      });
 }
 
 absl::Status VirtualMemory::SetAccess(Process& process, CUdeviceptr base,

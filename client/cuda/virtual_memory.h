@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/buffer.h"
+#include "client/cuda/memory_runs.h"
 #include "client/cuda/physical_memory.h"
 #include "client/cuda/process.h"
 #include "cuda.h"
@@ -69,13 +70,7 @@ class VirtualMemory {
     explicit Reservation(Buffer made) : addresses(std::move(made)) {}
     Buffer addresses;
     Mappings mappings;
-    // The beginnings of its allocations in Process::memory.
-    std::vector<CUdeviceptr> runs;
-  };
-  struct Run {
-    CUdeviceptr address = 0;
-    uint64_t size = 0;
-    int ordinal = 0;
+    MemoryRuns runs;  // of Process::memory
   };
   using Reservations = std::map<CUdeviceptr, Reservation>;
 
@@ -87,9 +82,9 @@ class VirtualMemory {
   static std::vector<Mappings::iterator> Tiles(Reservation& reservation,
                                                CUdeviceptr address,
                                                uint64_t size);
-  static std::vector<Run> RunsOf(const Reservation& reservation);
-  // Makes one allocation of Process::memory for each run of mappings, and
-  // removes the reservation's other allocations.
+  static std::vector<MemoryRun> RunsOf(const Reservation& reservation);
+  // Makes one allocation of Process::memory for each run of mappings; fails as
+  // MemoryRuns::Update.
   static absl::Status UpdateRuns(Process& process, CUdeviceptr base,
                                  Reservation& reservation);
   static absl::Status SetAccess(Process& process, CUdeviceptr base,
