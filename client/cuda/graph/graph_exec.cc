@@ -2,10 +2,12 @@
 #include "client/cuda/graph/graph_exec.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "client/cpp/device.h"
 #include "client/cpp/graph/graph.h"
+#include "client/cpp/session_state.h"
 #include "client/cuda/answer.h"
 #include "client/cuda/graph/graph_update.h"
 #include "client/cuda/graph/work.h"
@@ -50,6 +52,18 @@ void TakeWork(const Node& from, Node* to) {
   for (size_t i = 0; i < to->graphs().size(); ++i) {
     to->graphs()[i]->conditions = from.graphs()[i]->conditions;
   }
+}
+
+// Waits until the daemon has made these changes, which are all made or none.
+// Returns their own failure, other than Process::AwaitCommands.
+absl::Status UpdateAndWait(const holdfast::GraphExec& exec,
+                           const NodeUpdates& updates) {
+  HOLDFAST_RETURN_IF_ERROR(updates.status());
+  return exec.session()->queue.CallWithoutResult([&](v1::Command& command) {
+    v1::UpdateGraphExec& update = *command.mutable_update_graph_exec();
+    update.set_graph_exec(exec.handle());
+    update.mutable_nodes()->ParseFromString(std::string(updates.fields()));
+  });
 }
 
 // Memory that is allocated and freed is temporary.
@@ -123,6 +137,8 @@ CUresult GraphExec::Make(const Node** culprit) {
   std::vector<RunStage> stages;
   result = MakeStages(std::move(program.stages), &stages);
   if (result != CUDA_SUCCESS) return result;
+  HOLDFAST_ANSWER_IF_ERROR(SwitchNodesOff(program.places, stages));
+  HOLDFAST_ANSWER_IF_ERROR(process_.AwaitCommands());
   // The daemon orders the launches of one graph. Launches of the new one wait
   // for those of the old one here.
   if (was_launched_) {
@@ -133,7 +149,7 @@ CUresult GraphExec::Make(const Node** culprit) {
   }
   stages_ = std::move(stages);
   places_ = std::move(program.places);
-  return Answer(SwitchNodesOff());
+  return CUDA_SUCCESS;
 }
 
 CUresult GraphExec::MakeStages(std::vector<Stage> stages,
@@ -158,12 +174,13 @@ CUresult GraphExec::MakeStages(std::vector<Stage> stages,
         process_.session().device(device_).CreateStream());
     side_ = std::make_shared<const holdfast::Stream>(std::move(side));
   }
-  return Answer(process_.AwaitCommands());
+  return CUDA_SUCCESS;
 }
 
-absl::Status GraphExec::SwitchNodesOff() {
-  StageUpdates updates;
-  for (const auto& [node, place] : places_) {
+absl::Status GraphExec::SwitchNodesOff(const Places& places,
+                                       const std::vector<RunStage>& stages) {
+  std::map<size_t, NodeUpdates> updates;
+  for (const auto& [node, place] : places) {
     if (node->enabled || place.is_fixed ||
         place.kind == LoweredWork::Kind::kAction ||
         place.kind == LoweredWork::Kind::kEmpty) {
@@ -171,7 +188,10 @@ absl::Status GraphExec::SwitchNodesOff() {
     }
     updates[place.stage].SetEnabled(place.id, false);
   }
-  return Send(updates);
+  for (const auto& [stage, changes] : updates) {
+    HOLDFAST_RETURN_IF_ERROR(stages[stage].graph->Update(changes));
+  }
+  return absl::OkStatus();
 }
 
 CUresult GraphExec::Launch(Stream& stream) {
@@ -239,28 +259,35 @@ bool GraphExec::AddUpdate(const Node& node, LoweredWork lowered,
   const Program::Place& place = places_[&node];
   if (place.is_fixed || place.kind != lowered.kind) return false;
   if (place.kind == LoweredWork::Kind::kAction) {
-    ReplaceStep(node, {&node, std::move(lowered.action), node.enabled});
+    updates->steps.push_back({&node, std::move(lowered.action), node.enabled});
   } else if (place.kind != LoweredWork::Kind::kEmpty) {
-    (*updates)[place.stage].Set(place.id, *std::move(lowered.params));
+    updates->nodes[place.stage].Set(place.id, *std::move(lowered.params));
   }
   return true;
 }
 
 absl::Status GraphExec::Send(const StageUpdates& updates) {
-  for (const auto& [stage, changes] : updates) {
+  for (const auto& [stage, changes] : updates.nodes) {
     HOLDFAST_RETURN_IF_ERROR(stages_[stage].graph->Update(changes));
   }
+  ReplaceSteps(updates);
   return absl::OkStatus();
 }
 
 // Launches so far keep the old steps.
-void GraphExec::ReplaceStep(const Node& node, const Stage::Step& step) {
-  RunStage& stage = stages_[places_[&node].stage];
-  Steps steps = *stage.steps;
-  std::replace_if(
-      steps.begin(), steps.end(),
-      [&node](const Stage::Step& old) { return old.node == &node; }, step);
-  stage.steps = std::make_shared<const Steps>(std::move(steps));
+void GraphExec::ReplaceSteps(const StageUpdates& updates) {
+  std::map<size_t, std::unordered_map<const Node*, const Stage::Step*>> places;
+  for (const Stage::Step& step : updates.steps) {
+    places[places_[step.node].stage][step.node] = &step;
+  }
+  for (const auto& [stage, replaced] : places) {
+    Steps steps = *stages_[stage].steps;
+    for (Stage::Step& step : steps) {
+      const auto found = replaced.find(step.node);
+      if (found != replaced.end()) step = *found->second;
+    }
+    stages_[stage].steps = std::make_shared<const Steps>(std::move(steps));
+  }
 }
 
 CUresult GraphExec::SetWork(CUgraphNode origin, NodeWork work) {
@@ -305,14 +332,16 @@ CUresult GraphExec::SetEnabled(CUgraphNode origin, bool enabled) {
         steps.begin(), steps.end(),
         [node](const Stage::Step& found) { return found.node == node; });
     step.enabled = enabled;
-    ReplaceStep(*node, step);
+    ReplaceSteps({.nodes = {}, .steps = {step}});
     return CUDA_SUCCESS;
   }
   // A copy of no bytes.
   if (place.kind == LoweredWork::Kind::kEmpty) return CUDA_SUCCESS;
   StageUpdates updates;
-  updates[place.stage].SetEnabled(place.id, enabled);
-  return Answer(Send(updates));
+  updates.nodes[place.stage].SetEnabled(place.id, enabled);
+  const CUresult result = Answer(Send(updates));
+  if (result != CUDA_SUCCESS) node->enabled = !enabled;
+  return result;
 }
 
 CUresult GraphExec::GetEnabled(CUgraphNode origin, bool* enabled) {
@@ -403,8 +432,6 @@ void GraphExec::PutBack(AllWorkBefore replaced) {
       had.node->graphs()[i]->conditions = std::move(had.conditions[i]);
     }
   }
-  // The daemon may have taken a part of the update.
-  if (LastFault() == CUDA_SUCCESS) MakeAnew();
 }
 
 CUresult GraphExec::SendAll(LoweredNodes lowered) {
@@ -412,8 +439,13 @@ CUresult GraphExec::SendAll(LoweredNodes lowered) {
   for (auto& [node, work] : lowered) {
     AddUpdate(*node, std::move(work), &updates);
   }
-  HOLDFAST_ANSWER_IF_ERROR(Send(updates));
-  return Answer(process_.AwaitCommands());
+  // One stage might refuse its part after another has taken its own.
+  if (updates.nodes.size() > 1) return MakeAnew();
+  for (const auto& [stage, changes] : updates.nodes) {
+    HOLDFAST_ANSWER_IF_ERROR(UpdateAndWait(*stages_[stage].graph, changes));
+  }
+  ReplaceSteps(updates);
+  return CUDA_SUCCESS;
 }
 
 CUresult GraphExec::MakeAnew() {

@@ -68,8 +68,12 @@ class GraphExec {
     std::optional<holdfast::GraphExec> graph;  // null: it would be empty
     std::shared_ptr<const Steps> steps;        // launches share them
   };
-  // Changes by stage, to be sent together.
-  using StageUpdates = std::map<size_t, NodeUpdates>;
+  using Places = std::unordered_map<const Node*, Program::Place>;
+  // Changes that are made together.
+  struct StageUpdates {
+    std::map<size_t, NodeUpdates> nodes;  // by stage
+    Steps steps;  // each takes the place of the step of its node
+  };
   using LoweredNodes = std::vector<std::pair<const Node*, LoweredWork>>;
   // The work of a node before an update, with the conditions of its graphs.
   struct WorkBefore {
@@ -89,7 +93,9 @@ class GraphExec {
   CUresult MakeStages(std::vector<Stage> stages,
                       std::vector<RunStage>* run_stages)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status SwitchNodesOff() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Disables the disabled nodes in new graphs.
+  static absl::Status SwitchNodesOff(const Places& places,
+                                     const std::vector<RunStage>& stages);
   CUresult MakeAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes the next launch wait for the stream's work so far: the daemon orders
   // only launches of the same graph.
@@ -106,7 +112,7 @@ class GraphExec {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Send(const StageUpdates& updates)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void ReplaceStep(const Node& node, const Stage::Step& step)
+  void ReplaceSteps(const StageUpdates& updates)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   CUresult UpdateFrom(const Graph& before, const Graph& after,
                       CUgraphExecUpdateResultInfo* info)
@@ -118,10 +124,10 @@ class GraphExec {
                        CUgraphExecUpdateResultInfo* info, LoweredNodes* lowered,
                        bool* anew, AllWorkBefore* replaced)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Restores the work of nodes, here and in the daemon, after an update has
-  // failed.
-  void PutBack(AllWorkBefore replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Waits for the daemon.
+  // Restores the work of nodes after an update has failed, which has changed
+  // nothing in the daemon.
+  static void PutBack(AllWorkBefore replaced);
+  // Makes all changes, or none. Waits for the daemon.
   CUresult SendAll(LoweredNodes lowered) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Process& process_;
@@ -129,8 +135,7 @@ class GraphExec {
   absl::Mutex mutex_;
   const std::shared_ptr<Graph> definition_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<CUgraphNode, Node*> by_origin_ ABSL_GUARDED_BY(mutex_);
-  std::unordered_map<const Node*, Program::Place> places_
-      ABSL_GUARDED_BY(mutex_);
+  Places places_ ABSL_GUARDED_BY(mutex_);
   std::vector<RunStage> stages_ ABSL_GUARDED_BY(mutex_);
   LaunchAllocations allocations_ ABSL_GUARDED_BY(mutex_);
   // The stream for commands of actions; null: there are no actions. Shared by

@@ -151,6 +151,47 @@ TEST_F(HostWork, FunctionsAreChangedForLaterLaunches) {
   EXPECT_OK(Graphs().cuGraphExecDestroy(exec));
 }
 
+// Drivers differ in when they look at a kernel's limit of shared memory, and in
+// whether a graph may change while another node's memory is gone.
+TEST_F(HostWork, ARefusedUpdateChangesNothingAheadOfAFunctionEither) {
+  constexpr auto kMost = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  std::atomic<int> calls = 0;
+  CUdeviceptr freed = 0;
+  ASSERT_OK(Cuda().cuMemAlloc_v2(&freed, kWords * sizeof(unsigned)));
+  CUDA_MEMCPY3D copied = CopyOf(3, 0);
+  copied.srcDevice = freed;
+  CUgraphNode copy = nullptr, parent = nullptr;
+  ASSERT_OK(Graphs().cuGraphAddMemcpyNode(&copy, graph_, nullptr, 0, &copied,
+                                          context_));
+  CUgraph child = nullptr;
+  ASSERT_OK(Graphs().cuGraphCreate(&child, 0));
+  const CUgraphNode fill = AddFill(0, 1, {}, child);
+  const CUgraphNode kernel =
+      AddAffine(1, 0, 0, {AddCall(&calls, {fill}, child)}, child);
+  ASSERT_OK(
+      Graphs().cuGraphAddChildGraphNode(&parent, graph_, nullptr, 0, child));
+  const CUgraphExec exec = Instantiate();
+  ASSERT_OK(Graphs().cuGraphNodeSetEnabled(exec, copy, 0));
+  Run(exec);
+  ASSERT_OK(Cuda().cuMemFree_v2(freed));
+  const CUDA_MEMSET_NODE_PARAMS two = FillOf(0, 2);
+  ASSERT_OK(Graphs().cuGraphMemsetNodeSetParams(fill, &two));
+  Arguments arguments{array(1), array(0), 0};
+  CUDA_KERNEL_NODE_PARAMS launch = AffineOf(arguments);
+  launch.sharedMemBytes = 64 << 10;
+  ASSERT_OK(Cuda().cuFuncSetAttribute(affine_, kMost, 64 << 10));
+  ASSERT_OK(Graphs().cuGraphKernelNodeSetParams_v2(kernel, &launch));
+  ASSERT_OK(Cuda().cuFuncSetAttribute(affine_, kMost, 0));
+  const bool refused = Graphs().cuGraphExecChildGraphNodeSetParams(
+                           exec, parent, child) != CUDA_SUCCESS;
+  Run(exec);
+  ExpectArray(0, refused ? 1 : 2);
+  ExpectArray(1, refused ? 1 : 2);
+  EXPECT_EQ(calls, 2);
+  EXPECT_OK(Graphs().cuGraphExecDestroy(exec));
+  EXPECT_OK(Graphs().cuGraphDestroy(child));
+}
+
 TEST_F(HostWork, AnObjectStaysUntilTheLaunchHasEnded) {
   std::atomic<int> calls = 0, destroyed = 0;
   CountDestruction(&destroyed);

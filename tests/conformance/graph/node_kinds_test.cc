@@ -372,6 +372,50 @@ TEST_F(Conditional, ARefusedUpdateChangesNothing) {
   EXPECT_OK(Cuda().cuMemFreeHost(host));
 }
 
+// Drivers differ in whether a graph may change while another node's kernel may
+// not have as much shared memory any more.
+TEST_F(Conditional, ARefusedChildChangesNothing) {
+  constexpr auto kMost = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  ASSERT_OK(Cuda().cuFuncSetAttribute(affine_, kMost, 64 << 10));
+  Arguments arguments{array(3), array(4), 1};
+  CUDA_KERNEL_NODE_PARAMS launch = AffineOf(arguments);
+  launch.sharedMemBytes = 64 << 10;
+  CUgraphNode node = nullptr, kernel = nullptr, parent = nullptr;
+  AddFill(0, 7, {},
+          AddConditional(NewHandle(1), CU_GRAPH_COND_TYPE_IF, 1, {}, &node)[0]);
+  ASSERT_OK(
+      Graphs().cuGraphAddKernelNode_v2(&kernel, graph_, nullptr, 0, &launch));
+  CUgraph child = nullptr;
+  ASSERT_OK(Graphs().cuGraphCreate(&child, 0));
+  const CUgraphNode fill = AddFill(1, 5, {}, child);
+  ASSERT_OK(
+      Graphs().cuGraphAddChildGraphNode(&parent, graph_, nullptr, 0, child));
+  CUgraph inner = nullptr;
+  ASSERT_OK(Graphs().cuGraphChildGraphNodeGetGraph(parent, &inner));
+  CUgraphNode inner_fill = nullptr;
+  size_t count = 1;
+  ASSERT_OK(Graphs().cuGraphGetNodes(inner, &inner_fill, &count));
+  const CUgraphExec exec = Instantiate();
+  Run(exec);
+  ASSERT_OK(Cuda().cuFuncSetAttribute(affine_, kMost, 0));
+  CUDA_MEMSET_NODE_PARAMS changed = FillOf(1, 6);
+  ASSERT_OK(Graphs().cuGraphMemsetNodeSetParams(fill, &changed));
+  if (Graphs().cuGraphExecChildGraphNodeSetParams(exec, parent, child) !=
+      CUDA_SUCCESS) {
+    changed = FillOf(2, 8);
+    EXPECT_OK(Graphs().cuGraphExecMemsetNodeSetParams(exec, inner_fill,
+                                                      &changed, context_));
+    EXPECT_OK(Cuda().cuMemsetD32_v2(array(0), 0, kWords));
+    EXPECT_OK(Cuda().cuMemsetD32_v2(array(1), 0, kWords));
+    Run(exec);
+    ExpectArray(0, 7);
+    ExpectArray(1, 0);
+    ExpectArray(2, 8);
+  }
+  EXPECT_OK(Graphs().cuGraphExecDestroy(exec));
+  EXPECT_OK(Graphs().cuGraphDestroy(child));
+}
+
 TEST_F(Conditional, WrongOnesAreRefused) {
   CUgraphNodeParams p{};
   p.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;

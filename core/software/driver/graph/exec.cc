@@ -202,16 +202,19 @@ CUresult GraphExec::MakeWritableLocked() {
 }
 
 CUresult GraphExec::RebuildLocked() {
+  CUresult error = CUDA_SUCCESS;
+  const GraphNode* culprit = nullptr;
+  Program::Index index;
+  std::shared_ptr<Program> program =
+      Program::Build(*definition_, memory_, &index, &error, &culprit);
+  if (program == nullptr) return error;
+  program_ = std::move(program);
+  index_ = std::move(index);
   conditions_.clear();
   allocations_ = {};
   CollectLocked(*definition_);
   Sort(&allocations_);
-  CUresult error = CUDA_SUCCESS;
-  const GraphNode* culprit = nullptr;
-  std::shared_ptr<Program> program =
-      Program::Build(*definition_, memory_, &index_, &error, &culprit);
-  if (program != nullptr) program_ = std::move(program);
-  return error;
+  return CUDA_SUCCESS;
 }
 
 Program::Entry& GraphExec::EntryLocked(const GraphNode* node) {
@@ -295,18 +298,39 @@ CUresult GraphExec::UpdateLocked(const Graph& before, const Graph& after,
     *info = {CU_GRAPH_EXEC_UPDATE_ERROR, update.handle, nullptr};
     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   }
-  const bool conditional = definition_->has_conditional_nodes();
-  CUresult result = conditional ? CUDA_SUCCESS : MakeWritableLocked();
-  for (size_t i = 0; i < pairs.size(); ++i) {
-    auto [node, update] = pairs[i];
-    if (!conditional) EntryLocked(node).step = std::move(steps[i]);
-    UpdateNode(node, *update);
-  }
   // Kernels of the other graph set conditions of that graph.
-  if (conditional) result = RebuildLocked();
-  if (result != CUDA_SUCCESS) return result;
+  const CUresult result = definition_->has_conditional_nodes()
+                              ? RebuildWithLocked(pairs)
+                              : ReplaceLocked(pairs, std::move(steps));
+  if (result != CUDA_SUCCESS) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   *info = {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr, nullptr};
   return CUDA_SUCCESS;
+}
+
+CUresult GraphExec::ReplaceLocked(
+    const std::vector<NodePair>& pairs,
+    std::vector<std::shared_ptr<const Step>> steps) {
+  const CUresult result = MakeWritableLocked();
+  if (result != CUDA_SUCCESS) return result;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const auto [node, update] = pairs[i];
+    EntryLocked(node).step = std::move(steps[i]);
+    UpdateNode(node, *update);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult GraphExec::RebuildWithLocked(const std::vector<NodePair>& pairs) {
+  std::vector<NodeParameters> before;
+  for (const auto [node, update] : pairs) {
+    before.push_back(node->parameters);
+    UpdateNode(node, *update);
+  }
+  const CUresult result = RebuildLocked();
+  for (size_t i = 0; result != CUDA_SUCCESS && i < pairs.size(); ++i) {
+    pairs[i].first->parameters = std::move(before[i]);
+  }
+  return result;
 }
 
 }  // namespace holdfast::software

@@ -12,6 +12,8 @@
 #include "core/software/driver/graph/allocation.h"
 #include "core/software/driver/graph/graph.h"
 #include "core/software/driver/graph/program.h"
+#include "core/software/driver/graph/step.h"
+#include "core/software/driver/graph/update.h"
 #include "core/software/driver/memory_map.h"
 #include "core/software/driver/stream.h"
 #include "cuda.h"
@@ -71,7 +73,7 @@ class GraphExec {
   // be changed.
   CUresult MakeWritableLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Builds a new program from the definition. On an error the old program
-  // stays.
+  // stays, with all that belongs to it.
   CUresult RebuildLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // REQUIRES: MakeWritableLocked, if the entry is to be changed.
   Program::Entry& EntryLocked(const GraphNode* node)
@@ -81,6 +83,13 @@ class GraphExec {
   // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE has the reason in *info.
   CUresult UpdateLocked(const Graph& from, const Graph& to,
                         CUgraphExecUpdateResultInfo* info)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Update the first node of each pair from the second: with these steps, in
+  // place, or with a new program. On an error nothing has changed.
+  CUresult ReplaceLocked(const std::vector<NodePair>& pairs,
+                         std::vector<std::shared_ptr<const Step>> steps)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  CUresult RebuildWithLocked(const std::vector<NodePair>& pairs)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const MemoryMap& memory_;
