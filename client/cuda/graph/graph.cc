@@ -56,6 +56,13 @@ void Connect(Node* from, Node* to, const CUgraphEdgeData& data) {
   to->dependencies.push_back({from, data});
 }
 
+// Returns the number of nodes that a node with this work is.
+ptrdiff_t CountOf(const NodeWork& work) {
+  size_t count = 1;
+  for (const auto& inner : GraphsOf(work)) count += inner->count();
+  return static_cast<ptrdiff_t>(count);
+}
+
 // Records that the allocation has its free node, or that the condition has its
 // conditional node: a second such node is refused.
 void MarkTaken(const NodeWork& work) {
@@ -89,12 +96,38 @@ void Graph::Withdraw() {
   has_ended_ = true;
 }
 
-size_t Graph::CountNodes() const {
-  size_t count = nodes_.size();
+const Graph& Graph::Root() const {
+  const Graph* at = this;
+  while (at->owner_ != nullptr) at = at->owner_->graph;
+  return *at;
+}
+
+int Graph::Level() const {
+  int level = 1;
+  for (const Node* at = owner_; at != nullptr; at = at->graph->owner_) ++level;
+  return level;
+}
+
+int Graph::CountLevels() const {
+  int levels = 0;
   for (const std::shared_ptr<Node>& node : nodes_) {
-    for (const auto& inner : node->graphs()) count += inner->CountNodes();
+    for (const auto& inner : node->graphs()) {
+      levels = std::max(levels, inner->CountLevels());
+    }
   }
-  return count;
+  return levels + 1;
+}
+
+bool Graph::HasRoomFor(size_t nodes) const {
+  const size_t count = Root().count_;
+  return count <= kMostNodes && nodes <= kMostNodes - count;
+}
+
+void Graph::AddToCount(ptrdiff_t nodes) {
+  for (Graph* at = this; at != nullptr;
+       at = at->owner_ == nullptr ? nullptr : at->owner_->graph) {
+    at->count_ += static_cast<size_t>(nodes);
+  }
 }
 
 Node* Graph::Insert(NodeWork work) {
@@ -115,6 +148,7 @@ Node* Graph::Insert(NodeWork work) {
     at->has_memory_nodes_ |= memory;
     at->has_conditional_nodes_ |= conditional;
   }
+  AddToCount(CountOf(node->work));
   node->position = nodes_.insert(nodes_.end(), node);
   if (table_ != nullptr) node->handle = table_->nodes.Add(node);
   return node.get();
@@ -133,12 +167,14 @@ bool Graph::CanDependOn(const std::vector<Edge>& dependencies,
 
 CUresult Graph::AddNode(NodeWork work, const std::vector<Edge>& dependencies,
                         Node** node) {
-  if (!CanDependOn(dependencies, TypeOf(work))) {
+  const bool valid = CanDependOn(dependencies, TypeOf(work));
+  if (!valid || !HasRoomFor(static_cast<size_t>(CountOf(work)))) {
     // A child that was to be moved stays the program's.
     const auto* child = std::get_if<ChildWork>(&work);
-    if (child != nullptr && child->is_moved) return CUDA_ERROR_INVALID_VALUE;
-    for (const auto& inner : GraphsOf(work)) inner->Withdraw();
-    return CUDA_ERROR_INVALID_VALUE;
+    if (child == nullptr || !child->is_moved) {
+      for (const auto& inner : GraphsOf(work)) inner->Withdraw();
+    }
+    return valid ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
   }
   Node* added = Insert(std::move(work));
   for (const Edge& edge : dependencies) Connect(edge.node, added, edge.data);
@@ -154,6 +190,7 @@ void Graph::RemoveNode(Node* node) {
   for (const Edge& edge : node->dependents) {
     edge.node->dependencies.erase(FindEdge(edge.node->dependencies, node));
   }
+  AddToCount(-CountOf(node->work));
   for (const auto& inner : node->graphs()) inner->Withdraw();
   if (table_ != nullptr) table_->nodes.Remove(node->handle);
   nodes_.erase(node->position);
@@ -217,6 +254,10 @@ CUresult Graph::CopyChild(const Graph& child, ChildWork* work) const {
   if (child.has_memory_nodes_ || child.has_conditional_nodes_) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
+  if (Level() + child.CountLevels() > kMostLevels) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (!HasRoomFor(child.count_ + 1)) return CUDA_ERROR_OUT_OF_MEMORY;
   work->graphs = {child.Clone(table_)};
   if (table_ != nullptr) Publish(*table_, work->graphs[0]);
   return CUDA_SUCCESS;
@@ -225,22 +266,22 @@ CUresult Graph::CopyChild(const Graph& child, ChildWork* work) const {
 CUresult Graph::MoveChild(std::shared_ptr<Graph> child, ChildWork* work) const {
   if (child->has_conditional_nodes_) return CUDA_ERROR_NOT_SUPPORTED;
   // Not one that was moved before, and not into itself.
-  const Graph* root = this;
-  while (root->owner_ != nullptr) root = root->owner_->graph;
   if (child->owner_ != nullptr || !child->only_exec.expired() ||
-      root == child.get()) {
+      &Root() == child.get() || Level() + child->CountLevels() > kMostLevels) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   *work = {.graphs = {std::move(child)}, .is_moved = true};
   return CUDA_SUCCESS;
 }
 
-void Graph::MakeBodies(size_t count, ConditionalWork* work) const {
+CUresult Graph::MakeBodies(size_t count, ConditionalWork* work) const {
+  if (Level() + 1 > kMostLevels) return CUDA_ERROR_INVALID_VALUE;
   work->handles = std::make_shared<std::vector<CUgraph>>();
   for (size_t i = 0; i < count; ++i) {
     work->graphs.push_back(std::make_shared<Graph>(table_));
     work->handles->push_back(Publish(*table_, work->graphs.back()));
   }
+  return CUDA_SUCCESS;
 }
 
 }  // namespace holdfast::libcuda

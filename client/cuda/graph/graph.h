@@ -19,6 +19,11 @@ namespace holdfast::libcuda {
 // definitions.
 class Graph {
  public:
+  // Limits of a top-level graph with all inner graphs. A copy of a graph in
+  // itself doubles it.
+  static constexpr size_t kMostNodes = size_t{1} << 20;
+  static constexpr int kMostLevels = 64;  // of nesting
+
   // `table` gives handles to the nodes. Null: the graph is a copy without
   // handles, which the program does not see.
   explicit Graph(GraphTable* table) : table_(table) {}
@@ -34,16 +39,18 @@ class Graph {
   CUgraph handle() const { return handle_; }
   // In the order in which they were added.
   const std::list<std::shared_ptr<Node>>& nodes() const { return nodes_; }
-  size_t CountNodes() const;  // with inner graphs
+  // The number of nodes, with those of inner graphs.
+  size_t count() const { return count_; }
   // The node that this graph is part of; null: none.
   Node* owner() const { return owner_; }
   bool has_ended() const { return has_ended_; }
   bool has_memory_nodes() const { return has_memory_nodes_; }
   bool has_conditional_nodes() const { return has_conditional_nodes_; }
 
-  // Adds a node. CUDA_ERROR_INVALID_VALUE, and the graph is unchanged: a
-  // dependency is a node of another graph, is named twice, or has edge data
-  // that the two nodes cannot have.
+  // Adds a node. CUDA_ERROR_INVALID_VALUE: a dependency is a node of another
+  // graph, is named twice, or has edge data that the two nodes cannot have.
+  // CUDA_ERROR_OUT_OF_MEMORY: more than kMostNodes. On an error the graph is
+  // unchanged.
   CUresult AddNode(NodeWork work, const std::vector<Edge>& dependencies,
                    Node** node);
   void RemoveNode(Node* node);
@@ -59,11 +66,12 @@ class Graph {
   // with `child` itself. CUDA_ERROR_NOT_SUPPORTED: the child has conditional
   // nodes or, for a copy, memory nodes. CUDA_ERROR_INVALID_VALUE: the child to
   // be moved belongs to a node, is instantiated with memory, or contains this
-  // graph.
+  // graph; more than kMostLevels. CUDA_ERROR_OUT_OF_MEMORY: as AddNode.
   CUresult CopyChild(const Graph& child, ChildWork* work) const;
   CUresult MoveChild(std::shared_ptr<Graph> child, ChildWork* work) const;
-  // Makes the bodies of a conditional node.
-  void MakeBodies(size_t count, ConditionalWork* work) const;
+  // Makes the bodies of a conditional node. CUDA_ERROR_INVALID_VALUE: more than
+  // kMostLevels.
+  CUresult MakeBodies(size_t count, ConditionalWork* work) const;
 
   std::vector<std::shared_ptr<Condition>> conditions;
   cuda::UserReferences user_objects;
@@ -77,12 +85,20 @@ class Graph {
                    CUgraphNodeType type) const;
   Node* Insert(NodeWork work);
   void CopyInnerGraphs(InnerGraphs* graphs) const;
+  const Graph& Root() const;
+  int Level() const;        // 1 for a top-level graph
+  int CountLevels() const;  // 1 without inner graphs
+  // Returns true if the top-level graph may have so many nodes more.
+  bool HasRoomFor(size_t nodes) const;
+  // Adds to the count of this graph and of all graphs around it.
+  void AddToCount(ptrdiff_t nodes);
 
   GraphTable* const table_;
   CUgraph handle_ = nullptr;
   Node* owner_ = nullptr;
   bool has_ended_ = false;  // Withdraw was called
   std::list<std::shared_ptr<Node>> nodes_;
+  size_t count_ = 0;
   // They stay true after such nodes are removed, as in CUDA.
   bool has_memory_nodes_ = false;
   bool has_conditional_nodes_ = false;

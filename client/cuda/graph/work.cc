@@ -72,7 +72,7 @@ CUresult ReadConditional(Process& process, const Graph& parent,
   if (!IsBodyCount(p.type, p.size)) return CUDA_ERROR_INVALID_VALUE;
   ConditionalWork read;
   read.type = p.type;
-  const CUresult result = FindContext(process, p.ctx, &read.context);
+  CUresult result = FindContext(process, p.ctx, &read.context);
   if (result != CUDA_SUCCESS) return result;
   for (const auto& condition : parent.conditions) {
     if (condition->handle == p.handle) read.condition = condition;
@@ -80,7 +80,8 @@ CUresult ReadConditional(Process& process, const Graph& parent,
   if (read.condition == nullptr || read.condition->is_tested) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  parent.MakeBodies(p.size, &read);
+  result = parent.MakeBodies(p.size, &read);
+  if (result != CUDA_SUCCESS) return result;
   p.phGraph_out = read.handles->data();
   *work = std::move(read);
   return CUDA_SUCCESS;

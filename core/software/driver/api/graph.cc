@@ -135,7 +135,6 @@ CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
   return WithGraph(original, [&](Driver& driver, Graph& graph) {
     if (clone == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (!graph.can_be_cloned()) return CUDA_ERROR_NOT_SUPPORTED;
-    if (graph.CountNodes() > Graph::kMostNodes) return CUDA_ERROR_OUT_OF_MEMORY;
     *clone = Publish(driver.graphs, graph.Clone(&driver.graphs));
     return CUDA_SUCCESS;
   });

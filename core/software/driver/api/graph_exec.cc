@@ -16,7 +16,6 @@ constexpr cuuint64_t kFlags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
                               CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
 CUresult Snapshot(const Graph& graph, std::shared_ptr<Graph>* definition) {
-  if (graph.CountNodes() > Graph::kMostNodes) return CUDA_ERROR_OUT_OF_MEMORY;
   // A graph within another is not run by itself if it is more than a copy.
   if (graph.owner() != nullptr && !graph.can_be_cloned()) {
     return CUDA_ERROR_INVALID_VALUE;

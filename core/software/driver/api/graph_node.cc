@@ -29,9 +29,6 @@ CUresult AddNode(const NewNode& place, DecodeNode decode) {
                           &dependencies)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    if (graph.nodes().size() >= Graph::kMostNodes) {
-      return CUDA_ERROR_OUT_OF_MEMORY;
-    }
     NodeParameters parameters;
     CUresult result = decode(driver, graph, &parameters);
     if (result != CUDA_SUCCESS) return result;

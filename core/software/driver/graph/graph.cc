@@ -51,6 +51,13 @@ bool Connected(GraphNode* from, GraphNode* to) {
              : FindEdge(to->dependencies, from) != to->dependencies.end();
 }
 
+// Returns the number of nodes that a node is, with its inner graphs.
+ptrdiff_t CountOf(const GraphNode& node) {
+  size_t count = 1;
+  for (const auto& inner : node.graphs()) count += inner->count();
+  return static_cast<ptrdiff_t>(count);
+}
+
 // Marks what only one node may have.
 void Take(const NodeParameters& parameters) {
   if (const auto* freeing = std::get_if<FreeNode>(&parameters)) {
@@ -69,14 +76,19 @@ void Graph::Withdraw() {
     handles_->nodes.Remove(node->handle);
   }
   if (handle_ != nullptr) handles_->graphs.Remove(handle_);
+  // A capture may still hold the graph.
+  owner_ = nullptr;
 }
 
-size_t Graph::CountNodes() const {
-  size_t count = nodes_.size();
-  for (const std::shared_ptr<GraphNode>& node : nodes_) {
-    for (const auto& inner : node->graphs()) count += inner->CountNodes();
-  }
-  return count;
+const Graph& Graph::Root() const {
+  const Graph* at = this;
+  while (at->owner_ != nullptr) at = at->owner_->graph;
+  return *at;
+}
+
+bool Graph::HasRoomFor(size_t nodes) const {
+  const size_t count = Root().count_;
+  return count <= kMostNodes && nodes <= kMostNodes - count;
 }
 
 int Graph::CountLevels() const {
@@ -104,6 +116,13 @@ bool Graph::conditional_body() const {
   return false;
 }
 
+void Graph::AddToCount(ptrdiff_t nodes) {
+  for (Graph* at = this; at != nullptr;
+       at = at->owner_ == nullptr ? nullptr : at->owner_->graph) {
+    at->count_ += static_cast<size_t>(nodes);
+  }
+}
+
 void Graph::MarkUp(bool memory, bool conditional) {
   for (Graph* at = this; at != nullptr;
        at = at->owner_ == nullptr ? nullptr : at->owner_->graph) {
@@ -121,6 +140,7 @@ GraphNode* Graph::Insert(std::shared_ptr<GraphNode> node) {
     inner->owner_ = node.get();
     MarkUp(inner->has_memory_nodes_, inner->has_conditional_nodes_);
   }
+  AddToCount(CountOf(*node));
   node->position = nodes_.insert(nodes_.end(), node);
   if (handles_ != nullptr) node->handle = handles_->nodes.Add(node);
   return node.get();
@@ -148,11 +168,13 @@ CUresult Graph::AddNode(NodeParameters parameters,
                         GraphNode** node) {
   std::shared_ptr<GraphNode> added = NewNode(std::move(parameters));
   auto* const child = std::get_if<ChildNode>(&added->parameters);
-  if (!CanDepend(*added, dependencies)) {
+  const bool valid = CanDepend(*added, dependencies);
+  if (!valid || !HasRoomFor(static_cast<size_t>(CountOf(*added)))) {
     // Graphs that were made for the node end with it.
-    if (child != nullptr && child->is_moved) return CUDA_ERROR_INVALID_VALUE;
-    for (const auto& inner : added->graphs()) inner->Withdraw();
-    return CUDA_ERROR_INVALID_VALUE;
+    if (child == nullptr || !child->is_moved) {
+      for (const auto& inner : added->graphs()) inner->Withdraw();
+    }
+    return valid ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
   }
   if (child != nullptr) child->is_moved = false;
   *node = Insert(std::move(added));
@@ -173,6 +195,7 @@ void Graph::RemoveNode(GraphNode* node) {
   }
   for (const auto& inner : node->graphs()) inner->Withdraw();
   if (handles_ != nullptr) handles_->nodes.Remove(node->handle);
+  AddToCount(-CountOf(*node));
   nodes_.erase(node->position);
 }
 
@@ -243,7 +266,7 @@ CUresult Graph::CloneChild(const Graph& child, ChildNode* node) const {
   if (Level() + child.CountLevels() > kMostLevels) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (child.CountNodes() > kMostNodes) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!HasRoomFor(child.count() + 1)) return CUDA_ERROR_OUT_OF_MEMORY;
   node->graphs = {child.Clone(handles_)};
   if (handles_ != nullptr) Publish(*handles_, node->graphs[0]);
   return CUDA_SUCCESS;
@@ -256,9 +279,7 @@ CUresult Graph::MoveChild(std::shared_ptr<Graph> child, ChildNode* node) const {
     return CUDA_ERROR_INVALID_VALUE;
   }
   // Not into itself.
-  const Graph* around = this;
-  while (around->owner_ != nullptr) around = around->owner_->graph;
-  if (around == child.get()) return CUDA_ERROR_INVALID_VALUE;
+  if (&Root() == child.get()) return CUDA_ERROR_INVALID_VALUE;
   node->graphs = {std::move(child)};
   node->is_moved = true;
   return CUDA_SUCCESS;

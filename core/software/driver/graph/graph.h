@@ -19,9 +19,11 @@ namespace holdfast::software {
 // definitions.
 class Graph {
  public:
-  // Limits for definitions, which come from applications or a daemon's clients.
-  static constexpr size_t kMostNodes = size_t{1} << 20;  // with children
-  static constexpr int kMostLevels = 64;                 // of nesting
+  // Limits for definitions, which come from applications or a daemon's clients:
+  // of a top-level graph with all inner graphs. A copy of a graph in itself
+  // doubles it, so that they hold at each call.
+  static constexpr size_t kMostNodes = size_t{1} << 20;
+  static constexpr int kMostLevels = 64;  // of nesting
 
   // `handles` gives handles to the nodes; null: this is a private copy, whose
   // nodes have no handles.
@@ -37,8 +39,8 @@ class Graph {
   void set_handle(CUgraph handle) { handle_ = handle; }
   // The nodes in the order of their creation.
   const std::list<std::shared_ptr<GraphNode>>& nodes() const { return nodes_; }
-  // Returns the number of nodes, including those of inner graphs.
-  size_t CountNodes() const;
+  // The number of nodes, including those of inner graphs.
+  size_t count() const { return count_; }
   // Returns the levels of nesting; 1 if there are no inner graphs.
   int CountLevels() const;
   // The node that owns this graph; null for a top-level graph.
@@ -61,8 +63,9 @@ class Graph {
   std::weak_ptr<GraphExec> only_exec;
 
   // Adds a node with edges from `dependencies`, and returns it in *node.
-  // CUDA_ERROR_INVALID_VALUE: an edge is not valid; this graph, and a child
-  // graph that was to be moved, are unchanged.
+  // CUDA_ERROR_INVALID_VALUE: an edge is not valid. CUDA_ERROR_OUT_OF_MEMORY:
+  // more than kMostNodes. On an error this graph, and a child graph that was to
+  // be moved, are unchanged.
   CUresult AddNode(NodeParameters parameters,
                    const std::vector<GraphEdge>& dependencies,
                    GraphNode** node);
@@ -84,8 +87,7 @@ class Graph {
   // or to `child` itself. CUDA_ERROR_INVALID_VALUE: more than kMostLevels; for
   // a move also: a node owns the graph, it is instantiated, or it contains this
   // graph. CUDA_ERROR_NOT_SUPPORTED: the graph cannot be copied; for a move: it
-  // has conditional nodes. CUDA_ERROR_OUT_OF_MEMORY: a copy would have more
-  // than kMostNodes.
+  // has conditional nodes. CUDA_ERROR_OUT_OF_MEMORY: as AddNode.
   CUresult CloneChild(const Graph& child, ChildNode* node) const;
   CUresult MoveChild(std::shared_ptr<Graph> child, ChildNode* node) const;
   // Makes `count` empty bodies of a conditional node that is not added yet.
@@ -99,14 +101,19 @@ class Graph {
                  const std::vector<GraphEdge>& dependencies) const;
   GraphNode* Insert(std::shared_ptr<GraphNode> node);
   int Level() const;
-  // Adds to has_memory_nodes and has_conditional_nodes of this graph and of all
-  // graphs around it.
+  const Graph& Root() const;
+  // Returns true if the top-level graph may have so many nodes more.
+  bool HasRoomFor(size_t nodes) const;
+  // Add to the count of this graph and of all graphs around it, and to their
+  // has_memory_nodes and has_conditional_nodes.
+  void AddToCount(ptrdiff_t nodes);
   void MarkUp(bool memory, bool conditional);
 
   GraphHandles* const handles_;
   CUgraph handle_ = nullptr;
   GraphNode* owner_ = nullptr;
   std::list<std::shared_ptr<GraphNode>> nodes_;
+  size_t count_ = 0;
   bool has_memory_nodes_ = false;
   bool has_conditional_nodes_ = false;
 };
