@@ -154,26 +154,27 @@ CUresult Ipc::OpenMemory(Process& process, Context& context,
                          const CUipcMemHandle& handle, CUdeviceptr* pointer) {
   const std::string token = Read(kMemory, handle);
   if (token.empty()) return CUDA_ERROR_INVALID_HANDLE;
-  return Open(process, context, token, /*pool=*/nullptr,
+  return Open(process, context, {context.id(), token}, /*pool=*/nullptr,
               MapToken(context, token), pointer);
 }
 
-CUresult Ipc::Open(Process& process, Context& context, const std::string& name,
+CUresult Ipc::Open(Process& process, Context& context, const Key& key,
                    std::shared_ptr<MemoryPool> pool,
                    absl::FunctionRef<absl::Status(Allocation&)> map,
                    CUdeviceptr* pointer) {
   absl::MutexLock lock(&mutex_);
-  if (own_.contains(name)) return CUDA_ERROR_INVALID_CONTEXT;
-  Opened& opened = opened_[{context.id(), name}];
+  if (own_.contains(key.second)) return CUDA_ERROR_INVALID_CONTEXT;
+  Opened& opened = opened_[key];
   if (const auto memory = opened.memory.lock()) {
     ++opened.times;
     *pointer = memory->address;
     return CUDA_SUCCESS;
   }
   auto memory = NewAllocation(context, 0);
+  memory->context_id = key.first;
   const absl::Status mapped = map(*memory);
   if (!mapped.ok()) {
-    opened_.erase({context.id(), name});
+    opened_.erase(key);
     return AnswerOfOpen(mapped);
   }
   memory->is_borrowed = true;
@@ -264,7 +265,7 @@ CUresult Ipc::ImportPoolMemory(Process& process, Context& context,
       return MapPinned(pinned, *reference, memory);
     };
     const std::string name(reinterpret_cast<const char*>(&data), sizeof data);
-    return Open(process, context, name, std::move(pool), map, pointer);
+    return Open(process, context, {0, name}, std::move(pool), map, pointer);
   }
   const std::string token = Read(kPoolMemory, data);
   HandleBytes bytes;
@@ -273,7 +274,7 @@ CUresult Ipc::ImportPoolMemory(Process& process, Context& context,
       pool->sharing().name != std::string(bytes.pool, kTokenBytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  return Open(process, context, token, std::move(pool),
+  return Open(process, context, {context.id(), token}, std::move(pool),
               MapToken(context, token), pointer);
 }
 

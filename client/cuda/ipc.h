@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
@@ -55,7 +56,8 @@ class Ipc {
   CUresult ImportPool(Process& process, int fd, CUmemoryPool* pool);
   CUresult ExportPoolMemory(Process& process, CUdeviceptr pointer,
                             CUmemPoolPtrExportData* data);
-  // Opens memory of a process, also of this one, as OpenMemory does.
+  // Opens memory of a process, also of this one, as OpenMemory does. Pinned
+  // memory has one address in the process, so that contexts share its import.
   // CUDA_ERROR_INVALID_VALUE: `pool` was not imported, or `data` is not of an
   // allocation of that pool.
   CUresult ImportPoolMemory(Process& process, Context& context,
@@ -76,9 +78,13 @@ class Ipc {
                      const CUipcEventHandle& handle, CUevent* event);
 
  private:
-  // Opens the memory that `name` identifies. On the first open, `map` maps the
+  // By the context, and the token or the bytes of pinned memory's data. The
+  // context is 0 for what all contexts share, and what outlives them.
+  using Key = std::pair<uint64_t, std::string>;
+
+  // Opens the memory that `key` identifies. On the first open, `map` maps the
   // memory and sets the address and the size of the Allocation.
-  CUresult Open(Process& process, Context& context, const std::string& name,
+  CUresult Open(Process& process, Context& context, const Key& key,
                 std::shared_ptr<MemoryPool> pool,
                 absl::FunctionRef<absl::Status(Allocation&)> map,
                 CUdeviceptr* pointer);
@@ -95,9 +101,7 @@ class Ipc {
   absl::Mutex mutex_;
   // The memory of tokens that this process has made.
   std::map<std::string, std::weak_ptr<Allocation>> own_ ABSL_GUARDED_BY(mutex_);
-  // By the context, and the token or the bytes of pinned memory's data.
-  std::map<std::pair<uint64_t, std::string>, Opened> opened_
-      ABSL_GUARDED_BY(mutex_);
+  std::map<Key, Opened> opened_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::libcuda

@@ -226,6 +226,33 @@ void SharePool(CUmemLocation location, CUdevice device) {
   EXPECT_OK(Cuda().cuMemPoolDestroy(pool));
 }
 
+// Imports the parent's memory in two contexts, and ends the imports one by one.
+void ImportInTwoContexts(CUcontext context, CUdevice device,
+                         PoolPointer pointer) {
+  CUmemoryPool pool = nullptr;
+  ASSERT_OK(Cuda().cuMemPoolImportFromShareableHandle(
+      &pool, reinterpret_cast<void*>(static_cast<intptr_t>(pointer.fd)),
+      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  GiveAccess(pool, device);
+  CUdeviceptr memory = 0, again = 0;
+  ASSERT_OK(Cuda().cuMemPoolImportPointer(&memory, pool, &pointer.data));
+  CUcontext other = nullptr;
+  ASSERT_OK(Cuda().cuCtxCreate_v4(&other, nullptr, 0, device));
+  ASSERT_OK(Cuda().cuMemPoolImportPointer(&again, pool, &pointer.data));
+  EXPECT_EQ(Read(again), std::vector<unsigned>(kCount, 9));
+  ASSERT_OK(Cuda().cuCtxSetCurrent(context));
+  EXPECT_OK(Cuda().cuMemFreeAsync(memory, nullptr));
+  EXPECT_OK(Cuda().cuStreamSynchronize(nullptr));
+  ASSERT_OK(Cuda().cuCtxSetCurrent(other));
+  EXPECT_EQ(Read(again), std::vector<unsigned>(kCount, 9));
+  EXPECT_OK(Cuda().cuMemsetD32_v2(again, 88, kCount));
+  EXPECT_OK(Cuda().cuMemFreeAsync(again, nullptr));
+  EXPECT_OK(Cuda().cuStreamSynchronize(nullptr));
+  EXPECT_OK(Cuda().cuCtxDestroy_v2(other));
+  ASSERT_OK(Cuda().cuCtxSetCurrent(context));
+  EXPECT_OK(Cuda().cuMemPoolDestroy(pool));
+}
+
 TEST_F(IpcTest, PoolsShareTheirAllocations) {
   if (handle_ != nullptr) {
     UseImportedPool(device_, FromHex<PoolPointer>(handle_));
@@ -237,6 +264,22 @@ TEST_F(IpcTest, PoolsShareTheirAllocations) {
 TEST_F(IpcTest, PoolsOfPinnedMemoryShareTheirAllocations) {
   if (handle_ != nullptr) {
     UseImportedPool(device_, FromHex<PoolPointer>(handle_));
+    return;
+  }
+  SharePool({CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}, device_);
+}
+
+TEST_F(IpcTest, TwoContextsImportFromOnePool) {
+  if (handle_ != nullptr) {
+    ImportInTwoContexts(context_, device_, FromHex<PoolPointer>(handle_));
+    return;
+  }
+  SharePool({CU_MEM_LOCATION_TYPE_DEVICE, device_}, device_);
+}
+
+TEST_F(IpcTest, TwoContextsImportFromOnePoolOfPinnedMemory) {
+  if (handle_ != nullptr) {
+    ImportInTwoContexts(context_, device_, FromHex<PoolPointer>(handle_));
     return;
   }
   SharePool({CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}, device_);
