@@ -9,9 +9,11 @@
 #include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "core/software/base/mutex.h"
 
 namespace holdfast::software {
 namespace {
@@ -40,14 +42,20 @@ Defect Find(const std::map<int, Defect>& defects, int ordinal) {
   return found == defects.end() ? Defect::kNone : found->second;
 }
 
-std::map<int, Defect> AwaitDefects(int ordinal) {
-  auto defects = ReadDefects();
-  while (Find(defects, ordinal) == Defect::kWait) {
+Defect AwaitDefect(int ordinal) {
+  Defect defect = Find(ReadDefects(), ordinal);
+  while (defect == Defect::kWait) {
     std::this_thread::sleep_for(kReadAgain);
-    defects = ReadDefects();
+    defect = Find(ReadDefects(), ordinal);
   }
-  return defects;
+  return defect;
 }
+
+// What the first call for each device has found.
+struct Found {
+  Mutex mutex;
+  std::map<int, Defect> defects ABSL_GUARDED_BY(mutex);
+};
 
 }  // namespace
 
@@ -67,9 +75,18 @@ std::map<int, Defect> ParseDefects(absl::string_view text) {
 }
 
 Defect DefectOf(int ordinal) {
-  static const auto& defects =
-      *new std::map<int, Defect>(AwaitDefects(ordinal));
-  return Find(defects, ordinal);
+  static const bool may_have_some =
+      getenv("HOLDFAST_SOFTWARE_DEFECTS") != nullptr;
+  if (!may_have_some) return Defect::kNone;
+  static Found& found = *new Found;
+  {
+    MutexLock lock(&found.mutex);
+    const auto known = found.defects.find(ordinal);
+    if (known != found.defects.end()) return known->second;
+  }
+  const Defect defect = AwaitDefect(ordinal);
+  MutexLock lock(&found.mutex);
+  return found.defects.emplace(ordinal, defect).first->second;
 }
 
 }  // namespace holdfast::software

@@ -23,9 +23,10 @@ enum class Defect {
 std::map<int, Defect> ParseDefects(absl::string_view text);
 
 // Returns the device's defect from the file that HOLDFAST_SOFTWARE_DEFECTS
-// names. The first call of the process, which makes a context, reads the file;
-// later calls use the same content. The first call blocks, and reads the file
-// again, while its device has kWait there. Thread-safe.
+// names. The first call for a device, which makes a context, reads the file;
+// later calls for it return the same. The first call blocks, and reads the file
+// again, while the device has kWait there; other devices do not wait for it.
+// Thread-safe.
 Defect DefectOf(int ordinal);
 
 }  // namespace holdfast::software
