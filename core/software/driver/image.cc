@@ -64,14 +64,13 @@ void JitOptions::Log::Write(const std::string& log) const {
 
 CUresult CheckTarget(const Executable& executable, std::string* log) {
   const Settings& settings = GetSettings();
-  for (const KernelProperties& kernel : executable.kernels()) {
-    if (kernel.ptx_version <= static_cast<int>(settings.arch())) continue;
-    *log = absl::StrCat("target sm_", kernel.ptx_version,
-                        " is newer than the device's ", settings.compute_major,
-                        ".", settings.compute_minor);
-    return CUDA_ERROR_INVALID_PTX;
+  if (executable.target() <= static_cast<int>(settings.arch())) {
+    return CUDA_SUCCESS;
   }
-  return CUDA_SUCCESS;
+  *log = absl::StrCat("target sm_", executable.target(),
+                      " is newer than the device's ", settings.compute_major,
+                      ".", settings.compute_minor);
+  return CUDA_ERROR_INVALID_PTX;
 }
 
 CUresult LoadImage(const void* image, const JitOptions& options,

@@ -169,6 +169,8 @@ class PtxExecutable final : public Executable {
     return clone;
   }
 
+  int target() const override { return module_.target; }
+
   const std::vector<KernelProperties>& kernels() const override {
     return kernels_;
   }

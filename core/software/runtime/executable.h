@@ -141,6 +141,8 @@ class Executable {
   // Returns the kernels in the order of the PTX text. Launch takes an index of
   // this list.
   virtual const std::vector<KernelProperties>& kernels() const = 0;
+  // Returns 90 for .target sm_90; of linked modules the newest.
+  virtual int target() const = 0;
   // Returns the variables with their addresses in this copy (see Clone).
   virtual const std::vector<GlobalVariable>& globals() const = 0;
 

@@ -58,6 +58,19 @@ std::string Fatbin(uint16_t kind, uint64_t flags, const std::string& payload,
   return image + payload;
 }
 
+// Kernels or not, a GPU takes no PTX for a newer one.
+TEST(ImageTest, NothingForANewerDeviceIsLoaded) {
+  const std::string header = ".version 8.7\n.target sm_199\n.address_size 64\n";
+  for (const char* const body :
+       {"", ".visible .global .u32 x;", ".visible .func f() { ret; }",
+        ".visible .entry k() { ret; }"}) {
+    const LoadedLog loaded = LoadWithLog((header + body).c_str());
+    EXPECT_EQ(loaded.result, CUDA_ERROR_INVALID_PTX) << body;
+    EXPECT_NE(loaded.log.find("sm_199 is newer"), std::string::npos)
+        << loaded.log;
+  }
+}
+
 TEST(ImageTest, CubinIsRefusedAndTheLogSaysWhatToDo) {
   const LoadedLog loaded = LoadWithLog(
       "\x7f"
