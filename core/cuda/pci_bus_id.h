@@ -2,8 +2,9 @@
 #ifndef HOLDFAST_CORE_CUDA_PCI_BUS_ID_H_
 #define HOLDFAST_CORE_CUDA_PCI_BUS_ID_H_
 
-#include <cstdio>
 #include <optional>
+
+#include "absl/strings/string_view.h"
 
 namespace holdfast::cuda {
 
@@ -17,20 +18,10 @@ struct PciBusId {
 };
 
 // Parses the text of cuDeviceGetByPCIBusId: "domain:bus:device.function" in
-// hexadecimal digits, also without the function or the domain. nullopt: another
+// hexadecimal digits, also without the function or the domain. White space
+// around it is allowed, as where a line of a file is passed. nullopt: another
 // text, for which NVIDIA's driver returns CUDA_ERROR_INVALID_VALUE.
-inline std::optional<PciBusId> ParsePciBusId(const char* text) {
-  PciBusId id;
-  if (std::sscanf(text, "%x:%x:%x.%x", &id.domain, &id.bus, &id.device,
-                  &id.function) >= 3) {
-    return id;
-  }
-  id = {};
-  if (std::sscanf(text, "%x:%x.%x", &id.bus, &id.device, &id.function) == 3) {
-    return id;
-  }
-  return std::nullopt;
-}
+std::optional<PciBusId> ParsePciBusId(absl::string_view text);
 
 }  // namespace holdfast::cuda
 

@@ -179,7 +179,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
     if (!asked.has_value()) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < process.devices().size(); ++i) {
       const std::string& own = process.devices()[i].pci_bus_id();
-      if (holdfast::cuda::ParsePciBusId(own.c_str()) == asked) {
+      if (holdfast::cuda::ParsePciBusId(own) == asked) {
         *device = static_cast<CUdevice>(i);
         return CUDA_SUCCESS;
       }

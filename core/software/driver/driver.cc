@@ -57,7 +57,7 @@ Device* Driver::FindDevice(CUdevice ordinal) {
 
 Device* Driver::FindDevice(const cuda::PciBusId& id) {
   for (const std::unique_ptr<Device>& device : devices_) {
-    if (cuda::ParsePciBusId(device->pci_bus_id().c_str()) == id) {
+    if (cuda::ParsePciBusId(device->pci_bus_id()) == id) {
       return device.get();
     }
   }
