@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::executor {
@@ -20,6 +21,11 @@ bool InlineStaging::HasRoom(size_t size,
 }
 
 absl::StatusOr<InlineStaging::Span> InlineStaging::Take(size_t size) {
+  if (size > staging_->block_bytes()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(size, " inline bytes are more than a block's ",
+                     staging_->block_bytes()));
+  }
   if (!Fits(size)) {
     HOLDFAST_ASSIGN_OR_RETURN(Staging::BlockPtr next, staging_->TryAcquire());
     if (next == nullptr) {

@@ -3,6 +3,7 @@
 // Which calls get page-locked blocks, and what becomes of them.
 #include "server/executor/memory/staging.h"
 
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <thread>
@@ -148,6 +149,17 @@ TEST(InlineStagingTest, SmallSpansShareABlockAndDoNotOverlap) {
   EXPECT_EQ(spans.size(), 2 * kBlockBytes / 128);
   EXPECT_THAT(space.Take(1).status(),
               StatusIs(absl::StatusCode::kResourceExhausted, ""));
+}
+
+TEST(InlineStagingTest, MoreThanABlockIsRefusedAndTakesNoRoom) {
+  const auto staging =
+      Staging::Create(SoftwareContext(), NoLimit(), kBlockBytes, 1);
+  InlineStaging space(staging);
+  for (const size_t size : {kBlockBytes + 1, SIZE_MAX}) {
+    EXPECT_THAT(space.Take(size).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument, "more than"));
+  }
+  EXPECT_OK(space.Take(kBlockBytes).status());
 }
 
 TEST(InlineStagingTest, AWholeBlockFitsAndComesBack) {
