@@ -29,6 +29,13 @@ absl::Status StatusOf(const node::Answer& answer) {
   return absl::InternalError("an answer of no kind");
 }
 
+bool HaveOneInCommon(const std::set<PodDevice>& a,
+                     const std::set<PodDevice>& b) {
+  return std::any_of(a.begin(), a.end(), [&b](const PodDevice& device) {
+    return b.count(device) > 0;
+  });
+}
+
 // "session-3" is of "holdfast.dev/session".
 std::string ResourceOfDevice(absl::string_view device) {
   return absl::StrCat(kDomain, device.substr(0, device.rfind('-')));
@@ -43,8 +50,9 @@ absl::Status PodTenants::Adopt() {
   for (const absl::string_view name :
        absl::StrSplit(names.text, '\n', absl::SkipEmpty())) {
     const std::string device(name.substr(kPrefix.size()));
-    tenants_[std::string(name)] = {.first = {ResourceOfDevice(device), device},
-                                   .created = absl::Now()};
+    tenants_[std::string(name)] = {
+        .devices = {{ResourceOfDevice(device), device}},
+        .created = absl::Now()};
   }
   return absl::OkStatus();
 }
@@ -55,27 +63,40 @@ absl::StatusOr<std::string> PodTenants::Create(
   if (devices.empty()) {
     return absl::InvalidArgumentError("a container asks for no device");
   }
+  std::set<PodDevice> given;
+  for (const std::string& device : devices) given.insert({resource, device});
   absl::MutexLock lock(&mutex_);
-  for (const std::string& device : devices) {
-    const std::string name = absl::StrCat(kPrefix, device);
-    if (tenants_.count(name) > 0 && !End(name)) {
-      return absl::UnavailableError(absl::StrCat(
-          "what the pod before had of ", device, " could not be freed"));
+  for (const std::string& name : Having(given)) {
+    if (!End(name)) {
+      return absl::UnavailableError(
+          absl::StrCat("the devices of tenant ", name,
+                       ", whose pod has ended, could not be freed"));
     }
   }
-  const std::string first = *std::min_element(devices.begin(), devices.end());
-  const std::string name = absl::StrCat(kPrefix, first);
+  const std::string name = absl::StrCat(kPrefix, given.begin()->second);
   const node::Answer answer = daemon_.CreateTenant(name, options);
+  // A daemon that does not answer may have made the tenant.
+  if (answer.kind != node::Answer::Kind::kRefused) {
+    tenants_[name] = {.devices = std::move(given), .created = absl::Now()};
+  }
   if (!answer.done()) return StatusOf(answer);
-  tenants_[name] = {.first = {resource, first}, .created = absl::Now()};
   return answer.text;
+}
+
+std::vector<std::string> PodTenants::Having(
+    const std::set<PodDevice>& devices) const {
+  std::vector<std::string> names;
+  for (const auto& [name, tenant] : tenants_) {
+    if (HaveOneInCommon(tenant.devices, devices)) names.push_back(name);
+  }
+  return names;
 }
 
 void PodTenants::EndAllBut(const std::set<PodDevice>& in_use, absl::Time now) {
   absl::MutexLock lock(&mutex_);
   std::vector<std::string> ended;
   for (auto& [name, tenant] : tenants_) {
-    if (in_use.count(tenant.first) > 0) {
+    if (HaveOneInCommon(tenant.devices, in_use)) {
       tenant.seen = true;
     } else if (tenant.seen || now > tenant.created + kTimeToAppear) {
       ended.push_back(name);

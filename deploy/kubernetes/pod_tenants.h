@@ -29,27 +29,33 @@ class PodTenants {
   absl::Status Adopt();
 
   // Makes a tenant for the container that gets these devices of a resource;
-  // returns its token. A tenant that is named after one of these devices is
-  // ended first: the kubelet reassigns a device only after its pod has ended.
+  // returns its token. A tenant that has one of these devices is ended first:
+  // the kubelet reassigns a device only after its pod has ended.
   // UNAVAILABLE: that tenant could not be ended, or the daemon did not answer.
   absl::StatusOr<std::string> Create(const std::string& resource,
                                      const std::vector<std::string>& devices,
                                      const node::TenantOptions& options);
 
-  // Ends the tenants whose first device is in no pod any more. A tenant whose
-  // pod was never seen is ended a minute after it was made. If the daemon does
-  // not end a tenant, the next call tries again.
+  // Ends the tenants none of whose devices is in a pod any more: the kubelet
+  // may take single devices from a pod that runs. A tenant whose pod was never
+  // seen is ended a minute after it was made. If the daemon does not end a
+  // tenant, the next call tries again.
   void EndAllBut(const std::set<PodDevice>& in_use, absl::Time now);
 
   size_t size() const;
 
  private:
   struct Tenant {
-    PodDevice first;
+    // The container's. Of an earlier plugin's tenant, the first alone: its name
+    // says no more.
+    std::set<PodDevice> devices;
     bool seen = false;
     absl::Time created;
   };
 
+  // Returns the names of the tenants that have one of these devices.
+  std::vector<std::string> Having(const std::set<PodDevice>& devices) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns true if the daemon has no tenant of this name any more.
   bool End(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -33,6 +33,7 @@ case "$1 $2" in
   "tenants create")
     [ ! -e full ] || { echo "holdfast: resource exhausted" >&2; exit 1; }
     mkdir "tenants/$3" || { echo "holdfast: already exists" >&2; exit 1; }
+    [ ! -e silent ] || exit 3
     echo "{\"token\": \"token of $3\"}" ;;
   "tenants end")
     [ ! -e stuck ] || exit 3
@@ -198,6 +199,32 @@ TEST_F(NodePluginTest, ADeviceThatIsGivenAgainHasANewTenant) {
   ASSERT_TRUE(Allocate("session", {"session-0"}, &answer_).ok());
   EXPECT_EQ(plugin_->tenants(), 1u);
   EXPECT_NE(Asked().find("tenants end pod-session-0"), std::string::npos);
+}
+
+TEST_F(NodePluginTest, APodThatLosesItsFirstDeviceKeepsItsTenant) {
+  ASSERT_TRUE(Allocate("session", {"session-1", "session-3"}, &answer_).ok());
+  kubelet_->AddPod("holdfast.dev/session", "session-3");
+  ASSERT_TRUE(plugin_->Step(now_ + absl::Hours(1)).ok());
+  EXPECT_EQ(Tenants(), "pod-session-1 ");
+  kubelet_->RemovePods();
+  ASSERT_TRUE(plugin_->Step(now_ + absl::Hours(1)).ok());
+  EXPECT_EQ(Tenants(), "");
+}
+
+TEST_F(NodePluginTest, ATenantEndsWhenAnyOfItsDevicesIsGivenAgain) {
+  ASSERT_TRUE(Allocate("session", {"session-1", "session-3"}, &answer_).ok());
+  ASSERT_TRUE(Allocate("session", {"session-3"}, &answer_).ok());
+  EXPECT_EQ(Tenants(), "pod-session-3 ");
+  EXPECT_EQ(plugin_->tenants(), 1u);
+}
+
+TEST_F(NodePluginTest, ATenantWhoseTokenWasLostIsEnded) {
+  Touch("silent");
+  EXPECT_EQ(Allocate("session", {"session-0"}, &answer_).error_code(),
+            grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(Tenants(), "pod-session-0 ");
+  ASSERT_TRUE(plugin_->Step(absl::Now() + absl::Minutes(2)).ok());
+  EXPECT_EQ(Tenants(), "");
 }
 
 TEST_F(NodePluginTest, NothingEndsWhileTheKubeletDoesNotAnswer) {
