@@ -1533,14 +1533,14 @@ hf_error* hf_collection_sleep(hf_collection* collection);
 /* Maps a version again: HF_SAME_VERSION, another version, or 0, the latest.
  * *moved receives the number of arrays that have another address or type, or no
  * longer exist; buffers of all other arrays are valid again. Descriptions of
- * arrays that were returned before are not valid any more. HF_NOT_FOUND: there
- * is no such version, and the collection stays asleep. HF_FAILED_PRECONDITION:
- * the collection is awake. REQUIRES: no other call uses the object at the same
- * time. Waits. */
+ * arrays that were returned before are not valid any more. On an error the
+ * collection stays as it was, with the descriptions. HF_NOT_FOUND: there is no
+ * such version. HF_FAILED_PRECONDITION: the collection is awake. REQUIRES: no
+ * other call uses the object at the same time. Waits. */
 hf_error* hf_collection_wake(hf_collection* collection, uint64_t version,
                              size_t* moved);
-/* The name of a moved array of the last hf_collection_wake. It lives until the
- * next hf_collection_wake. REQUIRES: index < *moved. */
+/* The name of a moved array of the last hf_collection_wake that succeeded. It
+ * lives until the next one that does. REQUIRES: index < *moved. */
 const char* hf_collection_moved_at(const hf_collection* collection,
                                    size_t index);
 size_t hf_collection_metadata_count(const hf_collection* collection);

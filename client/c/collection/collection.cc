@@ -150,9 +150,9 @@ hf_error* hf_collection_wake(hf_collection* collection, uint64_t version,
                              size_t* moved) {
   return Guard([&]() -> absl::Status {
     HF_REQUIRE(collection, moved);
-    auto woken = collection->collection.Wake(version);
+    HOLDFAST_ASSIGN_OR_RETURN(collection->moved,
+                              collection->collection.Wake(version));
     collection->ListArrays();
-    HOLDFAST_ASSIGN_OR_RETURN(collection->moved, std::move(woken));
     *moved = collection->moved.size();
     return absl::OkStatus();
   });
