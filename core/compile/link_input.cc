@@ -52,6 +52,37 @@ absl::Status CheckRelocatable(const LinkInput& input) {
                    "--relocatable-device-code=true"));
 }
 
+// The header of LTO IR, as NVRTC 13.0 writes it. NVIDIA does not document it:
+// the offsets are what makes nvJitLink 13.0 crash if they lead out of the
+// input. It refuses other major versions, and whatever else is wrong.
+struct LtoHeader {
+  uint32_t magic;
+  uint8_t major;
+  uint8_t rest_of_versions[11];
+  uint32_t offsets[2];  // of the parts behind the header
+  uint8_t unknown[16];
+};
+static_assert(sizeof(LtoHeader) == 40);
+constexpr uint32_t kLtoMagic = 0x7f4e43ed;
+constexpr uint8_t kLtoMajor = 1;
+
+absl::Status CheckLto(const LinkInput& input) {
+  LtoHeader header;
+  if (input.bytes.size() < sizeof header) return Mismatch(input);
+  std::memcpy(&header, input.bytes.data(), sizeof header);
+  if (header.magic != kLtoMagic) return Mismatch(input);
+  if (header.major != kLtoMajor) return absl::OkStatus();
+  const auto [first, second] = header.offsets;
+  if (sizeof header <= first && first <= second &&
+      second <= input.bytes.size()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("link input \"", input.name, "\" of ", input.bytes.size(),
+                   " bytes is truncated LTO IR: its header names parts at ",
+                   first, " and ", second));
+}
+
 // 90 for "sm_90a".
 uint32_t NumberOf(absl::string_view arch) {
   uint32_t number = 0;
@@ -80,7 +111,7 @@ absl::Status CheckLinkInput(const LinkInput& input) {
       return absl::StartsWith(input.bytes, kArchive) ? absl::OkStatus()
                                                      : Mismatch(input);
     case ObjectFormat::kLtoir:
-      return absl::OkStatus();
+      return CheckLto(input);
   }
   return Mismatch(input);
 }

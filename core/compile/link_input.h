@@ -17,8 +17,9 @@
 namespace holdfast::compile {
 
 // INVALID_ARGUMENT: the input is empty or truncated, does not have the stated
-// format, or is a linked cubin. Does not look into LTO IR, nor into the members
-// of a library.
+// format, or is a linked cubin. Of LTO IR, looks at the header alone: nvJitLink
+// checks what is behind it, except for two offsets, which it follows to
+// wherever they lead. Does not look into the members of a library.
 absl::Status CheckLinkInput(const LinkInput& input);
 
 // Returns true if the input is a fat binary or a host object, which contain

@@ -82,6 +82,32 @@ TEST(LtoLinkTest, EqualPiecesMakeEqualLtoIr) {
   EXPECT_EQ(first->bytes, again->bytes);
 }
 
+// nvJitLink 13.0 follows the offsets at bytes 16 and 20 out of the input.
+TEST(LtoLinkTest, LtoIrWithAWrongHeaderIsRefusedBeforeItCrashesTheLinker) {
+  const std::string right = Cpp(kCallee, kLtoir);
+  const auto refusal = [](const std::string& bytes) {
+    return InChild([&] { return Link(kLtoir, {bytes}, kCubin).status(); });
+  };
+  EXPECT_OK(refusal(right));
+  for (const size_t at : {16, 20}) {
+    for (const size_t byte : {1, 2, 3}) {
+      std::string wrong = right;
+      wrong[at + byte] = '\x7f';
+      EXPECT_THAT(refusal(wrong), StatusIs(kInvalid, "truncated LTO IR")) << at;
+    }
+    std::string before = right;
+    before[at] = 0;
+    EXPECT_THAT(refusal(before), StatusIs(kInvalid, "truncated LTO IR")) << at;
+  }
+  for (const std::string& other :
+       {std::string("BC\xc0\xde") + std::string(100, '\0'),
+        std::string(100, 'x'), right.substr(0, 39), right.substr(1)}) {
+    EXPECT_THAT(refusal(other), StatusIs(kInvalid, "is no LTO IR"));
+  }
+  EXPECT_THAT(refusal(right.substr(0, 42)),
+              StatusIs(kInvalid, "truncated LTO IR"));
+}
+
 TEST(LtoLinkTest, LtoIrIsCheckedWhenItIsLinkedToLtoIr) {
   const std::string callee = Cpp(kCallee, kLtoir);
   EXPECT_THAT(InChild([&] {
