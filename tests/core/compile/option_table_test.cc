@@ -4,6 +4,7 @@
 // option_effects_test.cc sees what the options do.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -16,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/compile/compile_options.h"
+#include "core/compile/nvjitlink_api.h"
 #include "tests/core/compile/toolkit_compiler.h"
 #include "tests/testing/nvvm_kernel.h"
 #include "tests/testing/status_matchers.h"
@@ -212,6 +214,28 @@ TEST(OptionTableTest, LinkTimeOptimizationFollowsTheTarget) {
   const std::string ptx = Cpp(kSource, ObjectFormat::kPtx);
   EXPECT_THAT(Link(ObjectFormat::kPtx, {ptx}, ObjectFormat::kCubin, {"-lto"}),
               StatusIs(kInvalid, "without LTO IR"));
+}
+
+// A library of CUDA 13.0 does not know the flag, a newer one takes it.
+TEST(OptionTableTest, NumbaDebugIsTakenOrRefusedAsNvJitLinkDoes) {
+  const auto api = LoadNvJitLink({});
+  ASSERT_OK(api);
+  const std::string lto = Cpp(kSource, ObjectFormat::kLtoir);
+  const auto create = [&](std::vector<const char*> words) {
+    nvJitLinkHandle handle = nullptr;
+    const nvJitLinkResult result = (*api)->nvJitLinkCreate(
+        &handle, static_cast<uint32_t>(words.size()), words.data());
+    if (result == NVJITLINK_SUCCESS) (*api)->nvJitLinkDestroy(&handle);
+    return result;
+  };
+  ASSERT_EQ(create({"-arch=sm_90", "-lto"}), NVJITLINK_SUCCESS);
+  const auto linked =
+      Link(ObjectFormat::kLtoir, {lto}, ObjectFormat::kCubin, {"-numba-debug"});
+  if (create({"-arch=sm_90", "-lto", "-numba-debug"}) == NVJITLINK_SUCCESS) {
+    EXPECT_OK(linked);
+  } else {
+    EXPECT_THAT(linked, StatusIs(kInvalid, "-numba-debug"));
+  }
 }
 
 // Left out is what a newer library than 13.0 takes.
