@@ -22,6 +22,8 @@ _thread = threading.local()
 _sessions = weakref.WeakSet()
 # Sessions that were opened for what came from other processes.
 _kept = []
+# Private daemons that the bindings' libcuda uses, too, so that they end with the process.
+_lasting = []
 
 
 class Session(_native.Session):
@@ -138,7 +140,8 @@ class Session(_native.Session):
         self._unmade.clear()
         self._parked.clear()
         self._close()
-        self._daemon.close()
+        if self._daemon not in _lasting:
+            self._daemon.close()
 
     def __enter__(self):
         return self
@@ -261,18 +264,36 @@ def connect(address=None, *, name="", devices=(), memory_limit=0, reconnect_grac
     return session
 
 
-def _reach(address):
+def reach_for_process():
+    """(daemon, address): as connect() has them where no address is given, but a private daemon is
+    the one that a session of this process has started, if there is one. It ends with the
+    process, not with that session."""
+    with _lock:
+        daemon, address = _reach(None, _private_daemon)
+        _lasting.append(daemon)
+        return daemon, address
+
+
+def _private_daemon(address):
+    for session in list(_sessions):
+        if not session._closed and session._address == address:
+            return session._daemon
+    return _native.connect(address)
+
+
+def _reach(address, start=_native.connect):
     """(daemon, address): a connection with the daemon at the address, or with the one that is used
-    where none is given."""
+    where none is given. ``start`` starts a private daemon."""
     address = address or os.environ.get("HOLDFAST_ADDRESS")
     if not address:
-        return _find()
+        return _find(start)
     if address.startswith("embedded:"):
         address = _parents_daemon(address)
-    return _native.connect(address), address
+    connect_to = start if address.startswith("embedded:") else _native.connect
+    return connect_to(address), address
 
 
-def _find():
+def _find(start):
     """(daemon, address): the private daemon of the parent, for what multiprocessing has started;
     else the system's or the user's daemon; else a private one."""
     private = _parents_daemon("embedded:")
@@ -284,7 +305,7 @@ def _find():
             return _native.connect(""), address
     except DaemonUnavailableError:  # the socket of a daemon that has ended
         pass
-    daemon = _native.connect("embedded:")
+    daemon = start("embedded:")
     _say_private(address)
     return daemon, "embedded:"
 

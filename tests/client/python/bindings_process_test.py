@@ -110,6 +110,22 @@ os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(0.05)
 
 
+def test_the_private_daemon_of_a_session_serves_a_program_too():
+    code = """
+import os
+import holdfast
+session = holdfast.connect()
+""" + _PROGRAM + """
+assert os.environ["HOLDFAST_ADDRESS"] == session.address
+# It stays when its session goes.
+session.close()
+assert driver.cuMemcpyDtoH(values, pointer, 400)[0] == 0
+with holdfast.connect() as another:
+    assert another.device(0).allocate(64).size == 64
+"""
+    assert "Holdfast" in _run(code, LD_LIBRARY_PATH=None, HOLDFAST_ADDRESS="embedded:device=cpu")
+
+
 def test_no_daemon_is_an_error():
     code = """
 import holdfast

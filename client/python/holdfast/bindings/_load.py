@@ -8,7 +8,6 @@ import threading
 
 _lock = threading.RLock()
 _libraries = {}
-_daemon = None  # a private one, which ends with this process
 
 _NAMES = {"driver": "libcuda.so.1", "runtime": "libcudart.so.13", "nvrtc": "libnvrtc.so.13"}
 
@@ -130,14 +129,14 @@ def _by_loader(name):
 def _use_daemon():
     """Names the daemon for our libcuda, which opens a session with it, by $HOLDFAST_ADDRESS.
 
-    It is the one that ``holdfast.connect()`` would use. A private daemon ends with this process.
+    It is the one that ``holdfast.connect()`` would use, or has started. A private daemon ends with
+    this process.
     """
-    global _daemon
     from holdfast import _session
 
     address = os.environ.get("HOLDFAST_ADDRESS", "")
     if address and not address.startswith("embedded:"):
         return
-    _daemon, address = _session._reach(None)
+    daemon, address = _session.reach_for_process()
     private = address.startswith("embedded:")
-    os.environ["HOLDFAST_ADDRESS"] = _daemon.address if private else address
+    os.environ["HOLDFAST_ADDRESS"] = daemon.address if private else address
