@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/collection_limits.h"
 
 namespace holdfast {
 
@@ -42,7 +43,13 @@ struct SafetensorsHeader {
 
 // The limit of the format's own library for a header, in bytes.
 inline constexpr uint64_t kMaxSafetensorsHeader = 100'000'000;
-inline constexpr size_t kMaxStoredArrays = 1'000'000;
+// Bytes of the description of the smallest array in a collection, which has a
+// name of one letter, a type of two, and a size or a dimension.
+inline constexpr size_t kMinArrayDescription = 11;
+// Files are read for collections, and no collection has more arrays than this.
+// The reader finds that there are more before it reads on.
+inline constexpr size_t kMaxStoredArrays =
+    kMaxCollectionDescription / kMinArrayDescription;
 
 // Parses the JSON of a header; `data_size` bytes of data follow it in the file.
 //  INVALID_ARGUMENT: not JSON of this form, a duplicate name, or a size that

@@ -31,8 +31,8 @@ struct HeaderJson {
 
 // Parses the text event by event, so that deeply nested or repetitive text
 // takes no memory. INVALID_ARGUMENT: not JSON of this form; the message tells
-// the place. OUT_OF_RANGE: more entries than kMaxStoredArrays, or more than 32
-// dimensions.
+// the place. OUT_OF_RANGE: more entries than kMaxStoredArrays, which is found
+// before the rest is read, or more than 32 dimensions.
 absl::StatusOr<HeaderJson> ParseHeaderJson(absl::string_view text);
 
 }  // namespace holdfast

@@ -5,9 +5,9 @@ import json
 
 from holdfast._element_types import DTYPES, bytes_in
 
-# A header as long, and of as many tensors, as the C++ reader takes.
+# A header as long, and of as many tensors, as the C++ reader takes: no collection has more arrays.
 _MAX_HEADER = 100_000_000
-_MAX_TENSORS = 1_000_000
+_MAX_TENSORS = (4 << 20) // 11
 _MAX_DIMENSIONS = 32
 _FIELDS = {"dtype", "shape", "data_offsets"}
 
@@ -42,6 +42,20 @@ def _bytes_of(entry):
     return first, last
 
 
+class _Objects:
+    """Makes the dicts of a header. ValueError: a name stands there twice, or there are more objects
+    than tensors, metadata and the header itself, before the rest is read."""
+
+    def __init__(self):
+        self._left = _MAX_TENSORS + 2
+
+    def __call__(self, pairs):
+        self._left -= 1
+        if self._left < 0:
+            raise ValueError(f"it has more than {_MAX_TENSORS} tensors")
+        return _no_name_twice(pairs)
+
+
 def _no_name_twice(pairs):
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -63,7 +77,7 @@ def _read_header(data, refuse):
     try:
         # Some writers fill the header up with zeros.
         text = data[8 : 8 + size].rstrip(b"\0")
-        header = json.loads(text, object_pairs_hook=_no_name_twice)
+        header = json.loads(text, object_pairs_hook=_Objects())
     except (ValueError, RecursionError) as error:
         refuse(f"its header: {error}")
     if not isinstance(header, dict):

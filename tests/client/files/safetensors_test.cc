@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/unique_fd.h"
+#include "holdfast/v1/collection_commands.pb.h"
 
 namespace holdfast {
 namespace {
@@ -55,6 +56,32 @@ TEST(SafetensorsTest, EmptyArraysTakeNoPlace) {
   ASSERT_TRUE(header.ok()) << header.status();
   EXPECT_EQ(header->arrays.front().name, "empty");
   EXPECT_EQ(header->arrays.back().name, "last");
+}
+
+// Of more arrays than a collection can have, the rest is not read.
+TEST(SafetensorsTest, TooManyArraysAreRefusedWhereTheyAreTooMany) {
+  std::string json = "{";
+  for (size_t i = 0; i <= kMaxStoredArrays; ++i) {
+    absl::StrAppend(&json, "\"", i, "\":{", F32("0", 0, 0), "},");
+  }
+  const auto header = ParseSafetensorsHeader(json + "no JSON", 0);
+  EXPECT_TRUE(absl::IsOutOfRange(header.status())) << header.status();
+  EXPECT_TRUE(absl::StrContains(header.status().message(),
+                                absl::StrCat("more than ", kMaxStoredArrays)))
+      << header.status();
+}
+
+// The limit is one of a collection's description.
+TEST(SafetensorsTest, NoArrayHasASmallerDescriptionThanTheSmallest) {
+  v1::CommitCollection contents;
+  v1::ArrayDescription& scalar = *contents.add_arrays();
+  scalar.set_name("a");
+  scalar.set_dtype("U8");
+  scalar.set_size(1);
+  EXPECT_EQ(contents.ByteSizeLong(), kMinArrayDescription);
+  scalar.clear_size();
+  scalar.add_shape(0);
+  EXPECT_GE(contents.ByteSizeLong(), kMinArrayDescription);
 }
 
 TEST(SafetensorsTest, HeadersThatLieAreRefusedByName) {
