@@ -17,6 +17,14 @@
 
 namespace holdfast::software::ptx {
 
+// The bytes or halves that a video instruction names behind an operand: %r1.h1,
+// %r2.b3210. Numbers from 4 (bytes) or 2 (halves) on are those of operand b.
+struct Selector {
+  uint8_t count = 0;  // 0: the instruction names none
+  bool halves = false;
+  uint8_t parts[4] = {};  // the lowest of the result first
+};
+
 // An operand of an instruction. The kind decides which members are used.
 struct Operand {
   enum class Kind : uint8_t {
@@ -35,10 +43,12 @@ struct Operand {
   };
   Kind kind = Kind::kNone;
   bool negated = false;  // !%p
+  bool minus = false;    // -%r, of vmad
   bool memory = false;   // in brackets: the memory at this address + offset
   uint32_t index = 0;
   int64_t offset = 0;
   uint64_t bits = 0;
+  Selector selector;
   std::vector<Operand> elements;
 
   // The register itself, not memory at the address in it.

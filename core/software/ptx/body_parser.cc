@@ -343,6 +343,9 @@ bool ModuleParser::ParseOperand(Operand* operand) {
   if (tokens_.PeekIs('[')) return ParseMemoryOperand(operand);
   if (tokens_.PeekIs('{')) return ParseVectorOperand(operand);
   const bool negated = tokens_.TakeIf('!');
+  const bool minus =
+      tokens_.PeekIs('-') && tokens_.Peek(1).kind == TokenKind::kWord;
+  if (minus) tokens_.Take();
   const TokenKind kind = tokens_.Peek().kind;
   const bool number = kind == TokenKind::kInteger ||
                       kind == TokenKind::kFloat32 ||
@@ -352,6 +355,7 @@ bool ModuleParser::ParseOperand(Operand* operand) {
     return false;
   }
   operand->negated = negated;
+  operand->minus = minus;
   return !negated || IsPredicate(*function_, *operand) ||
          tokens_.Fail("'!' needs a predicate");
 }
@@ -427,16 +431,52 @@ bool ModuleParser::ParseName(Operand* operand) {
     operand->kind = Operand::Kind::kSink;
     return true;
   }
-  std::string full(name);
-  if (name[0] == '%' && tokens_.Peek().kind == TokenKind::kDotWord) {
-    full = absl::StrCat(name, ".", tokens_.Take().text);
+  if (tokens_.Peek().kind == TokenKind::kDotWord) {
+    return ParseDottedName(word, operand);
   }
-  if (FindName(full, operand)) return true;
+  if (FindName(name, operand)) return true;
   if (name[0] == '%') {
     return tokens_.FailAt(word.location,
-                          absl::StrCat("'", full, "' is not declared"));
+                          absl::StrCat("'", name, "' is not declared"));
   }
   *operand = LabelNamed(name);
+  return true;
+}
+
+bool ModuleParser::ParseDottedName(const Token& name, Operand* operand) {
+  const std::string full = absl::StrCat(name.text, ".", tokens_.Peek().text);
+  if (FindName(full, operand)) {
+    tokens_.Take();
+    return true;
+  }
+  if (FindName(name.text, operand) && operand->IsRegister() &&
+      BitsOf(function_->registers[operand->index].type) == 32) {
+    return ParseSelector(&operand->selector);
+  }
+  return tokens_.FailAt(name.location,
+                        absl::StrCat("'", full, "' is not declared"));
+}
+
+// The parts of a wider selector are written from the highest to the lowest.
+bool ModuleParser::ParseSelector(Selector* selector) {
+  const Token word = tokens_.Take();
+  const absl::string_view digits = word.text.substr(1);
+  selector->halves = word.text[0] == 'h';
+  const bool valid = (selector->halves || word.text[0] == 'b') &&
+                     !digits.empty() && digits.size() <= 4 &&
+                     std::all_of(digits.begin(), digits.end(),
+                                 [](char c) { return c >= '0' && c <= '7'; });
+  if (!valid) {
+    return tokens_.FailAt(
+        word.location,
+        absl::StrCat("'.", word.text, "' is no part of a register"));
+  }
+  for (const char digit : digits) {
+    std::copy_backward(selector->parts, selector->parts + 3,
+                       selector->parts + 4);
+    selector->parts[0] = static_cast<uint8_t>(digit - '0');
+    ++selector->count;
+  }
   return true;
 }
 

@@ -234,6 +234,12 @@ absl::string_view SpellingOf(Opcode opcode) {
   return kOpcodes[static_cast<int>(opcode)];
 }
 
+int VideoParts(Opcode opcode) {
+  const absl::string_view name = SpellingOf(opcode);
+  if (name.front() != 'v' || opcode == Opcode::kVote) return 0;
+  return name.back() == '2' ? 2 : name.back() == '4' ? 4 : 1;
+}
+
 absl::Span<const Form> AllForms() { return kForms; }
 
 bool IsOpcode(absl::string_view word) { return Index().contains(word); }

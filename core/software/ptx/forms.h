@@ -24,6 +24,10 @@ enum class Opcode : uint8_t {
 // Returns the opcode's name in the text, without modifiers: "add".
 absl::string_view SpellingOf(Opcode opcode);
 
+// Returns into how many parts a video instruction divides its operands: 1 for
+// vadd, 2 for vadd2, 4 for vadd4, ...; 0 for other opcodes.
+int VideoParts(Opcode opcode);
+
 // The modifiers after an opcode, in a form that lowering can query.
 struct Modifiers {
   Type types[4] = {};

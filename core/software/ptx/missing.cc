@@ -10,7 +10,6 @@ constexpr absl::string_view kTensorCores = "tensor cores";
 constexpr absl::string_view kTextures = "textures";
 constexpr absl::string_view kSurfaces = "surfaces";
 constexpr absl::string_view kStack = "stack that grows while code runs";
-constexpr absl::string_view kVideo = "scalar video instructions";
 constexpr absl::string_view kNewer =
     "instructions of compute capability 10 and above";
 
@@ -46,15 +45,6 @@ constexpr Missing kMissing[] = {
     {"alloca", "", kStack},
     {"stacksave", "", kStack},
     {"stackrestore", "", kStack},
-    {"vadd", "", kVideo},
-    {"vsub", "", kVideo},
-    {"vabsdiff", "", kVideo},
-    {"vmin", "", kVideo},
-    {"vmax", "", kVideo},
-    {"vshl", "", kVideo},
-    {"vshr", "", kVideo},
-    {"vmad", "", kVideo},
-    {"vset", "", kVideo},
     {"fma", "oob", "fma.oob"},
     {"cp", "tensor", "tensor maps"},
     {"cp", "multicast::cluster", "bulk copies to several blocks"},

@@ -129,8 +129,13 @@ class ModuleParser {
   bool ParseMemoryOperand(Operand* operand);
   bool ParseVectorOperand(Operand* operand);
   bool ParseNumber(Operand* operand);
-  // A label if nothing else has the name, and it begins without '%'.
+  // A label if nothing else has the name, and it begins without '%'. A
+  // register may have a selector behind it.
   bool ParseName(Operand* operand);
+  // name.word: %tid.x, or a register with a selector.
+  bool ParseDottedName(const Token& name, Operand* operand);
+  // The word behind a register, as b0 or h10.
+  bool ParseSelector(Selector* selector);
   // Adds up the offsets behind a name; there may be none.
   bool ParseOffset(Operand* operand);
   // Searches the scopes from the innermost. Makes a register of a range when it

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/software/ptx/forms.h"
+#include "core/software/ptx/video_checker.h"
 
 namespace holdfast::software::ptx {
 namespace {
@@ -33,6 +34,7 @@ bool IsPredicate(const Function& function, const Operand& operand) {
 
 std::string OperandChecker::Check(const Instruction& instruction) const {
   std::string mistake = CheckOperands(instruction);
+  if (mistake.empty()) mistake = CheckSelectors(instruction);
   return mistake.empty() ? CheckNumbers(instruction) : mistake;
 }
 

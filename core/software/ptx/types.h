@@ -98,7 +98,8 @@ enum class Space : uint8_t {
   X(kUp, "up") X(kDown, "down") X(kBfly, "bfly") X(kIdx, "idx") \
   X(kAdd, "add") X(kMin, "min") X(kMax, "max") X(kInc, "inc") X(kDec, "dec") \
   X(kExch, "exch") X(kCas, "cas") X(kClamp, "clamp") X(kWrap, "wrap") \
-  X(kShiftamt, "shiftamt") X(kL, "l") X(kR, "r") X(kF4e, "f4e") \
+  X(kShiftamt, "shiftamt") X(kPo, "po") X(kShr7, "shr7") \
+  X(kShr15, "shr15") X(kL, "l") X(kR, "r") X(kF4e, "f4e") \
   X(kB4e, "b4e") X(kRc8, "rc8") X(kEcl, "ecl") X(kEcr, "ecr") \
   X(kRc16, "rc16") X(kFinite, "finite") X(kInfinite, "infinite") \
   X(kNumber, "number") X(kNotanumber, "notanumber") \

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "core/software/semantics/conversion.h"
+#include "core/software/semantics/scalar_video.h"
 #include "core/software/semantics/video.h"
 
 namespace holdfast::software {
@@ -94,6 +95,11 @@ uint64_t convert(uint64_t a, uint64_t b, uint64_t c, uint32_t option) {
 uint64_t video(uint64_t a, uint64_t b, uint64_t c, uint32_t option) {
   return ComputeVideo(UnpackVideo(option), static_cast<uint32_t>(a),
                       static_cast<uint32_t>(b), static_cast<uint32_t>(c));
+}
+
+uint64_t scalar_video(uint64_t a, uint64_t b, uint64_t c, uint32_t option) {
+  return ComputeScalarVideo(UnpackScalarVideo(option), static_cast<uint32_t>(a),
+                            static_cast<uint32_t>(b), static_cast<uint32_t>(c));
 }
 
 // fns: the place of the n-th set bit of `mask` from `base`, upwards or, with a

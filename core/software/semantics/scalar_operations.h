@@ -26,7 +26,9 @@ using LaneOperation = void(const uint64_t* a, const uint64_t* b,
   X(add_f64)                          \
   X(mul_f64)                          \
   X(fma_f64)                          \
-  X(div_f32) X(div_f64) X(sqrt_f32) X(sqrt_f64) X(convert) X(find_nth) X(video)
+  X(div_f32)                          \
+  X(div_f64)                          \
+  X(sqrt_f32) X(sqrt_f64) X(convert) X(find_nth) X(video) X(scalar_video)
 
 extern "C" {
 #define X(name) LaneOperation holdfast_scalar_##name;

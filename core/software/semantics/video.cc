@@ -52,7 +52,7 @@ uint32_t PackVideo(const Video& video) {
   return static_cast<uint32_t>(video.operation) | uint32_t{video.bytes} << 8 |
          uint32_t{video.signed_result} << 9 | uint32_t{video.signed_a} << 10 |
          uint32_t{video.signed_b} << 11 | uint32_t{video.saturate} << 12 |
-         uint32_t{video.accumulate} << 13;
+         uint32_t{video.accumulate} << 13 | uint32_t{video.mask} << 14;
 }
 
 Video UnpackVideo(uint32_t option) {
@@ -64,6 +64,7 @@ Video UnpackVideo(uint32_t option) {
   video.signed_b = (option >> 11 & 1) != 0;
   video.saturate = (option >> 12 & 1) != 0;
   video.accumulate = (option >> 13 & 1) != 0;
+  video.mask = static_cast<uint8_t>(option >> 14 & 15);
   return video;
 }
 
@@ -75,6 +76,10 @@ uint32_t ComputeVideo(const Video& video, uint32_t a, uint32_t b, uint32_t c) {
   uint32_t sum = c;
   uint32_t parts = 0;
   for (int shift = 0; shift < 32; shift += bits) {
+    if ((video.mask >> (shift / bits) & 1) == 0) {
+      parts |= c & mask << shift;
+      continue;
+    }
     int32_t part =
         Apply(video.operation, PartOf(a, shift, bits, video.signed_a),
               PartOf(b, shift, bits, video.signed_b));

@@ -32,6 +32,9 @@ struct Video {
   bool signed_b = false;
   bool saturate = false;
   bool accumulate = false;  // returns the sum of the parts and c, not the parts
+  // The parts that are computed, the lowest first; the others are those of c,
+  // or not in the sum.
+  uint8_t mask = 15;
 };
 
 // Packs the instruction into one word, for calls from generated code.

@@ -100,6 +100,9 @@ void PropagateConstants(Function* function) {
       Operand number;
       number.kind = Operand::Kind::kInteger;
       number.bits = *constants[operand.index];
+      // What the instruction takes of the register it takes of the number.
+      number.selector = operand.selector;
+      number.minus = operand.minus;
       operand = number;
     }
   }

@@ -29,11 +29,6 @@ constexpr std::pair<const char*, const char*> kOptional[] = {
     {"suld sust sured suq", "surfaces"},
     {"multimem", "memory of several GPUs at one address"},
     {"alloca stacksave stackrestore", "a stack that grows while code runs"},
-    {"vadd vsub vabsdiff vmin vmax vshl vshr vmad vset",
-     "scalar video instructions"},
-    {"vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2 vadd4 vsub4 vavrg4 "
-     "vabsdiff4 vmin4 vmax4 vset4",
-     "video instructions of packed numbers"},
 };
 
 // The missing forms of opcodes that exist.
@@ -42,7 +37,6 @@ constexpr absl::string_view kMissingForms[] = {
     "`cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`, "
     "`fence.proxy.tensormap`: tensor maps",
     "`cp.async.bulk` with `.multicast::cluster`: copies to several blocks",
-    "selectors and masks of bytes in video instructions",
     "what compute capability 10 added: numbers of 4 and 6 bits, pairs of f32, "
     "mixed precision, three operands of `min` and `max`, `st.bulk`, "
     "`cp.async.bulk` with `.cp_mask`",

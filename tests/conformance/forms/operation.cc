@@ -45,9 +45,9 @@ std::vector<Operation> Describe(const std::string& spelling) {
   for (const auto& family :
        {DescribeInteger, DescribeBits, DescribeCarry, DescribeFloat,
         DescribeApproximation, DescribeComparison, DescribeMovement,
-        DescribeConversion, DescribeVideo, DescribeWide, DescribeMemory,
-        DescribeWarp, DescribeBarrier, DescribeFlow, DescribeBulk,
-        DescribeAsync, DescribeOrder}) {
+        DescribeConversion, DescribeScalarVideo, DescribeVideo, DescribeWide,
+        DescribeMemory, DescribeWarp, DescribeBarrier, DescribeFlow,
+        DescribeBulk, DescribeAsync, DescribeOrder}) {
     std::vector<Operation> operations = family(words);
     if (!operations.empty()) return operations;
   }

@@ -93,6 +93,7 @@ std::vector<Operation> DescribeComparison(const Words& words);
 std::vector<Operation> DescribeMovement(const Words& words);
 std::vector<Operation> DescribeConversion(const Words& words);
 std::vector<Operation> DescribeVideo(const Words& words);
+std::vector<Operation> DescribeScalarVideo(const Words& words);
 std::vector<Operation> DescribeMemory(const Words& words);
 std::vector<Operation> DescribeWide(const Words& words);
 std::vector<Operation> DescribeWarp(const Words& words);

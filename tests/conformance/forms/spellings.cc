@@ -17,16 +17,17 @@ namespace {
 
 // Opcodes that compute a value from values.
 constexpr absl::string_view kComputing[] = {
-    "abs",   "add",    "addc",   "and",   "bfe",       "bfi",       "bfind",
-    "bmsk",  "brev",   "clz",    "cnot",  "copysign",  "cos",       "cvt",
-    "div",   "dp2a",   "dp4a",   "ex2",   "fma",       "fns",       "lg2",
-    "lop3",  "mad",    "mad24",  "madc",  "max",       "min",       "mov",
-    "mul",   "mul24",  "neg",    "not",   "or",        "popc",      "prmt",
-    "rcp",   "rem",    "rsqrt",  "sad",   "selp",      "set",       "setp",
-    "shf",   "shl",    "shr",    "sin",   "slct",      "sqrt",      "sub",
-    "subc",  "szext",  "tanh",   "testp", "vabsdiff2", "vabsdiff4", "vadd2",
-    "vadd4", "vavrg2", "vavrg4", "vmax2", "vmax4",     "vmin2",     "vmin4",
-    "vset2", "vset4",  "vsub2",  "vsub4", "xor"};
+    "abs",   "add",   "addc",  "and",    "bfe",      "bfi",       "bfind",
+    "bmsk",  "brev",  "clz",   "cnot",   "copysign", "cos",       "cvt",
+    "div",   "dp2a",  "dp4a",  "ex2",    "fma",      "fns",       "lg2",
+    "lop3",  "mad",   "mad24", "madc",   "max",      "min",       "mov",
+    "mul",   "mul24", "neg",   "not",    "or",       "popc",      "prmt",
+    "rcp",   "rem",   "rsqrt", "sad",    "selp",     "set",       "setp",
+    "shf",   "shl",   "shr",   "sin",    "slct",     "sqrt",      "sub",
+    "subc",  "szext", "tanh",  "testp",  "vabsdiff", "vabsdiff2", "vabsdiff4",
+    "vadd",  "vadd2", "vadd4", "vavrg2", "vavrg4",   "vmad",      "vmax",
+    "vmax2", "vmax4", "vmin",  "vmin2",  "vmin4",    "vset",      "vset2",
+    "vset4", "vshl",  "vshr",  "vsub",   "vsub2",    "vsub4",     "xor"};
 
 // Opcodes of which every spelling is tried, though they compute nothing.
 constexpr absl::string_view kActing[] = {

@@ -325,7 +325,7 @@ llvm::Value* ComputeBits(Builder& ir, const Instruction& instruction,
     case Opcode::kSzext:
       return ExtendFrom(ir, instruction, in[0], in[1]);
     default:
-      return ComputeVideoParts(ir, instruction, in);
+      return ComputeVideoInstruction(ir, instruction, in);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emits operations on the bytes or halves of a word (vadd2, vset4 and so on).
+// Emits video instructions: of one number (vadd, vmad, ...), and of the bytes
+// or halves of a word (vadd2, vset4, ...).
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_VIDEO_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_VIDEO_H_
 
@@ -11,8 +12,9 @@ namespace holdfast::software::jit {
 
 // Returns the result; null if the instruction is not such an operation. `in` as
 // for Compute (compute.h).
-llvm::Value* ComputeVideoParts(Builder& ir, const ptx::Instruction& instruction,
-                               Values in);
+llvm::Value* ComputeVideoInstruction(Builder& ir,
+                                     const ptx::Instruction& instruction,
+                                     Values in);
 
 }  // namespace holdfast::software::jit
 

@@ -292,6 +292,57 @@ TEST(ParserHazardTest, AnInstructionThatIsNotServedIsNotedInItsFunction) {
   }
 }
 
+// The parts of registers that video instructions may name are ptxas's.
+TEST(ParserHazardTest, VideoInstructionsNamePartsOfRegisters) {
+  for (const char* instruction :
+       {"vadd.s32.u32.u32 %r1, %r2, %r3;",
+        "vadd.s32.u32.u32.sat.min %r1, %r2.b3, %r3.h1, %r4;",
+        "vadd.s32.u32.u32 %r1.h0, %r2, 7, %r4;",
+        "vset.u32.s32.lt %r1.b3, %r2.b0, %r3.h0, %r4;",
+        "vshl.u32.u32.u32.clamp %r1, %r2.b1, %r3;",
+        "vmad.s32.u32.u32.shr7 %r1, -%r2.b0, %r3, %r4;",
+        "vmad.s32.u32.u32 %r1, %r2, %r3.h1, -%r4;",
+        "vmad.s32.u32.u32 %r1, -%r2, -%r3, %r4;",
+        "vadd4.u32.u32.u32 %r1.b310, %r2.b7654, %r3.b0123, %r4;",
+        "vadd2.u32.u32.u32.add %r1.h1, %r2.h32, %r3.h10, %r4;"}) {
+    const ParseResult result = Parse(WithInstruction(instruction));
+    EXPECT_TRUE(result.ok()) << instruction << ": " << result.errors[0];
+  }
+}
+
+TEST(ParserHazardTest, OtherPartsAndSignsAreRefused) {
+  const char* const kWrong[] = {
+      "add.u32 %r1, %r2.b0, %r3;",
+      "add.u32 %r1, -%r2, %r3;",
+      "ld.shared.u32 %r1, [%r2.b0];",
+      "mov.b32 %r1, {%h1, %h2.b0};",
+      "vadd.s32.u32.u32 %r1.b0, %r2, %r3;",
+      "vadd.s32.u32.u32.add %r1.b0, %r2, %r3, %r4;",
+      "vadd.s32.u32.u32 %r1, %r2.b4, %r3;",
+      "vadd.s32.u32.u32 %r1, %r2.h2, %r3;",
+      "vadd.s32.u32.u32 %r1, %r2.b10, %r3;",
+      "vadd.s32.u32.u32 %r1, %r2.x, %r3;",
+      "vadd.s32.u32.u32 %r1, -%r2, %r3;",
+      "vadd.s32.u32.u32.min %r1, %r2, %r3, %r4.b0;",
+      "vadd.s32.u32.u32 %r1, %laneid.b0, %r3;",
+      "vadd.s32.u32.u32 %r1, %d1.b0, %r3;",
+      "vmad.s32.u32.u32 %r1.b0, %r2, %r3, %r4;",
+      "vmad.s32.u32.u32 %r1, -%r2, %r3, -%r4;",
+      "vmad.s32.u32.u32.po %r1, -%r2, %r3, %r4;",
+      "vadd4.u32.u32.u32 %r1.b013, %r2, %r3, %r4;",
+      "vadd4.u32.u32.u32 %r1, %r2.b10, %r3, %r4;",
+      "vadd4.u32.u32.u32 %r1, %r2.h10, %r3, %r4;",
+      "vadd2.u32.u32.u32 %r1, %r2.h40, %r3, %r4;",
+      "vshl.u32.u32.s32.clamp %r1, %r2, %r3;",
+      "vshl.u32.u32.u32 %r1, %r2, %r3;",
+  };
+  for (const char* instruction : kWrong) {
+    const ParseResult result = Parse(WithInstruction(instruction));
+    EXPECT_FALSE(result.ok()) << instruction;
+    ExpectLocated(result);
+  }
+}
+
 TEST(ParserHazardTest, VectorsOfTheRightLengthAreTaken) {
   for (const char* instruction :
        {"ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%a];",

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The video instructions of one number: vadd, vmad, vset and the like.
+#ifndef HOLDFAST_CORE_SOFTWARE_SEMANTICS_SCALAR_VIDEO_H_
+#define HOLDFAST_CORE_SOFTWARE_SEMANTICS_SCALAR_VIDEO_H_
+
+#include <cstdint>
+
+namespace holdfast::software {
+
+// A video instruction of one number, but for the values of its operands.
+struct ScalarVideo {
+  enum class Operation : uint8_t {
+    kAdd,
+    kSub,
+    kAbsoluteDifference,
+    kMin,
+    kMax,
+    kShiftLeft,
+    kShiftRight,
+    kMultiplyAdd,
+    kEq,
+    kNe,
+    kLt,
+    kLe,
+    kGt,
+    kGe,
+  };
+  // What is done with the result and c.
+  enum class Second : uint8_t { kNothing, kAdd, kMin, kMax };
+  // The part of a register that stands for an operand.
+  enum class Part : uint8_t {
+    kWhole,
+    kByte0,
+    kByte1,
+    kByte2,
+    kByte3,
+    kHalf0,
+    kHalf1,
+  };
+
+  Operation operation = Operation::kAdd;
+  Second second = Second::kNothing;
+  Part a = Part::kWhole;
+  Part b = Part::kWhole;
+  Part d = Part::kWhole;  // the rest of d is c's
+  bool signed_a = false;
+  bool signed_b = false;
+  bool signed_result = false;
+  bool saturate = false;
+  bool wrap = false;            // counts of shifts wrap; else they are clamped
+  bool negate_product = false;  // of vmad
+  bool negate_c = false;        // of vmad
+  bool plus_one = false;        // of vmad
+  uint8_t scale = 0;            // of vmad: bits that its result is shifted by
+};
+
+// Packs the instruction into one word, for calls from generated code.
+uint32_t PackScalarVideo(const ScalarVideo& video);
+ScalarVideo UnpackScalarVideo(uint32_t option);
+
+// Returns the result of the instruction for operands a, b and c.
+uint32_t ComputeScalarVideo(const ScalarVideo& video, uint32_t a, uint32_t b,
+                            uint32_t c);
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_SEMANTICS_SCALAR_VIDEO_H_
