@@ -413,7 +413,10 @@ LaneShape ResultShape(const Instruction& instruction, LaneShapes s, Mode mode,
     case Opcode::kAtom:
     case Opcode::kCall:
     case Opcode::kElect:
+    case Opcode::kLdmatrix:
     case Opcode::kMbarrier:
+    case Opcode::kMma:
+    case Opcode::kMovmatrix:
     case Opcode::kShfl:
       return LaneShape::Varying();
     default:

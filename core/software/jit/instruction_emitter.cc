@@ -25,6 +25,7 @@ InstructionEmitter::InstructionEmitter(const EmitContext& context,
       async_(context, operands_, addresses_, access_, notes),
       bulk_(context, operands_, addresses_, async_),
       calls_(context, operands_),
+      matrices_(context, operands_, addresses_, access_),
       arithmetic_(context, operands_) {}
 
 // A uniform guard is a branch around the instruction. A varying one narrows the
@@ -75,6 +76,14 @@ void InstructionEmitter::EmitUnguarded(const Step& step) {
       return warp_.EmitRedux(step);
     case Opcode::kElect:
       return warp_.EmitElect(step);
+    case Opcode::kLdmatrix:
+      return matrices_.EmitLoad(step);
+    case Opcode::kStmatrix:
+      return matrices_.EmitStore(step);
+    case Opcode::kMovmatrix:
+      return matrices_.EmitTranspose(step);
+    case Opcode::kMma:
+      return matrices_.EmitProduct(step);
     case Opcode::kActivemask:
       return warp_.EmitActivemask(step);
     case Opcode::kMembar:

@@ -10,6 +10,7 @@
 #include "core/software/jit/atomic_emitter.h"
 #include "core/software/jit/bulk_emitter.h"
 #include "core/software/jit/call_emitter.h"
+#include "core/software/jit/matrix_emitter.h"
 #include "core/software/jit/memory_emitter.h"
 #include "core/software/jit/warp_emitter.h"
 
@@ -47,6 +48,7 @@ class InstructionEmitter {
   const AsyncEmitter async_;
   const BulkEmitter bulk_;
   const CallEmitter calls_;
+  const MatrixEmitter matrices_;
   ArithmeticEmitter arithmetic_;
 };
 

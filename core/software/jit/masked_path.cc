@@ -174,7 +174,10 @@ void MaskedPath::Converge(const Step& step) {
 // The lanes that have to meet with the first of `lanes`. Its mask should name
 // the lane itself, but need not.
 llvm::Value* MaskedPath::GroupOf(const Step& step, llvm::Value* lanes) const {
-  if (step.instruction.operands.empty()) return b_.I32(kAllLanes);
+  if (step.instruction.operands.empty() ||
+      step.instruction.modifiers.Has(Modifier::kAligned)) {
+    return b_.I32(kAllLanes);
+  }
   llvm::Value* group = arrays_.OfFirstLane(
       e_.instructions.operands().Read(
           step.lanes, step.instruction.operands.back(), Type::kU32),

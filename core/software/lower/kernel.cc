@@ -38,6 +38,11 @@ ConvergencePoint ConvergencePointOf(const Instruction& instruction) {
     case Opcode::kElect:
       return words.Has(ptx::Modifier::kSync) ? ConvergencePoint::kWarp
                                              : ConvergencePoint::kNone;
+    case Opcode::kLdmatrix:
+    case Opcode::kMma:
+    case Opcode::kMovmatrix:
+    case Opcode::kStmatrix:
+      return ConvergencePoint::kWarp;
     default:
       return ConvergencePoint::kNone;
   }
@@ -55,6 +60,8 @@ bool TakesCarry(const Instruction& instruction) {
 int AccessBytes(const Instruction& instruction) {
   const ptx::Modifiers& words = instruction.modifiers;
   if (words.Has(ptx::Modifier::kBulk)) return kBulkBytes;
+  // A row of a matrix.
+  if (words.Has(ptx::Modifier::kM8n8)) return kMatrixRowBytes;
   if (instruction.opcode() == Opcode::kCp &&
       !words.Has(ptx::Modifier::kArrive)) {
     return static_cast<int>(instruction.operands[2].bits);

@@ -81,6 +81,9 @@ struct Kernel {
 // Addresses and sizes of bulk copies are multiples of this.
 inline constexpr int kBulkBytes = 16;
 
+// The bytes that a lane names for ldmatrix and stmatrix.
+inline constexpr int kMatrixRowBytes = 16;
+
 // Returns true if the instruction reads the carry.
 bool TakesCarry(const ptx::Instruction& instruction);
 

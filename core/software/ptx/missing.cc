@@ -6,7 +6,7 @@
 namespace holdfast::software::ptx {
 namespace {
 
-constexpr absl::string_view kTensorCores = "tensor cores";
+constexpr absl::string_view kMatrices = "matrices of this kind";
 constexpr absl::string_view kTextures = "textures";
 constexpr absl::string_view kSurfaces = "surfaces";
 constexpr absl::string_view kStack = "stack that grows while code runs";
@@ -22,12 +22,11 @@ struct Missing {
 };
 
 constexpr Missing kMissing[] = {
-    {"mma", "", kTensorCores},
-    {"wmma", "", kTensorCores},
-    {"ldmatrix", "", kTensorCores},
-    {"stmatrix", "", kTensorCores},
-    {"movmatrix", "", kTensorCores},
-    {"wgmma", "", kTensorCores},
+    {"mma", "", kMatrices},
+    {"wmma", "", "wmma, the older form of mma"},
+    {"ldmatrix", "", kMatrices},
+    {"stmatrix", "", kMatrices},
+    {"wgmma", "", "matrices of a warp group"},
     {"tensormap", "", "tensor maps"},
     {"prefetch", "tensormap", "tensor maps"},
     {"fence", "tensormap::generic", "tensor maps"},

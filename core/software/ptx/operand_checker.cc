@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/software/ptx/forms.h"
+#include "core/software/ptx/matrix.h"
 #include "core/software/ptx/video_checker.h"
 
 namespace holdfast::software::ptx {
@@ -72,7 +73,9 @@ std::string OperandChecker::CheckOperands(
     }
     const bool moved = letters[i] == 'd' || letters[i] == 'a';
     const size_t elements = moved ? instruction.modifiers.Elements() : 1;
-    std::string mistake = CheckVector(instruction, at, elements);
+    const size_t matrix = MatrixRegisters(instruction, at);
+    std::string mistake = matrix > 0 ? CheckMatrix(instruction, at, matrix)
+                                     : CheckVector(instruction, at, elements);
     if (!mistake.empty()) return mistake;
     ++at;
   }
@@ -99,6 +102,19 @@ std::string OperandChecker::CheckVector(const Instruction& instruction,
       elements == 1
           ? "' cannot be a vector"
           : absl::StrCat("' must be a vector of ", elements, " elements"));
+}
+
+// The registers of a matrix stand in braces, even if there is only one.
+std::string OperandChecker::CheckMatrix(const Instruction& instruction,
+                                        size_t at, size_t registers) const {
+  const Operand& operand = instruction.operands[at];
+  if (operand.kind == Operand::Kind::kVector &&
+      operand.elements.size() == registers) {
+    return "";
+  }
+  return absl::StrCat("operand ", at + 1, " of '",
+                      SpellingOf(instruction.opcode()),
+                      "' must name its registers in braces: ", registers);
 }
 
 // The vector of a mov: all bits of the other operand, which is not a vector, in

@@ -34,6 +34,8 @@ class OperandChecker {
   std::string CheckOperands(const Instruction& instruction) const;
   std::string CheckVector(const Instruction& instruction, size_t at,
                           size_t elements) const;
+  std::string CheckMatrix(const Instruction& instruction, size_t at,
+                          size_t registers) const;
   std::string CheckParts(const Instruction& instruction, size_t at) const;
   // Checks numbers that ptxas has rules for, whatever their type holds.
   std::string CheckNumbers(const Instruction& instruction) const;

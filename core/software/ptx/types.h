@@ -95,7 +95,11 @@ enum class Space : uint8_t {
   X(kV8, "v8") X(kTo, "to") X(kUni, "uni") X(kSync, "sync") \
   X(kAligned, "aligned") X(kArrive, "arrive") X(kRed, "red") X(kWarp, "warp") \
   X(kPopc, "popc") X(kAll, "all") X(kAny, "any") X(kBallot, "ballot") \
-  X(kUp, "up") X(kDown, "down") X(kBfly, "bfly") X(kIdx, "idx") \
+  X(kUp, "up") X(kDown, "down") X(kBfly, "bfly") X(kIdx, "idx") X(kRow, "row") X(kCol, "col") X(kTrans, "trans") \
+  X(kX1, "x1") X(kX2, "x2") X(kX4, "x4") X(kM8n8, "m8n8") \
+  X(kM8n8k4, "m8n8k4") X(kM8n8k16, "m8n8k16") X(kM8n8k32, "m8n8k32") \
+  X(kM16n8k4, "m16n8k4") X(kM16n8k8, "m16n8k8") X(kM16n8k16, "m16n8k16") \
+  X(kM16n8k32, "m16n8k32") X(kM16n8k64, "m16n8k64") \
   X(kAdd, "add") X(kMin, "min") X(kMax, "max") X(kInc, "inc") X(kDec, "dec") \
   X(kExch, "exch") X(kCas, "cas") X(kClamp, "clamp") X(kWrap, "wrap") \
   X(kShiftamt, "shiftamt") X(kPo, "po") X(kShr7, "shr7") \

@@ -197,6 +197,12 @@ uint32_t holdfast_match_all32(WorkerContext* worker, const uint32_t* values,
 uint32_t holdfast_match_all64(WorkerContext* worker, const uint64_t* values,
                               uint32_t members);
 
+// mma: multiplies matrices as semantics/matrix_product.h says. `product` is
+// packed.
+void holdfast_multiply_matrices(WorkerContext* worker, uint32_t product,
+                                const void* a, const void* b, const void* c,
+                                void* d);
+
 // The functions that device code calls, by their names in PTX. Each argument,
 // and the result, is an array of 32 values, indexed by lane, of which only the
 // values of `lanes` are used.

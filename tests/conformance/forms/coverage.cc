@@ -22,7 +22,7 @@ constexpr char kEnd[] = "<!-- end of coverage -->\n";
 
 // The opcodes of PTX 9.0 that the table of forms may lack, and why.
 constexpr std::pair<const char*, const char*> kOptional[] = {
-    {"mma wmma ldmatrix stmatrix movmatrix", "matrices of a warp"},
+    {"wmma", "the older form of `mma`, with fragments of no known layout"},
     {"wgmma tensormap", "matrices of a warp group"},
     {"tcgen05 clusterlaunchcontrol", "compute capability 10 and above"},
     {"tex tld4 txq istypep", "textures"},
@@ -33,6 +33,9 @@ constexpr std::pair<const char*, const char*> kOptional[] = {
 
 // The missing forms of opcodes that exist.
 constexpr absl::string_view kMissingForms[] = {
+    "`mma` of bits, of sparse matrices, of f16 with `.m8n8k4`, and what PTX "
+    "8.7 "
+    "added to it",
     "`fma.oob`: which NaN marks what is out of bounds is not documented",
     "`cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`, "
     "`fence.proxy.tensormap`: tensor maps",

@@ -46,8 +46,8 @@ std::vector<Operation> Describe(const std::string& spelling) {
        {DescribeInteger, DescribeBits, DescribeCarry, DescribeFloat,
         DescribeApproximation, DescribeComparison, DescribeMovement,
         DescribeConversion, DescribeScalarVideo, DescribeVideo, DescribeWide,
-        DescribeMemory, DescribeWarp, DescribeBarrier, DescribeFlow,
-        DescribeBulk, DescribeAsync, DescribeOrder}) {
+        DescribeMemory, DescribeWarp, DescribeMatrix, DescribeBarrier,
+        DescribeFlow, DescribeBulk, DescribeAsync, DescribeOrder}) {
     std::vector<Operation> operations = family(words);
     if (!operations.empty()) return operations;
   }

@@ -96,6 +96,7 @@ std::vector<Operation> DescribeVideo(const Words& words);
 std::vector<Operation> DescribeScalarVideo(const Words& words);
 std::vector<Operation> DescribeMemory(const Words& words);
 std::vector<Operation> DescribeWide(const Words& words);
+std::vector<Operation> DescribeMatrix(const Words& words);
 std::vector<Operation> DescribeWarp(const Words& words);
 std::vector<Operation> DescribeBarrier(const Words& words);
 std::vector<Operation> DescribeFlow(const Words& words);

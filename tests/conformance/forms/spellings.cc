@@ -30,13 +30,39 @@ constexpr absl::string_view kComputing[] = {
     "vset4", "vshl",  "vshr",  "vsub",   "vsub2",    "vsub4",     "xor"};
 
 // Opcodes of which every spelling is tried, though they compute nothing.
-constexpr absl::string_view kActing[] = {
-    "activemask", "applypriority", "bar",      "barrier",      "bra",
-    "brx",        "call",          "cp",       "createpolicy", "discard",
-    "elect",      "exit",          "fence",    "getctarank",   "griddepcontrol",
-    "isspacep",   "mapa",          "match",    "mbarrier",     "membar",
-    "nanosleep",  "pmevent",       "prefetch", "prefetchu",    "redux",
-    "ret",        "setmaxnreg",    "shfl",     "vote"};
+constexpr absl::string_view kActing[] = {"activemask",
+                                         "applypriority",
+                                         "bar",
+                                         "barrier",
+                                         "bra",
+                                         "brx",
+                                         "call",
+                                         "cp",
+                                         "createpolicy",
+                                         "discard",
+                                         "elect",
+                                         "exit",
+                                         "fence",
+                                         "getctarank",
+                                         "griddepcontrol",
+                                         "isspacep",
+                                         "ldmatrix",
+                                         "mapa",
+                                         "match",
+                                         "mbarrier",
+                                         "membar",
+                                         "mma",
+                                         "movmatrix",
+                                         "nanosleep",
+                                         "pmevent",
+                                         "prefetch",
+                                         "prefetchu",
+                                         "redux",
+                                         "ret",
+                                         "setmaxnreg",
+                                         "shfl",
+                                         "stmatrix",
+                                         "vote"};
 
 // The tests of opcodes that move, wait, branch or ask.
 constexpr std::pair<absl::string_view, absl::string_view> kTests[] = {
@@ -47,6 +73,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kTests[] = {
      "memory_test.cc"},
     {"bar barrier nanosleep", "barrier_test.cc"},
     {"mapa getctarank", "cluster_test.cc"},
+    {"ldmatrix stmatrix movmatrix mma", "matrix_test.cc"},
     {"membar fence trap activemask elect shfl vote match redux atom red",
      "warp_test.cc"},
 };

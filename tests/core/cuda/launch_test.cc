@@ -179,11 +179,10 @@ TEST_F(LaunchTest, ABlockThatTheKernelDoesNotTakeNamesTheOneThatItTakes) {
 TEST_F(LaunchTest, OfAModuleTheKernelsThatTheDeviceServesRun) {
   ASSERT_OK_AND_ASSIGN(const auto module, Module::Load(context_, R"(
 .version 8.0
-.target sm_90
+.target sm_90a
 .address_size 64
 .func multiply() {
-  .reg .f64 %d<3>;
-  mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d1, %d2}, {%d1}, {%d2}, {%d1, %d2};
+  wgmma.fence.sync.aligned;
   ret;
 }
 .visible .entry product() { call multiply; ret; }
@@ -194,9 +193,9 @@ TEST_F(LaunchTest, OfAModuleTheKernelsThatTheDeviceServesRun) {
   ASSERT_OK(stream_->Synchronize());
   EXPECT_THAT(Kernel::Find(module, "product"),
               StatusIs(absl::StatusCode::kUnimplemented,
-                       "kernel product at 7:3: 'mma.sync.aligned.m8n8k4.row."
-                       "col.f64.f64.f64.f64' is not served: the software "
-                       "device has no tensor cores, in function multiply"));
+                       "kernel product at 6:3: 'wgmma.fence.sync.aligned' is "
+                       "not served: the software device has no matrices of a "
+                       "warp group, in function multiply"));
 }
 
 TEST_F(LaunchTest, AClusterMustDivideTheGrid) {

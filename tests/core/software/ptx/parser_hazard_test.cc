@@ -247,15 +247,15 @@ TEST(ParserHazardTest, OneElementInBracesMayBeAConstant) {
 // text: only its function cannot run.
 TEST(ParserHazardTest, AnInstructionThatIsNotServedIsNotedInItsFunction) {
   const std::pair<const char*, const char*> kMissing[] = {
-      {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, "
-       "%f4}, {%r1, %r2, %r3, %r4}, {%r1, %r2}, {%f1, %f2, %f3, %f4};",
-       "tensor cores"},
+      {"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, "
+       "%f4}, {%r1, %r2}, {%r1, %r2}, {%f1, %f2, %f3, %f4}, %r5, 0;",
+       "matrices of this kind"},
       {"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2, %r3, %r4, "
        "%r5, %r6, %r7, %r8}, [%a];",
-       "tensor cores"},
-      {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];",
-       "tensor cores"},
-      {"wgmma.fence.sync.aligned;", "tensor cores"},
+       "wmma, the older form of mma"},
+      {"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r5];",
+       "matrices of this kind"},
+      {"wgmma.fence.sync.aligned;", "matrices of a warp group"},
       {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%a, {%r1}];", "textures"},
       {"tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%a, {%f1, %f2}];", "textures"},
       {"txq.width.b32 %r1, [%a];", "textures"},
@@ -273,9 +273,9 @@ TEST(ParserHazardTest, AnInstructionThatIsNotServedIsNotedInItsFunction) {
        "instructions of compute capability 10 and above"},
       {"add.rn.f32x2 %d1, %d1, %d2;",
        "instructions of compute capability 10 and above"},
-      {"@%p1 mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d1, %d2}, {%d1},"
-       " {%d2}, {%d1, %d2};",
-       "tensor cores"},
+      {"@%p1 mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%r1, %r2, %r3, "
+       "%r4}, {%r1, %r2}, {%r3, %r4}, {%r1, %r2, %r3, %r4};",
+       "matrices of this kind"},
   };
   for (const auto& [instruction, part] : kMissing) {
     const ParseResult result = Parse(absl::StrCat(

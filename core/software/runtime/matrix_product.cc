@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// mma, for generated code (abi.h).
+#include "core/software/semantics/matrix_product.h"
+
+#include "core/software/runtime/abi.h"
+
+namespace holdfast::software {
+
+extern "C" {
+
+void holdfast_multiply_matrices(WorkerContext*, uint32_t product, const void* a,
+                                const void* b, const void* c, void* d) {
+  MultiplyMatrices(UnpackMatrixProduct(product), a, b, c, d);
+}
+
+}  // extern "C"
+
+}  // namespace holdfast::software
