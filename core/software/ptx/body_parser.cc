@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
+#include "core/software/ptx/constant_expression.h"
 #include "core/software/ptx/missing.h"
 #include "core/software/ptx/module_parser.h"
 #include "core/software/ptx/operand_checker.h"
@@ -342,15 +343,15 @@ bool ModuleParser::ParseCallList(Instruction* instruction) {
 bool ModuleParser::ParseOperand(Operand* operand) {
   if (tokens_.PeekIs('[')) return ParseMemoryOperand(operand);
   if (tokens_.PeekIs('{')) return ParseVectorOperand(operand);
+  if (ConstantExpression(tokens_).Begins()) return ParseInteger(operand);
   const bool negated = tokens_.TakeIf('!');
   const bool minus =
       tokens_.PeekIs('-') && tokens_.Peek(1).kind == TokenKind::kWord;
   if (minus) tokens_.Take();
   const TokenKind kind = tokens_.Peek().kind;
-  const bool number = kind == TokenKind::kInteger ||
-                      kind == TokenKind::kFloat32 ||
+  const bool number = kind == TokenKind::kFloat32 ||
                       kind == TokenKind::kFloat64 || tokens_.PeekIs('-');
-  if (number ? !ParseNumber(operand)
+  if (number ? !ParseFloat(operand)
              : !ParseName(operand) || !ParseOffset(operand)) {
     return false;
   }
@@ -360,15 +361,16 @@ bool ModuleParser::ParseOperand(Operand* operand) {
          tokens_.Fail("'!' needs a predicate");
 }
 
-bool ModuleParser::ParseNumber(Operand* operand) {
+bool ModuleParser::ParseInteger(Operand* operand) {
+  operand->kind = Operand::Kind::kInteger;
+  return ConstantExpression(tokens_).Parse(&operand->bits);
+}
+
+bool ModuleParser::ParseFloat(Operand* operand) {
   const bool negative = tokens_.TakeIf('-');
   const Token token = tokens_.Take();
   operand->bits = token.bits;
   switch (token.kind) {
-    case TokenKind::kInteger:
-      operand->kind = Operand::Kind::kInteger;
-      if (negative) operand->bits = 0 - operand->bits;
-      return true;
     case TokenKind::kFloat32:
       operand->kind = Operand::Kind::kFloat32;
       operand->bits ^= uint64_t{negative} << 31;
@@ -384,8 +386,8 @@ bool ModuleParser::ParseNumber(Operand* operand) {
 
 bool ModuleParser::ParseMemoryOperand(Operand* operand) {
   tokens_.Take();
-  if (tokens_.Peek().kind == TokenKind::kInteger) {
-    if (!ParseNumber(operand)) return false;
+  if (ConstantExpression(tokens_).Begins()) {
+    if (!ParseInteger(operand)) return false;
   } else if (!ParseName(operand) || !ParseOffset(operand)) {
     return false;
   }
@@ -395,10 +397,9 @@ bool ModuleParser::ParseMemoryOperand(Operand* operand) {
 
 bool ModuleParser::ParseOffset(Operand* operand) {
   while (tokens_.PeekIs('+') || tokens_.PeekIs('-')) {
-    bool negative = tokens_.Take().Is('-');
-    if (tokens_.TakeIf('-')) negative = !negative;
+    const bool negative = tokens_.Take().Is('-');
     uint64_t value = 0;
-    if (!tokens_.ExpectInteger(&value)) return false;
+    if (!ConstantExpression(tokens_).ParseTerm(&value)) return false;
     operand->offset =
         static_cast<int64_t>(static_cast<uint64_t>(operand->offset) +
                              (negative ? 0 - value : value));
@@ -485,11 +486,6 @@ bool ModuleParser::FindName(absl::string_view name, Operand* operand) {
   if (auto special = SpecialFromSpelling(name)) {
     operand->kind = Operand::Kind::kSpecial;
     operand->index = static_cast<uint32_t>(*special);
-    return true;
-  }
-  if (name == "WARP_SZ") {
-    operand->kind = Operand::Kind::kInteger;
-    operand->bits = 32;
     return true;
   }
   auto it = globals_.find(std::string(name));

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/software/ptx/constant_expression.h"
+
 namespace holdfast::software::ptx {
 namespace {
 
@@ -251,7 +253,9 @@ bool ModuleParser::ParseDimensions(Variable* variable, bool* open) {
       variable->bytes = 0;
       continue;
     }
-    if (!tokens_.ExpectInteger(&count) || !tokens_.Expect(']')) return false;
+    if (!ConstantExpression(tokens_).Parse(&count) || !tokens_.Expect(']')) {
+      return false;
+    }
     if (__builtin_mul_overflow(variable->bytes, count, &variable->bytes) ||
         variable->bytes > kMaxVariableBytes) {
       return tokens_.Fail(absl::StrCat("'", variable->name, "' is too large"));
@@ -287,10 +291,15 @@ bool ModuleParser::AppendInitial(Variable* variable, uint64_t value) {
 }
 
 bool ModuleParser::ParseInitialValue(Variable* variable) {
+  uint64_t number = 0;
+  if (ConstantExpression(tokens_).Begins()) {
+    return ConstantExpression(tokens_).Parse(&number) &&
+           AppendInitial(variable, number);
+  }
   const bool negative = tokens_.TakeIf('-');
   if (!negative) tokens_.TakeIf('+');
   const Token& token = tokens_.Peek();
-  if (token.kind == TokenKind::kWord || tokens_.PeekIs('(')) {
+  if (token.kind == TokenKind::kWord) {
     return ParseInitialAddress(variable);
   }
   uint64_t bits = token.bits;
@@ -302,8 +311,6 @@ bool ModuleParser::ParseInitialValue(Variable* variable) {
     std::memcpy(&bits, &narrow, sizeof(narrow));
   } else if (token.kind == TokenKind::kFloat64) {
     bits ^= uint64_t{negative} << 63;
-  } else if (token.kind == TokenKind::kInteger) {
-    if (negative) bits = 0 - bits;
   } else if (token.kind != TokenKind::kFloat32) {
     return tokens_.Fail("expected an initial value");
   }

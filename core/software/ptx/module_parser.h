@@ -128,7 +128,8 @@ class ModuleParser {
   bool ParseOperand(Operand* operand);
   bool ParseMemoryOperand(Operand* operand);
   bool ParseVectorOperand(Operand* operand);
-  bool ParseNumber(Operand* operand);
+  bool ParseInteger(Operand* operand);
+  bool ParseFloat(Operand* operand);
   // A label if nothing else has the name, and it begins without '%'. A
   // register may have a selector behind it.
   bool ParseName(Operand* operand);
@@ -142,7 +143,7 @@ class ModuleParser {
   // is first named.
   bool FindRegister(absl::string_view name, Operand* operand);
   // Searches, in this order: registers and variables of the scopes, special
-  // registers, WARP_SZ, and names of the module.
+  // registers, and names of the module.
   bool FindName(absl::string_view name, Operand* operand);
   // The label of this scope, which may be defined later.
   Operand LabelNamed(absl::string_view name);

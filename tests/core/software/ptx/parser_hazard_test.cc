@@ -343,6 +343,63 @@ TEST(ParserHazardTest, OtherPartsAndSignsAreRefused) {
   }
 }
 
+// Constants may be expressions, with C's precedences.
+TEST(ParserHazardTest, ConstantExpressionsAreComputed) {
+  const std::pair<const char*, int64_t> kValues[] = {
+      {"7", 7},
+      {"-7", -7},
+      {"- -7", 7},
+      {"(1+2)*3", 9},
+      {"1 + 2 * 3 - 4", 3},
+      {"1<<4|3", 19},
+      {"0xF0 & ~0x30 ^ 1", 0xC1},
+      {"WARP_SZ-1", 31},
+      {"WARP_SZ / 5 * 2", 12},
+      {"-17 / 5", -3},
+      {"-16 >> 2", -4},
+      {"(.u64)-16 >> 60", 15},
+      {"!0 + !5", 1},
+      {"3 > 2 ? 10 : 20", 10},
+      {"1 == 2 || 3 <= 3 && 4 != 4", 0},
+      {"-1 < 0", 1},
+      {"-1 < 0xFFFFFFFFFFFFFFFF", 0},
+      {"1 << 64", 0},
+  };
+  for (const auto& [text, value] : kValues) {
+    const ParseResult result =
+        Parse(WithInstruction(absl::StrCat("mov.b64 %d1, ", text, ";")));
+    ASSERT_TRUE(result.ok()) << text << ": " << result.errors[0];
+    const Operand& operand = result.module.functions[1].body[0].operands[1];
+    EXPECT_EQ(operand.kind, Operand::Kind::kInteger) << text;
+    EXPECT_EQ(static_cast<int64_t>(operand.bits), value) << text;
+  }
+}
+
+TEST(ParserHazardTest, OffsetsAndSizesMayBeExpressions) {
+  const ParseResult result =
+      Parse(WithInstruction(".shared .b8 tile[4 * (WARP_SZ + 1)];\n"
+                            "ld.shared.u32 %r1, [tile + 4*(3-1)];\n"
+                            "ld.shared.u32 %r1, [%r2 - 2*8 + 1];"));
+  ASSERT_TRUE(result.ok()) << result.errors[0];
+  EXPECT_EQ(result.module.variables[0].bytes, 132u);
+  const auto& body = result.module.functions[1].body;
+  EXPECT_EQ(body[0].operands[1].offset, 8);
+  EXPECT_EQ(body[1].operands[1].offset, -15);
+}
+
+TEST(ParserHazardTest, BadExpressionsAreRefused) {
+  std::string deep(5000, '(');
+  for (const std::string& text :
+       {std::string("1 +"), std::string("(1"), std::string("1 / 0"),
+        std::string("5 % (3 - 3)"), std::string("1 ? 2"), std::string("~"),
+        deep + "1", std::string(5000, '-') + "1"}) {
+    const ParseResult result =
+        Parse(WithInstruction(absl::StrCat("mov.b64 %d1, ", text, ";")));
+    EXPECT_FALSE(result.ok()) << text.substr(0, 20);
+    ExpectLocated(result);
+  }
+}
+
 TEST(ParserHazardTest, VectorsOfTheRightLengthAreTaken) {
   for (const char* instruction :
        {"ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%a];",
