@@ -23,6 +23,11 @@ using holdfast::c::Give;
 using holdfast::c::Guard;
 
 struct hf_compilation {
+  struct Kernel {
+    std::string name;
+    std::vector<hf_parameter_kind> kinds;
+  };
+
   hf_object object;
   std::string log;
   std::string warnings;
@@ -30,19 +35,39 @@ struct hf_compilation {
   std::string arch;
   bool cache_hit;
   double seconds;
+  std::vector<Kernel> kernels;
 };
 
 namespace holdfast::c {
 namespace {
 
+static_assert(static_cast<int>(HF_OTHER_PARAMETER) ==
+              v1::PARAMETER_KIND_UNSPECIFIED);
+static_assert(static_cast<int>(HF_INTEGER_PARAMETER) ==
+              v1::PARAMETER_KIND_INTEGER);
+static_assert(static_cast<int>(HF_FLOAT_PARAMETER) == v1::PARAMETER_KIND_FLOAT);
+
+std::vector<hf_compilation::Kernel> Kernels(const Compilation& from) {
+  std::vector<hf_compilation::Kernel> kernels;
+  for (const auto& [name, parameters] : from.kernels) {
+    kernels.push_back({name, {}});
+    for (const v1::ParameterKind kind : parameters) {
+      kernels.back().kinds.push_back(static_cast<hf_parameter_kind>(kind));
+    }
+  }
+  return kernels;
+}
+
 void GiveCompilation(Compilation from, hf_compilation** out) {
+  std::vector<hf_compilation::Kernel> kernels = Kernels(from);
   *out = new hf_compilation{{std::move(from.object)},
                             std::move(from.log),
                             absl::StrJoin(from.warnings, "\n"),
                             std::move(from.compiler),
                             std::move(from.arch),
                             from.cache_hit,
-                            absl::ToDoubleSeconds(from.time)};
+                            absl::ToDoubleSeconds(from.time),
+                            std::move(kernels)};
 }
 
 absl::StatusOr<std::vector<std::string>> Words(const char* const* words,
@@ -196,6 +221,20 @@ bool hf_compilation_cache_hit(const hf_compilation* compilation) {
 
 double hf_compilation_seconds(const hf_compilation* compilation) {
   return compilation->seconds;
+}
+
+size_t hf_compilation_kernel_count(const hf_compilation* compilation) {
+  return compilation->kernels.size();
+}
+
+const char* hf_compilation_kernel_at(const hf_compilation* compilation,
+                                     size_t index,
+                                     const hf_parameter_kind** kinds,
+                                     size_t* count) {
+  const hf_compilation::Kernel& kernel = compilation->kernels[index];
+  *kinds = kernel.kinds.data();
+  *count = kernel.kinds.size();
+  return kernel.name.c_str();
 }
 
 hf_error* hf_object_put(hf_daemon* daemon, const void* data, size_t size,

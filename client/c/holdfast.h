@@ -801,6 +801,24 @@ bool hf_compilation_cache_hit(const hf_compilation* compilation);
 /* Time in the compiler; 0 for a hit. */
 double hf_compilation_seconds(const hf_compilation* compilation);
 
+/* What a kernel has for a parameter, as far as its PTX tells. */
+typedef enum hf_parameter_kind {
+  HF_OTHER_PARAMETER = 0,   /* a struct, or unknown */
+  HF_INTEGER_PARAMETER = 1, /* an integer or a pointer */
+  HF_FLOAT_PARAMETER = 2,
+} hf_parameter_kind;
+
+/* The number of kernels whose parameters are known: those of PTX, and of a
+ * cubin that was made by way of PTX. 0 with a daemon that is older than this
+ * function. */
+size_t hf_compilation_kernel_count(const hf_compilation* compilation);
+/* The name in the object of kernel number `index`; *kinds: the kinds of its
+ * `*count` parameters. REQUIRES: index < hf_compilation_kernel_count(). */
+const char* hf_compilation_kernel_at(const hf_compilation* compilation,
+                                     size_t index,
+                                     const hf_parameter_kind** kinds,
+                                     size_t* count);
+
 /* Puts an object into the daemon's store. Objects are immutable, are stored by
  * their SHA-256, and can be used by all sessions of the daemon. `symbols` maps
  * source-level names to names in the object (`data` is a string of `size`

@@ -11,6 +11,7 @@
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "core/compile/compile_options.h"
+#include "core/compile/kernel_parameters.h"
 #include "core/compile/link_input.h"
 #include "core/compile/lto_ptx_linker.h"
 #include "core/compile/nvjitlink_linker.h"
@@ -42,6 +43,12 @@ void Divide(std::vector<Option> options, std::vector<Option>* nvvm,
     if (both || option.spec->nvvm.empty()) nvjitlink->push_back(option);
     if (!option.spec->nvvm.empty()) nvvm->push_back(std::move(option));
   }
+}
+
+// PTX tells its kernels itself. Those of a cubin are known to who made it.
+void AddKernelsOfPtx(ObjectCode* object) {
+  if (object->format != ObjectFormat::kPtx) return;
+  object->kernels = ParametersInPtx(object->bytes);
 }
 
 // A log of one step after that of the one before.
@@ -97,6 +104,13 @@ std::vector<std::string> Compiler::directories() const {
 
 absl::StatusOr<ObjectCode> Compiler::Compile(
     const ProgramSource& program) const {
+  HOLDFAST_ASSIGN_OR_RETURN(ObjectCode object, CompileSource(program));
+  AddKernelsOfPtx(&object);
+  return object;
+}
+
+absl::StatusOr<ObjectCode> Compiler::CompileSource(
+    const ProgramSource& program) const {
   if (program.language != Language::kNvvmIr && !program.extra_sources.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(LanguageName(program.language),
@@ -136,7 +150,11 @@ absl::StatusOr<ObjectCode> Compiler::CompilePtx(
   const LinkInput input{program.name, ObjectFormat::kPtx, program.source};
   if (program.target == ObjectFormat::kCubin) {
     HOLDFAST_ASSIGN_OR_RETURN(const NvJitLinker linker, Linker());
-    return linker.Link({{input}, {}, program.target, program.arch}, options);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        ObjectCode object,
+        linker.Link({{input}, {}, program.target, program.arch}, options));
+    object.kernels = ParametersInPtx(program.source);
+    return object;
   }
   if (program.target != ObjectFormat::kPtx) return CannotMake(program);
   if (!options.empty()) {
@@ -176,6 +194,7 @@ absl::StatusOr<ObjectCode> Compiler::CompileNvvm(
   HOLDFAST_ASSIGN_OR_RETURN(
       ObjectCode object,
       linker.Link({{input}, {}, program.target, program.arch}, link));
+  object.kernels = ParametersInPtx(ptx.bytes);
   object.log = Joined(ptx.log, object.log);
   object.backend = absl::StrCat(ptx.backend, " and ", object.backend);
   object.backend_version =
@@ -216,10 +235,22 @@ absl::StatusOr<ObjectCode> Compiler::LinkUnpacked(
       unpacked.inputs.push_back({input.name, ObjectFormat::kPtx, texts.back()});
     }
   }
-  return Link(unpacked);
+  return LinkInputs(unpacked);
 }
 
 absl::StatusOr<ObjectCode> Compiler::Link(const LinkSource& source) const {
+  HOLDFAST_ASSIGN_OR_RETURN(ObjectCode object, LinkInputs(source));
+  AddKernelsOfPtx(&object);
+  if (object.format != ObjectFormat::kCubin) return object;
+  for (const LinkInput& input : source.inputs) {
+    if (input.format != ObjectFormat::kPtx) continue;
+    object.kernels.merge(ParametersInPtx(input.bytes));
+  }
+  return object;
+}
+
+absl::StatusOr<ObjectCode> Compiler::LinkInputs(
+    const LinkSource& source) const {
   std::set<ObjectFormat> formats;
   for (const LinkInput& input : source.inputs) formats.insert(input.format);
   const bool to_ptx = source.target == ObjectFormat::kPtx;

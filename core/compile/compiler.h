@@ -55,6 +55,9 @@ class Compiler {
 
  private:
   explicit Compiler(const ToolkitOptions& options);
+  // Make the object; Compile and Link add the kernels of PTX.
+  absl::StatusOr<ObjectCode> CompileSource(const ProgramSource& program) const;
+  absl::StatusOr<ObjectCode> LinkInputs(const LinkSource& source) const;
   absl::StatusOr<ObjectCode> CompilePtx(const ProgramSource& program) const;
   absl::StatusOr<ObjectCode> CompileNvvm(const ProgramSource& program) const;
   absl::StatusOr<ObjectCode> LinkUnpacked(const LinkSource& source) const;

@@ -14,6 +14,7 @@
 #include "core/base/status_macros.h"
 #include "core/compile/compile_options.h"
 #include "core/compile/compiler_error.h"
+#include "core/compile/kernel_parameters.h"
 
 namespace holdfast::compile {
 namespace {
@@ -215,6 +216,12 @@ class Compilation {
     }
   }
 
+  // NVRTC has the PTX of which it made a cubin.
+  KernelParameters Kernels() const {
+    const absl::StatusOr<std::string> ptx = Bytes(ObjectFormat::kPtx);
+    return ptx.ok() ? ParametersInPtx(*ptx) : KernelParameters();
+  }
+
   absl::StatusOr<std::string> LoweredName(const std::string& expression) const {
     const char* name = nullptr;
     NVRTC_RETURN_IF_ERROR(api_, nvrtcGetLoweredName, program_,
@@ -292,6 +299,9 @@ absl::StatusOr<ObjectCode> NvrtcCompiler::Compile(
   HOLDFAST_RETURN_IF_ERROR(compilation.Compile(options));
   object.log = compilation.Log();
   HOLDFAST_ASSIGN_OR_RETURN(object.bytes, compilation.Bytes(program.target));
+  if (program.target == ObjectFormat::kCubin) {
+    object.kernels = compilation.Kernels();
+  }
   for (const std::string& expression : program.name_expressions) {
     HOLDFAST_ASSIGN_OR_RETURN(object.symbols[expression],
                               compilation.LoweredName(expression));

@@ -54,15 +54,26 @@ struct LinkSource {
   std::string arch;
 };
 
+// The type of a kernel's parameter, as far as PTX tells it.
+enum class ParameterKind {
+  kOther,    // a struct, or unknown
+  kInteger,  // or a pointer
+  kFloat,
+};
+
+// The parameters of each kernel, by its name in the object.
+using KernelParameters = std::map<std::string, std::vector<ParameterKind>>;
+
 // The result of a compilation or a link.
 struct ObjectCode {
   std::string bytes;
   ObjectFormat format = ObjectFormat::kPtx;
   std::map<std::string, std::string> symbols;  // expression -> name in object
-  std::string log;                             // warnings; may be empty
-  std::string arch;                            // "sm_90" or "compute_90"
-  std::string backend;                         // "NVRTC"
-  std::string backend_version;                 // "13.0"
+  KernelParameters kernels;     // of a cubin, too, if it was made of PTX
+  std::string log;              // warnings; may be empty
+  std::string arch;             // "sm_90" or "compute_90"
+  std::string backend;          // "NVRTC"
+  std::string backend_version;  // "13.0"
 };
 
 // Removes the terminating zero byte that libraries add to PTX.

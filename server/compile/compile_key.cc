@@ -11,7 +11,7 @@ namespace holdfast {
 namespace {
 
 // To be raised when a daemon makes something else of the same request.
-constexpr int kSchema = 3;
+constexpr int kSchema = 4;
 
 // Maps in the order of their keys, so that equal requests have equal bytes.
 std::string Canonical(const google::protobuf::MessageLite& request) {

@@ -102,6 +102,36 @@ absl::StatusOr<compile::ObjectCode> Run(const compile::Compiler& compiler,
                         : Compile(compiler, job.compile());
 }
 
+// The bound of the names of kernels in a response, in all. gRPC's clients take
+// 4 MiB unless told otherwise.
+constexpr size_t kMaxKernelNames = size_t{1} << 20;
+
+v1::ParameterKind KindToProto(compile::ParameterKind kind) {
+  switch (kind) {
+    case compile::ParameterKind::kInteger:
+      return v1::PARAMETER_KIND_INTEGER;
+    case compile::ParameterKind::kFloat:
+      return v1::PARAMETER_KIND_FLOAT;
+    case compile::ParameterKind::kOther:
+      break;
+  }
+  return v1::PARAMETER_KIND_UNSPECIFIED;
+}
+
+void AddKernels(const compile::KernelParameters& kernels,
+                v1::CompileResponse* response) {
+  size_t bytes = 0;
+  for (const auto& [name, parameters] : kernels) bytes += name.size();
+  if (bytes > kMaxKernelNames) return;
+  for (const auto& [name, parameters] : kernels) {
+    v1::CompiledKernel& kernel = *response->add_kernels();
+    kernel.set_name(name);
+    for (const compile::ParameterKind kind : parameters) {
+      kernel.add_parameters(KindToProto(kind));
+    }
+  }
+}
+
 v1::CompileResponse ToResponse(const compile::ObjectCode& object) {
   v1::CompileResponse response;
   v1::ObjectHeader& header = *response.mutable_object();
@@ -114,6 +144,7 @@ v1::CompileResponse ToResponse(const compile::ObjectCode& object) {
   response.set_arch(object.arch);
   response.set_backend(object.backend);
   response.set_backend_version(object.backend_version);
+  AddKernels(object.kernels, &response);
   return response;
 }
 

@@ -103,6 +103,7 @@ v1::LinkResponse ToLinkResponse(v1::CompileResponse made) {
   response.set_cache_hit(made.cache_hit());
   response.set_cache_tier(made.cache_tier());
   response.set_arch(made.arch());
+  *response.mutable_kernels() = std::move(*made.mutable_kernels());
   if (made.has_compile_time()) {
     *response.mutable_link_time() = made.compile_time();
   }

@@ -5,6 +5,10 @@
 #include "holdfast/v1/compile.pb.h"
 
 namespace holdfast {
+
+static_assert(kIntegerParameter == v1::PARAMETER_KIND_INTEGER);
+static_assert(kFloatParameter == v1::PARAMETER_KIND_FLOAT);
+
 namespace {
 
 template <typename Response>
@@ -12,6 +16,12 @@ Compilation From(const Response& response,
                  const google::protobuf::Duration& time) {
   Compilation compilation;
   compilation.object = ObjectCode::FromHeader(response.object());
+  for (const v1::CompiledKernel& kernel : response.kernels()) {
+    std::vector<v1::ParameterKind>& kinds = compilation.kernels[kernel.name()];
+    for (const int kind : kernel.parameters()) {
+      kinds.push_back(static_cast<v1::ParameterKind>(kind));
+    }
+  }
   compilation.log = response.log();
   compilation.warnings = {response.warnings().begin(),
                           response.warnings().end()};

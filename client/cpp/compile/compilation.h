@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_CLIENT_CPP_COMPILE_COMPILATION_H_
 #define HOLDFAST_CLIENT_CPP_COMPILE_COMPILATION_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,21 @@ namespace v1 {
 class CompileResponse;
 class LinkResponse;
 enum CacheTier : int;
+enum ParameterKind : int;
 }  // namespace v1
+
+// Values of v1::ParameterKind, for programs that do not include its header. Any
+// other kind is a struct, or unknown.
+inline constexpr v1::ParameterKind kIntegerParameter{1};  // or a pointer
+inline constexpr v1::ParameterKind kFloatParameter{2};
 
 // The result of Program::Compile and Linker::Link. A value type.
 struct Compilation {
   ObjectCode object;
+  // The parameters of the object's kernels, by the kernels' names in it. Empty:
+  // the daemon does not know them (CompileResponse.kernels says of which
+  // object).
+  std::map<std::string, std::vector<v1::ParameterKind>> kernels;
   // Warnings and remarks of the compiler.
   std::string log;
   std::vector<std::string> warnings;

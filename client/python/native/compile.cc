@@ -71,6 +71,29 @@ PyObject* Symbols(const hf_object* object) {
   return symbols.release();
 }
 
+// A dict of the kernels whose parameters are known: name in the object -> a
+// letter for each parameter, as Parameters::kinds has them.
+PyObject* Kernels(const hf_compilation* compilation) {
+  Ref kernels(PyDict_New());
+  const size_t count = hf_compilation_kernel_count(compilation);
+  for (size_t i = 0; kernels && i < count; ++i) {
+    const hf_parameter_kind* kinds = nullptr;
+    size_t parameters = 0;
+    const char* const name =
+        hf_compilation_kernel_at(compilation, i, &kinds, &parameters);
+    std::string letters(parameters, '?');
+    for (size_t k = 0; k < parameters; ++k) {
+      if (kinds[k] == HF_INTEGER_PARAMETER) letters[k] = 'i';
+      if (kinds[k] == HF_FLOAT_PARAMETER) letters[k] = 'f';
+    }
+    const Ref value(PyUnicode_FromString(letters.c_str()));
+    if (!value || PyDict_SetItemString(kernels.get(), name, value.get()) != 0) {
+      return nullptr;
+    }
+  }
+  return kernels.release();
+}
+
 // (the compilation, a dict of what it tells). Takes the compilation; null stays
 // null.
 PyObject* ToResult(hf_compilation* compilation) {
@@ -79,20 +102,22 @@ PyObject* ToResult(hf_compilation* compilation) {
   if (!self) return nullptr;
   const hf_object* const object = hf_compilation_object(compilation);
   Ref symbols(Symbols(object));
-  return !symbols ? nullptr
-                  : Py_BuildValue(
-                        "(N{s:y#,s:K,s:i,s:N,s:s,s:s,s:s,s:s,s:N,s:d})",
-                        self.release(), "sha256", hf_object_sha256(object),
-                        Py_ssize_t{32}, "size",
-                        static_cast<unsigned long long>(hf_object_size(object)),
-                        "format", static_cast<int>(hf_object_format(object)),
-                        "symbols", symbols.release(), "log",
-                        hf_compilation_log(compilation), "warnings",
-                        hf_compilation_warnings(compilation), "compiler",
-                        hf_compilation_compiler(compilation), "arch",
-                        hf_compilation_arch(compilation), "cache_hit",
-                        PyBool_FromLong(hf_compilation_cache_hit(compilation)),
-                        "seconds", hf_compilation_seconds(compilation));
+  Ref kernels(Kernels(compilation));
+  return !symbols || !kernels
+             ? nullptr
+             : Py_BuildValue(
+                   "(N{s:y#,s:K,s:i,s:N,s:N,s:s,s:s,s:s,s:s,s:N,s:d})",
+                   self.release(), "sha256", hf_object_sha256(object),
+                   Py_ssize_t{32}, "size",
+                   static_cast<unsigned long long>(hf_object_size(object)),
+                   "format", static_cast<int>(hf_object_format(object)),
+                   "symbols", symbols.release(), "kernels", kernels.release(),
+                   "log", hf_compilation_log(compilation), "warnings",
+                   hf_compilation_warnings(compilation), "compiler",
+                   hf_compilation_compiler(compilation), "arch",
+                   hf_compilation_arch(compilation), "cache_hit",
+                   PyBool_FromLong(hf_compilation_cache_hit(compilation)),
+                   "seconds", hf_compilation_seconds(compilation));
 }
 
 // How far a compilation is, told by the thread that waits for the daemon, and

@@ -16,9 +16,9 @@
 namespace holdfast::python {
 
 // The known facts about a kernel's parameters: their sizes, which decide how
-// wide a Python int is passed, and their kinds. The kernel's PTX tells the
-// kinds. If it is not known, the first Python number for a parameter asks the
-// kernel's method _learn_kinds for them.
+// wide a Python int is passed, and their kinds, which whoever made the kernel's
+// code tells with it. If the code came without, the first Python number for a
+// parameter asks the kernel's method _learn_kinds for them.
 struct Parameters {
   std::vector<uint32_t> sizes;
   // One letter per parameter: 'f' for a floating-point number, 'i' for an

@@ -128,6 +128,33 @@ static void NoteProgress(void* user, const hf_compile_progress* progress) {
   *(int*)user += progress->queued ? 1 : 2;
 }
 
+static void TellsKindsOfParameters(const hf_compilation* compilation,
+                                   const char* put) {
+  const struct {
+    const char* name;
+    size_t count;
+    hf_parameter_kind kinds[4];
+  } expected[] = {
+      {put, 2, {HF_INTEGER_PARAMETER, HF_INTEGER_PARAMETER}},
+      {"add_pair",
+       4,
+       {HF_INTEGER_PARAMETER, HF_OTHER_PARAMETER, HF_FLOAT_PARAMETER,
+        HF_INTEGER_PARAMETER}},
+      {"scale",
+       3,
+       {HF_INTEGER_PARAMETER, HF_FLOAT_PARAMETER, HF_INTEGER_PARAMETER}}};
+  EXPECT(hf_compilation_kernel_count(compilation) == 3);
+  for (size_t i = 0; i < 3; ++i) {
+    const hf_parameter_kind* kinds = NULL;
+    size_t count = 0;
+    const char* const name =
+        hf_compilation_kernel_at(compilation, i, &kinds, &count);
+    EXPECT(strcmp(name, expected[i].name) == 0);
+    EXPECT(count == expected[i].count);
+    EXPECT(memcmp(kinds, expected[i].kinds, count * sizeof *kinds) == 0);
+  }
+}
+
 static void CompilesWithALog(void) {
   int told = 0;
   hf_compile_options options = HF_COMPILE_OPTIONS_INIT;
@@ -148,6 +175,7 @@ static void CompilesWithALog(void) {
   EXPECT(strcmp(hf_object_symbol_at(object, 0, &lowered), "put<int>") == 0);
   EXPECT(strlen(lowered) > 0);
   OK(hf_module_load(g_session, object, &g_module));
+  TellsKindsOfParameters(compilation, lowered);
 
   hf_text* bytes;
   OK(hf_object_fetch(g_daemon, object, &bytes));

@@ -20,13 +20,15 @@ from holdfast.core import (
     Event,
     LaunchConfig,
     LegacyPinnedMemoryResource,
+    Linker,
     NVRTCError,
     ObjectCode,
     Program,
     launch,
 )
+from holdfast.core._module import kinds_in
 from holdfast.core.graph import GraphDefinition
-from holdfast.core.utils import StridedMemoryView
+from holdfast.core.utils import InMemoryProgramCache, StridedMemoryView
 
 SOURCE = r"""
 extern "C" __global__ void add(int* x, int v) { atomicAdd(x, v); }
@@ -286,23 +288,101 @@ def test_a_float_is_no_integer_and_no_pointer(stream, module, buffer):
             launch(stream, ONE, module.get_kernel(name), *arguments)
 
 
-def test_a_number_for_a_cubins_kernel_has_its_parameters_kind(device, stream, monkeypatch):
-    source = 'extern "C" __global__ void put(float* x, float f, int i) { *x = f + i; }'
-    code = Program(source, "c++").compile("cubin")
-    # As on a GPU: the code tells no kinds, and PTX of the same program does.
-    asked = []
-    monkeypatch.setattr(code, "_parameter_kinds", lambda name: "")
-    monkeypatch.setattr(code, "_describe", lambda: asked.append(1) or code._ptx)
+PUT = 'extern "C" __global__ void put(float* x, float f, int i) { *x = f + i; }'
+PTX, CUBIN = 1, 2  # the formats, by number
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The formats that the daemon is asked to compile to, request by request."""
+    formats = []
+    compile_now = _native.compile
+
+    def note(daemon, source, language, target, *rest):
+        formats.append(target)
+        return compile_now(daemon, source, language, target, *rest)
+
+    monkeypatch.setattr(_native, "compile", note)
+    return formats
+
+
+def compile_cubin(monkeypatch, source=PUT, code_type="c++", cache=None):
+    """As a device that runs cubins has it compiled."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Device, "is_software", False)
+        return Program(source, code_type).compile("cubin", cache=cache)
+
+
+def launch_with_numbers(device, stream, code):
+    """Launches `put` of a cubin, with Python's numbers. Where cubins do not run, its PTX does."""
+    if device.is_software:
+        stored, _ = Program(PUT, "c++")._ask_daemon(device, "ptx", (), None)
+        code._stored, code._daemon = stored, device.session._daemon
     kernel = code.get_kernel("put")
     x = device.allocate(4, stream=stream)
-    launch(stream, ONE, kernel, x, np.float32(2), np.int32(1))
-    assert not asked
     for wrong, text in ((2, 1), "is an int"), ((np.float32(2), 1.5), "is a float"):
         with pytest.raises(TypeError, match=text):
             launch(stream, ONE, kernel, x, *wrong)
     launch(stream, ONE, kernel, x, np.float32(2), 3)
     assert x.copy_to(np.zeros(1, np.float32), stream=stream)[0] == 5
-    assert asked == [1]
+
+
+def test_a_cubin_tells_the_kinds_of_its_parameters_and_is_compiled_once(
+    device, stream, monkeypatch, asked
+):
+    code = compile_cubin(monkeypatch)
+    assert code.code[:4] == b"\x7fELF"
+    kept = pickle.loads(pickle.dumps(code))
+    for one in (code, kept):
+        launch_with_numbers(device, stream, one)
+        assert one._describe is None and one._parameter_kinds("put") == "ifi"
+    # That PTX is what runs here, not what tells.
+    assert asked == ([CUBIN, PTX, PTX] if device.is_software else [CUBIN])
+
+
+def test_a_cubin_of_a_cache_is_asked_about_for_the_first_number(device, stream, monkeypatch, asked):
+    cache = InMemoryProgramCache()
+    compile_cubin(monkeypatch, cache=cache)
+    code = compile_cubin(monkeypatch, cache=cache)
+    assert asked == [CUBIN]
+    for _ in range(2):
+        launch_with_numbers(device, stream, code)
+    assert asked.count(CUBIN) == 2  # the daemon keeps what it has made
+
+
+def test_a_daemon_that_tells_no_kinds_makes_ptx_for_them(device, stream, monkeypatch, asked):
+    compile_now = _native.compile
+
+    def older(*arguments):
+        stored, result = compile_now(*arguments)
+        return stored, result | {"kernels": {}}
+
+    monkeypatch.setattr(_native, "compile", older)
+    code = compile_cubin(monkeypatch)
+    assert asked == [CUBIN]
+    launch_with_numbers(device, stream, code)
+    assert PTX in asked
+
+
+def test_code_of_any_maker_tells_the_kinds_of_its_parameters(device, monkeypatch):
+    ptx = Program(PUT, "c++").compile("ptx")
+    assert ptx._parameter_kinds("put") == "ifi"
+    assert ObjectCode.from_ptx(ptx.code)._parameter_kinds("put") == "ifi"
+    assert compile_cubin(monkeypatch, ptx.code.decode(), "ptx")._parameter_kinds("put") == "ifi"
+    monkeypatch.setattr(Device, "is_software", False)
+    assert Linker(ptx).link("cubin")._parameter_kinds("put") == "ifi"
+
+
+def test_kinds_are_found_in_ptx_by_name():
+    ptx = b"""
+        .entry none()
+        .visible .entry a(
+            .param .u64 .ptr .global .align 1 a_0, .param .f32 a_1,
+            .param .align 4 .b8 a_2[8], .param .b32 a_3, .param .s16 a_4
+        )
+        .entry a_longer(.param .f64 p)"""
+    assert kinds_in(ptx) == {"none": "", "a": "if??i", "a_longer": "f"}
+    assert kinds_in(b"no PTX") == {}
 
 
 def test_arguments_and_patterns_are_numbers_of_the_devices_order(stream, module, buffer):

@@ -80,6 +80,13 @@ TEST_F(ObjectTest, CachedObjectIsTheFreshOneAndWhatTheCompilerMakes) {
     EXPECT_TRUE(cached.cache_hit);
     EXPECT_EQ(cached.object.sha256, fresh.object.sha256);
     EXPECT_EQ(cached.object.symbols, fresh.object.symbols);
+    EXPECT_EQ(cached.kernels, fresh.kernels);
+    EXPECT_EQ(fresh.kernels.size(),
+              target == v1::OBJECT_FORMAT_LTOIR ? 0u : 1u);
+    for (const auto& [name, kinds] : fresh.kernels) {
+      EXPECT_EQ(name, fresh.object.symbols.at("scale<int>"));
+      EXPECT_EQ(kinds.front(), kIntegerParameter);
+    }
     EXPECT_EQ(cached.log, fresh.log);
     EXPECT_EQ(cached.arch, fresh.arch);
     EXPECT_EQ(cached.compiler, fresh.compiler);

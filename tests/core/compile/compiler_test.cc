@@ -10,6 +10,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
@@ -258,6 +259,42 @@ TEST(CompilerTest, LinksEachFormatToACubin) {
     EXPECT_TRUE(IsCubin(*linked, "caller"));
     EXPECT_EQ(linked->arch, "sm_90");
   }
+}
+
+TEST(CompilerTest, PtxAndCubinsComeWithTheirKernels) {
+  const KernelParameters caller = {{"caller", {ParameterKind::kInteger}}};
+  const std::vector<std::string> parts = {Cpp(kCaller, ObjectFormat::kPtx),
+                                          Cpp(kCallee, ObjectFormat::kPtx)};
+  const auto whole = Link(ObjectFormat::kPtx, parts, ObjectFormat::kPtx);
+  ASSERT_OK(whole);
+  for (const ObjectFormat target : {ObjectFormat::kPtx, ObjectFormat::kCubin}) {
+    const auto cpp =
+        Compile(Language::kCudaCpp, kCaller, target, {"-rdc=true"});
+    ASSERT_OK(cpp);
+    EXPECT_EQ(cpp->kernels, caller);
+    const auto ptx = Compile(Language::kPtx, whole->bytes, target);
+    ASSERT_OK(ptx);
+    EXPECT_EQ(ptx->kernels, caller);
+    const auto linked = Link(ObjectFormat::kPtx, parts, target);
+    ASSERT_OK(linked);
+    EXPECT_EQ(linked->kernels, caller);
+    const auto nvvm = Compile(Language::kNvvmIr, Sine(), target);
+    ASSERT_OK(nvvm);
+    EXPECT_EQ(nvvm->kernels,
+              (KernelParameters{{"sine", {ParameterKind::kInteger}}}));
+  }
+}
+
+TEST(CompilerTest, KernelsOfLtoIrAreNotKnown) {
+  const auto lto = Compile(Language::kCudaCpp, kCaller, ObjectFormat::kLtoir);
+  ASSERT_OK(lto);
+  EXPECT_TRUE(lto->kernels.empty());
+  const auto linked =
+      Link({{ObjectFormat::kLtoir, lto->bytes},
+            {ObjectFormat::kPtx, Cpp(kCallee, ObjectFormat::kPtx)}},
+           ObjectFormat::kCubin, {"-lto"});
+  ASSERT_OK(linked);
+  EXPECT_TRUE(linked->kernels.empty());
 }
 
 TEST(CompilerTest, SeveralPtxBecomeOneThatAssembles) {

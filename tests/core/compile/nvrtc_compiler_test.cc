@@ -60,6 +60,31 @@ TEST_F(NvrtcCompilerTest, CubinsAreElfFiles) {
   EXPECT_EQ(object.arch, "sm_90");
 }
 
+// A cubin itself tells sizes alone.
+TEST_F(NvrtcCompilerTest, ACubinComesWithTheKindsOfItsParameters) {
+  constexpr auto kInt = ParameterKind::kInteger;
+  constexpr auto kFloat = ParameterKind::kFloat;
+  constexpr auto kOther = ParameterKind::kOther;
+  ProgramSource program = Source(
+      "struct S { int a; float b; };"
+      "extern \"C\" __global__ void k(float* p, float f, double d, int i, "
+      "bool b, S s, long long l) { *p = f + d + i + b + s.b + l; }"
+      "extern \"C\" __global__ void none() {}"
+      "template <typename T> __global__ void t(T x, T* p) { *p = x; }");
+  program.target = ObjectFormat::kCubin;
+  program.name_expressions = {"t<float>", "t<short>"};
+  for (const char* option : {"--fmad=true", "-G", "-lineinfo", "-rdc=true"}) {
+    program.options = {option};
+    ASSERT_OK_AND_ASSIGN(const ObjectCode object, Compile(program));
+    const KernelParameters expected = {
+        {"k", {kInt, kFloat, kFloat, kInt, kInt, kOther, kInt}},
+        {"none", {}},
+        {object.symbols.at("t<float>"), {kFloat, kInt}},
+        {object.symbols.at("t<short>"), {kInt, kInt}}};
+    EXPECT_EQ(object.kernels, expected) << option;
+  }
+}
+
 TEST_F(NvrtcCompilerTest, LtoIrIsMade) {
   ProgramSource program = Source("extern \"C\" __global__ void k() {}");
   program.target = ObjectFormat::kLtoir;

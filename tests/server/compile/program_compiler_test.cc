@@ -116,6 +116,44 @@ TEST(ProgramCompilerTest, WhatTheDeviceRunsBestIsMadeOfEveryLanguage) {
   EXPECT_EQ(service.FormatOfLinked(Pieces(kToPtx, {kPtx, kMorePtx})), kCubin);
 }
 
+TEST(ProgramCompilerTest, ACubinComesWithTheKindsOfItsParameters) {
+  Service service;
+  const v1::CompileRequest request = Source(
+      "extern \"C\" __global__ void f(float* p, float x, int4 y) "
+      "{ *p = x + y.z; }",
+      v1::SOURCE_LANGUAGE_CUDA_CPP, kCubin);
+  for (const bool is_hit : {false, true}) {
+    const auto made = service.Compile(request);
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_EQ(made->cache_hit(), is_hit);
+    ASSERT_EQ(made->kernels_size(), 1);
+    EXPECT_EQ(made->kernels(0).name(), "f");
+    EXPECT_EQ(made->kernels(0).parameters(0), v1::PARAMETER_KIND_INTEGER);
+    EXPECT_EQ(made->kernels(0).parameters(1), v1::PARAMETER_KIND_FLOAT);
+    EXPECT_EQ(made->kernels(0).parameters(2), v1::PARAMETER_KIND_UNSPECIFIED);
+    EXPECT_EQ(made->kernels(0).parameters_size(), 3);
+  }
+  const auto linked = service.Link(Pieces(kToPtx, {kPtx, kMorePtx}, kCubin));
+  ASSERT_TRUE(linked.ok()) << linked.status();
+  ASSERT_EQ(linked->kernels_size(), 2);
+  EXPECT_EQ(linked->kernels(0).name(), "f");
+  EXPECT_EQ(linked->kernels(1).name(), "g");
+}
+
+// Beyond that a client of gRPC may refuse the whole answer.
+TEST(ProgramCompilerTest, NamesOfKernelsBeyondAMebibyteAreLeftOut) {
+  std::string ptx = ".version 8.0\n.target sm_90\n.address_size 64\n";
+  for (int i = 0; i < 300; ++i) {
+    ptx += ".visible .entry k" + std::to_string(i) + std::string(4000, 'x') +
+           "() { ret; }\n";
+  }
+  Service service;
+  const auto made =
+      service.Compile(Source(ptx, v1::SOURCE_LANGUAGE_PTX, kToPtx));
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->kernels_size(), 0);
+}
+
 TEST(ProgramCompilerTest, WhatIsKeptIsNamedForPeople) {
   Service service;
   v1::CompileRequest compile = Source(kPtx, v1::SOURCE_LANGUAGE_PTX);

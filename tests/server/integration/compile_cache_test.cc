@@ -111,6 +111,10 @@ TEST_F(DaemonCacheTest, AHitAfterTheDaemonWasKilledEqualsTheFreshObject) {
             fresh.object().SerializeAsString().size());
   EXPECT_EQ(found.object().symbols().at("f<float>"),
             fresh.object().symbols().at("f<float>"));
+  ASSERT_EQ(found.kernels_size(), 1);
+  EXPECT_EQ(found.kernels(0).SerializeAsString(),
+            fresh.kernels(0).SerializeAsString());
+  EXPECT_EQ(found.kernels(0).parameters_size(), 1);
   EXPECT_EQ(Compile(*daemon).cache_tier(), v1::CACHE_TIER_MEMORY);
   EXPECT_EQ(Statistics(*daemon).misses(), 0u);
   EXPECT_EQ(Statistics(*daemon).disk().hits(), 1u);

@@ -134,6 +134,7 @@ class Linker:
             build=lambda: _native.fetch(daemon, self._link(device, "cubin")[0]),
             name=self._options.name,
             symbols=result["symbols"],
+            kinds=result["kernels"],
             stored=stored,
             device=device,
         )

@@ -56,6 +56,25 @@ def _ptx_of(cubin):
     return cubin[end - size : end] if size <= end else None
 
 
+def kinds_in(ptx):
+    """The kernels of PTX, by name: a letter for each parameter, f for a floating-point number, i for
+    an integer or a pointer, ? for another."""
+    # The PTX is not known to be sound: this only finds or does not find.
+    entries = re.finditer(rb"\.entry\s+([^\s(]+)\s*\(([^)]*)\)", ptx)
+    return {entry[1].decode(errors="replace"): _kinds_of(entry[2]) for entry in entries}
+
+
+def _kinds_of(parameters):
+    if not parameters.strip():
+        return ""
+    kinds = {b"f": "f", b"u": "i", b"s": "i"}
+    found = (
+        re.search(rb"\.param\s[^,\[]*\.([fus])(?:8|16|32|64)\s[^\[]*$", parameter)
+        for parameter in parameters.split(b",")
+    )
+    return "".join("?" if one is None else kinds[one[1]] for one in found)
+
+
 def working_device():
     """The device that compiling and loading are for: the thread's current one."""
     from holdfast.core._device import Device
@@ -78,10 +97,11 @@ class ObjectCode:
 
     @classmethod
     def _make(cls, code_type, *, code=None, name="", symbols=None, stored=None, device=None,
-              ptx=None, build=None, describe=None):  # fmt: skip
+              ptx=None, build=None, kinds=None, describe=None):  # fmt: skip
         """`ptx`: what is loaded, if not `code`; `device`: the one it was compiled for; `stored`: it,
-        in the store of that device's daemon; `build`: makes `code` when it is asked for; `describe`:
-        makes PTX of the same program, which is not loaded."""
+        in the store of that device's daemon; `build`: makes `code` when it is asked for; `kinds`: of
+        the kernels' parameters, as `kinds_in` has them; `describe`: asks for them, if they are not
+        known."""
         session = None if device is None else device._session
         self = object.__new__(cls)
         self._code_type = code_type
@@ -94,8 +114,8 @@ class ObjectCode:
         self._ordinal = None if session is None else device._ordinal
         self._ptx = ptx
         self._build = build
+        self._kinds = dict(kinds or {})
         self._describe = describe
-        self._described = None
         self._path = None
         self._modules = weakref.WeakKeyDictionary()
         return self
@@ -176,33 +196,21 @@ class ObjectCode:
         return FORMATS[self._code_type], self._bytes
 
     def _parameter_kinds(self, name):
-        """A letter for each parameter of a kernel, as far as PTX tells: f for a floating-point number,
-        i for an integer or a pointer."""
+        """A letter for each parameter of a kernel, as `kinds_in` has them. Empty: not known."""
         ptx = self._bytes if self._code_type == "ptx" else self._ptx
-        return self._kinds_in(ptx, name) if ptx else ""
+        if ptx and not self._kinds:
+            self._kinds = kinds_in(ptx)
+        return self._kinds.get(name, "")
 
     def _learned_kinds(self, name):
-        """The same of a cubin, whose program is compiled once more, to PTX. Empty if there is none."""
+        """The same of a cubin that came without them. Empty: nobody can tell."""
         if self._describe is not None:
             try:
-                self._described = self._describe()
+                self._kinds = self._describe()
             except (RuntimeError, ValueError):  # CUDAErrors, too
-                self._described = b""
+                pass
             self._describe = None
-        return self._kinds_in(self._described, name) if self._described else ""
-
-    @staticmethod
-    def _kinds_in(ptx, name):
-        # Neither `name` nor the PTX is known to be sound: this only finds or does not find.
-        entry = re.search(rb"\.entry\s+" + re.escape(name.encode()) + rb"\s*\(([^)]*)\)", ptx)
-        if entry is None:
-            return ""
-        kinds = {b"f": "f", b"u": "i", b"s": "i"}
-        found = (
-            re.search(rb"\.param\s[^,\[]*\.([fus])(?:8|16|32|64)\s[^\[]*$", parameter)
-            for parameter in entry[1].split(b",")
-        )
-        return "".join("?" if one is None else kinds[one[1]] for one in found)
+        return self._kinds.get(name, "")
 
     def _load(self, session):
         module = self._modules.get(session)
@@ -245,7 +253,8 @@ class ObjectCode:
         return buffer
 
     def __reduce__(self):
-        return _rebuild, (self._code_type, self._bytes, self._name, self._symbols, self._ptx)
+        fields = (self._code_type, self._bytes, self._name, self._symbols, self._ptx, self._kinds)
+        return _rebuild, fields
 
     def __eq__(self, other):
         return (
@@ -262,8 +271,10 @@ class ObjectCode:
         return f"<ObjectCode handle={next(loaded, 0):#x} code_type={self._code_type!r}>"
 
 
-def _rebuild(code_type, code, name, symbols, ptx):
-    return ObjectCode._make(code_type, code=code, name=name, symbols=symbols, ptx=ptx)
+def _rebuild(code_type, code, name, symbols, ptx, kinds=None):
+    return ObjectCode._make(
+        code_type, code=code, name=name, symbols=symbols, ptx=ptx, kinds=kinds
+    )
 
 
 class _Attribute(int):

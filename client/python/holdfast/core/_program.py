@@ -4,7 +4,7 @@ import os
 from holdfast import _native
 from holdfast._errors import CUDAError
 from holdfast._progress import compile_line
-from holdfast.core._module import FORMATS, ObjectCode, working_device
+from holdfast.core._module import FORMATS, ObjectCode, kinds_in, working_device
 from holdfast.core._options import Options, as_options
 
 _LANGUAGES = {"c++": 1, "ptx": 2, "nvvm": 3}
@@ -376,7 +376,8 @@ class Program:
             # A GPU's daemon made the cubin. The software device runs PTX.
             code = self._compile_now(target_type, names, None)
             code._code = bytes(found)
-        code._describe = self._description(device, target_type, names)
+        if not code._kinds:
+            code._describe = self._description(device, target_type)
         return code
 
     def _compile_now(self, target_type, names, logs):
@@ -394,24 +395,31 @@ class Program:
             code=None if keeps_ptx else code,
             ptx=code if keeps_ptx else None,
             build=lambda: _native.fetch(daemon, self._compile(device, "cubin", names, None)[0]),
-            describe=None if keeps_ptx else self._description(device, target_type, names),
+            kinds=result["kernels"],
+            describe=None if result["kernels"] else self._description(device, target_type, names),
             name=self._options.name,
             symbols=result["symbols"],
             stored=stored,
             device=device,
         )
 
-    def _description(self, device, target_type, names):
-        """A function that makes PTX, which tells the kinds of parameters. None: no cubin of C++."""
-        if self._code_type != "c++" or target_type != "cubin":
+    def _description(self, device, target_type, names=()):
+        """A function that asks for the kinds of the parameters of a cubin that came without them: of
+        a cache, or of a daemon that tells none. None: there is nothing to ask for."""
+        if target_type != "cubin":
             return None
+        if self._code_type == "ptx":
+            return lambda: kinds_in(self._source)
 
-        def make():
-            return _native.fetch(
-                device._session._daemon, self._ask_daemon(device, "ptx", names, None)[0]
-            )
+        def ask():
+            # The daemon has mostly made this cubin itself, and keeps what it told.
+            kernels = self._ask_daemon(device, "cubin", names, None)[1]["kernels"]
+            if kernels:
+                return kernels
+            stored, _ = self._ask_daemon(device, "ptx", names, None)
+            return kinds_in(_native.fetch(device._session._daemon, stored))
 
-        return make
+        return ask
 
     def link(self, target_type, name_expressions=(), logs=None, *, cache=None):
         """``compile``, by the name that suits PTX."""
