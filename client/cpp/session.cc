@@ -33,6 +33,7 @@
 #include "core/base/fault_epoch.h"
 #include "core/base/ring_pair.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "core/base/utf8.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
 #include "proto/metadata.h"
@@ -145,6 +146,7 @@ bool IsBroken(const grpc::Status& status, grpc::Channel& channel) {
 // the number of calls, since one that broke may have been carried out.
 absl::Status CallAnyDaemon(Daemon& daemon, absl::Time deadline,
                            SessionCall call, int* tries) {
+  const absl::Time end = SteadyNow() + (deadline - absl::Now());
   std::shared_ptr<grpc::Channel> channel = daemon.channel();
   for (*tries = 1;; ++*tries) {
     grpc::ClientContext context;
@@ -153,13 +155,13 @@ absl::Status CallAnyDaemon(Daemon& daemon, absl::Time deadline,
     if (status.ok()) return absl::OkStatus();
     const bool told =
         context.GetServerTrailingMetadata().count("grpc-retry-pushback-ms") > 0;
-    if ((!told && !IsBroken(status, *channel)) || absl::Now() > deadline) {
+    if ((!told && !IsBroken(status, *channel)) || SteadyNow() > end) {
       return daemon.Explain(status);
     }
     absl::SleepFor(kRestartPause);
     HOLDFAST_ASSIGN_OR_RETURN(const std::string token, DefaultToken());
     auto next = ConnectToDaemon(daemon.address(),
-                                std::min(kConnectTime, deadline - absl::Now()),
+                                std::min(kConnectTime, end - SteadyNow()),
                                 daemon.is_embedded() ? "" : token);
     if (!next.ok()) return daemon.Explain(status);
     channel = *std::move(next);
@@ -442,7 +444,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Attach(
   own.reconnect_grace = absl::ZeroDuration();
   // The executor may not have noticed yet that the client before has gone, and
   // takes commands of one at a time.
-  const absl::Time deadline = absl::Now() + kLeaveTime;
+  const absl::Time end = SteadyNow() + kLeaveTime;
   uint64_t received = response.received_through();
   while (true) {
     auto session = Start(daemon, response.session(), own, received);
@@ -453,7 +455,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Attach(
       return session;
     }
     session->Leave();
-    if (absl::Now() > deadline) return begun;
+    if (SteadyNow() > end) return begun;
     absl::SleepFor(kLeavePause);
     // Commands of the client before may have been on their way when their
     // number was told.

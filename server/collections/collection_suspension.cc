@@ -128,10 +128,12 @@ class Copiers {
 
   // In slices: what takes one cannot be interrupted.
   absl::StatusOr<std::unique_ptr<ChunkCopier>> Take(uint32_t device) {
-    const absl::Time until = std::min(deadline_, absl::Now() + kTakeTime);
+    const absl::Time end =
+        SteadyNow() + std::min(deadline_ - absl::Now(), kTakeTime);
     while (true) {
-      auto taken = take_(device, std::min(until, absl::Now() + kTakeSlice));
-      if (!absl::IsDeadlineExceeded(taken.status()) || absl::Now() >= until) {
+      const absl::Duration left = end - SteadyNow();
+      auto taken = take_(device, absl::Now() + std::min(left, kTakeSlice));
+      if (!absl::IsDeadlineExceeded(taken.status()) || SteadyNow() >= end) {
         return taken;
       }
       if (given_up_()) return GivenUp();

@@ -4,6 +4,7 @@
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
 #include "core/base/quota_exceeded.h"
+#include "core/base/steady_time.h"
 
 namespace holdfast {
 namespace {
@@ -18,7 +19,7 @@ uint64_t SizeOf(const CompiledProgram& program) {
 }  // namespace
 
 bool CompileCache::TouchIsDue(const Kept& kept) {
-  return kept.touched + kTouchInterval <= absl::Now();
+  return kept.touched + kTouchInterval <= SteadyNow();
 }
 
 // Lives as long as somebody waits for it.
@@ -197,8 +198,8 @@ void CompileCache::Insert(const std::string& key, Program program) {
   if (size > max_bytes_) return;
   statistics_.bytes += size;
   ++statistics_.entries;
-  const absl::Time now = absl::Now();
-  order_.push_front({{key, std::move(program), size, now}, now});
+  order_.push_front(
+      {{key, std::move(program), size, absl::Now()}, SteadyNow()});
   by_key_[key] = order_.begin();
   while (statistics_.bytes > max_bytes_ || order_.size() > max_entries_) {
     EvictLast();

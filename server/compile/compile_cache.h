@@ -103,7 +103,7 @@ class CompileCache {
  private:
   struct InFlight;  // one compilation, and the callers that wait for it
   struct Kept : Entry {
-    absl::Time touched;  // on disk
+    absl::Time touched;  // on disk, by SteadyNow
   };
   using Order = std::list<Kept>;
 

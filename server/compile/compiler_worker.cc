@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "core/base/utf8.h"
 #include "core/compile/compiler_error.h"
 #include "server/compile/compiler_main.h"
@@ -71,8 +72,7 @@ absl::StatusOr<CompilerWorker::Result> CompilerWorker::Run(
   const absl::Status sent = process_->channel().Send(job, fd);
   if (!sent.ok()) return WithPrefix(Describe(job), Failure(sent, time_limit));
   internal::FromCompiler reply;
-  absl::StatusOr<UniqueFd> object =
-      Await(&reply, absl::Now() + time_limit, caller);
+  absl::StatusOr<UniqueFd> object = Await(&reply, time_limit, caller);
   // The daemon has no descriptor left for what the worker has sent.
   if (absl::IsResourceExhausted(object.status())) {
     return WithPrefix(Describe(job), object.status());
@@ -89,14 +89,15 @@ absl::StatusOr<CompilerWorker::Result> CompilerWorker::Run(
 }
 
 absl::StatusOr<UniqueFd> CompilerWorker::Await(internal::FromCompiler* reply,
-                                               absl::Time deadline,
+                                               absl::Duration time_limit,
                                                const CompileCaller& caller) {
+  const absl::Time end = SteadyNow() + time_limit;
   while (true) {
     caller.report(CompileStage());
-    const absl::Time look = absl::Now() + kCallerInterval;
-    absl::StatusOr<UniqueFd> object =
-        process_->channel().Receive(reply, std::min(look, deadline));
-    if (!absl::IsDeadlineExceeded(object.status()) || look >= deadline) {
+    const absl::Duration left = end - SteadyNow();
+    absl::StatusOr<UniqueFd> object = process_->channel().Receive(
+        reply, absl::Now() + std::min(kCallerInterval, left));
+    if (!absl::IsDeadlineExceeded(object.status()) || left <= kCallerInterval) {
       return object;
     }
     if (caller.gone()) return absl::CancelledError("the caller has gone");

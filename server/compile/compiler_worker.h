@@ -75,7 +75,7 @@ class CompilerWorker {
   // Waits for the reply and returns its descriptor. Checks from time to time
   // whether the caller has gone.
   absl::StatusOr<UniqueFd> Await(internal::FromCompiler* reply,
-                                 absl::Time deadline,
+                                 absl::Duration time_limit,
                                  const CompileCaller& caller);
 
   // Returns the error of a process that did not answer.

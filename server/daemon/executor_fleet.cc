@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "server/config/child_arguments.h"
 #include "server/health/pci_gpu.h"
 #include "server/supervisor/device_choice.h"
@@ -290,9 +291,10 @@ absl::StatusOr<ProgramCompiler::Defaults> ExecutorFleet::CompileDefaults(
 }
 
 absl::Status ExecutorFleet::AwaitDevices(absl::Time deadline) {
+  const absl::Time end = SteadyNow() + (deadline - absl::Now());
   while (true) {
     const absl::Status found = executors_.Devices(deadline).status();
-    if (found.ok() || absl::Now() >= deadline) return found;
+    if (found.ok() || SteadyNow() >= end) return found;
     absl::SleepFor(kAskAgain);
   }
 }

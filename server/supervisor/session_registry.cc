@@ -14,6 +14,7 @@
 #include "core/base/log_scope.h"
 #include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "core/base/token.h"
 #include "core/base/unique_fd.h"
 #include "core/base/wake_on_stop.h"
@@ -302,9 +303,10 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::StartWithAnyExecutor(
     absl::MutexLock lock(&mutex_);
     Leave(caller.client());
   });
+  const absl::Time end = SteadyNow() + (deadline - absl::Now());
   for (int attempt = 1;; ++attempt) {
     absl::StatusOr<Opened> opened = Start(request, caller, deadline);
-    if (!absl::IsDeadlineExceeded(opened.status()) || absl::Now() >= deadline ||
+    if (!absl::IsDeadlineExceeded(opened.status()) || SteadyNow() >= end ||
         attempt == kMaxStarts) {
       return opened;
     }

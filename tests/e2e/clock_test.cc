@@ -16,8 +16,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/compile/program.h"
+#include "client/cpp/connection/daemon.h"
 #include "client/cpp/session.h"
 #include "core/base/unique_fd.h"
+#include "holdfast/v1/compile.pb.h"
 #include "tests/e2e/daemon_process.h"
 #include "tests/testing/status_matchers.h"
 
@@ -120,6 +123,26 @@ TEST_F(ClockTest, ASessionOutlivesAClockThatIsSetBack) {
 
 TEST_F(ClockTest, ASessionOutlivesAClockThatIsSetForward) {
   ExpectSessionLives(24 * 3600);
+}
+
+// A compilation of some seconds: absl::Now() notices within two that the clock
+// was set.
+TEST_F(ClockTest, ACompilationOutlivesAClockThatIsSetForward) {
+  std::string source;
+  for (int i = 0; i < 250; ++i) {
+    absl::StrAppend(&source, "extern \"C\" __global__ void k", i,
+                    "(double* x) { *x = pow(*x, ", i,
+                    ".5) + sin(*x) + tgamma(*x); }\n");
+  }
+  auto daemon = Daemon::Connect(daemon_->address());
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  const auto set_clock = [this](const v1::CompileProgress& progress) {
+    if (progress.stage() == v1::CompileProgress::STAGE_RUNNING) {
+      *shift_ = 24 * 3600;
+    }
+  };
+  EXPECT_OK(Program(source).Compile(**daemon, {}, {}, set_clock).status());
+  EXPECT_EQ(*shift_, 24 * 3600);
 }
 
 }  // namespace

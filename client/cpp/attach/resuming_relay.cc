@@ -12,6 +12,7 @@
 #include "client/cpp/connection/rpc_status.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
@@ -172,7 +173,7 @@ void ResumingRelay::ReceiveResults() {
     if (!MayPass(ended)) return GiveUp(ended);
     // A daemon that answers no call is asked less and less often, and not for
     // ever.
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     unanswered = answered ? absl::InfiniteFuture() : std::min(unanswered, now);
     if (now - unanswered > options_.grace) {
       return GiveUp(Unavailable(absl::StrCat(
@@ -252,12 +253,12 @@ void ResumingRelay::Resend(const std::shared_ptr<Call>& call) {
 }
 
 grpc::Status ResumingRelay::Reattach(std::shared_ptr<grpc::Channel>* channel) {
-  const absl::Time deadline = absl::Now() + options_.grace;
+  const absl::Time deadline = SteadyNow() + options_.grace;
   absl::Duration pause = kFirstPause;
   while (true) {
     const grpc::Status attached = TryReattach(channel);
     if (closing_ || attached.ok() || !MayPass(attached)) return attached;
-    if (absl::Now() + pause > deadline) {
+    if (SteadyNow() + pause > deadline) {
       return Unavailable(absl::StrCat(
           "its connection broke and could not be made again within ",
           absl::FormatDuration(options_.grace), ": ",

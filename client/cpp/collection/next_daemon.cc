@@ -3,6 +3,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/steady_time.h"
 #include "grpcpp/channel.h"
 
 namespace holdfast {
@@ -14,10 +15,10 @@ constexpr absl::Duration kLook = absl::Milliseconds(100);
 
 bool AwaitNextDaemon(Daemon& daemon, absl::Duration limit,
                      const std::function<bool()>& cancelled) {
-  const absl::Time deadline = absl::Now() + limit;
+  const absl::Time deadline = SteadyNow() + limit;
   // The call may have ended before its connection was seen to.
   absl::SleepFor(kLook);
-  while (absl::Now() < deadline && !cancelled()) {
+  while (SteadyNow() < deadline && !cancelled()) {
     if (daemon.channel()->WaitForConnected(
             absl::ToChronoTime(absl::Now() + kLook))) {
       return true;
