@@ -18,6 +18,10 @@ namespace holdfast::memory {
 //
 // CUDA imports the pool first and then the allocation. Each PoolMemory imports
 // the pool again, so that allocations can be released independently.
+//
+// NVIDIA's driver may give an allocation that is imported twice one address,
+// and unmaps that at the first cuMemFree. So the memory is freed when the last
+// PoolMemory at its address is destroyed.
 class PoolMemory {
  public:
   // `pool` comes from cuMemPoolExportToShareableHandle, and `data` from
@@ -28,7 +32,8 @@ class PoolMemory {
       std::shared_ptr<const cuda::Context> context, UniqueFd pool,
       const CUmemPoolPtrExportData& data);
   // Drops the import by cuMemFree, and then the pool; the exporter's memory
-  // stays. REQUIRES: no device uses the memory any more.
+  // stays. The last PoolMemory at an address does so for all of them. REQUIRES:
+  // no device uses the memory any more.
   ~PoolMemory();
   PoolMemory(const PoolMemory&) = delete;
   PoolMemory& operator=(const PoolMemory&) = delete;
@@ -38,12 +43,11 @@ class PoolMemory {
   uint64_t size() const { return size_; }
 
  private:
-  PoolMemory(std::shared_ptr<const cuda::Context> context, CUmemoryPool pool)
-      : context_(std::move(context)), pool_(pool) {}
+  PoolMemory(std::shared_ptr<const cuda::Context> context, CUdeviceptr address)
+      : context_(std::move(context)), address_(address) {}
 
   const std::shared_ptr<const cuda::Context> context_;
-  const CUmemoryPool pool_;
-  CUdeviceptr address_ = 0;
+  const CUdeviceptr address_;
   uint64_t size_ = 0;
 };
 
