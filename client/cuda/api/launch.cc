@@ -145,6 +145,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* given, CUfunction function,
   const std::span<const CUlaunchAttribute> attributes(given->attrs,
                                                       given->numAttrs);
   for (const CUlaunchAttribute& attribute : attributes) {
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) {
+      return CUDA_ERROR_INVALID_VALUE;  // an attribute of streams
+    }
     if (!ApplyAttribute(attribute, &config)) return CUDA_ERROR_NOT_SUPPORTED;
   }
   if (!HasWholeClusters(config)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;

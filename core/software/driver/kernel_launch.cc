@@ -146,7 +146,9 @@ CUresult CheckGeometry(const Kernel& kernel, const Device& device,
 
 CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
                         LaunchGeometry* geometry) {
-  enum Support { kHint, kRefused };
+  constexpr CUresult kHint = CUDA_SUCCESS;
+  constexpr CUresult kRefused = CUDA_ERROR_NOT_SUPPORTED;
+  constexpr CUresult kInvalid = CUDA_ERROR_INVALID_VALUE;
   const CUlaunchAttributeValue& value = attribute.value;
   if (attribute.id == CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION) {
     const auto& size = value.preferredClusterDim;
@@ -165,7 +167,7 @@ CUresult ApplyAttribute(const CUlaunchAttribute& attribute,
 #define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
                                   CUDA_ID, value, where, software)     \
   case CU_LAUNCH_ATTRIBUTE_##CUDA_ID:                                  \
-    return software == kHint ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+    return software;
 #include "proto/launch_attributes.inc"
     default:
       return CUDA_ERROR_NOT_SUPPORTED;

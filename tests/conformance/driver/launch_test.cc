@@ -194,6 +194,21 @@ TEST_F(LaunchTest, AttributesOfALaunchAreAccepted) {
   EXPECT_OK(Cuda().cuCtxSynchronize_v2(context_));
 }
 
+TEST_F(LaunchTest, AnAttributeOfStreamsIsNoneOfLaunches) {
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY;
+  attribute.value.syncPolicy = CU_SYNC_POLICY_SPIN;
+  CUlaunchConfig config{};
+  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = 32;
+  config.blockDimY = config.blockDimZ = 1;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  const CUresult result =
+      Cuda().cuLaunchKernelEx(&config, empty_, nullptr, nullptr);
+  EXPECT_EQ(result, CUDA_ERROR_INVALID_VALUE) << Name(result);
+}
+
 TEST_F(LaunchTest, ClusterAttributeFollowsTheDevicesCapability) {
   CUlaunchAttribute attribute{};
   attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;

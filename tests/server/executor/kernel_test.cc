@@ -210,17 +210,16 @@ TEST_F(KernelTest, HintsAreAcceptedAndOtherAttributesRefusedByName) {
   Batch events(10);
   events.Add().mutable_create_event()->set_event(EventName(0));
   ASSERT_TRUE(Run(events).empty());
-  std::vector<v1::LaunchAttribute> hints(8);
+  std::vector<v1::LaunchAttribute> hints(7);
   hints[0].set_programmatic_stream_serialization(true);
   hints[1].set_priority(0);
   hints[2].set_cluster_scheduling_policy(
       v1::CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
-  hints[3].set_synchronization_policy(v1::SYNCHRONIZATION_POLICY_BLOCKING_SYNC);
-  hints[4].set_mem_sync_domain(v1::MEM_SYNC_DOMAIN_REMOTE);
-  hints[5].mutable_mem_sync_domain_map()->set_remote_domain(255);
-  hints[6].mutable_access_policy_window()->set_buffer(BufferName(0));
-  hints[6].mutable_access_policy_window()->set_size(1024);
-  hints[7].set_preferred_shared_memory_carveout(100);
+  hints[3].set_mem_sync_domain(v1::MEM_SYNC_DOMAIN_REMOTE);
+  hints[4].mutable_mem_sync_domain_map()->set_remote_domain(255);
+  hints[5].mutable_access_policy_window()->set_buffer(BufferName(0));
+  hints[5].mutable_access_policy_window()->set_size(1024);
+  hints[6].set_preferred_shared_memory_carveout(100);
   std::vector<v1::LaunchAttribute> refused(2);
   refused[0].mutable_launch_completion_event()->set_event(EventName(0));
   refused[1].mutable_programmatic_event()->set_event(EventName(0));
@@ -237,6 +236,16 @@ TEST_F(KernelTest, HintsAreAcceptedAndOtherAttributesRefusedByName) {
     const v1::Error error = ErrorOf(batch);
     EXPECT_EQ(error.code(), StatusCode::UNIMPLEMENTED) << error.DebugString();
   }
+}
+
+// As NVIDIA's drivers do: it is an attribute of streams.
+TEST_F(KernelTest, ALaunchHasNoSynchronizationPolicy) {
+  Batch batch(10);
+  AddScale(batch, 1, 0)
+      .add_attributes()
+      ->set_synchronization_policy(v1::SYNCHRONIZATION_POLICY_BLOCKING_SYNC);
+  const v1::Error error = ErrorOf(batch);
+  EXPECT_EQ(error.code(), StatusCode::INVALID_ARGUMENT) << error.DebugString();
 }
 
 TEST_F(KernelTest, UnknownValuesOfAttributesAreRefused) {
