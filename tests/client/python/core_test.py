@@ -204,6 +204,16 @@ def test_pinned_memory_is_of_no_device():
         LegacyPinnedMemoryResource().device_id
 
 
+def test_a_context_is_set_with_its_own_device(device, address):
+    assert device.set_current(device.context) == device.context
+    with pytest.raises(TypeError, match="a Context expected, got int"):
+        device.set_current(5)
+    with holdfast.connect(address) as other:
+        with pytest.raises(RuntimeError, match="is of another device"):
+            device.set_current(other.device(0).context)
+    assert Device() is device
+
+
 def test_a_device_can_access_itself(device):
     assert device.can_access_peer(device) and device.can_access_peer(device.device_id)
 

@@ -515,6 +515,33 @@ def test_buffers_of_a_users_resource_end_by_its_deallocate(device, stream):
     assert resource.freed[1] == (32, device.default_stream) and not resource.held
 
 
+def test_a_buffer_ends_in_the_order_of_its_deallocation_stream(device, stream):
+    resource = Arrays()
+    later = device.create_stream()
+    buffer = resource.allocate(16)
+    buffer.set_deallocation_stream(stream)
+    buffer.set_deallocation_stream(later)
+    buffer.close()
+    buffer = resource.allocate(32)
+    buffer.set_deallocation_stream(later)
+    buffer.close(stream)
+    buffer = resource.allocate(64)
+    buffer.set_deallocation_stream(later)
+    del buffer
+    gc.collect()
+    assert resource.freed == [(16, later), (32, stream), (64, later)]
+    # Memory of the device, whose first stream ends before it.
+    first = device.create_stream()
+    buffer = device.allocate(64, stream=first)
+    buffer.fill(1, stream=first)
+    buffer.set_deallocation_stream(stream)
+    first.close()
+    buffer.close()
+    stream.sync()
+    with pytest.raises(TypeError):
+        device.allocate(8, stream=stream).set_deallocation_stream(5)
+
+
 def test_a_device_allocates_from_a_users_resource(device, stream):
     class Counting(MemoryResource):
         sizes = []

@@ -502,8 +502,10 @@ class Buffer(BytesAlone, _native.Buffer):
             keep_recorded(stream, self, self._memory)
 
     def set_deallocation_stream(self, stream):
-        """Frees in the order of ``stream`` from now on."""
+        """Frees in the order of ``stream`` from now on; a user's resource is given it."""
         self._stream = check_stream(stream)
+        if self._release is not None:
+            self._release.stream = self._stream
 
     def close(self, stream=None):
         """Frees the memory in the order of ``stream``; by default, the allocation's.

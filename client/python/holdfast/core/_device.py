@@ -159,7 +159,17 @@ class Device:
         return ordinal == self._ordinal or self._session._can_access_peer(self._ordinal, ordinal)
 
     def set_current(self, ctx=None):
-        """Makes this the device of ``Device()``, Program and the memory resources of this thread."""
+        """Makes this the device of ``Device()``, Program and the memory resources of this thread.
+
+        Args:
+            ctx: the device's context, which is always current. With it, the context of the device
+                before is returned.
+        """
+        if ctx is not None:
+            if not isinstance(ctx, Context):
+                raise TypeError(f"a Context expected, got {type(ctx).__name__}")
+            if ctx != self.context:
+                raise RuntimeError(f"{ctx!r} is of another device than {self!r}")
         previous = _session.current_device()
         _session.set_current_device(self)
         if ctx is not None:

@@ -14,19 +14,19 @@ from holdfast.core._pool import Pool
 class Release:
     """Gives memory back to the user's resource it is of, once: when it is called, or ends."""
 
-    __slots__ = ("_resource", "_ptr", "_size", "_stream")
+    __slots__ = ("_resource", "_ptr", "_size", "stream")
 
     def __init__(self, resource, ptr, size, stream):
         self._resource = resource
         self._ptr = ptr
         self._size = size
-        self._stream = stream
+        self.stream = stream
 
     def __call__(self, stream=None):
         resource, self._resource = self._resource, None
         if resource is None:
             return
-        stream = self._stream if stream is None else stream
+        stream = self.stream if stream is None else stream
         if stream is None:
             stream = Device().default_stream
         resource.deallocate(self._ptr, self._size, stream=stream)
