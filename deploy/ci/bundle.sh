@@ -36,7 +36,9 @@ HOLDFAST_ADDRESS=embedded:device=cpu HOLDFAST_DAEMON=$directory/holdfast/bin/hol
 [ -e "$("$directory/holdfast/bin/holdfast" cuda-path --cpu)/libcuda.so.1" ]
 # And in front of a daemon, for a program that knows nothing of Holdfast.
 (cd / && HOLDFAST_DRIVER_LIBRARY=libcuda.so "$directory/holdfast/bin/holdfast" exec --device=cpu -- \
-  "$directory/holdfast/bin/driver_conformance" --gtest_filter='LaunchTest.*' --gtest_brief=1)
+  "$directory/holdfast/bin/driver_conformance" --gtest_filter='LaunchTest.*' --gtest_brief=1) | tee "$directory/launches"
+# A filter that matches no test is no success.
+grep -qE '^\[=+\] [1-9][0-9]* tests' "$directory/launches"
 
 # Strangers are refused, and bad policies; how long it takes is not looked at.
 DEVICE=cpu "$directory/holdfast/strangers.sh" "$directory/holdfast/bin" --count=200 --policies=24 --seconds=0.2
