@@ -81,8 +81,7 @@ absl::Status RunUpgrade(const CommonOptions& options,
 void AddAdminCommand(CLI::App* app, CommonOptions* options,
                      absl::Status* status) {
   CLI::App* admin =
-      app->add_subcommand("admin", "Operate the daemon, as its own user");
-  admin->require_subcommand(1);
+      AddGroup(app, options, "admin", "Operate the daemon, as its own user");
   const auto drain = std::make_shared<DrainOptions>();
   CLI::App* command = AddCommand(
       admin, options, "drain",

@@ -165,9 +165,8 @@ absl::Status List(Daemon& daemon, uint32_t max_entries, JsonWriter* json) {
 
 void AddCacheCommand(CLI::App* app, CommonOptions* options,
                      absl::Status* status) {
-  CLI::App* cache =
-      app->add_subcommand("cache", "The daemon's cache of compiled programs");
-  cache->require_subcommand(1);
+  CLI::App* cache = AddGroup(app, options, "cache",
+                             "The daemon's cache of compiled programs");
   AddLook(cache, options, "stats", "What it holds, and how often it helped",
           ShowStatistics, status);
   const auto max_entries = std::make_shared<uint32_t>(0);

@@ -123,6 +123,14 @@ CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
   return command;
 }
 
+CLI::App* AddGroup(CLI::App* app, CommonOptions* options,
+                   const std::string& name, const std::string& summary) {
+  CLI::App* group = app->add_subcommand(name, summary);
+  AddCommonOptions(group, options);
+  group->require_subcommand(1);
+  return group;
+}
+
 int Report(const absl::Status& status, const CommonOptions& options) {
   if (status.ok()) return kExitOk;
   if (status.GetPayload(kReported).has_value()) return ExitCodeOf(status);

@@ -45,6 +45,11 @@ CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
                      std::function<absl::Status()> run, absl::Status* status,
                      Addresses addresses = Addresses::kOne);
 
+// Adds a group of subcommands, of which a command line names one. The flags
+// that every command takes may stand before its name, too.
+CLI::App* AddGroup(CLI::App* app, CommonOptions* options,
+                   const std::string& name, const std::string& summary);
+
 // Prints one sentence about an error to stderr, and the compiler's log if there
 // is one; with --json also {"error": {"code": .., "message": ..}} to stdout.
 // Control characters in the text are escaped. Returns the exit code.

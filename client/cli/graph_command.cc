@@ -81,8 +81,7 @@ void AddDot(CLI::App* graph, CommonOptions* options, absl::Status* status) {
 
 void AddGraphCommand(CLI::App* app, CommonOptions* options,
                      absl::Status* status) {
-  CLI::App* graph = app->add_subcommand("graph", "Run and draw graphs");
-  graph->require_subcommand(1);
+  CLI::App* graph = AddGroup(app, options, "graph", "Run and draw graphs");
   AddRun(graph, options, status);
   AddDot(graph, options, status);
 }

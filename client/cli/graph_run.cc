@@ -17,6 +17,7 @@
 #include "client/cli/json_writer.h"
 #include "client/cli/kernel_buffers.h"
 #include "client/cli/source.h"
+#include "client/cli/usage_error.h"
 #include "client/cpp/graph/definition_walk.h"
 #include "client/cpp/graph/graph.h"
 #include "client/cpp/graph/rebind.h"
@@ -83,14 +84,13 @@ absl::Status LoadKernels(Session& session, const v1::GraphFile& file,
   for (const v1::FileKernel& kernel : file.kernels()) {
     HOLDFAST_ASSIGN_OR_RETURN(const std::string source,
                               GraphSource(folder, kernel.source()));
-    HOLDFAST_ASSIGN_OR_RETURN(
-        const Compilation compilation,
-        LoadSource(
-            session.daemon(), source, kernel.name(),
-            {.options = {kernel.options().begin(), kernel.options().end()}}));
-    PrintNotes(compilation);
+    const auto compilation = LoadSource(
+        session.daemon(), source, {kernel.name()},
+        {.options = {kernel.options().begin(), kernel.options().end()}});
+    if (!compilation.ok()) return NoUsageError(compilation.status());
+    PrintNotes(*compilation);
     HOLDFAST_ASSIGN_OR_RETURN(const Module module,
-                              session.Load(compilation.object));
+                              session.Load(compilation->object));
     HOLDFAST_ASSIGN_OR_RETURN(Kernel loaded, module.GetKernel(kernel.name()));
     resources->binding.kernels[kernel.id()] = loaded.handle();
     resources->kernels.push_back(std::move(loaded));

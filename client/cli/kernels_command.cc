@@ -2,7 +2,6 @@
 #include "client/cli/kernels_command.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,11 +9,11 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "client/cli/compilation_report.h"
-#include "client/cli/file.h"
 #include "client/cli/json_writer.h"
-#include "client/cli/object_file.h"
-#include "client/cpp/compile/program.h"
+#include "client/cli/source.h"
+#include "client/cli/usage_error.h"
 #include "client/cpp/occupancy.h"
 #include "client/cpp/session.h"
 #include "core/base/printable.h"
@@ -29,24 +28,28 @@ struct KernelReport {
   Occupancy::BlockSize block;
 };
 
-// Sources are compiled; templates have no kernels without names.
-absl::StatusOr<ObjectCode> ObjectOf(Daemon& daemon, const std::string& file) {
-  if (!absl::EndsWith(file, ".cu")) return PutObjectFile(daemon, file);
-  HOLDFAST_ASSIGN_OR_RETURN(std::string source, ReadFile(file));
-  const Program program(
-      std::move(source),
-      {.name = std::filesystem::path(file).filename().string()});
-  HOLDFAST_ASSIGN_OR_RETURN(const Compilation compilation,
-                            program.Compile(daemon));
-  PrintNotes(compilation);
-  return compilation.object;
+struct KernelsFlags {
+  std::string file;
+  std::vector<std::string> names;
+  SourceFlags how;
+};
+
+absl::Status CheckNames(const KernelsFlags& flags) {
+  if (flags.names.empty() || absl::EndsWith(flags.file, ".cu")) {
+    return absl::OkStatus();
+  }
+  return UsageError(absl::InvalidArgumentError(
+      absl::StrCat(flags.file, " is not compiled: --name is of no use")));
 }
 
 absl::StatusOr<std::vector<KernelReport>> Inspect(Session& session,
-                                                  const std::string& file) {
-  HOLDFAST_ASSIGN_OR_RETURN(const ObjectCode object,
-                            ObjectOf(session.daemon(), file));
-  HOLDFAST_ASSIGN_OR_RETURN(const Module module, session.Load(object));
+                                                  const KernelsFlags& flags) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const Compilation compilation,
+      LoadSource(session.daemon(), flags.file, flags.names, flags.how));
+  PrintNotes(compilation);
+  HOLDFAST_ASSIGN_OR_RETURN(const Module module,
+                            session.Load(compilation.object));
   HOLDFAST_ASSIGN_OR_RETURN(const auto names, module.KernelNames());
   std::vector<KernelReport> reports;
   for (const std::string& name : names) {
@@ -100,12 +103,23 @@ void WriteJson(const KernelReport& report, JsonWriter* json) {
   json->EndObject().EndObject();
 }
 
+// A template is no kernel; its instances are.
+void PrintThatThereIsNone(const std::string& file) {
+  std::fprintf(
+      stderr,
+      "%s has no kernels; --name 'scale<float>' names an instance of a "
+      "template\n",
+      ToPrintable(file).c_str());
+}
+
 absl::Status ShowKernels(const CommonOptions& options,
-                         const std::string& file) {
+                         const KernelsFlags& flags) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNames(flags));
   HOLDFAST_ASSIGN_OR_RETURN(
       const auto session,
       Session::Open({.address = options.address, .name = "kernels"}));
-  HOLDFAST_ASSIGN_OR_RETURN(const auto reports, Inspect(*session, file));
+  HOLDFAST_ASSIGN_OR_RETURN(const auto reports, Inspect(*session, flags));
+  if (reports.empty()) PrintThatThereIsNone(flags.file);
   JsonWriter json;
   json.BeginArray();
   for (const KernelReport& report : reports) {
@@ -121,17 +135,21 @@ absl::Status ShowKernels(const CommonOptions& options,
 
 void AddKernelsCommand(CLI::App* app, CommonOptions* options,
                        absl::Status* status) {
-  auto file = std::make_shared<std::string>();
+  auto flags = std::make_shared<KernelsFlags>();
   CLI::App* command = AddCommand(
       app, options, "kernels",
       "List the kernels of an object or a source with their parameters and "
       "attributes",
-      [options, file] { return ShowKernels(*options, *file); }, status);
+      [options, flags] { return ShowKernels(*options, *flags); }, status);
   command
-      ->add_option("OBJECT", *file,
+      ->add_option("OBJECT", flags->file,
                    "FILE (.cu .ptx .cubin .fatbin), FORMAT:FILE, or sha256:HEX "
                    "of an object in the daemon's store")
       ->required();
+  AddList(command, "--name", &flags->names,
+          "An instance of a template in a .cu, 'scale<float>'; may be given "
+          "again");
+  AddSourceFlags(command, &flags->how);
 }
 
 }  // namespace holdfast::cli

@@ -150,10 +150,11 @@ int Main(int argc, char** argv) {
   CommonOptions options;
   absl::Status status;
   Words words = Expand(Words(argv + std::min(argc, 1), argv + argc));
-  const Words program = TakeProgram(words);
+  const bool completes = IsCompletion(words);
+  const Words program = completes ? Words() : TakeProgram(words);
   AddCommands(&app, &options, program, &status);
   app.footer(absl::StrCat(kFooter, kEnvironment));
-  if (IsCompletion(words)) {
+  if (completes) {
     PrintCandidates(app, Words(words.begin() + 1, words.end()));
     return kExitOk;
   }

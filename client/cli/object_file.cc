@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/cli/file.h"
+#include "client/cli/usage_error.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::cli {
@@ -72,13 +73,13 @@ absl::StatusOr<v1::ObjectFormat> ParseTarget(absl::string_view target,
                          format == v1::OBJECT_FORMAT_UNSPECIFIED &&
                          (output.empty() || output == "-");
   if (possible || left_open) return format;
-  return absl::InvalidArgumentError(
+  return UsageError(absl::InvalidArgumentError(
       target.empty()
           ? absl::StrCat("-o ", output,
                          ": the name must end in .ptx, .cubin or .ltoir, or "
                          "--target say what to make")
           : absl::StrCat("--target ", target,
-                         ": it is auto, ptx, cubin or ltoir"));
+                         ": it is auto, ptx, cubin or ltoir")));
 }
 
 absl::StatusOr<v1::SourceLanguage> ParseLanguage(absl::string_view language,
@@ -94,8 +95,8 @@ absl::StatusOr<v1::SourceLanguage> ParseLanguage(absl::string_view language,
   if (language == "c++" || language.empty()) {
     return v1::SOURCE_LANGUAGE_CUDA_CPP;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--language ", language, ": it is c++, ptx or nvvm"));
+  return UsageError(absl::InvalidArgumentError(
+      absl::StrCat("--language ", language, ": it is c++, ptx or nvvm")));
 }
 
 absl::StatusOr<ObjectCode> PutObjectFile(Daemon& daemon,
@@ -103,8 +104,8 @@ absl::StatusOr<ObjectCode> PutObjectFile(Daemon& daemon,
   absl::string_view path = argument;
   if (absl::ConsumePrefix(&path, "sha256:")) {
     if (!IsHash(path)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          argument, ": a SHA-256 has ", kSha256Digits, " hexadecimal digits"));
+      return UsageError(absl::InvalidArgumentError(absl::StrCat(
+          argument, ": a SHA-256 has ", kSha256Digits, " hexadecimal digits")));
     }
     return ObjectCode{.sha256 = absl::HexStringToBytes(path)};
   }
@@ -116,10 +117,10 @@ absl::StatusOr<ObjectCode> PutObjectFile(Daemon& daemon,
     format = FormatOfFile(path);
   }
   if (format == v1::OBJECT_FORMAT_UNSPECIFIED) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return UsageError(absl::InvalidArgumentError(absl::StrCat(
         argument,
         ": the name must end in .ptx, .cubin, .ltoir, .fatbin, .o or "
-        ".a, or begin with the format, as in \"ptx:FILE\""));
+        ".a, or begin with the format, as in \"ptx:FILE\"")));
   }
   HOLDFAST_ASSIGN_OR_RETURN(const std::string bytes,
                             ReadFile(std::string(path)));

@@ -203,7 +203,7 @@ absl::Status Run(const CommonOptions& options, const RunFlags& flags,
       session->devices().empty() ? 0 : session->devices().front();
   HOLDFAST_ASSIGN_OR_RETURN(
       const Compilation compilation,
-      LoadSource(session->daemon(), flags.source, flags.kernel, how));
+      LoadSource(session->daemon(), flags.source, {flags.kernel}, how));
   PrintNotes(compilation);
   HOLDFAST_RETURN_IF_ERROR(WarnOfTypes(flags, compilation, arguments));
   HOLDFAST_ASSIGN_OR_RETURN(const Module module,

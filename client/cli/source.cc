@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/file.h"
 #include "client/cli/object_file.h"
 #include "client/cli/usage_error.h"
@@ -15,17 +16,19 @@
 namespace holdfast::cli {
 namespace {
 
-// Compiling failed with the kernel's name among the wanted ones: is it the
-// source, or the name?
+using Names = std::vector<std::string>;
+
+// Compiling for these names failed: is it the source, or a name?
 absl::Status NameOrSource(Daemon& daemon, const Program& program,
-                          const std::string& path, const std::string& kernel,
+                          const std::string& path, const Names& kernels,
                           const absl::Status& failure) {
-  if (!absl::IsInvalidArgument(failure)) return failure;
+  if (kernels.empty() || !absl::IsInvalidArgument(failure)) return failure;
   const auto without_name = program.Compile(daemon);
   if (!without_name.ok()) return without_name.status();
-  absl::Status status =
-      absl::NotFoundError(absl::StrCat(path, " compiles, but has no kernel \"",
-                                       kernel, "\"; the compiler says"));
+  absl::Status status = absl::NotFoundError(
+      absl::StrCat(path, " compiles, but has no kernel \"",
+                   absl::StrJoin(kernels, "\" or \""), "\" (`holdfast kernels ",
+                   path, "` lists those that it has); the compiler says"));
   if (const auto detail = GetErrorDetail(failure)) {
     SetErrorDetail(*detail, &status);
   }
@@ -33,15 +36,15 @@ absl::Status NameOrSource(Daemon& daemon, const Program& program,
 }
 
 absl::StatusOr<Compilation> CompileFile(Daemon& daemon, const std::string& path,
-                                        const std::string& kernel,
+                                        const Names& kernels,
                                         const SourceFlags& flags) {
   HOLDFAST_ASSIGN_OR_RETURN(std::string source, ReadFile(path));
   HOLDFAST_ASSIGN_OR_RETURN(ProgramOptions options,
                             ToProgramOptions(flags, path));
   const Program program(std::move(source), std::move(options));
-  absl::StatusOr<Compilation> compilation = program.Compile(daemon, {kernel});
+  absl::StatusOr<Compilation> compilation = program.Compile(daemon, kernels);
   if (compilation.ok()) return compilation;
-  return NameOrSource(daemon, program, path, kernel, compilation.status());
+  return NameOrSource(daemon, program, path, kernels, compilation.status());
 }
 
 // What would be of no use for a file that is not compiled.
@@ -86,8 +89,8 @@ absl::StatusOr<std::map<std::string, std::string>> ReadTexts(
             : argument.substr(0, equals);
     HOLDFAST_ASSIGN_OR_RETURN(std::string text, ReadFile(path));
     if (!texts.emplace(name, std::move(text)).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", name, "\" is given twice"));
+      return UsageError(absl::InvalidArgumentError(
+          absl::StrCat("\"", name, "\" is given twice")));
     }
   }
   return texts;
@@ -121,14 +124,14 @@ absl::Status CheckCompilerOptions(const std::vector<std::string>& options) {
 }
 
 absl::StatusOr<Compilation> LoadSource(Daemon& daemon, const std::string& path,
-                                       const std::string& kernel,
+                                       const std::vector<std::string>& kernels,
                                        const SourceFlags& flags) {
   if (absl::EndsWith(path, ".cu")) {
-    return CompileFile(daemon, path, kernel, flags);
+    return CompileFile(daemon, path, kernels, flags);
   }
   if (const std::string flag = FirstFlagOf(flags); !flag.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " is not compiled: ", flag, " is of no use"));
+    return UsageError(absl::InvalidArgumentError(
+        absl::StrCat(path, " is not compiled: ", flag, " is of no use")));
   }
   Compilation compilation;
   HOLDFAST_ASSIGN_OR_RETURN(compilation.object, PutObjectFile(daemon, path));

@@ -47,11 +47,13 @@ absl::StatusOr<ProgramOptions> ToProgramOptions(const SourceFlags& flags,
 // "--fmad=false".
 absl::Status CheckCompilerOptions(const std::vector<std::string>& options);
 
-// Compiles a .cu file for `kernel`, or puts any other file that PutObjectFile
-// takes. NOT_FOUND: the source compiles, but has no kernel of this name.
-// INVALID_ARGUMENT: flags of the compiler for a file that is not compiled.
+// Compiles a .cu file for `kernels`, or puts any other file that PutObjectFile
+// takes. Templates have kernels only by these names; without a name, the object
+// has all kernels that are no templates. NOT_FOUND: the source compiles, but
+// has no kernel of such a name. A usage error: flags of the compiler for a file
+// that is not compiled.
 absl::StatusOr<Compilation> LoadSource(Daemon& daemon, const std::string& path,
-                                       const std::string& kernel,
+                                       const std::vector<std::string>& kernels,
                                        const SourceFlags& flags);
 
 }  // namespace holdfast::cli

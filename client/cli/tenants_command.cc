@@ -274,9 +274,9 @@ void AddQuota(CLI::App* tenants, CommonOptions* options, absl::Status* status) {
 
 void AddTenantsCommand(CLI::App* app, CommonOptions* options,
                        absl::Status* status) {
-  CLI::App* tenants = app->add_subcommand(
-      "tenants", "Who pays: list, and for operators make and end");
-  tenants->require_subcommand(1);
+  CLI::App* tenants =
+      AddGroup(app, options, "tenants",
+               "Who pays: list, and for operators make and end");
   AddLook(tenants, options, "ls",
           "List tenants with what they hold and may hold; an operator sees all",
           List, status);

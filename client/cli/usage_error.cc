@@ -15,6 +15,11 @@ absl::Status UsageError(absl::Status status) {
   return status;
 }
 
+absl::Status NoUsageError(absl::Status status) {
+  status.ErasePayload(kMark);
+  return status;
+}
+
 bool IsUsageError(const absl::Status& status) {
   return status.GetPayload(kMark).has_value();
 }

@@ -11,6 +11,10 @@ namespace holdfast::cli {
 // Returns the status with a mark that makes `holdfast` exit with kExitUsage.
 // Returns an OK status unchanged.
 absl::Status UsageError(absl::Status status);
+
+// Returns the status without that mark: the mistake is in a file.
+absl::Status NoUsageError(absl::Status status);
+
 bool IsUsageError(const absl::Status& status);
 
 }  // namespace holdfast::cli

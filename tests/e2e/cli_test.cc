@@ -398,6 +398,57 @@ TEST_F(CliTest, MisspeltCommandsAndOptionsAreSuggested) {
   ExpectFailure(Holdfast({"cache"}), 2, "stats");
 }
 
+TEST_F(CliTest, FlagsMayStandBeforeTheCommandOfAGroup) {
+  const Outcome stats = Holdfast({"cache", "--json", "stats"});
+  EXPECT_EQ(stats.exit_code, 0) << stats.err;
+  EXPECT_TRUE(absl::StartsWith(stats.out, "{")) << stats.out;
+  for (const char* group :
+       {"admin", "cache", "collection", "graph", "tenants"}) {
+    const Outcome none = Holdfast({group, "--json"});
+    EXPECT_EQ(none.exit_code, 2) << none.err;
+    EXPECT_TRUE(absl::StrContains(none.out, absl::StrCat(group, " is given")))
+        << none.out;
+  }
+}
+
+TEST_F(CliTest, AMistakeInTheCommandLineIsNoFailureOfTheCommand) {
+  const std::string source = Path("kernels.cu");
+  ExpectFailure(Holdfast({"compile", source, "-o", Path("x")}), 2,
+                "must end in .ptx");
+  ExpectFailure(Holdfast({"compile", source, "--target", "exe"}), 2,
+                "--target exe");
+  ExpectFailure(Holdfast({"compile", source, "--language", "c"}), 2,
+                "--language c");
+  ExpectFailure(Holdfast({"compile", source, "--header", "a=" + source,
+                          "--header", "a=" + source}),
+                2, "given twice");
+  ExpectFailure(Holdfast({"kernels", "x.exe"}), 2, "must end in .ptx");
+  ExpectFailure(Holdfast({"kernels", "x.ptx", "--name", "k"}), 2,
+                "--name is of no use");
+  ExpectFailure(Holdfast({"kernels", "sha256:12"}), 2, "SHA-256");
+}
+
+TEST_F(CliTest, KernelsOfASourceAreThoseThatAreNoTemplatesAndThoseNamed) {
+  ASSERT_TRUE(cli::WriteFile(Path("two.h"), "#define TWO 2\n").ok());
+  ASSERT_TRUE(
+      cli::WriteFile(Path("template.cu"),
+                     "#include \"two.h\"\ntemplate <class T> __global__ void "
+                     "scale(T* x) { *x *= TWO; }\n")
+          .ok());
+  const Outcome none = Holdfast({"kernels", Path("template.cu")});
+  EXPECT_EQ(none.exit_code, 0) << none.err;
+  EXPECT_EQ(none.out, "");
+  EXPECT_TRUE(absl::StrContains(none.err, "--name 'scale<float>'")) << none.err;
+  const Outcome named =
+      Holdfast({"kernels", Path("template.cu"), "--name", "scale<float>"});
+  EXPECT_EQ(named.exit_code, 0) << named.err;
+  EXPECT_TRUE(absl::StrContains(named.out, "parameter of 8 bytes"))
+      << named.out;
+  ExpectFailure(
+      Holdfast({"kernels", Path("template.cu"), "--name", "scal<float>"}), 1,
+      "has no kernel \"scal<float>\"");
+}
+
 TEST_F(CliTest, HelpAndVersionNeedNoDaemon) {
   for (const std::vector<std::string>& line : {std::vector<std::string>{"help"},
                                                {"--help"},

@@ -74,6 +74,14 @@ TEST_F(CompletionTest, CommandsOptionsValuesAndFiles) {
   EXPECT_EQ(Bash({"--address", "emb"}), Words{"embedded:"});
 }
 
+TEST_F(CompletionTest, BehindExecAProgramAndItsFiles) {
+  EXPECT_EQ(Bash({"exec", "--device=cpu", "--", "sha256su"}),
+            Words{"sha256sum"});
+  EXPECT_EQ(Bash({"exec", "--", "ls", "sax"}), Words{"saxpy.cu"});
+  // An option of the program's, not of exec.
+  EXPECT_EQ(Bash({"exec", "--", "ls", "--dev"}), Words{});
+}
+
 TEST_F(CompletionTest, SessionsAreThoseOfTheDaemon) {
   const auto session = Session::Open({.address = daemon_.address()});
   ASSERT_TRUE(session.ok()) << session.status();

@@ -318,10 +318,9 @@ class Adder {
 
 void AddCollectionCommand(CLI::App* app, CommonOptions* options,
                           absl::Status* status) {
-  CLI::App* const group = app->add_subcommand(
-      "collection",
+  CLI::App* const group = AddGroup(
+      app, options, "collection",
       "Named, versioned arrays in device memory that outlive their writer");
-  group->require_subcommand(1);
   AddLook(group, options, "ls", "List the collections that you may open", List,
           status);
   Adder adder(group, options, status);

@@ -170,6 +170,11 @@ void AddFor(const Place& place, std::string* word, Candidates* found) {
     if (option != nullptr) AddValues(command, *option, found);
     return;
   }
+  if (command.get_name() == "exec" && place.only_positionals) {
+    found->programs = place.positionals == 0;
+    found->files = true;
+    return;
+  }
   AddCommands(command, found);
   const CLI::Option* positional = Positional(place);
   if (positional != nullptr) AddValues(command, *positional, found);

@@ -23,6 +23,7 @@ struct Candidates {
 
   std::vector<Candidate> words;
   bool files = false;
+  bool programs = false;  // commands of the shell
   Names names = Names::kNone;
   // The text before each value: "--device=" if the word is "--device=1".
   std::string prefix;

@@ -71,6 +71,7 @@ void PrintCandidates(const CLI::App& app,
   const Candidates found = Complete(app, words);
   Print(found.words, found.prefix);
   if (found.files) std::puts(kFilesToo);
+  if (found.programs) std::puts(kProgramsToo);
   std::fflush(stdout);
   if (found.names == Candidates::Names::kNone) return;
   // What is printed stays printed.

@@ -7,11 +7,13 @@ namespace {
 // bash makes a word of its own of the "=" in --device=1.
 constexpr absl::string_view kBash = R"script(# Completion of holdfast for bash.
 _holdfast() {
-  local line current=${COMP_WORDS[COMP_CWORD]} files=
+  local line current=${COMP_WORDS[COMP_CWORD]} files= programs=
   COMPREPLY=()
   while IFS= read -r line; do
     if [[ $line == :files ]]; then
       files=yes
+    elif [[ $line == :programs ]]; then
+      programs=yes
     else
       COMPREPLY+=("${line%%$'\t'*}")
     fi
@@ -23,6 +25,11 @@ _holdfast() {
     done < <(compgen -f -- "$current")
     compopt -o filenames 2>/dev/null
   fi
+  if [[ -n $programs ]]; then
+    while IFS= read -r line; do
+      COMPREPLY+=("$line")
+    done < <(compgen -c -- "$current" | sort -u)
+  fi
   if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *: ]]; then
     compopt -o nospace 2>/dev/null
   fi
@@ -33,11 +40,14 @@ complete -F _holdfast holdfast
 constexpr absl::string_view kZsh = R"script(#compdef holdfast
 # Completion of holdfast for zsh.
 _holdfast() {
-  local line files word text
+  local line files programs word text
   local -a found
   while IFS= read -r line; do
     if [[ $line == :files ]]; then
       files=yes
+      continue
+    elif [[ $line == :programs ]]; then
+      programs=yes
       continue
     fi
     word=${line%%$'\t'*}
@@ -46,6 +56,7 @@ _holdfast() {
     found+=("${word//:/\\:}$text")
   done < <(holdfast __complete "${(@)words[2,CURRENT]}" 2>/dev/null </dev/null)
   (( ${#found} )) && _describe -V holdfast found
+  [[ -z $programs ]] || _command_names -e
   [[ -z $files ]] || _files
 }
 if [[ $funcstack[1] == _holdfast ]]; then
@@ -63,6 +74,8 @@ function __holdfast_complete
   for line in (holdfast __complete $words "$current" 2>/dev/null </dev/null)
     if test "$line" = :files
       __fish_complete_path "$current"
+    else if test "$line" = :programs
+      __fish_complete_command
     else
       printf '%s\n' "$line"
     end

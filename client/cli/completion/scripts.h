@@ -8,9 +8,10 @@ namespace holdfast::cli {
 
 // The command that the scripts call. It prints one candidate per line, with a
 // tab and a description if there is one. It also prints kFilesToo if names of
-// files are candidates.
+// files are candidates, and kProgramsToo if commands of the shell are.
 inline constexpr char kCompleteCommand[] = "__complete";
 inline constexpr char kFilesToo[] = ":files";
+inline constexpr char kProgramsToo[] = ":programs";
 
 // Returns the script for "bash", "zsh" or "fish", and an empty text for any
 // other shell. The scripts contain no commands or options: they call the
