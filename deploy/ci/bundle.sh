@@ -30,6 +30,17 @@ python3 -c 'import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]
   grep '^holdfast_build_info'
 HOLDFAST_ADDRESS=embedded:device=cpu HOLDFAST_DAEMON=$directory/holdfast/bin/holdfastd \
   deploy/ci/development.sh "$directory/holdfast" deploy/development/example
+# The library of the bundle finds the daemon of the bundle.
+(cd / && PATH=/usr/bin:/bin python3 - "$directory/holdfast/lib/libholdfast.so" <<'EOF'
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+library.hf_daemon_connect.restype = ctypes.c_void_p
+library.hf_error_message.argtypes = [ctypes.c_void_p]
+library.hf_error_message.restype = ctypes.c_char_p
+error = library.hf_daemon_connect(b"embedded:device=cpu", ctypes.byref(ctypes.c_void_p()))
+assert not error, library.hf_error_message(error)
+EOF
+)
 (cd / && "$directory/holdfast/bin/saxpy" --address='embedded:device=cpu' --n=65536)
 
 # A CUDA driver for other programs.

@@ -26,17 +26,23 @@ runs() {  # TITLE PROGRAM
 }
 
 with_pkg_config() {
-  local flags
-  export PKG_CONFIG_PATH=$libraries/pkgconfig
-  read -ra flags < <(pkg-config --cflags --libs holdfast-cpp)
+  local flags abseil
+  # As where nothing is installed but Abseil, which the package depends on: without gRPC's and Protocol Buffers' files.
+  abseil=$(pkg-config --variable=pcfiledir absl_status)
+  mkdir pkgconfig
+  cp "$abseil"/absl_*.pc pkgconfig
+  sed "s|\${pcfiledir}|$libraries/pkgconfig|" "$libraries/pkgconfig/holdfast-cpp.pc" >pkgconfig/holdfast-cpp.pc
+  read -ra flags < <(PKG_CONFIG_LIBDIR=$work/pkgconfig pkg-config --cflags --libs holdfast-cpp)
   # The carried libraries of a bundle are beside libholdfast.so.
   g++ -std=c++20 -O1 -o with_pkg_config scale.cc "${flags[@]}" -Wl,-rpath-link,"$libraries"
   runs "pkg-config" ./with_pkg_config
 }
 
 with_cmake() {
-  local cmake=(cmake -S . -B built -DCMAKE_PREFIX_PATH="$prefix" -Dholdfast_DIR="$libraries/cmake/holdfast")
-  "${cmake[@]}" >cmake.log 2>&1 || { cat cmake.log; exit 1; }
+  local cmake=(cmake -S . -DCMAKE_PREFIX_PATH="$prefix" -Dholdfast_DIR="$libraries/cmake/holdfast")
+  # As where gRPC's development files are not installed.
+  PKG_CONFIG_LIBDIR=$work/pkgconfig "${cmake[@]}" -B without_grpc >cmake.log 2>&1 || { cat cmake.log; exit 1; }
+  "${cmake[@]}" -B built >cmake.log 2>&1 || { cat cmake.log; exit 1; }
   cmake --build built >>cmake.log 2>&1 || { tail -n 20 cmake.log; exit 1; }
   runs "CMake, shared library" built/scale
   runs "CMake, static library" built/scale_static

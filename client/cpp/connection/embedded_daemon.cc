@@ -59,6 +59,8 @@ absl::StatusOr<std::string> FindDaemon() {
     for (const fs::path& place : {here, PlaceOfLibrary()}) {
       if (place.empty()) continue;
       candidates.push_back(place / "holdfastd");
+      // A library of the bundle lies in lib/.
+      candidates.push_back(place.parent_path() / "bin" / "holdfastd");
       candidates.push_back(place.parent_path().parent_path() / "server" /
                            "holdfastd");
     }
