@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The Debian packages build, install on a Debian that systemd boots, and do there what they promise.
-# Where no container can be booted, they are built and looked at only.
+# A release is made, and its Debian packages install on a Debian that systemd boots, and do there what they promise.
+# Where no container can be booted, they are made and looked at only.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/ci/machine.sh
@@ -37,6 +37,19 @@ follow_manual() {
   awk '/^```bash$/ { inside = 1; next } /^```/ { inside = 0 } inside' deploy/README.md >"$folder/manual.sh"
   # shellcheck disable=SC2016
   in_machine bash -c 'cd "$(mktemp -d)" && cp -r /packages/. . && bash -eux manual.sh'
+}
+
+install_from_repository() {
+  in_machine sh -c 'echo "deb [trusted=yes] file:/packages/apt stable main" >/etc/apt/sources.list.d/holdfast.list
+    apt-get update -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/holdfast.list -o Dir::Etc::sourceparts=- &&
+    apt-get install --yes --no-install-recommends holdfast-cli && holdfast --version'
+}
+
+each_command_has_a_page() {
+  in_machine sh -c 'zcat /usr/share/man/man1/holdfast-run.1.gz | grep -q "kernel" &&
+    for command in $(holdfast __complete "" | cut -f1); do
+      [ "$command" = help ] || [ -e "/usr/share/man/man1/holdfast-$command.1.gz" ] || { echo "$command has none"; exit 1; }
+    done'
 }
 
 compile_example() {
@@ -156,6 +169,7 @@ nothing_is_left() {
 test_machine() {
   machine_boot "$folder" || return 1
   trap 'machine_halt; rm -rf "$folder"' EXIT
+  check "apt installs from the release's repository" install_from_repository
   # Also makes alice, a member of the group.
   check "every command of the operator's manual" follow_manual
   in_machine useradd --create-home bob
@@ -185,6 +199,7 @@ assert importlib.metadata.version("holdfast") == "0.1.0"'
   in_machine systemd-analyze security --no-pager holdfastd.service | tail -n 1
   check "completion of a command" completes "holdfast sess" sessions
   check "completion of an option" completes "holdfast sessions --us" --usage
+  check "each command has a page of the manual" each_command_has_a_page
   check "completion for zsh" in_machine test -s /usr/share/zsh/vendor-completions/_holdfast
   check "completion for fish" in_machine test -s /usr/share/fish/vendor_completions.d/holdfast.fish
   check "a daemon that is killed is started again" is_started_again_after kill_daemon SIGKILL
@@ -214,9 +229,13 @@ control_names_every_library() {
 }
 
 check "control names every library that setup/packages.txt installs" control_names_every_library
-check "packages build" deploy/package.sh "$folder"
+# Also looks at what all of it needs of glibc.
+check "a release is made" deploy/release.sh --dirty "$folder/release"
+check "its sums are right" sh -c 'cd "$1" && sha256sum --quiet --check SHA256SUMS' - "$folder/release"
+mv "$folder/release/apt" "$folder/apt"
+rm -r "$folder/release"
+cp "$folder"/apt/pool/*.deb "$folder"
 ls -sh "$folder"/*.deb
-check "what they need of glibc" deploy/ci/glibc.sh "$folder"/*.deb
 cp -r client/c/examples/saxpy.c deploy/ci/development.sh third_party/rules_cc "$folder"
 if command -v lintian >/dev/null; then check "lintian" lintian --fail-on=error,warning "$folder"/*.deb; fi
 if reason=$(machine_can_boot); then

@@ -3,6 +3,7 @@
 """Makes manual pages: of what a program's --help says, or of a page in Markdown; for man, or for the site.
 
     describe.py manual --section=N PROGRAM     > PROGRAM.N
+    describe.py manuals --section=N --folder=DIR PROGRAM     PROGRAM.N, and PROGRAM-COMMAND.N of each subcommand
     describe.py markdown --section=N PROGRAM   > PROGRAM.md
     describe.py page NAME.md                   > NAME.N
 
@@ -277,9 +278,11 @@ def _see_also(others):
         yield _roff(others)
 
 
-def manual(command, section, version, others=""):
-    """The page's lines, one for the program and all of its subcommands; `others` are pages to see also."""
-    name = command.path[0]
+def manual(command, section, version, others="", program=None):
+    """The page's lines, one for the command and all of its subcommands; `others` are pages to see also. `program`: the
+    whole program, if the command is one of its subcommands."""
+    name = "-".join(command.path)
+    program = program or command
     first, *rest = command.summary.split("\n")
     title = first.removeprefix(f"{name} - ").rstrip(".")
     yield f".TH {name.upper()} {section} \"\" \"{version}\" \"Holdfast\""
@@ -298,9 +301,20 @@ def manual(command, section, version, others=""):
         yield ".PP"
         yield f".B {_roff(inner.usage)}"
         yield from _manual_entries(inner.sections, "SS")
-        yield from _manual_text(_own_notes(inner, command))
-    yield from _manual_notes(command.notes)
+        yield from _manual_text(_own_notes(inner, program))
+    yield from _manual_notes(command.notes if command is program else _own_notes(command, program))
     yield from _see_also(others)
+
+
+def manuals(program, section, version, others=""):
+    """Pairs of a page's name and its lines: one for the program, and one for each of its subcommands."""
+    pages = {"-".join(command.path): command for command in program.commands}
+    alone = dataclasses.replace(program, commands=[])
+    own = f"{program.path[0]}({section})"
+    below = ", ".join(f"{name}({section})" for name in pages)
+    yield program.path[0], manual(alone, section, version, ", ".join(filter(None, (below, others))))
+    for name, command in pages.items():
+        yield name, manual(command, section, version, ", ".join(filter(None, (own, others))), program)
 
 
 # ---- The same page for the site, in Markdown with definition lists.
@@ -345,8 +359,9 @@ def markdown(command, section):
 
 def _main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("form", choices=["manual", "markdown", "page"])
+    parser.add_argument("form", choices=["manual", "manuals", "markdown", "page"])
     parser.add_argument("--section", default="1", help="of the manual")
+    parser.add_argument("--folder", default=".", help="where several pages are written to")
     parser.add_argument("--see-also", default="", help="other pages")
     parser.add_argument("--configuration", action="store_true", help="describe the program's configuration file")
     parser.add_argument("source", help="the program, or the page in Markdown")
@@ -364,6 +379,11 @@ def _main():
     version = subprocess.run(
         [arguments.source, "--version"], capture_output=True, text=True, check=False
     ).stdout.strip()
+    if arguments.form == "manuals":
+        for name, lines in manuals(program, arguments.section, version, arguments.see_also):
+            with open(f"{arguments.folder}/{name}.{arguments.section}", "w", encoding="utf-8") as file:
+                file.write("\n".join([*lines, ""]))
+        return
     print("\n".join(manual(program, arguments.section, version or program.path[0], arguments.see_also)))
 
 

@@ -10,7 +10,7 @@ as_root=()
 [ "$(id -u)" = 0 ] || as_root=(unshare --map-root-user)
 describe() { "${as_root[@]}" python3 -B "$(dirname "$0")/describe.py" "$@"; }
 
-describe manual --section=1 "$client" --see-also='holdfastd(8)' >"$folder/holdfast.1"
+describe manuals --section=1 --folder="$folder" "$client" --see-also='holdfastd(8)'
 describe manual --section=8 "$daemon" --see-also='holdfast(1), holdfastd.toml(5), holdfast-policy(5)' >"$folder/holdfastd.8"
 describe manual --section=5 "$daemon" --configuration --see-also='holdfastd(8), holdfast-policy(5)' >"$folder/holdfastd.toml.5"
 describe page "$policy" --see-also='holdfastd(8), holdfastd.toml(5), holdfast(1)' >"$folder/holdfast-policy.5"

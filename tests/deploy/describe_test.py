@@ -100,6 +100,24 @@ class ProgramsTest(unittest.TestCase):
                 for flag in flags:
                     self.assertIn(flag, page)
 
+    def test_each_subcommand_has_a_page_with_its_options_and_those_below_it(self):
+        program = describe.describe(os.environ["HOLDFAST_CLI"])
+        pages = {
+            name: "\n".join(lines).replace("\\-", "-") for name, lines in describe.manuals(program, "1", "1", "other(8)")
+        }
+        self.assertEqual(len(pages), len(program.commands) + 1)
+        self.assertIn("holdfast-run(1)", pages["holdfast"])
+        self.assertNotIn("--kernel", pages["holdfast"])
+        self.assertIn("Exit status", pages["holdfast"])
+        for command in program.commands:
+            page = pages["-".join(command.path)]
+            self.assertIn(f'{"-".join(command.path)} - ', page)
+            self.assertTrue(page.endswith("\n.SH SEE ALSO\nholdfast(1), other(8)"))
+            self.assertNotIn("Exit status", page)
+            for below in describe.all_commands(command):
+                for option in below.options:
+                    self.assertIn(option.flags[-1], page)
+
     def test_every_option_is_a_key_of_the_configuration_file(self):
         program = os.environ["HOLDFAST_DAEMON"]
         daemon = describe.describe(program)
@@ -118,7 +136,8 @@ class ProgramsTest(unittest.TestCase):
     @unittest.skipUnless(shutil.which("groff"), "groff is missing")
     def test_pages_are_correct_roff(self):
         commands = [describe.describe(program) for program in _programs()]
-        pages = ["\n".join(describe.manual(one, "1", "1")) for one in [*commands, describe.configuration(commands[1])]]
+        pages = ["\n".join(lines) for _, lines in describe.manuals(commands[0], "1", "1")]
+        pages += ["\n".join(describe.manual(one, "1", "1")) for one in [*commands, describe.configuration(commands[1])]]
         with open(os.environ["HOLDFAST_POLICY_PAGE"], encoding="utf-8") as policy:
             pages.append("\n".join(describe.page(policy.read())))
         for page in pages:
