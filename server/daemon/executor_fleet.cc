@@ -27,6 +27,17 @@ constexpr size_t kMaxAhead = 16;
 // How often it is asked what devices there are, until it is known.
 constexpr absl::Duration kAskAgain = absl::Milliseconds(100);
 
+void LogDevices(const v1::ListDevicesResponse& list) {
+  const v1::Driver& driver = list.driver();
+  const char* const kind =
+      driver.kind() == v1::Driver::KIND_SOFTWARE ? "software" : "cuda";
+  LogInfo("driver: ", kind, " ", driver.version() / 1000, ".",
+          driver.version() % 1000 / 10, " (", driver.path(), ")");
+  for (const v1::Device& device : list.devices()) {
+    LogInfo("device ", device.ordinal(), ": ", device.name());
+  }
+}
+
 bool OnGpus(const Config& config) {
   return ExecutorRole(config.device) == SandboxRole::kCudaExecutor;
 }
@@ -218,6 +229,7 @@ void ExecutorFleet::NoteDeath(uint32_t device,
 std::optional<uint32_t> ExecutorFleet::CountDevices() {
   const auto devices = executors_.Devices(absl::Now() + kAskAgain);
   if (devices.ok()) {
+    LogDevices((*devices)->List(services_.memory));
     CheckFallback((*devices)->driver());
     return (*devices)->size();
   }
