@@ -8,6 +8,7 @@
 #include <bit>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/software/runtime/shared_memory.h"
 
@@ -160,8 +161,26 @@ std::string AddressReason(const KernelFault& fault, uint64_t address) {
              : absl::StrCat("access to ", text, ", where no memory is mapped");
 }
 
-// `bytes` are those that a lane accesses.
-Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes) {
+// Returns why the instruction traps. In CUDA's header it does so where a grid
+// synchronizes that was launched in the plain way.
+std::string TrapReason(const FaultReport& report,
+                       std::optional<uint32_t> instruction) {
+  const auto& body = report.kernel.function->body;
+  const auto& files = report.kernel.module->files;
+  if (!instruction || *instruction >= body.size()) return "trap";
+  const auto& source = body[*instruction].source;
+  const bool synchronizes =
+      !report.geometry.cooperative && source.line != 0 &&
+      source.file < files.size() &&
+      absl::EndsWith(files[source.file], "/cooperative_groups.h");
+  return synchronizes ? "the grid synchronizes, but was not launched as a "
+                        "cooperative one"
+                      : "trap";
+}
+
+// `bytes` are those that a lane accesses. `trap` is the reason of a trap.
+Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes,
+                const std::string& trap) {
   switch (report.fault.kind) {
     case KernelFault::Kind::kAddress:
       if (IsOfTheStack(report.fault)) {
@@ -202,7 +221,7 @@ Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes) {
     case KernelFault::Kind::kSignal:
       return {CUDA_ERROR_LAUNCH_FAILED, "the CPU refused an instruction"};
     default:
-      return {CUDA_ERROR_LAUNCH_FAILED, "trap"};
+      return {CUDA_ERROR_LAUNCH_FAILED, trap};
   }
 }
 
@@ -231,7 +250,8 @@ LaunchOutcome FaultReport::Describe() const {
                     : instruction && *instruction < body.size()
                         ? lower::AccessBytes(body[*instruction])
                         : 0;
-  const Reason reason = ReasonOf(*this, address, bytes);
+  const Reason reason =
+      ReasonOf(*this, address, bytes, TrapReason(*this, instruction));
   return {reason.result, absl::StrCat("kernel ", name, ", block ",
                                       Triple(worker.block, geometry.grid), ", ",
                                       Threads(*this, lane),

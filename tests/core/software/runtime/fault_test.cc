@@ -280,6 +280,23 @@ extern "C" __global__ void k(int* out) {
       << outcome.message;
 }
 
+TEST(FaultTest, AGridThatSynchronizesInAPlainLaunchIsToldWhatItLacks) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(int* out) {
+#line 180 "/toolkit/include/cooperative_groups.h"
+  if (out[0] == 0) __trap();
+})",
+                        {"-lineinfo"});
+  int out[1] = {};
+  const LaunchOutcome outcome = program.Run(Geometry(1, 1), +out);
+  EXPECT_EQ(outcome.result, CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_NE(outcome.message.find("cooperative_groups.h:180: trap: the grid "
+                                 "synchronizes, but was not launched as a "
+                                 "cooperative one"),
+            std::string::npos)
+      << outcome.message;
+}
+
 TEST(FaultTest, TrapsAndAssertionsNameTheirThreadAndLine) {
   KernelProgram trap(R"(
 extern "C" __global__ void k(int* out) {
