@@ -99,6 +99,16 @@ class Fault(CUDAError):
     lost = ()
     lost_count = 0
 
+    def _repr_html_(self):
+        from holdfast import _html
+
+        rows = [("kernel", self.kernel or "unknown"), ("cause", self.cause)]
+        if self.thread is not None:
+            rows.insert(1, ("where", f"block {self.block}, thread {self.thread}"))
+        if self.lost_count:
+            rows.append(("lost", f"{self.lost_count} resources"))
+        return _html.card(f"Fault of epoch {self.epoch}", rows)
+
 
 class SessionLostError(CUDAError, ConnectionError):
     """The session or its daemon is gone, with every resource of the session.

@@ -254,8 +254,9 @@ bool Arguments::SetUnknown(PyObject* object, size_t index) {
   if (!bytes || PyBytes_AsStringAndSize(bytes.get(), &data, &size) != 0) {
     PyErr_Clear();
     PyErr_Format(PyExc_TypeError,
-                 "the argument is of unsupported type: argument %zu is %R",
-                 index, Py_TYPE(object));
+                 "the argument is of unsupported type: argument %zu is %R%s",
+                 index, Py_TYPE(object),
+                 object == Py_None ? "; a null pointer is 0" : "");
     return false;
   }
   all_[index] = hf_raw(data, static_cast<uint64_t>(size));

@@ -673,10 +673,30 @@ def test_bfloat16_goes_as_its_bytes(device, stream):
     assert out.copy_to(np.empty(1, np.float32), stream=stream)[0] == 1.5
 
 
-def test_devices_and_sessions_show_themselves_in_notebooks(device):
+def test_objects_show_themselves_in_notebooks(device, stream):
     assert device.name in device._repr_html_()
     html = device.session._repr_html_()
     assert device.session.id in html and device.name in html
+    assert device.name in stream._repr_html_()
+    buffer = device.allocate(3 << 20, stream=stream)
+    assert "3.0 MiB" in buffer._repr_html_() and "device 0" in buffer._repr_html_()
+    buffer.close()
+    assert "closed" in buffer._repr_html_()
+
+
+def test_a_block_by_position_is_said_to_be_a_cluster():
+    with pytest.raises(ValueError, match="second value is cluster"):
+        LaunchConfig(1, 32)
+
+
+def test_none_is_no_argument_and_the_error_says_what_a_null_pointer_is(device, stream):
+    kernel = kernel_of('extern "C" __global__ void k(int* p, int* out) { *out = p == 0; }', "k")
+    out = device.allocate(4, stream=stream)
+    config = LaunchConfig(grid=1, block=1)
+    with pytest.raises(TypeError, match="a null pointer is 0"):
+        launch(stream, config, kernel, None, out)
+    launch(stream, config, kernel, 0, out)
+    assert out.copy_to(np.empty(1, np.int32), stream=stream)[0] == 1
 
 
 class Terminal(io.StringIO):

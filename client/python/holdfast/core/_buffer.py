@@ -640,6 +640,14 @@ class Buffer(BytesAlone, _native.Buffer):
             ptr = "unknown"
         return f"<Buffer ptr={ptr} size={self._length}>"
 
+    def _repr_html_(self):
+        from holdfast import _html
+
+        if self._is_closed:
+            return _html.card("Buffer", (("state", "closed"),))
+        place = "pinned memory" if self._memory is not None else f"device {self._device_id}"
+        return _html.card("Buffer", (("memory", _html.bytes_of(self._length)), ("place", place)))
+
 
 def _unpickled(pool, descriptor):
     """The Buffer of another process, in the current device's session if that can have it. ``pool``:

@@ -55,6 +55,10 @@ class LaunchConfig(_native.LaunchConfig):
         *,
         cooperative_launch=False,
     ):
+        if block is None and cluster is not None:
+            raise ValueError(
+                "block is None: by position, the second value is cluster; name them: grid=, block="
+            )
         self._grid = _to_dim3("grid", grid)
         self._block = _to_dim3("block", block)
         self._cluster = None if cluster is None else _to_dim3("cluster", cluster)

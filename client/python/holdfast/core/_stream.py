@@ -183,6 +183,13 @@ class Stream(_native.Stream, Closing):
             return "<Stream, closed>"
         return f"<Stream handle={self.handle:#x} context={self.context.handle:#x}>"
 
+    def _repr_html_(self):
+        from holdfast import _html
+
+        if self._closed:
+            return _html.card("Stream", (("state", "closed"),))
+        return _html.card("Stream", (("device", self.device), ("priority", self.priority)))
+
 
 def keep_recorded(stream, *used):
     """If the stream is being recorded, what it was given is kept until the graph is made."""
