@@ -3,16 +3,21 @@
 
 #include <utility>
 
+#include "absl/base/call_once.h"
 #include "proto/metadata.h"
 
 namespace holdfast {
+
+const std::shared_ptr<grpc::Channel>* RingCall::kept_ = nullptr;
 
 // gRPC's threads for callbacks end with the last channel or server that uses
 // them, and a call that is its channel's last owner ends in one of them, which
 // cannot wait for itself: so one channel stays.
 RingCall::RingCall(std::shared_ptr<grpc::Channel> executor) : stub_(executor) {
-  [[maybe_unused]] static const auto* const kept =
-      new std::shared_ptr<grpc::Channel>(std::move(executor));
+  static absl::once_flag first;
+  absl::call_once(first, [&executor] {
+    kept_ = new std::shared_ptr<grpc::Channel>(std::move(executor));
+  });
 }
 
 void RingCall::Start(const std::string& method, const std::string& ring_token,
