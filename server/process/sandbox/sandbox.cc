@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/log.h"
@@ -86,7 +88,7 @@ void Sandbox::Close(SandboxRole role,
     std::vector<VisiblePath> files;
     files.reserve(readable.size());
     for (const std::string& path : readable) files.push_back({path});
-    Confine(files);
+    Confine(std::move(files));
   }
   // The sanitizers' own calls, at the end of the process, are no compiler's.
   if (kSanitized && role != SandboxRole::kCompiler) return;
@@ -122,7 +124,9 @@ void Sandbox::LimitResources() {
 
 // Who reads a path of the list later, a compiler for one, would say no more
 // than that there is no such file.
-void Sandbox::Confine(const std::vector<VisiblePath>& files) {
+void Sandbox::Confine(std::vector<VisiblePath> files) {
+  // LeakSanitizer reads at the end which threads the process has.
+  if (kSanitized) files.push_back({"/proc/self"});
   const std::vector<std::string> readable = ReadableOf(files);
   BoundFiles(files);
   GiveUpPrivileges();

@@ -58,7 +58,7 @@ class Sandbox {
  private:
   void LimitResources();
   // Calls BoundFiles and GiveUpPrivileges, and logs paths that cannot be read.
-  void Confine(const std::vector<VisiblePath>& files);
+  void Confine(std::vector<VisiblePath> files);
   void BoundFiles(const std::vector<VisiblePath>& files);
   void GiveUpPrivileges();
 
