@@ -36,8 +36,8 @@ class OperatorTest : public DaemonTest {
                                                      response);
   }
 
-  // Returns how the daemon answers a new session. A session that opens is closed
-  // again, so that no drain waits for it.
+  // Returns how the daemon answers a new session. A session that opens is
+  // closed again, so that no drain waits for it.
   StatusCode TryToOpen() {
     const auto sessions = v1::SessionService::NewStub(unix_);
     grpc::ClientContext context;
