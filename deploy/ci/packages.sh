@@ -45,6 +45,7 @@ install_from_repository() {
     apt-get install --yes --no-install-recommends holdfast-cli && holdfast --version'
 }
 
+# shellcheck disable=SC2016
 each_command_has_a_page() {
   in_machine sh -c 'zcat /usr/share/man/man1/holdfast-run.1.gz | grep -q "kernel" &&
     for command in $(holdfast __complete "" | cut -f1); do
@@ -195,6 +196,7 @@ assert importlib.metadata.version("holdfast") == "0.1.0"'
   check "import holdfast" as alice python3 -c 'import holdfast; holdfast.connect(
 "unix:/run/holdfast/holdfast.sock").device(0).create_stream().sync()'
   check "executors and compilers are confined within the unit" until_true 30 confinement
+  check "the journal names driver and device" until_true 30 journal_says "device 0: "
   check "exposure of at most 3.0" in_machine systemd-analyze security --threshold=30 --no-pager holdfastd.service
   in_machine systemd-analyze security --no-pager holdfastd.service | tail -n 1
   check "completion of a command" completes "holdfast sess" sessions
@@ -231,6 +233,7 @@ control_names_every_library() {
 check "control names every library that setup/packages.txt installs" control_names_every_library
 # Also looks at what all of it needs of glibc.
 check "a release is made" deploy/release.sh --dirty "$folder/release"
+# shellcheck disable=SC2016
 check "its sums are right" sh -c 'cd "$1" && sha256sum --quiet --check SHA256SUMS' - "$folder/release"
 mv "$folder/release/apt" "$folder/apt"
 rm -r "$folder/release"
