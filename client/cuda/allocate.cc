@@ -72,14 +72,19 @@ absl::Status AllocateSpan(Process& process, Allocation& allocation) {
 
 }  // namespace
 
+CUresult AllocateShared(Process& process, Allocation& allocation) {
+  const absl::Status status = AllocateSpan(process, allocation);
+  return absl::IsFailedPrecondition(status) ? CUDA_ERROR_NOT_SUPPORTED
+                                            : Answer(status);
+}
+
 CUresult AllocateShared(Process& process, const Context& context,
                         std::shared_ptr<MemoryPool> pool, bool is_managed,
                         size_t size, CUdeviceptr* pointer) {
   auto allocation = NewAllocation(context, size);
   HOLDFAST_ANSWER_IF_ERROR(TakeFrom(std::move(pool), *allocation));
-  const absl::Status status = AllocateSpan(process, *allocation);
-  if (absl::IsFailedPrecondition(status)) return CUDA_ERROR_NOT_SUPPORTED;
-  HOLDFAST_ANSWER_IF_ERROR(status);
+  const CUresult result = AllocateShared(process, *allocation);
+  if (result != CUDA_SUCCESS) return result;
   allocation->is_managed = is_managed;
   *pointer = allocation->address;
   process.memory.Add(std::move(allocation));
@@ -98,9 +103,10 @@ CUresult AllocatePinned(Process& process, Allocation& allocation) {
 }
 
 bool IsFreeable(const Allocation& memory) {
+  if (memory.is_of_graph) return false;
   if (memory.is_host() && memory.pool != nullptr) return true;
-  return memory.is_managed || (!memory.is_host() && !memory.is_of_graph &&
-                               !memory.is_borrowed && memory.module == nullptr);
+  return memory.is_managed ||
+         (!memory.is_host() && !memory.is_borrowed && memory.module == nullptr);
 }
 
 }  // namespace holdfast::libcuda

@@ -41,6 +41,9 @@ CUresult AllocateShared(Process& process, const Context& context,
                         std::shared_ptr<MemoryPool> pool, bool is_managed,
                         size_t size, CUdeviceptr* pointer);
 
+// Gives the allocation such memory. CUDA_ERROR_NOT_SUPPORTED: as above.
+CUresult AllocateShared(Process& process, Allocation& allocation);
+
 // Gives the allocation pinned memory for copies. If the daemon is on another
 // machine, it is ordinary memory, which kernels cannot use and which is not
 // page-locked.

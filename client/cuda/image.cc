@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "core/base/error_detail.h"
 #include "core/cuda/result.h"
 #include "cuda.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr uint32_t kFatbinMagic = 0xba55ed50;
 constexpr uint32_t kWrapperMagic = 0x466243b1;
+constexpr uint32_t kLtoIrMagic = 0x7f4e43ed;
 
 // `size` counts the bytes after the header.
 struct FatbinHeader {
@@ -47,8 +49,14 @@ uint32_t MagicOf(const char* image) {
              : 0;
 }
 
-absl::Status NoImage() {
-  return cuda::ToStatus(CUDA_ERROR_INVALID_IMAGE, "cuModuleLoadData");
+// `reason` is for the program's log of errors.
+absl::Status NoImage(const char* reason) {
+  absl::Status status =
+      cuda::ToStatus(CUDA_ERROR_INVALID_IMAGE, "cuModuleLoadData");
+  ErrorDetail detail = *GetErrorDetail(status);
+  detail.log = reason;
+  SetErrorDetail(detail, &status);
+  return status;
 }
 
 // Only the headers of a cubin tell where its bytes end.
@@ -87,11 +95,22 @@ absl::StatusOr<Image> ImageOf(const void* image) {
                  v1::OBJECT_FORMAT_FATBIN};
   }
   if (std::memcmp(&magic, ELFMAG, SELFMAG) == 0) {
-    if (!IsCubin(bytes)) return NoImage();
+    if (!IsCubin(bytes)) {
+      return NoImage(
+          "the image is an ELF file, but no cubin: link it, and load what the "
+          "linker makes");
+    }
     return Image{{bytes, CubinSize(bytes)}, v1::OBJECT_FORMAT_CUBIN};
   }
   const absl::string_view text(bytes);
-  if (!absl::StrContains(text, ".version")) return NoImage();
+  if (magic == kLtoIrMagic) {
+    return NoImage("the image is LTO IR: link it, and load the cubin");
+  }
+  if (!absl::StrContains(text, ".version")) {
+    return NoImage(
+        "the image is neither a cubin, a fat binary nor PTX, which has a "
+        ".version");
+  }
   return Image{text, v1::OBJECT_FORMAT_PTX};
 }
 

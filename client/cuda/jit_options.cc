@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
+#include "core/cuda/refused_code.h"
 
 namespace holdfast::libcuda {
 
@@ -57,16 +58,25 @@ void JitOptions::Log::Write(absl::string_view text) const {
   *size = reinterpret_cast<void*>(length);
 }
 
+namespace {
+
+std::string LogOf(const absl::Status& status) {
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  return detail.has_value() && !detail->log.empty()
+             ? detail->log
+             : std::string(status.message());
+}
+
+}  // namespace
+
 void JitOptions::Report(const absl::Status& status,
                         absl::string_view information) const {
   information_.Write(information);
-  if (status.ok()) {
-    errors_.Write("");
-    return;
-  }
-  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
-  errors_.Write(detail.has_value() && !detail->log.empty() ? detail->log
-                                                           : status.message());
+  errors_.Write(status.ok() ? "" : LogOf(status));
+}
+
+void SayCodeIsRefused(CUresult result, const absl::Status& reason) {
+  cuda::SayCodeIsRefused(result, LogOf(reason));
 }
 
 }  // namespace holdfast::libcuda

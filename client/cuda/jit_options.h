@@ -25,6 +25,9 @@ class JitOptions {
   // Returns the options of a link, as nvJitLink spells them.
   std::vector<std::string> LinkerOptions() const;
 
+  // True if the program reads the log of errors.
+  bool has_error_log() const { return errors_.buffer != nullptr; }
+
   // Writes `information` into the log of information. Writes the compiler's log
   // of an error, or its message if there is no log, into the log of errors.
   void Report(const absl::Status& status,
@@ -43,6 +46,10 @@ class JitOptions {
   Log errors_;
   unsigned max_registers_ = 0;  // 0: no limit
 };
+
+// Prints the reason of a refused module, kernel or link: the first line of the
+// compiler's log, or the message if there is no log.
+void SayCodeIsRefused(CUresult result, const absl::Status& reason);
 
 }  // namespace holdfast::libcuda
 

@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "client/cpp/compile/compilation.h"
 #include "client/cpp/compile/object_code.h"
+#include "client/cuda/answer.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/objects.pb.h"
 
@@ -65,6 +66,7 @@ absl::StatusOr<absl::string_view> LinkState::Complete(Daemon& daemon) {
   const absl::Status status = Link(daemon);
   if (!status.ok()) {
     options_.Report(status);
+    if (!options_.has_error_log()) SayCodeIsRefused(Answer(status), status);
     return status;
   }
   return linked_;

@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cuda/pinned_memory.h"
+#include "core/cuda/pool_kind.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {
@@ -30,9 +31,9 @@ struct PoolSharing {
 // that a pool of a program reserves no more than it uses. Thread-safe.
 class MemoryPool {
  public:
-  // kHost and kManaged pools belong to no device. Their memory is pinned memory
-  // of this process, which kernels reach on the daemon's machine.
-  enum class Kind { kDevice, kHost, kManaged };
+  // The memory of kHost and kManaged pools is pinned memory of this process,
+  // which kernels reach on the daemon's machine.
+  using Kind = cuda::PoolKind;
 
   // `ordinal` is the program's number of a kDevice pool's device, otherwise 0.
   // `max_size` bounds the allocated bytes; 0: nothing bounds them.

@@ -108,6 +108,8 @@ class Process {
   HandleTable<CUstream, Stream> streams;
   HandleTable<CUevent, ProgramEvent> events;
   HandleTable<CUmodule, Module> modules;
+  // Libraries whose images cannot be read, with the reason.
+  HandleTable<CUlibrary, const absl::Status> refused_libraries;
   HandleTable<CUlinkState, LinkState> links;
   HandleTable<CUmemoryPool, MemoryPool> pools;
   GraphTable graphs;

@@ -49,6 +49,22 @@ CUresult LoadData(const Driver& driver, const void* code, CUlibrary* library) {
                                 nullptr, 0);
 }
 
+// As LoadData, without the driver's explanation of a refusal: parts may serve
+// instead. The image is read now, which a driver may else leave for later.
+CUresult TryToLoad(const Driver& driver, const void* code, CUlibrary* library) {
+  char log[1] = "";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
+                            CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  CUresult result = driver.LibraryLoadData(library, code, options, values, 2,
+                                           nullptr, nullptr, 0);
+  if (result != CUDA_SUCCESS) return result;
+  unsigned count = 0;
+  result = driver.LibraryGetKernelCount(&count, *library);
+  if (result != CUDA_SUCCESS) driver.LibraryUnload(*library);
+  return result;
+}
+
 }  // namespace
 
 ProgramImage::ProgramImage(const void* wrapper) {
@@ -62,10 +78,11 @@ ProgramImage::ProgramImage(const void* wrapper) {
 
 CUresult ProgramImage::Load(const Driver& driver, CUlibrary* library) const {
   const RelaxedCapture relaxed(driver);
-  const CUresult result = LoadData(driver, code_, library);
+  if (parts_ == nullptr) return LoadData(driver, code_, library);
+  const CUresult result = TryToLoad(driver, code_, library);
   const bool unusable = result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
                         result == CUDA_ERROR_INVALID_IMAGE;
-  return unusable && parts_ != nullptr ? LoadParts(driver, library) : result;
+  return unusable ? LoadParts(driver, library) : result;
 }
 
 CUresult ProgramImage::LoadParts(const Driver& driver,

@@ -16,6 +16,9 @@ constexpr char kElfMagic[4] = {'\x7f', 'E', 'L', 'F'};
 constexpr char kOnlyMachineCode[] =
     "the image holds machine code of a GPU only; the software driver runs "
     "PTX: compile with -arch=compute_XX instead of -arch=sm_XX";
+constexpr char kHostFile[] =
+    "the image is an ELF file of the host: link it, and load what the linker "
+    "makes";
 constexpr char kNoDeviceCode[] =
     "an ELF file of the host without code for a GPU in it";
 
@@ -194,6 +197,17 @@ CUresult ReadLinked(const char* image, size_t size,
   return CUDA_ERROR_INVALID_IMAGE;
 }
 
+// Headers of ELF have the machine behind the type. False for a file that ends
+// before it.
+bool IsHostElf(const char* elf, size_t size) {
+  constexpr size_t kMachineAt = 18;
+  constexpr uint16_t kCuda = 190;
+  uint16_t machine = 0;
+  if (size < kMachineAt + sizeof(machine)) return false;
+  memcpy(&machine, elf + kMachineAt, sizeof(machine));
+  return machine != kCuda;
+}
+
 template <typename T>
 void Append(T value, std::string* bytes) {
   bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -230,8 +244,9 @@ CUresult ReadContainer(const void* image, size_t size, uint32_t arch,
       break;
   }
   if (memcmp(&magic, kElfMagic, sizeof(magic)) == 0) {
-    *log = kOnlyMachineCode;
-    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    const bool is_host = IsHostElf(bytes, size);
+    *log = is_host ? kHostFile : kOnlyMachineCode;
+    return is_host ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
   modules->emplace_back(bytes, strnlen(bytes, size));
   return CUDA_SUCCESS;

@@ -17,7 +17,8 @@ namespace holdfast::cuda {
 // Returns the PTX of an image: PTX text (terminated by zero); a fat binary (the
 // decompressed PTX for the highest architecture up to `arch`, such as 90); or a
 // linked image (all its modules). Refuses a cubin with
-// CUDA_ERROR_NO_BINARY_FOR_GPU, and a log that names what to compile instead.
+// CUDA_ERROR_NO_BINARY_FOR_GPU, and a log that names what to compile instead;
+// an ELF file of the host with CUDA_ERROR_INVALID_IMAGE.
 //
 // `size` is the limit of the bytes to read; kUnknownSize if it is not known.
 inline constexpr size_t kUnknownSize = SIZE_MAX;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/cuda/api/call.h"
+#include "client/cuda/graph/graph_memory.h"
 #include "holdfast/v1/peer_commands.pb.h"
 
 using namespace holdfast::libcuda;
@@ -103,6 +104,14 @@ CUresult GetLimit(const Context& context, CUlimit limit, size_t* value) {
   return CUDA_SUCCESS;
 }
 
+// Ends the context, and returns the device's memory that graphs do not need.
+void End(Process& process, std::shared_ptr<Context> ended) {
+  if (ended == nullptr) return;
+  const int ordinal = ended->ordinal();
+  process.End(std::move(ended));
+  GraphMemory::Get().Trim(ordinal);
+}
+
 }  // namespace
 
 extern "C" {
@@ -121,14 +130,14 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
     if (!process.contexts().Release(device, &ended)) {
       return CUDA_ERROR_INVALID_CONTEXT;
     }
-    process.End(std::move(ended));
+    End(process, std::move(ended));
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   return WithDevice(device, [&](Process& process, const Device&) {
-    process.End(process.contexts().Reset(device));
+    End(process, process.contexts().Reset(device));
     return CUDA_SUCCESS;
   });
 }
@@ -173,7 +182,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle) {
     }
     std::shared_ptr<Context> context = contexts.Remove(handle);
     if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    process.End(std::move(context));
+    End(process, std::move(context));
     CUcontext top = nullptr;
     if (CurrentContext() == handle) PopContext(&top);
     return CUDA_SUCCESS;

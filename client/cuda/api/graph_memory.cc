@@ -67,9 +67,11 @@ CUresult cuGraphMemFreeNodeGetParams(CUgraphNode handle, CUdeviceptr* pointer) {
   });
 }
 
-// A graph's memory is there as long as the graph is.
 CUresult cuDeviceGraphMemTrim(CUdevice device) {
-  return WithDevice(device, [](Process&, const auto&) { return CUDA_SUCCESS; });
+  return WithDevice(device, [&](Process&, const auto&) {
+    GraphMemory::Get().Trim(device);
+    return CUDA_SUCCESS;
+  });
 }
 
 CUresult cuDeviceGetGraphMemAttribute(CUdevice device,

@@ -3,13 +3,15 @@
 // Entry points: managed memory. On the daemon's machine it is pinned memory,
 // with one address for the program and for kernels, which read and write it
 // across the bus. It never moves to a device, so that advice and prefetches
-// change no result.
+// change no result. The bytes of a discarded range stay as they are.
 #include <memory>
+#include <vector>
 
 #include "absl/base/const_init.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cuda/allocate.h"
 #include "client/cuda/api/call.h"
+#include "core/cuda/managed_batch.h"
 
 using namespace holdfast::libcuda;
 
@@ -22,18 +24,58 @@ int DeviceCount(const Process& process) {
   return static_cast<int>(process.devices().size());
 }
 
+// Returns the managed memory that holds the whole range; null: there is none.
+std::shared_ptr<Allocation> FindManaged(const Process& process,
+                                        CUdeviceptr pointer, size_t size) {
+  std::shared_ptr<Allocation> memory = process.memory.Find(pointer);
+  if (memory == nullptr || !memory->is_managed || size == 0 ||
+      size > memory->address + memory->size - pointer) {
+    return nullptr;
+  }
+  return memory;
+}
+
 // body(Process&, MemoryAdvice&) with the advice of managed memory.
 // CUDA_ERROR_INVALID_VALUE: not all of the range is managed memory.
 template <typename Body>
 CUresult WithAdvice(CUdeviceptr pointer, size_t size, Body body) {
   return WithContext([&](Process& process, Context&) -> CUresult {
-    const auto memory = process.memory.Find(pointer);
-    if (memory == nullptr || !memory->is_managed || size == 0 ||
-        size > memory->address + memory->size - pointer) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
+    const auto memory = FindManaged(process, pointer, size);
+    if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
     absl::MutexLock lock(&advice_mutex);
     return body(process, memory->advice);
+  });
+}
+
+using holdfast::cuda::ManagedBatch;
+using Allocations = std::vector<std::shared_ptr<Allocation>>;
+
+// Finds the memory of all ranges. CUDA_ERROR_INVALID_VALUE: one range is not
+// managed memory.
+CUresult FindAll(const Process& process, const ManagedBatch& batch,
+                 Allocations* memory) {
+  for (const auto& range : batch) {
+    memory->push_back(FindManaged(process, range.address, range.size));
+    if (memory->back() == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CUDA_SUCCESS;
+}
+
+// Prefetches all ranges, or none.
+CUresult PrefetchAll(const ManagedBatch& batch, CUstream stream) {
+  return WithStream(stream, [&](Process& process, Stream&) {
+    Allocations memory;
+    CUresult result = FindAll(process, batch, &memory);
+    const int devices = DeviceCount(process);
+    for (size_t i = 0; i < batch.size() && result == CUDA_SUCCESS; ++i) {
+      result = holdfast::cuda::MemoryAdvice().Prefetch(batch[i].place, devices);
+    }
+    if (result != CUDA_SUCCESS) return result;
+    absl::MutexLock lock(&advice_mutex);
+    for (size_t i = 0; i < batch.size(); ++i) {
+      memory[i]->advice.Prefetch(batch[i].place, devices);
+    }
+    return CUDA_SUCCESS;
   });
 }
 
@@ -79,11 +121,44 @@ CUresult cuMemAdvise_v2(CUdeviceptr pointer, size_t size, CUmem_advise hint,
 
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr pointer, size_t size,
                                CUmemLocation location, unsigned flags,
-                               CUstream) {
-  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  return WithAdvice(pointer, size, [&](Process& process, auto& advice) {
-    return advice.Prefetch(location, DeviceCount(process));
+                               CUstream stream) {
+  return flags != 0 ? CUDA_ERROR_INVALID_VALUE
+                    : PrefetchAll({{pointer, size, location}}, stream);
+}
+
+CUresult cuMemPrefetchBatchAsync(CUdeviceptr* pointers, size_t* sizes,
+                                 size_t count, CUmemLocation* places,
+                                 size_t* starts, size_t place_count,
+                                 unsigned long long flags, CUstream stream) {
+  ManagedBatch batch;
+  CUresult result =
+      holdfast::cuda::ReadRanges(pointers, sizes, count, flags, &batch);
+  if (result == CUDA_SUCCESS) {
+    result = holdfast::cuda::ReadPlaces(places, starts, place_count, &batch);
+  }
+  return result == CUDA_SUCCESS ? PrefetchAll(batch, stream) : result;
+}
+
+CUresult cuMemDiscardBatchAsync(CUdeviceptr* pointers, size_t* sizes,
+                                size_t count, unsigned long long flags,
+                                CUstream stream) {
+  ManagedBatch batch;
+  const CUresult result =
+      holdfast::cuda::ReadRanges(pointers, sizes, count, flags, &batch);
+  if (result != CUDA_SUCCESS) return result;
+  return WithStream(stream, [&](Process& process, Stream&) {
+    Allocations memory;
+    return FindAll(process, batch, &memory);
   });
+}
+
+CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* pointers, size_t* sizes,
+                                           size_t count, CUmemLocation* places,
+                                           size_t* starts, size_t place_count,
+                                           unsigned long long flags,
+                                           CUstream stream) {
+  return cuMemPrefetchBatchAsync(pointers, sizes, count, places, starts,
+                                 place_count, flags, stream);
 }
 
 CUresult cuMemRangeGetAttribute(void* data, size_t data_size,

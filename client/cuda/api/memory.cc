@@ -186,7 +186,10 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     const CUresult unsafe = CheckUnsafeCall(process);
     if (unsafe != CUDA_SUCCESS) return unsafe;
     if (const auto of_graph = GraphMemory::Get().Find(pointer)) {
-      return GraphMemory::Get().Free(*of_graph);
+      const CUresult result = GraphMemory::Get().Free(*of_graph);
+      return result == CUDA_SUCCESS && of_graph->is_pinned()
+                 ? Answer(process.session().Synchronize())
+                 : result;
     }
     const auto memory = process.memory.Find(pointer);
     if (memory != nullptr && memory->is_pool_import()) {
@@ -229,7 +232,8 @@ CUresult cuMemFreeHost(void* pointer) {
     const auto freed = process.memory.Remove(
         reinterpret_cast<uint64_t>(pointer), [](const Allocation& memory) {
           return memory.is_host() && !memory.is_registered &&
-                 !memory.is_managed && memory.pool == nullptr;
+                 !memory.is_managed && !memory.is_of_graph &&
+                 memory.pool == nullptr;
         });
     if (freed == nullptr) {
       return ErrorOfMissing(process, CUDA_ERROR_INVALID_VALUE);

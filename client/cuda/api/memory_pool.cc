@@ -16,6 +16,7 @@
 #include "client/cuda/ipc.h"
 #include "client/cuda/token_descriptor.h"
 #include "core/base/token.h"
+#include "core/cuda/pool_kind.h"
 
 using namespace holdfast::libcuda;
 
@@ -32,13 +33,17 @@ CUresult WithPool(CUmemoryPool handle, Body body) {
   });
 }
 
-CUresult CaptureAllocation(Process& process, Stream& stream, size_t size,
-                           CUdeviceptr* pointer, NodeWork* work) {
+CUresult CaptureAllocation(Process& process, Stream& stream, Kind kind,
+                           size_t size, CUdeviceptr* pointer, NodeWork* work) {
   const std::shared_ptr<Context> context = stream.context();
   if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   CUDA_MEM_ALLOC_NODE_PARAMS p{};
-  p.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  p.poolProps.allocType = kind == Kind::kManaged
+                              ? CU_MEM_ALLOCATION_TYPE_MANAGED
+                              : CU_MEM_ALLOCATION_TYPE_PINNED;
   p.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, context->ordinal()};
+  if (kind == Kind::kHost)
+    p.poolProps.location = {CU_MEM_LOCATION_TYPE_HOST, 0};
   p.bytesize = size;
   const CUresult result = ReadAllocation(process, &p, work);
   if (result == CUDA_SUCCESS) *pointer = p.dptr;
@@ -59,7 +64,10 @@ CUresult EndInOrder(Stream& stream, std::shared_ptr<Allocation> memory) {
 // Memory of a graph stays where it is; a launch may have it again.
 CUresult FreeInOrder(Process& process, Stream& stream, CUdeviceptr pointer) {
   if (const auto of_graph = GraphMemory::Get().Find(pointer)) {
-    return GraphMemory::Get().Free(*of_graph);
+    const CUresult result = GraphMemory::Get().Free(*of_graph);
+    return result == CUDA_SUCCESS && of_graph->is_pinned()
+               ? Answer(stream.Call([of_graph](const absl::Status&) {}))
+               : result;
   }
   const auto memory = process.memory.Find(pointer);
   if (memory != nullptr && memory->is_pool_import()) {
@@ -93,10 +101,8 @@ CUresult Allocate(CUdeviceptr* pointer, size_t size,
       handle,
       [&](Process& process, Stream& stream, NodeWork* work) -> CUresult {
         if (size == 0) return AllocateNothing(pointer, work);
-        if (pool != nullptr && pool->kind() != Kind::kDevice) {
-          return CUDA_ERROR_NOT_SUPPORTED;
-        }
-        return CaptureAllocation(process, stream, size, pointer, work);
+        const Kind kind = pool == nullptr ? Kind::kDevice : pool->kind();
+        return CaptureAllocation(process, stream, kind, size, pointer, work);
       },
       [&](Process& process, Stream& stream) -> CUresult {
         const std::shared_ptr<Context> context = stream.context();
@@ -140,20 +146,13 @@ bool IsHost(const CUmemLocation& location) {
 template <typename Body>
 CUresult WithKind(CUmemAllocationType type, const CUmemLocation& location,
                   Body body) {
-  const bool is_device = IsDevice(location);
-  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE && !is_device) {
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE && !IsDevice(location)) {
     return CUDA_ERROR_INVALID_DEVICE;
   }
-  if (type == CU_MEM_ALLOCATION_TYPE_PINNED) {
-    if (is_device) return body(Kind::kDevice, location.id);
-    if (IsHost(location)) return body(Kind::kHost, 0);
-  }
-  if (type == CU_MEM_ALLOCATION_TYPE_MANAGED &&
-      (is_device || IsHost(location) ||
-       location.type == CU_MEM_LOCATION_TYPE_NONE)) {
-    return body(Kind::kManaged, 0);
-  }
-  return CUDA_ERROR_INVALID_VALUE;
+  const auto devices = static_cast<int>(Process::Get().devices().size());
+  const auto kind = holdfast::cuda::PoolKindOf(type, location, devices);
+  if (!kind.has_value()) return CUDA_ERROR_INVALID_VALUE;
+  return body(*kind, *kind == Kind::kDevice ? location.id : 0);
 }
 
 CUresult GetPool(CUmemoryPool* pool, const CUmemLocation* location,

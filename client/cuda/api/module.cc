@@ -11,43 +11,61 @@
 
 #include "client/cuda/api/call.h"
 #include "client/cuda/jit_options.h"
+#include "core/base/status_macros.h"
 
 using namespace holdfast::libcuda;
 
 namespace {
 
+absl::StatusOr<std::shared_ptr<Module>> Read(Process& process,
+                                             const void* image,
+                                             const Context* context) {
+  HOLDFAST_ASSIGN_OR_RETURN(const Image found, ImageOf(image));
+  return Module::Load(process.session(), found, context);
+}
+
+CUresult RefuseCode(const absl::Status& status) {
+  const CUresult result = Answer(status);
+  SayCodeIsRefused(result, status);
+  return result;
+}
+
+// Gives the code a handle. A GPU's driver reads the image of a library, which
+// no context owns, when something of it is looked up. So bytes that are no
+// image are refused then.
+template <typename Handle>
 CUresult Load(Process& process, const void* image, const Context* context,
-              const JitOptions& options, std::shared_ptr<Module>* module) {
-  HOLDFAST_ANSWER_OR_ASSIGN(const Image found, ImageOf(image));
-  auto loaded = Module::Load(process.session(), found, context);
+              const JitOptions& options, Handle* handle) {
+  auto loaded = Read(process, image, context);
   options.Report(loaded.status());
-  HOLDFAST_ANSWER_IF_ERROR(loaded.status());
-  *module = *std::move(loaded);
-  return CUDA_SUCCESS;
+  if (loaded.ok()) {
+    *handle = reinterpret_cast<Handle>(process.modules.Add(*std::move(loaded)));
+    return CUDA_SUCCESS;
+  }
+  const CUresult result = Answer(loaded.status());
+  if (result == CUDA_ERROR_INVALID_IMAGE && context == nullptr) {
+    *handle = reinterpret_cast<Handle>(process.refused_libraries.Add(
+        std::make_shared<const absl::Status>(loaded.status())));
+    return CUDA_SUCCESS;
+  }
+  return options.has_error_log() ? result : RefuseCode(loaded.status());
 }
 
 CUresult LoadModule(CUmodule* handle, const void* image,
                     const JitOptions& options = {}) {
   return WithContext([&](Process& process, Context& context) {
-    if (AnyNull(handle, image)) return CUDA_ERROR_INVALID_VALUE;
-    std::shared_ptr<Module> module;
-    const CUresult result = Load(process, image, &context, options, &module);
-    if (result == CUDA_SUCCESS) *handle = process.modules.Add(module);
-    return result;
+    return AnyNull(handle, image)
+               ? CUDA_ERROR_INVALID_VALUE
+               : Load(process, image, &context, options, handle);
   });
 }
 
-// A library is a module of no context.
 CUresult LoadLibrary(CUlibrary* handle, const void* image,
                      const JitOptions& options) {
   return WithObjects([&](Process& process) {
-    if (AnyNull(handle, image)) return CUDA_ERROR_INVALID_VALUE;
-    std::shared_ptr<Module> module;
-    const CUresult result = Load(process, image, nullptr, options, &module);
-    if (result == CUDA_SUCCESS) {
-      *handle = reinterpret_cast<CUlibrary>(process.modules.Add(module));
-    }
-    return result;
+    return AnyNull(handle, image)
+               ? CUDA_ERROR_INVALID_VALUE
+               : Load(process, image, nullptr, options, handle);
   });
 }
 
@@ -64,16 +82,22 @@ template <typename Body>
 CUresult WithModule(void* handle, Body body) {
   return WithObjects([&](Process& process) -> CUresult {
     const auto module = process.modules.Find(static_cast<CUmodule>(handle));
-    return module == nullptr ? CUDA_ERROR_INVALID_HANDLE
-                             : Answer(body(process, *module));
+    if (module != nullptr) return Answer(body(process, *module));
+    const auto refused =
+        process.refused_libraries.Find(static_cast<CUlibrary>(handle));
+    return refused == nullptr ? CUDA_ERROR_INVALID_HANDLE
+                              : RefuseCode(*refused);
   });
 }
 
 CUresult GetFunction(CUfunction* function, void* handle, const char* name) {
   return WithModule(handle, [&](Process& process, Module& module) -> CUresult {
     if (AnyNull(function, name)) return CUDA_ERROR_INVALID_VALUE;
-    HOLDFAST_ANSWER_OR_ASSIGN(*function,
-                              module.GetFunction(name, process.functions));
+    const auto found = module.GetFunction(name, process.functions);
+    if (absl::IsUnimplemented(found.status()))
+      return RefuseCode(found.status());
+    HOLDFAST_ANSWER_IF_ERROR(found.status());
+    *function = *found;
     return CUDA_SUCCESS;
   });
 }
@@ -128,7 +152,12 @@ CUresult GetGlobal(CUdeviceptr* pointer, size_t* size, void* handle,
 CUresult Unload(void* handle) {
   return WithObjects([&](Process& process) {
     const auto module = process.modules.Remove(static_cast<CUmodule>(handle));
-    if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (module == nullptr) {
+      return process.refused_libraries.Remove(static_cast<CUlibrary>(handle)) ==
+                     nullptr
+                 ? CUDA_ERROR_INVALID_HANDLE
+                 : CUDA_SUCCESS;
+    }
     process.functions.RemoveIf(
         [&](const Function& function) { return function.module() == module; });
     process.memory.RemoveIf([&](const Allocation& memory) {

@@ -216,6 +216,17 @@ CUresult Graph::RemoveEdge(Node* from, Node* to, const CUgraphEdgeData& data) {
   return CUDA_SUCCESS;
 }
 
+std::shared_ptr<Condition> Graph::FindCondition(
+    CUgraphConditionalHandle handle) const {
+  for (const Graph* at = this; at != nullptr;
+       at = at->owner_ == nullptr ? nullptr : at->owner_->graph) {
+    for (const auto& condition : at->conditions) {
+      if (condition->handle == handle) return condition;
+    }
+  }
+  return nullptr;
+}
+
 std::shared_ptr<Graph> Graph::Clone(GraphTable* table) const {
   auto clone = std::make_shared<Graph>(table);
   clone->conditions = conditions;

@@ -60,6 +60,11 @@ class Graph {
   // CUDA_ERROR_INVALID_VALUE: there is no such edge with this data.
   CUresult RemoveEdge(Node* from, Node* to, const CUgraphEdgeData& data);
 
+  // Returns the condition of this graph, or of a graph around it, with this
+  // handle; null: there is none.
+  std::shared_ptr<Condition> FindCondition(
+      CUgraphConditionalHandle handle) const;
+
   // Returns a copy, which shares conditions and allocations with this graph.
   std::shared_ptr<Graph> Clone(GraphTable* table) const;
   // Make the work of a child node of this graph: with a copy of `child`, or

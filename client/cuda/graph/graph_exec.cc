@@ -78,6 +78,17 @@ void Sort(LaunchAllocations* allocations) {
   });
 }
 
+LaunchAllocations::List PinnedOf(const LaunchAllocations& allocations) {
+  LaunchAllocations::List pinned;
+  for (const auto* list :
+       {&allocations.kept, &allocations.temporary, &allocations.freed}) {
+    for (const auto& allocation : *list) {
+      if (allocation->is_pinned()) pinned.push_back(allocation);
+    }
+  }
+  return pinned;
+}
+
 }  // namespace
 
 CUresult GraphExec::Create(Process& process, const Context& context,
@@ -94,6 +105,7 @@ CUresult GraphExec::Create(Process& process, const Context& context,
       new GraphExec(process, std::move(definition), flags));
   absl::MutexLock lock(&made->mutex_);
   made->device_ = context.device().ordinal();
+  TakeObjects(*made->definition_, &made->objects_);
   made->CollectAllocations(*made->definition_);
   Sort(&made->allocations_);
   const Node* culprit = nullptr;
@@ -103,18 +115,33 @@ CUresult GraphExec::Create(Process& process, const Context& context,
   return result;
 }
 
-// The program's objects live until the last launch has ended.
+// The members go after the lock, and with them objects that no launch uses.
 GraphExec::~GraphExec() {
   absl::MutexLock lock(&mutex_);
-  if (!was_launched_ || definition_->user_objects.empty()) return;
   // The daemon destroys its graphs before the stream waits for this process.
   stages_.clear();
+  KeepForLaunches(objects_, PinnedOf(allocations_));
+}
+
+void GraphExec::KeepForLaunches(Objects objects,
+                                LaunchAllocations::List memory) {
+  if (!was_launched_ || (objects.empty() && memory.empty())) return;
   const std::shared_ptr<Stream> stream = last_stream_.lock();
   if (stream == nullptr ||
       !stream
-           ->Call([objects = definition_->user_objects](const absl::Status&) {})
+           ->Call([objects = std::move(objects),
+                   memory = std::move(memory)](const absl::Status&) {})
            .ok()) {
     Answer(process_.session().Synchronize());
+  }
+}
+
+void GraphExec::TakeObjects(Graph& graph, Objects* objects) {
+  if (!graph.user_objects.empty()) {
+    (*objects)[&graph] = std::exchange(graph.user_objects, {});
+  }
+  for (const std::shared_ptr<Node>& node : graph.nodes()) {
+    for (const auto& inner : node->graphs()) TakeObjects(*inner, objects);
   }
 }
 
@@ -307,10 +334,14 @@ CUresult GraphExec::SetWork(CUgraphNode origin, NodeWork work) {
       LoweredWork lowered,
       Lower(process_.memory, work, *places_[node].conditions));
   StageUpdates updates;
+  // The stages depend on the conditions that kernels name.
+  const bool moves =
+      stages_.size() > 1 && NamesCondition(work, *places_[node].conditions);
   std::swap(node->work, work);
-  const CUresult result = AddUpdate(*node, std::move(lowered), &updates)
-                              ? Answer(Send(updates))
-                              : MakeAnew();
+  const CUresult result =
+      !moves && AddUpdate(*node, std::move(lowered), &updates)
+          ? Answer(Send(updates))
+          : MakeAnew();
   if (result != CUDA_SUCCESS) std::swap(node->work, work);
   return result;
 }
@@ -353,32 +384,42 @@ CUresult GraphExec::GetEnabled(CUgraphNode origin, bool* enabled) {
 }
 
 CUresult GraphExec::SetChild(CUgraphNode origin, const Graph& graph) {
+  Objects retired;
   absl::MutexLock lock(&mutex_);
   const Node* node = Find(origin);
   if (node == nullptr || node->type() != CU_GRAPH_NODE_TYPE_GRAPH) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   CUgraphExecUpdateResultInfo info{};
-  return UpdateFrom(*node->graphs()[0], graph, &info);
+  return UpdateFrom(*node->graphs()[0], graph, &info, &retired);
 }
 
 CUresult GraphExec::Update(const Graph& graph,
                            CUgraphExecUpdateResultInfo* info) {
+  Objects retired;
   absl::MutexLock lock(&mutex_);
-  return UpdateFrom(*definition_, graph, info);
+  return UpdateFrom(*definition_, graph, info, &retired);
 }
 
 CUresult GraphExec::UpdateFrom(const Graph& before, const Graph& after,
-                               CUgraphExecUpdateResultInfo* info) {
+                               CUgraphExecUpdateResultInfo* info,
+                               Objects* retired) {
   LoweredNodes lowered;
   AllWorkBefore replaced;
   bool anew = false;
   const auto conditions = definition_->conditions;
+  *retired = objects_;
+  Objects objects = objects_;
   CUresult result =
-      TakeAllWork(before, after, info, &lowered, &anew, &replaced);
+      TakeAllWork(before, after, info, &lowered, &anew, &replaced, &objects);
   if (result != CUDA_SUCCESS) return result;
+  std::erase_if(objects, [](const auto& kept) { return kept.second.empty(); });
   result = anew ? MakeAnew() : SendAll(std::move(lowered));
-  if (result != CUDA_SUCCESS) {
+  if (result == CUDA_SUCCESS) {
+    KeepForLaunches(*retired, {});
+    objects_ = std::move(objects);
+  } else {
+    *retired = std::move(objects);
     definition_->conditions = conditions;
     PutBack(std::move(replaced));
   }
@@ -393,7 +434,7 @@ CUresult GraphExec::UpdateFrom(const Graph& before, const Graph& after,
 CUresult GraphExec::TakeAllWork(const Graph& before, const Graph& after,
                                 CUgraphExecUpdateResultInfo* info,
                                 LoweredNodes* lowered, bool* anew,
-                                AllWorkBefore* replaced) {
+                                AllWorkBefore* replaced, Objects* objects) {
   const DefinitionsLock lock(process_.graphs);
   std::vector<NodePair> pairs;
   if (!PairNodes(process_.memory, before, after, &pairs, info)) {
@@ -416,11 +457,14 @@ CUresult GraphExec::TakeAllWork(const Graph& before, const Graph& after,
     WorkBefore& had = replaced->emplace_back();
     had.node = node;
     had.work = node->work;
-    for (const auto& inner : node->graphs()) {
-      had.conditions.push_back(inner->conditions);
+    for (size_t i = 0; i < node->graphs().size(); ++i) {
+      Graph& inner = *node->graphs()[i];
+      had.conditions.push_back(inner.conditions);
+      (*objects)[&inner] = update->graphs()[i]->user_objects;
     }
     TakeWork(*update, node);
   }
+  (*objects)[&before] = after.user_objects;
   if (&before == definition_.get()) definition_->conditions = after.conditions;
   return CUDA_SUCCESS;
 }

@@ -19,6 +19,7 @@
 #include "client/cuda/graph/graph_memory.h"
 #include "client/cuda/graph/program.h"
 #include "client/cuda/process.h"
+#include "core/cuda/user_object.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {
@@ -59,7 +60,8 @@ class GraphExec {
   // Replaces the work of a child node's graph by the work of `graph`, which
   // must have the same topology. Fails as Update.
   CUresult SetChild(CUgraphNode node, const Graph& graph);
-  // cuGraphExecUpdate: all nodes, or none. Waits for the daemon.
+  // cuGraphExecUpdate: all nodes, or none. The program's objects of `graph`
+  // replace those of the definition. Waits for the daemon.
   CUresult Update(const Graph& graph, CUgraphExecUpdateResultInfo* info);
 
  private:
@@ -82,6 +84,8 @@ class GraphExec {
     std::vector<std::vector<std::shared_ptr<Condition>>> conditions;
   };
   using AllWorkBefore = std::vector<WorkBefore>;
+  // The program's objects that the definition and its inner graphs keep.
+  using Objects = std::map<const Graph*, cuda::UserReferences>;
 
   GraphExec(Process& process, std::shared_ptr<Graph> definition,
             cuuint64_t flags)
@@ -102,6 +106,12 @@ class GraphExec {
   absl::Status RecordEnd(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status RunOn(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // Moves the objects of a graph and of its inner graphs to *objects.
+  static void TakeObjects(Graph& graph, Objects* objects);
+  // Keeps copies of what launches so far may use until these have ended.
+  void KeepForLaunches(Objects objects, LaunchAllocations::List memory)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   // Finds a node by its handle in the program's graph; null: not found.
   Node* Find(CUgraphNode origin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CollectAllocations(const Graph& graph)
@@ -114,15 +124,17 @@ class GraphExec {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReplaceSteps(const StageUpdates& updates)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // *retired receives objects that are to be dropped without the lock.
   CUresult UpdateFrom(const Graph& before, const Graph& after,
-                      CUgraphExecUpdateResultInfo* info)
+                      CUgraphExecUpdateResultInfo* info, Objects* retired)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Gives the nodes of `before` the work of `after`. *replaced receives the
   // work before. *anew is true if all of the daemon's graphs must be made
-  // again; else *lowered receives the changes.
+  // again; else *lowered receives the changes. *objects receives the objects of
+  // `after`, by the graphs of `before`.
   CUresult TakeAllWork(const Graph& before, const Graph& after,
                        CUgraphExecUpdateResultInfo* info, LoweredNodes* lowered,
-                       bool* anew, AllWorkBefore* replaced)
+                       bool* anew, AllWorkBefore* replaced, Objects* objects)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Restores the work of nodes after an update has failed, which has changed
   // nothing in the daemon.
@@ -138,6 +150,7 @@ class GraphExec {
   Places places_ ABSL_GUARDED_BY(mutex_);
   std::vector<RunStage> stages_ ABSL_GUARDED_BY(mutex_);
   LaunchAllocations allocations_ ABSL_GUARDED_BY(mutex_);
+  Objects objects_ ABSL_GUARDED_BY(mutex_);
   // The stream for commands of actions; null: there are no actions. Shared by
   // launches.
   std::shared_ptr<const holdfast::Stream> side_ ABSL_GUARDED_BY(mutex_);

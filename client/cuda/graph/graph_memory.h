@@ -13,16 +13,17 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cuda/memory_map.h"
+#include "client/cuda/memory_pool.h"
 #include "client/cuda/process.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {
 
 // The memory of one allocation node. The program gets the address when it adds
-// the node, so the memory is an ordinary buffer from then on; a launch only
-// marks it as allocated or freed. The session keeps the bytes until the graph
-// and its executable graphs are destroyed, and the program has freed the
-// memory.
+// the node, so the memory is an ordinary buffer, or pinned memory, from then
+// on; a launch only marks it as allocated or freed. The session keeps the bytes
+// until the graph and its executable graphs are destroyed, and the program has
+// freed the memory.
 class GraphAllocation {
  public:
   explicit GraphAllocation(std::shared_ptr<Allocation> memory)
@@ -34,6 +35,10 @@ class GraphAllocation {
   uint64_t address() const { return memory_->address; }
   uint64_t size() const { return memory_->size; }
   int ordinal() const { return memory_->ordinal; }
+  // True for pinned memory, which includes managed memory. The daemon does not
+  // order its end with streams: the last reference must not be dropped before
+  // the work that uses it has ended.
+  bool is_pinned() const { return memory_->is_host(); }
 
   // A node frees this memory, so that another such node is refused. Guarded by
   // the lock of definitions.
@@ -43,9 +48,9 @@ class GraphAllocation {
   friend class GraphMemory;
 
   const std::shared_ptr<Allocation> memory_;
-  // A launch has allocated the memory, and nothing has freed it since. Guarded
-  // by GraphMemory's lock.
-  bool is_outstanding_ = false;
+  // Guarded by GraphMemory's lock.
+  bool is_outstanding_ = false;  // a launch allocated it, and nothing freed it
+  bool is_used_ = false;         // a launch allocated it since the last trim
 };
 
 // The effect of a launch on allocations, in the order of calls.
@@ -65,10 +70,13 @@ class GraphMemory {
  public:
   static GraphMemory& Get();
 
-  // Allocates memory of the device with this ordinal. Blocks until the daemon
-  // has sent the address. CUDA_ERROR_INVALID_VALUE: `size` is 0.
-  CUresult Create(Process& process, int ordinal, size_t size,
-                  std::shared_ptr<GraphAllocation>* allocation);
+  // Allocates memory of the device with this ordinal, or pinned memory. Blocks
+  // until the daemon has sent the address. Returns as many idle bytes of the
+  // device as are allocated. CUDA_ERROR_INVALID_VALUE: `size` is 0.
+  // CUDA_ERROR_NOT_SUPPORTED: pinned memory, and the daemon is on another
+  // machine.
+  CUresult Create(Process& process, MemoryPool::Kind kind, int ordinal,
+                  size_t size, std::shared_ptr<GraphAllocation>* allocation);
   // Returns the allocation that begins at the address; null: there is none.
   std::shared_ptr<GraphAllocation> Find(uint64_t address) const;
 
@@ -82,9 +90,13 @@ class GraphMemory {
   // already.
   CUresult Free(GraphAllocation& allocation);
 
-  // Returns a number of bytes. "Used" counts the memory that launches have
-  // allocated and nothing has freed; "reserved" counts all memory of allocation
-  // nodes.
+  // Implements cuDeviceGraphMemTrim: returns the idle memory of the device.
+  void Trim(int ordinal);
+
+  // Returns a number of bytes of device memory. All memory of allocation nodes
+  // is "reserved". It is "used", too, from a launch until it is trimmed: as on
+  // a GPU, a free does not change that. If the graph ends before the trim, the
+  // memory is idle, and the session still has it.
   CUresult GetAttribute(int ordinal, CUgraphMem_attribute attribute,
                         cuuint64_t* value) const;
   // Resets a high-water mark to the present value. CUDA_ERROR_INVALID_VALUE:
@@ -95,11 +107,19 @@ class GraphMemory {
  private:
   friend class GraphAllocation;
 
+  using Memory = std::vector<std::shared_ptr<Allocation>>;
+
   struct Account {
     uint64_t used = 0, used_high = 0, reserved = 0, reserved_high = 0;
+    Memory idle;
   };
 
   void Forget(const GraphAllocation& allocation);
+  // Takes idle memory of at least this many bytes, or all of it, to be dropped
+  // without the lock.
+  Memory TakeIdle(Account& account, uint64_t bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Use(GraphAllocation& allocation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Take(const std::shared_ptr<GraphAllocation>& allocation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the reference that kept the allocation, to be dropped without the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cuda/graph/lowered_work.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -43,15 +44,9 @@ struct Lowering {
     if (!ReadArguments(*kernel.function, nullptr, kernel.block, &arguments)) {
       return absl::InvalidArgumentError("parameters of the kernel are missing");
     }
-    int i = 0;
-    for (const auto& parameter : kernel.function->parameters()) {
-      Argument& argument = arguments[static_cast<size_t>(i++)];
-      if (parameter.size() != sizeof(CUgraphConditionalHandle)) continue;
-      CUgraphConditionalHandle value = 0;
-      std::memcpy(&value, kernel.block.data() + parameter.offset(),
-                  sizeof value);
+    for (const auto& [i, value] : HandleParametersOf(kernel)) {
       const auto condition = conditions.find(value);
-      if (condition != conditions.end()) argument = condition->second;
+      if (condition != conditions.end()) arguments[i] = condition->second;
     }
     return AsNode(Kind::kLaunch,
                   KernelNode(kernel.config, *kernel.kernel,
@@ -126,6 +121,28 @@ struct Lowering {
 };
 
 }  // namespace
+
+HandleParameters HandleParametersOf(const KernelWork& kernel) {
+  HandleParameters handles;
+  size_t i = 0;
+  for (const auto& parameter : kernel.function->parameters()) {
+    const size_t position = i++;
+    CUgraphConditionalHandle value = 0;
+    if (parameter.size() != sizeof value) continue;
+    std::memcpy(&value, kernel.block.data() + parameter.offset(), sizeof value);
+    handles[position] = value;
+  }
+  return handles;
+}
+
+bool NamesCondition(const NodeWork& work, const ConditionMap& conditions) {
+  const auto* kernel = std::get_if<KernelWork>(&work);
+  if (kernel == nullptr || conditions.empty()) return false;
+  const HandleParameters handles = HandleParametersOf(*kernel);
+  return std::any_of(handles.begin(), handles.end(), [&](const auto& handle) {
+    return conditions.contains(handle.second);
+  });
+}
 
 absl::StatusOr<LoweredWork> Lower(const MemoryMap& memory, const NodeWork& work,
                                   const ConditionMap& conditions) {

@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_CLIENT_CUDA_GRAPH_LOWERED_WORK_H_
 #define HOLDFAST_CLIENT_CUDA_GRAPH_LOWERED_WORK_H_
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
@@ -43,6 +44,13 @@ struct LoweredWork {
   std::optional<NodeParams> params;  // null for kAction
   HostAction action;
 };
+
+// The parameters of a kernel that have the size of a condition's handle, by
+// their position. The values may be any numbers.
+using HandleParameters = std::map<size_t, CUgraphConditionalHandle>;
+HandleParameters HandleParametersOf(const KernelWork& kernel);
+// Returns true if a parameter is the handle of one of the conditions.
+bool NamesCondition(const NodeWork& work, const ConditionMap& conditions);
 
 // Converts the work of a node. Does not wait for work. INVALID_ARGUMENT,
 // OUT_OF_RANGE: memory does not exist or is too small. REQUIRES: the node is

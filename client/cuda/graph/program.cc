@@ -2,7 +2,7 @@
 #include "client/cuda/graph/program.h"
 
 #include <algorithm>
-#include <deque>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -19,7 +19,103 @@ using Conditions = std::shared_ptr<const ConditionMap>;
 struct Item {
   const Node* node = nullptr;
   std::vector<size_t> after;  // items
-  Conditions conditions;
+};
+
+// The conditions of a graph and of its inner graphs, by their handles.
+using DeclaredConditions =
+    std::map<CUgraphConditionalHandle, std::shared_ptr<Condition>>;
+
+void Collect(const Graph& graph, DeclaredConditions* declared) {
+  for (const auto& condition : graph.conditions) {
+    declared->emplace(condition->handle, condition);
+  }
+  for (const std::shared_ptr<Node>& node : graph.nodes()) {
+    for (const auto& inner : node->graphs()) Collect(*inner, declared);
+  }
+}
+
+// Appends the conditions that a node and the nodes of its inner graphs set or
+// test.
+void CollectUses(const Node& node, const DeclaredConditions& declared,
+                 std::vector<CUgraphConditionalHandle>* used) {
+  if (const auto* kernel = std::get_if<KernelWork>(&node.work)) {
+    for (const auto& [i, handle] : HandleParametersOf(*kernel)) {
+      if (declared.contains(handle)) used->push_back(handle);
+    }
+  } else if (const auto* test = std::get_if<ConditionalWork>(&node.work)) {
+    used->push_back(test->condition->handle);
+  }
+  for (const auto& inner : node.graphs()) {
+    for (const auto& each : inner->nodes()) CollectUses(*each, declared, used);
+  }
+}
+
+// Finds the stage of each item and of each condition.
+class StageFinder {
+ public:
+  StageFinder(const MemoryMap& memory, const DeclaredConditions& declared,
+              const std::vector<Item>& items)
+      : items_(items), stages_(items.size()) {
+    for (const Item& item : items) {
+      is_action_.push_back(IsAction(memory, item.node->work));
+      // The nodes of a child graph are items themselves.
+      auto& used = used_.emplace_back();
+      if (!declared.empty() &&
+          !std::holds_alternative<ChildWork>(item.node->work)) {
+        CollectUses(*item.node, declared, &used);
+      }
+    }
+  }
+
+  // Returns false if an action is between two nodes of one condition. *culprit
+  // is such a node.
+  bool Find(const Node** culprit) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t i = 0; i < items_.size(); ++i) {
+        changed |= Raise(i);
+        if (stages_[i] <= items_.size()) continue;
+        *culprit = items_[i].node;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  size_t StageOf(size_t item) const { return stages_[item]; }
+  const std::map<CUgraphConditionalHandle, size_t>& of_conditions() const {
+    return of_conditions_;
+  }
+
+ private:
+  static bool IsAction(const MemoryMap& memory, const NodeWork& work) {
+    if (std::holds_alternative<HostWork>(work)) return true;
+    if (!std::holds_alternative<CopyWork>(work)) return false;
+    const auto lowered = Lower(memory, work, {});
+    return lowered.ok() && lowered->kind == LoweredWork::Kind::kAction;
+  }
+
+  // Returns true if a stage has changed.
+  bool Raise(size_t item) {
+    size_t stage = stages_[item];
+    for (const size_t earlier : items_[item].after) {
+      stage = std::max(stage, stages_[earlier] + (is_action_[earlier] ? 1 : 0));
+    }
+    bool changed = false;
+    for (const CUgraphConditionalHandle handle : used_[item]) {
+      stage = std::max(stage, of_conditions_[handle]);
+    }
+    for (const CUgraphConditionalHandle handle : used_[item]) {
+      changed |= std::exchange(of_conditions_[handle], stage) != stage;
+    }
+    return std::exchange(stages_[item], stage) != stage || changed;
+  }
+
+  const std::vector<Item>& items_;
+  std::vector<bool> is_action_;
+  std::vector<std::vector<CUgraphConditionalHandle>> used_;
+  std::vector<size_t> stages_;
+  std::map<CUgraphConditionalHandle, size_t> of_conditions_;
 };
 
 // The graph's nodes, each behind those that it depends on; fewer than all if
@@ -48,36 +144,50 @@ class ProgramMaker {
   }
 
   CUresult MakeAll(const Graph& graph) {
-    const CUresult result = Flatten(graph, {}, Declare(graph, {}), nullptr);
-    return result == CUDA_SUCCESS ? Build() : result;
+    CUresult result = Flatten(graph, {}, nullptr);
+    if (result != CUDA_SUCCESS) return result;
+    DeclaredConditions declared;
+    Collect(graph, &declared);
+    StageFinder finder(memory_, declared, items_);
+    if (!finder.Find(culprit_)) return CUDA_ERROR_NOT_SUPPORTED;
+    auto conditions = std::make_shared<ConditionMap>();
+    for (const auto& [handle, stage] : finder.of_conditions()) {
+      (*conditions)[handle] = Declare(*declared[handle], stage);
+    }
+    conditions_ = std::move(conditions);
+    places_.resize(items_.size());
+    for (size_t i = 0; i < items_.size(); ++i) {
+      places_[i].stage = finder.StageOf(i);
+    }
+    return Build();
   }
 
  private:
-  // For a body, whose conditions are those of the whole.
+  // For a body, which runs in the stage of its node.
   ProgramMaker(const ProgramMaker& outer, GraphDefinition* body)
       : memory_(outer.memory_),
         program_(outer.program_),
         culprit_(outer.culprit_),
-        body_(body) {}
+        body_(body),
+        conditions_(outer.conditions_) {}
 
-  // Declares the conditions of a graph beside those around it.
-  Conditions Declare(const Graph& graph, const Conditions& outer) {
-    if (graph.conditions.empty() && outer != nullptr) return outer;
-    auto declared = outer == nullptr ? std::make_shared<ConditionMap>()
-                                     : std::make_shared<ConditionMap>(*outer);
-    for (const auto& condition : graph.conditions) {
-      (*declared)[condition->handle] =
-          program_->stages[0].definition.CreateCondition(
-              condition->is_assigned ? std::optional(condition->initial)
-                                     : std::nullopt);
-    }
-    return declared;
+  CUresult MakeBody(const Graph& graph) {
+    const CUresult result = Flatten(graph, {}, nullptr);
+    if (result != CUDA_SUCCESS) return result;
+    places_.resize(items_.size());
+    return Build();
+  }
+
+  GraphCondition Declare(const Condition& condition, size_t stage) {
+    return StageAt(stage).definition.CreateCondition(
+        condition.is_assigned ? std::optional(condition.initial)
+                              : std::nullopt);
   }
 
   // Appends the nodes of a graph, whose first ones come after `before`. *ends,
   // unless null, gets those that nothing of the graph depends on.
   CUresult Flatten(const Graph& graph, const std::vector<size_t>& before,
-                   const Conditions& conditions, std::vector<size_t>* ends) {
+                   std::vector<size_t>* ends) {
     const std::vector<const Node*> order = InOrder(graph);
     if (order.size() < graph.nodes().size()) {
       *culprit_ = FindCycle(graph, order);
@@ -91,26 +201,24 @@ class ProgramMaker {
       }
       if (after.empty()) after = before;
       if (const auto* child = std::get_if<ChildWork>(&node->work)) {
-        const CUresult result = FlattenChild(*child, conditions, &after);
+        const CUresult result = FlattenChild(*child, &after);
         if (result != CUDA_SUCCESS) return result;
       }
       items[node] = items_.size();
       if (ends != nullptr && node->dependents.empty()) {
         ends->push_back(items_.size());
       }
-      items_.push_back({node, std::move(after), conditions});
+      items_.push_back({node, std::move(after)});
     }
     return CUDA_SUCCESS;
   }
 
   // *after: what the child comes after; then its last nodes, if it has any.
-  CUresult FlattenChild(const ChildWork& child, const Conditions& conditions,
-                        std::vector<size_t>* after) {
+  CUresult FlattenChild(const ChildWork& child, std::vector<size_t>* after) {
     const Graph& graph = *child.graphs[0];
     if (graph.nodes().empty()) return CUDA_SUCCESS;
     std::vector<size_t> ends;
-    const CUresult result =
-        Flatten(graph, *after, Declare(graph, conditions), &ends);
+    const CUresult result = Flatten(graph, *after, &ends);
     *after = std::move(ends);
     return result;
   }
@@ -127,14 +235,13 @@ class ProgramMaker {
 
   // Lowers the items, which stand in an order of their dependencies.
   CUresult Build() {
-    places_.resize(items_.size());
     for (size_t i = 0; i < items_.size(); ++i) {
       const CUresult result = BuildItem(items_[i], &places_[i]);
       if (result != CUDA_SUCCESS) {
         if (*culprit_ == nullptr) *culprit_ = items_[i].node;
         return result;
       }
-      places_[i].conditions = items_[i].conditions;
+      places_[i].conditions = conditions_;
       program_->places[items_[i].node] = places_[i];
     }
     return CUDA_SUCCESS;
@@ -147,10 +254,6 @@ class ProgramMaker {
     place->kind = lowered.kind;
     place->is_fixed = body_ != nullptr ||
                       std::holds_alternative<ConditionalWork>(item.node->work);
-    for (const size_t earlier : item.after) {
-      place->stage = std::max(
-          place->stage, places_[earlier].stage + (IsAction(earlier) ? 1 : 0));
-    }
     return IsAction(*place) ? AddStep(item, std::move(lowered), *place)
                             : AddNode(item, std::move(lowered), place);
   }
@@ -163,29 +266,24 @@ class ProgramMaker {
   CUresult LowerItem(const Item& item, LoweredWork* lowered) {
     const NodeWork& work = item.node->work;
     if (const auto* conditional = std::get_if<ConditionalWork>(&work)) {
-      return LowerConditional(*conditional, item.conditions, lowered);
+      return LowerConditional(*conditional, lowered);
     }
     const bool is_left_out = body_ != nullptr && !item.node->enabled;
     HOLDFAST_ANSWER_OR_ASSIGN(
         *lowered, Lower(memory_, is_left_out ? NodeWork(EmptyWork{}) : work,
-                        *item.conditions));
+                        *conditions_));
     return CUDA_SUCCESS;
   }
 
-  CUresult LowerConditional(const ConditionalWork& work,
-                            const Conditions& conditions,
-                            LoweredWork* lowered) {
+  CUresult LowerConditional(const ConditionalWork& work, LoweredWork* lowered) {
     std::vector<GraphDefinition> bodies(work.graphs.size());
     for (size_t i = 0; i < bodies.size(); ++i) {
-      ProgramMaker maker(*this, &bodies[i]);
-      const Graph& graph = *work.graphs[i];
-      CUresult result =
-          maker.Flatten(graph, {}, maker.Declare(graph, conditions), nullptr);
-      if (result == CUDA_SUCCESS) result = maker.Build();
+      const CUresult result =
+          ProgramMaker(*this, &bodies[i]).MakeBody(*work.graphs[i]);
       if (result != CUDA_SUCCESS) return result;
     }
-    const auto condition = conditions->find(work.condition->handle);
-    if (condition == conditions->end()) return CUDA_ERROR_INVALID_VALUE;
+    const auto condition = conditions_->find(work.condition->handle);
+    if (condition == conditions_->end()) return CUDA_ERROR_INVALID_VALUE;
     lowered->params =
         ParamsOf(work.type, condition->second, bodies).On(work.context.device);
     return CUDA_SUCCESS;
@@ -207,9 +305,7 @@ class ProgramMaker {
 
   CUresult AddStep(const Item& item, LoweredWork lowered,
                    const Program::Place& place) {
-    if (body_ != nullptr || !item.conditions->empty()) {
-      return CUDA_ERROR_NOT_SUPPORTED;
-    }
+    if (body_ != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
     StageAt(place.stage)
         .steps.push_back(
             {item.node, std::move(lowered.action), item.node->enabled});
@@ -241,6 +337,7 @@ class ProgramMaker {
   Program* const program_;
   const Node** const culprit_;
   GraphDefinition* const body_ = nullptr;  // null: the whole is made
+  Conditions conditions_;                  // of all stages
   std::vector<Item> items_;
   std::vector<Program::Place> places_;  // of the items
 };

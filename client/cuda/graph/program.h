@@ -57,7 +57,7 @@ struct Program {
 // around them. Disabled nodes in bodies of conditional nodes become empty
 // nodes. CUDA_ERROR_INVALID_VALUE: a cycle, or a node whose memory was freed;
 // *culprit is the node. CUDA_ERROR_NOT_SUPPORTED: an action in a body of a
-// conditional node, or in a graph with conditions.
+// conditional node, or between two nodes of one condition.
 CUresult MakeProgram(const MemoryMap& memory, const Graph& graph,
                      Program* program, const Node** culprit);
 

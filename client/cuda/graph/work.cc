@@ -10,6 +10,7 @@
 #include "client/cuda/graph/lowered_work.h"
 #include "client/cuda/launch_parameters.h"
 #include "client/cuda/value_batch.h"
+#include "core/cuda/pool_kind.h"
 
 namespace holdfast::libcuda {
 namespace {
@@ -74,9 +75,7 @@ CUresult ReadConditional(Process& process, const Graph& parent,
   read.type = p.type;
   CUresult result = FindContext(process, p.ctx, &read.context);
   if (result != CUDA_SUCCESS) return result;
-  for (const auto& condition : parent.conditions) {
-    if (condition->handle == p.handle) read.condition = condition;
-  }
+  read.condition = parent.FindCondition(p.handle);
   if (read.condition == nullptr || read.condition->is_tested) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -227,21 +226,27 @@ CUresult ReadAllocation(Process& process, CUDA_MEM_ALLOC_NODE_PARAMS* p,
                         NodeWork* work) {
   const CUmemPoolProps& pool = p->poolProps;
   const size_t devices = process.devices().size();
-  if (pool.allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
-      pool.handleTypes != CU_MEM_HANDLE_TYPE_NONE ||
-      pool.location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+  if (pool.handleTypes != CU_MEM_HANDLE_TYPE_NONE ||
       (p->accessDescCount > 0 && p->accessDescs == nullptr) ||
       p->accessDescCount > devices) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const int ordinal = pool.location.id;
-  if (ordinal < 0 || static_cast<size_t>(ordinal) >= devices) {
-    return CUDA_ERROR_INVALID_DEVICE;
+  int ordinal = 0;  // of pinned memory that names no device
+  const auto context = process.contexts().Find(CurrentContext());
+  if (context != nullptr) ordinal = context->ordinal();
+  if (pool.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+    ordinal = pool.location.id;
+    if (ordinal < 0 || static_cast<size_t>(ordinal) >= devices) {
+      return CUDA_ERROR_INVALID_DEVICE;
+    }
   }
+  const auto kind = cuda::PoolKindOf(pool.allocType, pool.location,
+                                     static_cast<int>(devices));
+  if (!kind.has_value()) return CUDA_ERROR_INVALID_VALUE;
   AllocationWork read{.parameters = *p};
   read.access.assign(p->accessDescs, p->accessDescs + p->accessDescCount);
   const CUresult result = GraphMemory::Get().Create(
-      process, ordinal, p->bytesize, &read.allocation);
+      process, *kind, ordinal, p->bytesize, &read.allocation);
   if (result != CUDA_SUCCESS) return result;
   p->dptr = read.parameters.dptr = read.allocation->address();
   *work = std::move(read);

@@ -29,6 +29,7 @@ void ReportFault(CUresult result, absl::string_view message) {
 }
 
 void LeaveFaultsToProgram() { program_tells = true; }
+bool AreFaultsLeftToProgram() { return program_tells; }
 
 CUresult LastFault() { return fault.load(std::memory_order_acquire); }
 

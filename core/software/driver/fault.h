@@ -17,8 +17,9 @@ namespace holdfast::software {
 void ReportFault(CUresult result, absl::string_view message);
 
 // Makes ReportFault() record later faults without printing them, because the
-// program reports them itself.
+// program reports them itself. The driver then explains no refusal either.
 void LeaveFaultsToProgram();
+bool AreFaultsLeftToProgram();
 
 // Returns the first fault's code; CUDA_SUCCESS while nothing has faulted.
 CUresult LastFault();

@@ -74,9 +74,10 @@ CUresult CheckTarget(const Executable& executable, std::string* log) {
 }
 
 CUresult LoadImage(const void* image, const JitOptions& options,
-                   std::unique_ptr<Executable>* executable) {
+                   std::unique_ptr<Executable>* executable,
+                   std::string* reason) {
   std::vector<std::string> modules;
-  std::string log;
+  std::string& log = *reason;
   CUresult result = cuda::ReadContainer(image, cuda::kUnknownSize,
                                         GetSettings().arch(), &modules, &log);
   if (result == CUDA_SUCCESS && modules.size() == 1 &&

@@ -27,6 +27,8 @@ class JitOptions {
   // at the end. Set the option for the size to the number of bytes written,
   // without the zero byte. No effect unless a buffer and a size were given.
   void WriteErrorLog(const std::string& log) const { error_.Write(log); }
+  // True if the program reads the error log.
+  bool has_error_log() const { return error_.buffer != nullptr; }
   void WriteInfoLog(const std::string& log) const { info_.Write(log); }
 
  private:
@@ -48,10 +50,11 @@ CUresult CheckTarget(const Executable& executable, std::string* log);
 
 // Loads an image that container.h can read: PTX, or a fat binary with PTX.
 // Links the modules of an image that has several. Writes the reason of a
-// failure to the error log of `options`. CUDA_ERROR_INVALID_IMAGE: the image is
-// neither.
+// failure to *reason and to the error log of `options`.
+// CUDA_ERROR_INVALID_IMAGE: the image is neither.
 CUresult LoadImage(const void* image, const JitOptions& options,
-                   std::unique_ptr<Executable>* executable);
+                   std::unique_ptr<Executable>* executable,
+                   std::string* reason);
 
 }  // namespace holdfast::software
 

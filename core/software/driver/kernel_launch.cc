@@ -96,8 +96,8 @@ void Assign(unsigned x, unsigned y, unsigned z, uint32_t (&dims)[3]) {
 
 CUresult RefuseUnsupported(const Kernel& kernel) {
   const KernelProperties& p = kernel.properties();
-  return Refuse(CUDA_ERROR_NOT_SUPPORTED,
-                absl::StrCat("kernel ", p.name, " at ", p.unsupported));
+  return RefuseCode(CUDA_ERROR_NOT_SUPPORTED,
+                    absl::StrCat("kernel ", p.name, " at ", p.unsupported));
 }
 
 CUresult CheckGeometry(const Kernel& kernel, const Device& device,

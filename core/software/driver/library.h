@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -85,10 +86,18 @@ class Library {
   // kernels have no handles yet; see Driver::PublishKernels.
   Library(std::unique_ptr<Executable> executable, const Context* context,
           MemoryMap& memory);
+  // A CUlibrary of an image that the driver cannot read. Calls about its
+  // content fail with `refusal`.
+  Library(CUresult refusal, std::string reason)
+      : context_id_(0), refusal_(refusal), reason_(std::move(reason)) {}
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
   uint64_t context_id() const { return context_id_; }  // 0: a CUlibrary
+  // CUDA_SUCCESS: the image was read. REQUIRES, for the calls below that look
+  // something up: it is.
+  CUresult refusal() const { return refusal_; }
+  const std::string& reason() const { return reason_; }
   // In the order of the image. The handle is CUkernel and CUfunction alike.
   struct Entry {
     CUfunction handle = nullptr;
@@ -108,11 +117,15 @@ class Library {
                       GlobalVariable* variable) const;
   // Drops the copy of a context that ends. Does nothing for a module, because
   // the caller destroys a context's modules as a whole.
-  void EndContext(uint64_t context_id) { code_->EndContext(context_id); }
+  void EndContext(uint64_t context_id) {
+    if (code_ != nullptr) code_->EndContext(context_id);
+  }
 
  private:
-  const std::shared_ptr<Code> code_;
+  const std::shared_ptr<Code> code_;  // null: the image was not read
   const uint64_t context_id_;
+  const CUresult refusal_ = CUDA_SUCCESS;
+  const std::string reason_;  // of the refusal
   std::vector<Entry> kernels_;
 };
 

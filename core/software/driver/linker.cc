@@ -9,6 +9,7 @@
 #include "core/cuda/archive.h"
 #include "core/cuda/container.h"
 #include "core/software/base/mutex.h"
+#include "core/software/driver/refusal.h"
 #include "core/software/driver/settings.h"
 #include "core/software/runtime/executable.h"
 
@@ -28,7 +29,9 @@ CUresult Linker::Report(CUresult result, const std::string& log) {
   if (!log.empty()) absl::StrAppend(&log_, log_.empty() ? "" : "\n", log);
   options_.WriteErrorLog(log_);
   options_.WriteInfoLog("");
-  return result;
+  return result == CUDA_SUCCESS || options_.has_error_log()
+             ? result
+             : RefuseCode(result, log);
 }
 
 CUresult Linker::Add(CUjitInputType type, const void* data, size_t size,

@@ -41,7 +41,8 @@ class Linker {
   CUresult Complete(void** image, size_t* size);
 
   // Appends a log to the logs of earlier calls, writes all of them to the
-  // buffer of the options, and returns `result`.
+  // buffer of the options, and returns `result`. Without a buffer, prints the
+  // log of a failure.
   CUresult Report(CUresult result, const std::string& log);
 
  private:

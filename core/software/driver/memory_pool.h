@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "core/base/unique_fd.h"
+#include "core/cuda/pool_kind.h"
 #include "core/software/base/mutex.h"
 #include "core/software/driver/backing.h"
 #include "core/software/driver/device.h"
@@ -17,6 +18,13 @@
 #include "cuda.h"
 
 namespace holdfast::software {
+
+// The kind of the regions of a pool.
+constexpr MemoryKind RegionKindOf(cuda::PoolKind kind) {
+  return kind == cuda::PoolKind::kDevice ? MemoryKind::kPool
+         : kind == cuda::PoolKind::kHost ? MemoryKind::kHostPool
+                                         : MemoryKind::kManaged;
+}
 
 // A CUmemoryPool: blocks for stream-ordered allocation. Keeps a freed block for
 // the next allocation of the same size, unless the pool has reserved more bytes

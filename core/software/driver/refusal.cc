@@ -3,6 +3,9 @@
 
 #include <utility>
 
+#include "core/cuda/refused_code.h"
+#include "core/software/driver/fault.h"
+
 namespace holdfast::software {
 namespace {
 
@@ -13,6 +16,11 @@ thread_local std::string last_refusal;
 CUresult Refuse(CUresult result, std::string reason) {
   last_refusal = std::move(reason);
   return result;
+}
+
+CUresult RefuseCode(CUresult result, std::string reason) {
+  if (!AreFaultsLeftToProgram()) cuda::SayCodeIsRefused(result, reason);
+  return Refuse(result, std::move(reason));
 }
 
 void ForgetRefusal() { last_refusal.clear(); }

@@ -19,6 +19,10 @@ namespace holdfast::software {
 // Stores the reason for the calling thread. Returns `result`.
 CUresult Refuse(CUresult result, std::string reason);
 
+// The same for a module or a kernel of the program. Also prints the reason
+// (core/cuda/refused_code.h), unless the program reports what the driver says.
+CUresult RefuseCode(CUresult result, std::string reason);
+
 // Drops the reason of an earlier call. Each call begins with it.
 void ForgetRefusal();
 

@@ -45,6 +45,40 @@ assert driver.cuMemHostUnregister(memory) == 0' 2>&1)
 expect 0 "registered memory"
 [[ $said == *"kernels cannot use memory that is registered by cuMemHostRegister"* ]]
 expect 0 "why kernels have no address of registered memory: $said"
+# Why code is refused is said once, to programs that read no log.
+refused='import ctypes
+driver = ctypes.CDLL("libcuda.so.1")
+context, module, library, kernel = (ctypes.c_void_p() for _ in range(4))
+assert driver.cuInit(0) == 0 and driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+assert driver.cuCtxSetCurrent(context) == 0
+header = b".version 8.0\n.target sm_75\n.address_size 64\n"
+broken = header + b".visible .entry k() { this is no instruction; }"
+for _ in range(2):
+    assert driver.cuModuleLoadData(ctypes.byref(module), broken) == 218
+log = ctypes.create_string_buffer(4096)
+options = (ctypes.c_int * 2)(5, 6)
+values = (ctypes.c_void_p * 2)(ctypes.addressof(log), 4096)
+other = broken.replace(b"no instruction", b"no_thing")
+assert driver.cuModuleLoadDataEx(ctypes.byref(module), other, 2, options, values) == 218
+assert log.value
+missing = header + b".extern .func gone();\n.visible .entry k() { call gone; ret; }"
+assert driver.cuModuleLoadData(ctypes.byref(module), missing) != 0 or driver.cuModuleGetFunction(ctypes.byref(kernel), module, b"k") != 0
+archive = b"!<arch>\n"
+load = [ctypes.byref(library), archive, None, None, 0, None, None, 0]
+assert driver.cuLibraryLoadData(*load) == 0
+print("loaded", file=__import__("sys").stderr, flush=True)
+assert driver.cuLibraryGetKernel(ctypes.byref(kernel), library, b"k") == 200
+assert driver.cuLibraryUnload(library) == 0'
+for where in --device=cpu --direct; do
+  said=$("$holdfast" exec $where -- python3 -c "$refused" 2>&1)
+  expect 0 "refused code, $where: $said"
+  [ "$(grep -c "holdfast: code of this program is refused (CUDA_ERROR_INVALID_PTX)" <<<"$said")" -ge 1 ]
+  expect 0 "why PTX is refused, $where: $said"
+  [ "$(grep "is refused" <<<"$said" | sort | uniq -d)" = "" ] && ! grep -q no_thing <<<"$said"
+  expect 0 "said once, and not what the program reads, $where: $said"
+  [[ $said == *gone*loaded*"refused (CUDA_ERROR_INVALID_IMAGE)"* ]]
+  expect 0 "what is missing, and bytes that are no image, $where: $said"
+done
 # CUDA_ERROR_NOT_INITIALIZED in the child of a fork, which has no connection; the parent goes on.
 "$holdfast" exec --device=cpu -- python3 -c 'import ctypes, os
 driver = ctypes.CDLL("libcuda.so.1")

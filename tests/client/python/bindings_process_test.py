@@ -2,6 +2,7 @@
 """Programs of holdfast.bindings as processes of their own: on the software driver, in daemons, and
 beside the rest of the package."""
 
+import importlib.util
 import os
 import signal
 import subprocess
@@ -160,3 +161,35 @@ def test_the_import_loads_no_driver():
         "print('libcuda.so' in open('/proc/self/maps').read())"
     )
     assert _run(code) == "[]\nFalse\n"
+
+
+_PACKAGES_MODULE = """
+import enum
+
+class cudaError_t(enum.IntEnum):
+    cudaErrorInvalidValue = 1
+
+cudaError_t.cudaErrorInvalidValue.__doc__ = "a value is wrong"
+"""
+
+_DOCUMENTATION_PROGRAM = """
+from cuda.bindings import runtime
+from holdfast.bindings import runtime as served
+
+errors = runtime.cudaError_t
+assert errors is served.cudaError_t
+assert errors.__doc__ is None or "enumeration" in errors.__doc__
+print(errors.cudaErrorInvalidValue.__doc__)
+print(errors.cudaErrorMemoryAllocation.__doc__)  # which the package does not have
+"""
+
+
+def test_enumerators_have_the_documentation_of_the_package_that_they_replace(tmp_path):
+    package = tmp_path / "cuda" / "bindings"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "runtime.py").write_text(_PACKAGES_MODULE)
+    holdfast = importlib.util.find_spec("holdfast").submodule_search_locations[0]
+    folders = [os.path.join(holdfast, "exec_python"), str(tmp_path), os.environ.get("PYTHONPATH")]
+    path = os.pathsep.join(filter(None, folders))
+    assert _run(_DOCUMENTATION_PROGRAM, PYTHONPATH=path) == "a value is wrong\nNone\n"

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/conformance/driver/api.h"
@@ -131,6 +132,95 @@ TEST_F(MemoryOperationTest, AdviceIsRemembered) {
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
               Cuda().cuStreamAttachMemAsync(first_, managed, 0, 99));
   EXPECT_OK(Cuda().cuMemFree_v2(managed));
+}
+
+// Three pieces of managed memory.
+class ManagedBatchTest : public MemoryOperationTest {
+ protected:
+  static constexpr size_t kSize = 2 << 20;
+
+  void SetUp() override {
+    MemoryOperationTest::SetUp();
+    if (Attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS) == 0) {
+      GTEST_SKIP() << "no concurrent managed access";
+    }
+    for (CUdeviceptr& piece : pieces_) {
+      ASSERT_OK(Cuda().cuMemAllocManaged(&piece, kSize, CU_MEM_ATTACH_GLOBAL));
+    }
+  }
+  void TearDown() override {
+    for (const CUdeviceptr piece : pieces_) {
+      if (piece != 0) EXPECT_OK(Cuda().cuMemFree_v2(piece));
+    }
+    MemoryOperationTest::TearDown();
+  }
+
+  // The last prefetch of each piece.
+  std::vector<int> LastPlaces() {
+    EXPECT_OK(Cuda().cuStreamSynchronize(first_));
+    std::vector<int> places;
+    for (const CUdeviceptr piece : pieces_) {
+      EXPECT_OK(Cuda().cuMemRangeGetAttribute(
+          &places.emplace_back(-5), sizeof(int),
+          CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, piece, kSize));
+    }
+    return places;
+  }
+  // Prefetches the first `count` pieces to places_, from `starts` on.
+  CUresult Prefetch(std::vector<size_t> starts, size_t count = 3,
+                    unsigned long long flags = 0) {
+    return Cuda().cuMemPrefetchBatchAsync(pieces_, sizes_, count, places_,
+                                          starts.data(), starts.size(), flags,
+                                          first_);
+  }
+
+  CUdeviceptr pieces_[3] = {};
+  size_t sizes_[3] = {kSize, kSize, kSize};
+  CUmemLocation places_[3] = {{CU_MEM_LOCATION_TYPE_HOST, 0},
+                              {CU_MEM_LOCATION_TYPE_DEVICE, device_},
+                              {CU_MEM_LOCATION_TYPE_HOST, 0}};
+};
+
+TEST_F(ManagedBatchTest, EachPlaceIsForTheRangesUpToTheNext) {
+  ASSERT_OK(Prefetch({0, 1}));
+  EXPECT_EQ(LastPlaces(), std::vector({int{CU_DEVICE_CPU}, device_, device_}));
+  ASSERT_OK(Prefetch({0, 2}));
+  EXPECT_EQ(LastPlaces(),
+            std::vector({int{CU_DEVICE_CPU}, int{CU_DEVICE_CPU}, device_}));
+}
+
+TEST_F(ManagedBatchTest, ABadBatchPrefetchesNothing) {
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Prefetch({1, 2}));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Prefetch({0, 2, 1}));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Prefetch({0, 3}));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Prefetch({0, 1, 2}, 2));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Prefetch({}));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Prefetch({0}, 3, 1));
+  std::swap(pieces_[2], memory_);  // which is no managed memory
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Prefetch({0, 1}));
+  std::swap(pieces_[2], memory_);
+  EXPECT_EQ(LastPlaces(), std::vector<int>(3, CU_DEVICE_INVALID));
+}
+
+TEST_F(ManagedBatchTest, DiscardedMemoryIsWrittenAndReadAgain) {
+  size_t start = 0;
+  ASSERT_OK(Cuda().cuMemDiscardBatchAsync(pieces_, sizes_, 3, 0, first_));
+  ASSERT_OK(Cuda().cuMemDiscardAndPrefetchBatchAsync(
+      pieces_, sizes_, 3, &places_[1], &start, 1, 0, first_));
+  EXPECT_EQ(LastPlaces(), std::vector<int>(3, device_));
+  ASSERT_OK(Cuda().cuMemsetD32Async(pieces_[1], 6, kSize / 4, first_));
+  ASSERT_OK(Cuda().cuStreamSynchronize(first_));
+  EXPECT_EQ(reinterpret_cast<const unsigned*>(pieces_[1])[kSize / 4 - 1], 6u);
+}
+
+TEST_F(ManagedBatchTest, OnlyManagedMemoryIsDiscarded) {
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemDiscardBatchAsync(&memory_, sizes_, 1, 0, first_));
+  sizes_[0] += 1;
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemDiscardBatchAsync(pieces_, sizes_, 1, 0, first_));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemDiscardBatchAsync(pieces_, sizes_, 0, 0, first_));
 }
 
 TEST_F(MemoryOperationTest, KernelsKnowTheirLibraryAndModule) {

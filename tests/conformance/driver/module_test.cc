@@ -224,6 +224,27 @@ TEST_F(ModuleErrorTest, BytesThatAreNoImageAreRefused) {
 
 using LibraryTest = ContextTest;
 
+// LTO IR, an archive, and an object of the host.
+TEST_F(LibraryTest, BytesThatMustBeLinkedAreRefusedWhenAKernelIsLookedUp) {
+  std::string object(256, '\0');
+  object.replace(0, 7,
+                 "\x7f"
+                 "ELF\x02\x01\x01");
+  object[16] = 1;   // relocatable
+  object[18] = 62;  // x86-64
+  for (const std::string& image :
+       {"\xed\x43\x4e\x7f" + std::string(252, '\x01'), std::string("!<arch>\n"),
+        object}) {
+    CUlibrary library = nullptr;
+    ASSERT_OK(Cuda().cuLibraryLoadData(&library, image.data(), nullptr, nullptr,
+                                       0, nullptr, nullptr, 0));
+    CUkernel kernel = nullptr;
+    EXPECT_NE(Cuda().cuLibraryGetKernel(&kernel, library, "empty"),
+              CUDA_SUCCESS);
+    EXPECT_OK(Cuda().cuLibraryUnload(library));
+  }
+}
+
 TEST_F(LibraryTest, KernelsAreEnumeratedAndNamed) {
   CUlibrary library = nullptr;
   ASSERT_OK(Cuda().cuLibraryLoadData(&library, kPtx, nullptr, nullptr, 0,

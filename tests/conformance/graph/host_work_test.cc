@@ -208,6 +208,53 @@ TEST_F(HostWork, AnObjectStaysUntilTheLaunchHasEnded) {
   EXPECT_EQ(destroyed, 1);
 }
 
+TEST_F(HostWork, AnUpdateTakesTheOtherGraphsObjects) {
+  std::atomic<int> first = 0, second = 0, first_destroyed = 0,
+                   second_destroyed = 0;
+  CountDestruction(&first_destroyed);
+  AddCall(&first);
+  const CUgraphExec exec = InstantiateAlone();
+  Gate gate;
+  gate.Block(stream_);
+  ASSERT_OK(Graphs().cuGraphLaunch(exec, stream_));
+  CountDestruction(&second_destroyed);
+  AddCall(&second);
+  CUgraphExecUpdateResultInfo info{};
+  ASSERT_OK(Graphs().cuGraphExecUpdate_v2(exec, graph_, &info));
+  ASSERT_OK(Graphs().cuGraphDestroy(graph_));
+  ASSERT_OK(Graphs().cuGraphCreate(&graph_, 0));  // for TearDown
+  // The launch before the update may use the object.
+  EXPECT_EQ(first_destroyed, 0);
+  gate.Open();
+  Run(exec);
+  EXPECT_EQ(first, 1);
+  EXPECT_EQ(second, 1);
+  for (int i = 0; i < 5000 && first_destroyed == 0; ++i) usleep(1000);
+  EXPECT_EQ(first_destroyed, 1);
+  EXPECT_EQ(second_destroyed, 0);
+  ASSERT_OK(Graphs().cuGraphExecDestroy(exec));
+  for (int i = 0; i < 5000 && second_destroyed == 0; ++i) usleep(1000);
+  EXPECT_EQ(second_destroyed, 1);
+}
+
+TEST_F(HostWork, ARefusedUpdateTakesNoObjects) {
+  std::atomic<int> calls = 0, kept = 0, refused = 0;
+  CountDestruction(&kept);
+  AddCall(&calls);
+  const CUgraphExec exec = InstantiateAlone();
+  CountDestruction(&refused);
+  AddCall(&calls, {AddEmpty()});
+  CUgraphExecUpdateResultInfo info{};
+  EXPECT_CUDA(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+              Graphs().cuGraphExecUpdate_v2(exec, graph_, &info));
+  ASSERT_OK(Graphs().cuGraphDestroy(graph_));
+  ASSERT_OK(Graphs().cuGraphCreate(&graph_, 0));  // for TearDown
+  for (int i = 0; i < 5000 && refused == 0; ++i) usleep(1000);
+  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(kept, 0);
+  EXPECT_OK(Graphs().cuGraphExecDestroy(exec));
+}
+
 // The driver's destruction of a graph with branches waits for the stream.
 TEST_F(HostWork, AGraphWithBranchesIsDestroyedBesideAFunction) {
   std::atomic<int> calls = 0, destroyed = 0;

@@ -5,9 +5,11 @@
 module first. The module of the package cuda-bindings contains NVIDIA's runtime, which works with
 NVIDIA's driver alone. holdfast.bindings.runtime has the same names and calls the libcudart.so.13 of
 Holdfast. cuda.core needs it: ``Device.sync()`` is a call of the runtime. A name that only the
-package's own module has, such as a type of a later CUDA, comes from there.
+package's own module has, such as a type of a later CUDA, comes from there. So does the documentation
+of enumerators, which cuda.core puts into the messages of its errors.
 """
 
+import enum
 import functools
 import importlib
 import importlib.abc
@@ -34,12 +36,41 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
         def find(name):
             try:
-                return getattr(served, name)
+                value = getattr(served, name)
             except AttributeError:
                 return getattr(_original(), name)
+            if isinstance(value, enum.EnumMeta):
+                _document(value)
+            return value
 
         module.__getattr__ = find
         module.__dir__ = lambda: dir(served)
+
+
+def _document(enumeration):
+    text = vars(enumeration).get("__doc__")
+    if not isinstance(text, _Docs):
+        enumeration.__doc__ = _Docs(enumeration.__name__, text)
+
+
+class _Docs:
+    """``__doc__`` of an enumeration and of its members.
+
+    The text of a member is read from the package's own module when it is first asked for, since to
+    load that module takes time.
+    """
+
+    def __init__(self, name, text):
+        self._name = name
+        self._text = text
+
+    def __get__(self, member, owner=None):
+        if member is None:
+            return self._text
+        try:
+            return getattr(_original(), self._name)(int(member)).__doc__
+        except (ImportError, AttributeError, ValueError):
+            return None  # another version of the package
 
 
 @functools.lru_cache(maxsize=None)

@@ -5,6 +5,7 @@
 #include "core/software/base/mutex.h"
 #include "core/software/driver/call.h"
 #include "core/software/driver/defects.h"
+#include "core/software/driver/graph/allocation.h"
 #include "core/software/driver/graph/capture.h"
 
 using namespace holdfast::software;
@@ -48,10 +49,12 @@ CUresult WithPeer(CUcontext handle, Body body) {
   });
 }
 
-// Ends the context and the captures that began in it. Null: does nothing.
+// Ends the context and the captures that began in it, and returns the device's
+// memory that graphs do not need. Null: does nothing.
 void End(Driver& driver, const std::shared_ptr<Context>& context) {
   if (context == nullptr) return;
   driver.EndContext(*context);
+  GraphMemory::Get().Trim(context->device());
   if (driver.graphs.capturing == 0) return;
   const DefinitionsLock lock(driver.graphs);
   AbandonCaptures(driver, context->id());

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: advice about managed memory. There is one memory, so nothing
-// moves; what was said is remembered for the whole allocation and told.
+// moves; what was said is remembered for the whole allocation and told. The
+// bytes of a discarded range stay as they are.
 #include <optional>
+#include <vector>
 
+#include "core/cuda/managed_batch.h"
 #include "core/software/driver/call.h"
 
 using namespace holdfast::software;
@@ -31,6 +34,37 @@ CUresult WithManaged(CUdeviceptr pointer, size_t size, Body body) {
   });
 }
 
+using holdfast::cuda::ManagedBatch;
+
+// Finds the memory of all ranges. CUDA_ERROR_INVALID_VALUE: one range is not
+// managed memory.
+CUresult FindAll(Driver& driver, const ManagedBatch& batch,
+                 std::vector<Region>* regions) {
+  for (const auto& range : batch) {
+    const auto region = FindManaged(driver, range.address, range.size);
+    if (!region.has_value()) return CUDA_ERROR_INVALID_VALUE;
+    regions->push_back(*region);
+  }
+  return CUDA_SUCCESS;
+}
+
+// Prefetches all ranges, or none.
+CUresult PrefetchAll(const ManagedBatch& batch, CUstream stream) {
+  return WithStream(stream, [&](Driver& driver, Stream&) {
+    std::vector<Region> regions;
+    CUresult result = FindAll(driver, batch, &regions);
+    for (size_t i = 0; i < batch.size() && result == CUDA_SUCCESS; ++i) {
+      result =
+          regions[i].advice.Prefetch(batch[i].place, driver.device_count());
+    }
+    if (result != CUDA_SUCCESS) return result;
+    for (const Region& region : regions) {
+      driver.memory.Advise(region.address, region.advice);
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -48,14 +82,43 @@ CUresult cuMemAdvise_v2(CUdeviceptr pointer, size_t size, CUmem_advise hint,
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr pointer, size_t size,
                                CUmemLocation location, unsigned flags,
                                CUstream stream) {
+  return flags != 0 ? CUDA_ERROR_INVALID_VALUE
+                    : PrefetchAll({{pointer, size, location}}, stream);
+}
+
+CUresult cuMemPrefetchBatchAsync(CUdeviceptr* pointers, size_t* sizes,
+                                 size_t count, CUmemLocation* places,
+                                 size_t* starts, size_t place_count,
+                                 unsigned long long flags, CUstream stream) {
+  ManagedBatch batch;
+  CUresult result =
+      holdfast::cuda::ReadRanges(pointers, sizes, count, flags, &batch);
+  if (result == CUDA_SUCCESS) {
+    result = holdfast::cuda::ReadPlaces(places, starts, place_count, &batch);
+  }
+  return result == CUDA_SUCCESS ? PrefetchAll(batch, stream) : result;
+}
+
+CUresult cuMemDiscardBatchAsync(CUdeviceptr* pointers, size_t* sizes,
+                                size_t count, unsigned long long flags,
+                                CUstream stream) {
+  ManagedBatch batch;
+  const CUresult result =
+      holdfast::cuda::ReadRanges(pointers, sizes, count, flags, &batch);
+  if (result != CUDA_SUCCESS) return result;
   return WithStream(stream, [&](Driver& driver, Stream&) {
-    const std::optional<Region> region = FindManaged(driver, pointer, size);
-    if (!region.has_value() || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-    holdfast::cuda::MemoryAdvice advice = region->advice;
-    const CUresult result = advice.Prefetch(location, driver.device_count());
-    if (result == CUDA_SUCCESS) driver.memory.Advise(region->address, advice);
-    return result;
+    std::vector<Region> regions;
+    return FindAll(driver, batch, &regions);
   });
+}
+
+CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* pointers, size_t* sizes,
+                                           size_t count, CUmemLocation* places,
+                                           size_t* starts, size_t place_count,
+                                           unsigned long long flags,
+                                           CUstream stream) {
+  return cuMemPrefetchBatchAsync(pointers, sizes, count, places, starts,
+                                 place_count, flags, stream);
 }
 
 CUresult cuMemRangeGetAttribute(void* data, size_t data_size,

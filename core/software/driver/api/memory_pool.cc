@@ -17,6 +17,19 @@ using namespace holdfast::software;
 
 namespace {
 
+// The properties of a pool, as an allocation node names them.
+CUmemPoolProps PropertiesOf(const MemoryPool& pool) {
+  const bool is_host = pool.kind() == MemoryKind::kHostPool;
+  CUmemPoolProps properties{};
+  properties.allocType = pool.kind() == MemoryKind::kManaged
+                             ? CU_MEM_ALLOCATION_TYPE_MANAGED
+                             : CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type =
+      is_host ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.location.id = is_host ? 0 : pool.device().ordinal();
+  return properties;
+}
+
 CUresult Allocate(Driver& driver, Stream& stream, CUmemoryPool pool_handle,
                   size_t size, CUdeviceptr* pointer) {
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -29,10 +42,7 @@ CUresult Allocate(Driver& driver, Stream& stream, CUmemoryPool pool_handle,
   CUresult captured;
   if (Captured(driver, stream, &captured, [&](NodeParameters* node) {
         CUDA_MEM_ALLOC_NODE_PARAMS p{};
-        if (pool->kind() != MemoryKind::kPool) return CUDA_ERROR_NOT_SUPPORTED;
-        p.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-        p.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE,
-                                pool->device().ordinal()};
+        p.poolProps = PropertiesOf(*pool);
         p.bytesize = size;
         const CUresult decoded = DecodeAllocation(driver, &p, node);
         *pointer = p.dptr;
@@ -76,19 +86,12 @@ bool IsHost(const CUmemLocation& location) {
          location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
 }
 
-// The kind of the memory of a pool; nullopt: there is no such pool.
 std::optional<MemoryKind> KindOf(CUmemAllocationType type,
                                  const CUmemLocation& location) {
-  if (type == CU_MEM_ALLOCATION_TYPE_PINNED) {
-    if (IsDevice(location)) return MemoryKind::kPool;
-    if (IsHost(location)) return MemoryKind::kHostPool;
-  }
-  if (type == CU_MEM_ALLOCATION_TYPE_MANAGED &&
-      (IsDevice(location) || IsHost(location) ||
-       location.type == CU_MEM_LOCATION_TYPE_NONE)) {
-    return MemoryKind::kManaged;
-  }
-  return std::nullopt;
+  const auto kind =
+      holdfast::cuda::PoolKindOf(type, location, Driver::Get().device_count());
+  if (!kind.has_value()) return std::nullopt;
+  return RegionKindOf(*kind);
 }
 
 // The default pool and the current pool of host memory or of managed memory,
@@ -134,6 +137,18 @@ std::optional<Region> Remove(MemoryMap& memory, CUdeviceptr pointer) {
                                  MemoryKind::kManaged, MemoryKind::kDevice});
 }
 
+// Drops the reference to memory, which may be the last one, when the stream has
+// come to this point. The next thread that works for the stream does it if
+// there is none now.
+void DropInOrder(Stream& stream, std::shared_ptr<void> memory) {
+  const Stream::Operation release{.run = [memory = std::move(memory)] {},
+                                  .after = {},
+                                  .even_after_fault = true};
+  if (stream.Enqueue(release, Stream::Runner::kCaller).has_value()) return;
+  stream.Enqueue(release, Stream::Runner::kWaiter);
+  ForgetRefusal();
+}
+
 }  // namespace
 
 extern "C" {
@@ -165,20 +180,12 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
       const CUresult result = GraphMemory::Get().Free(*of_graph);
       if (result != CUDA_SUCCESS) return result;
       GraphMemory::Get().Use({.freed = {of_graph}}, found.Tail());
+      DropInOrder(found, of_graph);
       return CUDA_SUCCESS;
     }
     std::optional<Region> region = Remove(driver.memory, pointer);
     if (!region.has_value()) return CUDA_ERROR_INVALID_VALUE;
-    // Running the operation drops the last reference, and so the memory. The
-    // next thread that works for the stream runs it if there is none now.
-    const Stream::Operation release{
-        .run = [backing = std::move(region->backing)] {},
-        .after = {},
-        .even_after_fault = true};
-    if (!found.Enqueue(release, Stream::Runner::kCaller).has_value()) {
-      found.Enqueue(release, Stream::Runner::kWaiter);
-      ForgetRefusal();
-    }
+    DropInOrder(found, std::move(region->backing));
     return CUDA_SUCCESS;
   });
 }

@@ -10,11 +10,14 @@
 #include "core/software/driver/call.h"
 #include "core/software/driver/image.h"
 #include "core/software/driver/kernel_launch.h"
+#include "core/software/driver/refusal.h"
 
 using namespace holdfast::software;
 
 namespace {
 
+// A GPU's driver reads the image of a library, which no context owns, when
+// something of it is looked up. So bytes that are no image are refused then.
 CUresult Load(Driver& driver, const Context* owner, const void* image,
               unsigned count, CUjit_option* options, void** values,
               std::shared_ptr<Library>* library) {
@@ -22,8 +25,15 @@ CUresult Load(Driver& driver, const Context* owner, const void* image,
   CUresult result = JitOptions::Parse(count, options, values, &jit);
   if (result != CUDA_SUCCESS) return result;
   std::unique_ptr<Executable> executable;
-  result = LoadImage(image, jit, &executable);
-  if (result != CUDA_SUCCESS) return result;
+  std::string reason;
+  result = LoadImage(image, jit, &executable, &reason);
+  if (result == CUDA_ERROR_INVALID_IMAGE && owner == nullptr) {
+    *library = std::make_shared<Library>(result, std::move(reason));
+    return CUDA_SUCCESS;
+  }
+  if (result != CUDA_SUCCESS) {
+    return jit.has_error_log() ? result : RefuseCode(result, std::move(reason));
+  }
   *library =
       std::make_shared<Library>(std::move(executable), owner, driver.memory);
   driver.PublishKernels(**library);
@@ -70,11 +80,20 @@ CUresult WithModule(CUmodule handle, Body body) {
   });
 }
 
+// CUDA_SUCCESS if the library's image was read.
+CUresult CheckRead(const Library& library) {
+  return library.refusal() == CUDA_SUCCESS
+             ? CUDA_SUCCESS
+             : RefuseCode(library.refusal(), library.reason());
+}
+
 template <typename Body>
 CUresult WithLibrary(CUlibrary handle, Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
     const std::shared_ptr<Library> library = driver.libraries.Find(handle);
-    return library == nullptr ? CUDA_ERROR_INVALID_HANDLE : body(*library);
+    if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    const CUresult read = CheckRead(*library);
+    return read == CUDA_SUCCESS ? body(*library) : read;
   });
 }
 
@@ -252,6 +271,8 @@ CUresult cuLibraryGetModule(CUmodule* module, CUlibrary handle) {
     const std::shared_ptr<Library> library = driver.libraries.Find(handle);
     if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const CUresult read = CheckRead(*library);
+    if (read != CUDA_SUCCESS) return read;
     *module = reinterpret_cast<CUmodule>(handle);
     driver.modules.AddAs(*module, library);
     return CUDA_SUCCESS;

@@ -8,12 +8,12 @@
 
 namespace holdfast::software {
 
-GraphAllocation::GraphAllocation(Device& device, MemoryMap& map,
-                                 std::unique_ptr<Block> block)
-    : device_(device), map_(map), block_(std::move(block)) {}
+GraphAllocation::GraphAllocation(Device& device, MemoryKind kind,
+                                 MemoryMap& map, std::unique_ptr<Block> block)
+    : device_(device), kind_(kind), map_(map), block_(std::move(block)) {}
 
 GraphAllocation::~GraphAllocation() {
-  map_.Remove(address(), {MemoryKind::kGraph});
+  map_.Remove(address(), {kind_});
   GraphMemory::Get().Forget(*this);
 }
 
@@ -22,21 +22,23 @@ GraphMemory& GraphMemory::Get() {
   return memory;
 }
 
-CUresult GraphMemory::Create(Device& device, MemoryMap& map, size_t size,
+CUresult GraphMemory::Create(Device& device, MemoryKind kind, MemoryMap& map,
+                             size_t size,
                              std::shared_ptr<GraphAllocation>* allocation) {
   if (size == 0) return CUDA_ERROR_INVALID_VALUE;
   if (size > device.memory().total()) return CUDA_ERROR_OUT_OF_MEMORY;
   std::unique_ptr<Block> block;
   // Charged to no budget until it is launched.
-  const CUresult result =
-      Block::Create(size, Block::Place::kEnd, nullptr, /*fd=*/-1, &block);
+  const CUresult result = Block::Create(
+      size, IsHost(kind) ? Block::Place::kStart : Block::Place::kEnd, nullptr,
+      /*fd=*/-1, &block);
   if (result != CUDA_SUCCESS) return result;
   *allocation =
-      std::make_shared<GraphAllocation>(device, map, std::move(block));
+      std::make_shared<GraphAllocation>(device, kind, map, std::move(block));
   Region region;
   region.address = (*allocation)->address();
   region.size = size;
-  region.kind = MemoryKind::kGraph;
+  region.kind = kind;
   region.device = device.ordinal();
   map.Insert(std::move(region));
   MutexLock lock(&mutex_);
@@ -52,17 +54,25 @@ std::shared_ptr<GraphAllocation> GraphMemory::Find(uintptr_t address) {
 
 void GraphMemory::Forget(GraphAllocation& allocation) {
   MutexLock lock(&mutex_);
-  ReleaseLocked(allocation);
+  if (allocation.reserved_) {
+    accounts_[allocation.device_.ordinal()].idle +=
+        allocation.block_->mapped_size();
+  }
   all_.erase(allocation.address());
 }
 
 CUresult GraphMemory::ReserveLocked(GraphAllocation& allocation) {
-  if (allocation.reserved_) return CUDA_SUCCESS;
-  const size_t bytes = allocation.block_->mapped_size();
-  if (!allocation.device_.memory().Take(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-  allocation.reserved_ = true;
+  if (allocation.reserved_ || IsHost(allocation.kind_)) return CUDA_SUCCESS;
   Account& account = accounts_[allocation.device_.ordinal()];
-  account.reserved += bytes;
+  const size_t bytes = allocation.block_->mapped_size();
+  const uint64_t idle = std::min<uint64_t>(bytes, account.idle);
+  if (!allocation.device_.memory().Take(bytes - idle)) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  allocation.reserved_ = true;
+  account.idle -= idle;
+  account.reserved += bytes - idle;
+  account.used_high = std::max(account.used_high, account.reserved);
   account.reserved_high = std::max(account.reserved_high, account.reserved);
   return CUDA_SUCCESS;
 }
@@ -74,12 +84,6 @@ void GraphMemory::ReleaseLocked(GraphAllocation& allocation) {
   allocation.reserved_ = false;
   allocation.device_.memory().Return(bytes);
   accounts_[allocation.device_.ordinal()].reserved -= bytes;
-}
-
-void GraphMemory::FreeLocked(GraphAllocation& allocation) {
-  allocation.outstanding_ = false;
-  accounts_[allocation.device_.ordinal()].used -=
-      allocation.block_->mapped_size();
 }
 
 CUresult GraphMemory::Begin(const GraphAllocations& allocations,
@@ -97,21 +101,12 @@ CUresult GraphMemory::Begin(const GraphAllocations& allocations,
       if (result != CUDA_SUCCESS) return result;
     }
   }
-  uint64_t temporary = 0;
-  for (const auto& allocation : allocations.temporary) {
-    temporary += allocation->block_->mapped_size();
-  }
   for (const auto& kept : allocations.kept) {
-    if (kept->outstanding_) FreeLocked(*kept);
     kept->outstanding_ = true;
     outstanding_[kept->address()] = kept;
-    accounts_[kept->device_.ordinal()].used += kept->block_->mapped_size();
-  }
-  for (auto& [device, account] : accounts_) {
-    account.used_high = std::max(account.used_high, account.used + temporary);
   }
   for (const auto& freed : allocations.freed) {
-    FreeLocked(*freed);
+    freed->outstanding_ = false;
     outstanding_.erase(freed->address());
   }
   return CUDA_SUCCESS;
@@ -132,7 +127,7 @@ CUresult GraphMemory::Free(GraphAllocation& allocation) {
   if (it == outstanding_.end()) return CUDA_ERROR_INVALID_VALUE;
   last = std::move(it->second);
   outstanding_.erase(it);
-  FreeLocked(allocation);
+  allocation.outstanding_ = false;
   return CUDA_SUCCESS;
 }
 
@@ -149,6 +144,10 @@ void GraphMemory::Trim(Device& device) {
     }
     ReleaseLocked(*allocation);
   }
+  Account& account = accounts_[device.ordinal()];
+  device.memory().Return(account.idle);
+  account.reserved -= account.idle;
+  account.idle = 0;
 }
 
 CUresult GraphMemory::GetAttribute(Device& device,
@@ -158,13 +157,11 @@ CUresult GraphMemory::GetAttribute(Device& device,
   const Account& account = accounts_[device.ordinal()];
   switch (attribute) {
     case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
-      *value = account.used;
+    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
+      *value = account.reserved;
       return CUDA_SUCCESS;
     case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
       *value = account.used_high;
-      return CUDA_SUCCESS;
-    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
-      *value = account.reserved;
       return CUDA_SUCCESS;
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
       *value = account.reserved_high;
@@ -182,7 +179,7 @@ CUresult GraphMemory::SetAttribute(Device& device,
   Account& account = accounts_[device.ordinal()];
   switch (attribute) {
     case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
-      account.used_high = account.used;
+      account.used_high = account.reserved;
       return CUDA_SUCCESS;
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
       account.reserved_high = account.reserved;

@@ -22,10 +22,12 @@ namespace holdfast::software {
 
 // The memory of one allocation node. Its address is fixed when the node is
 // added. It is charged to the device's memory from its first launch until it is
-// trimmed. GraphMemory makes it and manages its state.
+// trimmed; host memory never is. GraphMemory makes it and manages its state.
 class GraphAllocation {
  public:
-  GraphAllocation(Device& device, MemoryMap& map, std::unique_ptr<Block> block);
+  // `kind` is the kind of its region.
+  GraphAllocation(Device& device, MemoryKind kind, MemoryMap& map,
+                  std::unique_ptr<Block> block);
   ~GraphAllocation();
   GraphAllocation(const GraphAllocation&) = delete;
   GraphAllocation& operator=(const GraphAllocation&) = delete;
@@ -42,6 +44,7 @@ class GraphAllocation {
   friend class GraphMemory;
 
   Device& device_;
+  const MemoryKind kind_;
   MemoryMap& map_;
   const std::unique_ptr<Block> block_;
   // The rest is guarded by GraphMemory's lock.
@@ -68,9 +71,10 @@ class GraphMemory {
  public:
   static GraphMemory& Get();
 
+  // `kind` is kGraph for device memory, kManaged or kHostPool.
   // CUDA_ERROR_INVALID_VALUE: 0 bytes. CUDA_ERROR_OUT_OF_MEMORY: more than the
   // device has, or no addresses are left. Nothing is charged to the device yet.
-  CUresult Create(Device& device, MemoryMap& map, size_t size,
+  CUresult Create(Device& device, MemoryKind kind, MemoryMap& map, size_t size,
                   std::shared_ptr<GraphAllocation>* allocation);
   // Returns the allocation that starts at this address; null if there is none.
   std::shared_ptr<GraphAllocation> Find(uintptr_t address);
@@ -88,10 +92,12 @@ class GraphMemory {
   CUresult Free(GraphAllocation& allocation);
 
   // Implements cuDeviceGraphMemTrim: returns the memory of all allocations that
-  // are freed and in use by no launch. They keep their addresses.
+  // are freed and in use by no launch, and of graphs that are gone. Allocations
+  // keep their addresses.
   void Trim(Device& device);
-  // Gets a number of bytes. "Used" memory was allocated by launches and not
-  // freed; "reserved" memory is charged to the device.
+  // Gets a number of bytes. Memory is both "used" and "reserved" from the first
+  // launch until it is trimmed. As on a GPU, neither a free nor the end of the
+  // graph changes that.
   CUresult GetAttribute(Device& device, CUgraphMem_attribute attribute,
                         cuuint64_t* value);
   // Resets a high-water mark to the current value. CUDA_ERROR_INVALID_VALUE:
@@ -102,18 +108,19 @@ class GraphMemory {
  private:
   friend class GraphAllocation;
 
+  // The memory of graphs on one device, in bytes.
   struct Account {
-    uint64_t used = 0, used_high = 0, reserved = 0, reserved_high = 0;
+    uint64_t reserved = 0;  // charged to the device
+    uint64_t idle = 0;      // the part that no allocation has any more
+    uint64_t used_high = 0, reserved_high = 0;
   };
 
+  // The charge of the memory stays, for allocations to come.
   void Forget(GraphAllocation& allocation);
   CUresult ReserveLocked(GraphAllocation& allocation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Discards the bytes and returns them to the device's budget.
   void ReleaseLocked(GraphAllocation& allocation)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Changes the account only; the bytes stay until they are trimmed.
-  void FreeLocked(GraphAllocation& allocation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;

@@ -21,7 +21,7 @@ namespace {
 // any case, since others wait for them.
 class GraphLaunch {
  public:
-  // `definition` holds what the application wants to live as long as launches.
+  // `definition` keeps the allocations.
   GraphLaunch(std::shared_ptr<Program> program,
               std::shared_ptr<const Graph> definition)
       : program_(std::move(program)), definition_(std::move(definition)) {
@@ -141,6 +141,9 @@ std::shared_ptr<GraphExec> GraphExec::Create(std::shared_ptr<Graph> definition,
   std::shared_ptr<GraphExec> exec(
       new GraphExec(std::move(definition), memory, flags));
   MutexLock lock(&exec->mutex_);
+  auto objects = std::make_shared<Objects>();
+  TakeObjects(*exec->definition_, objects.get());
+  exec->objects_ = std::move(objects);
   exec->CollectLocked(*exec->definition_);
   Sort(&exec->allocations_);
   if (HasUnusedCondition(*exec->definition_)) {
@@ -169,7 +172,7 @@ CUresult GraphExec::Launch(Stream& stream) {
     if (result != CUDA_SUCCESS) return result;
   }
   auto launch = std::make_shared<GraphLaunch>(program_, definition_);
-  const auto run = [launch, conditions = conditions_] {
+  const auto run = [launch, conditions = conditions_, objects = objects_] {
     launch->Run(conditions);
   };
   const Stream::Operation operation{.run = run,
@@ -184,6 +187,15 @@ CUresult GraphExec::Launch(Stream& stream) {
     GraphMemory::Get().Use(allocations_, last_launch_);
   }
   return CUDA_SUCCESS;
+}
+
+void GraphExec::TakeObjects(Graph& graph, Objects* objects) {
+  if (!graph.user_objects.empty()) {
+    (*objects)[&graph] = std::exchange(graph.user_objects, {});
+  }
+  for (const std::shared_ptr<GraphNode>& node : graph.nodes()) {
+    for (const auto& inner : node->graphs()) TakeObjects(*inner, objects);
+  }
 }
 
 GraphNode* GraphExec::FindLocked(CUgraphNode origin) {
@@ -298,11 +310,19 @@ CUresult GraphExec::UpdateLocked(const Graph& before, const Graph& after,
     *info = {CU_GRAPH_EXEC_UPDATE_ERROR, update.handle, nullptr};
     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   }
+  auto objects = std::make_shared<Objects>(*objects_);
+  (*objects)[&before] = after.user_objects;
+  for (const auto& [node, update] : pairs) {
+    for (size_t k = 0; k < node->graphs().size(); ++k) {
+      (*objects)[node->graphs()[k].get()] = update->graphs()[k]->user_objects;
+    }
+  }
   // Kernels of the other graph set conditions of that graph.
   const CUresult result = definition_->has_conditional_nodes()
                               ? RebuildWithLocked(pairs)
                               : ReplaceLocked(pairs, std::move(steps));
   if (result != CUDA_SUCCESS) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  objects_ = std::move(objects);
   *info = {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr, nullptr};
   return CUDA_SUCCESS;
 }

@@ -3,11 +3,13 @@
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_EXEC_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/cuda/user_object.h"
 #include "core/software/base/mutex.h"
 #include "core/software/driver/graph/allocation.h"
 #include "core/software/driver/graph/graph.h"
@@ -59,10 +61,15 @@ class GraphExec {
   // Replaces the graph of a child node by one of the same topology.
   CUresult SetChild(CUgraphNode node, const Graph& graph);
 
-  // cuGraphExecUpdate. All nodes are updated, or none.
+  // cuGraphExecUpdate. All nodes are updated, or none. The application's
+  // objects of `graph` replace those of the definition.
   CUresult Update(const Graph& graph, CUgraphExecUpdateResultInfo* info);
 
  private:
+  // The application's objects that graphs keep: the definition and its inner
+  // graphs.
+  using Objects = std::map<const Graph*, cuda::UserReferences>;
+
   GraphExec(std::shared_ptr<Graph> definition, const MemoryMap& memory,
             cuuint64_t flags);
 
@@ -80,6 +87,8 @@ class GraphExec {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Appends the conditions and allocations of a graph and of its inner graphs.
   void CollectLocked(const Graph& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Moves the objects of a graph and of its inner graphs to *objects.
+  static void TakeObjects(Graph& graph, Objects* objects);
   // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE has the reason in *info.
   CUresult UpdateLocked(const Graph& from, const Graph& to,
                         CUgraphExecUpdateResultInfo* info)
@@ -106,6 +115,9 @@ class GraphExec {
   GraphAllocations allocations_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<GraphCondition>> conditions_
       ABSL_GUARDED_BY(mutex_);
+  // Launches share them. An object ends under the lock of definitions, or with
+  // a launch.
+  std::shared_ptr<const Objects> objects_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::software

@@ -233,6 +233,17 @@ void CloneGraphs(GraphHandles* handles, InnerGraphs* graphs) {
 
 }  // namespace
 
+std::shared_ptr<GraphCondition> Graph::FindCondition(
+    CUgraphConditionalHandle handle) const {
+  for (const Graph* at = this; at != nullptr;
+       at = at->owner_ == nullptr ? nullptr : at->owner_->graph) {
+    for (const auto& condition : at->conditions) {
+      if (condition->handle() == handle) return condition;
+    }
+  }
+  return nullptr;
+}
+
 std::shared_ptr<Graph> Graph::Clone(GraphHandles* handles) const {
   auto clone = std::make_shared<Graph>(handles);
   clone->conditions = conditions;

@@ -80,6 +80,11 @@ class Graph {
   CUresult RemoveEdge(GraphNode* from, GraphNode* to,
                       const CUgraphEdgeData& data);
 
+  // Returns the condition of this graph, or of a graph around it, with this
+  // handle; null: there is none.
+  std::shared_ptr<GraphCondition> FindCondition(
+      CUgraphConditionalHandle handle) const;
+
   // Copies the graph with its inner graphs. `origin` of each copied node is the
   // handle of the original. `handles`: as for the constructor.
   std::shared_ptr<Graph> Clone(GraphHandles* handles) const;

@@ -2,11 +2,14 @@
 #include "core/software/driver/graph/parameters.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "core/cuda/pool_kind.h"
 #include "core/software/driver/cluster.h"
 #include "core/software/driver/copy_description.h"
 #include "core/software/driver/graph/allocation.h"
+#include "core/software/driver/memory_pool.h"
 #include "core/software/runtime/graph_condition.h"
 
 namespace holdfast::software {
@@ -73,9 +76,7 @@ CUresult DecodeConditional(const Graph& parent, CUDA_CONDITIONAL_NODE_PARAMS& p,
   ConditionalNode decoded;
   decoded.type = p.type;
   decoded.context = context->handle();
-  for (const auto& condition : parent.conditions) {
-    if (condition->handle() == p.handle) decoded.condition = condition;
-  }
+  decoded.condition = parent.FindCondition(p.handle);
   if (decoded.condition == nullptr || decoded.condition->taken) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -198,19 +199,27 @@ CUresult DecodeBatch(Driver& driver, const CUDA_BATCH_MEM_OP_NODE_PARAMS& p,
 CUresult DecodeAllocation(Driver& driver, CUDA_MEM_ALLOC_NODE_PARAMS* p,
                           NodeParameters* node) {
   const CUmemPoolProps& pool = p->poolProps;
-  if (pool.allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
-      pool.handleTypes != CU_MEM_HANDLE_TYPE_NONE ||
-      pool.location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+  if (pool.handleTypes != CU_MEM_HANDLE_TYPE_NONE ||
       (p->accessDescCount > 0 && p->accessDescs == nullptr) ||
       p->accessDescCount > static_cast<size_t>(driver.device_count())) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  Device* device = driver.FindDevice(pool.location.id);
+  const bool is_on_device = pool.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  const std::shared_ptr<Context> context = ContextOf(nullptr);
+  Device* device = is_on_device         ? driver.FindDevice(pool.location.id)
+                   : context == nullptr ? driver.FindDevice(0)
+                                        : &context->device();
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  const std::optional<cuda::PoolKind> kind =
+      cuda::PoolKindOf(pool.allocType, pool.location, driver.device_count());
+  if (!kind.has_value()) return CUDA_ERROR_INVALID_VALUE;
   AllocationNode decoded{*p, {}, nullptr};
   decoded.access.assign(p->accessDescs, p->accessDescs + p->accessDescCount);
   const CUresult result = GraphMemory::Get().Create(
-      *device, driver.memory, p->bytesize, &decoded.allocation);
+      *device,
+      *kind == cuda::PoolKind::kDevice ? MemoryKind::kGraph
+                                       : RegionKindOf(*kind),
+      driver.memory, p->bytesize, &decoded.allocation);
   if (result != CUDA_SUCCESS) return result;
   p->dptr = decoded.parameters.dptr = decoded.allocation->address();
   *node = std::move(decoded);

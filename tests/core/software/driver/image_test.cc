@@ -25,7 +25,8 @@ LoadedLog LoadWithLog(const void* image, size_t room = 512) {
   JitOptions jit;
   EXPECT_EQ(JitOptions::Parse(2, options, values, &jit), CUDA_SUCCESS);
   std::unique_ptr<Executable> executable;
-  const CUresult result = LoadImage(image, jit, &executable);
+  std::string reason;
+  const CUresult result = LoadImage(image, jit, &executable, &reason);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(values[1]), strlen(log));
   return {result, log};
 }
@@ -71,10 +72,26 @@ TEST(ImageTest, NothingForANewerDeviceIsLoaded) {
   }
 }
 
+// An ELF file for a machine, with nothing in it.
+std::string ElfOf(uint16_t machine) {
+  std::string image(64, '\0');
+  image.replace(0, 7,
+                "\x7f"
+                "ELF\x02\x01\x01");
+  image.replace(18, sizeof(machine), reinterpret_cast<const char*>(&machine),
+                sizeof(machine));
+  return image;
+}
+constexpr uint16_t kCuda = 190, kX86 = 62;
+
+TEST(ImageTest, AnElfFileOfTheHostIsNoImage) {
+  const LoadedLog loaded = LoadWithLog(ElfOf(kX86).data());
+  EXPECT_EQ(loaded.result, CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_NE(loaded.log.find("host"), std::string::npos) << loaded.log;
+}
+
 TEST(ImageTest, CubinIsRefusedAndTheLogSaysWhatToDo) {
-  const LoadedLog loaded = LoadWithLog(
-      "\x7f"
-      "ELF\x02\x01\x01");
+  const LoadedLog loaded = LoadWithLog(ElfOf(kCuda).data());
   EXPECT_EQ(loaded.result, CUDA_ERROR_NO_BINARY_FOR_GPU);
   EXPECT_NE(loaded.log.find("compute_XX"), std::string::npos) << loaded.log;
 }
@@ -138,10 +155,7 @@ TEST(ImageTest, FatBinaryThatClaimsMoreThanItHoldsIsRefused) {
 }
 
 TEST(ImageTest, LogIsCutToItsBuffer) {
-  const LoadedLog loaded = LoadWithLog(
-      "\x7f"
-      "ELF\x02\x01\x01",
-      8);
+  const LoadedLog loaded = LoadWithLog(ElfOf(kCuda).data(), 8);
   EXPECT_EQ(loaded.log.size(), 7u);
 }
 

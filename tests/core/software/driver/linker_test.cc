@@ -53,7 +53,8 @@ class LinkerTest : public testing::Test {
     EXPECT_EQ(linker_->Complete(&image, &size), CUDA_SUCCESS) << log_;
     if (image == nullptr) return {};
     std::unique_ptr<Executable> code;
-    EXPECT_EQ(LoadImage(image, JitOptions(), &code), CUDA_SUCCESS);
+    std::string reason;
+    EXPECT_EQ(LoadImage(image, JitOptions(), &code, &reason), CUDA_SUCCESS);
     std::vector<std::string> names;
     for (const KernelProperties& kernel : code->kernels()) {
       names.push_back(kernel.name);

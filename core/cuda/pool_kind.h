@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_CUDA_POOL_KIND_H_
+#define HOLDFAST_CORE_CUDA_POOL_KIND_H_
+
+#include <optional>
+
+#include "cuda.h"
+
+namespace holdfast::cuda {
+
+// What memory a CUmemoryPool or an allocation node of a graph has. Only kDevice
+// memory belongs to a device.
+enum class PoolKind { kDevice, kHost, kManaged };
+
+// Returns the kind of memory of this type in this place. nullopt: there is no
+// such memory. `device_count` is the number of devices.
+std::optional<PoolKind> PoolKindOf(CUmemAllocationType type,
+                                   const CUmemLocation& location,
+                                   int device_count);
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_POOL_KIND_H_
