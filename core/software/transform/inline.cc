@@ -3,18 +3,21 @@
 // Functions are copied in place of their calls until no call is left but those
 // of the runtime. Registers, labels and variables of each copy get numbers
 // behind those of the caller. A function that calls itself, or is called
-// through a register, cannot be copied; transform/outlined_calls.h puts it into
-// the kernel once.
+// through a register, cannot be copied, and some are called too often
+// (analysis/repeated_calls.h); transform/outlined_calls.h puts them into the
+// kernel once.
 #include "core/software/transform/inline.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/software/analysis/call_graph.h"
+#include "core/software/analysis/repeated_calls.h"
 #include "core/software/transform/constant_propagation.h"
 #include "core/software/transform/instruction_builder.h"
 #include "core/software/transform/outlined_calls.h"
@@ -25,6 +28,7 @@ namespace {
 
 using analysis::FunctionAddress;
 using analysis::OutlinedFunctions;
+using analysis::RepeatedFunctions;
 
 using ptx::Function;
 using ptx::Instruction;
@@ -518,7 +522,11 @@ InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel,
   if (std::string reason = UnservedReason(module, kernel); !reason.empty()) {
     return Unsupported(kernel, std::move(reason));
   }
-  const std::vector<bool> is_outlined = OutlinedFunctions(module, kernel);
+  std::vector<bool> is_outlined = OutlinedFunctions(module, kernel);
+  const std::vector<bool> repeated =
+      RepeatedFunctions(module, kernel, is_outlined);
+  std::transform(repeated.begin(), repeated.end(), is_outlined.begin(),
+                 is_outlined.begin(), std::logical_or<>());
   InlinedKernel result = Inliner(module, is_outlined).Run(kernel);
   if (!result.function) return result;
   std::map<uint32_t, Function> outlined;
@@ -532,7 +540,7 @@ InlinedKernel InlineCalls(const ptx::Module& module, const Function& kernel,
   if (!outlined.empty() || CallsThroughRegisters(*result.function)) {
     std::string error;
     Function joined = JoinOutlinedFunctions(module, *result.function, outlined,
-                                            stack_bytes, &error);
+                                            repeated, stack_bytes, &error);
     result.has_stack = true;
     if (!error.empty()) return Unsupported(kernel, std::move(error));
     result.function = std::move(joined);

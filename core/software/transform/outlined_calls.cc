@@ -58,10 +58,12 @@ std::string BitsType(uint64_t bytes) { return absl::StrCat("b", 8 * bytes); }
 class Joiner {
  public:
   Joiner(const ptx::Module& module, const Function& kernel,
-         const std::map<uint32_t, Function>& outlined, uint64_t stack_bytes,
+         const std::map<uint32_t, Function>& outlined,
+         const std::vector<bool>& repeated, uint64_t stack_bytes,
          std::string* error)
       : module_(module),
         outlined_(outlined),
+        repeated_(repeated),
         stack_bytes_(stack_bytes),
         error_(*error),
         b_(&result_) {
@@ -83,7 +85,6 @@ class Joiner {
     stack.name = "stack";
     stack.space = Space::kLocal;
     stack.type = Type::kB8;
-    stack.bytes = stack_bytes_;
     stack.alignment = 16;
     result_.variables.push_back(stack);
     for (const auto& [index, function] : outlined_) {
@@ -94,6 +95,8 @@ class Joiner {
       outlined.copy = Enter(function, &outlined);
       largest_ = std::max(largest_, outlined.layout_size);
     }
+    AddRoomForRepeated();
+    result_.variables[stack_].bytes = stack_bytes_;
     const uint32_t begin = b_.NewLabel();
     dispatch_ = b_.NewLabel();
     Operand base = VariableOperand(stack_, 0);
@@ -133,6 +136,18 @@ class Joiner {
     uint64_t layout_size = 0;
     std::vector<std::pair<uint32_t, uint32_t>> sites;  // number, label
   };
+
+  // No thread is in a repeated function twice, but for recursions that call
+  // it. CheckStack() asks for the largest frame behind the last one.
+  void AddRoomForRepeated() {
+    uint64_t bytes = 0;
+    for (const auto& [index, outlined] : places_) {
+      if (repeated_[index]) bytes += outlined.layout_size;
+    }
+    if (bytes == 0) return;
+    constexpr uint64_t kAlignment = 16;
+    stack_bytes_ += (bytes + largest_ + kAlignment - 1) & ~(kAlignment - 1);
+  }
 
   Copy Enter(const Function& function, Outlined* outlined) {
     Copy copy;
@@ -506,7 +521,8 @@ class Joiner {
 
   const ptx::Module& module_;
   const std::map<uint32_t, Function>& outlined_;
-  const uint64_t stack_bytes_;
+  const std::vector<bool>& repeated_;
+  uint64_t stack_bytes_;
   std::string& error_;
   Function result_;
   Builder b_;
@@ -526,8 +542,10 @@ class Joiner {
 Function JoinOutlinedFunctions(const ptx::Module& module,
                                const Function& kernel,
                                const std::map<uint32_t, Function>& outlined,
+                               const std::vector<bool>& repeated,
                                uint64_t stack_bytes, std::string* error) {
-  return Joiner(module, kernel, outlined, stack_bytes, error).Run(kernel);
+  return Joiner(module, kernel, outlined, repeated, stack_bytes, error)
+      .Run(kernel);
 }
 
 }  // namespace holdfast::software::transform

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls that cannot be inlined. The functions appear once in the body of the
+// Calls that are not inlined. The functions appear once in the body of the
 // kernel. A call saves the live registers on a stack in the thread's local
 // memory, stores the return point, and branches. So threads of one warp may be
 // in different functions and at different depths, as with any other branch.
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/software/ptx/ast.h"
 
@@ -25,13 +26,16 @@ constexpr uint64_t StackBytes(uint64_t limit) {
   return (steps == 0 ? 1 : steps) * kStep + 192;
 }
 
-// Returns one function with the bodies of `kernel` and `functions`, in which
-// only calls of the runtime are left. Sets *error if that is impossible.
+// Returns one function with the bodies of `kernel` and `outlined`, in which
+// only calls of the runtime are left. `repeated` are those that are neither
+// recursive nor called through registers: each thread has room for a frame of
+// each of them besides `stack_bytes`. Sets *error if that is impossible.
 // REQUIRES: `kernel` and the functions (by their index in the module) call only
 // these functions and the runtime.
 ptx::Function JoinOutlinedFunctions(
     const ptx::Module& module, const ptx::Function& kernel,
-    const std::map<uint32_t, ptx::Function>& outlined, uint64_t stack_bytes,
+    const std::map<uint32_t, ptx::Function>& outlined,
+    const std::vector<bool>& repeated, uint64_t stack_bytes,
     std::string* error);
 
 }  // namespace holdfast::software::transform

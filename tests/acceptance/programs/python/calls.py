@@ -64,4 +64,29 @@ for order, name in enumerate(("before recursion", "after recursion", "in a loop 
         out = zeros(50, np.uint64)
         run(module.get_kernel(names[order]), -(-50 // block), block, there, out, np.int32(50))
         equal(f"a function by pointer {name}, {block} threads", down(out, np.uint64), np.array([wanted(int(v), order) for v in x], np.uint64))
+
+# A tree: each function calls the next one twice, so that the last one is called 2^14 times from one line.
+TREE = """
+template <int N> struct Tree {
+  static __device__ __noinline__ unsigned at(unsigned x, unsigned y) {
+    return Tree<N - 1>::at(x * 3 + y, y) ^ (Tree<N - 1>::at(x + N, y * 5) + N);
+  }
+};
+template <> struct Tree<0> {
+  static __device__ __noinline__ unsigned at(unsigned x, unsigned y) { return x * y + 7; }
+};
+extern "C" __global__ void tree(unsigned* x) { x[threadIdx.x] = Tree<14>::at(threadIdx.x, x[threadIdx.x]); }
+"""
+
+
+def tree(n, x, y):
+    if n == 0:
+        return x * y + np.uint32(7)
+    return tree(n - 1, x * np.uint32(3) + y, y) ^ (tree(n - 1, x + np.uint32(n), y * np.uint32(5)) + np.uint32(n))
+
+
+start = np.arange(40, dtype=np.uint32) * np.uint32(17) + np.uint32(3)
+there = up(start)
+run(build(TREE).get_kernel("tree"), 1, 40, there)
+equal("a tree of calls", down(there, np.uint32), tree(14, np.arange(40, dtype=np.uint32), start))
 finish()

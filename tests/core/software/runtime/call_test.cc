@@ -261,6 +261,68 @@ extern "C" __global__ void k(int* out) {
       << outcome.message;
 }
 
+// Each function calls the next one twice: with copies, the last one would be
+// there 2^24 times.
+TEST(RepeatedCallTest, ATreeOfCallsNeedsNoCopyForEachOfThem) {
+  KernelProgram program(R"(
+template <int N> struct Tree {
+  static __device__ __noinline__ unsigned sum(unsigned x, unsigned depth) {
+    unsigned own[3] = {x, x * 5 + N, depth};
+    if (depth == N) return own[x % 3];
+    return Tree<N - 1>::sum(own[x % 2], depth) * 3 + Tree<N - 1>::sum(x + N, depth) + own[N % 3];
+  }
+};
+template <> struct Tree<0> {
+  static __device__ __noinline__ unsigned sum(unsigned x, unsigned) { return x ^ 7; }
+};
+extern "C" __global__ void k(unsigned* out, const unsigned* depths) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  out[t] = Tree<24>::sum(t, depths[t]);
+})");
+  struct Host {
+    static unsigned Sum(unsigned n, unsigned x, unsigned depth) {
+      if (n == 0) return x ^ 7;
+      const unsigned own[3] = {x, x * 5 + n, depth};
+      if (depth == n) return own[x % 3];
+      return Sum(n - 1, own[x % 2], depth) * 3 + Sum(n - 1, x + n, depth) +
+             own[n % 3];
+    }
+  };
+  std::vector<unsigned> out(2 * 50), depths(100);
+  for (unsigned t = 0; t < 100; ++t) depths[t] = 16 + t % 9;
+  ExpectSuccess(program.Run(Geometry(2, 50), out.data(), depths.data()));
+  for (unsigned t = 0; t < 100; ++t) {
+    EXPECT_EQ(out[t], Host::Sum(24, t, depths[t])) << t;
+  }
+}
+
+// 24 frames of 4 KiB are more than the stack of recursive functions.
+TEST(RepeatedCallTest, EachFunctionOfAChainHasRoomForItsVariables) {
+  KernelProgram program(R"(
+template <int N> struct Chain {
+  static __device__ __noinline__ unsigned sum(unsigned x) {
+    unsigned own[1024];
+#pragma unroll 1
+    for (int i = 0; i < 1024; ++i) own[i] = x + i;
+    const unsigned below = x % 3 ? Chain<N - 1>::sum(own[(x + N) % 1024]) : Chain<N - 1>::sum(x + N);
+    return below + own[x % 1024];
+  }
+};
+template <> struct Chain<0> {
+  static __device__ __noinline__ unsigned sum(unsigned x) { return x; }
+};
+extern "C" __global__ void k(unsigned* out) { out[threadIdx.x] = Chain<24>::sum(threadIdx.x); })");
+  struct Host {
+    static unsigned Sum(unsigned n, unsigned x) {
+      if (n == 0) return x;
+      return Sum(n - 1, x % 3 ? x + (x + n) % 1024 : x + n) + x + x % 1024;
+    }
+  };
+  std::vector<unsigned> out(40);
+  ExpectSuccess(program.Run(Geometry(1, 40), out.data()));
+  for (unsigned t = 0; t < 40; ++t) EXPECT_EQ(out[t], Host::Sum(24, t)) << t;
+}
+
 TEST(PointerTest, EachThreadCallsWhatItsPointerSays) {
   KernelProgram program(R"(
 struct Big { double x; int y; char z; };
