@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "core/cuda/archive.h"
 #include "core/cuda/decompress.h"
@@ -208,6 +209,13 @@ bool IsHostElf(const char* elf, size_t size) {
   return machine != kCuda;
 }
 
+// Returns true for the PTX of the toolkit's device runtime, which calls
+// functions that only NVIDIA's driver has. It is in programs of `nvcc
+// -rdc=true` that use its functions, such as cudaCGSynchronize of grids.
+bool IsDeviceRuntime(absl::string_view ptx) {
+  return absl::StrContains(ptx, "__cuda_syscall_CGS_");
+}
+
 template <typename T>
 void Append(T value, std::string* bytes) {
   bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -255,9 +263,15 @@ CUresult ReadContainer(const void* image, size_t size, uint32_t arch,
 CUresult ReadLinkInput(const std::string& input, uint32_t arch,
                        std::vector<std::string>* modules, std::string* log) {
   modules->clear();
-  if (IsHostObject(input)) return ReadHostObject(input, arch, modules, log);
   // With the zero at its end, text is an image.
-  return ReadContainer(input.c_str(), input.size() + 1, arch, modules, log);
+  const CUresult result =
+      IsHostObject(input)
+          ? ReadHostObject(input, arch, modules, log)
+          : ReadContainer(input.c_str(), input.size() + 1, arch, modules, log);
+  modules->erase(
+      std::remove_if(modules->begin(), modules->end(), IsDeviceRuntime),
+      modules->end());
+  return result;
 }
 
 std::string WriteLinkedImage(const std::vector<std::string>& modules) {

@@ -27,7 +27,9 @@ CUresult ReadContainer(const void* image, size_t size, uint32_t arch,
 
 // Returns the PTX of a linker's input. The input is an image as above, PTX text
 // without a zero, or a host object, of which the PTX of each fat binary is
-// taken. CUDA_ERROR_INVALID_IMAGE: the object has no code for a GPU.
+// taken. The toolkit's device runtime (libcudadevrt) is left out, since a
+// device that runs PTX has its functions for grids itself.
+// CUDA_ERROR_INVALID_IMAGE: the object has no code for a GPU.
 CUresult ReadLinkInput(const std::string& input, uint32_t arch,
                        std::vector<std::string>* modules, std::string* log);
 

@@ -12,6 +12,8 @@ shift 2
 programs=$(dirname "$(realpath "$0")")/programs
 # Compiled again with a default stream for each thread.
 per_thread=" streams vector_add "
+# Compiled again in parts, which the driver links.
+in_parts=" constant_memory cooperative_groups "
 
 nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
 if [ ! -x "$nvcc" ]; then
@@ -73,6 +75,7 @@ for source in "$programs"/*.cu; do
   name=$(basename "$source" .cu)
   try "$name"
   if [[ $per_thread == *" $name "* ]]; then try "$name" --default-stream per-thread; fi
+  if [[ $in_parts == *" $name "* ]]; then try "$name" -rdc=true; fi
 done
 
 # With NVIDIA's runtime inside, or in a library, a program is told why it does not run, once.

@@ -136,6 +136,31 @@ TEST_F(LinkerTest, AnArchiveWithoutDeviceCodeIsRefused) {
   EXPECT_THAT(log_, HasSubstr("bad.a: the archive is damaged"));
 }
 
+// As in a program of `nvcc -rdc=true`: NVIDIA's driver has the functions that
+// the toolkit's device runtime calls, and this one has those of the runtime.
+TEST_F(LinkerTest, TheDeviceRuntimeOfTheToolkitIsLeftOut) {
+  EXPECT_EQ(
+      Add(PtxFatbin(".extern .func (.param .b32 back) cudaCGSynchronize"
+                    "(.param .b64 grid, .param .b32 flags);\n"
+                    ".visible .entry kernel() {\n"
+                    ".param .b64 grid; .param .b32 flags, back;\n"
+                    "st.param.b64 [grid], 0; st.param.b32 [flags], 0;\n"
+                    "call (back), cudaCGSynchronize, (grid, flags); ret; }\n"),
+          "program.o"),
+      CUDA_SUCCESS);
+  EXPECT_EQ(Add(Fatbin(FatbinEntry(
+                    kPtxEntry, 121,
+                    ".version 9.0\n.target sm_121\n.address_size 64\n"
+                    ".extern .func (.param .b32 back) __cuda_syscall_CGS_sync"
+                    "(.param .b64 grid, .param .b32 flags);\n"
+                    ".visible .func (.param .b32 back) cudaCGSynchronize"
+                    "(.param .b64 grid, .param .b32 flags) { ret; }\n" +
+                        std::string(1, '\0'))),
+                "cuda_device_runtime.o"),
+            CUDA_SUCCESS);
+  EXPECT_THAT(Complete(), testing::ElementsAre("kernel"));
+}
+
 TEST_F(LinkerTest, NothingAddedIsNothingToLink) {
   EXPECT_EQ(Fail(), CUDA_ERROR_INVALID_VALUE);
 }
