@@ -27,15 +27,13 @@ struct Usage {
   double executors = 0;  // in sum
 };
 
-// Executors are children of the daemon's spawner.
 absl::StatusOr<Usage> UsageOf(const std::set<pid_t>& executors) {
   Usage usage;
   for (const pid_t pid : executors) {
     HOLDFAST_ASSIGN_OR_RETURN(const ProcessTime executor, ReadProcessTime(pid));
-    HOLDFAST_ASSIGN_OR_RETURN(const ProcessTime spawner,
-                              ReadProcessTime(executor.parent));
+    HOLDFAST_ASSIGN_OR_RETURN(const pid_t parent, DaemonOf(pid));
     HOLDFAST_ASSIGN_OR_RETURN(const ProcessTime daemon,
-                              ReadProcessTime(spawner.parent));
+                              ReadProcessTime(parent));
     usage.executors += executor.cpu_milliseconds;
     usage.daemon = daemon.cpu_milliseconds;
   }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/types.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,13 +12,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "client/bench/bench.h"
 #include "client/bench/grpc_echo.h"
+#include "client/bench/process_time.h"
+#include "client/bench/process_waits.h"
 #include "client/bench/workload.h"
 #include "client/cli/command.h"
 #include "client/cpp/transfer/transfer_stream.h"
 #include "core/base/status_macros.h"
+#include "holdfast/v1/sessions.pb.h"
 
 namespace holdfast::bench {
 namespace {
@@ -38,16 +46,121 @@ struct Way {
 // GB/s over TCP by figure name without the way.
 using Rates = std::map<std::string, double>;
 
-absl::StatusOr<Summary> HoldfastRate(const Stream& stream, const Buffer& buffer,
-                                     Direction direction,
-                                     std::vector<char>& memory, uint64_t size) {
-  return CopyRate(size, [&]() -> absl::Status {
-    if (direction == Direction::kOut) {
-      return buffer.Download(memory.data(), size, stream);
+absl::Status CopyOnce(const Stream& stream, const Buffer& buffer,
+                      Direction direction, std::vector<char>& memory,
+                      uint64_t size) {
+  if (direction == Direction::kOut) {
+    return buffer.Download(memory.data(), size, stream);
+  }
+  HOLDFAST_RETURN_IF_ERROR(buffer.Upload(memory.data(), size, stream));
+  return stream.Synchronize();
+}
+
+// The waits of threads so far.
+struct Waits {
+  uint64_t daemon = 0;
+  uint64_t executor = 0;
+};
+
+// NOT_FOUND: the processes of `session` are not visible from here.
+absl::StatusOr<Waits> WaitsOf(const Session& session) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto all, session.daemon().Sessions());
+  for (const v1::SessionInfo& info : all) {
+    if (info.session_id() != session.id()) continue;
+    const auto executor = static_cast<pid_t>(info.executor_pid());
+    HOLDFAST_ASSIGN_OR_RETURN(const pid_t daemon, DaemonOf(executor));
+    Waits waits;
+    HOLDFAST_ASSIGN_OR_RETURN(waits.daemon, CountWaits(daemon));
+    HOLDFAST_ASSIGN_OR_RETURN(waits.executor, CountWaits(executor));
+    return waits;
+  }
+  return absl::NotFoundError("the session is not listed");
+}
+
+// How often threads of the daemon and of the executor wait for each MiB of the
+// copies that `copy` makes, each of `size` bytes.
+absl::Status AddWaits(Bench& bench, const Session& session,
+                      const std::string& name, uint64_t size,
+                      absl::FunctionRef<absl::Status()> copy) {
+  const int count = bench.quick() ? 8 : 32;
+  const auto before = WaitsOf(session);
+  if (!before.ok()) {
+    std::fprintf(stderr, "network: waits not measured: %s\n",
+                 std::string(before.status().message()).c_str());
+    return absl::OkStatus();
+  }
+  for (int i = 0; i < count; ++i) HOLDFAST_RETURN_IF_ERROR(copy());
+  HOLDFAST_ASSIGN_OR_RETURN(const Waits after, WaitsOf(session));
+  const double mebibytes =
+      static_cast<double>(size) * count / (uint64_t{1} << 20);
+  for (const auto& [whose, waits] :
+       {std::pair("the daemon", after.daemon - before->daemon),
+        std::pair("the executor", after.executor - before->executor)}) {
+    bench.Add({.group = "network",
+               .name = absl::StrCat(name, ", waits of ", whose, "'s threads"),
+               .unit = "/MiB",
+               .value = Summary::Of({static_cast<double>(waits) / mebibytes},
+                                    Better::kLess)});
+  }
+  return absl::OkStatus();
+}
+
+// One session copies `transfers` times at once, on as many streams.
+absl::Status AddAtOnce(Bench& bench, const Way& way, int transfers,
+                       Direction direction) {
+  constexpr uint64_t kSize = 16 << 20;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const auto session,
+      Session::Open(
+          {.address = way.address, .name = "bench", .transfer_calls = 1}));
+  const Device device = session->device(0);
+  struct Copy {
+    Stream stream;
+    Buffer buffer;
+    std::vector<char> memory;
+    absl::Status status;
+    double milliseconds = 0;
+  };
+  std::vector<Copy> copies;
+  for (int i = 0; i < transfers; ++i) {
+    HOLDFAST_ASSIGN_OR_RETURN(Stream stream, device.CreateStream());
+    HOLDFAST_ASSIGN_OR_RETURN(Buffer buffer, device.Allocate(kSize, stream));
+    copies.push_back(
+        {std::move(stream), std::move(buffer), std::vector<char>(kSize, 1)});
+  }
+  std::vector<double> rates, slowest;
+  for (int round = 0; round < (bench.quick() ? 3 : kRounds); ++round) {
+    const Stopwatch watch;
+    std::vector<std::thread> threads;
+    for (Copy& copy : copies) {
+      threads.emplace_back([&copy, &watch, direction] {
+        copy.status =
+            CopyOnce(copy.stream, copy.buffer, direction, copy.memory, kSize);
+        copy.milliseconds = watch.Milliseconds();
+      });
     }
-    HOLDFAST_RETURN_IF_ERROR(buffer.Upload(memory.data(), size, stream));
-    return stream.Synchronize();
-  });
+    for (std::thread& thread : threads) thread.join();
+    double last = 0;
+    for (const Copy& copy : copies) {
+      HOLDFAST_RETURN_IF_ERROR(copy.status);
+      last = std::max(last, copy.milliseconds);
+    }
+    rates.push_back(1e-6 * static_cast<double>(kSize * copies.size()) / last);
+    slowest.push_back(last);
+  }
+  const std::string name = absl::StrCat(
+      way.name, ", ", transfers, " copies of ", cli::HumanBytes(kSize), " ",
+      direction == Direction::kIn ? "in" : "out", " at once");
+  bench.Add({.group = "network",
+             .name = name,
+             .unit = "GB/s",
+             .better = Better::kMore,
+             .value = Summary::Of(std::move(rates), Better::kMore)});
+  bench.Add({.group = "network",
+             .name = absl::StrCat(name, ", the slowest"),
+             .unit = "ms",
+             .value = Summary::Of(std::move(slowest), Better::kLess)});
+  return absl::OkStatus();
 }
 
 Figure WithBar(Figure figure, const Way& way, const std::string& copy,
@@ -78,6 +191,9 @@ absl::Status AddWay(Bench& bench, const Way& way, Rates* over_tcp) {
           absl::StrCat(way.calls == 1 ? ", one call " : " ",
                        direction == Direction::kIn ? "in, " : "out, ",
                        cli::HumanBytes(size));
+      const auto copy_once = [&] {
+        return CopyOnce(stream, buffer, direction, memory, size);
+      };
       Figure figure{.group = "network",
                     .name = absl::StrCat(way.name, copy),
                     .unit = "GB/s",
@@ -89,13 +205,16 @@ absl::Status AddWay(Bench& bench, const Way& way, Rates* over_tcp) {
               way.over_tls ? GrpcEcho::Network::kTls : GrpcEcho::Network::kTcp,
               direction, size, way.calls));
       figure.baseline = Baseline{absl::StrCat("bare gRPC, ", way.name), bare};
-      HOLDFAST_ASSIGN_OR_RETURN(
-          figure.value, HoldfastRate(stream, buffer, direction, memory, size));
+      HOLDFAST_ASSIGN_OR_RETURN(figure.value, CopyRate(size, copy_once));
       if (!way.over_tls) over_tcp->emplace(copy, figure.value.p50);
       if (way.bar > 0 && size >= kLarge) {
         figure = WithBar(std::move(figure), way, copy, *over_tcp);
       }
       bench.Add(std::move(figure));
+      if (way.calls == 1 && size == kLarge) {
+        HOLDFAST_RETURN_IF_ERROR(AddWaits(
+            bench, *session, absl::StrCat(way.name, copy), size, copy_once));
+      }
     }
   }
   return absl::OkStatus();
@@ -114,6 +233,14 @@ absl::Status MeasureNetwork(Bench& bench) {
         Way{"TLS", bench.options().tls_address, 1, 0, /*over_tls=*/true},
         Way{"TLS", bench.options().tls_address, calls, 0.6, true}}) {
     HOLDFAST_RETURN_IF_ERROR(AddWay(bench, way, &over_tcp));
+  }
+  const Way tcp{"TCP", bench.options().tcp_address};
+  if (tcp.address.empty()) return absl::OkStatus();
+  // A session has 16 pipes.
+  for (const int transfers : {16, 17, 32}) {
+    for (const Direction direction : {Direction::kIn, Direction::kOut}) {
+      HOLDFAST_RETURN_IF_ERROR(AddAtOnce(bench, tcp, transfers, direction));
+    }
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
 
 namespace holdfast::bench {
 
@@ -32,6 +33,13 @@ absl::StatusOr<ProcessTime> ReadProcessTime(pid_t pid) {
   const auto ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
   time.cpu_milliseconds = (user + system) * 1000 / ticks;
   return time;
+}
+
+absl::StatusOr<pid_t> DaemonOf(pid_t executor) {
+  HOLDFAST_ASSIGN_OR_RETURN(const ProcessTime child, ReadProcessTime(executor));
+  HOLDFAST_ASSIGN_OR_RETURN(const ProcessTime spawner,
+                            ReadProcessTime(child.parent));
+  return spawner.parent;
 }
 
 }  // namespace holdfast::bench

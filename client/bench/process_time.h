@@ -14,8 +14,10 @@ struct ProcessTime {
   double cpu_milliseconds = 0;
 };
 
-// Reads /proc. NOT_FOUND: there is no such process.
+// Both read /proc. NOT_FOUND: there is no such process.
 absl::StatusOr<ProcessTime> ReadProcessTime(pid_t pid);
+// Returns the daemon of an executor, which is a child of the daemon's spawner.
+absl::StatusOr<pid_t> DaemonOf(pid_t executor);
 
 }  // namespace holdfast::bench
 
