@@ -214,13 +214,13 @@ Route RouteToExecutor(const Daemon& daemon,
   if (response.local_address().empty()) return forwarded;
   absl::StatusOr<Address> address = Address::Parse(response.local_address());
   if (!address.ok() || address->kind != Address::Kind::kUnix) return forwarded;
+  const auto descriptors = Address::Parse(response.descriptor_address());
+  if (!descriptors.ok() || descriptors->kind != Address::Kind::kUnix) {
+    return forwarded;
+  }
   auto channel = ConnectOnce(address->target, kConnectLocallyTime);
   if (!channel.ok()) return forwarded;
-  const auto descriptors = Address::Parse(response.descriptor_address());
-  const bool has_socket =
-      descriptors.ok() && descriptors->kind == Address::Kind::kUnix;
-  return {*std::move(address), *std::move(channel),
-          has_socket ? descriptors->target : ""};
+  return {*std::move(address), *std::move(channel), descriptors->target};
 }
 
 CommandQueue::Options QueueOptions(const v1::SessionLimits& limits) {

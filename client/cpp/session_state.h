@@ -32,7 +32,8 @@ class StagingRing;
 // session's queue and its handles.
 struct SessionState : public std::enable_shared_from_this<SessionState> {
   // `stream` leads to the executor; `connect` makes channels for calls of
-  // TransferService.
+  // TransferService, to the executor if the session is local, else to the
+  // daemon.
   SessionState(v1::SessionLimits limits,
                std::shared_ptr<grpc::ChannelInterface> channel,
                ExecuteStream::Options stream, CommandQueue::Options options,
@@ -53,6 +54,8 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
   // The socket for sending descriptors to the executor; empty if the client
   // does not reach the executor by a Unix socket.
   const std::string descriptor_path;
+  // Returns true if commands reach the executor without the daemon in between.
+  bool is_local() const { return !descriptor_path.empty(); }
   // The default device of calls without one. Set before the session is used.
   uint32_t first_device = 0;
   // Handles of all kinds that this client uses.

@@ -33,7 +33,7 @@ class Account {
   static constexpr uint64_t kMaxGraphNodes = uint64_t{1} << 20;
   // The most bytes of the executor's own page-locked blocks, including one for
   // the suspension or resumption of the session.
-  static constexpr uint64_t kMaxStagingBytes = uint64_t{116} << 20;
+  static constexpr uint64_t kMaxStagingBytes = uint64_t{84} << 20;
   static constexpr uint64_t kImageBlockBytes = uint64_t{4} << 20;
 
   struct Options {

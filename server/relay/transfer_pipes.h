@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <list>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,18 +18,20 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "server/relay/ring_call.h"
 #include "server/relay/transfer_pipe.h"
 
 namespace holdfast {
 
 // The pipes from the daemon to a session's executor. A transfer makes a pipe if
-// none is idle. Idle pipes are kept for later transfers, because their pages
-// are page-locked already. A pipe whose executor has ended is replaced.
+// none is idle. If all are in use, transfers wait in the order of their calls
+// of Open. Idle pipes are kept for later transfers, because their pages are
+// page-locked already. A pipe whose executor has ended is replaced.
 // Thread-safe.
 //
-//   const auto lease = pipes->TryTake();      // nullptr: all are in use
-//   HOLDFAST_RETURN_IF_ERROR(lease->Open());  // waits
+//   HOLDFAST_ASSIGN_OR_RETURN(const auto lease, pipes->Take());
+//   HOLDFAST_RETURN_IF_ERROR(lease->Open(cancelled, deadline));  // waits
 //   lease->pipe().Write(begin); ...           // until the end's message
 //   lease->NoteDone();
 class TransferPipes : public std::enable_shared_from_this<TransferPipes> {
@@ -43,11 +47,17 @@ class TransferPipes : public std::enable_shared_from_this<TransferPipes> {
   };
   explicit TransferPipes(Executor executor) : executor_(std::move(executor)) {}
 
-  // Returns a lease; null if TransferPipe::kMaxPipes are in use. Does not wait.
-  std::shared_ptr<Lease> TryTake();
+  // The most leases, with those that wait for a pipe.
+  static constexpr size_t kMaxLeases = 256;
 
-  // Ends the idle pipes, and makes no new pipe. Called before the executor
-  // ends.
+  // Returns a lease. RESOURCE_EXHAUSTED: there are kMaxLeases. Does not wait.
+  absl::StatusOr<std::shared_ptr<Lease>> Take();
+
+  // Returns the number of leases that wait for a pipe.
+  size_t waiting() const;
+
+  // Ends the idle pipes and the waits for a pipe, and makes no new pipe. Called
+  // before the executor ends.
   void Close();
 
  private:
@@ -56,14 +66,21 @@ class TransferPipes : public std::enable_shared_from_this<TransferPipes> {
     std::shared_ptr<RingCall> call;     // null: there is no pipe
   };
 
+  // Waits until the lease may use a pipe. Fails as Lease::Open.
+  absl::Status AwaitTurn(const Lease& lease, const std::stop_token& cancelled,
+                         absl::Time deadline);
+  // Returns an idle pipe, or makes one. REQUIRES: AwaitTurn has succeeded.
   absl::StatusOr<Pipe> Open();
   absl::StatusOr<Pipe> Make();
-  void GiveBack(Pipe pipe, bool reusable);
+  // Ends a lease; `in_use`: its AwaitTurn has succeeded.
+  void GiveBack(Pipe pipe, bool in_use, bool reusable);
 
   const Executor executor_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  size_t leases_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t in_use_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::list<const Lease*> waiting_ ABSL_GUARDED_BY(mutex_);  // oldest first
   std::vector<Pipe> resting_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -72,17 +89,19 @@ class TransferPipes : public std::enable_shared_from_this<TransferPipes> {
 // it is closed. Thread-safe, except for Open and NoteDone.
 class TransferPipes::Lease {
  public:
-  // REQUIRES: TryTake has counted it.
+  // REQUIRES: Take has counted it.
   explicit Lease(std::shared_ptr<TransferPipes> pipes)
       : pipes_(std::move(pipes)) {}
-  ~Lease() { pipes_->GiveBack(std::move(pipe_), done_); }
+  ~Lease() { pipes_->GiveBack(std::move(pipe_), in_use_, done_); }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  // Takes an idle pipe, or makes a pipe and waits for the executor. Called
-  // once. UNAVAILABLE: there is no executor, or the session is being closed.
-  // Other errors: the executor's refusal.
-  absl::Status Open();
+  // Waits while TransferPipe::kMaxPipes are in use. Then takes an idle pipe, or
+  // makes a pipe and waits for the executor. Called once. CANCELLED:
+  // `cancelled` was requested. DEADLINE_EXCEEDED: all pipes were in use until
+  // `deadline`. UNAVAILABLE: there is no executor, or the session is being
+  // closed. Other errors: the executor's refusal.
+  absl::Status Open(const std::stop_token& cancelled, absl::Time deadline);
 
   // REQUIRES, also for the methods below: Open has succeeded.
   TransferPipe& pipe() const { return *pipe_.end; }
@@ -96,6 +115,7 @@ class TransferPipes::Lease {
  private:
   const std::shared_ptr<TransferPipes> pipes_;
   Pipe pipe_;
+  bool in_use_ = false;
   bool done_ = false;
 };
 

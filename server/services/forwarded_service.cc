@@ -67,10 +67,10 @@ Reactor* ForwardedService::Forward(const supervisor::SessionRegistry& registry,
                            *std::move(place), stall_guard_);
   }
   if (method.direction.has_value()) {
-    if (auto lease = (*session)->transfer_pipes().TryTake(); lease != nullptr) {
-      return RelayTransfer(context, *method.direction, *std::move(session),
-                           std::move(lease), stall_guard_, transfer_threads_);
-    }
+    auto lease = (*session)->transfer_pipes().Take();
+    if (!lease.ok()) return new RefusedCall(lease.status());
+    return RelayTransfer(context, *method.direction, *std::move(session),
+                         *std::move(lease), stall_guard_, transfer_threads_);
   }
   return new ForwardedCall(context, method.name, *std::move(session),
                            stall_guard_, threads_);

@@ -25,10 +25,9 @@ namespace holdfast {
 // service's own name, so that reflection and health list it.
 class ForwardedService final : public grpc::Service {
  public:
-  // kBytes: streams pass through shared pipes to the executor, while the
-  // session has a free pipe. kCommands: streams pass through shared rings.
-  // Single calls pass through gRPC. Every call ends if its client does not take
-  // a message for a minute.
+  // kBytes: streams pass through shared pipes to the executor. kCommands:
+  // streams pass through shared rings. Single calls pass through gRPC. Every
+  // call ends if its client does not take a message for a minute.
   enum class Traffic { kCommands, kBytes };
 
   // `registry` and `threads` must outlive the service.
@@ -47,8 +46,8 @@ class ForwardedService final : public grpc::Service {
       const supervisor::SessionRegistry& registry, const Method& method,
       grpc::CallbackServerContext* context);
 
-  // The most concurrent transfers. They have their own threads, because a
-  // transfer waits for devices and clients.
+  // The most concurrent transfers of all clients. They have their own threads,
+  // because a transfer waits for pipes, devices and clients.
   static constexpr size_t kMaxTransfers = 512;
 
   CallThreads& threads_;

@@ -3,6 +3,8 @@
 
 #include <grpcpp/support/slice.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -11,6 +13,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
@@ -33,14 +36,24 @@ constexpr absl::Duration kLookAnyway = absl::Seconds(10);
 // While one message is copied, two have come.
 constexpr size_t kMaxAheadBytes = 2 * TransferPipe::kSlotBytes;
 
+// A wait for a pipe ends a little before the call's deadline, so that the
+// client gets the reason.
+absl::Time EndOfWait(const grpc::CallbackServerContext& context) {
+  const absl::Time deadline = absl::FromChrono(context.deadline());
+  return deadline -
+         std::min(absl::Milliseconds(100), (deadline - absl::Now()) / 10);
+}
+
 // Used by the call's thread.
 class RelayedTransfer {
  public:
+  // `epoch` is the session's epoch at the beginning of the call.
   RelayedTransfer(ServedStream& call, supervisor::Session& session,
-                  std::shared_ptr<TransferPipes::Lease> lease,
+                  uint64_t epoch, std::shared_ptr<TransferPipes::Lease> lease,
                   StallGuard& stall_guard)
       : call_(call),
         session_(session),
+        epoch_(epoch),
         lease_(std::move(lease)),
         stall_guard_(stall_guard) {}
 
@@ -50,6 +63,7 @@ class RelayedTransfer {
  private:
   TransferPipe& pipe() { return lease_->pipe(); }
 
+  // Waits for a pipe, and begins the transfer there.
   absl::Status Begin(TransferDirection direction, v1::TransferRange range);
   // The executor's next message; false: none is there yet. Fails when none will
   // come.
@@ -68,6 +82,7 @@ class RelayedTransfer {
 
   ServedStream& call_;
   supervisor::Session& session_;
+  const uint64_t epoch_;
   const std::shared_ptr<TransferPipes::Lease> lease_;
   StallGuard& stall_guard_;
   std::optional<StallGuard::Watch> watch_;  // while the client is awaited
@@ -77,9 +92,13 @@ class RelayedTransfer {
 
 absl::Status RelayedTransfer::Begin(TransferDirection direction,
                                     v1::TransferRange range) {
-  if (const absl::Status opened = lease_->Open(); !opened.ok()) {
-    return Explain(ToGrpcStatus(opened));
+  absl::Status opened =
+      lease_->Open(call_.cancelled(), EndOfWait(call_.context()));
+  // The commands that the transfer follows were the earlier executor's.
+  if (opened.ok() && session_.epoch() != epoch_) {
+    opened = absl::UnavailableError("the session's executor has been replaced");
   }
+  if (!opened.ok()) return Explain(ToGrpcStatus(opened));
   Message message;
   internal::BeginTransfer& begin = *message.mutable_begin();
   begin.set_direction(direction);
@@ -237,9 +256,9 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* RelayTransfer(
   const std::string client = session->client();
   call->ServeMessages(
       threads,
-      [call, direction, session = std::move(session), lease = std::move(lease),
-       &stall_guard] {
-        RelayedTransfer transfer(*call, *session, lease, stall_guard);
+      [call, direction, epoch = session->epoch(), session = std::move(session),
+       lease = std::move(lease), &stall_guard] {
+        RelayedTransfer transfer(*call, *session, epoch, lease, stall_guard);
         return direction == internal::BeginTransfer::DIRECTION_UPLOAD
                    ? transfer.Upload()
                    : transfer.Download();

@@ -19,8 +19,9 @@ namespace holdfast {
 using TransferDirection = internal::BeginTransfer::Direction;
 
 // Serves an Upload or a Download of a remote client by a pipe to the session's
-// executor. The bytes of an upload are copied once, from gRPC's slices to the
-// memory that the device reads. The bytes of a download are not copied:
+// executor, for which it waits if all are in use. The bytes of an upload are
+// copied once, from gRPC's slices to the memory that the device reads. The
+// bytes of a download are not copied:
 //
 //   upload    client ── TCP, TLS ── slices ──copied──▶ slot ──▶ device
 //   download  client ── TCP, TLS ── sent ◀── slot ◀── device

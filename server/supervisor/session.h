@@ -176,6 +176,8 @@ class Session {
   // to an executor that has ended are replaced.
   TransferPipes& transfer_pipes() { return *transfer_pipes_; }
 
+  // Returns the epoch; see SessionLife::epoch.
+  uint64_t epoch() const { return life_->epoch(); }
   // Returns OK, or the reason why the session does not serve commands:
   // UNAVAILABLE with ErrorDetail.session_lost, or ABORTED with its fault_epoch.
   // Never blocks.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies of ordinary memory: through shared memory where there can be some,
-// else through messages, the large ones by several calls at once.
+// else with commands, and those of remote sessions through messages, the large
+// ones by several calls at once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -277,20 +278,72 @@ TEST_F(StagedCopyTest, AnInterruptedSmallOneDisturbsNoOther) {
   EXPECT_TRUE(back == std::vector<uint8_t>(kSmall, 9));
 }
 
-TEST_F(StagedCopyTest, WithoutRoomForSharedMemoryTheyGoInMessages) {
-  const auto session = Open();
-  std::vector<std::shared_ptr<Arena>> arenas;
-  for (auto arena = session->CreateArena(4096); arena.ok();
-       arena = session->CreateArena(4096)) {
-    arenas.push_back(*arena);
+// A local session that has as many arenas as it may have: there is no room for
+// the ring.
+class RingLessCopyTest : public StagedCopyTest {
+ protected:
+  RingLessCopyTest() {
+    for (auto arena = session_->CreateArena(4096); arena.ok();
+         arena = session_->CreateArena(4096)) {
+      arenas_.push_back(*arena);
+    }
+    EXPECT_FALSE(arenas_.empty());
   }
-  ASSERT_FALSE(arenas.empty());
-  const Stream stream = *session->device(0).CreateStream();
-  const Buffer buffer = *session->device(0).Allocate(2 * kMiB, stream);
-  const std::vector<uint8_t> bytes = Pattern(2 * kMiB, 1);
-  ASSERT_TRUE(buffer.Upload(bytes, stream).ok());
+
+  const std::unique_ptr<Session> session_ = Open();
+  std::vector<std::shared_ptr<Arena>> arenas_;
+  const Stream stream_ = *session_->device(0).CreateStream();
+};
+
+TEST_F(RingLessCopyTest, BytesOfAnySizeGoWithCommands) {
+  constexpr uint64_t kLargest = 20 * kMiB + 3;
+  const Buffer buffer = *session_->device(0).Allocate(kLargest + 7, stream_);
+  uint64_t copied = 0;
+  for (const uint64_t size : {2 * kMiB, kMiB + 1, kMiB - 1, kLargest}) {
+    const std::vector<uint8_t> bytes = Pattern(size, 1);
+    ASSERT_TRUE(buffer.Upload(bytes.data(), size, stream_, 7).ok()) << size;
+    std::vector<uint8_t> back(size);
+    ASSERT_TRUE(buffer.Download(back.data(), size, stream_, 7).ok()) << size;
+    EXPECT_TRUE(back == bytes) << size;
+    copied += 2 * size;
+  }
+  EXPECT_EQ(Bytes(*session_, v1::COPY_PATH_INLINE), copied);
+}
+
+TEST_F(RingLessCopyTest, AFailureIsToldAndNothingIsCopiedBeyondTheEnd) {
+  std::vector<uint8_t> bytes(4 * kMiB + 1, 9);
+  const Buffer buffer = *session_->device(0).Allocate(4 * kMiB, stream_);
+  ASSERT_TRUE(buffer.Fill(uint8_t{5}, stream_).ok());
+  EXPECT_EQ(buffer.Upload(bytes, stream_).code(),
+            absl::StatusCode::kOutOfRange);
+  std::vector<uint8_t> back(4 * kMiB);
+  ASSERT_TRUE(buffer.Download(back, stream_).ok());
+  EXPECT_TRUE(back == std::vector<uint8_t>(4 * kMiB, 5));
+  const Buffer unmade =
+      *session_->device(0).Allocate(uint64_t{1} << 60, stream_);
+  const auto no_memory = absl::StatusCode::kResourceExhausted;
+  EXPECT_EQ(unmade.Upload(bytes, stream_).code(), no_memory);
+  EXPECT_EQ(unmade.Download(bytes, stream_).code(), no_memory);
+}
+
+// More bytes than may wait for the device, in sum.
+TEST_F(RingLessCopyTest, AStreamThatStandsStillHoldsUpNoOther) {
+  constexpr uint64_t kSize = 40 * kMiB;
+  const Buffer buffer = *session_->device(0).Allocate(kSize, stream_);
+  const Semaphore gate = *session_->device(0).CreateSemaphore();
+  ASSERT_TRUE(gate.Wait(1, stream_).ok());
+  const std::vector<uint8_t> bytes = Pattern(kSize, 2);
+  std::thread upload([&] { EXPECT_TRUE(buffer.Upload(bytes, stream_).ok()); });
+  const Stream other = *session_->device(0).CreateStream();
+  const Buffer others = *session_->device(0).Allocate(2 * kMiB, other);
   std::vector<uint8_t> back(2 * kMiB);
-  ASSERT_TRUE(buffer.Download(back, stream).ok());
+  EXPECT_TRUE(others.Upload(bytes.data(), 2 * kMiB, other).ok());
+  EXPECT_TRUE(others.Download(back, other).ok());
+  EXPECT_TRUE(std::memcmp(back.data(), bytes.data(), 2 * kMiB) == 0);
+  ASSERT_TRUE(gate.Signal(1).ok());
+  upload.join();
+  back.resize(kSize);
+  ASSERT_TRUE(buffer.Download(back, stream_).ok());
   EXPECT_TRUE(back == bytes);
 }
 

@@ -114,6 +114,48 @@ absl::Status ReadInline(SessionState& session, const TransferTarget& target,
   return session.queue.TakeFailure();
 }
 
+// Copies more bytes than one ReadInline or WriteInline takes, a group of
+// commands at a time. `copy(group, at)` returns when the group's commands are
+// done: a stream that stands still then holds up this copy, and no command of
+// another thread.
+template <typename Copy>
+absl::Status InGroups(const SessionState& session, const TransferTarget& target,
+                      Copy copy) {
+  HOLDFAST_RETURN_IF_ERROR(target.CheckRange());
+  const uint64_t most = kMaxInlineParts * session.limits.max_inline_bytes();
+  for (uint64_t at = 0; at < target.size; at += most) {
+    TransferTarget group = target;
+    group.offset += at;
+    group.size = std::min(most, target.size - at);
+    HOLDFAST_RETURN_IF_ERROR(copy(group, at));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteInGroups(SessionState& session, const TransferTarget& target,
+                           const char* data) {
+  return InGroups(
+      session, target, [&](const TransferTarget& group, uint64_t at) {
+        HOLDFAST_RETURN_IF_ERROR(WriteInline(session, group, data + at));
+        HOLDFAST_RETURN_IF_ERROR(
+            session.queue
+                .Call([&](v1::Command& command) {
+                  command.mutable_synchronize_stream()->set_stream(
+                      target.stream);
+                })
+                .status());
+        return session.queue.TakeFailure();
+      });
+}
+
+absl::Status ReadInGroups(SessionState& session, const TransferTarget& target,
+                          char* data) {
+  return InGroups(session, target,
+                  [&](const TransferTarget& group, uint64_t at) {
+                    return ReadInline(session, group, data + at);
+                  });
+}
+
 // Before a transfer is tried again: its connection is made anew meanwhile.
 constexpr absl::Duration kRetryPause = absl::Milliseconds(50);
 
@@ -208,6 +250,7 @@ absl::Status UploadBytes(SessionState& session, const TransferTarget& target,
   if (FitsInline(session, target.size, kMaxInlineParts)) {
     return WriteInline(session, target, bytes);
   }
+  if (session.is_local()) return WriteInGroups(session, target, bytes);
   return UploadLarge(session, target, bytes);
 }
 
@@ -232,6 +275,7 @@ absl::Status DownloadBytes(SessionState& session, const TransferTarget& target,
   if (FitsInline(session, target.size, kMaxInlineParts)) {
     return ReadInline(session, target, bytes);
   }
+  if (session.is_local()) return ReadInGroups(session, target, bytes);
   return DownloadLarge(session, target, bytes);
 }
 

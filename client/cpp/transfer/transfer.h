@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies between ordinary memory and a buffer: through memory that is shared
-// with the executor (staged_copy.h), in commands and their results, or by
-// TransferService (transfer_stream.h). README.md describes the choice.
+// with the executor (staged_copy.h), in commands and their results, or, if the
+// session is remote, by TransferService (transfer_stream.h). README.md
+// describes the choice.
 #ifndef HOLDFAST_CLIENT_CPP_TRANSFER_TRANSFER_H_
 #define HOLDFAST_CLIENT_CPP_TRANSFER_TRANSFER_H_
 
@@ -14,7 +15,8 @@
 
 namespace holdfast {
 
-// Uploads. Returns when `data` may be reused.
+// Uploads. Returns when `data` may be reused. May return failures of earlier
+// commands, too.
 absl::Status UploadBytes(SessionState& session, const TransferTarget& target,
                          const void* data);
 

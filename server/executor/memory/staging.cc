@@ -2,7 +2,6 @@
 #include "server/executor/memory/staging.h"
 
 #include "core/base/status_macros.h"
-#include "core/base/wake_on_stop.h"
 
 namespace holdfast::executor {
 
@@ -13,34 +12,12 @@ std::shared_ptr<Staging> Staging::Create(
       std::move(context), std::move(quota), block_bytes, max_blocks));
 }
 
-absl::StatusOr<Staging::BlockPtr> Staging::TryAcquire(size_t left) {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (in_use_ + left >= max_blocks_) return nullptr;
-    ++in_use_;
-  }
-  return MakeBlock();
-}
-
-absl::StatusOr<Staging::BlockPtr> Staging::Acquire(
-    const std::stop_token& cancelled) {
-  const WakeOnStop wake(cancelled, mutex_);
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return in_use_ < max_blocks_ || cancelled.stop_requested();
-    };
-    mutex_.Await(absl::Condition(&due));
-    if (in_use_ >= max_blocks_) return nullptr;
-    ++in_use_;
-  }
-  return MakeBlock();
-}
-
-absl::StatusOr<Staging::BlockPtr> Staging::MakeBlock() {
+absl::StatusOr<Staging::BlockPtr> Staging::TryAcquire() {
   std::unique_ptr<PinnedMemory> memory;
   {
     absl::MutexLock lock(&mutex_);
+    if (in_use_ == max_blocks_) return nullptr;
+    ++in_use_;
     if (!free_.empty()) {
       memory = std::move(free_.back());
       free_.pop_back();

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -18,8 +17,9 @@
 
 namespace holdfast::executor {
 
-// A pool of page-locked blocks of one size, for the bytes of clients on the way
-// to and from a device. The number of blocks is limited. Thread-safe.
+// A pool of page-locked blocks of one size, for the bytes in commands and
+// results on the way to and from a device. The number of blocks is limited.
+// Thread-safe.
 class Staging : public std::enable_shared_from_this<Staging> {
  public:
   // Blocks are allocated, and charged to `quota`, at their first use.
@@ -47,20 +47,16 @@ class Staging : public std::enable_shared_from_this<Staging> {
   };
   using BlockPtr = std::shared_ptr<const Block>;
 
-  // Returns a block. Returns null if at most `left` blocks are free, so that
-  // `left` blocks stay for other callers. Both functions fail as
-  // PinnedMemory::Allocate.
-  absl::StatusOr<BlockPtr> TryAcquire(size_t left = 0);
-  // Blocks until a block is free. Returns null if a stop is requested first.
-  absl::StatusOr<BlockPtr> Acquire(const std::stop_token& cancelled);
+  // Returns a block; null if none is free. Fails as PinnedMemory::Allocate.
+  absl::StatusOr<BlockPtr> TryAcquire();
 
   // Returns true if a block is free. If not, stores `when_free`, which the
   // thread that returns the next block calls once. A later call replaces it.
   bool HasFree(const std::function<void()>& when_free);
 
-  // Frees the free blocks at the end of the session. Blocks that gRPC still
-  // holds are leaked when they are returned, because the driver may be unloaded
-  // by then and the process is about to end.
+  // Frees the free blocks at the end of the session. Blocks that are in use are
+  // leaked when they are returned, because the driver may be unloaded by then
+  // and the process is about to end.
   void Close();
 
   size_t block_bytes() const { return block_bytes_; }
@@ -73,8 +69,6 @@ class Staging : public std::enable_shared_from_this<Staging> {
         block_bytes_(block_bytes),
         max_blocks_(max_blocks) {}
 
-  // Returns a block. REQUIRES: in_use_ counts it already.
-  absl::StatusOr<BlockPtr> MakeBlock();
   void GiveBack(std::unique_ptr<PinnedMemory> memory);
 
   const std::shared_ptr<const cuda::Context> context_;

@@ -20,7 +20,6 @@ namespace {
 constexpr size_t kInlineBlockBytes = kMaxInlineBytes;
 constexpr size_t kMaxInlineBlocks = 256;
 static_assert(kInlineBlockBytes * kMaxInlineBlocks +
-                  kMaxChunkBytes * Resources::kTransferBlocks +
                   TransferPipe::kSlotBytes * TransferPipe::kSlots *
                       TransferPipe::kMaxPipes +
                   Account::kImageBlockBytes <=
@@ -359,16 +358,6 @@ absl::StatusOr<InlineStaging*> Resources::Inline() {
     inline_ = std::make_unique<InlineStaging>(inline_staging_.memory);
   }
   return inline_.get();
-}
-
-absl::StatusOr<std::shared_ptr<Staging>> Resources::TransferStaging() {
-  if (transfer_staging_.memory == nullptr) {
-    HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, FirstDevice());
-    transfer_staging_.memory =
-        Staging::Create(device->context, account().staging_memory(),
-                        kMaxChunkBytes, kTransferBlocks);
-  }
-  return transfer_staging_.memory;
 }
 
 absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(

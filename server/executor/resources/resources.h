@@ -235,12 +235,9 @@ class Resources {
   absl::StatusOr<const cuda::Kernel*> KernelOn(uint64_t kernel,
                                                uint32_t device);
 
-  // Memory for inline bytes and for the messages of transfers. Both are made on
-  // first use, on the first device, and charged to the account as staging.
+  // Memory for inline bytes. It is made on first use, on the first device, and
+  // charged to the account as staging.
   absl::StatusOr<InlineStaging*> Inline();
-  absl::StatusOr<std::shared_ptr<Staging>> TransferStaging();
-  // Blocks of kMaxChunkBytes that the messages of all transfers share.
-  static constexpr size_t kTransferBlocks = 32;
 
   CompletionWatcher& watcher() { return watcher_; }
   CopyCounts& copies() { return *options_.copies; }
@@ -361,7 +358,6 @@ class Resources {
   StreamWork stream_work_;
   OwnedStaging inline_staging_;
   std::unique_ptr<InlineStaging> inline_;
-  OwnedStaging transfer_staging_;
   CompletionWatcher watcher_;
   EventWaits event_waits_;
 };

@@ -25,8 +25,10 @@ namespace holdfast::executor {
 class FdReceiver {
  public:
   static constexpr size_t kTokenBytes = 16;
-  static constexpr size_t kMaxWaiting = 8;       // descriptors
-  static constexpr size_t kMaxConnections = 16;  // without a message yet
+  // The most descriptors that wait for Claim: those of 16 pipes and 8 Execute
+  // calls, which the daemon may make at once, and 8 of arenas.
+  static constexpr size_t kMaxWaiting = 32;
+  static constexpr size_t kMaxConnections = 32;  // without a message yet
 
   // Serves a socket of type SOCK_SEQPACKET that listens already.
   static absl::StatusOr<std::unique_ptr<FdReceiver>> Serve(

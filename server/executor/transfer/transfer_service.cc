@@ -14,7 +14,6 @@
 #include "core/base/status_macros.h"
 #include "server/executor/memory/arena.h"
 #include "server/executor/transfer/pipe_transfers.h"
-#include "server/executor/transfer/stream_transfer.h"
 #include "server/relay/transfer_pipe.h"
 #include "server/rpc/metadata.h"
 #include "server/rpc/unary_call.h"
@@ -83,87 +82,61 @@ absl::Status MakeArena(Session& session, const std::stop_token& cancelled,
   return status;
 }
 
+ServedStream* RefuseBytes(grpc::CallbackServerContext* context) {
+  auto* const call = new ServedStream(*context, /*stall_guard=*/nullptr);
+  call->End(absl::UnimplementedError(
+      "an executor takes no bytes in messages of their own: a client on its "
+      "machine sends them with commands or by an arena, and any other client "
+      "calls the daemon"));
+  return call;
+}
+
 }  // namespace
 
 TransferService::TransferService(Session& session, FdReceiver& inbox,
                                  absl::Duration stall_limit)
     : session_(session), inbox_(inbox), stall_guard_(stall_limit) {
-  using grpc::internal::RpcMethod;
-  using grpc::internal::RpcServiceMethod;
-  const auto stream = [this](Work work, Begin begin) {
-    return new grpc::internal::CallbackBidiHandler<grpc::ByteBuffer,
-                                                   grpc::ByteBuffer>(
-        [this, work, begin](grpc::CallbackServerContext* context) {
-          return Serve(context, work, begin);
-        });
-  };
-  AddMethod(new RpcServiceMethod("/holdfast.v1.TransferService/Upload",
-                                 RpcMethod::BIDI_STREAMING, nullptr));
-  MarkMethodRawCallback(
-      0, stream(&TransferService::Upload, Begin::kWithFirstMessage));
-  AddMethod(new RpcServiceMethod("/holdfast.v1.TransferService/Download",
-                                 RpcMethod::BIDI_STREAMING, nullptr));
-  MarkMethodRawCallback(
-      1, stream(&TransferService::Download, Begin::kWithFirstMessage));
-  AddMethod(new RpcServiceMethod("/holdfast.v1.TransferService/RegisterArena",
-                                 RpcMethod::NORMAL_RPC, nullptr));
+  AddStream(0, "/holdfast.v1.TransferService/Upload", RefuseBytes);
+  AddStream(1, "/holdfast.v1.TransferService/Download", RefuseBytes);
+  AddStream(2, TransferPipe::kMethod,
+            [this](auto* context) { return StartPipe(context); });
+  AddMethod(new grpc::internal::RpcServiceMethod(
+      "/holdfast.v1.TransferService/RegisterArena",
+      grpc::internal::RpcMethod::NORMAL_RPC, nullptr));
   MarkMethodCallback(
-      2, new grpc::internal::CallbackUnaryHandler<v1::RegisterArenaRequest,
+      3, new grpc::internal::CallbackUnaryHandler<v1::RegisterArenaRequest,
                                                   v1::RegisterArenaResponse>(
              [this](auto* context, const auto* request, auto* response) {
                return RegisterArena(context, request, response);
              }));
-  AddMethod(new RpcServiceMethod(TransferPipe::kMethod,
-                                 RpcMethod::BIDI_STREAMING, nullptr));
-  MarkMethodRawCallback(3, stream(&TransferService::ServePipe, Begin::kAtOnce));
+}
+
+void TransferService::AddStream(int index, const char* method, Start start) {
+  AddMethod(new grpc::internal::RpcServiceMethod(
+      method, grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
+  MarkMethodRawCallback(
+      index, new grpc::internal::CallbackBidiHandler<grpc::ByteBuffer,
+                                                     grpc::ByteBuffer>(
+                 std::move(start)));
 }
 
 absl::StatusOr<std::shared_ptr<void>> TransferService::Admit(
     const grpc::ServerContextBase& context) {
   HOLDFAST_RETURN_IF_ERROR(session_.Authenticate(context));
-  return transfers_.Take();
+  return calls_.Take();
 }
 
-ServedStream* TransferService::Serve(grpc::CallbackServerContext* context,
-                                     Work work, Begin begin) {
+ServedStream* TransferService::StartPipe(grpc::CallbackServerContext* context) {
   auto* const call = new ServedStream(*context, &stall_guard_);
   auto admitted = Admit(*context);
   if (!admitted.ok()) {
     call->End(admitted.status());
     return call;
   }
-  const auto serve = [this, call, work, count = *std::move(admitted)] {
-    return (this->*work)(*call);
-  };
-  if (begin == Begin::kAtOnce) {
-    call->Serve(threads_, serve);
-  } else {
-    call->ServeMessages(threads_, serve);
-  }
+  call->Serve(threads_, [this, call, count = *std::move(admitted)] {
+    return ServePipe(*call);
+  });
   return call;
-}
-
-absl::Status TransferService::Upload(ServedStream& call) {
-  HOLDFAST_ASSIGN_OR_RETURN(const SessionGate::Pass pass,
-                            session_.gate().Enter(call.cancelled()));
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const std::shared_ptr<void> entered,
-      tries_.Enter(call.context(),
-                   FindMetadata(call.context(), kTransferKey).value_or(""),
-                   call.cancelled()));
-  v1::UploadResponse response;
-  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t size, ReceiveUpload(call, session_));
-  response.set_size(size);
-  response.set_path(v1::COPY_PATH_STREAM);
-  const grpc::Slice slice(response.SerializeAsString());
-  call.WriteLast(grpc::ByteBuffer(&slice, 1));
-  return absl::OkStatus();
-}
-
-absl::Status TransferService::Download(ServedStream& call) {
-  HOLDFAST_ASSIGN_OR_RETURN(const SessionGate::Pass pass,
-                            session_.gate().Enter(call.cancelled()));
-  return SendDownload(call, session_);
 }
 
 absl::Status TransferService::ServePipe(ServedStream& call) {

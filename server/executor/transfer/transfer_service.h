@@ -5,7 +5,7 @@
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -22,33 +22,26 @@
 
 namespace holdfast::executor {
 
-// The TransferService of one session; session and inbox must outlive it. Bytes
-// travel in gRPC messages (stream_transfer.h) or, for remote clients, through
-// the daemon's pipes (pipe_transfers.h). A call gets a thread with its first
-// message; the call of a pipe gets one at once. Each transfer waits for a pass
-// of the session's gate and holds it, so that the session is not suspended
-// meanwhile.
+// The TransferService of one session; session and inbox must outlive it. Serves
+// the daemon's pipes, which carry the transfers of remote clients
+// (pipe_transfers.h), and registers arenas. Refuses Upload and Download: a
+// client that reaches the executor sends bytes with commands or by arenas.
 class TransferService final : public grpc::Service {
  public:
   // The most concurrent calls; more are refused.
-  static constexpr int kMaxTransfers = 256;
+  static constexpr int kMaxCalls = 256;
 
   // `stall_limit` is the longest time that a client may take for one message.
   TransferService(Session& session, FdReceiver& inbox,
                   absl::Duration stall_limit);
 
  private:
-  // The method that carries out a call.
-  using Work = absl::Status (TransferService::*)(ServedStream& call);
+  using Start = std::function<ServedStream*(grpc::CallbackServerContext*)>;
 
-  // The time at which a call gets a thread.
-  enum class Begin { kWithFirstMessage, kAtOnce };
-
-  // Carries out a call on a thread.
-  ServedStream* Serve(grpc::CallbackServerContext* context, Work work,
-                      Begin begin);
-  absl::Status Upload(ServedStream& call);
-  absl::Status Download(ServedStream& call);
+  // Adds a method, as the `index`th, whose messages are not parsed.
+  void AddStream(int index, const char* method, Start start);
+  // Serves a pipe on a thread.
+  ServedStream* StartPipe(grpc::CallbackServerContext* context);
   absl::Status ServePipe(ServedStream& call);
   grpc::ServerUnaryReactor* RegisterArena(
       grpc::CallbackServerContext* context,
@@ -62,11 +55,12 @@ class TransferService final : public grpc::Service {
   Session& session_;
   FdReceiver& inbox_;
   StallGuard stall_guard_;
-  CallLimit transfers_{"transfers of one session", kMaxTransfers};
+  CallLimit calls_{"pipes and registrations of arenas of one session",
+                   kMaxCalls};
   UploadTries tries_;
   // Four times the calls: a thread outlives its call briefly, and one client
   // gets at most half (FairShare).
-  CallThreads threads_{4 * kMaxTransfers};
+  CallThreads threads_{4 * kMaxCalls};
 };
 
 }  // namespace holdfast::executor

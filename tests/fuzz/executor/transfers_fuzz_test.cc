@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Upload and Download, and the daemon's pipes: streams of messages in any
-// order, of any bytes, with and without the token, given up at any point,
-// several at a time. A good transfer moves its bytes, whatever was tried
-// before.
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/support/proto_buffer_reader.h>
-
-#include <chrono>
+// The daemon's pipes: messages in any order, of any bytes, with and without the
+// token, given up at any point, several pipes at a time. A good transfer moves
+// its bytes, whatever was tried before.
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -21,15 +17,13 @@
 #include "core/base/ring_pair.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"
-#include "holdfast/v1/transfers.grpc.pb.h"
-#include "proto/metadata.h"
 #include "server/relay/ring_call.h"
 #include "server/relay/transfer_pipe.h"
-#include "tests/fuzz/engine/byte_mutator.h"
 #include "tests/fuzz/engine/fuzzer.h"
 #include "tests/fuzz/engine/message_mutator.h"
 #include "tests/fuzz/executor/hosted_executor.h"
 #include "tests/fuzz/executor/neighbour.h"
+#include "tests/testing/pipe_client.h"
 
 namespace holdfast::fuzz {
 namespace {
@@ -42,8 +36,6 @@ constexpr uint64_t kHost = Handle{HandleKind::kBuffer, 1, 1}.Pack();
 constexpr uint64_t kOwn = Handle{HandleKind::kBuffer, 77, 900}.Pack();
 constexpr uint64_t kSize = (uint64_t{2} << 20) + 5;
 constexpr uint64_t kLastSequence = 4;
-constexpr std::chrono::milliseconds kCallLimit{60'000};
-constexpr std::chrono::milliseconds kWaitLimit{50};
 
 v1::TransferRange Range(uint64_t buffer, uint64_t offset, uint64_t size) {
   v1::TransferRange range;
@@ -55,89 +47,10 @@ v1::TransferRange Range(uint64_t buffer, uint64_t offset, uint64_t size) {
   return range;
 }
 
-std::string Header(const v1::TransferRange& range) {
-  v1::UploadRequest request;
-  *request.mutable_header() = range;
-  return request.SerializeAsString();
-}
-
-std::string Data(std::string bytes) {
-  v1::UploadRequest request;
-  request.set_data(std::move(bytes));
-  return request.SerializeAsString();
-}
-
-grpc::ByteBuffer Buffer(const std::string& bytes) {
-  const grpc::Slice slice(bytes);
-  return grpc::ByteBuffer(&slice, 1);
-}
-
-// A call whose messages are any bytes. Operations are waited for one by one.
-class RawCall {
- public:
-  RawCall(grpc::GenericStub& stub, const std::string& method,
-          std::unique_ptr<grpc::ClientContext> context)
-      : context_(std::move(context)),
-        call_(stub.PrepareCall(context_.get(),
-                               "/holdfast.v1.TransferService/" + method,
-                               &queue_)) {
-    call_->StartCall(nullptr);
-    Await();
-  }
-  ~RawCall() {
-    if (!finished_) {
-      context_->TryCancel();
-      Finish();
-    }
-    queue_.Shutdown();
-    void* tag = nullptr;
-    bool ok = false;
-    while (queue_.Next(&tag, &ok)) {
-    }
-  }
-  RawCall(const RawCall&) = delete;
-  RawCall& operator=(const RawCall&) = delete;
-
-  bool Write(const std::string& message) {
-    call_->Write(Buffer(message), nullptr);
-    return Await();
-  }
-  bool WritesDone() {
-    call_->WritesDone(nullptr);
-    return Await();
-  }
-  bool Read(grpc::ByteBuffer* message) {
-    call_->Read(message, nullptr);
-    return Await();
-  }
-  void Cancel() { context_->TryCancel(); }
-  grpc::Status Finish() {
-    grpc::Status status;
-    call_->Finish(&status, nullptr);
-    Await();
-    finished_ = true;
-    return status;
-  }
-
- private:
-  bool Await() {
-    void* tag = nullptr;
-    bool ok = false;
-    queue_.Next(&tag, &ok);
-    return ok;
-  }
-
-  const std::unique_ptr<grpc::ClientContext> context_;
-  grpc::CompletionQueue queue_;
-  const std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
-  bool finished_ = false;
-};
-
 // One client and its executor.
 class Client {
  public:
-  explicit Client(Random& random)
-      : random_(random), stub_(executor_.channel()) {}
+  explicit Client(Random& random) : random_(random) {}
 
   absl::Status SetUp() {
     v1::CommandBatch batch;
@@ -157,18 +70,6 @@ class Client {
                               executor_.session().Run(batch));
     HOLDFAST_FUZZ_EXPECT(results.results_size() == 0, results.DebugString());
     return absl::OkStatus();
-  }
-
-  absl::Status Act() {
-    if (open_.size() > 8) open_.erase(open_.begin());
-    switch (random_.Below(4)) {
-      case 0:
-        return HostileDownload();
-      case 1:
-        return HostilePipe();
-      default:
-        return HostileUpload();
-    }
   }
 
   // The daemon, if it were hostile, or a client that plays the daemon.
@@ -212,23 +113,17 @@ class Client {
     const uint64_t offset = random_.Below(kSize - size + 1);
     std::string bytes = random_.Bytes(std::min<uint64_t>(size, 4096));
     bytes.resize(size, static_cast<char>(random_.Next()));
-    RawCall up(stub_, "Upload", Context(/*hostile=*/false));
-    up.Write(Header(Range(kOwn, offset, size)));
-    for (uint64_t at = 0; at < size;) {
-      const uint64_t piece = 1 + random_.Below(uint64_t{1} << 20);
-      up.Write(Data(bytes.substr(at, piece)));
-      at += piece;
-    }
-    up.WritesDone();
-    grpc::ByteBuffer answer;
-    up.Read(&answer);
-    grpc::Status status = up.Finish();
-    HOLDFAST_FUZZ_EXPECT(status.ok(), status.error_message());
-    v1::DownloadRequest request;
-    *request.mutable_range() = Range(kOwn, offset, size);
-    std::string back;
-    status = Download(request.SerializeAsString(), Context(false), &back);
-    HOLDFAST_FUZZ_EXPECT(status.ok(), status.error_message());
+    const auto pipes =
+        testing::PipesTo(executor_.channel(), executor_.descriptor_path(),
+                         HostedSession::token());
+    HOLDFAST_ASSIGN_OR_RETURN(const auto lease, pipes->Take());
+    HOLDFAST_RETURN_IF_ERROR(lease->Open({}, absl::InfiniteFuture()));
+    const v1::TransferRange range = Range(kOwn, offset, size);
+    HOLDFAST_RETURN_IF_ERROR(
+        testing::UploadBytes(lease->pipe(), range, bytes,
+                             1 + random_.Below(TransferPipe::kSlotBytes)));
+    HOLDFAST_ASSIGN_OR_RETURN(const std::string back,
+                              testing::DownloadBytes(lease->pipe(), range));
     HOLDFAST_FUZZ_EXPECT(back == bytes, "other bytes came back: ", size, " at ",
                          offset);
     return absl::OkStatus();
@@ -237,7 +132,6 @@ class Client {
   uint64_t refused() const { return refused_; }
 
   absl::Status End() {
-    open_.clear();
     for (const auto& pipe : open_pipes_) {
       pipe->Cancel();
       pipe->AwaitEnd();
@@ -247,21 +141,6 @@ class Client {
   }
 
  private:
-  // `waits`: the call waits for a command that never comes.
-  std::unique_ptr<grpc::ClientContext> Context(bool hostile,
-                                               bool waits = false) {
-    auto context = std::make_unique<grpc::ClientContext>();
-    context->set_deadline(std::chrono::system_clock::now() +
-                          (waits ? kWaitLimit : kCallLimit));
-    if (!hostile || !random_.OneIn(12)) {
-      HostedExecutor::Authorize(context.get());
-    } else if (random_.OneIn(2)) {
-      context->AddMetadata(kSessionTokenKey.name,
-                           std::string(random_.Below(70), 'a'));
-    }
-    return context;
-  }
-
   static bool Waits(const v1::TransferRange& range) {
     return range.after_sequence() > kLastSequence;
   }
@@ -278,56 +157,6 @@ class Client {
       range.set_after_sequence(random_.Below(kLastSequence + 1));
     }
     return range;
-  }
-
-  std::string HostileMessage(const v1::TransferRange& range) {
-    switch (random_.Below(8)) {
-      case 0:
-        return Header(HostileRange());
-      case 1:
-        return random_.Bytes(random_.Below(64));
-      case 2: {
-        std::string bytes = Header(range);
-        ByteMutator({bytes, Data("bytes")}).Edit(&bytes, random_);
-        return bytes;
-      }
-      case 3:
-        return Data("");
-      case 4:  // More than a message may have.
-        return Data(std::string((1 << 20) + random_.Below(3), 'x'));
-      default:
-        return Data(std::string(random_.Below(200'000), 'y'));
-    }
-  }
-
-  absl::Status HostileUpload() {
-    const v1::TransferRange range = HostileRange();
-    auto call = std::make_unique<RawCall>(
-        stub_, "Upload", Context(/*hostile=*/true, Waits(range)));
-    bool open = random_.OneIn(10) || call->Write(Header(range));
-    for (uint64_t count = random_.Below(8); open && count > 0; --count) {
-      open = call->Write(HostileMessage(range));
-    }
-    return Leave(std::move(call), range);
-  }
-
-  // A call is left open, given up, or ended and its status looked at.
-  absl::Status Leave(std::unique_ptr<RawCall> call,
-                     const v1::TransferRange& range) {
-    if (random_.OneIn(4)) {
-      open_.push_back(std::move(call));
-      return absl::OkStatus();
-    }
-    if (random_.OneIn(4)) call->Cancel();
-    call->WritesDone();
-    ReadAll(*call, UINT64_MAX);
-    return Check(call->Finish());
-  }
-
-  void ReadAll(RawCall& call, uint64_t messages) {
-    for (grpc::ByteBuffer message; messages > 0 && call.Read(&message);
-         --messages) {
-    }
   }
 
   std::string HostilePipeMessage() {
@@ -367,40 +196,8 @@ class Client {
     return CheckError(status.error_code(), status.error_message());
   }
 
-  absl::Status HostileDownload() {
-    v1::DownloadRequest request;
-    *request.mutable_range() = HostileRange();
-    std::string bytes = request.SerializeAsString();
-    if (random_.OneIn(6)) ByteMutator({bytes}).Edit(&bytes, random_);
-    // Its state decides whether it waits for ever.
-    if (!request.ParseFromString(bytes)) request.Clear();
-    auto call = std::make_unique<RawCall>(
-        stub_, "Download", Context(/*hostile=*/true, Waits(request.range())));
-    call->Write(bytes);
-    ReadAll(*call, random_.Below(4));
-    return Leave(std::move(call), request.range());
-  }
-
-  grpc::Status Download(const std::string& request,
-                        std::unique_ptr<grpc::ClientContext> context,
-                        std::string* bytes) {
-    RawCall call(stub_, "Download", std::move(context));
-    call.Write(request);
-    call.WritesDone();
-    grpc::ByteBuffer message;
-    while (call.Read(&message)) {
-      v1::DownloadResponse response;
-      grpc::ProtoBufferReader reader(&message);
-      response.ParseFromZeroCopyStream(&reader);
-      bytes->append(response.data());
-    }
-    return call.Finish();
-  }
-
   Random& random_;
   HostedExecutor executor_;
-  grpc::GenericStub stub_;
-  std::vector<std::unique_ptr<RawCall>> open_;
   std::vector<std::shared_ptr<RingCall>> open_pipes_;
   uint64_t refused_ = 0;
 };
@@ -435,7 +232,7 @@ class TransfersTarget : public FuzzTarget {
     absl::Status status = client.SetUp();
     for (uint64_t acts = 2 + random.Below(10); acts > 0 && status.ok();
          --acts) {
-      status = client.Act();
+      status = client.HostilePipe();
       ++calls_;
     }
     if (status.ok()) status = client.CheckServes();

@@ -3,14 +3,21 @@
 // Clients that send more than they read: what they cost the daemon is bounded,
 // and nothing is lost.
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 
+#include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/status_macros.h"
+#include "server/relay/transfer_pipe.h"
+#include "server/relay/transfer_pipes.h"
 #include "tests/server/executor/executor_fixture.h"
+#include "tests/testing/pipe_client.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::testing {
@@ -86,6 +93,14 @@ class BackPressureTest : public ExecutorTest {
     launch.add_arguments()->mutable_buffer()->set_buffer(BufferName(1));
     launch.add_arguments()->mutable_buffer()->set_buffer(BufferName(0));
     return first;
+  }
+
+  using Lease = std::shared_ptr<TransferPipes::Lease>;
+  absl::StatusOr<Lease> OpenPipe() {
+    HOLDFAST_ASSIGN_OR_RETURN(
+        Lease lease, PipesTo(connection(), descriptor_path(), token())->Take());
+    HOLDFAST_RETURN_IF_ERROR(lease->Open({}, absl::Now()));
+    return lease;
   }
 
   size_t ResidentBytes() const {
@@ -191,21 +206,14 @@ TEST_F(BackPressureTest, InlineBytesBehindABusyStreamHoldUpNoTransfer) {
   const uint64_t fence = last.Fence();
   ASSERT_TRUE(stream->Write(last.proto()));
 
-  auto upload_context = Context();
-  v1::UploadResponse response;
-  auto writer = transfers().Upload(upload_context.get(), &response);
-  v1::UploadRequest request;
-  v1::TransferRange& range = *request.mutable_header();
+  v1::TransferRange range;
   range.set_buffer(BufferName(1));
   range.set_size(1 << 20);
   range.set_stream(StreamName(1));
   range.set_after_sequence(launched);
-  ASSERT_TRUE(writer->Write(request));
-  request.set_data(std::string(1 << 20, '\1'));
-  ASSERT_TRUE(writer->Write(request));
-  writer->WritesDone();
-  const grpc::Status uploaded = writer->Finish();
-  ASSERT_TRUE(uploaded.ok()) << uploaded.error_message();
+  ASSERT_OK_AND_ASSIGN(const Lease lease, OpenPipe());
+  ASSERT_OK(
+      UploadBytes(lease->pipe(), range, std::string(1 << 20, '\1'), kMiB));
 
   std::map<uint64_t, v1::Result> results;
   v1::ResultBatch batch;
@@ -225,37 +233,38 @@ class StalledBackPressureTest : public BackPressureTest {
   absl::Duration StallLimit() const override { return absl::Seconds(2); }
 };
 
-// The daemon, which sends the bytes of remote clients in blocks, has no other
-// until the device is done with one.
+// A transfer's piece waits for the device, for longer than the daemon may take
+// for one.
 TEST_F(StalledBackPressureTest, WaitingForTheDeviceIsNoStall) {
   auto context = Context();
   auto stream = commands().Execute(context.get());
   const Batch first = WaitingKernel();
   ASSERT_TRUE(stream->Write(first.proto()));
 
-  auto upload_context = Context();
-  v1::UploadResponse response;
-  auto writer = transfers().Upload(upload_context.get(), &response);
-  v1::UploadRequest request;
-  v1::TransferRange& range = *request.mutable_header();
+  v1::TransferRange range;
   range.set_buffer(BufferName(0));
   range.set_size(8);
   range.set_stream(StreamName(0));
   range.set_after_sequence(first.last_sequence());
-  ASSERT_TRUE(writer->Write(request));
-  request.set_data("behind");
-  ASSERT_TRUE(writer->Write(request));
+  ASSERT_OK_AND_ASSIGN(const Lease lease, OpenPipe());
+  TransferPipe& pipe = lease->pipe();
+  const auto send = [&pipe](const std::string& bytes) {
+    const uint32_t slot = pipe.TakeSlot();
+    std::memcpy(pipe.data(slot), bytes.data(), bytes.size());
+    EXPECT_OK(pipe.Write(FilledSlot(slot, bytes.size())));
+  };
+  ASSERT_OK(WriteBegin(pipe, internal::BeginTransfer::DIRECTION_UPLOAD, range));
+  send("behind");
   absl::SleepFor(absl::Seconds(4));
 
   Batch last(first.last_sequence() + 1);
   last.FillWord(StreamName(1), BufferName(1), 0, 1 << 20, 1);
   ASSERT_TRUE(stream->Write(last.proto()));
-  request.set_data("it");
-  writer->Write(request);
-  writer->WritesDone();
-  const grpc::Status uploaded = writer->Finish();
-  EXPECT_TRUE(uploaded.ok()) << uploaded.error_message();
-  EXPECT_EQ(response.size(), 8u);
+  send("it");
+  TransferPipe::Message all_sent;
+  all_sent.set_no_more_slots(true);
+  ASSERT_OK(pipe.Write(all_sent));
+  EXPECT_OK(AwaitEnd(pipe));
 }
 
 TEST_F(BackPressureTest, SmallInlineBytesAreNotCountedByTheirNumber) {

@@ -45,7 +45,6 @@ TEST_F(FailureTest, WhatIsNoRequestIsAnInvalidArgument) {
   const grpc::Slice slice(std::string("\xff no protobuf"));
   const grpc::ByteBuffer garbage(&slice, 1);
   for (const char* method : {"/holdfast.v1.CommandService/Run",
-                             "/holdfast.v1.TransferService/Download",
                              "/holdfast.v1.TransferService/RegisterArena"}) {
     const auto context = Context();
     grpc::GenericStub stub(connection());

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Transfers through pipes: the test is the daemon, a good one or a hostile one.
-#include <cstring>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/descriptor_socket.h"
 #include "proto/metadata.h"
@@ -17,6 +21,7 @@
 #include "server/relay/transfer_pipes.h"
 #include "server/rpc/status_conversion.h"
 #include "tests/server/executor/executor_fixture.h"
+#include "tests/testing/pipe_client.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::testing {
@@ -62,90 +67,35 @@ class PipeTransfersTest : public ExecutorTest {
     ExecutorTest::TearDown();
   }
 
+  // Opens a pipe; the test fails if none is free.
   Lease Open() {
-    Lease lease = pipes_->TryTake();
-    EXPECT_OK(lease->Open());
-    return lease;
+    absl::StatusOr<Lease> lease = pipes_->Take();
+    EXPECT_OK(lease);
+    EXPECT_OK((*lease)->Open({}, absl::Now()));
+    return *std::move(lease);
   }
 
   void Begin(TransferPipe& pipe, BeginTransfer::Direction direction,
              const std::string& upload_try = "") {
-    Message message;
-    message.mutable_begin()->set_direction(direction);
-    *message.mutable_begin()->mutable_range() = range_;
-    message.mutable_begin()->set_upload_try(upload_try);
-    EXPECT_OK(pipe.Write(message));
+    EXPECT_OK(WriteBegin(pipe, direction, range_, upload_try));
   }
   void BeginDownload(TransferPipe& pipe) {
     Begin(pipe, BeginTransfer::DIRECTION_DOWNLOAD);
   }
 
-  // The executor's next message. CANCELLED: there is none, since it has ended.
-  static absl::StatusOr<Message> Hear(TransferPipe& pipe) {
-    for (;;) {
-      const bool closed = pipe.closed();
-      Message message;
-      const absl::StatusOr<bool> heard = pipe.Read(&message);
-      if (!heard.ok()) return heard.status();
-      if (*heard) return message;
-      if (closed) return absl::CancelledError("the pipe has ended");
-      pipe.Await(/*bytes=*/0, absl::Seconds(30));
-    }
-  }
-
-  static absl::Status AwaitEnd(TransferPipe& pipe) {
-    for (;;) {
-      const absl::StatusOr<Message> message = Hear(pipe);
-      if (!message.ok()) return message.status();
-      if (!message->has_end()) continue;
-      if (!message->end().has_error()) return absl::OkStatus();
-      return FromError(message->end().error());
-    }
-  }
-
-  // The executor refuses an upload and closes the pipe at any moment, also
-  // before the last message: the end of the pipe says how the upload went, not
-  // a message that could not be written.
   absl::Status Upload(const std::string& bytes, size_t piece) {
     const Lease lease = Open();
-    TransferPipe& pipe = lease->pipe();
-    Begin(pipe, BeginTransfer::DIRECTION_UPLOAD);
-    for (size_t at = 0; at < bytes.size(); at += piece) {
-      while (!pipe.HasFreeSlot()) {
-        const auto message = Hear(pipe);
-        if (!message.ok()) return message.status();
-      }
-      const std::string part = bytes.substr(at, piece);
-      const uint32_t slot = pipe.TakeSlot();
-      std::memcpy(pipe.data(slot), part.data(), part.size());
-      (void)pipe.Write(FilledSlot(slot, part.size()));
-    }
-    Message last;
-    last.set_no_more_slots(true);
-    (void)pipe.Write(last);
-    const absl::Status status = AwaitEnd(pipe);
+    const absl::Status status =
+        UploadBytes(lease->pipe(), range_, bytes, piece);
     if (status.ok()) lease->NoteDone();
     return status;
   }
 
   absl::StatusOr<std::string> Download() {
     const Lease lease = Open();
-    TransferPipe& pipe = lease->pipe();
-    BeginDownload(pipe);
-    std::string bytes;
-    for (;;) {
-      const auto message = Hear(pipe);
-      if (!message.ok()) return message.status();
-      if (message->has_slot()) {
-        const uint32_t slot = message->slot().index();
-        bytes.append(pipe.data(slot), message->slot().size());
-        EXPECT_TRUE(pipe.Return(slot));
-      }
-      if (!message->has_end()) continue;
-      if (message->end().has_error()) return FromError(message->end().error());
-      lease->NoteDone();
-      return bytes;
-    }
+    auto bytes = DownloadBytes(lease->pipe(), range_);
+    if (bytes.ok()) lease->NoteDone();
+    return bytes;
   }
 
   // How a pipe ends that is told this, in the middle of an upload or a download
@@ -310,22 +260,149 @@ TEST_F(PipeTransfersTest, ALaterTryOfAnUploadEndsTheEarlierOne) {
   EXPECT_EQ(earlier->AwaitEnd().error_code(), grpc::StatusCode::CANCELLED);
 }
 
-TEST_F(PipeTransfersTest, ASessionHasSoManyPipesAndNoMore) {
+TEST_F(PipeTransfersTest, RangesAndHandlesAreCheckedFirst) {
+  const std::string some(100, 'x');
+  range_.set_offset(kSize);
+  range_.set_size(some.size());
+  EXPECT_THAT(Upload(some, kMiB), StatusIs(absl::StatusCode::kOutOfRange, ""));
+  range_.set_offset(~uint64_t{0});
+  EXPECT_THAT(Download().status(), StatusIs(absl::StatusCode::kOutOfRange, ""));
+  range_.set_offset(0);
+  range_.set_stream(0);
+  EXPECT_THAT(Download().status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, ""));
+}
+
+TEST_F(PipeTransfersTest, ATransferIsAnOperationOfItsStream) {
+  Batch batch(10);
+  batch.FillWord(StreamName(0), BufferName(0), 0, 64, 0x61616161);
+  ASSERT_TRUE(Run(batch).empty());
+  range_.set_offset(4);
+  range_.set_size(4);
+  range_.set_after_sequence(10);
+  ASSERT_OK(Upload("word", kMiB));
+  Batch read(11);
+  const uint64_t sequence = read.Read(StreamName(0), BufferName(0), 0, 12);
+  EXPECT_EQ(Run(read).at(sequence).data(), "aaaawordaaaa");
+}
+
+TEST_F(PipeTransfersTest, AnExecutorsOwnAddressSaysWhyItTakesNoBytes) {
+  const auto refused = [](const grpc::Status& status) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+    EXPECT_NE(status.error_message().find("by an arena"), std::string::npos)
+        << status.error_message();
+  };
+  const auto up = Context();
+  v1::UploadResponse response;
+  const auto writer = transfers().Upload(up.get(), &response);
+  v1::UploadRequest header;
+  *header.mutable_header() = range_;
+  writer->Write(header);
+  refused(writer->Finish());
+  const auto down = Context();
+  v1::DownloadRequest request;
+  *request.mutable_range() = range_;
+  const auto reader = transfers().Download(down.get(), request);
+  refused(reader->Finish());
+}
+
+TEST_F(PipeTransfersTest, ASessionHasSoManyTransfersAndNoMore) {
   std::vector<Lease> leases;
-  for (size_t i = 0; i < TransferPipe::kMaxPipes; ++i) {
-    leases.push_back(pipes_->TryTake());
-    ASSERT_NE(leases.back(), nullptr);
+  for (size_t i = 0; i < TransferPipes::kMaxLeases; ++i) {
+    ASSERT_OK_AND_ASSIGN(Lease lease, pipes_->Take());
+    leases.push_back(std::move(lease));
   }
-  EXPECT_EQ(pipes_->TryTake(), nullptr);
+  EXPECT_THAT(pipes_->Take().status(),
+              StatusIs(absl::StatusCode::kResourceExhausted, "256"));
   leases.pop_back();
-  EXPECT_NE(pipes_->TryTake(), nullptr);
+  EXPECT_OK(pipes_->Take());
 }
 
 TEST_F(PipeTransfersTest, PipesThatTheSessionHasClosedAreNotMadeAgain) {
   ASSERT_OK(Upload(Pattern(kSize), kMiB));
   pipes_->Close();
-  EXPECT_THAT(pipes_->TryTake()->Open(),
+  ASSERT_OK_AND_ASSIGN(const Lease lease, pipes_->Take());
+  EXPECT_THAT(lease->Open({}, absl::InfiniteFuture()),
               StatusIs(absl::StatusCode::kUnavailable, "being closed"));
+}
+
+// All pipes of the session are in use.
+class BusyPipesTest : public PipeTransfersTest {
+ protected:
+  void SetUp() override {
+    ASSERT_NO_FATAL_FAILURE(PipeTransfersTest::SetUp());
+    for (size_t i = 0; i < TransferPipe::kMaxPipes; ++i) {
+      busy_.push_back(Open());
+    }
+  }
+  void TearDown() override {
+    busy_.clear();
+    PipeTransfersTest::TearDown();
+  }
+
+  // Waits until so many transfers wait.
+  void AwaitWaiting(size_t count) {
+    while (pipes_->waiting() != count) std::this_thread::yield();
+  }
+
+  std::vector<Lease> busy_;
+};
+
+TEST_F(BusyPipesTest, TransfersGetPipesInTheOrderInWhichTheyWait) {
+  constexpr int kWaiters = 4;
+  absl::Mutex mutex;
+  std::vector<int> order;
+  std::vector<std::thread> waiters;
+  for (int i = 0; i < kWaiters; ++i) {
+    waiters.emplace_back([&, i] {
+      ASSERT_OK_AND_ASSIGN(const Lease lease, pipes_->Take());
+      ASSERT_OK(lease->Open({}, absl::InfiniteFuture()));
+      absl::MutexLock lock(&mutex);
+      order.push_back(i);
+    });
+    AwaitWaiting(i + 1);
+  }
+  busy_.pop_back();
+  for (std::thread& waiter : waiters) waiter.join();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST_F(BusyPipesTest, AWaitThatIsGivenUpHoldsUpNoOther) {
+  std::stop_source given_up;
+  std::thread first([&] {
+    ASSERT_OK_AND_ASSIGN(const Lease lease, pipes_->Take());
+    EXPECT_THAT(lease->Open(given_up.get_token(), absl::InfiniteFuture()),
+                StatusIs(absl::StatusCode::kCancelled, ""));
+  });
+  AwaitWaiting(1);
+  std::thread second([&] {
+    ASSERT_OK_AND_ASSIGN(const Lease lease, pipes_->Take());
+    ASSERT_OK(lease->Open({}, absl::InfiniteFuture()));
+    EXPECT_OK(DownloadBytes(lease->pipe(), range_).status());
+  });
+  AwaitWaiting(2);
+  given_up.request_stop();
+  first.join();
+  busy_.pop_back();
+  second.join();
+}
+
+TEST_F(BusyPipesTest, AWaitEndsAtItsDeadlineAndSaysWhy) {
+  ASSERT_OK_AND_ASSIGN(const Lease lease, pipes_->Take());
+  EXPECT_THAT(lease->Open({}, absl::Now() + absl::Milliseconds(50)),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       "use 16 of the session's 16"));
+}
+
+TEST_F(BusyPipesTest, AWaitEndsWithTheSession) {
+  std::thread waiter([&] {
+    ASSERT_OK_AND_ASSIGN(const Lease lease, pipes_->Take());
+    EXPECT_THAT(lease->Open({}, absl::InfiniteFuture()),
+                StatusIs(absl::StatusCode::kUnavailable, "being closed"));
+  });
+  AwaitWaiting(1);
+  pipes_->Close();
+  waiter.join();
 }
 
 class ImpatientPipeTest : public PipeTransfersTest {
@@ -344,6 +421,22 @@ TEST_F(ImpatientPipeTest, OnlyATransferThatStandsStillIsGivenUp) {
   EXPECT_THAT(AwaitEnd(download->pipe()),
               StatusIs(absl::StatusCode::kCancelled, ""));
   EXPECT_FALSE(resting->pipe().closed());
+}
+
+// Longer than the daemon may take, for a command that comes late.
+TEST_F(ImpatientPipeTest, WaitingForACommandIsNoStall) {
+  range_.set_size(4);
+  range_.set_after_sequence(10);
+  std::thread download([&] {
+    const absl::StatusOr<std::string> back = Download();
+    ASSERT_OK(back);
+    EXPECT_EQ(*back, "late");
+  });
+  absl::SleepFor(absl::Milliseconds(600));
+  Batch batch(10);
+  batch.Write(StreamName(0), BufferName(0), 0, "late");
+  EXPECT_TRUE(Run(batch).empty());
+  download.join();
 }
 
 }  // namespace

@@ -5,8 +5,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <stop_token>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "server/executor/memory/inline_staging.h"
@@ -34,48 +33,20 @@ std::shared_ptr<Staging> EightBlocks() {
   return Staging::Create(SoftwareContext(), NoLimit(), kBlockBytes, 8);
 }
 
-TEST(StagingTest, ThereAreSoManyBlocksAndSomeMayBeLeftToOthers) {
+TEST(StagingTest, ThereAreSoManyBlocksAndNoMore) {
   const auto staging = EightBlocks();
   std::vector<Staging::BlockPtr> taken;
-  for (const size_t left : {size_t{5}, size_t{0}}) {
-    for (;;) {
-      ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, staging->TryAcquire(left));
-      if (block == nullptr) break;
-      taken.push_back(std::move(block));
-    }
-    EXPECT_EQ(taken.size(), 8 - left);
+  for (;;) {
+    ASSERT_OK_AND_ASSIGN(Staging::BlockPtr block, staging->TryAcquire());
+    if (block == nullptr) break;
+    taken.push_back(std::move(block));
   }
+  EXPECT_EQ(taken.size(), 8u);
   EXPECT_FALSE(staging->HasFree([] {}));
   taken.pop_back();
   EXPECT_TRUE(staging->HasFree([] {}));
   ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr again, staging->TryAcquire());
   EXPECT_NE(again, nullptr);
-}
-
-TEST(StagingTest, ACancelledCallWaitsForNoBlock) {
-  const auto staging =
-      Staging::Create(SoftwareContext(), NoLimit(), kBlockBytes, 1);
-  ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr only, staging->Acquire({}));
-  std::stop_source call;
-  std::thread waiter([&] {
-    ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr none,
-                         staging->Acquire(call.get_token()));
-    EXPECT_EQ(none, nullptr);
-  });
-  call.request_stop();
-  waiter.join();
-}
-
-TEST(StagingTest, WhoWaitsForABlockGetsTheOneThatComesBack) {
-  const auto staging =
-      Staging::Create(SoftwareContext(), NoLimit(), kBlockBytes, 1);
-  ASSERT_OK_AND_ASSIGN(Staging::BlockPtr only, staging->Acquire({}));
-  std::thread waiter([&] {
-    ASSERT_OK_AND_ASSIGN(const Staging::BlockPtr next, staging->Acquire({}));
-    EXPECT_NE(next, nullptr);
-  });
-  only = nullptr;
-  waiter.join();
 }
 
 TEST(StagingTest, WhoWaitsIsCalledWhenABlockComesBack) {
@@ -127,7 +98,7 @@ TEST(StagingTest, BlocksThatComeBackAfterTheEndAreLeftAlone) {
   staging->Close();
   char* const data = block->data();
   block = nullptr;
-  // Still mapped: gRPC, or a driver that is gone, may be at it.
+  // Still mapped: a driver that is gone may be at it.
   data[0] = 'x';
   staging = nullptr;
   data[kBlockBytes - 1] = 'x';

@@ -2,14 +2,18 @@
 //
 // Uploads and downloads of a remote client, which the daemon carries through
 // pipes, at the protocol: nothing shows of them.
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
+#include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/base/handle.h"
@@ -25,6 +29,8 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kSize = 9 * kMiB + 5;
 constexpr uint64_t kStream = Handle{HandleKind::kStream, 1, 0}.Pack();
 constexpr uint64_t kBuffer = Handle{HandleKind::kBuffer, 1, 0}.Pack();
+constexpr uint64_t kLargeSize = 64 * kMiB;
+constexpr uint64_t kLargeBuffer = Handle{HandleKind::kBuffer, 1, 2}.Pack();
 
 std::string Pattern(char seed) {
   std::string bytes(kSize, '\0');
@@ -43,16 +49,19 @@ class RelayedTransferTest : public DaemonTest {
     v1::CommandBatch batch;
     batch.set_first_sequence(1);
     batch.add_commands()->mutable_create_stream()->set_stream(kStream);
-    auto& allocate = *batch.add_commands()->mutable_allocate_buffer();
-    allocate.set_buffer(kBuffer);
-    allocate.set_size(kSize);
-    allocate.set_device(0);
+    for (const uint64_t buffer : {kBuffer, kLargeBuffer}) {
+      auto& allocate = *batch.add_commands()->mutable_allocate_buffer();
+      allocate.set_buffer(buffer);
+      allocate.set_size(buffer == kBuffer ? kSize : kLargeSize);
+      allocate.set_device(0);
+    }
     grpc::ClientContext context;
     session_.AddToken(&context);
     v1::ResultBatch results;
     const grpc::Status status =
         v1::CommandService::NewStub(tcp_)->Run(&context, batch, &results);
-    EXPECT_TRUE(status.ok() && results.results_size() == 0) << Text(status);
+    EXPECT_TRUE(status.ok() && results.results_size() == 0)
+        << Text(status) << results.DebugString();
     range_.set_buffer(kBuffer);
     range_.set_size(kSize);
     range_.set_stream(kStream);
@@ -73,13 +82,6 @@ class RelayedTransferTest : public DaemonTest {
     EXPECT_TRUE(download->reader->Read(&response));
     EXPECT_EQ(response.data().size(), kMiB);
     return download;
-  }
-  static uint64_t ReadRest(Download& download) {
-    uint64_t size = 0;
-    for (v1::DownloadResponse response; download.reader->Read(&response);) {
-      size += response.data().size();
-    }
-    return size;
   }
 
   struct Upload {
@@ -106,6 +108,19 @@ class RelayedTransferTest : public DaemonTest {
     return upload.writer->Finish();
   }
 
+  // How a download ends whose request is no message.
+  grpc::Status DownloadByGarbage() {
+    const grpc::Slice slice("\xff no protobuf");
+    grpc::ByteBuffer request(&slice, 1), response;
+    grpc::ClientContext context;
+    session_.AddToken(&context);
+    std::promise<grpc::Status> done;
+    grpc::GenericStub(tcp_).UnaryCall(
+        &context, "/holdfast.v1.TransferService/Download", {}, &request,
+        &response, [&](grpc::Status status) { done.set_value(status); });
+    return done.get_future().get();
+  }
+
   // Bytes go up and come down again.
   void ExpectServes(char seed) {
     const std::string bytes = Pattern(seed);
@@ -113,6 +128,9 @@ class RelayedTransferTest : public DaemonTest {
     const grpc::Status up = Finish(*upload);
     ASSERT_TRUE(up.ok()) << Text(up);
     EXPECT_EQ(upload->response.size(), kSize);
+    ExpectDownload(bytes);
+  }
+  void ExpectDownload(const std::string& bytes) {
     v1::DownloadRequest request;
     *request.mutable_range() = range_;
     grpc::ClientContext context;
@@ -151,17 +169,51 @@ TEST_F(RelayedTransferTest, NoBytesAreATransfer) {
   EXPECT_TRUE(reader->Finish().ok());
 }
 
+// Those that find no pipe wait for one.
 TEST_F(RelayedTransferTest, MoreTransfersThanPipesAreServed) {
-  std::deque<std::unique_ptr<Download>> open;
-  for (uint32_t i = 0; i < TransferPipe::kMaxPipes + 2; ++i) {
-    open.push_back(BeginDownload());
+  const std::string bytes = Pattern('m');
+  ASSERT_TRUE(Finish(*BeginUpload(bytes)).ok());
+  std::vector<std::thread> clients;
+  for (uint32_t i = 0; i < 2 * TransferPipe::kMaxPipes + 2; ++i) {
+    clients.emplace_back([&, i] {
+      if (i % 2 == 0) return ExpectDownload(bytes);
+      const grpc::Status status = Finish(*BeginUpload(bytes));
+      EXPECT_TRUE(status.ok()) << Text(status);
+    });
   }
-  ExpectServes('m');
-  for (const auto& download : open) {
-    EXPECT_EQ(ReadRest(*download), kSize - kMiB);
-    const grpc::Status status = download->reader->Finish();
-    EXPECT_TRUE(status.ok()) << Text(status);
+  for (std::thread& client : clients) client.join();
+  ExpectServes('n');
+}
+
+TEST_F(RelayedTransferTest, ATransferThatFindsNoPipeInItsTimeIsToldWhy) {
+  // More than all buffers on the way can hold.
+  range_.set_buffer(kLargeBuffer);
+  range_.set_size(kLargeSize);
+  std::deque<std::unique_ptr<Download>> unread;
+  for (uint32_t i = 0; i < TransferPipe::kMaxPipes; ++i) {
+    unread.push_back(BeginDownload());
   }
+  grpc::ClientContext context;
+  session_.AddToken(&context);
+  context.set_deadline(std::chrono::system_clock::now() +
+                       std::chrono::seconds(4));
+  v1::DownloadRequest request;
+  *request.mutable_range() = range_;
+  const auto waiting = transfers_->Download(&context, request);
+  v1::DownloadResponse response;
+  EXPECT_FALSE(waiting->Read(&response));
+  const grpc::Status status = waiting->Finish();
+  EXPECT_EQ(status.error_code(), StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_NE(status.error_message().find("use 16 of the session's 16"),
+            std::string::npos)
+      << Text(status);
+  for (const auto& download : unread) {
+    download->context.TryCancel();
+    download->reader->Finish();
+  }
+  range_.set_buffer(kBuffer);
+  range_.set_size(kSize);
+  ExpectServes('d');
 }
 
 TEST_F(RelayedTransferTest, TransfersThatAreGivenUpDisturbNoOther) {
@@ -203,6 +255,8 @@ TEST_F(RelayedTransferTest, WhatIsWrongIsSaidAndTheNextTransferIsServed) {
   headless.writer = transfers_->Upload(&headless.context, &headless.response);
   refusal(Finish(headless), StatusCode::INVALID_ARGUMENT,
           "begins with its header");
+  refusal(DownloadByGarbage(), StatusCode::INVALID_ARGUMENT,
+          "that is no DownloadRequest");
   range_.set_offset(1);
   refusal(Finish(*BeginUpload("few")), StatusCode::OUT_OF_RANGE, "");
   range_.set_offset(0);
