@@ -93,6 +93,12 @@ absl::Status TransferPipe::Write(const Message& message) {
   return rings_->writer().Write(bytes);
 }
 
+bool TransferPipe::TryWrite(const Message& message) {
+  const std::string bytes = message.SerializeAsString();
+  absl::MutexLock lock(&write_mutex_);
+  return rings_->writer().TryWrite(bytes).value_or(false);
+}
+
 bool TransferPipe::HasFreeSlot() const {
   absl::MutexLock lock(&mutex_);
   return used_slots_ != kAllSlots;
@@ -111,9 +117,7 @@ bool TransferPipe::Return(uint32_t slot) {
     absl::MutexLock lock(&mutex_);
     used_slots_ &= ~BitOf(slot);
   }
-  const std::string bytes = ReturnedSlot(slot).SerializeAsString();
-  absl::MutexLock lock(&write_mutex_);
-  return rings_->writer().TryWrite(bytes).value_or(false);
+  return TryWrite(ReturnedSlot(slot));
 }
 
 bool TransferPipe::IsEmpty() const {

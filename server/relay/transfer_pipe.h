@@ -74,6 +74,9 @@ class TransferPipe {
 
   // Writes a message. Any thread may call it. CANCELLED: the pipe is closed.
   absl::Status Write(const Message& message);
+  // Writes a message without waiting. Returns false if the pipe is closed, or
+  // the other end does not read. Any thread may call it.
+  bool TryWrite(const Message& message);
 
   // Returns true if this end can take a slot.
   bool HasFreeSlot() const;
@@ -83,8 +86,7 @@ class TransferPipe {
   char* data(uint32_t slot) const {
     return rings_->behind() + slot * kSlotBytes;
   }
-  // Returns a received slot to its sender. Any thread may call it; never waits.
-  // Returns false if the pipe is closed, or the other end does not read.
+  // Returns a received slot to its sender, as TryWrite.
   bool Return(uint32_t slot);
   // Returns true if all slots are free, as they are between two transfers.
   bool IsEmpty() const;

@@ -4,6 +4,7 @@
 #include <grpcpp/support/slice.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -88,6 +89,7 @@ class RelayedTransfer {
   std::optional<StallGuard::Watch> watch_;  // while the client is awaited
   uint64_t size_ = 0;                       // of the transfer, in bytes
   bool all_up_ = false;                     // the client sends no more
+  std::atomic<bool> awaits_client_ = false;
 };
 
 absl::Status RelayedTransfer::Begin(TransferDirection direction,
@@ -142,6 +144,9 @@ void RelayedTransfer::Await(bool client) {
   } else if (!watch_.has_value()) {
     watch_.emplace(stall_guard_, call_.context());
   }
+  // A message that comes before the flag is set is seen here.
+  awaits_client_ = client;
+  if (client && call_.Readable()) return;
   pipe().Await(size_, kLookAnyway);
 }
 
@@ -153,7 +158,10 @@ absl::Status RelayedTransfer::Upload() {
       Begin(internal::BeginTransfer::DIRECTION_UPLOAD, std::move(range)));
   const std::stop_callback give_up(call_.cancelled(),
                                    [this] { lease_->Cancel(); });
-  call_.TellReadable([this] { pipe().Interrupt(); });
+  // While the thread waits for a slot, a message more does not help.
+  call_.TellReadable([this] {
+    if (awaits_client_) pipe().Interrupt();
+  });
   const auto tell_no_more =
       absl::MakeCleanup([this] { call_.TellReadable(nullptr); });
   for (;;) {

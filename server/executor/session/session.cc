@@ -227,13 +227,20 @@ absl::Status Session::AwaitSequence(uint64_t sequence,
   return absl::CancelledError("given up");
 }
 
+void Session::RunPosted(const std::function<void(Resources&)>& work) {
+  resources_->MakeCurrent();
+  work(*resources_);
+  resources_->stream_work().Watch();
+  ReportUsage();
+}
+
 bool Session::Post(std::function<void(Resources&)> work) {
-  return thread_->Post([this, work = std::move(work)] {
-    resources_->MakeCurrent();
-    work(*resources_);
-    resources_->stream_work().Watch();
-    ReportUsage();
-  });
+  return thread_->Post([this, work = std::move(work)] { RunPosted(work); });
+}
+
+bool Session::RunOrPost(std::function<void(Resources&)> work) {
+  return thread_->RunOrPost(
+      [this, work = std::move(work)] { RunPosted(work); });
 }
 
 bool Session::Run(const std::function<void(Resources&)>& work) {

@@ -113,9 +113,12 @@ class Session {
   absl::Status AwaitSequence(uint64_t sequence,
                              const std::stop_token& cancelled);
 
-  // Runs `work` on the submission thread; Run waits for its end. Returns false
-  // if the session is being closed; then the work does not run.
+  // Run `work` on the submission thread; Run waits for its end, and RunOrPost
+  // runs short work on the calling thread if that thread need not wait for its
+  // turn. Return false if the session is being closed; then the work does not
+  // run.
   bool Post(std::function<void(Resources&)> work);
+  bool RunOrPost(std::function<void(Resources&)> work);
   bool Run(const std::function<void(Resources&)>& work);
 
   // Admits an Execute stream, and sends the output of kernels to its `results`.
@@ -130,6 +133,8 @@ class Session {
   // Carries out commands; `own`: the calling thread may do so itself.
   bool Carry(std::function<bool()> commands, size_t bytes, bool own,
              const std::function<bool()>& more);
+  // Runs posted work. REQUIRES: it is the work's turn.
+  void RunPosted(const std::function<void(Resources&)>& work);
   void ReportUsage();
   absl::Status AwaitIdle(bool memory_stays, absl::Time deadline);
   absl::Status AwaitDevices(bool memory_stays, absl::Time deadline);

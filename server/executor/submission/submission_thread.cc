@@ -2,10 +2,11 @@
 //
 // One thread at a time gives the device everything that a session does, so that
 // commands need no locks among themselves and keep their order: this one, or,
-// while this has nothing to do, one that brings a batch. Work is batches of
-// commands and steps of the daemon's own, such as parts of transfers. A batch
-// that has to wait, for room or for an answer, returns false and is parked:
-// steps go on meanwhile, other batches do not, and Wake() lets it continue.
+// while this has nothing to do, one that brings a batch or a step. Work is
+// batches of commands and steps of the daemon's own, such as parts of
+// transfers. A batch that has to wait, for room or for an answer, returns false
+// and is parked: steps go on meanwhile, other batches do not, and Wake() lets
+// it continue.
 //
 // `changes_` is counted up with every change that the thread may be waiting
 // for, so that it can spin on one word without the lock.
@@ -78,12 +79,22 @@ bool SubmissionThread::Enqueue(Work work) {
   return true;
 }
 
+SubmissionThread::Work SubmissionThread::Step(std::function<void()> step) {
+  return {[step = std::move(step)] {
+            step();
+            return true;
+          },
+          /*is_batch=*/false, 0};
+}
+
 bool SubmissionThread::Post(std::function<void()> step) {
-  return Enqueue({[step = std::move(step)] {
-                    step();
-                    return true;
-                  },
-                  /*is_batch=*/false, 0});
+  return Enqueue(Step(std::move(step)));
+}
+
+bool SubmissionThread::RunOrPost(std::function<void()> step) {
+  if (!TryBegin()) return Post(std::move(step));
+  RunOne(Step(std::move(step)));
+  return true;
 }
 
 bool SubmissionThread::PostBatch(std::function<bool()> batch, size_t bytes) {

@@ -17,8 +17,8 @@
 namespace holdfast::executor {
 
 // Runs all work that uses a session's resources, one piece at a time, on its
-// own thread or on a thread in RunBatch. The work needs no locks, because no
-// other work runs meanwhile. Thread-safe.
+// own thread or on a thread in RunBatch or RunOrPost. The work needs no locks,
+// because no other work runs meanwhile. Thread-safe.
 //
 // There are two kinds of work: steps and batches. Both run in the order of
 // posting. A batch that must wait for room is parked: the batches after it wait
@@ -41,6 +41,10 @@ class SubmissionThread {
   // Posts a step. Returns false if the thread is stopping; the step then does
   // not run. Blocks while kMaxWaiting steps wait.
   bool Post(std::function<void()> step);
+
+  // The same, but the calling thread runs the step now if no other work runs or
+  // waits, because handing over a short step takes longer than running it.
+  bool RunOrPost(std::function<void()> step);
 
   // Posts a step, and waits until it has run. Returns false if it was dropped.
   // Must not be called on the thread itself.
@@ -80,6 +84,7 @@ class SubmissionThread {
     size_t bytes = 0;
   };
 
+  static Work Step(std::function<void()> step);
   // Blocks while too much work of its kind waits. Returns false when stopping.
   bool Enqueue(Work work);
   // Takes the turn if no work runs or waits.

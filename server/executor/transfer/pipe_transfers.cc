@@ -2,7 +2,6 @@
 #include "server/executor/transfer/pipe_transfers.h"
 
 #include <algorithm>
-#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -41,8 +40,7 @@ absl::Status PipeTransfers::Serve() {
   const std::stop_callback close(call_.cancelled(), [this] { pipe_->Close(); });
   for (;;) {
     Message message;
-    HOLDFAST_ASSIGN_OR_RETURN(const bool open,
-                              Next(&message, /*in_transfer=*/false));
+    HOLDFAST_ASSIGN_OR_RETURN(const bool open, Next(&message));
     if (!open) return absl::OkStatus();
     if (message.has_returned()) continue;  // The last ones of a download.
     absl::Status status = Unexpected();
@@ -56,124 +54,128 @@ absl::Status PipeTransfers::Serve() {
   }
 }
 
-absl::StatusOr<bool> PipeTransfers::Next(Message* message, bool in_transfer) {
-  std::optional<StallGuard::Watch> watch;
+absl::StatusOr<bool> PipeTransfers::Next(Message* message) {
   for (;;) {
     if (call_.cancelled().stop_requested()) return false;
+    if (transfer_ != nullptr) {
+      HOLDFAST_RETURN_IF_ERROR(transfer_->status());
+    }
     HOLDFAST_ASSIGN_OR_RETURN(const bool come, pipe_->Read(message));
     if (come) return true;
-    if (in_transfer && !watch.has_value()) {
-      watch.emplace(stall_guard_, call_.context());
-    }
-    pipe_->Await(in_transfer ? transfer_->size() : 0, kLookAnyway);
+    pipe_->Await(transfer_ == nullptr ? 0 : transfer_->size(), kLookAnyway);
   }
 }
 
 absl::Status PipeTransfers::Carry(const internal::BeginTransfer& begin) {
   HOLDFAST_ASSIGN_OR_RETURN(const SessionGate::Pass pass,
                             session_.gate().Enter(call_.cancelled()));
-  // Waits for what the device still has to do.
   const auto end = absl::MakeCleanup([this] {
-    transfer_.reset();
-    slots_.clear();
+    transfer_.reset();  // Waits for what the device still has to do.
+    stall_watch_.reset();
   });
   return begin.direction() == internal::BeginTransfer::DIRECTION_UPLOAD
              ? Upload(begin)
              : Download(begin);
 }
 
+absl::Status PipeTransfers::Begin(
+    Transfer::Direction direction, const v1::TransferRange& range,
+    std::function<absl::Status(const Piece&)> copied) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      transfer_,
+      Transfer::Begin(direction, session_, range, call_.cancelled(),
+                      {.copied = std::move(copied),
+                       .failed = [pipe = pipe_] { pipe->Interrupt(); },
+                       .unfinished =
+                           [this](bool unfinished) {
+                             if (unfinished) {
+                               stall_watch_.reset();
+                             } else {
+                               stall_watch_.emplace(stall_guard_,
+                                                    call_.context());
+                             }
+                           }}));
+  return absl::OkStatus();
+}
+
 absl::Status PipeTransfers::Upload(const internal::BeginTransfer& begin) {
   HOLDFAST_ASSIGN_OR_RETURN(
       const std::shared_ptr<void> entered,
       tries_.Enter(call_.context(), begin.upload_try(), call_.cancelled()));
-  HOLDFAST_ASSIGN_OR_RETURN(
-      transfer_, Transfer::Begin(Transfer::Direction::kUpload, session_,
-                                 begin.range(), call_.cancelled()));
-  for (;;) {
-    // The daemon may be waiting for their slots.
-    while (!pipe_->Readable() && !slots_.empty()) {
-      HOLDFAST_RETURN_IF_ERROR(FinishUpload());
-    }
-    Message message;
-    HOLDFAST_ASSIGN_OR_RETURN(const bool open,
-                              Next(&message, /*in_transfer=*/true));
-    if (!open) return GivenUp();
-    if (message.no_more_slots()) break;
-    if (!message.has_slot()) return Unexpected();
-    HOLDFAST_RETURN_IF_ERROR(StartUpload(message.slot()));
+  HOLDFAST_RETURN_IF_ERROR(Begin(
+      Transfer::Direction::kUpload, begin.range(), [pipe = pipe_](auto& piece) {
+        return pipe->Return(piece.slot) ? absl::OkStatus() : GivenUp();
+      }));
+  stall_watch_.emplace(stall_guard_, call_.context());
+  for (bool more = true; more;) {
+    std::vector<Piece> pieces;
+    HOLDFAST_ASSIGN_OR_RETURN(more, TakeFilled(&pieces));
+    HOLDFAST_RETURN_IF_ERROR(transfer_->Start(pieces, memory_));
   }
-  while (!slots_.empty()) HOLDFAST_RETURN_IF_ERROR(FinishUpload());
-  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t size, transfer_->FinishUpload());
+  HOLDFAST_RETURN_IF_ERROR(transfer_->FinishUpload());
   Message end;
-  end.mutable_end()->mutable_upload()->set_size(size);
+  end.mutable_end()->mutable_upload()->set_size(transfer_->size());
   end.mutable_end()->mutable_upload()->set_path(v1::COPY_PATH_STREAM);
   return pipe_->Write(end);
 }
 
-absl::Status PipeTransfers::StartUpload(const internal::FilledSlot& slot) {
-  while (!transfer_->MayStart()) HOLDFAST_RETURN_IF_ERROR(FinishUpload());
-  HOLDFAST_ASSIGN_OR_RETURN(const CUdeviceptr bytes,
-                            memory_->AddressOf(slot.index()));
-  HOLDFAST_RETURN_IF_ERROR(transfer_->Start(bytes, slot.size(), memory_));
-  slots_.push_back(slot);
-  return absl::OkStatus();
-}
-
-absl::Status PipeTransfers::FinishUpload() {
-  HOLDFAST_RETURN_IF_ERROR(transfer_->FinishOldest());
-  const uint32_t slot = slots_.front().index();
-  slots_.pop_front();
-  return pipe_->Return(slot) ? absl::OkStatus() : GivenUp();
+absl::StatusOr<bool> PipeTransfers::TakeFilled(std::vector<Piece>* pieces) {
+  do {
+    Message message;
+    HOLDFAST_ASSIGN_OR_RETURN(const bool open, Next(&message));
+    if (!open) return GivenUp();
+    if (message.no_more_slots()) return false;
+    if (!message.has_slot()) return Unexpected();
+    Piece& piece = pieces->emplace_back();
+    piece.slot = message.slot().index();
+    piece.size = message.slot().size();
+    HOLDFAST_ASSIGN_OR_RETURN(piece.bytes, memory_->AddressOf(piece.slot));
+  } while (pipe_->Readable());
+  return true;
 }
 
 absl::Status PipeTransfers::Download(const internal::BeginTransfer& begin) {
-  HOLDFAST_ASSIGN_OR_RETURN(
-      transfer_, Transfer::Begin(Transfer::Direction::kDownload, session_,
-                                 begin.range(), call_.cancelled()));
-  while (transfer_->rest() > 0 || !slots_.empty()) {
-    while (pipe_->Readable()) HOLDFAST_RETURN_IF_ERROR(AwaitReturn());
-    if (transfer_->rest() > 0 && transfer_->MayStart() &&
-        pipe_->HasFreeSlot()) {
-      HOLDFAST_RETURN_IF_ERROR(StartDownload());
-    } else if (!slots_.empty()) {
-      HOLDFAST_RETURN_IF_ERROR(FinishDownload());
-    } else {
-      HOLDFAST_RETURN_IF_ERROR(AwaitReturn());
-    }
+  HOLDFAST_RETURN_IF_ERROR(
+      Begin(Transfer::Direction::kDownload, begin.range(),
+            [pipe = pipe_](auto& piece) {
+              Message message =
+                  FilledSlot(piece.slot, static_cast<size_t>(piece.size));
+              if (piece.last) message.mutable_end();
+              return pipe->TryWrite(message) ? absl::OkStatus() : GivenUp();
+            }));
+  while (transfer_->rest() > 0) {
+    HOLDFAST_RETURN_IF_ERROR(AwaitFree());
+    HOLDFAST_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, TakeFree());
+    HOLDFAST_RETURN_IF_ERROR(transfer_->Start(pieces, memory_));
   }
+  HOLDFAST_RETURN_IF_ERROR(transfer_->Finish());
   if (transfer_->size() > 0) return absl::OkStatus();
   Message end;
   end.mutable_end();
   return pipe_->Write(end);
 }
 
-absl::Status PipeTransfers::StartDownload() {
-  internal::FilledSlot slot;
-  slot.set_index(pipe_->TakeSlot());
-  slot.set_size(static_cast<uint32_t>(
-      std::min<uint64_t>(TransferPipe::kSlotBytes, transfer_->rest())));
-  HOLDFAST_ASSIGN_OR_RETURN(const CUdeviceptr bytes,
-                            memory_->AddressOf(slot.index()));
-  HOLDFAST_RETURN_IF_ERROR(transfer_->Start(bytes, slot.size(), memory_));
-  slots_.push_back(slot);
-  return absl::OkStatus();
+absl::Status PipeTransfers::AwaitFree() {
+  while (!pipe_->HasFreeSlot() || pipe_->Readable()) {
+    Message message;
+    HOLDFAST_ASSIGN_OR_RETURN(const bool open, Next(&message));
+    if (!open) return GivenUp();
+    if (!message.has_returned()) return Unexpected();
+  }
+  return transfer_->status();
 }
 
-absl::Status PipeTransfers::FinishDownload() {
-  HOLDFAST_RETURN_IF_ERROR(transfer_->FinishOldest());
-  Message message;
-  *message.mutable_slot() = slots_.front();
-  slots_.pop_front();
-  if (transfer_->rest() == 0 && slots_.empty()) message.mutable_end();
-  return pipe_->Write(message);
-}
-
-absl::Status PipeTransfers::AwaitReturn() {
-  Message message;
-  HOLDFAST_ASSIGN_OR_RETURN(const bool open,
-                            Next(&message, /*in_transfer=*/true));
-  if (!open) return GivenUp();
-  return message.has_returned() ? absl::OkStatus() : Unexpected();
+absl::StatusOr<std::vector<Piece>> PipeTransfers::TakeFree() {
+  std::vector<Piece> pieces;
+  for (uint64_t rest = transfer_->rest(); rest > 0 && pipe_->HasFreeSlot();) {
+    Piece& piece = pieces.emplace_back();
+    piece.slot = pipe_->TakeSlot();
+    piece.size = std::min<uint64_t>(TransferPipe::kSlotBytes, rest);
+    HOLDFAST_ASSIGN_OR_RETURN(piece.bytes, memory_->AddressOf(piece.slot));
+    rest -= piece.size;
+    piece.last = rest == 0;
+  }
+  return pieces;
 }
 
 }  // namespace holdfast::executor

@@ -2,15 +2,18 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_TRANSFER_PIPE_TRANSFERS_H_
 #define HOLDFAST_SERVER_EXECUTOR_TRANSFER_PIPE_TRANSFERS_H_
 
-#include <cstdint>
-#include <deque>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "holdfast/internal/transfers.pb.h"
+#include "holdfast/v1/transfers.pb.h"
 #include "server/executor/attach/upload_tries.h"
 #include "server/executor/session/session.h"
+#include "server/executor/transfer/piece_progress.h"
 #include "server/executor/transfer/pinned_slots.h"
 #include "server/executor/transfer/transfer.h"
 #include "server/relay/transfer_pipe.h"
@@ -21,7 +24,8 @@ namespace holdfast::executor {
 
 // The executor's end of a pipe: carries out the daemon's transfers, one after
 // another. Devices read and write the pipe's slots directly. Used by the thread
-// that serves the pipe's call.
+// that serves the pipe's call; the thread that learns of a copy's end tells the
+// daemon of it at once.
 class PipeTransfers {
  public:
   // The references must outlive this object.
@@ -38,21 +42,23 @@ class PipeTransfers {
   using Message = TransferPipe::Message;
 
   // Waits for the daemon's next message. Returns false if the call was
-  // cancelled. Within a transfer, the StallGuard limits the wait.
-  absl::StatusOr<bool> Next(Message* message, bool in_transfer);
+  // cancelled. Fails as soon as the transfer does.
+  absl::StatusOr<bool> Next(Message* message);
   absl::Status Carry(const internal::BeginTransfer& begin);
   absl::Status Upload(const internal::BeginTransfer& begin);
   absl::Status Download(const internal::BeginTransfer& begin);
+  // Makes transfer_. `copied` tells the daemon of a piece.
+  absl::Status Begin(Transfer::Direction direction,
+                     const v1::TransferRange& range,
+                     std::function<absl::Status(const Piece&)> copied);
 
-  absl::Status StartUpload(const internal::FilledSlot& slot);
-  // Waits for the oldest piece of an upload and returns its slot.
-  absl::Status FinishUpload();
-  absl::Status StartDownload();
-  // Waits for the oldest piece of a download and sends it, the last one with
-  // the transfer's end.
-  absl::Status FinishDownload();
-  // Waits until the daemon has returned a slot.
-  absl::Status AwaitReturn();
+  // Waits for slots that the daemon has filled, and adds all that have come.
+  // Returns false if the upload has no more.
+  absl::StatusOr<bool> TakeFilled(std::vector<Piece>* pieces);
+  // Waits until there is a free slot.
+  absl::Status AwaitFree();
+  // Takes all free slots that the rest of a download needs.
+  absl::StatusOr<std::vector<Piece>> TakeFree();
 
   Session& session_;
   ServedStream& call_;
@@ -60,9 +66,11 @@ class PipeTransfers {
   StallGuard& stall_guard_;
   const std::shared_ptr<TransferPipe> pipe_;
   const std::shared_ptr<PinnedSlots> memory_;
-  // The slots of the pieces that are not finished, oldest first.
-  std::deque<internal::FilledSlot> slots_;
   std::unique_ptr<Transfer> transfer_;
+  // Set while the daemon must do something next: no piece is unfinished. The
+  // transfer's events change it, and this object's thread does before the first
+  // piece and after the last.
+  std::optional<StallGuard::Watch> stall_watch_;
 };
 
 }  // namespace holdfast::executor

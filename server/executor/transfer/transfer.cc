@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/transfer/transfer.h"
 
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
 #include "server/executor/command/buffer_range.h"
@@ -35,48 +35,17 @@ absl::Status Check(Session& session, const v1::TransferRange& range,
   return status;
 }
 
-}  // namespace
-
-// Set once, by the submission or the watcher thread.
-class Transfer::Completion {
- public:
-  void Set(absl::Status status) {
-    absl::MutexLock lock(&mutex_);
-    if (set_) return;
-    status_ = std::move(status);
-    set_ = true;
-  }
-  absl::Status Wait() {
-    absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(&set_));
-    return status_;
-  }
-
- private:
-  absl::Mutex mutex_;
-  bool set_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
-};
-
-absl::StatusOr<std::unique_ptr<Transfer>> Transfer::Begin(
-    Direction direction, Session& session, const v1::TransferRange& range,
-    const std::stop_token& cancelled) {
-  HOLDFAST_RETURN_IF_ERROR(
-      session.AwaitSequence(range.after_sequence(), cancelled));
-  HOLDFAST_RETURN_IF_ERROR(Check(session, range, AccessOf(direction)));
-  return std::unique_ptr<Transfer>(new Transfer(direction, session, range));
-}
-
-absl::Status Transfer::Copy(Direction direction, Resources& resources,
-                            const v1::TransferRange& piece, CUdeviceptr bytes,
-                            std::function<void(const absl::Status&)> done) {
+// Asks the device for one piece. Runs in the turn of the session's work.
+absl::Status Copy(Transfer::Direction direction, Resources& resources,
+                  const v1::TransferRange& piece, CUdeviceptr bytes,
+                  std::function<void(const absl::Status&)> done) {
   HOLDFAST_ASSIGN_OR_RETURN(StreamResource * stream,
                             resources.StreamForWork(piece.stream()));
   HOLDFAST_ASSIGN_OR_RETURN(
       const CUdeviceptr address,
       ResolveRange(resources, piece.buffer(), piece.offset(), piece.size(),
                    AccessOf(direction)));
-  const bool upload = direction == Direction::kUpload;
+  const bool upload = direction == Transfer::Direction::kUpload;
   HOLDFAST_RETURN_IF_ERROR(
       cuda::CopyAsync(*stream->stream, upload ? address : bytes,
                       upload ? bytes : address, piece.size()));
@@ -84,53 +53,62 @@ absl::Status Transfer::Copy(Direction direction, Resources& resources,
   return resources.watcher().Watch(*stream->stream, std::move(done));
 }
 
-absl::Status Transfer::Start(CUdeviceptr bytes, uint64_t size,
-                             std::shared_ptr<const void> holder) {
-  if (size > rest()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a message of ", size, " bytes, more than the ", rest(),
-                     " that are left of those announced"));
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Transfer>> Transfer::Begin(
+    Direction direction, Session& session, const v1::TransferRange& range,
+    const std::stop_token& cancelled, PieceProgress::Events events) {
+  HOLDFAST_RETURN_IF_ERROR(
+      session.AwaitSequence(range.after_sequence(), cancelled));
+  HOLDFAST_RETURN_IF_ERROR(Check(session, range, AccessOf(direction)));
+  return std::unique_ptr<Transfer>(
+      new Transfer(direction, session, range, std::move(events)));
+}
+
+absl::Status Transfer::Start(const std::vector<Piece>& pieces,
+                             const std::shared_ptr<const void>& holder) {
+  // The pieces as ranges of the buffer.
+  std::vector<v1::TransferRange> ranges;
+  for (const Piece& piece : pieces) {
+    if (piece.size > rest()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a message of ", piece.size, " bytes, more than the ",
+                       rest(), " that are left of those announced"));
+    }
+    v1::TransferRange& range = ranges.emplace_back(range_);
+    range.set_offset(range_.offset() + started_);
+    range.set_size(piece.size);
+    started_ += piece.size;
   }
-  v1::TransferRange piece = range_;
-  piece.set_offset(range_.offset() + started_);
-  piece.set_size(size);
-  auto completion = std::make_shared<Completion>();
-  // Work is dropped when the session is being closed; what was set before
-  // stays.
+  const uint64_t first = progress_->Start(pieces);
+  // Work is dropped when the session is being closed; an end that was noted
+  // before counts.
   std::shared_ptr<void> dropped(
-      nullptr, [completion](void*) { completion->Set(Closing()); });
-  (void)session_.Post([direction = direction_, piece = std::move(piece), bytes,
-                       completion, holder = std::move(holder),
-                       dropped = std::move(dropped)](Resources& resources) {
-    // Holds the bytes until the device has done with them, and `dropped` as
-    // long.
-    const absl::Status status =
-        Copy(direction, resources, piece, bytes,
-             [holder, completion, dropped](const absl::Status& copied) {
-               completion->Set(copied);
-             });
-    if (!status.ok()) completion->Set(status);
-  });
-  pieces_.push_back(std::move(completion));
-  started_ += size;
+      nullptr, [progress = progress_, first, count = pieces.size()](void*) {
+        for (size_t i = 0; i < count; ++i) progress->End(first + i, Closing());
+      });
+  (void)session_.RunOrPost(
+      [direction = direction_, progress = progress_, first, pieces,
+       ranges = std::move(ranges), holder,
+       dropped = std::move(dropped)](Resources& resources) {
+        for (size_t i = 0; i < pieces.size(); ++i) {
+          // Holds the bytes until the device has done with them, and `dropped`
+          // as long.
+          const auto done = [progress, number = first + i, holder,
+                             dropped](const absl::Status& copied) {
+            progress->End(number, copied);
+          };
+          const absl::Status status =
+              Copy(direction, resources, ranges[i], pieces[i].bytes, done);
+          if (!status.ok()) done(status);
+        }
+      });
   return absl::OkStatus();
 }
 
-absl::Status Transfer::FinishOldest() {
-  const std::shared_ptr<Completion> oldest = std::move(pieces_.front());
-  pieces_.pop_front();
-  return oldest->Wait();
-}
-
-absl::Status Transfer::FinishAll() {
-  absl::Status first;
-  while (!pieces_.empty()) first.Update(FinishOldest());
-  return first;
-}
-
-absl::StatusOr<uint64_t> Transfer::FinishUpload() {
-  HOLDFAST_RETURN_IF_ERROR(FinishAll());
-  if (rest() == 0) return size();
+absl::Status Transfer::FinishUpload() {
+  HOLDFAST_RETURN_IF_ERROR(Finish());
+  if (rest() == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       size() - rest(), " bytes came, ", size(), " were announced"));
 }

@@ -2,18 +2,16 @@
 #ifndef HOLDFAST_SERVER_EXECUTOR_TRANSFER_TRANSFER_H_
 #define HOLDFAST_SERVER_EXECUTOR_TRANSFER_TRANSFER_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <stop_token>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cuda.h"
 #include "holdfast/v1/transfers.pb.h"
 #include "server/executor/session/session.h"
+#include "server/executor/transfer/piece_progress.h"
 
 namespace holdfast::executor {
 
@@ -24,12 +22,13 @@ class Transfer {
   enum class Direction { kUpload, kDownload };
 
   // Waits for the command range.after_sequence, and checks the whole range.
-  // CANCELLED: the client has given up. `session` must outlive the transfer.
+  // `events` is told of the pieces' ends. CANCELLED: the client has given up.
+  // `session` must outlive the transfer.
   static absl::StatusOr<std::unique_ptr<Transfer>> Begin(
       Direction direction, Session& session, const v1::TransferRange& range,
-      const std::stop_token& cancelled);
+      const std::stop_token& cancelled, PieceProgress::Events events);
   // Waits for all pieces.
-  ~Transfer() { (void)FinishAll(); }
+  ~Transfer() { (void)Finish(); }
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
@@ -37,44 +36,32 @@ class Transfer {
   uint64_t size() const { return range_.size(); }
   uint64_t rest() const { return range_.size() - started_; }
 
-  // The pieces that were started and not finished.
-  size_t pieces() const { return pieces_.size(); }
-  // Returns true if another piece may be started before one is finished.
-  bool MayStart() const { return pieces_.size() < kMaxPieces; }
+  // Starts the next pieces as one step of submission. `holder` is released when
+  // the device has finished with all of them. INVALID_ARGUMENT: they are larger
+  // than rest().
+  absl::Status Start(const std::vector<Piece>& pieces,
+                     const std::shared_ptr<const void>& holder);
 
-  // Starts the next piece, of `size` bytes, to or from the device address
-  // `bytes`. `holder` is released when the device has finished with the bytes.
-  // FinishOldest returns the copy's error. INVALID_ARGUMENT: the piece is
-  // larger than rest(). REQUIRES: MayStart.
-  absl::Status Start(CUdeviceptr bytes, uint64_t size,
-                     std::shared_ptr<const void> holder);
-  // Waits for the oldest piece. REQUIRES: there is one.
-  absl::Status FinishOldest();
+  // Returns the error of the first piece that has failed, if it is known.
+  absl::Status status() const { return progress_->status(); }
   // Waits for all pieces. Returns the first error.
-  absl::Status FinishAll();
-  // FinishAll for an upload. Returns its size. INVALID_ARGUMENT: bytes are
-  // missing.
-  absl::StatusOr<uint64_t> FinishUpload();
+  absl::Status Finish() { return progress_->Finish(); }
+  // Finish for an upload. INVALID_ARGUMENT: bytes are missing.
+  absl::Status FinishUpload();
 
  private:
-  // The most unfinished pieces. The network transfers other pieces meanwhile.
-  static constexpr size_t kMaxPieces = 4;
-
-  class Completion;
-
   Transfer(Direction direction, Session& session,
-           const v1::TransferRange& range)
-      : direction_(direction), session_(session), range_(range) {}
-  // Runs on the submission thread.
-  static absl::Status Copy(Direction direction, Resources& resources,
-                           const v1::TransferRange& piece, CUdeviceptr bytes,
-                           std::function<void(const absl::Status&)> done);
+           const v1::TransferRange& range, PieceProgress::Events events)
+      : direction_(direction),
+        session_(session),
+        range_(range),
+        progress_(std::make_shared<PieceProgress>(std::move(events))) {}
 
   const Direction direction_;
   Session& session_;
   const v1::TransferRange range_;
   uint64_t started_ = 0;  // bytes
-  std::deque<std::shared_ptr<Completion>> pieces_;
+  const std::shared_ptr<PieceProgress> progress_;
 };
 
 }  // namespace holdfast::executor

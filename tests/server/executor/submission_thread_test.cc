@@ -251,6 +251,28 @@ TEST(SubmissionThreadTest, WhatIsPostedMeanwhileRunsAfterwards) {
   ran.WaitForNotification();
 }
 
+TEST(SubmissionThreadTest, AShortStepBeforeWhichNothingWaitsRunsAtOnce) {
+  SubmissionThread thread;
+  std::thread::id ran;
+  ASSERT_TRUE(thread.RunOrPost([&] { ran = std::this_thread::get_id(); }));
+  EXPECT_EQ(ran, std::this_thread::get_id());
+}
+
+TEST(SubmissionThreadTest, AShortStepBehindOthersKeepsItsPlace) {
+  SubmissionThread thread;
+  absl::Notification release;
+  std::vector<int> order;
+  ASSERT_TRUE(thread.Post([&] { release.WaitForNotification(); }));
+  ASSERT_TRUE(thread.Post([&] { order.push_back(1); }));
+  ASSERT_TRUE(thread.RunOrPost([&] { order.push_back(2); }));
+  release.Notify();
+  ASSERT_TRUE(thread.Run([] {}));
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+  thread.Stop();
+  EXPECT_FALSE(thread.RunOrPost([&] { order.push_back(3); }));
+  EXPECT_EQ(order.size(), 2u);
+}
+
 TEST(SubmissionThreadTest, AThreadWithMoreToDoIsNotIdle) {
   SubmissionThread thread;
   bool more = false;
