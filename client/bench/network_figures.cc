@@ -105,51 +105,69 @@ absl::Status AddWaits(Bench& bench, const Session& session,
   return absl::OkStatus();
 }
 
-// One session copies `transfers` times at once, on as many streams.
-absl::Status AddAtOnce(Bench& bench, const Way& way, int transfers,
+// One of several copies at once, with a stream of its own.
+struct Copy {
+  static constexpr uint64_t kSize = 16 << 20;
+
+  Stream stream;
+  Buffer buffer;
+  std::vector<char> memory;
+  absl::Status status;
+  double milliseconds = 0;
+};
+
+absl::StatusOr<std::vector<Copy>> MakeCopies(const Device& device, int count) {
+  std::vector<Copy> copies;
+  copies.reserve(count);
+  for (int i = 0; i < count; ++i) {
+    HOLDFAST_ASSIGN_OR_RETURN(Stream stream, device.CreateStream());
+    HOLDFAST_ASSIGN_OR_RETURN(Buffer buffer,
+                              device.Allocate(Copy::kSize, stream));
+    copies.push_back({std::move(stream), std::move(buffer),
+                      std::vector<char>(Copy::kSize, 1)});
+  }
+  return copies;
+}
+
+// Returns the time of the slowest copy in milliseconds.
+absl::StatusOr<double> CopyAtOnce(std::vector<Copy>& copies,
+                                  Direction direction) {
+  const Stopwatch watch;
+  std::vector<std::thread> threads;
+  threads.reserve(copies.size());
+  for (Copy& copy : copies) {
+    threads.emplace_back([&copy, &watch, direction] {
+      copy.status = CopyOnce(copy.stream, copy.buffer, direction, copy.memory,
+                             Copy::kSize);
+      copy.milliseconds = watch.Milliseconds();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  double slowest = 0;
+  for (const Copy& copy : copies) {
+    HOLDFAST_RETURN_IF_ERROR(copy.status);
+    slowest = std::max(slowest, copy.milliseconds);
+  }
+  return slowest;
+}
+
+// One session copies `count` times at once.
+absl::Status AddAtOnce(Bench& bench, const Way& way, int count,
                        Direction direction) {
-  constexpr uint64_t kSize = 16 << 20;
   HOLDFAST_ASSIGN_OR_RETURN(
       const auto session,
       Session::Open(
           {.address = way.address, .name = "bench", .transfer_calls = 1}));
-  const Device device = session->device(0);
-  struct Copy {
-    Stream stream;
-    Buffer buffer;
-    std::vector<char> memory;
-    absl::Status status;
-    double milliseconds = 0;
-  };
-  std::vector<Copy> copies;
-  for (int i = 0; i < transfers; ++i) {
-    HOLDFAST_ASSIGN_OR_RETURN(Stream stream, device.CreateStream());
-    HOLDFAST_ASSIGN_OR_RETURN(Buffer buffer, device.Allocate(kSize, stream));
-    copies.push_back(
-        {std::move(stream), std::move(buffer), std::vector<char>(kSize, 1)});
-  }
+  HOLDFAST_ASSIGN_OR_RETURN(std::vector<Copy> copies,
+                            MakeCopies(session->device(0), count));
   std::vector<double> rates, slowest;
   for (int round = 0; round < (bench.quick() ? 3 : kRounds); ++round) {
-    const Stopwatch watch;
-    std::vector<std::thread> threads;
-    for (Copy& copy : copies) {
-      threads.emplace_back([&copy, &watch, direction] {
-        copy.status =
-            CopyOnce(copy.stream, copy.buffer, direction, copy.memory, kSize);
-        copy.milliseconds = watch.Milliseconds();
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    double last = 0;
-    for (const Copy& copy : copies) {
-      HOLDFAST_RETURN_IF_ERROR(copy.status);
-      last = std::max(last, copy.milliseconds);
-    }
-    rates.push_back(1e-6 * static_cast<double>(kSize * copies.size()) / last);
+    HOLDFAST_ASSIGN_OR_RETURN(const double last, CopyAtOnce(copies, direction));
+    rates.push_back(1e-6 * static_cast<double>(Copy::kSize) * count / last);
     slowest.push_back(last);
   }
   const std::string name = absl::StrCat(
-      way.name, ", ", transfers, " copies of ", cli::HumanBytes(kSize), " ",
+      way.name, ", ", count, " copies of ", cli::HumanBytes(Copy::kSize), " ",
       direction == Direction::kIn ? "in" : "out", " at once");
   bench.Add({.group = "network",
              .name = name,

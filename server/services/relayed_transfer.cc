@@ -262,9 +262,10 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* RelayTransfer(
     CallThreads& threads) {
   auto* const call = new ServedStream(*context, &stall_guard, kMaxAheadBytes);
   const std::string client = session->client();
+  const uint64_t epoch = session->epoch();
   call->ServeMessages(
       threads,
-      [call, direction, epoch = session->epoch(), session = std::move(session),
+      [call, direction, epoch, session = std::move(session),
        lease = std::move(lease), &stall_guard] {
         RelayedTransfer transfer(*call, *session, epoch, lease, stall_guard);
         return direction == internal::BeginTransfer::DIRECTION_UPLOAD
