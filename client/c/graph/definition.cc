@@ -161,8 +161,8 @@ hf_error* hf_definition_read(const char* json, hf_definition** definition) {
     HF_REQUIRE(json, definition);
     holdfast::v1::GraphDefinition message;
     HOLDFAST_RETURN_IF_ERROR(holdfast::c::ReadJson(json, &message));
-    HOLDFAST_ASSIGN_OR_RETURN(
-        auto read, holdfast::GraphDefinition::FromProto(std::move(message)));
+    HOLDFAST_ASSIGN_OR_RETURN(auto read,
+                              holdfast::GraphDefinition::FromProto(message));
     *definition = new hf_definition{std::move(read)};
     return absl::OkStatus();
   });

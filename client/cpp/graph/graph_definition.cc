@@ -27,7 +27,7 @@ v1::GraphCondition GraphDefinition::Condition::ToMessage() const {
 }
 
 absl::StatusOr<GraphDefinition> GraphDefinition::FromProto(
-    v1::GraphDefinition message) {
+    const v1::GraphDefinition& message) {
   NodePath where;
   const absl::Status checked =
       CheckPart(message, DefinitionPlace::kGraph, &where);

@@ -55,7 +55,8 @@ class GraphDefinition {
  public:
   GraphDefinition() = default;
   // INVALID_ARGUMENT, OUT_OF_RANGE: the message names the node; see CheckPart.
-  static absl::StatusOr<GraphDefinition> FromProto(v1::GraphDefinition message);
+  static absl::StatusOr<GraphDefinition> FromProto(
+      const v1::GraphDefinition& message);
 
   // Adds a node that runs when all of `after` have finished.
   // INVALID_ARGUMENT, OUT_OF_RANGE: the parameters are wrong, or a node of

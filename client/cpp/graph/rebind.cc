@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/graph/rebind.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "client/cpp/graph/definition_walk.h"
 #include "client/cpp/graph/handle_uses.h"
@@ -35,7 +33,7 @@ absl::StatusOr<GraphDefinition> Rebind(const GraphDefinition& definition,
     }
   });
   HOLDFAST_RETURN_IF_ERROR(status);
-  return GraphDefinition::FromProto(std::move(message));
+  return GraphDefinition::FromProto(message);
 }
 
 }  // namespace holdfast

@@ -203,7 +203,10 @@ TEST_F(GraphDefinitionTest, DefinitionsFromElsewhereAreChecked) {
 }
 
 TEST_F(GraphDefinitionTest, TenThousandLevelsAreRefusedWithoutRecursion) {
-  v1::GraphDefinition outer;
+  // Protocol Buffers destroy a message level by level, but not an arena's.
+  google::protobuf::Arena arena;
+  auto& outer =
+      *google::protobuf::Arena::CreateMessage<v1::GraphDefinition>(&arena);
   v1::GraphDefinition* level = &outer;
   for (int i = 0; i < 10'000; ++i) {
     level = AddEmpty(*level, 1).mutable_child();
