@@ -72,6 +72,11 @@ class Event(_native.Event, Closing):
         Raises:
             CUDAError: the token was redeemed as often as it may be, has expired or was revoked.
         """
+        if not isinstance(ipc_descriptor, _sharing.IPCEventDescriptor):
+            raise TypeError(
+                f"an IPCEventDescriptor is wanted, not {type(ipc_descriptor).__name__}; "
+                "a process outside Holdfast maps a Semaphore instead of CUDA's own event"
+            )
         if device is None:
             device = _sharing.device_at(ipc_descriptor.address)
         self = cls._empty(device, EventOptions(ipc_enabled=True))
