@@ -93,6 +93,11 @@ class CompileTest : public ::testing::Test {
     EXPECT_EQ(outcome.exit_code, 1) << outcome.out;
     ExpectSays(outcome.err, text);
   }
+  static void ExpectUsageError(const Outcome& outcome,
+                               const std::string& text) {
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+    ExpectSays(outcome.err, text);
+  }
 
   // The kernel's results for these numbers.
   static std::vector<int> Run(const std::string& file,
@@ -252,8 +257,8 @@ TEST_F(CompileTest, LinkErrorsHaveTheLog) {
   ExpectFailure(Shell("holdfast link alone.ptx -o joined.ptx"), "_Z5twicei");
   ExpectFailure(Shell("holdfast link alone.ptx -o x.cubin --ftz=true"),
                 "nvJitLink");
-  ExpectFailure(Shell("holdfast link scale.cu -o x.cubin"), "format");
-  ExpectFailure(Shell("holdfast link sha256:12 -o x.cubin"), "64");
+  ExpectUsageError(Shell("holdfast link scale.cu -o x.cubin"), "format");
+  ExpectUsageError(Shell("holdfast link sha256:12 -o x.cubin"), "64");
 }
 
 TEST_F(CompileTest, StoredObjectsAreLinkedByTheirHash) {
@@ -286,9 +291,10 @@ extern "C" __global__ void tiled(int* x, unsigned n) {
             "inout:x.npy:y.npy u32:1 -I tiles --header before.h "
             "--pre-include before.h"));
   ExpectFailure(Shell("holdfast compile tiled.cu -o x.ptx"), "more/tile.h");
-  ExpectFailure(Shell("holdfast run tiled.ptx --kernel tiled --grid 1 --block 1"
-                      " -I tiles"),
-                "-I is of no use");
+  ExpectUsageError(
+      Shell("holdfast run tiled.ptx --kernel tiled --grid 1 --block 1"
+            " -I tiles"),
+      "-I is of no use");
   ExpectFailure(Shell("holdfast compile tiled.cu -arch=sm_80"), "--arch");
 }
 
@@ -364,8 +370,8 @@ TEST_F(CompileTest, CompilerThatCrashesIsReportedAndReplaced) {
 TEST_F(CompileTest, OptionsThatCannotBeHonouredAreNamed) {
   ExpectFailure(Shell("holdfast compile cosine.ll -o x.ptx --std=c++17"),
                 "\"--std=c++17\" cannot be honoured by libNVVM");
-  ExpectFailure(Shell("holdfast compile scale.cu -o x.txt"), "--target");
-  ExpectFailure(Shell("holdfast compile scale.cu --target elf"), "--target");
+  ExpectUsageError(Shell("holdfast compile scale.cu -o x.txt"), "--target");
+  ExpectUsageError(Shell("holdfast compile scale.cu --target elf"), "--target");
 }
 
 TEST_F(CompileTest, KernelsAreListedWithParametersAndAttributes) {

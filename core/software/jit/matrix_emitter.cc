@@ -49,6 +49,7 @@ llvm::Value* MatrixEmitter::Constants(llvm::Type* element, int chunk,
 // By way of one vector of all lanes, of which LLVM makes what the CPU has.
 Value MatrixEmitter::Permuted(const Value& value, const OfLane& from) const {
   std::vector<llvm::Value*> wide;
+  wide.reserve(static_cast<size_t>(c_.chunks()));
   for (int c = 0; c < c_.chunks(); ++c) wide.push_back(v_.Vector(value, c));
   for (int lanes = c_.lanes(); wide.size() > 1; lanes *= 2) {
     std::vector<int> both(static_cast<size_t>(2 * lanes));
@@ -61,6 +62,7 @@ Value MatrixEmitter::Permuted(const Value& value, const OfLane& from) const {
   Value result{LaneShape::Varying(), value.type, {}};
   for (int c = 0; c < c_.chunks(); ++c) {
     std::vector<int> sources;
+    sources.reserve(static_cast<size_t>(c_.lanes()));
     for (int i = 0; i < c_.lanes(); ++i) {
       sources.push_back(from(c * c_.lanes() + i));
     }

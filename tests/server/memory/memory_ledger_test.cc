@@ -140,13 +140,13 @@ TEST_F(MemoryLedgerTest, HostMemoryIsBoundedForOneAndForAll) {
   limits.set_arena_bytes(100 * kMiB);
   MemoryGrants a(ledger_), b(ledger_);
   a.Open(limits, 1);
-  EXPECT_OK(a.Reserve(Host(), 316 * kMiB));
+  EXPECT_OK(a.Reserve(Host(), 284 * kMiB));
   EXPECT_THAT(a.Reserve(Host(), 1),
               StatusIs(kExhausted, "host memory of the session"));
   b.Open({}, 1);
-  EXPECT_THAT(b.Reserve(Host(), 684 * kMiB + 1),
+  EXPECT_THAT(b.Reserve(Host(), 716 * kMiB + 1),
               StatusIs(kExhausted, "host memory of all sessions"));
-  EXPECT_OK(b.Reserve(Host(), 684 * kMiB));
+  EXPECT_OK(b.Reserve(Host(), 716 * kMiB));
 }
 
 TEST_F(MemoryLedgerTest, ATenantsBytesAreExactOverAllItsSessions) {
