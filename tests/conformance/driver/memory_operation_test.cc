@@ -189,7 +189,9 @@ TEST_F(ManagedBatchTest, EachPlaceIsForTheRangesUpToTheNext) {
             std::vector({int{CU_DEVICE_CPU}, int{CU_DEVICE_CPU}, device_}));
 }
 
-TEST_F(ManagedBatchTest, ABadBatchPrefetchesNothing) {
+// Whether the good ranges of a bad batch are prefetched differs between
+// drivers.
+TEST_F(ManagedBatchTest, ABadBatchIsRefused) {
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Prefetch({1, 2}));
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Prefetch({0, 3}));
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Prefetch({0, 1, 2}, 2));
@@ -198,7 +200,6 @@ TEST_F(ManagedBatchTest, ABadBatchPrefetchesNothing) {
   std::swap(pieces_[2], memory_);  // which is no managed memory
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Prefetch({0, 1}));
   std::swap(pieces_[2], memory_);
-  EXPECT_EQ(LastPlaces(), std::vector<int>(3, CU_DEVICE_INVALID));
 }
 
 TEST_F(ManagedBatchTest, DiscardedMemoryIsWrittenAndReadAgain) {

@@ -192,6 +192,19 @@ TEST_F(Memory, ManagedMemoryIsAllocatedByAGraph) {
 }
 
 TEST_F(Memory, HostMemoryIsOneForHostAndDevice) {
+  CUDA_MEM_ALLOC_NODE_PARAMS wanted{};
+  wanted.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  wanted.poolProps.location = {CU_MEM_LOCATION_TYPE_HOST, 0};
+  wanted.bytesize = kWords * sizeof(unsigned);
+  CUgraph probe = nullptr;
+  CUgraphNode node = nullptr;
+  ASSERT_OK(Graphs().cuGraphCreate(&probe, 0));
+  const CUresult served =
+      Graphs().cuGraphAddMemAllocNode(&node, probe, nullptr, 0, &wanted);
+  EXPECT_OK(Graphs().cuGraphDestroy(probe));
+  if (served == CUDA_ERROR_NOT_SUPPORTED) {
+    GTEST_SKIP() << "graphs of this driver allocate no host memory";
+  }
   CUdeviceptr memory = 0;
   const CUgraphNode allocation = AddAllocation(
       &memory, CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_HOST);
