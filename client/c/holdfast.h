@@ -801,7 +801,7 @@ bool hf_compilation_cache_hit(const hf_compilation* compilation);
 /* Time in the compiler; 0 for a hit. */
 double hf_compilation_seconds(const hf_compilation* compilation);
 
-/* What a kernel has for a parameter, as far as its PTX tells. */
+/* The kind of a kernel's parameter, as far as the kernel's PTX tells it. */
 typedef enum hf_parameter_kind {
   HF_OTHER_PARAMETER = 0,   /* a struct, or unknown */
   HF_INTEGER_PARAMETER = 1, /* an integer or a pointer */

@@ -8,8 +8,8 @@
 
 namespace holdfast::cuda {
 
-// What memory a CUmemoryPool or an allocation node of a graph has. Only kDevice
-// memory belongs to a device.
+// The kind of memory of a CUmemoryPool or of a graph's allocation node. Only
+// kDevice memory belongs to a device.
 enum class PoolKind { kDevice, kHost, kManaged };
 
 // Returns the kind of memory of this type in this place. nullopt: there is no

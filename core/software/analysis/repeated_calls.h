@@ -13,11 +13,11 @@
 namespace holdfast::software::analysis {
 
 struct InliningLimits {
-  // Of the kernel and all outlined functions together, in instructions; 16
-  // bytes of local variables count as one. A kernel of this size compiles in
-  // seconds.
+  // The most instructions of the kernel and all outlined functions together; 16
+  // bytes of local variables count as one instruction. A kernel of this size
+  // compiles in seconds.
   double size = 1 << 13;
-  // Of a chain of functions that are copied into each other.
+  // The most functions of a chain in which each is copied into its caller.
   size_t depth = 200;
 };
 

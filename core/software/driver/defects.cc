@@ -51,7 +51,7 @@ Defect AwaitDefect(int ordinal) {
   return defect;
 }
 
-// What the first call for each device has found.
+// The defect that the first call for each device has found.
 struct Found {
   Mutex mutex;
   std::map<int, Defect> defects ABSL_GUARDED_BY(mutex);

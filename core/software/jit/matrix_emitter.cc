@@ -24,7 +24,8 @@ using ptx::Type;
 
 namespace {
 
-// What an operand in braces names: its elements, or one register.
+// Returns the registers of an operand: the elements in braces, or the operand
+// itself.
 absl::Span<const Operand> RegistersOf(const Operand& operand) {
   if (operand.kind == Operand::Kind::kVector) return operand.elements;
   return {&operand, 1};
