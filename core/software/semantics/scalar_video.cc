@@ -9,7 +9,7 @@
 namespace holdfast::software {
 namespace {
 
-using Operation = ScalarVideo::Operation;
+using Operation = VideoOperation;
 using Part = ScalarVideo::Part;
 using Second = ScalarVideo::Second;
 using Wide = __int128;
@@ -51,32 +51,10 @@ Wide Shifted(const ScalarVideo& video, Wide a, Wide b) {
 }
 
 Wide Apply(const ScalarVideo& video, Wide a, Wide b) {
-  switch (video.operation) {
-    case Operation::kAdd:
-      return a + b;
-    case Operation::kSub:
-      return a - b;
-    case Operation::kAbsoluteDifference:
-      return a < b ? b - a : a - b;
-    case Operation::kMin:
-      return std::min(a, b);
-    case Operation::kMax:
-      return std::max(a, b);
-    case Operation::kEq:
-      return a == b;
-    case Operation::kNe:
-      return a != b;
-    case Operation::kLt:
-      return a < b;
-    case Operation::kLe:
-      return a <= b;
-    case Operation::kGt:
-      return a > b;
-    case Operation::kGe:
-      return a >= b;
-    default:
-      return Shifted(video, a, b);
-  }
+  const bool shifts = video.operation == Operation::kShiftLeft ||
+                      video.operation == Operation::kShiftRight;
+  return shifts ? Shifted(video, a, b)
+                : ApplyVideoOperation(video.operation, a, b);
 }
 
 Wide WithSecond(Second second, Wide value, Wide c) {

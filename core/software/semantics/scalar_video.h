@@ -6,26 +6,12 @@
 
 #include <cstdint>
 
+#include "core/software/semantics/video_operation.h"
+
 namespace holdfast::software {
 
 // A video instruction of one number, but for the values of its operands.
 struct ScalarVideo {
-  enum class Operation : uint8_t {
-    kAdd,
-    kSub,
-    kAbsoluteDifference,
-    kMin,
-    kMax,
-    kShiftLeft,
-    kShiftRight,
-    kMultiplyAdd,
-    kEq,
-    kNe,
-    kLt,
-    kLe,
-    kGt,
-    kGe,
-  };
   // What is done with the result and c.
   enum class Second : uint8_t { kNothing, kAdd, kMin, kMax };
   // The part of a register that stands for an operand.
@@ -39,7 +25,7 @@ struct ScalarVideo {
     kHalf1,
   };
 
-  Operation operation = Operation::kAdd;
+  VideoOperation operation = VideoOperation::kAdd;
   Second second = Second::kNothing;
   Part a = Part::kWhole;
   Part b = Part::kWhole;

@@ -2,12 +2,11 @@
 #include "core/software/semantics/video.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace holdfast::software {
 namespace {
 
-using Operation = Video::Operation;
+using Operation = VideoOperation;
 
 int32_t PartOf(uint32_t word, int shift, int bits, bool is_signed) {
   const uint32_t high = word << (32 - bits - shift);
@@ -16,34 +15,11 @@ int32_t PartOf(uint32_t word, int shift, int bits, bool is_signed) {
 }
 
 int32_t Apply(Operation operation, int32_t a, int32_t b) {
-  switch (operation) {
-    case Operation::kAdd:
-      return a + b;
-    case Operation::kSub:
-      return a - b;
-    case Operation::kAverage:
-      // Halves go away from zero.
-      return a + b >= 0 ? (a + b + 1) >> 1 : (a + b) >> 1;
-    case Operation::kAbsoluteDifference:
-      return std::abs(a - b);
-    case Operation::kMin:
-      return std::min(a, b);
-    case Operation::kMax:
-      return std::max(a, b);
-    case Operation::kEq:
-      return a == b;
-    case Operation::kNe:
-      return a != b;
-    case Operation::kLt:
-      return a < b;
-    case Operation::kLe:
-      return a <= b;
-    case Operation::kGt:
-      return a > b;
-    case Operation::kGe:
-      return a >= b;
+  if (operation != Operation::kAverage) {
+    return ApplyVideoOperation(operation, a, b);
   }
-  return 0;
+  // Halves go away from zero.
+  return a + b >= 0 ? (a + b + 1) >> 1 : (a + b) >> 1;
 }
 
 }  // namespace

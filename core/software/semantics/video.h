@@ -6,26 +6,13 @@
 
 #include <cstdint>
 
+#include "core/software/semantics/video_operation.h"
+
 namespace holdfast::software {
 
 // The operation of a video instruction on each part of its operands.
 struct Video {
-  enum class Operation : uint8_t {
-    kAdd,
-    kSub,
-    kAverage,
-    kAbsoluteDifference,
-    kMin,
-    kMax,
-    kEq,
-    kNe,
-    kLt,
-    kLe,
-    kGt,
-    kGe,
-  };
-
-  Operation operation = Operation::kAdd;
+  VideoOperation operation = VideoOperation::kAdd;
   bool bytes = false;  // four bytes; else two halves
   bool signed_result = false;
   bool signed_a = false;

@@ -20,9 +20,8 @@ using ptx::Selector;
 
 namespace {
 
-// The comparison of vset, for both definitions.
-template <typename Operation>
-Operation ComparisonOf(const ptx::Modifiers& words) {
+VideoOperation ComparisonOf(const ptx::Modifiers& words) {
+  using Operation = VideoOperation;
   switch (words.In(Modifier::kEq, Modifier::kGe).value_or(Modifier::kEq)) {
     case Modifier::kNe:
       return Operation::kNe;
@@ -39,49 +38,31 @@ Operation ComparisonOf(const ptx::Modifiers& words) {
   }
 }
 
-std::optional<Video::Operation> PackedOperation(
-    const Instruction& instruction) {
-  using Operation = Video::Operation;
+std::optional<VideoOperation> OperationOf(const Instruction& instruction) {
+  using Operation = VideoOperation;
   switch (instruction.opcode()) {
+    case Opcode::kVadd:
     case Opcode::kVadd2:
     case Opcode::kVadd4:
       return Operation::kAdd;
+    case Opcode::kVsub:
     case Opcode::kVsub2:
     case Opcode::kVsub4:
       return Operation::kSub;
     case Opcode::kVavrg2:
     case Opcode::kVavrg4:
       return Operation::kAverage;
+    case Opcode::kVabsdiff:
     case Opcode::kVabsdiff2:
     case Opcode::kVabsdiff4:
       return Operation::kAbsoluteDifference;
+    case Opcode::kVmin:
     case Opcode::kVmin2:
     case Opcode::kVmin4:
       return Operation::kMin;
+    case Opcode::kVmax:
     case Opcode::kVmax2:
     case Opcode::kVmax4:
-      return Operation::kMax;
-    case Opcode::kVset2:
-    case Opcode::kVset4:
-      return ComparisonOf<Operation>(instruction.modifiers);
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<ScalarVideo::Operation> NumberOperation(
-    const Instruction& instruction) {
-  using Operation = ScalarVideo::Operation;
-  switch (instruction.opcode()) {
-    case Opcode::kVadd:
-      return Operation::kAdd;
-    case Opcode::kVsub:
-      return Operation::kSub;
-    case Opcode::kVabsdiff:
-      return Operation::kAbsoluteDifference;
-    case Opcode::kVmin:
-      return Operation::kMin;
-    case Opcode::kVmax:
       return Operation::kMax;
     case Opcode::kVshl:
       return Operation::kShiftLeft;
@@ -90,7 +71,9 @@ std::optional<ScalarVideo::Operation> NumberOperation(
     case Opcode::kVmad:
       return Operation::kMultiplyAdd;
     case Opcode::kVset:
-      return ComparisonOf<Operation>(instruction.modifiers);
+    case Opcode::kVset2:
+    case Opcode::kVset4:
+      return ComparisonOf(instruction.modifiers);
     default:
       return std::nullopt;
   }
@@ -126,7 +109,7 @@ ScalarVideo::Second SecondOf(const ptx::Modifiers& words) {
 }
 
 ScalarVideo NumberVideo(const Instruction& instruction,
-                        ScalarVideo::Operation operation) {
+                        VideoOperation operation) {
   const ptx::Modifiers& words = instruction.modifiers;
   const auto& operands = instruction.operands;
   const Signs signs = SignsOf(words);
@@ -167,7 +150,7 @@ llvm::Value* Selected(Builder& ir, const Selector& selector, llvm::Value* whole,
   return result;
 }
 
-Video PackedVideo(const Instruction& instruction, Video::Operation operation) {
+Video PackedVideo(const Instruction& instruction, VideoOperation operation) {
   const ptx::Modifiers& words = instruction.modifiers;
   const Signs signs = SignsOf(words);
   const Selector& mask = instruction.operands[0].selector;
@@ -191,13 +174,13 @@ Video PackedVideo(const Instruction& instruction, Video::Operation operation) {
 llvm::Value* ComputeVideoInstruction(Builder& ir,
                                      const Instruction& instruction,
                                      Values in) {
-  if (const auto operation = NumberOperation(instruction)) {
+  const auto operation = OperationOf(instruction);
+  if (!operation) return nullptr;
+  if (ptx::VideoParts(instruction.opcode()) == 1) {
     return CallScalar(ir, "scalar_video", in,
                       PackScalarVideo(NumberVideo(instruction, *operation)),
                       ir.getInt32Ty());
   }
-  const auto operation = PackedOperation(instruction);
-  if (!operation) return nullptr;
   const auto& operands = instruction.operands;
   llvm::Value* const selected[] = {
       Selected(ir, operands[1].selector, in[0], in[0], in[1]),
