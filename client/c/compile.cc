@@ -41,18 +41,19 @@ struct hf_compilation {
 namespace holdfast::c {
 namespace {
 
-static_assert(static_cast<int>(HF_OTHER_PARAMETER) ==
-              v1::PARAMETER_KIND_UNSPECIFIED);
-static_assert(static_cast<int>(HF_INTEGER_PARAMETER) ==
-              v1::PARAMETER_KIND_INTEGER);
-static_assert(static_cast<int>(HF_FLOAT_PARAMETER) == v1::PARAMETER_KIND_FLOAT);
+// A later daemon may tell kinds that this library does not know.
+hf_parameter_kind KindOf(v1::ParameterKind kind) {
+  return kind == v1::PARAMETER_KIND_INTEGER ? HF_INTEGER_PARAMETER
+         : kind == v1::PARAMETER_KIND_FLOAT ? HF_FLOAT_PARAMETER
+                                            : HF_OTHER_PARAMETER;
+}
 
 std::vector<hf_compilation::Kernel> Kernels(const Compilation& from) {
   std::vector<hf_compilation::Kernel> kernels;
   for (const auto& [name, parameters] : from.kernels) {
     kernels.push_back({name, {}});
     for (const v1::ParameterKind kind : parameters) {
-      kernels.back().kinds.push_back(static_cast<hf_parameter_kind>(kind));
+      kernels.back().kinds.push_back(KindOf(kind));
     }
   }
   return kernels;

@@ -9,17 +9,14 @@
 namespace holdfast {
 namespace {
 
-// How old the time of use on disk of a program in memory may become.
-constexpr absl::Duration kTouchInterval = absl::Minutes(10);
-
 uint64_t SizeOf(const CompiledProgram& program) {
   return program.object->header.size() + program.response.ByteSizeLong();
 }
 
 }  // namespace
 
-bool CompileCache::TouchIsDue(const Kept& kept) {
-  return kept.touched + kTouchInterval <= SteadyNow();
+bool CompileCache::TouchIsDue(const Kept& kept) const {
+  return kept.touched + touch_interval_ <= SteadyNow();
 }
 
 // Lives as long as somebody waits for it.
@@ -67,7 +64,7 @@ absl::StatusOr<CompileCache::Answer> CompileCache::GetOnce(
       if (!TouchIsDue(*kept->second)) {
         return Answer{std::move(found), Tier::kMemory};
       }
-      kept->second->touched = kept->second->used;
+      kept->second->touched = SteadyNow();
     } else if (const auto begun = in_flight_.find(key);
                begun != in_flight_.end()) {
       flight = begun->second;

@@ -70,12 +70,18 @@ class CompileCache {
   };
 
   static constexpr size_t kMaxEntries = 4096;
+  // How old the time of use on disk of a program in memory may become.
+  static constexpr absl::Duration kTouchInterval = absl::Minutes(10);
 
   // With 0 bytes, keeps nothing in memory; concurrent requests still share
   // work. `disk`, if any, must outlive the cache.
   explicit CompileCache(uint64_t max_bytes, DiskCache* disk = nullptr,
-                        size_t max_entries = kMaxEntries)
-      : max_bytes_(max_bytes), max_entries_(max_entries), disk_(disk) {}
+                        size_t max_entries = kMaxEntries,
+                        absl::Duration touch_interval = kTouchInterval)
+      : max_bytes_(max_bytes),
+        max_entries_(max_entries),
+        touch_interval_(touch_interval),
+        disk_(disk) {}
 
   // Returns the program from the cache, else from `compile`, which is called
   // without a lock. An error of `compile` is returned to every caller that
@@ -125,7 +131,7 @@ class CompileCache {
   // Keeps a success and wakes the callers that wait.
   void Publish(const std::string& key, const absl::StatusOr<Outcome>& outcome,
                Tier tier, const std::shared_ptr<InFlight>& flight);
-  static bool TouchIsDue(const Kept& kept);
+  bool TouchIsDue(const Kept& kept) const;
   Program Use(Order::iterator kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Answer> Join(InFlight& flight, const CompileCaller& caller);
   void Insert(const std::string& key, Program program)
@@ -134,6 +140,7 @@ class CompileCache {
 
   const uint64_t max_bytes_;
   const size_t max_entries_;
+  const absl::Duration touch_interval_;
   DiskCache* const disk_;
   mutable absl::Mutex mutex_;
   Statistics statistics_ ABSL_GUARDED_BY(mutex_);

@@ -102,9 +102,11 @@ absl::StatusOr<compile::ObjectCode> Run(const compile::Compiler& compiler,
                         : Compile(compiler, job.compile());
 }
 
-// The bound of the names of kernels in a response, in all. gRPC's clients take
-// 4 MiB unless told otherwise.
-constexpr size_t kMaxKernelNames = size_t{1} << 20;
+// The bound of the kernels in a response, by the memory that they take: names,
+// parameters, and about kKernelBytes for each kernel. gRPC's clients take 4 MiB
+// unless told otherwise.
+constexpr size_t kMaxKernelBytes = size_t{1} << 20;
+constexpr size_t kKernelBytes = 96;
 
 v1::ParameterKind KindToProto(compile::ParameterKind kind) {
   switch (kind) {
@@ -121,8 +123,10 @@ v1::ParameterKind KindToProto(compile::ParameterKind kind) {
 void AddKernels(const compile::KernelParameters& kernels,
                 v1::CompileResponse* response) {
   size_t bytes = 0;
-  for (const auto& [name, parameters] : kernels) bytes += name.size();
-  if (bytes > kMaxKernelNames) return;
+  for (const auto& [name, parameters] : kernels) {
+    bytes += kKernelBytes + name.size() + parameters.size() * sizeof(int);
+  }
+  if (bytes > kMaxKernelBytes) return;
   for (const auto& [name, parameters] : kernels) {
     v1::CompiledKernel& kernel = *response->add_kernels();
     kernel.set_name(name);

@@ -140,7 +140,9 @@ class Session(_native.Session):
         self._unmade.clear()
         self._parked.clear()
         self._close()
-        if self._daemon not in _lasting:
+        with _lock:
+            is_lasting = self._daemon in _lasting
+        if not is_lasting:
             self._daemon.close()
 
     def __enter__(self):

@@ -102,8 +102,9 @@ PyObject* ToResult(hf_compilation* compilation) {
   if (!self) return nullptr;
   const hf_object* const object = hf_compilation_object(compilation);
   Ref symbols(Symbols(object));
+  if (!symbols) return nullptr;
   Ref kernels(Kernels(compilation));
-  return !symbols || !kernels
+  return !kernels
              ? nullptr
              : Py_BuildValue(
                    "(N{s:y#,s:K,s:i,s:N,s:N,s:s,s:s,s:s,s:s,s:N,s:d})",

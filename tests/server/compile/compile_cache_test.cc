@@ -99,6 +99,17 @@ TEST(CompileCacheTest, FindLooksInMemoryAndNeverWaits) {
   EXPECT_EQ(cache.Find("b"), nullptr);
 }
 
+// Find leaves a program to Get while its time of use on disk is too old.
+TEST(CompileCacheTest, TheTimeOfUseOnDiskIsRenewedAgainAndAgain) {
+  CompileCache cache(1 << 20, nullptr, 10, absl::Milliseconds(1));
+  EXPECT_FALSE(Hits(cache, "a"));
+  for (int i = 0; i < 3; ++i) {
+    absl::SleepFor(absl::Milliseconds(2));
+    EXPECT_EQ(cache.Find("a"), nullptr) << i;
+    EXPECT_TRUE(Hits(cache, "a"));
+  }
+}
+
 TEST(CompileCacheTest, TheLeastRecentlyUsedMakesRoom) {
   CompileCache cache(2 * kObjectBytes + 100);
   Hits(cache, "a");

@@ -396,14 +396,17 @@ class Program:
             ptx=code if keeps_ptx else None,
             build=lambda: _native.fetch(daemon, self._compile(device, "cubin", names, None)[0]),
             kinds=result["kernels"],
-            describe=None if result["kernels"] else self._description(device, target_type, names),
+            # A daemon that tells no kinds with a cubin tells none if it is asked again.
+            describe=None
+            if result["kernels"]
+            else self._description(device, target_type, names, asks_cubin=False),
             name=self._options.name,
             symbols=result["symbols"],
             stored=stored,
             device=device,
         )
 
-    def _description(self, device, target_type, names=()):
+    def _description(self, device, target_type, names=(), asks_cubin=True):
         """A function that asks for the kinds of the parameters of a cubin that came without them: of
         a cache, or of a daemon that tells none. None: there is nothing to ask for."""
         if target_type != "cubin":
@@ -412,10 +415,11 @@ class Program:
             return lambda: kinds_in(self._source)
 
         def ask():
-            # The daemon has mostly made this cubin itself, and keeps what it told.
-            kernels = self._ask_daemon(device, "cubin", names, None)[1]["kernels"]
-            if kernels:
-                return kernels
+            if asks_cubin:
+                # The daemon has mostly made this cubin itself, and keeps what it told.
+                kernels = self._ask_daemon(device, "cubin", names, None)[1]["kernels"]
+                if kernels:
+                    return kernels
             stored, _ = self._ask_daemon(device, "ptx", names, None)
             return kinds_in(_native.fetch(device._session._daemon, stored))
 
