@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 usage() {
   cat <<'EOF'
-Usage: deploy/release.sh [--twice] [--dirty] [FOLDER]
+Usage: deploy/release.sh [--twice] [--dirty] [--no-image] [FOLDER]
 
 Makes all that is given to users, of a clean checkout, into FOLDER (./release), which must be new or empty:
 
@@ -25,16 +25,18 @@ compilers and libraries.
   --twice   builds and packs everything again, in another folder and without any cache, and fails unless each file has
             the same bytes; not the image. Takes as long as a first build
   --dirty   accepts changes that are not committed
+  --no-image   makes no container image
 
 $HOLDFAST_IMAGE_BASE names another base image than debian:bookworm-slim, such as one of this machine.
 EOF
 }
 
-twice="" dirty="" folder=release
+twice="" dirty="" image=yes folder=release
 for argument in "$@"; do
   case "$argument" in
     --twice) twice=yes ;;
     --dirty) dirty=yes ;;
+    --no-image) image="" ;;
     -h | --help) usage; exit 0 ;;
     -*) usage >&2; die "unknown option: $argument" ;;
     *) folder=$argument ;;
@@ -122,7 +124,7 @@ if [ -n "$twice" ]; then
   diff --recursive "$folder" "$again/release" || die "the same commit made other bytes"
   say "Twice the same bytes"
 fi
-make_image
+[ -z "$image" ] || make_image
 deploy/ci/glibc.sh "$folder"/*.whl "$folder"/*.tar.gz "$folder"/apt/pool/*.deb
 sums=$(cd "$folder" && find . -type f -printf '%P\n' | LC_ALL=C sort | xargs sha256sum)
 echo "$sums" >"$folder/SHA256SUMS"

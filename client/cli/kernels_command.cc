@@ -105,11 +105,12 @@ void WriteJson(const KernelReport& report, JsonWriter* json) {
 
 // A template is no kernel; its instances are.
 void PrintThatThereIsNone(const std::string& file) {
-  std::fprintf(
-      stderr,
-      "%s has no kernels; --name 'scale<float>' names an instance of a "
-      "template\n",
-      ToPrintable(file).c_str());
+  const char* const advice =
+      absl::EndsWith(file, ".cu")
+          ? "; --name 'scale<float>' names an instance of a template"
+          : "";
+  std::fprintf(stderr, "%s has no kernels%s\n", ToPrintable(file).c_str(),
+               advice);
 }
 
 absl::Status ShowKernels(const CommonOptions& options,

@@ -78,6 +78,9 @@ TEST_F(CompletionTest, BehindExecAProgramAndItsFiles) {
   EXPECT_EQ(Bash({"exec", "--device=cpu", "--", "sha256su"}),
             Words{"sha256sum"});
   EXPECT_EQ(Bash({"exec", "--", "ls", "sax"}), Words{"saxpy.cu"});
+  EXPECT_EQ(Bash({"exec", "sha256su"}), Words{"sha256sum"});
+  EXPECT_EQ(Bash({"exec", "ls", "sax"}), Words{"saxpy.cu"});
+  EXPECT_EQ(Bash({"exec", "ls", "--dev"}), Words{});
   // An option of the program's, not of exec.
   EXPECT_EQ(Bash({"exec", "--", "ls", "--dev"}), Words{});
 }

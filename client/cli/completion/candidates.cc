@@ -20,7 +20,7 @@ struct Place {
   const CLI::App* command = nullptr;
   const CLI::Option* pending = nullptr;  // waits for its value
   size_t positionals = 0;
-  bool only_positionals = false;  // behind "--"
+  bool only_positionals = false;  // behind "--", or a program's words
   std::string address;
 };
 
@@ -61,6 +61,8 @@ void Take(const std::string& word, Place* place) {
     place->positionals = 0;
   } else {
     ++place->positionals;
+    // Behind "exec" all words from the first one on are a program's.
+    if (place->command->get_prefix_command()) place->only_positionals = true;
   }
 }
 
@@ -170,7 +172,7 @@ void AddFor(const Place& place, std::string* word, Candidates* found) {
     if (option != nullptr) AddValues(command, *option, found);
     return;
   }
-  if (command.get_name() == "exec" && place.only_positionals) {
+  if (command.get_prefix_command()) {
     found->programs = place.positionals == 0;
     found->files = true;
     return;

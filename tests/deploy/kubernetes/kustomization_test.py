@@ -172,9 +172,11 @@ class KustomizationTest(unittest.TestCase):
         self.assertEqual(len(_of_kind(self._with(["monitoring"]), "ServiceMonitor")), 1)
 
     def test_cluster_has_the_registry_of_its_own(self):
-        images = {container["image"] for container in _containers(self._render("cluster")).values()}
-        self.assertEqual(len(images), 1)
-        self.assertRegex(images.pop(), r"^registry\.example/holdfast:")
+        here, there = (
+            {container["image"] for container in _containers(self._render(folder)).values()}
+            for folder in ("base", "cluster")
+        )
+        self.assertEqual({f"registry.example/{image}" for image in here}, there)
 
     def test_a_copy_of_cluster_takes_a_policy_and_a_configuration_of_its_own(self):
         shutil.copytree(os.path.join(self.folder, "cluster"), os.path.join(self.folder, "own"))
