@@ -47,7 +47,8 @@ class TransferPipe {
   static constexpr char kMethod[] = "/holdfast.internal.TransferPipes/Serve";
 
   static constexpr size_t kSlotBytes = kMaxChunkBytes;
-  // Several, so that the device and the network work at the same time.
+  // There are several slots, so that the device and the network work at the
+  // same time.
   static constexpr uint32_t kSlots = 4;
   // The most pipes that a session's transfers use at a time.
   static constexpr size_t kMaxPipes = 16;
@@ -86,7 +87,7 @@ class TransferPipe {
   char* data(uint32_t slot) const {
     return rings_->behind() + slot * kSlotBytes;
   }
-  // Returns a received slot to its sender, as TryWrite.
+  // Returns a received slot to its sender. The result is as for TryWrite.
   bool Return(uint32_t slot);
   // Returns true if all slots are free, as they are between two transfers.
   bool IsEmpty() const;
@@ -105,7 +106,8 @@ class TransferPipe {
   const std::unique_ptr<RingPair> rings_;
   absl::Mutex write_mutex_;  // held while one message is written
   mutable absl::Mutex mutex_;
-  // One bit for each slot that is taken or received, and not returned.
+  // One bit for each slot that this end has taken or received, and that was not
+  // returned.
   uint32_t used_slots_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -25,10 +25,10 @@
 namespace holdfast {
 
 // The pipes from the daemon to a session's executor. A transfer makes a pipe if
-// none is idle. If all are in use, transfers wait in the order of their calls
-// of Open. Idle pipes are kept for later transfers, because their pages are
-// page-locked already. A pipe whose executor has ended is replaced.
-// Thread-safe.
+// no pipe is idle. If all pipes are in use, transfers wait in the order in
+// which they called Open. Idle pipes are kept for later transfers, because
+// their pages are page-locked already. A pipe whose executor has ended is
+// replaced. Thread-safe.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(const auto lease, pipes->Take());
 //   HOLDFAST_RETURN_IF_ERROR(lease->Open(cancelled, deadline));  // waits
@@ -47,8 +47,10 @@ class TransferPipes : public std::enable_shared_from_this<TransferPipes> {
   };
   explicit TransferPipes(Executor executor) : executor_(std::move(executor)) {}
 
-  // The most leases, with those that wait for a pipe.
-  static constexpr size_t kMaxLeases = 256;
+  // The most leases, including leases that wait for a pipe. Each has a thread
+  // of the daemon, which gives one client 256 of them: enough for two such
+  // sessions.
+  static constexpr size_t kMaxLeases = 128;
 
   // Returns a lease. RESOURCE_EXHAUSTED: there are kMaxLeases. Does not wait.
   absl::StatusOr<std::shared_ptr<Lease>> Take();
@@ -89,14 +91,14 @@ class TransferPipes : public std::enable_shared_from_this<TransferPipes> {
 // it is closed. Thread-safe, except for Open and NoteDone.
 class TransferPipes::Lease {
  public:
-  // REQUIRES: Take has counted it.
+  // REQUIRES: Take has counted the lease.
   explicit Lease(std::shared_ptr<TransferPipes> pipes)
       : pipes_(std::move(pipes)) {}
   ~Lease() { pipes_->GiveBack(std::move(pipe_), in_use_, done_); }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  // Waits while TransferPipe::kMaxPipes are in use. Then takes an idle pipe, or
+  // Waits while kMaxPipes pipes are in use. Then takes an idle pipe, or
   // makes a pipe and waits for the executor. Called once. CANCELLED:
   // `cancelled` was requested. DEADLINE_EXCEEDED: all pipes were in use until
   // `deadline`. UNAVAILABLE: there is no executor, or the session is being

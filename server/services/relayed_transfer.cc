@@ -96,7 +96,9 @@ absl::Status RelayedTransfer::Begin(TransferDirection direction,
                                     v1::TransferRange range) {
   absl::Status opened =
       lease_->Open(call_.cancelled(), EndOfWait(call_.context()));
-  // The commands that the transfer follows were the earlier executor's.
+  // The commands that the transfer follows were the earlier executor's. In this
+  // order, since the epoch changes before the session serves again.
+  if (opened.ok()) opened = session_.Serving();
   if (opened.ok() && session_.epoch() != epoch_) {
     opened = absl::UnavailableError("the session's executor has been replaced");
   }

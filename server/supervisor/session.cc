@@ -108,7 +108,11 @@ Session::Session(
       channel_(ConnectToExecutor(options_.socket_path)),
       transfer_pipes_(std::make_shared<TransferPipes>(TransferPipes::Executor{
           .channel = channel_,
-          .send_fd = [this](int fd) { return SendFd(fd); },
+          // The next executor's socket listens before there is one.
+          .send_fd = [this](int fd) -> absl::StatusOr<std::string> {
+            HOLDFAST_RETURN_IF_ERROR(Serving());
+            return SendFd(fd);
+          },
           .session_token = absl::BytesToHexString(options_.token)})),
       quota_(options_.quota),
       lease_(lease),

@@ -155,7 +155,7 @@ class Session {
   // not detachable, or is lost.
   absl::StatusOr<TakenUp> TakeUp();
 
-  // Compares in constant time.
+  // Returns true if `token` is the session's token. Compares in constant time.
   bool HasToken(absl::string_view token) const;
 
   // Returns the channel to the executor's socket. The channel connects on first

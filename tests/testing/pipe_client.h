@@ -37,7 +37,7 @@ absl::StatusOr<TransferPipe::Message> Hear(TransferPipe& pipe);
 // pipe has ended without one.
 absl::Status AwaitEnd(TransferPipe& pipe);
 
-// Carry out a whole transfer; an upload in pieces of `piece` bytes.
+// Carry out a whole transfer. UploadBytes sends pieces of `piece` bytes.
 absl::Status UploadBytes(TransferPipe& pipe, const v1::TransferRange& range,
                          absl::string_view bytes, size_t piece);
 absl::StatusOr<std::string> DownloadBytes(TransferPipe& pipe,

@@ -67,6 +67,7 @@ absl::StatusOr<std::unique_ptr<Transfer>> Transfer::Begin(
 
 absl::Status Transfer::Start(const std::vector<Piece>& pieces,
                              const std::shared_ptr<const void>& holder) {
+  if (pieces.empty()) return absl::OkStatus();
   // The pieces as ranges of the buffer.
   std::vector<v1::TransferRange> ranges;
   for (const Piece& piece : pieces) {

@@ -22,7 +22,7 @@ class Transfer {
   enum class Direction { kUpload, kDownload };
 
   // Waits for the command range.after_sequence, and checks the whole range.
-  // `events` is told of the pieces' ends. CANCELLED: the client has given up.
+  // `events` receives the pieces' ends. CANCELLED: the client has given up.
   // `session` must outlive the transfer.
   static absl::StatusOr<std::unique_ptr<Transfer>> Begin(
       Direction direction, Session& session, const v1::TransferRange& range,
@@ -37,8 +37,8 @@ class Transfer {
   uint64_t rest() const { return range_.size() - started_; }
 
   // Starts the next pieces as one step of submission. `holder` is released when
-  // the device has finished with all of them. INVALID_ARGUMENT: they are larger
-  // than rest().
+  // the device has finished with all of them. INVALID_ARGUMENT: the pieces have
+  // more bytes than rest().
   absl::Status Start(const std::vector<Piece>& pieces,
                      const std::shared_ptr<const void>& holder);
 
@@ -46,7 +46,8 @@ class Transfer {
   absl::Status status() const { return progress_->status(); }
   // Waits for all pieces. Returns the first error.
   absl::Status Finish() { return progress_->Finish(); }
-  // Finish for an upload. INVALID_ARGUMENT: bytes are missing.
+  // Does the same as Finish, for an upload. INVALID_ARGUMENT: bytes are
+  // missing.
   absl::Status FinishUpload();
 
  private:

@@ -105,7 +105,8 @@ class ExecutorTest : public ::testing::Test {
   void SetUp() override;
   void TearDown() override;
 
-  // Metadata and a deadline that only a hanging executor reaches.
+  // Returns a context with metadata, and with a deadline that only a hanging
+  // executor reaches.
   std::unique_ptr<grpc::ClientContext> Context() const;
 
   // 16 bytes.

@@ -313,7 +313,7 @@ TEST_F(PipeTransfersTest, ASessionHasSoManyTransfersAndNoMore) {
     leases.push_back(std::move(lease));
   }
   EXPECT_THAT(pipes_->Take().status(),
-              StatusIs(absl::StatusCode::kResourceExhausted, "256"));
+              StatusIs(absl::StatusCode::kResourceExhausted, "128"));
   leases.pop_back();
   EXPECT_OK(pipes_->Take());
 }
