@@ -68,7 +68,7 @@ void WritePinned(const Allocation& memory, CUmemPoolPtrExportData* data) {
   const PoolSharing& sharing = memory.pool->sharing();
   HostPoolBytes bytes{};
   std::memcpy(bytes.kind, kHostPoolMemory, sizeof bytes.kind);
-  bytes.memory = sharing.pinned->Reference(*memory.span);
+  bytes.memory = PinnedMemory::Reference(*memory.span);
   sharing.name.copy(bytes.pool, kTokenBytes);
   bytes.id = memory.id;
   std::memcpy(data, &bytes, sizeof bytes);

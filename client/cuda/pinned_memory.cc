@@ -54,26 +54,20 @@ ino_t InodeOf(int fd) {
 
 }  // namespace
 
-void PinnedMemory::ForgetEnded() {
-  std::erase_if(parts_, [](const Part& part) { return part.arena.expired(); });
-}
-
-absl::StatusOr<std::shared_ptr<Arena>> PinnedMemory::Add(UniqueFd memory,
-                                                         uint64_t size) {
-  HOLDFAST_ASSIGN_OR_RETURN(
-      std::shared_ptr<Arena> arena,
-      session_.CreateArena(size, {.memory = memory.get()}));
-  const ino_t inode = InodeOf(memory.get());
-  parts_.push_back({std::move(memory), inode, arena});
-  return arena;
+std::vector<std::shared_ptr<Arena>> PinnedMemory::Living() {
+  std::vector<std::shared_ptr<Arena>> living;
+  std::erase_if(arenas_, [&](const std::weak_ptr<Arena>& arena) {
+    std::shared_ptr<Arena> found = arena.lock();
+    if (found == nullptr) return true;
+    living.push_back(std::move(found));
+    return false;
+  });
+  return living;
 }
 
 absl::StatusOr<ArenaSpan> PinnedMemory::Allocate(uint64_t size) {
   absl::MutexLock lock(&mutex_);
-  ForgetEnded();
-  for (const Part& part : parts_) {
-    const std::shared_ptr<Arena> arena = part.arena.lock();
-    if (arena == nullptr) continue;
+  for (const std::shared_ptr<Arena>& arena : Living()) {
     absl::StatusOr<ArenaSpan> span = arena->Allocate(size);
     if (span.ok()) return span;
   }
@@ -83,22 +77,17 @@ absl::StatusOr<ArenaSpan> PinnedMemory::Allocate(uint64_t size) {
   }
   const uint64_t bytes =
       std::max((size + kStep - 1) / kStep * kStep, kLeastBytes);
-  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd memory,
-                            CreateFixedMemfd("holdfast-pool", bytes));
   HOLDFAST_ASSIGN_OR_RETURN(const std::shared_ptr<Arena> arena,
-                            Add(std::move(memory), bytes));
+                            session_.CreateArena(bytes));
+  arenas_.push_back(arena);
   return arena->Allocate(size);
 }
 
-ArenaReference PinnedMemory::Reference(const ArenaSpan& span) const {
-  ArenaReference reference{
-      .process = getpid(), .offset = span.offset(), .size = span.size()};
-  absl::MutexLock lock(&mutex_);
-  for (const Part& part : parts_) {
-    if (part.arena.lock().get() != &span.arena()) continue;
-    reference.descriptor = part.memory.get();
-  }
-  return reference;
+ArenaReference PinnedMemory::Reference(const ArenaSpan& span) {
+  return {.process = getpid(),
+          .descriptor = span.arena().memory(),
+          .offset = span.offset(),
+          .size = span.size()};
 }
 
 absl::StatusOr<ArenaSpan> PinnedMemory::Open(const ArenaReference& reference) {
@@ -107,15 +96,15 @@ absl::StatusOr<ArenaSpan> PinnedMemory::Open(const ArenaReference& reference) {
   }
   HOLDFAST_ASSIGN_OR_RETURN(Memory memory, OpenMemory(reference));
   absl::MutexLock lock(&mutex_);
-  ForgetEnded();
   const ino_t inode = InodeOf(memory.fd.get());
-  for (const Part& part : parts_) {
-    const std::shared_ptr<Arena> arena = part.arena.lock();
-    if (arena == nullptr || part.inode != inode) continue;
+  for (const std::shared_ptr<Arena>& arena : Living()) {
+    if (InodeOf(arena->memory()) != inode) continue;
     return arena->SpanAt(reference.offset, reference.size);
   }
-  HOLDFAST_ASSIGN_OR_RETURN(const std::shared_ptr<Arena> arena,
-                            Add(std::move(memory.fd), memory.size));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const std::shared_ptr<Arena> arena,
+      session_.CreateArena(memory.size, {.memory = memory.fd.get()}));
+  arenas_.push_back(arena);
   return arena->SpanAt(reference.offset, reference.size);
 }
 

@@ -2,8 +2,6 @@
 #ifndef HOLDFAST_CLIENT_CUDA_PINNED_MEMORY_H_
 #define HOLDFAST_CLIENT_CUDA_PINNED_MEMORY_H_
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,7 +11,6 @@
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/session.h"
 #include "client/cpp/transfer/arena.h"
-#include "core/base/unique_fd.h"
 
 namespace holdfast::libcuda {
 
@@ -39,29 +36,22 @@ class PinnedMemory {
   // FAILED_PRECONDITION: the daemon is on another machine.
   absl::StatusOr<ArenaSpan> Allocate(uint64_t size);
   // REQUIRES: `span` is from Allocate.
-  ArenaReference Reference(const ArenaSpan& span) const;
+  static ArenaReference Reference(const ArenaSpan& span);
 
   // Returns the bytes of another process's span. The first span of an arena
   // maps the arena. PERMISSION_DENIED: this process cannot open the memory, or
-  // it is not an arena's. OUT_OF_RANGE: the span is empty or outside of the
-  // arena. FAILED_PRECONDITION: as Allocate.
+  // the memory does not belong to an arena. OUT_OF_RANGE: the span is empty or
+  // outside of the arena. FAILED_PRECONDITION: as Allocate.
   absl::StatusOr<ArenaSpan> Open(const ArenaReference& reference);
 
  private:
-  struct Part {
-    UniqueFd memory;  // open, so that other processes can open it
-    ino_t inode = 0;  // of the memory
-    std::weak_ptr<Arena> arena;
-  };
-
-  // Removes the parts whose arenas have ended.
-  void ForgetEnded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<std::shared_ptr<Arena>> Add(UniqueFd memory, uint64_t size)
+  // The arenas that have not ended.
+  std::vector<std::shared_ptr<Arena>> Living()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Session& session_;
-  mutable absl::Mutex mutex_;
-  std::vector<Part> parts_ ABSL_GUARDED_BY(mutex_);
+  absl::Mutex mutex_;
+  std::vector<std::weak_ptr<Arena>> arenas_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::libcuda

@@ -47,6 +47,12 @@ struct ProgramEvent {
   std::shared_ptr<EventCapture> capture = nullptr;
 };
 
+// A library whose image cannot be read.
+struct RefusedLibrary {
+  absl::Status reason;
+  bool is_told = false;  // the program has read it in its error log
+};
+
 // The driver's state in this process: one session, whose devices and contexts
 // the program sees, and every live handle. Never destroyed, because threads may
 // use the driver while the process exits; the daemon ends the session with the
@@ -108,8 +114,7 @@ class Process {
   HandleTable<CUstream, Stream> streams;
   HandleTable<CUevent, ProgramEvent> events;
   HandleTable<CUmodule, Module> modules;
-  // Libraries whose images cannot be read, with the reason.
-  HandleTable<CUlibrary, const absl::Status> refused_libraries;
+  HandleTable<CUlibrary, const RefusedLibrary> refused_libraries;
   HandleTable<CUlinkState, LinkState> links;
   HandleTable<CUmemoryPool, MemoryPool> pools;
   GraphTable graphs;

@@ -19,8 +19,8 @@ cudaError_t Translate(CUresult result);
 cudaError_t Record(cudaError_t error);
 inline cudaError_t Record(CUresult result) { return Record(Translate(result)); }
 
-// Return the thread's last error. Take also clears it. A sticky error, such as
-// a kernel's fault, is set again by each later call.
+// Return the thread's last error. TakeLastError also clears it. Each later call
+// sets a sticky error, such as a kernel's fault, again.
 cudaError_t PeekLastError();
 cudaError_t TakeLastError();
 

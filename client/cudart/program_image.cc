@@ -82,7 +82,9 @@ CUresult ProgramImage::Load(const Driver& driver, CUlibrary* library) const {
   const CUresult result = TryToLoad(driver, code_, library);
   const bool unusable = result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
                         result == CUDA_ERROR_INVALID_IMAGE;
-  return unusable ? LoadParts(driver, library) : result;
+  if (unusable) return LoadParts(driver, library);
+  // Again, so that the driver says why.
+  return result == CUDA_SUCCESS ? result : LoadData(driver, code_, library);
 }
 
 CUresult ProgramImage::LoadParts(const Driver& driver,

@@ -26,10 +26,10 @@ CUresult ReadRanges(const CUdeviceptr* addresses, const size_t* sizes,
                     size_t count, unsigned long long flags,
                     ManagedBatch* batch);
 
-// Gives each range the place that it is prefetched to: places[k] is for
-// the ranges from starts[k] up to starts[k + 1]. CUDA_ERROR_INVALID_VALUE: an
-// array is null, the first range has no place, or the starts do not ascend or
-// are beyond the last range.
+// Gives each range the place to which it is prefetched: places[k] is for the
+// ranges from starts[k] to starts[k + 1] - 1, and the last place is for all
+// ranges from its start. CUDA_ERROR_INVALID_VALUE: an array is null, the first
+// range has no place, or the starts do not ascend or are beyond the last range.
 CUresult ReadPlaces(const CUmemLocation* places, const size_t* starts,
                     size_t place_count, ManagedBatch* batch);
 

@@ -21,7 +21,6 @@
 #include "core/base/populate.h"
 #include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
-#include "core/base/unique_fd.h"
 #include "holdfast/v1/transfers.grpc.pb.h"
 #include "proto/metadata.h"
 
@@ -101,34 +100,33 @@ absl::StatusOr<std::shared_ptr<Arena>> Arena::Create(
   HOLDFAST_ASSIGN_OR_RETURN(FileMapping mapping, MapMemory(fd.get(), size));
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t handle,
                             session->handles.Allocate(HandleKind::kArena));
-  const std::shared_ptr<Arena> arena =
-      KeepIfForked(new Arena(std::move(session), handle, std::move(mapping)));
+  const std::shared_ptr<Arena> arena = KeepIfForked(
+      new Arena(std::move(session), handle, std::move(fd), std::move(mapping)));
   ArenaIndex::Get().Add(reinterpret_cast<uint64_t>(arena->data()),
                         arena->size(), arena);
-  const auto memory = std::make_shared<UniqueFd>(std::move(fd));
   if (options.in_background) {
-    auto thread = StartThread("an arena", [self = arena.get(), memory] {
-      self->Register(memory->get());
-    });
+    auto thread =
+        StartThread("an arena", [self = arena.get()] { self->Register(); });
     if (thread.ok()) {
       arena->background_ = *std::move(thread);
       return arena;
     }
   }
-  arena->Register(memory->get());
+  arena->Register();
   HOLDFAST_RETURN_IF_ERROR(arena->Ready());
   return arena;
 }
 
 Arena::Arena(std::shared_ptr<SessionState> session, uint64_t handle,
-             FileMapping mapping)
+             UniqueFd memory, FileMapping mapping)
     : session_(std::move(session)),
       handle_(handle),
+      memory_(std::move(memory)),
       mapping_(std::move(mapping)),
       free_(mapping_.size()) {}
 
-void Arena::Register(int fd) {
-  registered_ = CallRegister(fd);
+void Arena::Register() {
+  registered_ = CallRegister();
   // The executor has made the pages: what is left is to map them.
   if (registered_.ok()) Populate(mapping_.data(), size());
   ready_.Notify();
@@ -141,23 +139,23 @@ absl::Status Arena::Ready() const {
 }
 
 // A suspension ends the call, which is made again after it.
-absl::Status Arena::CallRegister(int fd) {
+absl::Status Arena::CallRegister() {
   while (true) {
     const uint64_t suspensions = session_->queue.suspensions();
-    const absl::Status status = TryRegister(fd);
+    const absl::Status status = TryRegister();
     if (status.ok() || session_->queue.suspensions() == suspensions) {
       return status;
     }
   }
 }
 
-absl::Status Arena::TryRegister(int fd) {
+absl::Status Arena::TryRegister() {
   const uint64_t faults = session_->queue.faults();
   HOLDFAST_RETURN_IF_ERROR(AwaitRelease(*session_, handle_));
   session_->queue.AwaitServing();
   v1::RegisterArenaRequest request;
   auto token = SendFd(session_->descriptor_path,
-                      absl::HexStringToBytes(session_->token), fd);
+                      absl::HexStringToBytes(session_->token), memory());
   if (!token.ok()) return session_->queue.Explain(token.status(), faults);
   request.set_descriptor_token(*std::move(token));
   request.set_arena(handle_);

@@ -22,6 +22,7 @@
 #include "absl/synchronization/notification.h"
 #include "client/cpp/transfer/free_list.h"
 #include "core/base/memfd.h"
+#include "core/base/unique_fd.h"
 
 namespace holdfast {
 
@@ -86,20 +87,23 @@ class Arena : public std::enable_shared_from_this<Arena> {
   uint64_t handle() const { return handle_; }
   // Kept alive by the arena.
   const std::shared_ptr<SessionState>& session() const { return session_; }
+  // The memfd that the bytes are in. Valid as long as the arena.
+  int memory() const { return memory_.get(); }
 
  private:
   friend class ArenaSpan;
-  Arena(std::shared_ptr<SessionState> session, uint64_t handle,
+  Arena(std::shared_ptr<SessionState> session, uint64_t handle, UniqueFd memory,
         FileMapping mapping);
 
   // Sets ready_. Called once, by Create or by the background thread.
-  void Register(int fd);
+  void Register();
   // Calls the executor; repeats the call if a suspension has ended it.
-  absl::Status CallRegister(int fd);
-  absl::Status TryRegister(int fd);
+  absl::Status CallRegister();
+  absl::Status TryRegister();
 
   const std::shared_ptr<SessionState> session_;
   const uint64_t handle_;
+  const UniqueFd memory_;
   const FileMapping mapping_;
   FreeList free_;
   // Set before ready_ is notified; the address is 0 if it is not stable.

@@ -79,7 +79,17 @@ CUresult PrefetchAll(const ManagedBatch& batch, CUstream stream) {
   });
 }
 
+// Discards all ranges, or none. The bytes stay, as the call allows.
+CUresult DiscardAll(const ManagedBatch& batch, CUstream stream) {
+  return WithStream(stream, [&](Process& process, Stream&) {
+    Allocations memory;
+    return FindAll(process, batch, &memory);
+  });
+}
+
 }  // namespace
+
+#include "core/cuda/managed_batch.inc"
 
 extern "C" {
 
@@ -117,48 +127,6 @@ CUresult cuMemAdvise_v2(CUdeviceptr pointer, size_t size, CUmem_advise hint,
   return WithAdvice(pointer, size, [&](Process& process, auto& advice) {
     return advice.Set(hint, location, DeviceCount(process));
   });
-}
-
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr pointer, size_t size,
-                               CUmemLocation location, unsigned flags,
-                               CUstream stream) {
-  return flags != 0 ? CUDA_ERROR_INVALID_VALUE
-                    : PrefetchAll({{pointer, size, location}}, stream);
-}
-
-CUresult cuMemPrefetchBatchAsync(CUdeviceptr* pointers, size_t* sizes,
-                                 size_t count, CUmemLocation* places,
-                                 size_t* starts, size_t place_count,
-                                 unsigned long long flags, CUstream stream) {
-  ManagedBatch batch;
-  CUresult result =
-      holdfast::cuda::ReadRanges(pointers, sizes, count, flags, &batch);
-  if (result == CUDA_SUCCESS) {
-    result = holdfast::cuda::ReadPlaces(places, starts, place_count, &batch);
-  }
-  return result == CUDA_SUCCESS ? PrefetchAll(batch, stream) : result;
-}
-
-CUresult cuMemDiscardBatchAsync(CUdeviceptr* pointers, size_t* sizes,
-                                size_t count, unsigned long long flags,
-                                CUstream stream) {
-  ManagedBatch batch;
-  const CUresult result =
-      holdfast::cuda::ReadRanges(pointers, sizes, count, flags, &batch);
-  if (result != CUDA_SUCCESS) return result;
-  return WithStream(stream, [&](Process& process, Stream&) {
-    Allocations memory;
-    return FindAll(process, batch, &memory);
-  });
-}
-
-CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* pointers, size_t* sizes,
-                                           size_t count, CUmemLocation* places,
-                                           size_t* starts, size_t place_count,
-                                           unsigned long long flags,
-                                           CUstream stream) {
-  return cuMemPrefetchBatchAsync(pointers, sizes, count, places, starts,
-                                 place_count, flags, stream);
 }
 
 CUresult cuMemRangeGetAttribute(void* data, size_t data_size,

@@ -45,10 +45,12 @@ CUresult Load(Process& process, const void* image, const Context* context,
   const CUresult result = Answer(loaded.status());
   if (result == CUDA_ERROR_INVALID_IMAGE && context == nullptr) {
     *handle = reinterpret_cast<Handle>(process.refused_libraries.Add(
-        std::make_shared<const absl::Status>(loaded.status())));
+        std::make_shared<const RefusedLibrary>(RefusedLibrary{
+            .reason = loaded.status(), .is_told = options.has_error_log()})));
     return CUDA_SUCCESS;
   }
-  return options.has_error_log() ? result : RefuseCode(loaded.status());
+  if (!options.has_error_log()) SayCodeIsRefused(result, loaded.status());
+  return result;
 }
 
 CUresult LoadModule(CUmodule* handle, const void* image,
@@ -85,8 +87,9 @@ CUresult WithModule(void* handle, Body body) {
     if (module != nullptr) return Answer(body(process, *module));
     const auto refused =
         process.refused_libraries.Find(static_cast<CUlibrary>(handle));
-    return refused == nullptr ? CUDA_ERROR_INVALID_HANDLE
-                              : RefuseCode(*refused);
+    if (refused == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    return refused->is_told ? Answer(refused->reason)
+                            : RefuseCode(refused->reason);
   });
 }
 

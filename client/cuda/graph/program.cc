@@ -70,11 +70,14 @@ class StageFinder {
   // Returns false if an action is between two nodes of one condition. *culprit
   // is such a node.
   bool Find(const Node** culprit) {
+    // A stage is a number of actions, unless a condition makes a cycle of them.
+    const auto most = static_cast<size_t>(
+        std::count(is_action_.begin(), is_action_.end(), true));
     for (bool changed = true; changed;) {
       changed = false;
       for (size_t i = 0; i < items_.size(); ++i) {
         changed |= Raise(i);
-        if (stages_[i] <= items_.size()) continue;
+        if (stages_[i] <= most) continue;
         *culprit = items_[i].node;
         return false;
       }

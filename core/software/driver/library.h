@@ -29,30 +29,31 @@ class Kernel {
   // `index` is the kernel's position in the image.
   Kernel(std::shared_ptr<Code> code, size_t index);
 
-  // As the compiler found them: registers, shared memory, parameters.
+  // The properties that the compiler found: registers, shared memory,
+  // parameters.
   const KernelProperties& properties() const {
     return code_->image().kernels()[index_];
   }
   Code& code() const { return *code_; }
   size_t index() const { return index_; }
 
-  // CU_FUNC_ATTRIBUTE_... on one device; CUDA_ERROR_INVALID_VALUE for one that
-  // is unknown, read-only or out of its limits. Each device has settings of its
-  // own.
+  // Get or set CU_FUNC_ATTRIBUTE_... on one device; each device has settings of
+  // its own. CUDA_ERROR_INVALID_VALUE: the attribute is unknown or, to set it,
+  // is read-only or out of its limits.
   CUresult GetAttribute(CUfunction_attribute attribute, CUdevice device,
                         int* value) const;
   CUresult SetAttribute(CUfunction_attribute attribute, CUdevice device,
                         int value);
-  // The limit of a launch's dynamic shared memory, in bytes. At first the
-  // default limit of a block, less the static shared memory.
+  // The limit of a launch's dynamic shared memory, in bytes. At first, it is
+  // the default limit of a block, less the static shared memory.
   int max_dynamic_shared(CUdevice device) const {
     return settings_[device].max_dynamic_shared;
   }
 
   // The cluster that each launch has, in blocks; zeros: the launch decides.
   void GetRequiredCluster(CUdevice device, uint32_t (*cluster)[3]) const;
-  // True if the kernel may have clusters of a non-portable size: of more blocks
-  // than every device with clusters offers.
+  // True if the kernel may have clusters of a non-portable size, which is more
+  // blocks than every device with clusters offers.
   bool allows_large_clusters(CUdevice device) const {
     return settings_[device].large_clusters;
   }
@@ -65,7 +66,8 @@ class Kernel {
   struct DeviceSettings {
     std::atomic<int> max_dynamic_shared{0};
     std::atomic<int> carveout{-1};
-    // For a kernel whose text requires no size: width, height, depth; 0: free.
+    // The cluster's width, height and depth if the kernel's text requires no
+    // cluster size; 0: free.
     std::atomic<uint32_t> cluster[3] = {0, 0, 0};
     std::atomic<bool> large_clusters{false};
     std::atomic<int> cluster_policy{CU_CLUSTER_SCHEDULING_POLICY_DEFAULT};
@@ -82,8 +84,8 @@ class Kernel {
 // their handles.
 class Library {
  public:
-  // `context` is the module's; null for a CUlibrary, which no context owns. Its
-  // kernels have no handles yet; see Driver::PublishKernels.
+  // `context` is the module's context; null for a CUlibrary, which no context
+  // owns. The kernels have no handles yet; see Driver::PublishKernels.
   Library(std::unique_ptr<Executable> executable, const Context* context,
           MemoryMap& memory);
   // A CUlibrary of an image that the driver cannot read. Calls about its
@@ -94,11 +96,12 @@ class Library {
   Library& operator=(const Library&) = delete;
 
   uint64_t context_id() const { return context_id_; }  // 0: a CUlibrary
-  // CUDA_SUCCESS: the image was read. REQUIRES, for the calls below that look
-  // something up: it is.
+  // CUDA_SUCCESS: the image was read. The calls below that look something up
+  // require CUDA_SUCCESS.
   CUresult refusal() const { return refusal_; }
   const std::string& reason() const { return reason_; }
-  // In the order of the image. The handle is CUkernel and CUfunction alike.
+  // A kernel with its handle, which is both a CUkernel and a CUfunction.
+  // kernels() has them in the order of the image.
   struct Entry {
     CUfunction handle = nullptr;
     std::shared_ptr<Kernel> kernel;

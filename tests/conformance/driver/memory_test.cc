@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
 #include <numeric>
 #include <vector>
 
@@ -246,6 +248,22 @@ TEST_F(MemoryTest, PinnedMemoryIsVisibleToBothSides) {
               Cuda().cuMemFree_v2(reinterpret_cast<CUdeviceptr>(host)));
   EXPECT_OK(Cuda().cuMemFreeHost(host));
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuMemFreeHost(host));
+}
+
+TEST_F(MemoryTest, FreedPinnedMemoryKeepsNoDescriptorOpen) {
+  const auto descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                         std::filesystem::directory_iterator());
+  };
+  const auto allocate_and_free = [] {
+    void* host = nullptr;
+    ASSERT_OK(Cuda().cuMemHostAlloc(&host, size_t{64} << 20, 0));
+    ASSERT_OK(Cuda().cuMemFreeHost(host));
+  };
+  allocate_and_free();  // drivers open some once
+  const auto before = descriptors();
+  for (int i = 0; i < 20; ++i) allocate_and_free();
+  EXPECT_LT(descriptors(), before + 10);
 }
 
 TEST_F(MemoryTest, WhatGoesToPinnedMemoryIsThereWhenTheCallReturns) {

@@ -28,6 +28,7 @@ CUresult Load(Driver& driver, const Context* owner, const void* image,
   std::string reason;
   result = LoadImage(image, jit, &executable, &reason);
   if (result == CUDA_ERROR_INVALID_IMAGE && owner == nullptr) {
+    if (jit.has_error_log()) reason.clear();  // the program has read it
     *library = std::make_shared<Library>(result, std::move(reason));
     return CUDA_SUCCESS;
   }
@@ -82,8 +83,8 @@ CUresult WithModule(CUmodule handle, Body body) {
 
 // CUDA_SUCCESS if the library's image was read.
 CUresult CheckRead(const Library& library) {
-  return library.refusal() == CUDA_SUCCESS
-             ? CUDA_SUCCESS
+  return library.refusal() == CUDA_SUCCESS || library.reason().empty()
+             ? library.refusal()
              : RefuseCode(library.refusal(), library.reason());
 }
 
