@@ -17,18 +17,18 @@
 namespace holdfast::compile {
 
 // INVALID_ARGUMENT: the input is empty or truncated, does not have the stated
-// format, or is a linked cubin. Of LTO IR, looks at the header alone: nvJitLink
-// checks what is behind it, except for two offsets, which it follows to
-// wherever they lead. Does not look into the members of a library.
+// format, or is a linked cubin. Checks only the header of LTO IR, which has two
+// offsets that nvJitLink follows without a check; nvJitLink checks everything
+// else in LTO IR itself. Does not look into the members of a library.
 absl::Status CheckLinkInput(const LinkInput& input);
 
 // Returns true if the input is a fat binary or a host object, which contain
 // further inputs.
 bool IsContainer(const LinkInput& input);
 
-// Returns the PTX modules in a container: of each fat binary, the one for the
-// highest architecture up to `arch`. INVALID_ARGUMENT: as CheckLinkInput, or
-// with CUDA_ERROR_NO_BINARY_FOR_GPU if there is no PTX.
+// Returns the PTX modules in a container: from each fat binary, the module for
+// the highest architecture up to `arch`. INVALID_ARGUMENT: as CheckLinkInput.
+// If there is no PTX, the error has CUDA_ERROR_NO_BINARY_FOR_GPU.
 absl::StatusOr<std::vector<std::string>> UnpackPtx(const LinkInput& input,
                                                    absl::string_view arch);
 

@@ -16,9 +16,9 @@ namespace holdfast::cuda {
 
 // Returns the PTX of an image: PTX text (terminated by zero); a fat binary (the
 // decompressed PTX for the highest architecture up to `arch`, such as 90); or a
-// linked image (all its modules). Refuses a cubin with
-// CUDA_ERROR_NO_BINARY_FOR_GPU, and a log that names what to compile instead;
-// an ELF file of the host with CUDA_ERROR_INVALID_IMAGE.
+// linked image (all its modules). CUDA_ERROR_NO_BINARY_FOR_GPU: the image is a
+// cubin; *log then names what to compile instead.
+// CUDA_ERROR_INVALID_IMAGE: the image is an ELF file of the host.
 //
 // `size` is the limit of the bytes to read; kUnknownSize if it is not known.
 inline constexpr size_t kUnknownSize = SIZE_MAX;
@@ -26,9 +26,9 @@ CUresult ReadContainer(const void* image, size_t size, uint32_t arch,
                        std::vector<std::string>* modules, std::string* log);
 
 // Returns the PTX of a linker's input. The input is an image as above, PTX text
-// without a zero, or a host object, of which the PTX of each fat binary is
-// taken. The toolkit's device runtime (libcudadevrt) is left out, since a
-// device that runs PTX has its functions for grids itself.
+// without a zero, or a host object. From a host object, takes the PTX of each
+// fat binary. Leaves out the toolkit's device runtime (libcudadevrt), since a
+// device that runs PTX itself has that library's functions for grids.
 // CUDA_ERROR_INVALID_IMAGE: the object has no code for a GPU.
 CUresult ReadLinkInput(const std::string& input, uint32_t arch,
                        std::vector<std::string>* modules, std::string* log);

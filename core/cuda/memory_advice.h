@@ -11,23 +11,25 @@ namespace holdfast::cuda {
 
 // The hints of cuMemAdvise and cuMemPrefetchAsync about one piece of managed
 // memory. A driver whose managed memory never moves keeps them only for
-// cuMemRangeGetAttribute. A value. `device_count` is the number of the
-// program's devices, at most 64.
+// cuMemRangeGetAttribute. The class is a plain value. `device_count` is the
+// number of the program's devices, at most 64.
 class MemoryAdvice {
  public:
-  // cuMemAdvise. CUDA_ERROR_INVALID_DEVICE: the hint names a place, and no
-  // device and no host memory is there. CUDA_ERROR_INVALID_VALUE: no such hint.
+  // Implements cuMemAdvise. CUDA_ERROR_INVALID_DEVICE: the hint needs a place,
+  // and `location` names neither a device nor host memory.
+  // CUDA_ERROR_INVALID_VALUE: there is no such hint.
   CUresult Set(CUmem_advise hint, const CUmemLocation& location,
                int device_count);
-  // cuMemPrefetchAsync. CUDA_ERROR_INVALID_DEVICE: as Set.
+  // Implements cuMemPrefetchAsync. CUDA_ERROR_INVALID_DEVICE: `location` names
+  // neither a device nor host memory.
   CUresult Prefetch(const CUmemLocation& location, int device_count);
 
-  // cuMemRangeGetAttribute. CUDA_ERROR_INVALID_VALUE: there is no such
-  // attribute, `data` is null, or `size` is not the size of the value.
+  // Implements cuMemRangeGetAttribute. CUDA_ERROR_INVALID_VALUE: there is no
+  // such attribute, `data` is null, or `size` is not the size of the value.
   CUresult Get(CUmem_range_attribute attribute, void* data, size_t size) const;
-  // cuMemRangeGetAttributes: the first failure of Get, in the order of `count`
-  // attributes. CUDA_ERROR_INVALID_VALUE: also if there is none, or a null
-  // list.
+  // Implements cuMemRangeGetAttributes. Calls Get for each of the `count`
+  // attributes in order, and returns the first failure.
+  // CUDA_ERROR_INVALID_VALUE: also if `count` is 0, or a list is null.
   CUresult GetAll(void** data, const size_t* sizes,
                   const CUmem_range_attribute* attributes, size_t count) const;
 

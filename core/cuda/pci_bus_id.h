@@ -18,9 +18,10 @@ struct PciBusId {
 };
 
 // Parses the text of cuDeviceGetByPCIBusId: "domain:bus:device.function" in
-// hexadecimal digits, also without the function or the domain. White space
-// around it is allowed, as where a line of a file is passed. nullopt: another
-// text, for which NVIDIA's driver returns CUDA_ERROR_INVALID_VALUE.
+// hexadecimal digits. Either the function or the domain may be missing. White
+// space around the text is allowed, so that callers can pass a line of a file.
+// nullopt: the text has another form, for which NVIDIA's driver returns
+// CUDA_ERROR_INVALID_VALUE.
 std::optional<PciBusId> ParsePciBusId(absl::string_view text);
 
 }  // namespace holdfast::cuda

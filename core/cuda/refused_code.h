@@ -7,11 +7,11 @@
 
 namespace holdfast::cuda {
 
-// Explains on standard error, in one line, why a driver refuses a module or a
-// kernel of the program. For calls whose only answer is the error's number.
-// `reason` is the log of a compiler or a linker, of which the first line is
-// said. Says each line once for each process, and at most 32 lines, since
-// programs ask again. Thread-safe.
+// Prints one line to standard error that explains why a driver refuses a module
+// or a kernel of the program. Drivers use it for calls that return only an
+// error number. `reason` is the log of a compiler or a linker; only its first
+// line is printed. A process prints each line once, and at most 32 lines,
+// because programs repeat refused calls. Thread-safe.
 void SayCodeIsRefused(CUresult result, absl::string_view reason);
 
 }  // namespace holdfast::cuda

@@ -19,21 +19,21 @@ namespace holdfast::memory {
 // CUDA imports the pool first and then the allocation. Each PoolMemory imports
 // the pool again, so that allocations can be released independently.
 //
-// NVIDIA's driver may give an allocation that is imported twice one address,
-// and unmaps that at the first cuMemFree. So the memory is freed when the last
-// PoolMemory at its address is destroyed.
+// NVIDIA's driver may map an allocation that is imported twice at one address,
+// and unmaps the address at the first cuMemFree. So the memory is freed when
+// the last PoolMemory at its address is destroyed.
 class PoolMemory {
  public:
   // `pool` comes from cuMemPoolExportToShareableHandle, and `data` from
   // cuMemPoolExportPointer. Both are untrusted, and the driver refuses invalid
-  // ones. Takes `pool` over. UNIMPLEMENTED: the driver lacks the functions of
-  // pools.
+  // ones. Takes ownership of `pool`. UNIMPLEMENTED: the driver lacks the
+  // functions of pools.
   static absl::StatusOr<std::unique_ptr<PoolMemory>> Import(
       std::shared_ptr<const cuda::Context> context, UniqueFd pool,
       const CUmemPoolPtrExportData& data);
   // Drops the import by cuMemFree, and then the pool; the exporter's memory
-  // stays. The last PoolMemory at an address does so for all of them. REQUIRES:
-  // no device uses the memory any more.
+  // stays. The last PoolMemory at an address does both for all PoolMemory
+  // objects at the address. REQUIRES: no device uses the memory any more.
   ~PoolMemory();
   PoolMemory(const PoolMemory&) = delete;
   PoolMemory& operator=(const PoolMemory&) = delete;

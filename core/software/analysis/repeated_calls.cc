@@ -27,6 +27,9 @@ constexpr double kLeastSaved = 1.0 / 16;
 
 constexpr double kBytesPerInstruction = 16;
 
+// Larger numbers count as this one, so that the product of two is finite.
+constexpr double kMost = 1e150;
+
 // The functions that the kernel calls by name, directly or not. Node `count` is
 // the kernel.
 class Sizes {
@@ -45,7 +48,7 @@ class Sizes {
     };
     for (const uint32_t node : TooDeep(limits.depth)) add(node);
     for (Measure(); total_ > limits.size; Measure()) {
-      const uint32_t node = Best();
+      const uint32_t node = Best(limits.largest);
       if (outlined_[node]) break;
       add(node);
     }
@@ -141,21 +144,24 @@ class Sizes {
         nodes_[node].size +=
             count * (outlined_[callee] ? kCallCost : nodes_[callee].size);
       }
+      nodes_[node].size = std::min(nodes_[node].size, kMost);
     }
     total_ = 0;
     for (size_t i = order_.size(); i-- > 0;) {
       const Node& node = nodes_[order_[i]];
       if (outlined_[order_[i]]) total_ += node.size;
       for (const auto& [callee, count] : node.calls) {
-        if (!outlined_[callee]) nodes_[callee].copies += count * node.copies;
+        if (outlined_[callee]) continue;
+        double& copies = nodes_[callee].copies;
+        copies = std::min(copies + count * node.copies, kMost);
       }
     }
   }
 
   // The function that saves most; the kernel if none saves enough.
-  uint32_t Best() const {
+  uint32_t Best(double largest) const {
     uint32_t best = kernel_node();
-    double most = total_ * kLeastSaved;
+    double most = total_ > largest ? 0 : total_ * kLeastSaved;
     for (const uint32_t i : order_) {
       const Node& node = nodes_[i];
       const double saved =

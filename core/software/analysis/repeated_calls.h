@@ -17,12 +17,15 @@ struct InliningLimits {
   // bytes of local variables count as one instruction. A kernel of this size
   // compiles in seconds.
   double size = 1 << 13;
+  // Beyond this size, functions are outlined even if each saves little.
+  double largest = 1 << 17;
   // The most functions of a chain in which each is copied into its caller.
   size_t depth = 200;
 };
 
-// Returns, by index, functions that are outlined in addition to `outlined`, so
-// that the kernel stays within the limits as far as outlining can achieve it.
+// Returns true, by index, for the functions to outline in addition to
+// `outlined`, so that the kernel stays within the limits as far as outlining
+// can achieve it.
 // REQUIRES: `outlined` contains every recursive function that `kernel` reaches.
 std::vector<bool> RepeatedFunctions(const ptx::Module& module,
                                     const ptx::Function& kernel,

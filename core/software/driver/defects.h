@@ -24,9 +24,9 @@ std::map<int, Defect> ParseDefects(absl::string_view text);
 
 // Returns the device's defect from the file that HOLDFAST_SOFTWARE_DEFECTS
 // names. The first call for a device, which makes a context, reads the file;
-// later calls for it return the same. The first call blocks, and reads the file
-// again, while the device has kWait there; other devices do not wait for it.
-// Thread-safe.
+// later calls for the device return the same defect. While the file gives kWait
+// for the device, the first call blocks and reads the file again; calls for
+// other devices do not wait. Thread-safe.
 Defect DefectOf(int ordinal);
 
 }  // namespace holdfast::software

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The sticky error of the process. As on a GPU, the first kernel that faults
-// ends all work: what is queued is skipped and every later call that needs a
+// ends all work: queued work is skipped, and every later call that needs a
 // context returns the fault's code, until the process ends.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_FAULT_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_FAULT_H_

@@ -52,9 +52,9 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   MemoryKind kind() const { return kind_; }
 
   // The access of a device to the pool's memory. GetAccess always returns
-  // READWRITE for the own device of a kPool pool, else the value of the last
-  // SetAccess, or NONE. Kernels can access the memory of kHostPool and kManaged
-  // pools whatever the setting is.
+  // READWRITE for the own device of a kPool pool. Otherwise it returns the
+  // value of the last SetAccess, or NONE if there was none. Kernels can access
+  // the memory of kHostPool and kManaged pools with every setting.
   void SetAccess(CUdevice device, CUmemAccess_flags flags);
   CUmemAccess_flags GetAccess(CUdevice device) const;
   // Returns the name for the memfd of a pool of this kind. Other processes can
@@ -63,7 +63,7 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
     return kind == MemoryKind::kHostPool ? "holdfast-host-memory-pool"
                                          : "holdfast-memory-pool";
   }
-  // Returns the pool's memfd, which stays the pool's; -1: there is none.
+  // Returns the memfd, which the pool still owns; -1: there is none.
   int fd() const { return fd_.get(); }
   // Returns the block of an allocation of this pool; null if the pool is
   // imported. REQUIRES: `backing` is from Allocate of this pool.
@@ -107,8 +107,9 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t used_high_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t threshold_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The three CU_MEMPOOL_ATTR_REUSE_... switches: kept, and without effect,
-  // since a block counts as free only once its stream has reached the free.
+  // The three CU_MEMPOOL_ATTR_REUSE_... switches. The pool stores them, but
+  // they have no effect, because a block counts as free only once its stream
+  // has reached the free.
   int reuse_[3] ABSL_GUARDED_BY(mutex_) = {1, 1, 1};
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reason why a call was refused, where the error code does not tell it. An
+// The reason why a call was refused, if the error code does not tell it. An
 // entry point refuses by
 //
 //   return Refuse(CUDA_ERROR_INVALID_VALUE, "kernel k requires ...");
@@ -19,11 +19,13 @@ namespace holdfast::software {
 // Stores the reason for the calling thread. Returns `result`.
 CUresult Refuse(CUresult result, std::string reason);
 
-// The same for a module or a kernel of the program. Also prints the reason
-// (core/cuda/refused_code.h), unless the program reports what the driver says.
+// Does the same as Refuse, for a module or a kernel of the program. Also prints
+// the reason (core/cuda/refused_code.h), unless the program itself reports the
+// driver's messages.
 CUresult RefuseCode(CUresult result, std::string reason);
 
-// Drops the reason of an earlier call. Each call begins with it.
+// Drops the reason of an earlier call. Each call of the driver begins with
+// ForgetRefusal.
 void ForgetRefusal();
 
 // Returns the reason of the thread's last call, or null. Valid until the

@@ -185,6 +185,7 @@ llvm::AllocaInst* MatrixEmitter::Spilled(const Step& step,
   llvm::Type* word = b_.TypeOf(type);
   llvm::AllocaInst* array = b_.AllocaAtEntry(
       llvm::ArrayType::get(word, registers.size() * kWarpLanes));
+  b_.CreateLifetimeStart(array);
   for (size_t r = 0; r < registers.size(); ++r) {
     const Value value = operands_.Read(step.lanes, registers[r], type);
     for (int c = 0; c < c_.chunks(); ++c) {
@@ -215,11 +216,15 @@ void MatrixEmitter::EmitProduct(const Step& step) const {
   const auto registers = RegistersOf(operands[0]);
   llvm::AllocaInst* results = b_.AllocaAtEntry(
       llvm::ArrayType::get(word, registers.size() * kWarpLanes));
-  runtime_.Call(
-      "holdfast_multiply_matrices", b_.getVoidTy(),
-      {b_.I32(PackMatrixProduct(product)), Spilled(step, operands[1], type),
-       Spilled(step, operands[2], type), Spilled(step, operands[3], type),
-       results});
+  llvm::AllocaInst* const sources[] = {Spilled(step, operands[1], type),
+                                       Spilled(step, operands[2], type),
+                                       Spilled(step, operands[3], type)};
+  // With the lifetimes LLVM gives the arrays of all products one place.
+  b_.CreateLifetimeStart(results);
+  runtime_.Call("holdfast_multiply_matrices", b_.getVoidTy(),
+                {b_.I32(PackMatrixProduct(product)), sources[0], sources[1],
+                 sources[2], results});
+  for (llvm::AllocaInst* const source : sources) b_.CreateLifetimeEnd(source);
   for (size_t r = 0; r < registers.size(); ++r) {
     Value value{LaneShape::Varying(), type, {}};
     for (int c = 0; c < c_.chunks(); ++c) {
@@ -231,6 +236,7 @@ void MatrixEmitter::EmitProduct(const Step& step) const {
     }
     operands_.Write(step.lanes, registers[r], value);
   }
+  b_.CreateLifetimeEnd(results);
 }
 
 }  // namespace holdfast::software::jit

@@ -23,8 +23,8 @@ class MatrixEmitter {
         addresses_(addresses),
         access_(access) {}
 
-  // Operands: {d, ...}, [row]. Each lane names a row of eight halves; lanes 8 *
-  // i to 8 * i + 7 those of matrix i.
+  // Operands: {d, ...}, [row]. Each lane names a row of eight halves. Lanes
+  // 8 * i to 8 * i + 7 name the rows of matrix i.
   void EmitLoad(const Step& step) const;
   // Operands: [row], {a, ...}.
   void EmitStore(const Step& step) const;

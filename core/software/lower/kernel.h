@@ -24,7 +24,7 @@ struct Block {
   int next = kExit;       // the fall-through; kExit after the last block
   bool branches = false;  // the last instruction is a branch or an exit
   bool in_cycle = false;
-  // In a loop that may wait for another thread.
+  // The block is in a loop that may wait for another thread.
   bool may_spin = false;
 };
 
@@ -43,17 +43,17 @@ inline constexpr uint64_t kFunctionTrap = 2;
 struct Kernel {
   const ptx::Function* function = nullptr;
   std::vector<Block> blocks;
-  // By index into function->variables: offset in the parameter block or in the
-  // local memory of a lane.
+  // The offset of each variable in the parameter block or in the local memory
+  // of a lane, by index into function->variables.
   std::vector<uint64_t> variable_offsets;
-  // By index into Module::variables: address in this process, or offset in
-  // shared memory. Not meaningful for a .shared variable that the kernel does
-  // not name.
+  // The address of each variable in this process, or its offset in shared
+  // memory, by index into Module::variables. Has no meaning for a .shared
+  // variable that the kernel does not name.
   std::vector<uint64_t> addresses;
   const ptx::Module* module = nullptr;
-  // Equal only if the texts of the modules are equal; empty if unknown. Code
-  // that was generated for a kernel with an equal fingerprint, even in another
-  // process, is reused.
+  // Two fingerprints are equal only if the texts of the modules are equal;
+  // empty: unknown. Code that was generated for a kernel with an equal
+  // fingerprint, even in another process, is reused.
   std::string fingerprint;
   uint64_t parameter_bytes = 0;
   uint64_t static_shared_bytes = 0;
@@ -81,7 +81,7 @@ struct Kernel {
 // Addresses and sizes of bulk copies are multiples of this.
 inline constexpr int kBulkBytes = 16;
 
-// The bytes that a lane names for ldmatrix and stmatrix.
+// The number of bytes in the row that a lane names for ldmatrix and stmatrix.
 inline constexpr int kMatrixRowBytes = 16;
 
 // Returns true if the instruction reads the carry.

@@ -18,7 +18,7 @@
 namespace holdfast::software::ptx {
 
 // The bytes or halves that a video instruction names behind an operand: %r1.h1,
-// %r2.b3210. Numbers from 4 (bytes) or 2 (halves) on are those of operand b.
+// %r2.b3210. Numbers from 4 (bytes) or 2 (halves) on name parts of operand b.
 struct Selector {
   uint8_t count = 0;  // 0: the instruction names none
   bool halves = false;
@@ -64,7 +64,8 @@ struct SourceLine {
   uint32_t line = 0;  // 0: not known
 };
 
-// One instruction. The form defines the operands, the modifiers the variant.
+// One instruction. The form defines the operands; the modifiers define the
+// variant.
 struct Instruction {
   const Form* form = nullptr;
   Modifiers modifiers;
@@ -94,7 +95,7 @@ struct Relocation {
   // Bytes from the start of the initial values.
   uint64_t offset = 0;
   bool function = false;
-  // Written generic(name): the address in the generic space.
+  // The text has generic(name), which is the address in the generic space.
   bool generic = false;
   uint32_t index = 0;  // into Module::variables or Module::functions
   int64_t addend = 0;
@@ -152,9 +153,9 @@ struct Function {
   uint32_t required_cluster[3] = {0, 0, 0};
   uint32_t max_cluster_blocks = 0;   // .maxclusterrank; 0: not given
   bool cluster_must_be_set = false;  // .explicitcluster
-  // The reason why the function cannot run here, as "line:column: reason": an
-  // instruction that this device does not support (missing.h), which is left
-  // out of the body. Empty: it can run.
+  // The reason why the function cannot run here, as "line:column: reason";
+  // empty: the function can run. The reason is an instruction that this device
+  // does not support (missing.h). The body leaves the instruction out.
   std::string unserved;
   Location location;
 };
@@ -163,7 +164,8 @@ struct Function {
 struct Module {
   int version = 0;  // 10 * major + minor
   int target = 0;   // 90 for sm_90
-  // The target ends with a letter, as sm_90a: it has what later ones may lack.
+  // The target ends with a letter, such as sm_90a: it has features that later
+  // targets may lack.
   bool own_features = false;
   int address_bits = 64;
   std::vector<std::string> files;  // by .file number; empty: no such number

@@ -92,10 +92,11 @@ bool ConstantExpression::ParseConditional(Number* number) {
   if (!ParseBinary(kConditional + 1, number)) return false;
   if (!tokens_.TakeIf('?')) return true;
   Number yes, no;
-  if (!ParseConditional(&yes) || !tokens_.Expect(':') ||
-      !ParseConditional(&no)) {
-    return false;
-  }
+  ++depth_;
+  const bool parsed =
+      ParseConditional(&yes) && tokens_.Expect(':') && ParseConditional(&no);
+  --depth_;
+  if (!parsed) return false;
   *number = number->bits != 0 ? yes : no;
   return true;
 }

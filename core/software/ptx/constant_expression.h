@@ -9,8 +9,8 @@
 namespace holdfast::software::ptx {
 
 // Reads integer constants that PTX writes as expressions with the operators of
-// C: "8", "-(1 + 2) * 3", "WARP_SZ - 1", "(.u64)1 << 4". Numbers have 64 bits;
-// one that is no .s64 is a .u64, and so is what is computed with one.
+// C: "8", "-(1 + 2) * 3", "WARP_SZ - 1", "(.u64)1 << 4". Numbers have 64 bits.
+// A number that is no .s64 is a .u64, and arithmetic with a .u64 gives a .u64.
 class ConstantExpression {
  public:
   // `tokens` must outlive this object.
@@ -18,8 +18,9 @@ class ConstantExpression {
 
   // Returns true if the next token can only begin such an expression.
   bool Begins() const;
-  // Both report an error and return false if there is none. ParseTerm stops in
-  // front of an operator that binds no closer than + and -.
+  // Parse and ParseTerm report an error and return false if there is no such
+  // expression. ParseTerm stops in front of an operator that binds no closer
+  // than + and -.
   bool Parse(uint64_t* bits);
   bool ParseTerm(uint64_t* bits);
 

@@ -38,7 +38,8 @@ struct Modifiers {
   bool Has(Modifier word) const;
   // Returns the first word in [first, last] of the enumeration.
   std::optional<Modifier> In(Modifier first, Modifier last) const;
-  // Returns the number of moved elements: by .v2, .v4 or .v8, or 1.
+  // Returns the number of moved elements: 2, 4 or 8 with .v2, .v4 or .v8,
+  // otherwise 1.
   size_t Elements() const;
 };
 

@@ -41,6 +41,11 @@ size_t ProductRegisters(const Modifiers& words, size_t at) {
   }
 }
 
+// 1, 2 or 4.
+int MovedMatrices(const Modifiers& words) {
+  return words.Has(Modifier::kX4) ? 4 : words.Has(Modifier::kX2) ? 2 : 1;
+}
+
 }  // namespace
 
 ProductShape ProductShapeOf(const Modifiers& words) {
@@ -48,10 +53,6 @@ ProductShape ProductShapeOf(const Modifiers& words) {
   if (!word) return {};
   const absl::string_view spelling = SpellingOf(*word);
   return {NumberBehind(spelling, 'm'), NumberBehind(spelling, 'k')};
-}
-
-int MovedMatrices(const Modifiers& words) {
-  return words.Has(Modifier::kX4) ? 4 : words.Has(Modifier::kX2) ? 2 : 1;
 }
 
 size_t MatrixRegisters(const Instruction& instruction, size_t at) {

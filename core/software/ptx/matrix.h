@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many registers of a lane hold the matrices of ldmatrix, stmatrix and mma.
+// The number of registers of a lane that hold the matrices of ldmatrix,
+// stmatrix and mma.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_MATRIX_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_MATRIX_H_
 
@@ -10,20 +11,18 @@
 
 namespace holdfast::software::ptx {
 
-// The columns of b and of the result of every mma.
+// The number of columns that b and the result have in every mma.
 inline constexpr int kProductColumns = 8;
 
-// The sizes of an mma: a has `rows` rows and `depth` columns, b `depth` rows.
+// The sizes of an mma: a has `rows` rows and `depth` columns, and b has `depth`
+// rows.
 struct ProductShape {
   int rows = 0;
   int depth = 0;
 };
 
-// REQUIRES: `words` are those of an mma.
+// REQUIRES: `words` are the modifiers of an mma.
 ProductShape ProductShapeOf(const Modifiers& words);
-
-// Returns how many matrices an ldmatrix or stmatrix moves: 1, 2 or 4.
-int MovedMatrices(const Modifiers& words);
 
 // Returns how many registers operand `at` of an instruction on matrices names
 // in braces; 0 for other instructions, and for operands that are not matrices.

@@ -337,7 +337,7 @@ bool ModuleParser::ParseInitialAddress(Variable* variable) {
   if (tokens_.PeekIs('+') || tokens_.PeekIs('-')) {
     const bool negative = tokens_.Take().Is('-');
     uint64_t addend = 0;
-    if (!tokens_.ExpectInteger(&addend)) return false;
+    if (!ConstantExpression(tokens_).ParseTerm(&addend)) return false;
     relocation.addend = static_cast<int64_t>(negative ? 0 - addend : addend);
   }
   if (BytesOf(variable->type) != 8) {

@@ -16,10 +16,11 @@
 
 namespace holdfast::software::ptx {
 
-// Parse (parser.h) makes one for each text and calls Run. A recursive descent
-// over TokenStream: each function reads one construct, reports the first error
-// in it and returns false. The statement is then skipped and parsing continues,
-// so that one run finds many errors.
+// Parse (parser.h) makes one ModuleParser for each text and calls Run. The
+// parser is a recursive descent over TokenStream. Each function reads one
+// construct; on an error, it reports the first error and returns false. The
+// statement is then skipped and parsing continues, so that one run finds many
+// errors.
 class ModuleParser {
  public:
   // `text` and `result` must outlive this object.
@@ -34,8 +35,8 @@ class ModuleParser {
  private:
   // The meaning of each name of a scope.
   using Names = std::map<std::string, Operand, std::less<>>;
-  // The linkage words before a variable or a function. External ones are also
-  // visible.
+  // The linkage words before a variable or a function. External symbols are
+  // also visible.
   struct Linkage {
     bool external = false;
     bool visible = false;
@@ -51,43 +52,45 @@ class ModuleParser {
   //
   // Reads one directive, variable or function.
   bool ParseTopLevel();
-  // .version, which has to be the first directive.
+  // Reads .version, which has to be the first directive.
   bool ParseVersion();
-  // .target; words that are no sm_ are ignored.
+  // Reads .target, and ignores words that do not begin with sm_.
   bool ParseTarget();
-  // Never fails: all words are optional.
+  // Reads the linkage words. Never fails, because all words are optional.
   bool ParseLinkage(Linkage* linkage);
-  // .file, which gives a number to the name of a source file.
+  // Reads .file, which gives a number to the name of a source file.
   bool ParseFile();
-  // .section and its braces, which only debuggers use.
+  // Skips .section and its braces, which only debuggers use.
   bool SkipSection();
   // Reads variables of one type up to the semicolon, and enters their names. A
   // declaration and its definition become one variable.
   bool ParseVariables(Space space, Linkage linkage,
                       std::vector<Variable>* variables, Operand::Kind kind,
                       Names* names);
-  // One variable with alignment, type, name, dimensions and initial value. It
-  // may be a parameter, whose .ptr describes the memory that it points at.
+  // Reads one variable with alignment, type, name, dimensions and initial
+  // value. The variable may be a parameter, whose .ptr describes the memory
+  // that the parameter points at.
   bool ParseVariable(Space space, Variable* variable);
   // Multiplies `bytes` by the dimensions, up to 64 GiB. `open`: one dimension
   // is missing, so the initial values determine the size.
   bool ParseDimensions(Variable* variable, bool* open);
-  // One value, or a list in braces of any depth.
+  // Reads one value, or a list in braces of any depth.
   bool ParseInitializer(Variable* variable);
   bool ParseInitialValue(Variable* variable);
-  // name, name+8 or generic(name)+8: appends zeros and a relocation.
+  // Reads name, name+8 or generic(name)+8. Appends zeros and a relocation.
   bool ParseInitialAddress(Variable* variable);
-  // .reg or .param, which becomes a register or a variable of the function.
+  // Reads a .reg or .param, which becomes a register or a variable of the
+  // function.
   bool ParseFormalParameter(Function* function, Operand* operand);
   // Appends the low bytes of `value`, as many as the variable's type has.
   bool AppendInitial(Variable* variable, uint64_t value);
   // Reads a function from its results on, with its body if there is one.
   bool ParseFunction(Linkage linkage, bool kernel);
   bool ParseFormals(Function* function, std::vector<Operand>* formals);
-  // .maxntid, .reqntid and other directives between the formals and the body.
-  // Hints for the compiler are ignored.
+  // Reads .maxntid, .reqntid and other directives between the formals and the
+  // body. Ignores hints for the compiler.
   bool ParseFunctionDirectives(Function* function);
-  // One to three numbers; missing numbers are 1.
+  // Reads one to three numbers; missing numbers are 1.
   bool ParseBlockShape(uint32_t shape[3]);
   // Enters the function and returns its index. A definition replaces its
   // declaration.
@@ -103,24 +106,26 @@ class ModuleParser {
   // Leaves the innermost scope. Its undefined labels move to the enclosing
   // scope.
   void CloseScope();
-  // .reg; the registers of a range such as %r<7> are made when they are named.
+  // Reads .reg. The registers of a range such as %r<7> are made when they are
+  // named.
   bool ParseRegisters();
-  // .loc: the source line of the instructions that follow.
+  // Reads .loc, which gives the source line of the instructions that follow.
   void ParseLoc();
-  // The targets of a brx.idx, by the name of their list.
+  // Reads the targets of a brx.idx. `label` is the name of their list.
   bool ParseBranchTargets(absl::string_view label);
-  // One instruction with its guard. Fails if no form fits its words or
-  // operands.
+  // Reads one instruction with its guard. Fails if no form fits the words or
+  // the operands.
   bool ParseInstruction();
   // Handles an instruction without a form: an error, unless it is a PTX
   // instruction; then the function can be loaded but not run.
   bool ParseUnserved(const Instruction& instruction, absl::string_view opcode,
                      const std::vector<absl::string_view>& words);
-  // @%p or @!%p, in front of an instruction.
+  // Reads @%p or @!%p in front of an instruction.
   bool ParseGuard(Operand* guard);
-  // Operands in the order of the text; "d|p" gives two.
+  // Reads operands in the order of the text; "d|p" gives two operands.
   bool ParseOperands(Instruction* instruction);
-  // call (results), callee, (arguments): see Instruction::results.
+  // Reads the operands of call: (results), callee, (arguments). See
+  // Instruction::results.
   bool ParseCall(Instruction* instruction);
   bool ParseCallList(Instruction* instruction);
   // Reads a number, a name, a vector or, in brackets, an address. Not checked
@@ -130,12 +135,12 @@ class ModuleParser {
   bool ParseVectorOperand(Operand* operand);
   bool ParseInteger(Operand* operand);
   bool ParseFloat(Operand* operand);
-  // A label if nothing else has the name, and it begins without '%'. A
-  // register may have a selector behind it.
+  // Reads a name. It is a label if nothing else has the name, and the name does
+  // not begin with '%'. A register may have a selector behind it.
   bool ParseName(Operand* operand);
-  // name.word: %tid.x, or a register with a selector.
+  // Reads name.word, such as %tid.x or a register with a selector.
   bool ParseDottedName(const Token& name, Operand* operand);
-  // The word behind a register, as b0 or h10.
+  // Reads the word behind a register, such as b0 or h10.
   bool ParseSelector(Selector* selector);
   // Adds up the offsets behind a name; there may be none.
   bool ParseOffset(Operand* operand);
@@ -145,12 +150,13 @@ class ModuleParser {
   // Searches, in this order: registers and variables of the scopes, special
   // registers, and names of the module.
   bool FindName(absl::string_view name, Operand* operand);
-  // The label of this scope, which may be defined later.
+  // Returns the label with this name in the present scope. The label may be
+  // defined later.
   Operand LabelNamed(absl::string_view name);
   bool DefineLabel(const Token& name);
   // Merges the labels that CloseScope joined, in instructions and lists.
   void UniteLabels();
-  // Fails if a label is not defined in the whole body.
+  // Fails if a label is not defined anywhere in the body.
   bool CheckLabels();
 
   ParseResult* result_;
@@ -164,8 +170,8 @@ class ModuleParser {
   std::vector<Names> scopes_;
   std::vector<std::map<std::string, RegisterRange, std::less<>>> ranges_;
   // The labels of each scope. A label that a scope uses but does not define
-  // belongs to the enclosing scope: same_labels_ then holds both numbers, the
-  // inner one first.
+  // belongs to the enclosing scope: same_labels_ then holds both label numbers,
+  // the inner number first.
   std::vector<std::map<std::string, uint32_t, std::less<>>> labels_;
   std::vector<std::pair<uint32_t, uint32_t>> same_labels_;
   // The sum of the sizes of the body's register ranges; at most 1 Mi.

@@ -37,7 +37,8 @@ class OperandChecker {
   std::string CheckMatrix(const Instruction& instruction, size_t at,
                           size_t registers) const;
   std::string CheckParts(const Instruction& instruction, size_t at) const;
-  // Checks numbers that ptxas has rules for, whatever their type holds.
+  // Checks numbers that ptxas has rules for, even if the type can hold other
+  // numbers.
   std::string CheckNumbers(const Instruction& instruction) const;
 
   bool Fits(const Instruction& instruction, const Operand& operand,

@@ -62,7 +62,7 @@ enum class Space : uint8_t {
   kParam,
 };
 
-// Everything else that follows an opcode after a dot, X(enumerator, spelling).
+// The other words that follow an opcode after a dot: X(enumerator, spelling).
 // clang-format off
 #define HOLDFAST_PTX_MODIFIERS(X) \
   X(kRn, "rn") X(kRz, "rz") X(kRm, "rm") X(kRp, "rp") X(kRna, "rna") \
@@ -137,7 +137,7 @@ absl::string_view SpellingOf(Modifier modifier);
 // `word` is without the dot. nullopt: the word is not a modifier.
 std::optional<Modifier> ModifierFromSpelling(absl::string_view word);
 
-// Registers that the hardware provides, X(enumerator, spelling, type).
+// The registers that the hardware provides: X(enumerator, spelling, type).
 // clang-format off
 #define HOLDFAST_PTX_SPECIALS(X) \
   X(kTidX, "%tid.x", kU32) X(kTidY, "%tid.y", kU32) X(kTidZ, "%tid.z", kU32) \

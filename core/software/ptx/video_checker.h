@@ -8,10 +8,10 @@
 
 namespace holdfast::software::ptx {
 
-// Checks, as ptxas does, what only operands of video instructions may have: the
-// parts of registers that they name, and minus signs. Returns the first mistake
-// of an instruction of any opcode; "" if there is none.
-// REQUIRES: the operands are as many as the form says.
+// Checks, as ptxas does, the parts of registers that operands name, and their
+// minus signs. Only operands of video instructions may have these. Returns the
+// first mistake of an instruction with any opcode; "" if there is none.
+// REQUIRES: the instruction has as many operands as its form says.
 std::string CheckSelectors(const Instruction& instruction);
 
 }  // namespace holdfast::software::ptx

@@ -23,7 +23,8 @@ struct LaunchContext {
   const std::atomic<bool>* stopped = nullptr;
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
-  // In blocks. Without clusters, each block is a cluster.
+  // The size of a cluster, in blocks. Without clusters, each block is a
+  // cluster.
   uint32_t cluster[3] = {1, 1, 1};
   uint32_t explicit_cluster = 0;  // 1: the launch or the kernel sets `cluster`
   uint32_t dynamic_shared_bytes = 0;
@@ -43,7 +44,8 @@ inline constexpr uint32_t kWarpThreads = 32;
 
 // The bytes of a block's shared memory that are reserved for NVIDIA's headers,
 // such as for tiles of cooperative groups that are larger than a warp.
-// %reserved_smem_offset_1 is kReservedSharedSecond bytes from their beginning.
+// %reserved_smem_offset_1 is kReservedSharedSecond bytes from the beginning of
+// the reserved bytes.
 inline constexpr uint32_t kReservedSharedBytes = 1024;
 inline constexpr uint32_t kReservedSharedSecond = 512;
 
@@ -55,7 +57,7 @@ struct WorkerContext {
   // The shared memory of the cluster's first block. The shared memory of the
   // other blocks follows, kSharedStrideBytes apart (shared_memory.h).
   uint8_t* cluster_shared = nullptr;
-  // In the window. The local variables of the 32 lanes, lane after lane.
+  // The local variables of the 32 lanes, lane after lane; in the window.
   uint8_t* local = nullptr;
   const LaunchContext* launch = nullptr;
   uint64_t block = 0;
@@ -63,11 +65,11 @@ struct WorkerContext {
   void* escape = nullptr;  // the stack to return to when a launch is abandoned
   // Null unless the warps of a block run side by side.
   Warp* fiber = nullptr;
-  // The lanes that took part in the last access that not all lanes had to make.
-  // Bit i: lane i.
+  // The lanes that took part in the last masked access, which not all lanes had
+  // to make. Bit i: lane i.
   uint32_t lanes = 0;
-  // The instruction of the last call of the runtime that can fail: its index in
-  // the body of the lowered kernel.
+  // The instruction that last called a function of the runtime that can fail,
+  // by its index in the body of the lowered kernel.
   uint32_t instruction = 0;
   // The addresses of the last access that was made lane by lane. Uninitialized
   // before the first one, because every launch makes such a structure.
@@ -85,13 +87,14 @@ extern "C" {
 // Ends the launch, whose cancel flag is set.
 [[noreturn]] void holdfast_cancelled(WorkerContext* worker);
 
-// `lanes` of a warp, of which `live` have not ended, arrive at a barrier that
-// waits for `threads` threads (0: all of the block). `predicate` has the lanes'
-// predicates for a reduction. Returns the round that they wait for.
+// `lanes` of a warp arrive at a barrier that waits for `threads` threads (0:
+// all of the block). `live` are the lanes of the warp that have not ended.
+// `predicate` has the lanes' predicates for a reduction. Returns the round that
+// the lanes wait for.
 uint32_t holdfast_barrier_arrive(WorkerContext* worker, uint32_t barrier,
                                  uint32_t threads, uint32_t lanes,
                                  uint32_t live, uint32_t predicate);
-// All 32 lanes of a warp, of which none has ended, arrive and wait.
+// All 32 lanes of a warp arrive and wait. REQUIRES: none of them has ended.
 void holdfast_barrier_sync(WorkerContext* worker, uint32_t barrier,
                            uint32_t threads);
 // `lanes` of a warp arrive at the barrier of their cluster.
@@ -137,15 +140,15 @@ enum class AddressRoom : uint32_t {
 void holdfast_check_addresses(WorkerContext* worker, uint32_t lanes,
                               uint32_t bytes, uint32_t width, int64_t stride,
                               AddressRoom room);
-// The same for a caller that has found a bad address.
+// Does the same for a caller that has found a bad address, and never returns.
 [[noreturn]] void holdfast_bad_address(WorkerContext* worker, uint32_t lanes,
                                        uint32_t bytes, uint32_t width,
                                        int64_t stride, AddressRoom room);
 
 // An operation on the barriers (mbarrier) at `addresses`. `first` has a count,
 // a number of bytes, a state or a parity; `second` has a number of bytes;
-// `results` gets a state, a count, or 0 or 1. Each is an array of 32 values,
-// indexed by lane, of which only the values of `lanes` are used. The lanes
+// `results` gets a state, a count, or 0 or 1. Each of them is an array of 32
+// values, indexed by lane; only the values of `lanes` are used. The lanes
 // operate in ascending order.
 enum class MbarrierOperation : uint32_t {
   kInit,
@@ -191,21 +194,21 @@ void holdfast_match_any32(WorkerContext* worker, const uint32_t* values,
                           uint32_t members, uint32_t* masks);
 void holdfast_match_any64(WorkerContext* worker, const uint64_t* values,
                           uint32_t members, uint32_t* masks);
-// Returns `members` if all of them have the same value, else 0.
+// Returns `members` if all lanes of `members` have the same value, else 0.
 uint32_t holdfast_match_all32(WorkerContext* worker, const uint32_t* values,
                               uint32_t members);
 uint32_t holdfast_match_all64(WorkerContext* worker, const uint64_t* values,
                               uint32_t members);
 
-// mma: multiplies matrices as semantics/matrix_product.h says. `product` is
-// packed.
+// Implements mma: multiplies matrices as semantics/matrix_product.h says.
+// `product` is packed.
 void holdfast_multiply_matrices(WorkerContext* worker, uint32_t product,
                                 const void* a, const void* b, const void* c,
                                 void* d);
 
 // The functions that device code calls, by their names in PTX. Each argument,
-// and the result, is an array of 32 values, indexed by lane, of which only the
-// values of `lanes` are used.
+// and the result, is an array of 32 values, indexed by lane; only the values of
+// `lanes` are used.
 void holdfast_device_vprintf(WorkerContext* worker, uint32_t lanes,
                              const uint64_t* formats, const uint64_t* buffers,
                              uint64_t* results);

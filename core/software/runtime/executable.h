@@ -44,7 +44,7 @@ struct KernelProperties {
   size_t constant_bytes = 0;
   size_t local_bytes = 0;  // per thread
   int registers = 0;       // declared in the PTX, at most .maxnreg
-  // .reqntid or .maxntid, else 1024.
+  // The value of .reqntid or .maxntid, else 1024.
   int max_threads_per_block = 1024;
   uint32_t required_block[3] = {0, 0, 0};  // .reqntid; zeros: free
   // .reqnctapercluster, in blocks; zeros: free.
@@ -72,8 +72,9 @@ struct LaunchGeometry {
   size_t dynamic_shared_bytes = 0;
   // All blocks are resident at once, so that they can wait for each other.
   bool cooperative = false;
-  // In blocks; divides the grid. The blocks of a cluster are resident at once,
-  // and reach each other's shared memory. Zeros: no clusters.
+  // The size of a cluster, in blocks; it divides the grid. The blocks of a
+  // cluster are resident at once, and reach each other's shared memory. Zeros:
+  // there are no clusters.
   uint32_t cluster[3] = {0, 0, 0};
   // A larger cluster that the device may use instead; zeros: none.
   uint32_t preferred_cluster[3] = {0, 0, 0};
@@ -117,8 +118,9 @@ class Executable {
                        std::unique_ptr<Executable>* executable,
                        std::string* error_log);
 
-  // As Load, for the modules of a linker: a definition in one module satisfies
-  // an extern declaration in another. Link errors name symbols, without a line.
+  // Does the same as Load, for the modules of a linker: a definition in one
+  // module satisfies an extern declaration in another. Link errors name
+  // symbols, without a line.
   static CUresult LoadLinked(const std::vector<std::string>& modules,
                              std::unique_ptr<Executable>* executable,
                              std::string* error_log);
@@ -141,7 +143,7 @@ class Executable {
   // Returns the kernels in the order of the PTX text. Launch takes an index of
   // this list.
   virtual const std::vector<KernelProperties>& kernels() const = 0;
-  // Returns 90 for .target sm_90; of linked modules the newest.
+  // Returns 90 for .target sm_90. Returns the newest target of linked modules.
   virtual int target() const = 0;
   // Returns the variables with their addresses in this copy (see Clone).
   virtual const std::vector<GlobalVariable>& globals() const = 0;

@@ -10,26 +10,26 @@
 
 namespace holdfast::software {
 
-// d = a * b + c, where a has `rows` rows (8 or 16) and `depth` columns, and the
-// others have 8 columns. c is of d's type.
+// d = a * b + c, where a has `rows` rows (8 or 16) and `depth` columns, and b,
+// c and d have 8 columns. c has the same type as d.
 struct MatrixProduct {
   int rows = 16;
   int depth = 16;
   ptx::Type a = ptx::Type::kNone;
   ptx::Type b = ptx::Type::kNone;
   ptx::Type d = ptx::Type::kNone;
-  bool saturate = false;  // of integers; else sums wrap
+  bool saturate = false;  // integer sums saturate; else they wrap
 };
 
 // Packs the product into one word, for calls from generated code.
 uint32_t PackMatrixProduct(const MatrixProduct& product);
 MatrixProduct UnpackMatrixProduct(uint32_t option);
 
-// Computes the product. Each operand is its registers one after the other, each
-// with a word for each of the 32 lanes: 64 bits for f64, 32 bits for all other
-// types. Sums of floating-point products are computed in double precision and
-// rounded once; a GPU adds with fewer bits, so that its last bits may differ. A
-// result that is NaN has the bits of a GPU's.
+// Computes the product. Each operand has its registers one after the other, and
+// each register has a word for each of the 32 lanes: 64 bits for f64, 32 bits
+// for all other types. Sums of floating-point products are computed in double
+// precision and rounded once; a GPU adds with fewer bits, so that its last bits
+// may differ. A result that is NaN has the same bits as on a GPU.
 void MultiplyMatrices(const MatrixProduct& product, const void* a,
                       const void* b, const void* c, void* d);
 

@@ -10,9 +10,9 @@
 
 namespace holdfast::software {
 
-// A video instruction of one number, but for the values of its operands.
+// A video instruction of one number, without the values of its operands.
 struct ScalarVideo {
-  // What is done with the result and c.
+  // The second operation, which combines the result with c.
   enum class Second : uint8_t { kNothing, kAdd, kMin, kMax };
   // The part of a register that stands for an operand.
   enum class Part : uint8_t {
@@ -29,16 +29,16 @@ struct ScalarVideo {
   Second second = Second::kNothing;
   Part a = Part::kWhole;
   Part b = Part::kWhole;
-  Part d = Part::kWhole;  // the rest of d is c's
+  Part d = Part::kWhole;  // the rest of d is copied from c
   bool signed_a = false;
   bool signed_b = false;
   bool signed_result = false;
   bool saturate = false;
-  bool wrap = false;            // counts of shifts wrap; else they are clamped
+  bool wrap = false;            // shift counts wrap; else they are clamped
   bool negate_product = false;  // of vmad
   bool negate_c = false;        // of vmad
   bool plus_one = false;        // of vmad
-  uint8_t scale = 0;            // of vmad: bits that its result is shifted by
+  uint8_t scale = 0;            // of vmad: the right shift of its result
 };
 
 // Packs the instruction into one word, for calls from generated code.

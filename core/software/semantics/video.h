@@ -19,8 +19,8 @@ struct Video {
   bool signed_b = false;
   bool saturate = false;
   bool accumulate = false;  // returns the sum of the parts and c, not the parts
-  // The parts that are computed, the lowest first; the others are those of c,
-  // or not in the sum.
+  // A bit for each part that is computed, the lowest part first. The other
+  // parts are copied from c, or with `accumulate` are left out of the sum.
   uint8_t mask = 15;
 };
 

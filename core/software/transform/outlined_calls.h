@@ -16,10 +16,10 @@
 
 namespace holdfast::software::transform {
 
-// Returns the stack of each thread for a CU_LIMIT_STACK_SIZE: twice the limit,
-// because frames here use 8 bytes for each register, and at least 64 KiB. Not a
-// power of two, so that the stacks of threads do not compete for the same sets
-// of a cache.
+// Returns the stack size of each thread for a CU_LIMIT_STACK_SIZE: twice the
+// limit, because frames here use 8 bytes for each register, and at least 64
+// KiB. The size is not a power of two, so that the stacks of threads do not
+// compete for the same sets of a cache.
 constexpr uint64_t StackBytes(uint64_t limit) {
   constexpr uint64_t kStep = uint64_t{64} << 10;
   const uint64_t steps = (2 * limit + kStep - 1) / kStep;
@@ -27,11 +27,11 @@ constexpr uint64_t StackBytes(uint64_t limit) {
 }
 
 // Returns one function with the bodies of `kernel` and `outlined`, in which
-// only calls of the runtime are left. `repeated` are those that are neither
-// recursive nor called through registers: each thread has room for a frame of
-// each of them besides `stack_bytes`. Sets *error if that is impossible.
-// REQUIRES: `kernel` and the functions (by their index in the module) call only
-// these functions and the runtime.
+// only calls of the runtime are left. `repeated` marks the functions that are
+// neither recursive nor called through registers: each thread has room for a
+// frame of each of these functions besides `stack_bytes`. Sets *error if the
+// stack has no room for a frame. REQUIRES: `kernel` and the functions (by their
+// index in the module) call only these functions and the runtime.
 ptx::Function JoinOutlinedFunctions(
     const ptx::Module& module, const ptx::Function& kernel,
     const std::map<uint32_t, ptx::Function>& outlined,

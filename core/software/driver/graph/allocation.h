@@ -22,7 +22,8 @@ namespace holdfast::software {
 
 // The memory of one allocation node. Its address is fixed when the node is
 // added. It is charged to the device's memory from its first launch until it is
-// trimmed; host memory never is. GraphMemory makes it and manages its state.
+// trimmed; host memory is never charged. GraphMemory makes a GraphAllocation
+// and manages its state.
 class GraphAllocation {
  public:
   // `kind` is the kind of its region.
@@ -111,11 +112,12 @@ class GraphMemory {
   // The memory of graphs on one device, in bytes.
   struct Account {
     uint64_t reserved = 0;  // charged to the device
-    uint64_t idle = 0;      // the part that no allocation has any more
+    uint64_t idle = 0;      // the reserved bytes that no allocation has now
     uint64_t used_high = 0, reserved_high = 0;
   };
 
-  // The charge of the memory stays, for allocations to come.
+  // Forgets an allocation. The charge of its memory stays, for later
+  // allocations.
   void Forget(GraphAllocation& allocation);
   CUresult ReserveLocked(GraphAllocation& allocation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -93,8 +93,9 @@ class GraphExec {
   CUresult UpdateLocked(const Graph& from, const Graph& to,
                         CUgraphExecUpdateResultInfo* info)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Update the first node of each pair from the second: with these steps, in
-  // place, or with a new program. On an error nothing has changed.
+  // Update the first node of each pair from the second. ReplaceLocked changes
+  // the program in place, with these steps. RebuildWithLocked makes a new
+  // program. On an error nothing has changed.
   CUresult ReplaceLocked(const std::vector<NodePair>& pairs,
                          std::vector<std::shared_ptr<const Step>> steps)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -19,9 +19,9 @@ namespace holdfast::software {
 // definitions.
 class Graph {
  public:
-  // Limits for definitions, which come from applications or a daemon's clients:
-  // of a top-level graph with all inner graphs. A copy of a graph in itself
-  // doubles it, so that they hold at each call.
+  // Limits of a top-level graph with all its inner graphs, because definitions
+  // come from applications or a daemon's clients. Each call checks the limits,
+  // because copying a graph into itself doubles the graph.
   static constexpr size_t kMostNodes = size_t{1} << 20;
   static constexpr int kMostLevels = 64;  // of nesting
 
@@ -52,7 +52,8 @@ class Graph {
   bool can_be_cloned() const {
     return !has_memory_nodes_ && !has_conditional_nodes_;
   }
-  // Returns true for a body of a conditional node, and for graphs within one.
+  // Returns true if the graph is a body of a conditional node, or is inside
+  // such a body.
   bool conditional_body() const;
 
   // Conditions that were made for nodes of this graph.
@@ -88,11 +89,12 @@ class Graph {
   // Copies the graph with its inner graphs. `origin` of each copied node is the
   // handle of the original. `handles`: as for the constructor.
   std::shared_ptr<Graph> Clone(GraphHandles* handles) const;
-  // Set the graph of a child node that is not added yet: to a copy of `child`,
-  // or to `child` itself. CUDA_ERROR_INVALID_VALUE: more than kMostLevels; for
-  // a move also: a node owns the graph, it is instantiated, or it contains this
-  // graph. CUDA_ERROR_NOT_SUPPORTED: the graph cannot be copied; for a move: it
-  // has conditional nodes. CUDA_ERROR_OUT_OF_MEMORY: as AddNode.
+  // Set the graph of a child node that is not added yet. CloneChild sets it to
+  // a copy of `child`, MoveChild to `child` itself. CUDA_ERROR_INVALID_VALUE:
+  // there would be more than kMostLevels. MoveChild also: a node owns `child`,
+  // `child` is instantiated, or `child` contains this graph.
+  // CUDA_ERROR_NOT_SUPPORTED: CloneChild cannot copy `child`; or for MoveChild,
+  // `child` has conditional nodes. CUDA_ERROR_OUT_OF_MEMORY: as AddNode.
   CUresult CloneChild(const Graph& child, ChildNode* node) const;
   CUresult MoveChild(std::shared_ptr<Graph> child, ChildNode* node) const;
   // Makes `count` empty bodies of a conditional node that is not added yet.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emits video instructions: of one number (vadd, vmad, ...), and of the bytes
-// or halves of a word (vadd2, vset4, ...).
+// Emits video instructions on one number (vadd, vmad, ...), and on the bytes or
+// halves of a word (vadd2, vset4, ...).
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_VIDEO_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ARITHMETIC_VIDEO_H_
 
@@ -10,8 +10,8 @@
 
 namespace holdfast::software::jit {
 
-// Returns the result; null if the instruction is not such an operation. `in` as
-// for Compute (compute.h).
+// Returns the result; null if the instruction is not a video instruction. `in`
+// is the same as for Compute (compute.h).
 llvm::Value* ComputeVideoInstruction(Builder& ir,
                                      const ptx::Instruction& instruction,
                                      Values in);

@@ -65,6 +65,28 @@ TEST(RepeatedCallsTest, NoNumberOfCopiesIsTooLarge) {
   const int few = CountOf(Repeated(Chain(100, 2, 10)));
   EXPECT_GE(few, 5);
   EXPECT_LE(few, 50);
+  // 40^199 is beyond a double.
+  const int most = CountOf(Repeated(Chain(199, 40, 10)));
+  EXPECT_GE(most, 50);
+  EXPECT_LE(most, 198);
+}
+
+// 40 functions, each of which is a fortieth of the whole.
+TEST(RepeatedCallsTest, ManyFunctionsAreOutlinedThoughEachSavesLittle) {
+  std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n";
+  for (int f = 0; f < 40; ++f) {
+    absl::StrAppend(&text, ".func f", f, "() {\n");
+    for (int i = 0; i < 100; ++i) absl::StrAppend(&text, "bar.sync 0;\n");
+    absl::StrAppend(&text, "ret;\n}\n");
+  }
+  absl::StrAppend(&text, ".entry k() {\n");
+  for (int i = 0; i < 50 * 40; ++i) {
+    absl::StrAppend(&text, "call f", i % 40, ";\n");
+  }
+  absl::StrAppend(&text, "ret;\n}\n");
+  ptx::ParseResult parsed = ptx::Parse(text);
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_GE(CountOf(Repeated(parsed.module)), 10);
 }
 
 // A kernel that is large by itself loses no time for a small function.

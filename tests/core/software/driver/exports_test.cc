@@ -2,6 +2,7 @@
 //
 // The library as a loader sees it.
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -199,6 +200,25 @@ TEST_F(ExportsTest, NoFaultMeansNoMessage) {
       Find("holdfastSoftwareLastFault", 13000));
   ASSERT_NE(last, nullptr);
   EXPECT_EQ(last(), nullptr);
+}
+
+// The library registers no destructors with the process; exit_handlers.cc says
+// why. One that were linked from elsewhere would need the C library's function.
+TEST_F(ExportsTest, ItsObjectsOutliveTheThreadsOfStreams) {
+  link_map* map = nullptr;
+  ASSERT_EQ(dlinfo(library_, RTLD_DI_LINKMAP, &map), 0);
+  const char* names = nullptr;
+  size_t size = 0;
+  for (const ElfW(Dyn)* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_STRTAB) {
+      names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+    }
+    if (entry->d_tag == DT_STRSZ) size = entry->d_un.d_val;
+  }
+  ASSERT_NE(names, nullptr);
+  const std::string all(names, size);
+  EXPECT_NE(all.find("cuGetProcAddress"), std::string::npos);
+  EXPECT_EQ(all.find("__cxa_atexit"), std::string::npos);
 }
 
 }  // namespace

@@ -389,10 +389,15 @@ TEST(ParserHazardTest, OffsetsAndSizesMayBeExpressions) {
 
 TEST(ParserHazardTest, BadExpressionsAreRefused) {
   std::string deep(5000, '(');
+  std::string yes, no;
+  for (int i = 0; i < 100000; ++i) {
+    yes += "1?";
+    no += "1?1:";
+  }
   for (const std::string& text :
        {std::string("1 +"), std::string("(1"), std::string("1 / 0"),
         std::string("5 % (3 - 3)"), std::string("1 ? 2"), std::string("~"),
-        deep + "1", std::string(5000, '-') + "1"}) {
+        deep + "1", std::string(5000, '-') + "1", yes + "1", no + "1"}) {
     const ParseResult result =
         Parse(WithInstruction(absl::StrCat("mov.b64 %d1, ", text, ";")));
     EXPECT_FALSE(result.ok()) << text.substr(0, 20);
