@@ -43,10 +43,10 @@
  * FAULTS. A kernel that faults (an illegal address, say) ends the session's
  * executor, and the session continues in another one. The first call that
  * depends on the lost work returns HF_ABORTED, and hf_error_fault() reports the
- * losses. Commands that were submitted before that call returned do not run;
- * after it every handle is valid and device memory has its bytes. Once the
- * session itself or the daemon is gone, every call fails with HF_UNAVAILABLE
- * and hf_error_session_lost() is true: open a new session.
+ * losses. Commands that were submitted before that call returned do not run.
+ * After that call every handle is valid, and device memory has its bytes. Once
+ * the session itself or the daemon is gone, every call fails with
+ * HF_UNAVAILABLE and hf_error_session_lost() is true: open a new session.
  *
  * OBJECTS are opaque and made by functions that take a pointer to a pointer;
  * each has one owner and is freed with hf_NAME_free. Freeing does not wait,
@@ -204,23 +204,25 @@ typedef struct hf_fault {
   size_t struct_size;
   /* Epoch of the session that the fault ended; the first is 1. */
   uint64_t epoch;
-  /* One or more sentences; the CUDA error by name, "" if a signal or a limit
-   * ended the executor. */
+  /* `cause` is one or more sentences. `result_name` is the name of the CUDA
+   * error, "" if a signal or a limit ended the executor. */
   const char* cause;
   const char* result_name;
   uint32_t device;
-  /* The name of the kernel, "" if no single kernel is known to be the cause;
-   * its block and thread, NULL if the driver does not report them; and its line
-   * in the source, "saxpy.cu:12", "" if it is not known. */
+  /* `kernel` is the name of the kernel, "" if no single kernel is known to be
+   * the cause. `block` and `thread` are NULL if the driver does not report
+   * them. `source_line` is the line in the kernel's source, "saxpy.cu:12", ""
+   * if it is not known. */
   const char* kernel;
   const hf_dim3* block;
   const hf_dim3* thread;
   const char* source_line;
   /* Commands are numbered from 1 in the order of their submission. Every
-   * command up to the first number is known to have taken effect, for instance
-   * up to the last hf_session_synchronize. Commands after it, up to the second
-   * number, may have run in part or in whole. Commands after that have not run:
-   * up to the third number they had arrived and were dropped. */
+   * command up to `completed_through` is known to have taken effect, for
+   * instance up to the last hf_session_synchronize. Later commands, up to
+   * `submitted_through`, may have run in part or in whole. Commands after
+   * `submitted_through` have not run; those of them up to `received_through`
+   * had arrived and were dropped. */
   uint64_t completed_through;
   uint64_t submitted_through;
   uint64_t received_through;
@@ -266,8 +268,8 @@ void hf_daemon_free(hf_daemon* daemon);
  * its socket. */
 const char* hf_daemon_address(const hf_daemon* daemon);
 
-/* Descriptions of the daemon itself; of its sessions, oldest first; and of
- * its cache of compiled programs: JSON, with the names of the fields of
+/* Describe in JSON the daemon itself; its sessions, oldest first; and its cache
+ * of compiled programs. The JSON has the names of the fields of
  * GetServerInfoResponse, ListSessionsResponse and GetCacheStatisticsResponse
  * in proto/holdfast/v1. Each waits. HF_PERMISSION_DENIED: the cache is for
  * the daemon's own user. */
@@ -356,9 +358,10 @@ typedef struct hf_session_options {
   void (*kernel_output)(void* user, const char* text, size_t size);
   void* kernel_output_user;
   hf_recovery recover;
-  /* The time limit of a kernel, or of a launch of a graph, in seconds. If one
-   * runs longer, this is a fault, whose message names it. 0: the daemon's own
-   * limit, if it has one. If both limits are set, the smaller limit holds. */
+  /* The time limit of a kernel, or of a launch of a graph, in seconds. A kernel
+   * or launch that runs longer causes a fault, and the fault's message names
+   * the kernel or launch. 0: the daemon's own limit, if it has one. If both
+   * limits are set, the smaller limit holds. */
   double kernel_time_limit;
   /* The time for which the session lives without a client, in seconds: after
    * hf_session_detach, or when its client has died. At most the daemon's
@@ -549,20 +552,20 @@ hf_error* hf_buffer_allocate_host(hf_session* session, uint64_t size,
  * buffer. */
 hf_error* hf_buffer_sub(const hf_buffer* buffer, uint64_t offset, uint64_t size,
                         hf_buffer** part);
-/* Frees the memory in the order of a stream: hf_buffer_free in that of the
- * allocation's stream, or of all streams if it had none; hf_buffer_free_on in
- * that of `stream`. */
+/* Free the memory in the order of a stream. hf_buffer_free uses the stream of
+ * the allocation, or all streams if the allocation had none. hf_buffer_free_on
+ * uses `stream`. */
 void hf_buffer_free(hf_buffer* buffer);
 void hf_buffer_free_on(hf_buffer* buffer, const hf_stream* stream);
 
 uint64_t hf_buffer_size(const hf_buffer* buffer);
 /* The name of the buffer in the session's commands; not an address. */
 uint64_t hf_buffer_handle(const hf_buffer* buffer);
-/* The address of the first byte in kernels of the session, for structs, tables
- * of pointers in device memory, or arguments of 64 bits. The address does not
- * change over faults, upgrades and suspensions, so only the first call waits.
- * For a module's variable, whose address may change over a suspension, every
- * call waits. */
+/* Sets *address to the address at which kernels of the session find the first
+ * byte. It can be put into structs, tables of pointers in device memory, or
+ * arguments of 64 bits. The address does not change over faults, upgrades and
+ * suspensions, so only the first call waits. For a module's variable, whose
+ * address may change over a suspension, every call waits. */
 hf_error* hf_buffer_address(const hf_buffer* buffer, uint64_t* address);
 hf_error* hf_buffer_status(const hf_buffer* buffer);
 
@@ -644,11 +647,12 @@ void* hf_span_data(const hf_span* span);
 uint64_t hf_span_size(const hf_span* span);
 /* Bytes from the start of its arena. */
 uint64_t hf_span_offset(const hf_span* span);
-/* The address of the first byte in kernels of the session. It equals
- * hf_span_data, unless that address is in use in this process or the executor,
- * and does not change over faults, upgrades and suspensions. Only pointers that
- * kernels read from memory need it; arguments of launches may be addresses of
- * hf_span_data. HF_FAILED_PRECONDITION: the arena has no lasting address. */
+/* Sets *address to the address at which kernels of the session find the first
+ * byte. It equals hf_span_data, unless that address is in use in this process
+ * or the executor, and does not change over faults, upgrades and suspensions.
+ * Only pointers that kernels read from memory need it; arguments of launches
+ * may be addresses of hf_span_data. HF_FAILED_PRECONDITION: the arena has no
+ * lasting address. */
 hf_error* hf_span_address(const hf_span* span, uint64_t* address);
 
 /* Copies between a span and a buffer. Does not wait: leave the bytes alone
@@ -669,9 +673,9 @@ typedef struct hf_place {
 } hf_place;
 
 /* Copy and fill buffers and spans. Neither waits for the work: do not use the
- * bytes of a span until the stream has done the work. A fill
- * repeats `pattern` of 1, 2 or 4 bytes over `height` rows of `width` bytes,
- * with `pitch` bytes from one to the next; 0: without gaps. */
+ * bytes of a span until the stream has done the work. A fill repeats `pattern`
+ * of 1, 2 or 4 bytes over `height` rows of `width` bytes, with `pitch` bytes
+ * from one row to the next; 0: without gaps. */
 hf_error* hf_place_copy(const hf_place* destination, const hf_place* source,
                         uint64_t size, const hf_stream* stream);
 hf_error* hf_place_fill(const hf_place* destination, uint64_t width,
@@ -724,7 +728,7 @@ typedef struct hf_compile_options {
   hf_format target;
   /* The name that messages show; NULL: "source.cu". */
   const char* name;
-  /* "sm_90", "90" ...; NULL: that of device 0. */
+  /* "sm_90", "90" ...; NULL: the architecture of device 0. */
   const char* arch;
   /* One word each, as NVRTC spells them: "--fmad=false". */
   const char* const* options;
@@ -741,8 +745,8 @@ typedef struct hf_compile_options {
   /* May be NULL. */
   hf_compile_progress_function progress;
   void* progress_user;
-  /* Folders of this machine, whose headers are read and sent as far as the
-   * source includes them. CUDA C++ only. */
+  /* Folders of this machine. The headers in them that the source includes are
+   * read and sent. CUDA C++ only. */
   const char* const* include_path;
   size_t include_path_count;
   /* Headers that are included before the source's first line. */
@@ -756,8 +760,8 @@ typedef struct hf_compile_options {
   }
 
 /* Compiles in the daemon, or returns the object code of an earlier compilation.
- * HF_INVALID_ARGUMENT: the source does not compile, hf_error_log() has the log;
- * or an option is wrong. Waits. */
+ * HF_INVALID_ARGUMENT: the source does not compile (hf_error_log() has the
+ * log), or an option is wrong. Waits. */
 hf_error* hf_compile(hf_daemon* daemon, const void* source, size_t size,
                      const hf_compile_options* options,
                      hf_compilation** compilation);
@@ -808,12 +812,13 @@ typedef enum hf_parameter_kind {
   HF_FLOAT_PARAMETER = 2,
 } hf_parameter_kind;
 
-/* The number of kernels whose parameters are known: those of PTX, and of a
- * cubin that was made by way of PTX. 0 with a daemon that is older than this
- * function. */
+/* The number of kernels whose parameters are known. They are known for PTX, and
+ * for a cubin that was made by way of PTX. 0 with a daemon that is older than
+ * this function. */
 size_t hf_compilation_kernel_count(const hf_compilation* compilation);
-/* The name in the object of kernel number `index`; *kinds: the kinds of its
- * `*count` parameters. REQUIRES: index < hf_compilation_kernel_count(). */
+/* Returns the name that kernel number `index` has in the object. Sets *kinds to
+ * the kinds of its *count parameters. REQUIRES: index <
+ * hf_compilation_kernel_count(). */
 const char* hf_compilation_kernel_at(const hf_compilation* compilation,
                                      size_t index,
                                      const hf_parameter_kind** kinds,
@@ -909,7 +914,8 @@ typedef struct hf_access_policy_window {
   int hit_property, miss_property; /* AccessProperty */
 } hf_access_policy_window;
 
-/* Recorded when the kernel triggers it, or when every block has begun. */
+/* An event that is recorded when the kernel triggers it, or when every block
+ * has begun. */
 typedef struct hf_programmatic_event {
   const hf_event* event;
   bool trigger_at_block_start;
@@ -998,8 +1004,9 @@ hf_error* hf_launch(const hf_stream* stream, const hf_launch_config* config,
 hf_error* hf_occupancy_active_blocks(const hf_kernel* kernel, uint32_t device,
                                      uint32_t threads, uint64_t dynamic_shared,
                                      uint64_t* blocks);
-/* *threads: the best number of threads in a block, at most `max_threads`; 0: as
- * many as the kernel allows. *min_grid: the blocks that fill the device. */
+/* *threads: the best number of threads in a block, at most `max_threads`.
+ * max_threads 0: as many as the kernel allows. *min_grid: the number of blocks
+ * that fill the device. */
 hf_error* hf_occupancy_block_size(const hf_kernel* kernel, uint32_t device,
                                   uint64_t dynamic_shared, uint32_t max_threads,
                                   uint32_t* threads, uint32_t* min_grid);
@@ -1107,9 +1114,9 @@ static inline hf_argument hf_raw(const void* data, uint64_t size) {
  *   CHECK(hf_graph_exec_launch(exec, stream));
  *
  * Nodes and definitions are plain values of this process. They name kernels,
- * buffers and events, but do not keep them alive; the hf_graph does. So free
- * these only after the hf_graph was created. Two threads must not change a
- * definition at the same time. */
+ * buffers and events, but do not keep them alive; the hf_graph does. So free a
+ * kernel, buffer or event only after the hf_graph was created. Two threads must
+ * not change a definition at the same time. */
 
 /* The kind and the parameters of a node. Used to add a node to a definition, to
  * change one there, and to change one of an hf_graph_exec. */
@@ -1139,9 +1146,9 @@ hf_error* hf_node_place_fill(const hf_place* destination, uint64_t width,
 /* Records an event, or waits for one, at each launch of the graph. */
 hf_error* hf_node_record(const hf_event* event, hf_node** node);
 hf_error* hf_node_wait(const hf_event* event, hf_node** node);
-/* Sets a semaphore, or waits until its value is at least this one, at each
- * launch of the graph. The node runs on the semaphore's device:
- * hf_node_set_device, if that is not the session's first. */
+/* Sets a semaphore, or waits until its value is at least `value`, at each
+ * launch of the graph. The node must run on the semaphore's device: call
+ * hf_node_set_device if this device is not the session's first. */
 hf_error* hf_node_signal(const hf_semaphore* semaphore, uint64_t value,
                          hf_node** node);
 hf_error* hf_node_await(const hf_semaphore* semaphore, uint64_t value,
@@ -1354,10 +1361,11 @@ hf_error* hf_buffer_import(hf_session* session, uint32_t device,
  * Waits. */
 hf_error* hf_session_revoke_export(hf_session* session, const uint8_t* token);
 
-/* An interprocess event: streams of the importing session wait for its last
- * recording, and only the session that made it records it. When that session
- * has ended, or a fault has dropped the recording, all waits for it end. As
- * hf_buffer_export; options->writable and a range are refused. */
+/* Export and import an interprocess event. Streams of the importing session
+ * wait for its last recording, and only the session that made it records it.
+ * When that session has ended, or a fault has dropped the recording, all waits
+ * for the event end. Otherwise hf_event_export works as hf_buffer_export, but
+ * refuses options->writable and a range. */
 hf_error* hf_event_export(const hf_event* event,
                           const hf_export_options* options, uint8_t* token);
 hf_error* hf_event_import(hf_session* session, uint32_t device,
@@ -1401,18 +1409,18 @@ typedef struct hf_mapping_options {
   { sizeof(hf_mapping_options), false, NULL, 0 }
 
 /* Maps a buffer of hf_buffer_allocate_shared or hf_collection_buffer in this
- * process, which has a CUDA context of its own: a device pointer for its
- * kernels, for PyTorch, for CuPy. The memory stays as long as the mapping.
- * HF_UNAVAILABLE: no such driver; HF_FAILED_PRECONDITION: the daemon is on
- * another machine. Waits. */
+ * process, which has a CUDA context of its own. hf_mapping_pointer is then a
+ * device pointer for kernels of this process, for PyTorch and for CuPy. The
+ * memory stays as long as the mapping. HF_UNAVAILABLE: no such driver;
+ * HF_FAILED_PRECONDITION: the daemon is on another machine. Waits. */
 hf_error* hf_mapping_create(const hf_buffer* buffer,
                             const hf_mapping_options* options,
                             hf_mapping** mapping);
 /* The same in two steps, for another process of the daemon's machine, which
- * needs no session: the process with the session exports, and the process that
- * gets the struct, which is a secret, opens it once. options->session_id and
- * tenant have to be NULL. cuStreamWaitValue64 and, if writable,
- * cuStreamWriteValue64 take a semaphore's 64 bits. Each waits. */
+ * needs no session. The process with the session exports the memory and passes
+ * the struct on; the other process opens it once. The struct is a secret.
+ * options->session_id and tenant have to be NULL. cuStreamWaitValue64 and, if
+ * writable, cuStreamWriteValue64 take a semaphore's 64 bits. Each waits. */
 typedef struct hf_local_export {
   uint8_t token[HF_TOKEN_BYTES];
   char address[112]; /* "unix:/path", where the descriptor is taken */
@@ -1520,8 +1528,8 @@ uint64_t hf_collection_version(const hf_collection* collection);
 size_t hf_collection_array_count(const hf_collection* collection);
 /* Sorted by name. REQUIRES: index < count. */
 hf_array hf_collection_array_at(const hf_collection* collection, size_t index);
-/* Elements from one to the next of each dimension; NULL: C order. REQUIRES:
- * index < count. */
+/* The strides of the dimensions: the number of elements from one index of a
+ * dimension to the next. NULL: C order. REQUIRES: index < count. */
 const int64_t* hf_collection_array_strides(const hf_collection* collection,
                                            size_t index);
 /* The memory of one array, which is read-only and ends with the collection.
@@ -1537,7 +1545,8 @@ void hf_collection_array_place(const hf_collection* collection, size_t index,
  * hf_mapping_create, not writable. Only the tenant that owns the collection can
  * do this. */
 size_t hf_collection_buffer_count(const hf_collection* collection);
-/* Ends with the collection. HF_OUT_OF_RANGE: no such index. */
+/* Buffer number `index`, which ends with the collection. HF_OUT_OF_RANGE: there
+ * is no such index. */
 hf_error* hf_collection_buffer(const hf_collection* collection, size_t index,
                                hf_buffer** buffer);
 /* Unmaps the memory and keeps its addresses and buffers. The session is no
@@ -1667,9 +1676,9 @@ hf_error* hf_admin_stop_drain(hf_daemon* daemon);
  * HF_ALREADY_EXISTS: the name is taken. */
 hf_error* hf_tenants_create(hf_daemon* daemon, const char* json,
                             hf_text** token);
-/* Ends the tenant. Returns when its sessions and collections are gone, with its
- * usage: JSON of TenantInfo. `reason`, which may be NULL, is shown to its
- * clients. */
+/* Ends the tenant. Returns when its sessions and collections are gone, and sets
+ * *json to its usage: JSON of TenantInfo. `reason`, which may be NULL, is shown
+ * to its clients. */
 hf_error* hf_tenants_end(hf_daemon* daemon, const char* name,
                          const char* reason, hf_text** json);
 /* JSON of ListTenantsResponse. An operator gets all tenants; any other client

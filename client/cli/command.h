@@ -46,7 +46,7 @@ CLI::App* AddCommand(CLI::App* app, CommonOptions* options,
                      Addresses addresses = Addresses::kOne);
 
 // Adds a group of subcommands, of which a command line names one. The flags
-// that every command takes may stand before its name, too.
+// that every command takes may stand before the subcommand's name, too.
 CLI::App* AddGroup(CLI::App* app, CommonOptions* options,
                    const std::string& name, const std::string& summary);
 

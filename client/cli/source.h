@@ -48,10 +48,10 @@ absl::StatusOr<ProgramOptions> ToProgramOptions(const SourceFlags& flags,
 absl::Status CheckCompilerOptions(const std::vector<std::string>& options);
 
 // Compiles a .cu file for `kernels`, or puts any other file that PutObjectFile
-// takes. Templates have kernels only by these names; without a name, the object
-// has all kernels that are no templates. NOT_FOUND: the source compiles, but
-// has no kernel of such a name. A usage error: flags of the compiler for a file
-// that is not compiled.
+// takes. A template is compiled only for the names in `kernels`. If `kernels`
+// is empty, the object has all kernels that are not templates. NOT_FOUND: the
+// source compiles, but has no kernel of such a name. A usage error: flags of
+// the compiler for a file that is not compiled.
 absl::StatusOr<Compilation> LoadSource(Daemon& daemon, const std::string& path,
                                        const std::vector<std::string>& kernels,
                                        const SourceFlags& flags);

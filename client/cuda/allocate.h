@@ -41,7 +41,8 @@ CUresult AllocateShared(Process& process, const Context& context,
                         std::shared_ptr<MemoryPool> pool, bool is_managed,
                         size_t size, CUdeviceptr* pointer);
 
-// Gives the allocation such memory. CUDA_ERROR_NOT_SUPPORTED: as above.
+// Gives the allocation pinned memory of this process, as the function above.
+// CUDA_ERROR_NOT_SUPPORTED: the daemon is on another machine.
 CUresult AllocateShared(Process& process, Allocation& allocation);
 
 // Gives the allocation pinned memory for copies. If the daemon is on another
@@ -49,9 +50,10 @@ CUresult AllocateShared(Process& process, Allocation& allocation);
 // page-locked.
 CUresult AllocatePinned(Process& process, Allocation& allocation);
 
-// Returns true if cuMemFree can free the memory: managed memory, pinned memory
-// of a pool, and buffers except variables of modules, memory of graphs or of
-// other processes, and memory at reserved addresses.
+// Returns true if cuMemFree can free the memory. It can free managed memory,
+// pinned memory of a pool, and buffers. It cannot free memory of graphs, nor
+// buffers that are variables of modules, memory of other processes, or memory
+// at reserved addresses.
 bool IsFreeable(const Allocation& memory);
 
 }  // namespace holdfast::libcuda

@@ -44,28 +44,30 @@ class Ipc {
   // as often as it was opened.
   CUresult CloseMemory(Process& process, CUdeviceptr pointer);
 
-  // Memory pools. ExportPool's descriptor holds the pool's kind and name, and
-  // ExportPoolMemory's data name one allocation: of device memory by a token,
-  // which ends as a handle of GetMemory does; of pinned memory by an
-  // ArenaReference. Both fail with CUDA_ERROR_INVALID_VALUE if the pool was
-  // made without POSIX descriptors as handle type, or was imported.
+  // Export memory pools. The descriptor of ExportPool holds the pool's kind and
+  // name. The data of ExportPoolMemory name one allocation: a token names
+  // device memory, and ends as a handle of GetMemory does; an ArenaReference
+  // names pinned memory. Both functions fail with CUDA_ERROR_INVALID_VALUE if
+  // the pool was made without POSIX descriptors as handle type, or was
+  // imported.
   CUresult ExportPool(const MemoryPool& pool, int* fd);
-  // A pool of device memory is one of the current context's device, or of the
-  // first device.
+  // Imports a pool. A pool of device memory belongs to the device of the
+  // current context, or to the first device if there is no current context.
   // CUDA_ERROR_INVALID_VALUE: the descriptor is not from ExportPool.
   CUresult ImportPool(Process& process, int fd, CUmemoryPool* pool);
   CUresult ExportPoolMemory(Process& process, CUdeviceptr pointer,
                             CUmemPoolPtrExportData* data);
-  // Opens memory of a process, also of this one, as OpenMemory does. Pinned
-  // memory has one address in the process, so that contexts share its import.
+  // Opens pool memory of another process or of this process, otherwise as
+  // OpenMemory. Pinned memory has one address in the process, so contexts share
+  // its import.
   // CUDA_ERROR_INVALID_VALUE: `pool` was not imported, or `data` is not of an
   // allocation of that pool.
   CUresult ImportPoolMemory(Process& process, Context& context,
                             std::shared_ptr<MemoryPool> pool,
                             const CUmemPoolPtrExportData& data,
                             CUdeviceptr* pointer);
-  // Ends one import of pool memory. Returns in `ended` the memory after its
-  // last import, otherwise null. CUDA_ERROR_INVALID_VALUE: as CloseMemory.
+  // Ends one import of pool memory. Sets *ended to the memory if this was its
+  // last import, else to null. CUDA_ERROR_INVALID_VALUE: as CloseMemory.
   CUresult FreePoolMemory(Process& process, CUdeviceptr pointer,
                           std::shared_ptr<Allocation>* ended);
 
@@ -78,8 +80,9 @@ class Ipc {
                      const CUipcEventHandle& handle, CUevent* event);
 
  private:
-  // By the context, and the token or the bytes of pinned memory's data. The
-  // context is 0 for what all contexts share, and what outlives them.
+  // Identifies opened memory: the context's id, and the token or, for pinned
+  // memory, the bytes of the export's data. The id is 0 for pinned memory,
+  // because all contexts share it and it outlives them.
   using Key = std::pair<uint64_t, std::string>;
 
   // Opens the memory that `key` identifies. On the first open, `map` maps the

@@ -30,8 +30,8 @@ class MemoryRuns {
   // removes the reservation's other allocations from `map`. `part` makes a
   // run's buffer. Memory that is in a run before and after has an allocation
   // at every moment, because other threads may use it.
-  // On an error of `part`, which is returned: a run without a buffer has no
-  // allocation until a later Update, and all the rest is done.
+  // Returns the first error of `part`. After an error, a run without a buffer
+  // has no allocation until a later Update; everything else is done.
   absl::Status Update(
       MemoryMap& map, absl::Span<const MemoryRun> runs,
       absl::FunctionRef<absl::StatusOr<Buffer>(const MemoryRun&)> part);

@@ -47,7 +47,8 @@ inline constexpr uint64_t kMaxSafetensorsHeader = 100'000'000;
 // name of one letter, a type of two, and a size or a dimension.
 inline constexpr size_t kMinArrayDescription = 11;
 // Files are read for collections, and no collection has more arrays than this.
-// The reader finds that there are more before it reads on.
+// The reader refuses a file at the first array over the limit, without reading
+// on.
 inline constexpr size_t kMaxStoredArrays =
     kMaxCollectionDescription / kMinArrayDescription;
 

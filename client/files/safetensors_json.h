@@ -19,7 +19,7 @@ struct HeaderEntry {
   std::string name;
   std::string dtype;
   std::vector<uint64_t> shape;
-  // The offsets of the begin and the end.
+  // The offsets of the beginning and of the end.
   std::vector<uint64_t> data_offsets;
 };
 
@@ -31,8 +31,8 @@ struct HeaderJson {
 
 // Parses the text event by event, so that deeply nested or repetitive text
 // takes no memory. INVALID_ARGUMENT: not JSON of this form; the message tells
-// the place. OUT_OF_RANGE: more entries than kMaxStoredArrays, which is found
-// before the rest is read, or more than 32 dimensions.
+// the place. OUT_OF_RANGE: there are more than kMaxStoredArrays entries (the
+// rest of the text is not read then), or more than 32 dimensions.
 absl::StatusOr<HeaderJson> ParseHeaderJson(absl::string_view text);
 
 }  // namespace holdfast

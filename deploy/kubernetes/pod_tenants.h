@@ -36,18 +36,18 @@ class PodTenants {
                                      const std::vector<std::string>& devices,
                                      const node::TenantOptions& options);
 
-  // Ends the tenants none of whose devices is in a pod any more: the kubelet
-  // may take single devices from a pod that runs. A tenant whose pod was never
-  // seen is ended a minute after it was made. If the daemon does not end a
-  // tenant, the next call tries again.
+  // Ends tenants that have no device in `in_use`: at once if the tenant's pod
+  // was seen before, otherwise a minute after the tenant was made. One device
+  // keeps a tenant, because the kubelet may take single devices from a pod that
+  // runs. If the daemon does not end a tenant, the next call tries again.
   void EndAllBut(const std::set<PodDevice>& in_use, absl::Time now);
 
   size_t size() const;
 
  private:
   struct Tenant {
-    // The container's. Of an earlier plugin's tenant, the first alone: its name
-    // says no more.
+    // The container's devices. For a tenant of an earlier plugin, only the
+    // first device, because the tenant's name says no more.
     std::set<PodDevice> devices;
     bool seen = false;
     absl::Time created;
@@ -60,7 +60,7 @@ class PodTenants {
   bool End(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const node::NodeDaemon daemon_;
-  // Held during calls of the daemon, so that the tenants of the daemon and
+  // Held during calls to the daemon, so that the tenants of the daemon and
   // tenants_ change together.
   mutable absl::Mutex mutex_;
   std::map<std::string, Tenant> tenants_ ABSL_GUARDED_BY(mutex_);

@@ -58,13 +58,13 @@ class Account {
   const QuotaPtr& device_memory() const { return device_memory_; }
   // Device memory in chunks. Has no limit here: the supervisor sets one.
   QuotaPtr reserved_memory(uint32_t device);
-  // The number of these chunks.
+  // The number of chunks of device memory.
   const QuotaPtr& chunks() const { return chunks_; }
   // Page-locked buffers, arenas, and the executor's own blocks.
   const QuotaPtr& pinned_memory() const { return pinned_memory_; }
   const QuotaPtr& arena_memory() const { return arena_memory_; }
   const QuotaPtr& staging_memory() const { return staging_memory_; }
-  // Live handles of one kind; arenas have a kind, too.
+  // The live handles of one kind. Arenas are a kind of handle, too.
   const QuotaPtr& handles(HandleKind kind) const { return handles_.at(kind); }
   // Nodes of graphs and of instantiated graphs, because they take the
   // executor's own memory.

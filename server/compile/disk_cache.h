@@ -37,7 +37,7 @@ class DiskCache {
   static constexpr size_t kMaxExamined = 10000;
 
   struct Statistics {
-    // Entries of all daemons that are in the directory now.
+    // The entries that are in the directory now, from all daemons.
     uint64_t entries = 0;
     uint64_t bytes = 0;  // rounded up to whole blocks
     // This daemon's counts since its start.
@@ -96,7 +96,7 @@ class DiskCache {
   // Lists the files, and removes the temporary files of killed writers.
   std::vector<CacheFile> Scan() const;
   // If `bytes` more would exceed the bound, removes the least recently used
-  // entries until a sixteenth of it is free, or room for `bytes`.
+  // entries until a sixteenth of the bound is free, or `bytes` if it is more.
   void MakeRoom(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Write(const std::string& key, const CompiledProgram& program)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -65,9 +65,10 @@ class RingCall final
   void OnDone(const grpc::Status& status) override;
 
  private:
-  // The process's first executor's channel, which the constructor keeps for
-  // ever. Nobody reads it: as a local variable the compiler would leave it out,
-  // and a leak check would take the channel for lost.
+  // The channel to the first executor of the process. The constructor keeps the
+  // channel for ever. Nothing reads this member. The compiler would leave out a
+  // local variable that nothing reads, and a leak check would then report the
+  // channel as lost.
   static const std::shared_ptr<grpc::Channel>* kept_;
 
   grpc::ClientContext context_;

@@ -11,9 +11,9 @@
 
 namespace holdfast {
 
-// Identifies a transfer and its try, as metadata (kTransferKey). The executor
-// ends the calls of earlier tries before it begins a later try, so that no byte
-// of an earlier try arrives after the transfer's end.
+// Identifies a transfer and its try. Calls send it as metadata (kTransferKey).
+// The executor ends the calls of earlier tries before it begins a later try, so
+// that no byte of an earlier try arrives after the transfer's end.
 struct TransferTry {
   std::string id;  // unique in the session
   uint32_t number = 1;
@@ -23,10 +23,10 @@ struct TransferTry {
 
 // Carries out a transfer by calls of `transfer`, first for the whole range.
 // `part` starts `begin` bytes after the start of `range`. If the connection
-// breaks, repeats the whole transfer in parts of `max_part` bytes, and each
-// part up to 1000 times. `await_session()` blocks until the session has a
-// connection again. Its errors, and other errors of `transfer`, end the
-// transfer.
+// breaks, repeats the whole transfer in parts of `max_part` bytes, and tries
+// each part up to 1000 times. `await_session()` blocks until the session has a
+// connection again. An error of `await_session`, or any other error of
+// `transfer`, ends the transfer.
 absl::Status RetriedTransfer(
     const v1::TransferRange& range, uint64_t max_part,
     absl::FunctionRef<absl::Status(const v1::TransferRange& part,

@@ -26,9 +26,9 @@ inline constexpr v1::ParameterKind kFloatParameter{2};
 // The result of Program::Compile and Linker::Link. A value type.
 struct Compilation {
   ObjectCode object;
-  // The parameters of the object's kernels, by the kernels' names in it. Empty:
-  // the daemon does not know them (CompileResponse.kernels says of which
-  // object).
+  // The parameters of the object's kernels, by the kernels' names in the
+  // object. Empty: the daemon does not know them. CompileResponse.kernels
+  // documents for which objects it knows them.
   std::map<std::string, std::vector<v1::ParameterKind>> kernels;
   // Warnings and remarks of the compiler.
   std::string log;

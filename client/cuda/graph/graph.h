@@ -19,8 +19,8 @@ namespace holdfast::libcuda {
 // definitions.
 class Graph {
  public:
-  // Limits of a top-level graph with all inner graphs. A copy of a graph in
-  // itself doubles it.
+  // Limits of a top-level graph with all inner graphs. Adding a copy of
+  // a graph to the graph itself doubles its size.
   static constexpr size_t kMostNodes = size_t{1} << 20;
   static constexpr int kMostLevels = 64;  // of nesting
 
@@ -39,7 +39,7 @@ class Graph {
   CUgraph handle() const { return handle_; }
   // In the order in which they were added.
   const std::list<std::shared_ptr<Node>>& nodes() const { return nodes_; }
-  // The number of nodes, with those of inner graphs.
+  // The number of nodes, including the nodes of inner graphs.
   size_t count() const { return count_; }
   // The node that this graph is part of; null: none.
   Node* owner() const { return owner_; }
@@ -71,11 +71,12 @@ class Graph {
   // with `child` itself. CUDA_ERROR_NOT_SUPPORTED: the child has conditional
   // nodes or, for a copy, memory nodes. CUDA_ERROR_INVALID_VALUE: the child to
   // be moved belongs to a node, is instantiated with memory, or contains this
-  // graph; more than kMostLevels. CUDA_ERROR_OUT_OF_MEMORY: as AddNode.
+  // graph; or there would be more than kMostLevels levels.
+  // CUDA_ERROR_OUT_OF_MEMORY: as AddNode.
   CUresult CopyChild(const Graph& child, ChildWork* work) const;
   CUresult MoveChild(std::shared_ptr<Graph> child, ChildWork* work) const;
-  // Makes the bodies of a conditional node. CUDA_ERROR_INVALID_VALUE: more than
-  // kMostLevels.
+  // Makes the bodies of a conditional node. CUDA_ERROR_INVALID_VALUE: there
+  // would be more than kMostLevels levels.
   CUresult MakeBodies(size_t count, ConditionalWork* work) const;
 
   std::vector<std::shared_ptr<Condition>> conditions;
@@ -93,7 +94,7 @@ class Graph {
   const Graph& Root() const;
   int Level() const;        // 1 for a top-level graph
   int CountLevels() const;  // 1 without inner graphs
-  // Returns true if the top-level graph may have so many nodes more.
+  // Returns true if this number of nodes can be added to the top-level graph.
   bool HasRoomFor(size_t nodes) const;
   // Adds to the count of this graph and of all graphs around it.
   void AddToCount(ptrdiff_t nodes);

@@ -24,7 +24,7 @@
 
 namespace holdfast::libcuda {
 
-// Why a graph could not be instantiated.
+// The reason why a graph could not be instantiated.
 struct InstantiationError {
   CUgraphNode node = nullptr;  // of the program's graph; null: unknown
   bool has_unused_condition = false;
@@ -60,8 +60,9 @@ class GraphExec {
   // Replaces the work of a child node's graph by the work of `graph`, which
   // must have the same topology. Fails as Update.
   CUresult SetChild(CUgraphNode node, const Graph& graph);
-  // cuGraphExecUpdate: all nodes, or none. The program's objects of `graph`
-  // replace those of the definition. Waits for the daemon.
+  // Implements cuGraphExecUpdate: updates all nodes, or none. The user objects
+  // that the program gave `graph` replace the user objects of the definition.
+  // Waits for the daemon.
   CUresult Update(const Graph& graph, CUgraphExecUpdateResultInfo* info);
 
  private:
@@ -84,7 +85,7 @@ class GraphExec {
     std::vector<std::vector<std::shared_ptr<Condition>>> conditions;
   };
   using AllWorkBefore = std::vector<WorkBefore>;
-  // The program's objects that the definition and its inner graphs keep.
+  // The user objects that the definition and its inner graphs keep.
   using Objects = std::map<const Graph*, cuda::UserReferences>;
 
   GraphExec(Process& process, std::shared_ptr<Graph> definition,
@@ -97,7 +98,7 @@ class GraphExec {
   CUresult MakeStages(std::vector<Stage> stages,
                       std::vector<RunStage>* run_stages)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Disables the disabled nodes in new graphs.
+  // Disables, in new graphs of the daemon, the nodes that are disabled here.
   static absl::Status SwitchNodesOff(const Places& places,
                                      const std::vector<RunStage>& stages);
   CUresult MakeAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -108,7 +109,8 @@ class GraphExec {
 
   // Moves the objects of a graph and of its inner graphs to *objects.
   static void TakeObjects(Graph& graph, Objects* objects);
-  // Keeps copies of what launches so far may use until these have ended.
+  // Keeps user objects and memory, which the launches so far may use, until
+  // these launches have ended.
   void KeepForLaunches(Objects objects, LaunchAllocations::List memory)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -129,15 +131,15 @@ class GraphExec {
                       CUgraphExecUpdateResultInfo* info, Objects* retired)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Gives the nodes of `before` the work of `after`. *replaced receives the
-  // work before. *anew is true if all of the daemon's graphs must be made
-  // again; else *lowered receives the changes. *objects receives the objects of
-  // `after`, by the graphs of `before`.
+  // work that the nodes had. *anew is true if all of the daemon's graphs must
+  // be made again; else *lowered receives the changes. *objects receives the
+  // user objects of `after`, by the graphs of `before`.
   CUresult TakeAllWork(const Graph& before, const Graph& after,
                        CUgraphExecUpdateResultInfo* info, LoweredNodes* lowered,
                        bool* anew, AllWorkBefore* replaced, Objects* objects)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Restores the work of nodes after an update has failed, which has changed
-  // nothing in the daemon.
+  // Restores the work of nodes after a failed update. Such an update has
+  // changed nothing in the daemon.
   static void PutBack(AllWorkBefore replaced);
   // Makes all changes, or none. Waits for the daemon.
   CUresult SendAll(LoweredNodes lowered) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -71,10 +71,10 @@ class GraphMemory {
   static GraphMemory& Get();
 
   // Allocates memory of the device with this ordinal, or pinned memory. Blocks
-  // until the daemon has sent the address. Returns as many idle bytes of the
-  // device as are allocated. CUDA_ERROR_INVALID_VALUE: `size` is 0.
-  // CUDA_ERROR_NOT_SUPPORTED: pinned memory, and the daemon is on another
-  // machine.
+  // until the daemon has sent the address. Before it allocates device memory,
+  // frees idle memory of the device: at least `size` bytes, or all of it.
+  // CUDA_ERROR_INVALID_VALUE: `size` is 0. CUDA_ERROR_NOT_SUPPORTED: pinned
+  // memory, and the daemon is on another machine.
   CUresult Create(Process& process, MemoryPool::Kind kind, int ordinal,
                   size_t size, std::shared_ptr<GraphAllocation>* allocation);
   // Returns the allocation that begins at the address; null: there is none.

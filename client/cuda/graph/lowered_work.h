@@ -45,8 +45,8 @@ struct LoweredWork {
   HostAction action;
 };
 
-// The parameters of a kernel that have the size of a condition's handle, by
-// their position. The values may be any numbers.
+// The values of a kernel's parameters that have the size of a condition's
+// handle, by the parameters' positions. A value need not be a handle.
 using HandleParameters = std::map<size_t, CUgraphConditionalHandle>;
 HandleParameters HandleParametersOf(const KernelWork& kernel);
 // Returns true if a parameter is the handle of one of the conditions.

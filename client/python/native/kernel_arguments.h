@@ -15,10 +15,10 @@
 
 namespace holdfast::python {
 
-// The known facts about a kernel's parameters: their sizes, which decide how
-// wide a Python int is passed, and their kinds, which whoever made the kernel's
-// code tells with it. If the code came without, the first Python number for a
-// parameter asks the kernel's method _learn_kinds for them.
+// The known facts about a kernel's parameters: their sizes and their kinds. The
+// size of a parameter decides how wide a Python int is passed. The kinds come
+// with the kernel's code. If the code came without kinds, the kernel's method
+// _learn_kinds is asked for them when the first Python number is passed.
 struct Parameters {
   std::vector<uint32_t> sizes;
   // One letter per parameter: 'f' for a floating-point number, 'i' for an
@@ -55,7 +55,8 @@ class Argument<const hf_launch_config*>
 // The arguments of one launch. Keeps the objects that they refer to alive.
 class Arguments {
  public:
-  // `kernel`, borrowed, has the `parameters`. Both must outlive this object.
+  // `kernel` is borrowed, and `parameters` belong to it. Both must outlive this
+  // object.
   Arguments(PyObject* kernel, Parameters& parameters)
       : kernel_(kernel), parameters_(parameters), sizes_(parameters.sizes) {}
   ~Arguments();
@@ -101,8 +102,8 @@ class Arguments {
   PyObject* const kernel_;
   Parameters& parameters_;
   const std::vector<uint32_t>& sizes_;
-  // The first three arrays serve up to kInline arguments, the vectors `many_`
-  // more. The pointers refer to the arrays in use.
+  // The three arrays few_... hold up to kInline arguments; the vectors many_...
+  // hold more. The pointers refer to the arrays or vectors in use.
   std::array<hf_argument, kInline> few_;
   std::array<Py_buffer, kInline> few_views_;
   std::array<Handle<hf_buffer>*, kInline> few_used_;

@@ -31,7 +31,7 @@ class InlineStaging {
   // once, when there may be room, on the thread that frees a block.
   bool HasRoom(size_t size, const std::function<void()>& when_free);
 
-  // Returns `size` bytes. INVALID_ARGUMENT: `size` is more than a block's.
+  // Returns `size` bytes. INVALID_ARGUMENT: `size` is more than a block has.
   // RESOURCE_EXHAUSTED: there is no room.
   absl::StatusOr<Span> Take(size_t size);
 

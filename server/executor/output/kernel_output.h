@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The output of kernels: printf and failed assertions. The driver writes the
-// first to standard output, the second to standard error. In an executor both
-// are pipes, whose bytes go only to the session's client, among its results.
+// output of printf to standard output, and failed assertions to standard error.
+// In an executor both are pipes, whose bytes go only to the session's client,
+// among its results.
 //
 // The driver never waits for the client: at most kMaxKept bytes of unsent
 // output are kept. The rest is counted and lost.
@@ -49,7 +50,8 @@ class KernelOutput {
 
   // Sends all that the driver wrote before the call.
   void Flush();
-  // The same; then blocks until it was sent, for `limit` at most.
+  // Does the same as Flush, and then blocks until the output was sent, for
+  // `limit` at most.
   void FlushAndAwait(absl::Duration limit);
 
   // Sends kept and later output to this queue. Null: keeps it until the next
@@ -67,7 +69,7 @@ class KernelOutput {
                size_t pipe_bytes, std::unique_ptr<AssertionCapture> assertions);
   // The thread: reads output between calls of Flush.
   void Watch();
-  // Read and Send, under the lock.
+  // Calls Read and Send, under the lock.
   void ReadAndSend();
   // Reads at most a pipe's capacity, because a kernel may print all the time.
   void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

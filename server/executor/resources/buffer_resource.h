@@ -37,22 +37,22 @@ struct BufferResource {
   uint32_t device = 0;
   uint64_t stream = 0;  // handle of the allocation's stream
   std::optional<memory::Allocation> allocation;
-  Charge charge;  // of device memory; of a mapping, of chunks
+  Charge charge;  // of device memory; for a mapping: of chunks
   std::shared_ptr<PinnedMemory> host;
   std::shared_ptr<ImportedMemory> imported;  // of another session
   // Memory with an IPC handle, which ends with this process; see SHARING_IPC.
   std::shared_ptr<const memory::IpcAllocation> ipc;
   // Addresses without memory; the mappings in them are views.
   std::shared_ptr<memory::AddressRange> reservation;
-  // Memory of another buffer at reserved addresses, and the hold on that
-  // buffer.
+  // The memory of another buffer at reserved addresses, and the hold on the
+  // other buffer.
   std::unique_ptr<memory::ImportedChunk> mapping;
   std::vector<Hold> mapped;
   bool is_host = false;
   bool read_only = false;
   v1::Sharing sharing = v1::SHARING_NONE;
   std::string name;                            // the client's label
-  std::shared_ptr<const cuda::Module> module;  // that defines this variable
+  std::shared_ptr<const cuda::Module> module;  // defines this variable
   std::shared_ptr<Held<BufferResource>>
       held;                            // graphs that hold the buffer, or null
   uint64_t parent = 0;                 // handle of the containing buffer, or 0

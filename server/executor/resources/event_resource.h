@@ -17,7 +17,7 @@ namespace holdfast::executor {
 class PublishedEvent;
 // An event. An imported event belongs to another session of this daemon.
 struct EventResource {
-  std::shared_ptr<cuda::Event> event;  // null: of another session
+  std::shared_ptr<cuda::Event> event;  // null: another session has it
   uint32_t device = 0;
   std::shared_ptr<PublishedEvent> published;     // null: not interprocess
   std::optional<memory::Allocation> allocation;  // where it is published

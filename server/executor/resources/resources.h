@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A session's resources by handle. They are released without waiting for the
-// device: memory and code that the device may be using are freed when it has
-// finished all work that it was given so far.
+// device: memory and code that the device may be using are freed when the
+// device has finished all work that it was given so far.
 #ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_RESOURCES_H_
 #define HOLDFAST_SERVER_EXECUTOR_RESOURCES_RESOURCES_H_
 
@@ -53,8 +53,8 @@
 
 namespace holdfast::executor {
 
-// A device that the session uses. Made on first use, kept until the executor
-// ends.
+// A device that the session uses. It is made on first use, and kept until the
+// executor ends.
 struct DeviceState {
   std::shared_ptr<const cuda::Context> context;
   std::unique_ptr<memory::DeviceAllocator> allocator;
@@ -75,8 +75,8 @@ struct ModuleResource {
   std::shared_ptr<const cuda::Module> module;
   std::map<std::string, std::string> symbols;
   std::vector<uint64_t> kernels;
-  // The buffers of its variables, some of which may have been freed; from
-  // prune_globals_at entries on, freed ones are dropped.
+  // The buffers of the module's variables. Some buffers may have been freed;
+  // from prune_globals_at entries on, freed buffers are dropped.
   static constexpr size_t kPruneGlobalsFrom = 16;
   std::unordered_set<uint64_t> globals;
   size_t prune_globals_at = kPruneGlobalsFrom;
@@ -161,7 +161,8 @@ struct ResourceOptions {
   // Runs `work` on the thread that owns the resources, soon, or never if the
   // session ends. Thread-safe.
   std::function<void(std::function<void(Resources&)> work)> later;
-  // Returns true if that thread has nothing else to do. May be null.
+  // Returns true if the thread that owns the resources has nothing else to do.
+  // May be null.
   std::function<bool()> idle;
   // Statistics.
   std::shared_ptr<CopyCounts> copies = std::make_shared<CopyCounts>();
@@ -201,7 +202,7 @@ class Resources {
   HandleTable<SemaphoreResource> semaphores;
   PeerAccess peers;
 
-  // Finds a stream that is about to get work for the device, which counts as
+  // Finds a stream that is about to get work for the device. The work counts as
   // GPU time. Fails as HandleTable::Find.
   absl::StatusOr<StreamResource*> StreamForWork(uint64_t handle) {
     absl::StatusOr<StreamResource*> found = streams.Find(handle);
@@ -215,9 +216,10 @@ class Resources {
   // the session may not use it.
   absl::StatusOr<DeviceState*> Device(uint32_t ordinal);
 
-  // Makes the context of the first opened device current, so that calls for it
-  // need not switch contexts. Each thread that carries out commands calls it;
-  // costs a few nanoseconds if the context is current.
+  // Makes the context of the first opened device current, so that calls for the
+  // device need not switch contexts. Each thread that carries out commands
+  // calls this function, which costs a few nanoseconds if the context is
+  // current.
   void MakeCurrent() const;
 
   // Returns the devices that the session has used, in ascending order.
@@ -259,21 +261,22 @@ class Resources {
                                               const cuda::Stream* stream,
                                               bool alone);
 
-  // Between BeginRestore and EndRestore, resources are made where they were in
-  // the process before. EndRestore makes it no error to destroy handles whose
-  // creation the fault has dropped. `inheritance` is borrowed until EndRestore.
+  // Between BeginRestore and EndRestore, resources are made at the places that
+  // they had in the earlier process. After EndRestore, it is no error to
+  // destroy a handle whose creation the fault has dropped. `inheritance` is
+  // borrowed until EndRestore.
   void BeginRestore(Inheritance* inheritance) { inheritance_ = inheritance; }
   void EndRestore();
   bool restoring() const { return inheritance_ != nullptr; }
   // REQUIRES: restoring().
   const Inheritance& inheritance() const { return *inheritance_; }
-  // For bytes of a suspended session; EndRestore clears them.
+  // The copiers for bytes of a suspended session; EndRestore clears them.
   MemoryCopiers& copiers() { return copiers_; }
 
   // Marks a new handle of any kind as failed, as a failed creation does:
   // commands that use it fail with `cause` until it is destroyed.
   absl::Status PutError(uint64_t handle, const absl::Status& cause);
-  // The same for a handle that has a value, which is dropped.
+  // Drops the value of a handle, and marks the handle as PutError does.
   void DropIntoError(uint64_t handle, const absl::Status& cause);
   // See HandleTable::IsInError and Contains.
   bool IsInError(uint64_t handle) const;
@@ -301,35 +304,37 @@ class Resources {
   // for it.
   void DestroyStream(StreamResource stream);
   // The functions from here to FreeArena take a resource whose handle was
-  // removed. Each returns at once, and frees memory after all work that may use
-  // it, or at once while a session is restored. A resource that graphs hold is
-  // kept for them.
+  // removed. Each function returns without waiting. It frees memory after all
+  // work that may use the memory, or at once while a session is restored. A
+  // resource that graphs hold is kept for the graphs.
   absl::Status DestroyEvent(EventResource event);
   absl::Status DestroySemaphore(SemaphoreResource semaphore);
   // Frees a buffer in the order of `stream`, or of the stream of its allocation
-  // if `stream` is 0; after all streams if that stream is gone. The buffer's
-  // views end with it.
+  // if `stream` is 0. If the stream is gone, frees the buffer after all
+  // streams. The buffer's views end with it.
   absl::Status FreeBuffer(BufferResource buffer, uint64_t stream);
   // The module's kernels and variables end with it.
   void UnloadModule(ModuleResource module);
   void FreeArena(ArenaResource arena);
 
   // Keeps the memory of a buffer, an arena or a semaphore beyond the life of
-  // its handle. A sub-buffer keeps the whole. Fails as HandleTable::Find.
+  // its handle. For a sub-buffer, keeps the whole buffer. Fails as
+  // HandleTable::Find.
   absl::StatusOr<Hold> HoldMemory(uint64_t handle);
   // Releases holds. Frees, after all present work of the streams, memory
   // without a handle and without other holds.
   void Release(std::vector<Hold> holds);
 
  private:
-  // Ends waits for events whose sessions have ended, which nothing else would
-  // end.
+  // Ends waits for events whose sessions have ended. Nothing else would end
+  // these waits.
   void EndWaits(std::vector<EventWaits::Wait> waits);
   // Unmaps the buffer if it is a mapping. The mapped memory keeps its owner.
   void Unmap(BufferResource& buffer);
-  // Removes the handles, and the handles of views of them.
+  // Removes the handles of these views, and the handles of views of the views.
   void DropViews(const std::unordered_set<uint64_t>& views);
-  // Closed after the watcher, which is destroyed first, has dropped its blocks.
+  // The destructor closes the staging memory after the watcher, which is
+  // destroyed first, has dropped its blocks.
   struct OwnedStaging {
     ~OwnedStaging() {
       if (memory != nullptr) memory->Close();
@@ -337,16 +342,16 @@ class Resources {
     std::shared_ptr<Staging> memory;
   };
 
-  // Allocates the place that the resource had in the process before.
+  // Allocates the place that the resource had in the earlier process.
   absl::StatusOr<memory::Allocation> AllocateInherited(DeviceState& device,
                                                        uint64_t handle,
                                                        uint32_t ordinal,
                                                        uint64_t size);
-  // Maps the chunk, or makes it from a suspended session's bytes, unless that
-  // was done.
+  // Maps the chunk, or makes it from a suspended session's bytes. Does nothing
+  // if this was done already.
   absl::Status Adopt(DeviceState& device, const internal::Placement& placement);
-  // Calls `visit` with the table of the handle's kind; without one, returns a
-  // default.
+  // Calls `visit` with the table of the handle's kind. Returns a default if
+  // there is no such table.
   template <typename Self, typename Visit>
   static auto InTable(Self& self, uint64_t handle, Visit visit);
 

@@ -56,14 +56,14 @@ class CommandService final
                         const std::stop_token& cancelled,
                         v1::ResultBatch* response);
   absl::Status ServeExecute(CommandStream& commands);
-  // Execute for a client without a reconnect grace.
+  // Serves Execute for a client without a reconnect grace.
   absl::Status ExecuteOnce(CommandStream& commands);
   // `clock` may be null.
   absl::Status ReadBatches(CommandStream& commands,
                            const std::shared_ptr<ResultQueue>& results,
                            const std::shared_ptr<ExecutorClock>& clock);
-  // Execute for a client that may return after its connection has broken, and
-  // has read `results_read` results.
+  // Serves Execute for a client that may return after its connection has
+  // broken, and has read `results_read` results.
   absl::Status ExecuteAttached(CommandStream& commands, uint64_t results_read);
   absl::Status ReadAttached(CommandStream& commands, uint64_t call);
   // Reads while another thread writes; returns when both have ended.
@@ -76,8 +76,9 @@ class CommandService final
   Attachment attachment_;
   CallLimit runs_{"calls of Run of one session", kMaxRuns};
   CallLimit executes_{"calls of Execute of one session", kMaxExecutes};
-  // Four times the calls: a thread outlives its call briefly, and one client
-  // gets at most half (FairShare). An Execute takes two threads.
+  // There are four threads for each call, because a thread outlives its call
+  // briefly, and one client gets at most half of the threads (FairShare). An
+  // Execute takes two threads.
   CallThreads run_threads_{4 * kMaxRuns};
   CallThreads execute_threads_{2 * 4 * kMaxExecutes};
 };

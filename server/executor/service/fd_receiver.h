@@ -17,7 +17,7 @@
 namespace holdfast::executor {
 
 // Receives descriptors from clients on this machine; an rpc then names them by
-// a token. transfers.proto describes the protocol. Its input is hostile: a
+// a token. transfers.proto describes the protocol. The input is hostile: a
 // connection sends one message and is closed; a message without the session's
 // token is dropped; and beyond the limits the oldest connection or descriptor
 // is dropped. The caller of Claim checks the descriptor's kind of file.
@@ -25,8 +25,8 @@ namespace holdfast::executor {
 class FdReceiver {
  public:
   static constexpr size_t kTokenBytes = 16;
-  // The most descriptors that wait for Claim: those of 16 pipes and 8 Execute
-  // calls, which the daemon may make at once, and 8 of arenas.
+  // The most descriptors that wait for Claim: 16 for pipes and 8 for Execute
+  // calls, which the daemon may make at once, and 8 for arenas.
   static constexpr size_t kMaxWaiting = 32;
   static constexpr size_t kMaxConnections = 32;  // without a message yet
 

@@ -95,10 +95,11 @@ class Session {
   // many commands, or numbers that do not increase.
   //
   // `bytes` is the approximate size of the batch in memory. `clock` notes the
-  // begin of the first command; may be null. `encoded` has the encoded commands
+  // start of the first command; may be null. `encoded` has the encoded commands
   // of the batch, and lives as long as the batch; may be null. `more` returns
-  // true if the client has sent more than this batch: while it returns false,
-  // the calling thread carries out a short batch itself. Null: it never does.
+  // true if the client has sent more than this batch. While `more` returns
+  // false, the calling thread carries out a short batch itself. If `more` is
+  // null, the calling thread never does so.
   absl::Status Submit(std::shared_ptr<const v1::CommandBatch> batch,
                       size_t bytes, std::shared_ptr<ResultQueue> results,
                       std::shared_ptr<ExecutorClock> clock = nullptr,
@@ -113,10 +114,10 @@ class Session {
   absl::Status AwaitSequence(uint64_t sequence,
                              const std::stop_token& cancelled);
 
-  // Run `work` on the submission thread; Run waits for its end, and RunOrPost
-  // runs short work on the calling thread if that thread need not wait for its
-  // turn. Return false if the session is being closed; then the work does not
-  // run.
+  // Run `work` on the submission thread. Run waits for the end of the work.
+  // RunOrPost runs short work on the calling thread if the calling thread need
+  // not wait for its turn. Return false if the session is being closed; then
+  // the work does not run.
   bool Post(std::function<void(Resources&)> work);
   bool RunOrPost(std::function<void(Resources&)> work);
   bool Run(const std::function<void(Resources&)>& work);
@@ -130,7 +131,7 @@ class Session {
   void TakeOutput(v1::ResultBatch* results);
 
  private:
-  // Carries out commands; `own`: the calling thread may do so itself.
+  // Carries out commands. If `own` is true, the calling thread may do so.
   bool Carry(std::function<bool()> commands, size_t bytes, bool own,
              const std::function<bool()>& more);
   // Runs posted work. REQUIRES: it is the work's turn.

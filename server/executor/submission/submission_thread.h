@@ -42,8 +42,9 @@ class SubmissionThread {
   // not run. Blocks while kMaxWaiting steps wait.
   bool Post(std::function<void()> step);
 
-  // The same, but the calling thread runs the step now if no other work runs or
-  // waits, because handing over a short step takes longer than running it.
+  // Does the same as Post, but the calling thread runs the step now if no other
+  // work runs or waits, because handing over a short step takes longer than
+  // running it.
   bool RunOrPost(std::function<void()> step);
 
   // Posts a step, and waits until it has run. Returns false if it was dropped.
@@ -54,9 +55,10 @@ class SubmissionThread {
   // false, it is parked, and called again after Wake, also if Wake was called
   // while it ran.
   bool PostBatch(std::function<bool()> batch, size_t bytes);
-  // The same, but the calling thread runs the batch now if no other work runs
-  // or waits, because handing a batch over takes as long as running a small
-  // one. `more` returns true if the calling thread has other work; see idle.
+  // Does the same as PostBatch, but the calling thread runs the batch now if no
+  // other work runs or waits, because handing a batch over takes as long as
+  // running a small batch. `more` returns true if the calling thread has other
+  // work; see idle.
   bool RunBatch(std::function<bool()> batch, size_t bytes,
                 const std::function<bool()>& more);
   // Wakes the parked batch, or else the next batch that parks.

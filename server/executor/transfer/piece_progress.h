@@ -33,12 +33,13 @@ class PieceProgress {
   // that learns of the event. They must not block and must not call this
   // object.
   struct Events {
-    // This piece and all pieces before it were copied. An error counts as the
-    // piece's own.
+    // This piece and all pieces before it were copied. An error that the
+    // function returns counts as an error of the piece.
     std::function<absl::Status(const Piece& piece)> copied;
     // A piece has failed; status() says why. No later piece is reported.
     std::function<void()> failed;
-    // Now some pieces are unfinished and none were before, or the reverse.
+    // Called with true when there are unfinished pieces and there were none
+    // before, and with false when there are none any more.
     std::function<void(bool unfinished)> unfinished;
   };
   explicit PieceProgress(Events events) : events_(std::move(events)) {}

@@ -38,7 +38,7 @@ class TransferService final : public grpc::Service {
  private:
   using Start = std::function<ServedStream*(grpc::CallbackServerContext*)>;
 
-  // Adds a method, as the `index`th, whose messages are not parsed.
+  // Adds the method with this index. Its messages are not parsed.
   void AddStream(int index, const char* method, Start start);
   // Serves a pipe on a thread.
   ServedStream* StartPipe(grpc::CallbackServerContext* context);
@@ -58,8 +58,8 @@ class TransferService final : public grpc::Service {
   CallLimit calls_{"pipes and registrations of arenas of one session",
                    kMaxCalls};
   UploadTries tries_;
-  // Four times the calls: a thread outlives its call briefly, and one client
-  // gets at most half (FairShare).
+  // There are four threads for each call, because a thread outlives its call
+  // briefly, and one client gets at most half of the threads (FairShare).
   CallThreads threads_{4 * kMaxCalls};
 };
 

@@ -40,8 +40,8 @@ class Sandbox {
   Sandbox(const SandboxPolicy& policy, const SandboxStart& start);
 
   // The second step: allows only the system calls of `role`, which may differ
-  // from the policy's once the driver is known. A policy without files of its
-  // own gets `readable` now: directories whose contents can be read.
+  // from the policy's role once the driver is known. If the policy has no files
+  // of its own, it gets `readable` now: directories whose contents can be read.
   void Close(SandboxRole role, const std::vector<std::string>& readable = {});
 
   // True if both system calls and files are restricted, as a process that runs

@@ -46,7 +46,7 @@ struct Approximation {
   std::function<std::vector<Bound>(const Sources&)> bounds;
 };
 
-// The threads of a block whose threads have different inputs.
+// The number of threads of a block in which threads have different inputs.
 inline constexpr size_t kBlockThreads = 128;
 
 // The results of each thread; nullopt where PTX does not define them.
@@ -56,11 +56,11 @@ struct Operation {
   std::vector<Kind> results;
   std::vector<Kind> sources;
   // Lines of PTX with D0, D1, S0, S1, ... for the operands; empty: the
-  // spelling with all of them. %global, %shared and %local are the addresses
-  // of 16 bytes that each thread has there, %gglobal and so on generic ones.
-  // %lane and %thread are the thread's numbers in its warp and block; %t0 to
-  // %t2, %u0, %u1, %q0, %q1 and %mask are free registers. Labels are local to
-  // the case.
+  // spelling with all operands. %global, %shared and %local are the addresses
+  // of 16 bytes that each thread has in this space; %gglobal and so on are
+  // generic addresses. %lane and %thread are the thread's numbers in its warp
+  // and block; %t0 to %t2, %u0, %u1, %q0, %q1 and %mask are free registers.
+  // Labels are local to the case.
   std::string code;
   std::function<Results(const Sources&)> compute;  // unless approximate
   std::optional<Approximation> approximation;
@@ -83,7 +83,8 @@ struct Operation {
 // each constant operand. Empty: there is no oracle for the form.
 std::vector<Operation> Describe(const std::string& spelling);
 
-// The same for one family of opcodes; empty for other opcodes.
+// Each returns the operations for one family of opcodes; empty for other
+// opcodes.
 std::vector<Operation> DescribeInteger(const Words& words);
 std::vector<Operation> DescribeBits(const Words& words);
 std::vector<Operation> DescribeCarry(const Words& words);
