@@ -4,6 +4,10 @@
 // and the bits of the lanes that call. It runs once for the whole warp.
 #include "core/software/jit/call_emitter.h"
 
+#include <cstddef>
+
+#include "core/software/runtime/abi.h"
+
 namespace holdfast::software::jit {
 
 using ptx::Instruction;
@@ -42,6 +46,20 @@ void CallEmitter::EmitTrap(const Step& step) const {
   const uint64_t reason = operands.empty() ? 0 : operands[0].bits;
   runtime_.Call("holdfast_trap", b_.getVoidTy(),
                 {lanes, b_.I32(static_cast<uint32_t>(reason))});
+  b_.CreateBr(go_on);
+  b_.SetInsertPoint(go_on);
+}
+
+void CallEmitter::LetOthersRead(const Step& step) const {
+  if (!c_.facts.early_stores[step.IndexIn(c_.kernel)]) return;
+  auto* wait = b_.NewBlock("behind_barrier");
+  auto* go_on = b_.NewBlock("others_have_read");
+  llvm::Value* is_ahead = runtime_.LoadField(
+      c_.worker, offsetof(WorkerContext, is_ahead), b_.getInt32Ty(),
+      /*invariant=*/false);
+  b_.CreateCondBr(b_.CreateICmpNE(is_ahead, b_.I32(0)), wait, go_on);
+  b_.SetInsertPoint(wait);
+  runtime_.Call("holdfast_let_others_read", b_.getVoidTy(), {});
   b_.CreateBr(go_on);
   b_.SetInsertPoint(go_on);
 }

@@ -27,6 +27,9 @@ class CallEmitter {
   void EmitTrap(const Step& step) const;
   // Emits a call that lets other warps run once.
   void EmitYield() const;
+  // Lets the other warps catch up, if the instruction is an early store
+  // (analysis/early_stores.h) and the warp's first behind a barrier.
+  void LetOthersRead(const Step& step) const;
 
  private:
   const EmitContext& c_;

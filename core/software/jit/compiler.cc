@@ -155,6 +155,7 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   DEFINE(holdfast_block_ended);
   DEFINE(holdfast_lanes_ended);
   DEFINE(holdfast_yield);
+  DEFINE(holdfast_let_others_read);
   DEFINE(holdfast_trap);
   DEFINE(holdfast_check_addresses);
   DEFINE(holdfast_bad_address);

@@ -53,6 +53,7 @@ void InstructionEmitter::Emit(const Step& step) {
 
 void InstructionEmitter::EmitUnguarded(const Step& step) {
   const Instruction& instruction = step.instruction;
+  calls_.LetOthersRead(step);
   switch (instruction.opcode()) {
     case Opcode::kLd:
     case Opcode::kLdu:

@@ -5,6 +5,7 @@
 #include "core/software/jit/kernel_facts.h"
 
 #include "core/software/analysis/control_flow.h"
+#include "core/software/analysis/early_stores.h"
 
 namespace holdfast::software::jit {
 
@@ -17,7 +18,8 @@ KernelFacts::KernelFacts(const lower::Kernel& kernel,
       loops(analysis::Loops(kernel)),
       own_loops(analysis::Loops(kernel, /*past_barriers=*/false)),
       crosses(kernel.function->registers.size(), false),
-      ever_read(kernel.function->registers.size(), false) {
+      ever_read(kernel.function->registers.size(), false),
+      early_stores(analysis::EarlyStores(kernel)) {
   for (const Mode mode : {Mode::kFull, Mode::kMasked}) {
     shapes[static_cast<int>(mode)] =
         analysis::AnalyzeDivergence(kernel, block, mode, chunk_lanes);

@@ -28,6 +28,8 @@ struct KernelFacts {
   // [register]: live at the start of some block; read by some instruction.
   std::vector<bool> crosses;
   std::vector<bool> ever_read;
+  // [instruction]: see analysis::EarlyStores.
+  std::vector<bool> early_stores;
   // The kernel has a convergence point; one of all warps of a block.
   bool lanes_wait = false;
   bool warps_wait = false;

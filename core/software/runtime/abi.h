@@ -65,6 +65,9 @@ struct WorkerContext {
   void* escape = nullptr;  // the stack to return to when a launch is abandoned
   // Null unless the warps of a block run side by side.
   Warp* fiber = nullptr;
+  // Not 0: the warp has passed a barrier of its block since it last let the
+  // other warps catch up (holdfast_let_others_read).
+  uint32_t is_ahead = 0;
   // The lanes that took part in the last masked access, which not all lanes had
   // to make. Bit i: lane i.
   uint32_t lanes = 0;
@@ -121,6 +124,10 @@ void holdfast_lanes_ended(WorkerContext* worker, uint32_t lanes);
 // Lets other warps run once. Does not return if the launch has failed. A warp
 // on a stack of its own yields to the next warp, otherwise to another thread.
 void holdfast_yield(WorkerContext* worker);
+// Lets each other warp of the block run until it waits, ends, or calls this
+// function, too. A warp calls it before the first early store behind a barrier
+// (analysis/early_stores.h).
+void holdfast_let_others_read(WorkerContext* worker);
 
 // `lanes` have reached a trap of the program, or a trap that lowering has added
 // (lower/kernel.h).

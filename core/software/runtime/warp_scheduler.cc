@@ -138,12 +138,17 @@ inline void WarpScheduler::Wait(Warp* warp, uint32_t barriers) {
   RunNext(warp);
 }
 
-// To the next warp that can run; `warp` stays ready itself.
-void WarpScheduler::Yield(Warp* warp) {
+bool WarpScheduler::RunOther(Warp* warp) {
   Warp* to = warp->next;
   while (to != warp && to->state != Warp::State::kReady) to = to->next;
-  if (to != warp) return Switch(warp, to);
-  sched_yield();  // what the warp waits for may be another thread's
+  if (to == warp) return false;
+  Switch(warp, to);
+  return true;
+}
+
+void WarpScheduler::Yield(Warp* warp) {
+  // The warp may wait for another thread.
+  if (!RunOther(warp)) sched_yield();
 }
 
 // Looks only if a round has completed, which TakeCompleted() tells by one load.
@@ -237,6 +242,7 @@ uint32_t holdfast_barrier_arrive(WorkerContext* worker, uint32_t barrier,
                                  uint32_t threads, uint32_t lanes,
                                  uint32_t live, uint32_t predicate) {
   BlockBarriers& barriers = BarriersOf(worker, barrier);
+  worker->is_ahead = 1;
   const uint32_t round =
       barriers.Arrive(barrier, threads, lanes, live, predicate);
   worker->fiber->scheduler->Wake(worker->fiber->block);
@@ -249,6 +255,7 @@ void holdfast_barrier_sync(WorkerContext* worker, uint32_t barrier,
                            uint32_t threads) {
   BlockBarriers& barriers = BarriersOf(worker, barrier);
   Warp* warp = worker->fiber;
+  worker->is_ahead = 1;
   if (barriers.ArriveWhole(barrier, threads)) {
     warp->scheduler->Wake(warp->block);
   } else {
@@ -257,6 +264,7 @@ void holdfast_barrier_sync(WorkerContext* worker, uint32_t barrier,
 }
 
 void holdfast_cluster_arrive(WorkerContext* worker, uint32_t lanes) {
+  worker->is_ahead = 1;
   worker->fiber->scheduler->ArriveAtCluster(worker->fiber, lanes);
 }
 
@@ -300,6 +308,13 @@ void holdfast_yield(WorkerContext* worker) {
   } else {
     worker->fiber->scheduler->Yield(worker->fiber);
   }
+}
+
+// The circle comes back to this warp when all others that can run have done the
+// same: each of them runs once.
+void holdfast_let_others_read(WorkerContext* worker) {
+  worker->is_ahead = 0;
+  worker->fiber->scheduler->RunOther(worker->fiber);
 }
 
 }  // extern "C"

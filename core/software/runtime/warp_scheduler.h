@@ -115,9 +115,12 @@ class WarpScheduler {
   std::string Waiting() const;
 
   // Runs other warps until one of `barriers` (bit i: barrier i) has completed a
-  // round and it is the warp's turn again. REQUIRES, also for Yield and
-  // EndBlock: called on the stack of `warp`.
+  // round and it is the warp's turn again. REQUIRES, also for RunOther,
+  // Yield and EndBlock: called on the stack of `warp`.
   void Wait(Warp* warp, uint32_t barriers);
+  // Switches to the next warp that is ready, and comes back when the turn is
+  // the warp's again. Returns false, at once, if no other warp is ready.
+  bool RunOther(Warp* warp);
   // Lets another warp run first. If no other warp is ready, yields the CPU to
   // another thread.
   void Yield(Warp* warp);

@@ -185,6 +185,68 @@ extern "C" __global__ void k(const int* in, int* out, int n) {
   EXPECT_EQ(out[n], -7);
 }
 
+// Wrong programs that are right on every GPU, where all warps read within a few
+// cycles: between a read and the next write to the place there is no barrier.
+TEST_P(BarrierTest, ASumThatAllReadIsNotOverwrittenByTheNextSum) {
+  KernelProgram program(R"(
+__device__ unsigned Sum(unsigned value) {
+  __shared__ unsigned part[32];
+  unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (int i = 16; i > 0; i /= 2) value += __shfl_xor_sync(~0u, value, i);
+  if (lane == 0) part[warp] = value;
+  __syncthreads();
+  if (warp == 0) {
+    value = lane < (blockDim.x + 31) / 32 ? part[lane] : 0;
+    for (int i = 16; i > 0; i /= 2) value += __shfl_xor_sync(~0u, value, i);
+    if (lane == 0) part[0] = value;
+  }
+  __syncthreads();
+  return part[0];
+}
+extern "C" __global__ void k(unsigned* out) {
+  unsigned t = threadIdx.x;
+  unsigned sum = Sum(t), squares = Sum(sum + t), last = Sum(squares - t);
+  out[t] = sum + squares + last;
+})");
+  const uint32_t block = (GetParam() + 31) / 32 * 32;
+  std::vector<uint32_t> out(block, 0);
+  ExpectSuccess(program.Run(Geometry(1, block), out.data()));
+  uint32_t sum = 0, second = 0, third = 0;
+  for (uint32_t t = 0; t < block; ++t) sum += t;
+  for (uint32_t t = 0; t < block; ++t) second += sum + t;
+  for (uint32_t t = 0; t < block; ++t) third += second - t;
+  for (uint32_t t = 0; t < block; ++t) {
+    ASSERT_EQ(out[t], sum + second + third) << t;
+  }
+}
+
+TEST_P(BarrierTest, PartsThatOneWarpReadsAreNotOverwrittenByTheNextSum) {
+  KernelProgram program(R"(
+__device__ unsigned Sum(unsigned value) {
+  __shared__ unsigned part[32];
+  unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (int i = 16; i > 0; i /= 2) value += __shfl_down_sync(~0u, value, i);
+  if (lane == 0) part[warp] = value;
+  __syncthreads();
+  value = threadIdx.x < blockDim.x / 32 ? part[lane] : 0;
+  if (warp == 0) {
+    for (int i = 16; i > 0; i /= 2) value += __shfl_down_sync(~0u, value, i);
+  }
+  return value;
+}
+extern "C" __global__ void k(unsigned* out) {
+  unsigned sum = Sum(threadIdx.x), squares = Sum(threadIdx.x * threadIdx.x);
+  if (threadIdx.x == 0) out[0] = sum, out[1] = squares;
+})");
+  const uint32_t block = (GetParam() + 31) / 32 * 32;
+  std::vector<uint32_t> out(2, 0);
+  ExpectSuccess(program.Run(Geometry(1, block), out.data()));
+  uint32_t sum = 0, squares = 0;
+  for (uint32_t t = 0; t < block; ++t) sum += t, squares += t * t;
+  EXPECT_EQ(out[0], sum);
+  EXPECT_EQ(out[1], squares);
+}
+
 INSTANTIATE_TEST_SUITE_P(Blocks, BarrierTest,
                          testing::Values(1, 2, 31, 32, 33, 64, 100, 256, 1024));
 
