@@ -113,8 +113,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph_handle,
 
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   return WithCapturable(handle, [&](Process& process, Stream& stream) {
-    return graph == nullptr ? CUDA_ERROR_INVALID_VALUE
-                            : EndCapture(process, stream, graph);
+    return EndCapture(process, stream, graph);
   });
 }
 

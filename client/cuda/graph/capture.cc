@@ -209,11 +209,14 @@ CUresult BeginCapture(Process& process, Stream& stream,
 }
 
 CUresult EndCapture(Process& process, Stream& stream, CUgraph* graph) {
-  *graph = nullptr;
+  if (graph != nullptr) *graph = nullptr;
   LiveCaptures(process);
   const std::shared_ptr<StreamCapture> own = stream.capture;
   if (own == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   const std::shared_ptr<Capture> capture = own->capture;
+  if (graph == nullptr && !capture->is_into_graph) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if (capture->origin.lock().get() != &stream) {
     capture->is_invalidated = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
@@ -231,7 +234,7 @@ CUresult EndCapture(Process& process, Stream& stream, CUgraph* graph) {
                                    : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
   }
   Leave(process, capture);
-  *graph = capture->graph->handle();
+  if (graph != nullptr) *graph = capture->graph->handle();
   return CUDA_SUCCESS;
 }
 

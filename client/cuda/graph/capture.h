@@ -79,6 +79,7 @@ CUresult BeginCapture(Process& process, Stream& stream,
                       std::shared_ptr<Graph> graph, CaptureEdges edges,
                       CUstreamCaptureMode mode);
 // Ends the capture, and returns its graph in *graph; null after an error.
+// CUDA_ERROR_INVALID_VALUE: `graph` is null, and the capture made its graph.
 CUresult EndCapture(Process& process, Stream& stream, CUgraph* graph);
 
 // The functions below take the lock. If no stream captures, they return without

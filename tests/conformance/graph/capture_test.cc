@@ -297,6 +297,15 @@ TEST_F(Captures, IntoAGraphBehindItsNodes) {
   ExpectArray(1, 2);
 }
 
+TEST_F(Captures, IntoAGraphThatTheEndNeedNotTell) {
+  ASSERT_OK(Graphs().cuStreamBeginCaptureToGraph(stream_, graph_, nullptr,
+                                                 nullptr, 0, kRelaxed));
+  ASSERT_OK(Fill(stream_, 0, 3));
+  ASSERT_OK(Graphs().cuStreamEndCapture(stream_, nullptr));
+  RunOnce();
+  ExpectArray(0, 3);
+}
+
 TEST_F(Captures, ItsNodesAreToldAndChanged) {
   Begin();
   ASSERT_OK(Fill(stream_, 0, 4));

@@ -95,8 +95,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph_handle,
 
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   return WithCapturable(handle, [&](Driver& driver, const auto& stream) {
-    return graph == nullptr ? CUDA_ERROR_INVALID_VALUE
-                            : EndCapture(driver, *stream, graph);
+    return EndCapture(driver, *stream, graph);
   });
 }
 

@@ -165,10 +165,13 @@ CUresult BeginCapture(Driver& driver, const std::shared_ptr<Stream>& stream,
 }
 
 CUresult EndCapture(Driver& driver, Stream& stream, CUgraph* graph) {
-  *graph = nullptr;
+  if (graph != nullptr) *graph = nullptr;
   const std::shared_ptr<StreamCapture> own = stream.capture;
   if (own == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   const std::shared_ptr<Capture> capture = own->capture;
+  if (graph == nullptr && !capture->into_existing) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if (capture->origin != &stream) {
     capture->invalidated = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
@@ -179,7 +182,7 @@ CUresult EndCapture(Driver& driver, Stream& stream, CUgraph* graph) {
   const bool joined = AllJoined(driver, *capture, *own);
   Leave(driver, capture);
   if (!wrong_thread && !capture->invalidated && joined) {
-    *graph = capture->graph->handle();
+    if (graph != nullptr) *graph = capture->graph->handle();
     return CUDA_SUCCESS;
   }
   if (!capture->into_existing) capture->graph->Withdraw();

@@ -73,7 +73,8 @@ CUresult BeginCapture(Driver& driver, const std::shared_ptr<Stream>& stream,
                       std::shared_ptr<Graph> graph, CaptureEdges edges,
                       CUstreamCaptureMode mode);
 // Ends the capture that began with `stream`. *graph is the captured graph; null
-// on an error.
+// on an error. CUDA_ERROR_INVALID_VALUE: `graph` is null, and the capture made
+// its graph.
 CUresult EndCapture(Driver& driver, Stream& stream, CUgraph* graph);
 
 // Called when a stream is destroyed. Ends the capture that began with the
