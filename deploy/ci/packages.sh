@@ -6,24 +6,14 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/ci/machine.sh
 . deploy/ci/machine.sh
+# shellcheck source=deploy/ci/check.sh
+. deploy/ci/check.sh
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 chmod 755 "$folder"
-failures=0
+output=$folder/output
 
-# check TITLE COMMAND...: one line for a command that succeeds, its output for one that does not.
-check() {
-  local title=$1
-  shift
-  if "$@" >"$folder/output" 2>&1; then
-    echo "ok: $title"
-  else
-    echo "FAILED: $title"
-    tail -n 20 "$folder/output"
-    failures=$((failures + 1))
-  fi
-}
 property() { in_machine systemctl show --property="$1" --value holdfastd.service; }
 has_property() { [ "$(property "$1")" = "$2" ]; }
 differs() { [ "$(property "$1")" != "$2" ]; }
@@ -187,7 +177,7 @@ test_machine() {
     check "a C++ program compiles with CMake, pkg-config and Bazel" in_machine \
       env RULES_CC=/packages/rules_cc bash /packages/development.sh /usr \
       /usr/share/doc/libholdfast-dev/examples
-    sed 's/^/  /' "$folder/output"
+    sed 's/^/  /' "$output"
   fi
   check "another user is refused" is_refused bob holdfast devices
   check "an unchanged CUDA program in the daemon" unchanged_program_runs

@@ -6,6 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/ci/slurm_cluster.sh
 . deploy/ci/slurm_cluster.sh
+# shellcheck source=deploy/ci/check.sh
+. deploy/ci/check.sh
 
 reason=$(slurm_can_run) || { echo "skipped: $reason"; exit 0; }
 bazel build --noshow_progress --ui_event_filters=-info //deploy/slurm:spank_holdfast.so //server:holdfastd \
@@ -15,19 +17,7 @@ directory=$(mktemp -d /tmp/holdfast-slurm-XXXXXX)
 chmod 755 "$directory"
 address=unix:$directory/holdfast.sock
 user=nobody
-failures=0
-
-check() {  # TITLE COMMAND...
-  local title=$1
-  shift
-  if "$@" >"$directory/output" 2>&1; then
-    echo "ok: $title"
-  else
-    echo "FAILED: $title"
-    tail -n 20 "$directory/output"
-    failures=$((failures + 1))
-  fi
-}
+output=$directory/output
 
 # Jobs' users need no way into the tree.
 install_programs() {
