@@ -15,6 +15,7 @@ Makes all that is given to users, of a clean checkout, into FOLDER (./release), 
   holdfast-VERSION-*.whl               the Python package, with daemon, software driver and command line
   holdfast-*-VERSION-linux-x86_64.tar.gz   the bundle, in five archives
   apt/                                 the Debian packages, as an apt repository
+  rpm/                                 the RPM packages, as a dnf repository
   holdfast-VERSION-image.tar           the container image, where podman is there and can get its base image
   holdfast-VERSION.cdx.json            the libraries that are linked in, as a CycloneDX bill of materials
   SHA256SUMS                           of all of these
@@ -70,12 +71,22 @@ make_apt_repository() {  # FOLDER
   )
 }
 
+# A dnf repository: repodata/ has the lists that dnf reads.
+make_dnf_repository() {  # FOLDER
+  # The lists have the files' times.
+  touch --date="@$SOURCE_DATE_EPOCH" "$1"/*.rpm
+  createrepo_c --quiet --workers=1 --no-database --simple-md-filenames --revision="$SOURCE_DATE_EPOCH" \
+    --set-timestamp-to-revision "$1"
+}
+
 build_and_pack() {  # FOLDER: all but the image, of the tree in the working directory
   local archive
   bazel build --noshow_progress --ui_event_filters=-info //deploy:bundle //client/python:full_wheel
   deploy/package.sh "$1/apt/pool"
   rm "$1/apt/pool/build.log"
   make_apt_repository "$1/apt"
+  deploy/rpm/package.sh "$1/apt/pool" "$1/rpm"
+  make_dnf_repository "$1/rpm"
   for archive in bazel-bin/deploy/holdfast*.tar.gz; do
     cp "$archive" "$1/$(basename "$archive" .tar.gz)-$version-linux-x86_64.tar.gz"
   done
@@ -113,7 +124,7 @@ make_image() {
   podman save --quiet --output "$folder/holdfast-$version-image.tar" "holdfast:$version"
 }
 
-install_packages apt-utils
+install_packages apt-utils createrepo-c
 say "Building"
 build_and_pack "$folder"
 if [ -n "$twice" ]; then
@@ -125,7 +136,7 @@ if [ -n "$twice" ]; then
   say "Twice the same bytes"
 fi
 [ -z "$image" ] || make_image
-deploy/ci/glibc.sh "$folder"/*.whl "$folder"/*.tar.gz "$folder"/apt/pool/*.deb
+deploy/ci/glibc.sh "$folder"/*.whl "$folder"/*.tar.gz "$folder"/apt/pool/*.deb "$folder"/rpm/*.rpm
 sums=$(cd "$folder" && find . -type f -printf '%P\n' | LC_ALL=C sort | xargs sha256sum)
 echo "$sums" >"$folder/SHA256SUMS"
 say "$folder"

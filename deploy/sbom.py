@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the libraries of the distribution that Holdfast's programs are linked with, as CycloneDX 1.4 JSON.
+"""Prints the libraries of the distribution that Holdfast's programs are linked with, as CycloneDX 1.4 JSON. The bundle,
+the wheel and the RPM packages carry some of them.
 
     sbom.py VERSION
 

@@ -3,7 +3,7 @@
 # What is shipped starts where glibc and the C++ library are those of RHEL 9 or Ubuntu 22.04: no program and no
 # shared library has a symbol of a version above GLIBC_2.34 and GLIBCXX_3.4.29.
 #
-# Usage: glibc.sh [FILE...]     archives (.deb, .whl, .tar.gz), programs, shared libraries; by default the
+# Usage: glibc.sh [FILE...]     archives (.deb, .rpm, .whl, .tar.gz), programs, shared libraries; by default the
 #                               bundle and the full wheel, which it builds
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -20,6 +20,7 @@ unpack() {  # FILE FOLDER
   mkdir -p "$2"
   case "$1" in
     *.deb) dpkg-deb --extract "$1" "$2" ;;
+    *.rpm) rpm2archive - <"$1" | tar -xz -C "$2" ;;
     *.whl) python3 -m zipfile -e "$1" "$2" ;;
     *.tar.gz) tar -xzf "$1" -C "$2" ;;
     *) cp -L "$1" "$2" ;;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A release is made, and its Debian packages install on a Debian that systemd boots, and do there what they promise.
-# Where no container can be booted, they are made and looked at only.
+# Where no container can be booted, they are made and looked at only. rpm.sh looks at its RPM packages.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/ci/machine.sh
@@ -226,6 +226,7 @@ check "control names every library that setup/packages.txt installs" control_nam
 check "a release is made" deploy/release.sh --dirty --no-image "$folder/release"
 # shellcheck disable=SC2016
 check "its sums are right" sh -c 'cd "$1" && sha256sum --quiet --check SHA256SUMS' - "$folder/release"
+deploy/ci/rpm.sh "$folder/release/apt/pool" "$folder/release/rpm" || failures=$((failures + 1))
 mv "$folder/release/apt" "$folder/apt"
 rm -r "$folder/release"
 cp "$folder"/apt/pool/*.deb "$folder"
