@@ -237,7 +237,7 @@ int Rage(const std::string& address, const ObjectCode& code, uint32_t faults,
 }
 
 TEST(FaultStormTest, AllGoOnAndNothingIsLeftBehind) {
-  const uint32_t faults = Setting("HOLDFAST_STORM_FAULTS", 300u);
+  const uint32_t faults = Setting("HOLDFAST_STORM_FAULTS", 80u);
   const uint32_t seed = Setting("HOLDFAST_STORM_SEED", 22u);
   DaemonProcess daemon(
       {"--max-faults=0", "--max-sessions=32", "--max-sessions-per-client=32"});

@@ -275,7 +275,7 @@ class SharingStormTest : public ::testing::Test {
 
 TEST_F(SharingStormTest, SurvivorsHaveTheirBytesAndNothingIsLeftOver) {
   const uint32_t seed = Setting("HOLDFAST_STORM_SEED", 21u);
-  const uint32_t seconds = Setting("HOLDFAST_STORM_SECONDS", 20u);
+  const uint32_t seconds = Setting("HOLDFAST_STORM_SECONDS", 5u);
   std::printf("HOLDFAST_STORM_SEED=%u HOLDFAST_STORM_SECONDS=%u\n", seed,
               seconds);
   board_ = std::make_unique<StormBoard>(board_directory_);
