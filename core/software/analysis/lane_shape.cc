@@ -418,6 +418,7 @@ LaneShape ResultShape(const Instruction& instruction, LaneShapes s, Mode mode,
     case Opcode::kMma:
     case Opcode::kMovmatrix:
     case Opcode::kShfl:
+    case Opcode::kWmma:
       return LaneShape::Varying();
     default:
       break;

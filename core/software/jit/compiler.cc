@@ -166,6 +166,8 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   DEFINE(holdfast_match_all32);
   DEFINE(holdfast_match_all64);
   DEFINE(holdfast_multiply_matrices);
+  DEFINE(holdfast_load_tile);
+  DEFINE(holdfast_store_tile);
   DEFINE(holdfast_globaltimer);
   DEFINE(holdfast_device_vprintf);
   DEFINE(holdfast_device___assertfail);

@@ -26,6 +26,7 @@ InstructionEmitter::InstructionEmitter(const EmitContext& context,
       bulk_(context, operands_, addresses_, async_),
       calls_(context, operands_),
       matrices_(context, operands_, addresses_, access_),
+      tiles_(context, operands_, addresses_),
       arithmetic_(context, operands_) {}
 
 // A uniform guard is a branch around the instruction. A varying one narrows the
@@ -85,6 +86,8 @@ void InstructionEmitter::EmitUnguarded(const Step& step) {
       return matrices_.EmitTranspose(step);
     case Opcode::kMma:
       return matrices_.EmitProduct(step);
+    case Opcode::kWmma:
+      return tiles_.Emit(step);
     case Opcode::kActivemask:
       return warp_.EmitActivemask(step);
     case Opcode::kMembar:

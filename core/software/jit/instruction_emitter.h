@@ -12,6 +12,7 @@
 #include "core/software/jit/call_emitter.h"
 #include "core/software/jit/matrix_emitter.h"
 #include "core/software/jit/memory_emitter.h"
+#include "core/software/jit/tile_emitter.h"
 #include "core/software/jit/warp_emitter.h"
 
 namespace holdfast::software::jit {
@@ -49,6 +50,7 @@ class InstructionEmitter {
   const BulkEmitter bulk_;
   const CallEmitter calls_;
   const MatrixEmitter matrices_;
+  const TileEmitter tiles_;
   ArithmeticEmitter arithmetic_;
 };
 

@@ -4,8 +4,7 @@
 // has columns 2 * c and 2 * c + 1 of row r. To move it, each lane takes the
 // address of its row from the lane that names the row, tests it, and goes to
 // its own columns there; a transposed one takes two rows. The runtime
-// multiplies (core/software/semantics/matrix_product.h): an operand is an array
-// of its registers, each with a word for each lane.
+// multiplies (core/software/semantics/matrix_product.h).
 #include "core/software/jit/matrix_emitter.h"
 
 #include <vector>
@@ -24,11 +23,18 @@ using ptx::Type;
 
 namespace {
 
-// Returns the registers of an operand: the elements in braces, or the operand
-// itself.
-absl::Span<const Operand> RegistersOf(const Operand& operand) {
-  if (operand.kind == Operand::Kind::kVector) return operand.elements;
-  return {&operand, 1};
+MatrixProduct ProductOf(const ptx::Modifiers& words) {
+  const ptx::ProductShape shape = ptx::ProductShapeOf(words);
+  const ptx::ProductTypes types = ptx::ProductTypesOf(words);
+  MatrixProduct product;
+  product.rows = shape.rows;
+  product.depth = shape.depth;
+  product.a = types.a;
+  product.b = types.b;
+  product.c = types.c;
+  product.d = types.d;
+  product.saturate = words.Has(Modifier::kSatfinite);
+  return product;
 }
 
 bool IsTransposed(const Step& step) {
@@ -177,66 +183,22 @@ void MatrixEmitter::EmitTranspose(const Step& step) const {
   operands_.Write(step.lanes, operands[0], result);
 }
 
-// The registers of an operand as an array: 32 words for each.
-llvm::AllocaInst* MatrixEmitter::Spilled(const Step& step,
-                                         const Operand& operand,
-                                         Type type) const {
-  const auto registers = RegistersOf(operand);
-  llvm::Type* word = b_.TypeOf(type);
-  llvm::AllocaInst* array = b_.AllocaAtEntry(
-      llvm::ArrayType::get(word, registers.size() * kWarpLanes));
-  b_.CreateLifetimeStart(array);
-  for (size_t r = 0; r < registers.size(); ++r) {
-    const Value value = operands_.Read(step.lanes, registers[r], type);
-    for (int c = 0; c < c_.chunks(); ++c) {
-      const auto at = static_cast<unsigned>(r) * kWarpLanes +
-                      static_cast<unsigned>(c * c_.lanes());
-      b_.CreateAlignedStore(v_.Vector(value, c),
-                            b_.CreateConstGEP1_32(word, array, at),
-                            llvm::Align(ptx::BytesOf(type)));
-    }
-  }
-  return array;
-}
-
 void MatrixEmitter::EmitProduct(const Step& step) const {
-  const Instruction& instruction = step.instruction;
-  const auto& operands = instruction.operands;
-  const ptx::Modifiers& words = instruction.modifiers;
-  const ptx::ProductShape shape = ptx::ProductShapeOf(words);
-  MatrixProduct product;
-  product.rows = shape.rows;
-  product.depth = shape.depth;
-  product.d = words.types[0];
-  product.a = words.types[1];
-  product.b = words.types[2];
-  product.saturate = words.Has(Modifier::kSatfinite);
-  const Type type = product.d == Type::kF64 ? Type::kB64 : Type::kB32;
-  llvm::Type* word = b_.TypeOf(type);
-  const auto registers = RegistersOf(operands[0]);
-  llvm::AllocaInst* results = b_.AllocaAtEntry(
-      llvm::ArrayType::get(word, registers.size() * kWarpLanes));
-  llvm::AllocaInst* const sources[] = {Spilled(step, operands[1], type),
-                                       Spilled(step, operands[2], type),
-                                       Spilled(step, operands[3], type)};
-  // With the lifetimes LLVM gives the arrays of all products one place.
-  b_.CreateLifetimeStart(results);
+  const auto& operands = step.instruction.operands;
+  const ptx::Modifiers& words = step.instruction.modifiers;
+  const MatrixProduct product = ProductOf(words);
+  const Type type = registers_.WordOf(product.d);
+  llvm::AllocaInst* const sources[] = {
+      registers_.Spill(step, RegistersOf(operands[1]), type),
+      registers_.Spill(step, RegistersOf(operands[2]), type),
+      registers_.Spill(step, RegistersOf(operands[3]), type)};
+  llvm::AllocaInst* results =
+      registers_.Make(RegistersOf(operands[0]).size(), type);
   runtime_.Call("holdfast_multiply_matrices", b_.getVoidTy(),
-                {b_.I32(PackMatrixProduct(product)), sources[0], sources[1],
-                 sources[2], results});
-  for (llvm::AllocaInst* const source : sources) b_.CreateLifetimeEnd(source);
-  for (size_t r = 0; r < registers.size(); ++r) {
-    Value value{LaneShape::Varying(), type, {}};
-    for (int c = 0; c < c_.chunks(); ++c) {
-      const auto at = static_cast<unsigned>(r) * kWarpLanes +
-                      static_cast<unsigned>(c * c_.lanes());
-      value.parts.push_back(b_.CreateAlignedLoad(
-          b_.VectorOf(word), b_.CreateConstGEP1_32(word, results, at),
-          llvm::Align(ptx::BytesOf(type))));
-    }
-    operands_.Write(step.lanes, registers[r], value);
-  }
-  b_.CreateLifetimeEnd(results);
+                {b_.getInt64(PackMatrixProduct(product)), sources[0],
+                 sources[1], sources[2], results});
+  for (llvm::AllocaInst* const source : sources) registers_.End(source);
+  registers_.Take(step, RegistersOf(operands[0]), type, results);
 }
 
 }  // namespace holdfast::software::jit

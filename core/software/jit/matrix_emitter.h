@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "core/software/jit/memory_access.h"
+#include "core/software/jit/register_arrays.h"
 
 namespace holdfast::software::jit {
 
@@ -21,7 +22,8 @@ class MatrixEmitter {
         runtime_(context),
         operands_(operands),
         addresses_(addresses),
-        access_(access) {}
+        access_(access),
+        registers_(context, operands) {}
 
   // Operands: {d, ...}, [row]. Each lane names a row of eight halves. Lanes
   // 8 * i to 8 * i + 7 name the rows of matrix i.
@@ -43,8 +45,6 @@ class MatrixEmitter {
   Value Permuted(const Value& value, const OfLane& from) const;
   Value Place(const Step& step, const Value& rows, int matrix, int half) const;
   Value LoadOne(const Step& step, const Value& rows, int matrix) const;
-  llvm::AllocaInst* Spilled(const Step& step, const ptx::Operand& operand,
-                            ptx::Type type) const;
 
   const EmitContext& c_;
   Builder& b_;
@@ -53,6 +53,7 @@ class MatrixEmitter {
   const Operands& operands_;
   const Addresses& addresses_;
   const MemoryAccess& access_;
+  const RegisterArrays registers_;
 };
 
 }  // namespace holdfast::software::jit

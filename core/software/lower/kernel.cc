@@ -42,6 +42,7 @@ ConvergencePoint ConvergencePointOf(const Instruction& instruction) {
     case Opcode::kMma:
     case Opcode::kMovmatrix:
     case Opcode::kStmatrix:
+    case Opcode::kWmma:
       return ConvergencePoint::kWarp;
     default:
       return ConvergencePoint::kNone;

@@ -54,6 +54,8 @@ constexpr std::pair<absl::string_view, absl::string_view> kClasses[] = {
     {"policy",
      "L2::evict_first|L2::evict_last|L2::evict_normal|L2::evict_unchanged"},
     {"barrierspace", "shared|shared::cta|shared::cluster"},
+    {"matrixspace", "global|shared|shared::cta"},
+    {"tile", "m16n16k16|m8n32k16|m32n8k16"},
     {"atomspace", "global|shared|shared::cta|shared::cluster"},
 };
 
@@ -67,12 +69,23 @@ absl::string_view ClassNamed(absl::string_view name) {
 // Words that ptxas takes for part of an instruction's name, if nothing else can
 // stand in their place.
 constexpr absl::string_view kNameWords[] = {
-    "arrive",        "arrive_drop", "async",    "complete_tx", "commit_group",
-    "expect_tx",     "fractional",  "full",     "hi",          "init",
-    "inval",         "l",           "lo",       "mbarrier",    "parity",
-    "pending_count", "proxy",       "r",        "range",       "red",
-    "test_wait",     "to",          "try_wait", "wait_all",    "wait_group",
-    "warp",          "wide",
+    "a",           "arrive",
+    "arrive_drop", "async",
+    "b",           "c",
+    "complete_tx", "commit_group",
+    "d",           "expect_tx",
+    "fractional",  "full",
+    "hi",          "init",
+    "inval",       "l",
+    "lo",          "load",
+    "mbarrier",    "mma",
+    "parity",      "pending_count",
+    "proxy",       "r",
+    "range",       "red",
+    "store",       "test_wait",
+    "to",          "try_wait",
+    "wait_all",    "wait_group",
+    "warp",        "wide",
 };
 
 // One place behind the opcode.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The number of registers of a lane that hold the matrices of ldmatrix,
-// stmatrix and mma.
+// The matrices that the lanes of a warp hold together: what they are made of,
+// and the number of registers of a lane that hold them.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_MATRIX_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_MATRIX_H_
 
@@ -11,22 +11,44 @@
 
 namespace holdfast::software::ptx {
 
-// The number of columns that b and the result have in every mma.
-inline constexpr int kProductColumns = 8;
-
-// The sizes of an mma: a has `rows` rows and `depth` columns, and b has `depth`
-// rows.
+// The sizes of a product: a has `rows` rows and `depth` columns, b has `depth`
+// rows and `columns` columns, and c and d have `rows` rows and `columns`
+// columns.
 struct ProductShape {
   int rows = 0;
+  int columns = 0;
   int depth = 0;
 };
 
-// REQUIRES: `words` are the modifiers of an mma.
+// REQUIRES: `words` are the modifiers of an mma or a wmma.
 ProductShape ProductShapeOf(const Modifiers& words);
 
-// Returns how many registers operand `at` of an instruction on matrices names
-// in braces; 0 for other instructions, and for operands that are not matrices.
-size_t MatrixRegisters(const Instruction& instruction, size_t at);
+// The types of the elements of a product's matrices.
+struct ProductTypes {
+  Type d = Type::kNone;
+  Type a = Type::kNone;
+  Type b = Type::kNone;
+  Type c = Type::kNone;
+};
+
+// REQUIRES: `words` are the modifiers of an mma or a wmma.mma.
+ProductTypes ProductTypesOf(const Modifiers& words);
+
+// What a wmma does.
+enum class TileAction : uint8_t { kLoad, kStore, kMultiply };
+
+// REQUIRES: the instruction is a wmma.
+TileAction TileActionOf(const Instruction& instruction);
+
+// The registers of a lane that an operand names in braces. ldmatrix and
+// stmatrix move bits: their type is b16, whatever the program makes of it.
+struct MatrixOperand {
+  Type element = Type::kNone;
+  size_t registers = 0;  // 0: the operand is not a matrix
+};
+
+// Describes operand `at` of any instruction.
+MatrixOperand MatrixOperandOf(const Instruction& instruction, size_t at);
 
 }  // namespace holdfast::software::ptx
 

@@ -23,7 +23,6 @@ struct Missing {
 
 constexpr Missing kMissing[] = {
     {"mma", "", kMatrices},
-    {"wmma", "", "wmma, the older form of mma"},
     {"ldmatrix", "", kMatrices},
     {"stmatrix", "", kMatrices},
     {"wgmma", "", "matrices of a warp group"},

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/software/ptx/forms.h"
-#include "core/software/ptx/matrix.h"
 #include "core/software/ptx/video_checker.h"
 
 namespace holdfast::software::ptx {
@@ -36,6 +35,7 @@ bool IsPredicate(const Function& function, const Operand& operand) {
 std::string OperandChecker::Check(const Instruction& instruction) const {
   std::string mistake = CheckOperands(instruction);
   if (mistake.empty()) mistake = CheckSelectors(instruction);
+  if (mistake.empty()) mistake = CheckStride(instruction);
   return mistake.empty() ? CheckNumbers(instruction) : mistake;
 }
 
@@ -73,9 +73,10 @@ std::string OperandChecker::CheckOperands(
     }
     const bool moved = letters[i] == 'd' || letters[i] == 'a';
     const size_t elements = moved ? instruction.modifiers.Elements() : 1;
-    const size_t matrix = MatrixRegisters(instruction, at);
-    std::string mistake = matrix > 0 ? CheckMatrix(instruction, at, matrix)
-                                     : CheckVector(instruction, at, elements);
+    const MatrixOperand matrix = MatrixOperandOf(instruction, at);
+    std::string mistake = matrix.registers > 0
+                              ? CheckMatrix(instruction, at, matrix)
+                              : CheckVector(instruction, at, elements);
     if (!mistake.empty()) return mistake;
     ++at;
   }
@@ -104,17 +105,71 @@ std::string OperandChecker::CheckVector(const Instruction& instruction,
           : absl::StrCat("' must be a vector of ", elements, " elements"));
 }
 
-// The registers of a matrix stand in braces, even if there is only one.
+// The registers of a matrix stand in braces, even if there is only one. As with
+// ptxas, they have the size of the elements, or 32 bits for several elements,
+// and a type that goes with theirs.
 std::string OperandChecker::CheckMatrix(const Instruction& instruction,
-                                        size_t at, size_t registers) const {
+                                        size_t at,
+                                        const MatrixOperand& matrix) const {
   const Operand& operand = instruction.operands[at];
-  if (operand.kind == Operand::Kind::kVector &&
-      operand.elements.size() == registers) {
+  if (operand.kind != Operand::Kind::kVector ||
+      operand.elements.size() != matrix.registers) {
+    return absl::StrCat(
+        "operand ", at + 1, " of '", SpellingOf(instruction.opcode()),
+        "' must name its registers in braces: ", matrix.registers);
+  }
+  const auto holds = [&](const Operand& element) {
+    return HoldsElements(element, matrix.element);
+  };
+  if (std::all_of(operand.elements.begin(), operand.elements.end(), holds)) {
     return "";
   }
   return absl::StrCat("operand ", at + 1, " of '",
                       SpellingOf(instruction.opcode()),
-                      "' must name its registers in braces: ", registers);
+                      "' names a register that cannot hold '.",
+                      SpellingOf(matrix.element), "'");
+}
+
+// Whether an operand can stand for elements of a matrix of this type. Constants
+// stand for whole elements only.
+bool OperandChecker::HoldsElements(const Operand& operand, Type element) const {
+  using Kind = Operand::Kind;
+  const bool is_float = element == Type::kF32 || element == Type::kF64;
+  const bool is_whole = element == Type::kS32;
+  switch (operand.kind) {
+    case Kind::kSink:
+      return true;
+    case Kind::kInteger:
+      return is_whole;
+    case Kind::kFloat32:
+    case Kind::kFloat64:
+      return is_float;
+    case Kind::kRegister:
+    case Kind::kSpecial:
+      break;
+    default:
+      return false;
+  }
+  const Type type = operand.kind == Kind::kSpecial
+                        ? TypeOf(static_cast<Special>(operand.index))
+                        : function_.registers[operand.index].type;
+  if (BitsOf(type) != (element == Type::kF64 ? 64 : 32)) return false;
+  if (type == Type::kB32 || type == Type::kB64) return true;
+  switch (element) {
+    case Type::kF16:
+    case Type::kBF16:
+    case Type::kTF32:
+      return false;
+    case Type::kF32:
+    case Type::kF64:
+      return IsFloat(type);
+    case Type::kS32:
+    case Type::kS8:
+    case Type::kU8:
+      return !IsFloat(type);
+    default:
+      return true;
+  }
 }
 
 // The vector of a mov: all bits of the other operand, which is not a vector, in
@@ -183,6 +238,20 @@ bool OperandChecker::Fits(const Instruction& instruction,
   return operand.kind == Kind::kInteger ||
          (operand.kind != Kind::kSink &&
           IsPredicate(function_, operand) == wants_predicate);
+}
+
+// The distance between the lines of a wmma's matrix has 32 bits.
+std::string OperandChecker::CheckStride(const Instruction& instruction) const {
+  constexpr size_t kStride = 2;
+  if (instruction.opcode() != Opcode::kWmma ||
+      TileActionOf(instruction) == TileAction::kMultiply ||
+      instruction.operands.size() <= kStride) {
+    return "";
+  }
+  const Operand& stride = instruction.operands[kStride];
+  return HoldsElements(stride, Type::kS32)
+             ? ""
+             : "the stride of 'wmma' must have 32 bits";
 }
 
 std::string OperandChecker::CheckNumbers(const Instruction& instruction) const {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/software/ptx/ast.h"
+#include "core/software/ptx/matrix.h"
 
 namespace holdfast::software::ptx {
 
@@ -35,12 +36,14 @@ class OperandChecker {
   std::string CheckVector(const Instruction& instruction, size_t at,
                           size_t elements) const;
   std::string CheckMatrix(const Instruction& instruction, size_t at,
-                          size_t registers) const;
+                          const MatrixOperand& matrix) const;
   std::string CheckParts(const Instruction& instruction, size_t at) const;
+  std::string CheckStride(const Instruction& instruction) const;
   // Checks numbers that ptxas has rules for, even if the type can hold other
   // numbers.
   std::string CheckNumbers(const Instruction& instruction) const;
 
+  bool HoldsElements(const Operand& operand, Type element) const;
   bool Fits(const Instruction& instruction, const Operand& operand,
             char letter) const;
 

@@ -27,7 +27,7 @@ namespace holdfast::software::ptx {
   X(kS16x2, "s16x2", 32, 'x') X(kE4M3, "e4m3", 8, 'x') \
   X(kE5M2, "e5m2", 8, 'x') X(kE4M3x2, "e4m3x2", 16, 'x') \
   X(kE5M2x2, "e5m2x2", 16, 'x') X(kU2, "u2", 2, 'u') X(kS2, "s2", 2, 's') \
-  X(kU4, "u4", 4, 'u') X(kS4, "s4", 4, 's')
+  X(kU4, "u4", 4, 'u') X(kS4, "s4", 4, 's') X(kB1, "b1", 1, 'b')
 // clang-format on
 
 enum class Type : uint8_t {
@@ -100,6 +100,9 @@ enum class Space : uint8_t {
   X(kM8n8k4, "m8n8k4") X(kM8n8k16, "m8n8k16") X(kM8n8k32, "m8n8k32") \
   X(kM16n8k4, "m16n8k4") X(kM16n8k8, "m16n8k8") X(kM16n8k16, "m16n8k16") \
   X(kM16n8k32, "m16n8k32") X(kM16n8k64, "m16n8k64") \
+  X(kM16n16k8, "m16n16k8") X(kM16n16k16, "m16n16k16") \
+  X(kM8n32k16, "m8n32k16") X(kM32n8k16, "m32n8k16") \
+  X(kM8n8k128, "m8n8k128") X(kA, "a") X(kB, "b") X(kC, "c") \
   X(kAdd, "add") X(kMin, "min") X(kMax, "max") X(kInc, "inc") X(kDec, "dec") \
   X(kExch, "exch") X(kCas, "cas") X(kClamp, "clamp") X(kWrap, "wrap") \
   X(kShiftamt, "shiftamt") X(kPo, "po") X(kShr7, "shr7") \

@@ -209,9 +209,19 @@ uint32_t holdfast_match_all64(WorkerContext* worker, const uint64_t* values,
 
 // Implements mma: multiplies matrices as semantics/matrix_product.h says.
 // `product` is packed.
-void holdfast_multiply_matrices(WorkerContext* worker, uint32_t product,
+void holdfast_multiply_matrices(WorkerContext* worker, uint64_t product,
                                 const void* a, const void* b, const void* c,
                                 void* d);
+
+// Implement wmma.load and wmma.store: `lanes` move their elements of the matrix
+// at worker->addresses[lane] to or from `registers`, which has the registers
+// one after the other, each with a word for each of the 32 lanes. `tile` is
+// packed (semantics/tile.h); `stride` counts elements from line to line. Both
+// end the launch with the fault of the lowest lane that has one.
+void holdfast_load_tile(WorkerContext* worker, uint32_t lanes, uint32_t tile,
+                        int32_t stride, AddressRoom room, void* registers);
+void holdfast_store_tile(WorkerContext* worker, uint32_t lanes, uint32_t tile,
+                         int32_t stride, AddressRoom room, void* registers);
 
 // The functions that device code calls, by their names in PTX. Each argument,
 // and the result, is an array of 32 values, indexed by lane; only the values of

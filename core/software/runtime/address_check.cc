@@ -3,21 +3,15 @@
 // The slow half of the test that generated code makes of addresses
 // (jit/address_check.cc): looks at each lane, and reports the first one
 // that is wrong.
-#include "core/software/runtime/abi.h"
-#include "core/software/runtime/kernel_fault.h"
+#include "core/software/runtime/address_check.h"
+
 #include "core/software/runtime/shared_memory.h"
 #include "core/software/runtime/window.h"
 
 namespace holdfast::software {
-namespace {
 
-struct Access {
-  uint32_t bytes;
-  AddressRoom room;
-};
-
-KernelFault::Kind FaultOf(const WorkerContext& worker, const Access& access,
-                          uint64_t address) {
+KernelFault::Kind AccessFault(const WorkerContext& worker,
+                              const CheckedAccess& access, uint64_t address) {
   using Kind = KernelFault::Kind;
   if (access.room == AddressRoom::kShared) {
     const uint64_t offset = address - reinterpret_cast<uint64_t>(worker.shared);
@@ -28,15 +22,18 @@ KernelFault::Kind FaultOf(const WorkerContext& worker, const Access& access,
   return address % access.bytes != 0 ? Kind::kMisaligned : Kind::kNone;
 }
 
+namespace {
+
 // The lanes with the same fault as the lowest one that has any.
 KernelFault FindFault(const WorkerContext& worker, uint32_t lanes,
-                      const Access& access, uint32_t width, int64_t stride) {
+                      const CheckedAccess& access, uint32_t width,
+                      int64_t stride) {
   KernelFault fault;
   for (uint32_t lane = 0; lane < kWarpThreads; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const uint64_t address = worker.addresses[lane / width] +
                              static_cast<uint64_t>(stride) * (lane % width);
-    const KernelFault::Kind kind = FaultOf(worker, access, address);
+    const KernelFault::Kind kind = AccessFault(worker, access, address);
     if (kind == KernelFault::Kind::kNone) continue;
     if (fault.lanes == 0) {
       fault.kind = kind;

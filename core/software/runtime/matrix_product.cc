@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mma, for generated code (abi.h).
+// mma and wmma.mma, for generated code (abi.h).
 #include "core/software/semantics/matrix_product.h"
 
 #include "core/software/runtime/abi.h"
@@ -9,7 +9,7 @@ namespace holdfast::software {
 
 extern "C" {
 
-void holdfast_multiply_matrices(WorkerContext*, uint32_t product, const void* a,
+void holdfast_multiply_matrices(WorkerContext*, uint64_t product, const void* a,
                                 const void* b, const void* c, void* d) {
   MultiplyMatrices(UnpackMatrixProduct(product), a, b, c, d);
 }

@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "core/software/semantics/conversion.h"
+#include "core/software/semantics/rounding_scope.h"
 
 namespace holdfast::software {
 namespace {
@@ -26,7 +27,7 @@ using ptx::Type;
 constexpr int kLanes = 32;
 constexpr int kColumns = 8;
 constexpr int kMostRows = 16;
-constexpr int kMostDepth = 64;
+constexpr int kMostDepth = 128;
 
 template <typename T>
 struct Matrices {
@@ -150,13 +151,43 @@ void Multiply(const MatrixProduct& product, Matrices<T>* m) {
   }
 }
 
+// Each sum is rounded as often as a product is added to it.
+void MultiplyDoubles(const MatrixProduct& product, Matrices<double>* m) {
+  const RoundingScope scope(product.rounding);
+  for (int row = 0; row < product.rows; ++row) {
+    for (int column = 0; column < kColumns; ++column) {
+      volatile double sum = m->d[row][column];
+      for (int k = 0; k < product.depth; ++k) {
+        sum = std::fma(m->a[row][k], m->b[k][column], sum);
+      }
+      m->d[row][column] = sum;
+    }
+  }
+}
+
+void CountBits(const MatrixProduct& product, Matrices<int32_t>* m) {
+  const bool both = product.term == MatrixProduct::Term::kAnd;
+  for (int row = 0; row < product.rows; ++row) {
+    for (int column = 0; column < kColumns; ++column) {
+      for (int k = 0; k < product.depth; ++k) {
+        const int32_t a = m->a[row][k], b = m->b[k][column];
+        m->d[row][column] += both ? a & b : a ^ b;
+      }
+    }
+  }
+}
+
 // Sums of products fit into 32 bits; c need not.
 void MultiplyIntegers(const MatrixProduct& product, const void* a,
                       const void* b, const void* c, void* d) {
   Matrices<int32_t> m;
   TakeFactors(product, a, b, &m);
   std::memset(m.d, 0, sizeof(m.d));
-  Multiply(product, &m);
+  if (product.term == MatrixProduct::Term::kProduct) {
+    Multiply(product, &m);
+  } else {
+    CountBits(product, &m);
+  }
   ForEachResult(product.rows, [&](int e, int lane, int row, int column) {
     const int at = e * kLanes + lane;
     int64_t sum =
@@ -210,9 +241,13 @@ void MultiplyFloats(const MatrixProduct& product, const void* a, const void* b,
   Matrices<double> m;
   TakeFactors(product, a, b, &m);
   ForEachResult(product.rows, [&](int e, int lane, int row, int column) {
-    m.d[row][column] = Accumulator(product.d, c, e, lane);
+    m.d[row][column] = Accumulator(product.c, c, e, lane);
   });
-  Multiply(product, &m);
+  if (product.d == Type::kF64) {
+    MultiplyDoubles(product, &m);
+  } else {
+    Multiply(product, &m);
+  }
   ForEachResult(product.rows, [&](int e, int lane, int row, int column) {
     PutResult(product.d, m.d[row][column], e, lane, d);
   });
@@ -220,23 +255,31 @@ void MultiplyFloats(const MatrixProduct& product, const void* a, const void* b,
 
 }  // namespace
 
-uint32_t PackMatrixProduct(const MatrixProduct& product) {
-  return static_cast<uint32_t>(product.rows) |
-         static_cast<uint32_t>(product.depth) << 5 |
-         static_cast<uint32_t>(product.a) << 12 |
-         static_cast<uint32_t>(product.b) << 18 |
-         static_cast<uint32_t>(product.d) << 24 |
-         uint32_t{product.saturate} << 30;
+uint64_t PackMatrixProduct(const MatrixProduct& product) {
+  return static_cast<uint64_t>(product.rows) |
+         static_cast<uint64_t>(product.depth) << 8 |
+         static_cast<uint64_t>(product.a) << 16 |
+         static_cast<uint64_t>(product.b) << 24 |
+         static_cast<uint64_t>(product.c) << 32 |
+         static_cast<uint64_t>(product.d) << 40 |
+         static_cast<uint64_t>(product.term) << 48 |
+         uint64_t{product.saturate} << 50 | uint64_t{product.rounding} << 52;
 }
 
-MatrixProduct UnpackMatrixProduct(uint32_t option) {
+MatrixProduct UnpackMatrixProduct(uint64_t option) {
+  const auto field = [option](int shift) {
+    return static_cast<uint8_t>(option >> shift);
+  };
   MatrixProduct product;
-  product.rows = static_cast<int>(option & 31);
-  product.depth = static_cast<int>(option >> 5 & 127);
-  product.a = static_cast<Type>(option >> 12 & 63);
-  product.b = static_cast<Type>(option >> 18 & 63);
-  product.d = static_cast<Type>(option >> 24 & 63);
-  product.saturate = (option >> 30 & 1) != 0;
+  product.rows = field(0);
+  product.depth = field(8);
+  product.a = static_cast<Type>(field(16));
+  product.b = static_cast<Type>(field(24));
+  product.c = static_cast<Type>(field(32));
+  product.d = static_cast<Type>(field(40));
+  product.term = static_cast<MatrixProduct::Term>(option >> 48 & 3);
+  product.saturate = (option >> 50 & 1) != 0;
+  product.rounding = static_cast<uint32_t>(option >> 52 & 3);
   return product;
 }
 

@@ -1,35 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/semantics/scalar_operations.h"
 
-#include <xmmintrin.h>
-
 #include <bit>
 #include <cmath>
 #include <cstdlib>
 
 #include "core/software/semantics/conversion.h"
+#include "core/software/semantics/rounding_scope.h"
 #include "core/software/semantics/scalar_video.h"
 #include "core/software/semantics/video.h"
 
 namespace holdfast::software {
 namespace {
-
-// The processor's rounding while it lives. Values that depend on it must be
-// volatile, since compilers move arithmetic across.
-class RoundingScope {
- public:
-  explicit RoundingScope(uint32_t rounding) : before_(_mm_getcsr()) {
-    static constexpr unsigned kModes[4] = {
-        _MM_ROUND_NEAREST, _MM_ROUND_TOWARD_ZERO, _MM_ROUND_DOWN, _MM_ROUND_UP};
-    _mm_setcsr((before_ & ~unsigned{_MM_ROUND_MASK}) | kModes[rounding & 3]);
-  }
-  ~RoundingScope() { _mm_setcsr(before_); }
-  RoundingScope(const RoundingScope&) = delete;
-  RoundingScope& operator=(const RoundingScope&) = delete;
-
- private:
-  const unsigned before_;
-};
 
 template <typename Float, typename Bits, typename Function>
 uint64_t InRounding(uint32_t rounding, uint64_t a, uint64_t b, uint64_t c,

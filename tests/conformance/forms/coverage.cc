@@ -22,7 +22,6 @@ constexpr char kEnd[] = "<!-- end of coverage -->\n";
 
 // The opcodes of PTX 9.0 that the table of forms may lack, and why.
 constexpr std::pair<const char*, const char*> kOptional[] = {
-    {"wmma", "the older form of `mma`, with fragments of no known layout"},
     {"wgmma tensormap", "matrices of a warp group"},
     {"tcgen05 clusterlaunchcontrol", "compute capability 10 and above"},
     {"tex tld4 txq istypep", "textures"},

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrices that a warp's lanes hold together. Those of mma are small numbers
-// that every type has, so that results are exact however a GPU adds; those of
-// integers are all bits, so that sums leave 32 bits.
+// Matrices that a warp's lanes hold together, in registers of a known layout.
 #include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "tests/conformance/forms/fragment.h"
 #include "tests/conformance/forms/operation.h"
 
 namespace holdfast::forms {
 namespace {
 
-constexpr unsigned kLanes = 32;
 constexpr uint64_t kHalf = 0xFFFF;
 
 // A matrix of 8 rows and 8 columns of 16 bits.
@@ -33,14 +30,6 @@ Square Transposed(const Square& square) {
     }
   }
   return result;
-}
-
-std::string Names(const std::string& prefix, size_t count) {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < count; ++i) {
-    names.push_back(absl::StrCat(prefix, i));
-  }
-  return absl::StrCat("{", absl::StrJoin(names, ", "), "}");
 }
 
 size_t CountOf(const Words& words) {
@@ -153,98 +142,6 @@ Operation Transpose() {
   return operation;
 }
 
-int NumberBehind(const std::string& word, char letter) {
-  return std::stoi(word.substr(word.find(letter) + 1));
-}
-
-// One operand of an mma: its elements, by lane and place in the lane.
-class Fragment {
- public:
-  // `source` is the number of the source that the elements are made of.
-  Fragment(Kind kind, int elements, int source)
-      : kind_(std::move(kind)),
-        count_(elements / static_cast<int>(kLanes)),
-        source_(source) {}
-
-  const Kind& kind() const { return kind_; }
-  int count() const { return count_; }
-  int parts() const { return std::max(1, 32 / BitsOf(kind_)); }
-  int registers() const { return count_ / parts(); }
-  bool whole() const {
-    return !IsFloat(kind_) && kind_[0] != 'e' && kind_ != "tf32";
-  }
-
-  // The value of element i, as a function of the lane's source.
-  int64_t NumberOf(const Sources& in, int i) const {
-    const uint64_t word = in[static_cast<size_t>(source_)];
-    if (!whole()) return static_cast<int64_t>(word >> ShiftOf(i) & 7) - 4;
-    const uint64_t bits = Truncate("u32", WordOf(word, i / parts()));
-    return static_cast<int64_t>(
-        ToInteger(kind_, bits >> (i % parts() * BitsOf(kind_))));
-  }
-
-  std::string Name(int r) const { return absl::StrCat("%m", source_, "_", r); }
-  std::string List() const {
-    return Names(absl::StrCat("%m", source_, "_"),
-                 static_cast<size_t>(registers()));
-  }
-
-  // Code that makes the registers out of the source.
-  std::string Code() const {
-    std::string code =
-        absl::StrCat(".reg .b", std::max(32, BitsOf(kind_)), " %m", source_,
-                     "_<", registers(), ">;\n.reg .b16 %p", source_,
-                     "_<2>;\n.reg .f32 %f", source_, "_<2>;\n");
-    for (int r = 0; r < registers(); ++r) code += RegisterCode(r);
-    return code;
-  }
-
- private:
-  static int ShiftOf(int i) { return i * 5 % 29; }
-  static __int128 WordOf(uint64_t word, int r) {
-    return static_cast<__int128>(word) * (2 * r * 0x9E3779 + 1);
-  }
-
-  std::string Number(int i) const {
-    return absl::StrCat("shr.u32 %t0, S", source_, ", ", ShiftOf(i),
-                        ";\nand.b32 %t0, %t0, 7;\nsub.s32 %t0, %t0, 4;\n");
-  }
-
-  std::string RegisterCode(int r) const {
-    const std::string name = Name(r);
-    if (whole()) {
-      return absl::StrCat("mul.lo.u32 ", name, ", S", source_, ", ",
-                          2 * r * 0x9E3779 + 1, ";\n");
-    }
-    if (parts() == 1) {
-      const std::string kind = kind_ == "f64" ? "f64" : "f32";
-      return absl::StrCat(Number(r), "cvt.rn.", kind, ".s32 ", name,
-                          ", %t0;\n");
-    }
-    std::string code;
-    const std::string half = absl::StrCat("%p", source_, "_");
-    const std::string wide = absl::StrCat("%f", source_, "_");
-    for (int i = 0; i < parts(); ++i) {
-      code += Number(r * parts() + i);
-      if (parts() == 2) {
-        absl::StrAppend(&code, "cvt.rn.", kind_, ".s32 ", half, i, ", %t0;\n");
-        continue;
-      }
-      absl::StrAppend(&code, "cvt.rn.f32.s32 ", wide, i % 2, ", %t0;\n");
-      if (i % 2 == 1) {
-        absl::StrAppend(&code, "cvt.rn.satfinite.", kind_, "x2.f32 ", half,
-                        i / 2, ", ", wide, "1, ", wide, "0;\n");
-      }
-    }
-    return absl::StrCat(code, "mov.b32 ", name, ", {", half, "0, ", half,
-                        "1};\n");
-  }
-
-  Kind kind_;
-  int count_;
-  int source_;
-};
-
 // mma: a of `rows` by `depth`, b of `depth` by 8, c and d of `rows` by 8.
 class Product {
  public:
@@ -346,6 +243,7 @@ std::vector<Operation> DescribeMatrix(const Words& words) {
   if (words.opcode() == "stmatrix") return {Store(words)};
   if (words.opcode() == "movmatrix") return {Transpose()};
   if (words.opcode() == "mma") return {Product(words).Describe()};
+  if (words.opcode() == "wmma") return DescribeTile(words);
   return {};
 }
 

@@ -28,6 +28,18 @@ std::string Words::OneOf(const std::vector<std::string>& candidates) const {
   return "";
 }
 
+std::vector<std::string> Words::AllOf(
+    const std::vector<std::string>& candidates) const {
+  std::vector<std::string> found;
+  for (const std::string& word : words_) {
+    if (std::find(candidates.begin(), candidates.end(), word) !=
+        candidates.end()) {
+      found.push_back(word);
+    }
+  }
+  return found;
+}
+
 Kind Words::Type(size_t index) const {
   return index < types_.size() ? types_[index] : "";
 }

@@ -23,6 +23,9 @@ class Words {
   bool Has(const std::string& word) const;
   // Returns the first word that is among `candidates`; "" if there is none.
   std::string OneOf(const std::vector<std::string>& candidates) const;
+  // Returns all words that are among `candidates`, in their order.
+  std::vector<std::string> AllOf(
+      const std::vector<std::string>& candidates) const;
   Kind Type(size_t index = 0) const;  // "": there are fewer types
   size_t types() const { return types_.size(); }
   Rounding FloatRounding() const;  // .rn if there is none
@@ -98,6 +101,7 @@ std::vector<Operation> DescribeScalarVideo(const Words& words);
 std::vector<Operation> DescribeMemory(const Words& words);
 std::vector<Operation> DescribeWide(const Words& words);
 std::vector<Operation> DescribeMatrix(const Words& words);
+std::vector<Operation> DescribeTile(const Words& words);
 std::vector<Operation> DescribeWarp(const Words& words);
 std::vector<Operation> DescribeBarrier(const Words& words);
 std::vector<Operation> DescribeFlow(const Words& words);

@@ -62,7 +62,8 @@ constexpr absl::string_view kActing[] = {"activemask",
                                          "setmaxnreg",
                                          "shfl",
                                          "stmatrix",
-                                         "vote"};
+                                         "vote",
+                                         "wmma"};
 
 // The tests of opcodes that move, wait, branch or ask.
 constexpr std::pair<absl::string_view, absl::string_view> kTests[] = {
@@ -74,6 +75,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kTests[] = {
     {"bar barrier nanosleep", "barrier_test.cc"},
     {"mapa getctarank", "cluster_test.cc"},
     {"ldmatrix stmatrix movmatrix mma", "matrix_test.cc"},
+    {"wmma", "tile_test.cc"},
     {"membar fence trap activemask elect shfl vote match redux atom red",
      "warp_test.cc"},
 };

@@ -29,6 +29,7 @@ struct Entry {
 constexpr Entry kEntries[] = {
     {"pred", {1, 'p'}},
     {"count", {32, 'u'}},
+    {"b1", {1, 'u'}},
     {"b8", {8, 'b'}},
     {"b16", {16, 'b'}},
     {"b32", {32, 'b'}},

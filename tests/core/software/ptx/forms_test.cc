@@ -50,12 +50,12 @@ Words Shuffled(const Words& words, std::mt19937& random) {
 // Instructions whose names are longer than the opcode.
 bool HasLongNames(Opcode opcode) {
   return std::set<Opcode>{
-             Opcode::kBar,         Opcode::kBarrier,  Opcode::kCp,
-             Opcode::kCvta,        Opcode::kDp2a,     Opcode::kDiv,
-             Opcode::kFence,       Opcode::kMad,      Opcode::kMad24,
-             Opcode::kMadc,        Opcode::kMbarrier, Opcode::kMembar,
-             Opcode::kMul,         Opcode::kMul24,    Opcode::kShf,
-             Opcode::kCreatepolicy}
+             Opcode::kBar,          Opcode::kBarrier,  Opcode::kCp,
+             Opcode::kCvta,         Opcode::kDp2a,     Opcode::kDiv,
+             Opcode::kFence,        Opcode::kMad,      Opcode::kMad24,
+             Opcode::kMadc,         Opcode::kMbarrier, Opcode::kMembar,
+             Opcode::kMul,          Opcode::kMul24,    Opcode::kShf,
+             Opcode::kCreatepolicy, Opcode::kWmma}
              .count(opcode) == 1;
 }
 
@@ -103,6 +103,11 @@ TEST(FormsTest, ThoseOfAnotherOrderAreThoseOfThePattern) {
   ASSERT_NE(Match("vote.ballot.sync.b32", &cub), nullptr);
   ASSERT_NE(Match("vote.sync.ballot.b32", &manual), nullptr);
   EXPECT_EQ(cub.words, manual.words);
+  ASSERT_NE(Match("wmma.load.a.m8n8k4.f64.col.aligned.sync.global", &cub),
+            nullptr);
+  ASSERT_NE(Match("wmma.load.a.sync.aligned.col.m8n8k4.global.f64", &manual),
+            nullptr);
+  EXPECT_EQ(cub.words, manual.words);
   ASSERT_NE(Match("cvt.f32.u64.rn", &cub), nullptr);
   ASSERT_NE(Match("cvt.rn.f32.u64", &manual), nullptr);
   EXPECT_EQ(cub.words, manual.words);
@@ -118,7 +123,9 @@ TEST(FormsTest, WhatIsTheNamesComesFirstAndNothingTwice) {
         "mbarrier.shared.init.b64", "mbarrier.parity.test_wait.b64",
         "cp.cg.async.shared.global", "shf.wrap.l.b32", "membar.alias.proxy",
         "bar.sync.warp", "add.rn.rn.f32", "ld.global.global.u32",
-        "cp.async.cg.global.shared", "cvt.u64.f32.rn", "add.f32.f32", "add"}) {
+        "wmma.a.load.sync.aligned.row.m8n8k4.f64",
+        "wmma.load.sync.a.aligned.row.m8n8k4.f64", "cp.async.cg.global.shared",
+        "cvt.u64.f32.rn", "add.f32.f32", "add"}) {
     EXPECT_EQ(Match(refused, &modifiers), nullptr) << refused;
   }
 }

@@ -13,10 +13,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/software/ptx/parser.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace holdfast::software::ptx {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr char kModule[] = R"(
 .version 9.0
@@ -250,9 +254,6 @@ TEST(ParserHazardTest, AnInstructionThatIsNotServedIsNotedInItsFunction) {
       {"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, "
        "%f4}, {%r1, %r2}, {%r1, %r2}, {%f1, %f2, %f3, %f4}, %r5, 0;",
        "matrices of this kind"},
-      {"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2, %r3, %r4, "
-       "%r5, %r6, %r7, %r8}, [%a];",
-       "wmma, the older form of mma"},
       {"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r5];",
        "matrices of this kind"},
       {"wgmma.fence.sync.aligned;", "matrices of a warp group"},
@@ -337,6 +338,115 @@ TEST(ParserHazardTest, OtherPartsAndSignsAreRefused) {
       "vshl.u32.u32.u32 %r1, %r2, %r3;",
   };
   for (const char* instruction : kWrong) {
+    const ParseResult result = Parse(WithInstruction(instruction));
+    EXPECT_FALSE(result.ok()) << instruction;
+    ExpectLocated(result);
+  }
+}
+
+// What ptxas refuses of matrices is refused: another number of registers, and
+// registers of another size or kind.
+TEST(ParserHazardTest, MatricesHaveTheRegistersThatTheirShapesAndTypesSay) {
+  const auto errors_of = [](const std::string& instruction) {
+    return Parse(WithInstruction(absl::StrCat(
+                     ".reg .b32 %x<9>; .reg .s32 %s<9>; .reg .f64 %e<3>;",
+                     instruction)))
+        .errors;
+  };
+  const auto names = [](const char* prefix, int count) {
+    std::vector<std::string> list;
+    for (int i = 0; i < count; ++i) list.push_back(absl::StrCat(prefix, i));
+    return absl::StrCat("{", absl::StrJoin(list, ", "), "}");
+  };
+  struct Loaded {
+    const char* words;
+    const char* registers;
+    int count;
+  };
+  constexpr Loaded kLoaded[] = {
+      {"a.sync.aligned.row.m16n16k16.global.f16", "%x", 8},
+      {"b.sync.aligned.col.m32n8k16.shared.f16", "%x", 8},
+      {"c.sync.aligned.row.m8n32k16.f16", "%x", 4},
+      {"c.sync.aligned.col.m16n16k16.shared::cta.f32", "%f", 8},
+      {"a.sync.aligned.row.m16n16k16.bf16", "%x", 4},
+      {"a.sync.aligned.row.m32n8k16.bf16", "%x", 8},
+      {"b.sync.aligned.row.m32n8k16.bf16", "%x", 2},
+      {"a.sync.aligned.col.m8n32k16.s8", "%s", 1},
+      {"b.sync.aligned.col.m8n32k16.u8", "%s", 4},
+      {"b.sync.aligned.col.m16n16k16.u8", "%x", 2},
+      {"c.sync.aligned.col.m16n16k16.s32", "%s", 8},
+      {"a.sync.aligned.row.m16n16k8.tf32", "%x", 4},
+      {"c.sync.aligned.row.m16n16k8.f32", "%f", 8},
+      {"b.sync.aligned.row.m8n8k4.f64", "%e", 1},
+      {"c.sync.aligned.row.m8n8k4.f64", "%e", 2},
+      {"a.sync.aligned.row.m8n8k32.s4", "%f", 1},
+      {"b.sync.aligned.col.m8n8k128.b1", "%s", 1},
+      {"c.sync.aligned.row.m8n8k128.s32", "%x", 2},
+  };
+  for (const auto& [words, registers, count] : kLoaded) {
+    const auto load = [&, words = words](const std::string& list) {
+      return errors_of(absl::StrCat("wmma.load.", words, " ", list, ", [%a];"));
+    };
+    EXPECT_THAT(load(names(registers, count)), ElementsAre()) << words;
+    EXPECT_THAT(load(names(registers, count + 1)),
+                ElementsAre(HasSubstr(absl::StrCat(
+                    "must name its registers in braces: ", count))))
+        << words;
+    const std::string wrong = registers[1] == 'e' ? "%f" : "%e";
+    EXPECT_THAT(
+        load(absl::StrCat("{", wrong, "0", names(registers, count).substr(4))),
+        ElementsAre(HasSubstr("names a register that cannot hold")))
+        << words;
+  }
+}
+
+TEST(ParserHazardTest, OtherFormsOfMatricesAreRefused) {
+  const std::string eight = "{%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}";
+  const std::string floats = "{%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}";
+  const std::string load = "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 ";
+  for (const std::string& instruction :
+       {load + eight + ", [%a];", load + eight + ", [%a], %r1;",
+        load + eight + ", [%a + 64], 3 * 8;",
+        "wmma.load.a.aligned.sync.m16n16k16.row.f16.global " + eight +
+            ", [%a];",
+        "wmma.mma.sync.aligned.m16n16k16.row.col.f32.f32 " + floats + ", " +
+            eight + ", " + eight + ", " + floats + ";",
+        std::string("wmma.mma.sync.aligned.row.col.m8n8k32.s32.s4.s4.s32."
+                    "satfinite {%r1, %r2}, {%r1}, {%r1}, {0, -1};")}) {
+    const ParseResult result = Parse(WithInstruction(instruction));
+    EXPECT_TRUE(result.ok()) << instruction << ": " << result.errors[0];
+  }
+  for (const std::string& instruction :
+       {load + floats + ", [%a];",
+        load + eight + ", [%a], %d1;",
+        load + eight + ", [%a], %h1;",
+        load + eight + ", [%a], %f1;",
+        load + eight + ", [%a], 16, 16;",
+        load + "%q, [%a];",
+        "wmma.load.a.aligned.row.m16n16k16.f16 " + eight + ", [%a];",
+        "wmma.load.sync.a.aligned.row.m16n16k16.f16 " + eight + ", [%a];",
+        "wmma.load.a.sync.aligned.m16n16k16.f16 " + eight + ", [%a];",
+        "wmma.load.a.sync.aligned.row.m16n16k16.local.f16 " + eight + ", [%a];",
+        "wmma.load.a.sync.aligned.row.m16n16k16.f32 " + eight + ", [%a];",
+        "wmma.load.a.sync.aligned.row.m16n8k16.f16 " + eight + ", [%a];",
+        std::string("wmma.load.a.sync.aligned.col.m8n8k32.s4 {%r1}, [%a];"),
+        std::string("wmma.load.a.sync.aligned.row.m8n8k32.s8 {%r1}, [%a];"),
+        "wmma.store.d.sync.aligned.row.m16n16k16.bf16 [%a], " + eight + ";",
+        "wmma.store.c.sync.aligned.row.m16n16k16.s32 [%a], " + eight + ";",
+        "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f16.f16.f32 " + floats +
+            ", " + eight + ", " + eight + ", " + floats + ";",
+        std::string("wmma.mma.sync.aligned.row.col.m8n8k32.s32.s4.u4.s32 "
+                    "{%r1, %r2}, {%r1}, {%r1}, {%r1, %r2};"),
+        std::string("wmma.mma.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 "
+                    "{%r1, %r2}, {%r1}, {%r1}, {%r1, %r2};"),
+        std::string("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, "
+                    "%f2, %f3, %f4}, {%f1, %f2, %f3, %f4}, {%r1, %r2}, {%f1, "
+                    "%f2, %f3, %f4};"),
+        std::string("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, "
+                    "%f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {0, 0}, {%f1, "
+                    "%f2, %f3, %f4};"),
+        std::string(
+            "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%d1}, [%r1];")}) {
     const ParseResult result = Parse(WithInstruction(instruction));
     EXPECT_FALSE(result.ok()) << instruction;
     ExpectLocated(result);

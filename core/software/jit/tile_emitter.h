@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Emits wmma: matrices that a warp loads, multiplies and stores as a whole.
+#ifndef HOLDFAST_CORE_SOFTWARE_JIT_TILE_EMITTER_H_
+#define HOLDFAST_CORE_SOFTWARE_JIT_TILE_EMITTER_H_
+
+#include "core/software/jit/addresses.h"
+#include "core/software/jit/register_arrays.h"
+
+namespace holdfast::software::jit {
+
+class TileEmitter {
+ public:
+  TileEmitter(const EmitContext& context, const Operands& operands,
+              const Addresses& addresses)
+      : b_(context.b),
+        arrays_(context.b),
+        runtime_(context),
+        operands_(operands),
+        addresses_(addresses),
+        registers_(context, operands) {}
+
+  // Operands of a load: {r, ...}, [matrix], stride. Of a store: [matrix],
+  // {r, ...}, stride. Of a product: {d, ...}, {a, ...}, {b, ...}, {c, ...}.
+  void Emit(const Step& step) const;
+
+ private:
+  void EmitLoad(const Step& step) const;
+  void EmitStore(const Step& step) const;
+  void EmitProduct(const Step& step) const;
+
+  // Calls the runtime for the elements of the lanes that run.
+  void Move(const Step& step, const char* function, const ptx::Operand& matrix,
+            llvm::AllocaInst* registers) const;
+  llvm::Value* StrideOf(const Step& step) const;
+
+  Builder& b_;
+  const LaneArrays arrays_;
+  const RuntimeCalls runtime_;
+  const Operands& operands_;
+  const Addresses& addresses_;
+  const RegisterArrays registers_;
+};
+
+}  // namespace holdfast::software::jit
+
+#endif  // HOLDFAST_CORE_SOFTWARE_JIT_TILE_EMITTER_H_

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The processor's rounding, for a while.
+#ifndef HOLDFAST_CORE_SOFTWARE_SEMANTICS_ROUNDING_SCOPE_H_
+#define HOLDFAST_CORE_SOFTWARE_SEMANTICS_ROUNDING_SCOPE_H_
+
+#include <xmmintrin.h>
+
+#include <cstdint>
+
+namespace holdfast::software {
+
+// The thread's arithmetic rounds in the given way while this object lives: 0 to
+// the nearest, 1 toward zero, 2 down, 3 up. Values that depend on it must be
+// volatile, since compilers move arithmetic across; the code must be compiled
+// with -frounding-math.
+class RoundingScope {
+ public:
+  explicit RoundingScope(uint32_t rounding) : before_(_mm_getcsr()) {
+    static constexpr unsigned kModes[4] = {
+        _MM_ROUND_NEAREST, _MM_ROUND_TOWARD_ZERO, _MM_ROUND_DOWN, _MM_ROUND_UP};
+    _mm_setcsr((before_ & ~unsigned{_MM_ROUND_MASK}) | kModes[rounding & 3]);
+  }
+  ~RoundingScope() { _mm_setcsr(before_); }
+  RoundingScope(const RoundingScope&) = delete;
+  RoundingScope& operator=(const RoundingScope&) = delete;
+
+ private:
+  const unsigned before_;
+};
+
+}  // namespace holdfast::software
+
+#endif  // HOLDFAST_CORE_SOFTWARE_SEMANTICS_ROUNDING_SCOPE_H_
