@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
 
@@ -29,37 +28,22 @@ void Attachment::TakeResults() {
 }
 
 void Attachment::Keep(const v1::ResultBatch& batch) {
-  Entry entry;
-  entry.count = static_cast<uint64_t>(batch.results_size());
-  entry.bytes = batch.SerializeAsString();
+  KeptResults::Batch kept(batch);
   absl::MutexLock lock(&mutex_);
   const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || HasRoom();
   };
   mutex_.Await(absl::Condition(&room));
-  unsent_bytes_ += entry.bytes.size();
-  Append(std::move(entry));
-}
-
-void Attachment::Append(Entry entry) {
-  entry.first = total_;
-  total_ += entry.count;
-  kept_.push_back(std::move(entry));
+  kept_.Add(std::move(kept));
 }
 
 bool Attachment::SendNow(const v1::ResultBatch& batch) {
   absl::MutexLock lock(&mutex_);
-  if (send_now_ == nullptr || sending_ || tell_arrived_ ||
-      next_ != kept_.size() || !send_now_(batch)) {
+  if (send_now_ == nullptr || sending_ || arrived_.has_value() ||
+      !kept_.all_sent() || !send_now_(batch)) {
     return false;
   }
-  Entry entry;
-  entry.count = static_cast<uint64_t>(batch.results_size());
-  entry.bytes = batch.SerializeAsString();
-  sent_bytes_ += entry.bytes.size();
-  Append(std::move(entry));
-  ++next_;
-  DropOldest();
+  kept_.AddSent(KeptResults::Batch(batch));
   return true;
 }
 
@@ -71,40 +55,17 @@ void Attachment::SendDirectly(uint64_t call, ResultQueue::SendNow send) {
 absl::StatusOr<uint64_t> Attachment::Begin(grpc::ServerContextBase& context,
                                            uint64_t results_read) {
   absl::MutexLock lock(&mutex_);
-  const uint64_t oldest = kept_.empty() ? total_ : kept_.front().first;
-  if (results_read > total_ || results_read < oldest) {
-    return absl::OutOfRangeError(
-        absl::StrCat("the client has read ", results_read, " results of ",
-                     total_, "; those behind ", oldest, " are kept"));
-  }
   if (!taker_.joinable()) {
     HOLDFAST_ASSIGN_OR_RETURN(taker_, StartThread("the session's results",
                                                   [this] { TakeResults(); }));
   }
+  HOLDFAST_RETURN_IF_ERROR(kept_.ContinueAfter(results_read));
   if (context_ != nullptr) context_->TryCancel();
   send_now_ = nullptr;
   sending_ = false;
-  SetNext(results_read);
   context_ = &context;
-  tell_arrived_ = false;
+  arrived_.reset();
   return ++call_;
-}
-
-// An entry of which the client has the first results is sent without them.
-void Attachment::SetNext(uint64_t results_read) {
-  next_ = 0;
-  skip_ = 0;
-  sent_bytes_ = 0;
-  unsent_bytes_ = 0;
-  for (const Entry& entry : kept_) {
-    if (entry.first + entry.count <= results_read) {
-      ++next_;
-      sent_bytes_ += entry.bytes.size();
-      continue;
-    }
-    if (entry.first < results_read) skip_ = results_read - entry.first;
-    unsent_bytes_ += entry.bytes.size();
-  }
 }
 
 void Attachment::Cancel(uint64_t call) {
@@ -153,15 +114,6 @@ void Attachment::Acknowledge(uint64_t call, uint64_t sequence) {
   absl::MutexLock lock(&mutex_);
   if (call != call_) return;
   arrived_ = sequence;
-  tell_arrived_ = true;
-}
-
-void Attachment::DropOldest() {
-  while (sent_bytes_ > kMaxSent && next_ > 0) {
-    sent_bytes_ -= kept_.front().bytes.size();
-    kept_.pop_front();
-    --next_;
-  }
 }
 
 bool Attachment::Next(uint64_t call, v1::ResultBatch* batch) {
@@ -169,21 +121,13 @@ bool Attachment::Next(uint64_t call, v1::ResultBatch* batch) {
   absl::MutexLock lock(&mutex_);
   if (call == call_) sending_ = false;
   const auto due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return IsOver(call) || tell_arrived_ || next_ < kept_.size();
+    return IsOver(call) || arrived_.has_value() || !kept_.all_sent();
   };
   mutex_.Await(absl::Condition(&due));
   if (IsOver(call)) return false;
-  if (next_ < kept_.size()) {
-    const Entry& entry = kept_[next_++];
-    batch->ParseFromString(entry.bytes);
-    batch->mutable_results()->DeleteSubrange(
-        0, static_cast<int>(std::exchange(skip_, 0)));
-    sent_bytes_ += entry.bytes.size();
-    unsent_bytes_ -= entry.bytes.size();
-    DropOldest();
-  }
-  if (std::exchange(tell_arrived_, false)) {
-    batch->add_results()->set_sequence(arrived_);
+  if (!kept_.all_sent()) kept_.TakeNext(batch);
+  if (const auto arrived = std::exchange(arrived_, std::nullopt)) {
+    batch->add_results()->set_sequence(*arrived);
   }
   sending_ = true;
   return true;

@@ -1,4 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The state that outlives the Execute calls of a client, which may lose its
+// connection and return. The results of all calls are kept until the client has
+// surely got them (kept_results.h). Each call begins with the number of results
+// that the client has read, and sends the results after them.
+//
+// Threads: a call has two threads. One reads commands (AwaitTurn, AwaitRoom,
+// Acknowledge, End), the other sends results (Next). A thread of the attachment
+// moves results from the queue into the kept results. A thread that produces a
+// result may send it at once (SendDirectly).
+//
+// Locks: mutex_ guards everything. It is held while a result is sent directly,
+// and never while Next's caller sends a batch.
 #ifndef HOLDFAST_SERVER_EXECUTOR_ATTACH_ATTACHMENT_H_
 #define HOLDFAST_SERVER_EXECUTOR_ATTACH_ATTACHMENT_H_
 
@@ -6,9 +19,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <string>
+#include <optional>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
@@ -16,28 +28,17 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "holdfast/v1/commands.pb.h"
+#include "server/executor/attach/kept_results.h"
 #include "server/executor/submission/result_queue.h"
 
 namespace holdfast::executor {
 
-// The state that outlives the Execute calls of a client, which may lose its
-// connection and return: results that were not sent, and results that were sent
-// but may not have arrived. Each call begins with the number of results that
-// the client has read, and sends the results after them.
-//
 // One call at a time is served. A new call ends the previous call, whose
 // connection may be broken although the executor has not noticed. The new call
 // sends results at once, and reads commands when the previous call has stopped
-// reading.
-//
-// A call has two threads: one reads commands (AwaitTurn, AwaitRoom,
-// Acknowledge, End), the other sends results (Next). Thread-safe.
+// reading. Thread-safe.
 class Attachment {
  public:
-  // The limit of sent results that are kept, in bytes on the wire. It is above
-  // the bytes that can be in transit in gRPC's read-ahead at each hop and in
-  // the buffers of sockets.
-  static constexpr size_t kMaxSent = size_t{32} << 20;
   // The limit of unsent results, in bytes. At the limit, AwaitRoom blocks.
   static constexpr size_t kMaxUnsent = size_t{8} << 20;
 
@@ -80,16 +81,9 @@ class Attachment {
   void SendDirectly(uint64_t call, ResultQueue::SendNow send);
 
  private:
-  // Results that were taken from the queue together.
-  struct Entry {
-    uint64_t first = 0;  // the number of results before it
-    uint64_t count = 0;
-    std::string bytes;  // a v1::ResultBatch
-  };
-
+  // The thread of the attachment.
   void TakeResults();
   void Keep(const v1::ResultBatch& batch);
-  void Append(Entry entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Sends the batch, and keeps it as sent if that succeeded.
   bool SendNow(const v1::ResultBatch& batch);
   // Stops the call from sending.
@@ -101,31 +95,20 @@ class Attachment {
     return reading_ == 0;
   }
   bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return unsent_bytes_ < kMaxUnsent;
+    return kept_.unsent_bytes() < kMaxUnsent;
   }
-  void DropOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void SetNext(uint64_t results_read) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<ResultQueue> results_;
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::deque<Entry> kept_ ABSL_GUARDED_BY(mutex_);
-  uint64_t total_ ABSL_GUARDED_BY(mutex_) = 0;  // all results so far
-  // Bytes of the kept entries before next_, and from next_ on.
-  size_t sent_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t unsent_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  KeptResults kept_ ABSL_GUARDED_BY(mutex_);
   // The newest call, and its context; null if the call is over.
   uint64_t call_ ABSL_GUARDED_BY(mutex_) = 0;
   grpc::ServerContextBase* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
   // The call that reads commands; 0: none.
   uint64_t reading_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The index in kept_ of the next entry to send, and the number of its first
-  // results to leave out, because the client has them.
-  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t skip_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The last argument of Acknowledge, and whether Next must report it.
-  uint64_t arrived_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool tell_arrived_ ABSL_GUARDED_BY(mutex_) = false;
+  // The last argument of Acknowledge, until Next has reported it.
+  std::optional<uint64_t> arrived_ ABSL_GUARDED_BY(mutex_);
   // The newest call's function; null: none.
   ResultQueue::SendNow send_now_ ABSL_GUARDED_BY(mutex_);
   // A batch that Next has returned is being sent.
