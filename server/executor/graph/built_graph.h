@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A definition of a graph and the CUDA graph that graph_builder has made of it.
+// It never changes, except for the text of a drawing that a client fetches.
+// Everything belongs to the submission thread; there is no lock.
 #ifndef HOLDFAST_SERVER_EXECUTOR_GRAPH_BUILT_GRAPH_H_
 #define HOLDFAST_SERVER_EXECUTOR_GRAPH_BUILT_GRAPH_H_
 
@@ -80,20 +84,14 @@ class KernelNames {
   std::vector<std::string> names_;
 };
 
-// A definition and the CUDA graph that was made of it. It is shared by the
-// handles of the graph and its clones, and by their instances. Each owner gives
-// its share up with Release.
+// A definition and the CUDA graph that GraphBuilder has made of it. It is
+// shared by the handles of the graph and its clones, and by their instances.
+// Each owner gives its share up with Release.
 //
 // Immutable, so that instances can refer to its nodes. GraphInstance keeps the
 // changes of an instance.
 class BuiltGraph {
  public:
-  // Checks the whole definition (see CreateGraph), then makes the graph.
-  // RESOURCE_EXHAUSTED: over the session's limit of graph nodes. On an error
-  // nothing is kept.
-  static absl::StatusOr<std::shared_ptr<const BuiltGraph>> Build(
-      Resources& resources, const v1::GraphDefinition& definition);
-
   // Gives up one owner's share. The last one frees the resources that the nodes
   // use, in stream order.
   static void Release(Resources& resources,

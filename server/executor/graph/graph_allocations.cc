@@ -40,7 +40,7 @@ absl::StatusOr<BufferResource> GraphAllocations::Allocate(
   HOLDFAST_ASSIGN_OR_RETURN(
       buffer.allocation,
       resources_.Allocate(node.buffer(), node.device(), node.size(),
-                          /*stream=*/nullptr, /*alone=*/false));
+                                  /*stream=*/nullptr, /*alone=*/false));
   buffer.address = buffer.allocation->address;
   return buffer;
 }

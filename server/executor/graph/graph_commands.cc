@@ -8,6 +8,7 @@
 #include "server/executor/command/command_handlers.h"
 #include "server/executor/graph/built_graph.h"
 #include "server/executor/graph/drawing.h"
+#include "server/executor/graph/graph_builder.h"
 #include "server/executor/graph/graph_instance.h"
 #include "server/executor/submission/kernel_watch.h"
 
@@ -76,7 +77,7 @@ absl::Status Handle(const CommandContext& context,
                 [&]() -> absl::StatusOr<GraphResource> {
                   HOLDFAST_ASSIGN_OR_RETURN(
                       auto graph,
-                      BuiltGraph::Build(resources, command.definition()));
+                      GraphBuilder(resources).Build(command.definition()));
                   return GraphResource{std::move(graph), {}};
                 });
 }
