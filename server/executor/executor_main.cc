@@ -383,7 +383,7 @@ absl::Status RestoreArena(executor::Resources& resources,
                           UniqueFd memory) {
   const uint64_t handle = created.handle();
   HOLDFAST_RETURN_IF_ERROR(resources.arenas.CheckNew(handle));
-  HOLDFAST_ASSIGN_OR_RETURN(auto* device, resources.FirstDevice());
+  HOLDFAST_ASSIGN_OR_RETURN(auto* device, resources.devices.OpenFirst());
   HOLDFAST_ASSIGN_OR_RETURN(Charge charge, resources.arenas.Reserve());
   HOLDFAST_ASSIGN_OR_RETURN(
       auto arena,

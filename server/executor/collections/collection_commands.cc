@@ -105,7 +105,7 @@ class Protection {
     HOLDFAST_ASSIGN_OR_RETURN(BufferResource * buffer,
                               resources_.buffers.Find(handle));
     HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                              resources_.Device(buffer->device));
+                              resources_.devices.Open(buffer->device));
     MarkReadOnly(resources_, *buffer, !writable);
     return device->allocator->SetWritable(*buffer->allocation, writable);
   }
@@ -152,7 +152,7 @@ absl::StatusOr<std::vector<BufferResource>> MapVersion(
     Resources& resources, const v1::OpenCollection& command,
     v1::CollectionVersion* version) {
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources.Device(command.device()));
+                            resources.devices.Open(command.device()));
   std::vector<BufferResource> buffers;
   internal::SharingRequest request;
   internal::OpenRequest& open = *request.mutable_open();
@@ -320,7 +320,7 @@ absl::StatusOr<BufferResource> ReopenBuffer(Resources& resources,
 absl::Status Handle(const CommandContext& context,
                     const v1::OpenCollection& command) {
   Resources& resources = context.resources;
-  if (resources.restoring()) {
+  if (resources.devices.restoring()) {
     absl::Status status;
     for (const uint64_t handle : command.buffers()) {
       status.Update(Create(resources.buffers, handle, [&] {

@@ -41,10 +41,11 @@ absl::Status CheckSharing(const v1::AllocateBuffer& command) {
 
 absl::StatusOr<BufferResource> AllocateHost(Resources& resources,
                                             uint64_t size) {
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, resources.FirstDevice());
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            resources.devices.OpenFirst());
   BufferResource buffer;
   buffer.size = size;
-  buffer.device = resources.first_ordinal();
+  buffer.device = resources.devices.first_ordinal();
   buffer.is_host = true;
   if (size == 0) return buffer;
   HOLDFAST_ASSIGN_OR_RETURN(
@@ -65,7 +66,7 @@ struct ChargedAllocation {
 absl::StatusOr<BufferResource> AllocateIpc(Resources& resources,
                                            const v1::AllocateBuffer& command) {
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources.Device(command.device()));
+                            resources.devices.Open(command.device()));
   BufferResource buffer;
   buffer.size = command.size();
   buffer.device = command.device();
@@ -91,10 +92,10 @@ absl::StatusOr<BufferResource> AllocateDevice(
   if (command.sharing() == v1::SHARING_IPC) {
     return AllocateIpc(resources, command);
   }
-  HOLDFAST_RETURN_IF_ERROR(resources.Device(command.device()).status());
+  HOLDFAST_RETURN_IF_ERROR(resources.devices.Open(command.device()).status());
   const cuda::Stream* stream = nullptr;
   // The stream of a restored buffer may be gone; its work is, in any case.
-  if (command.stream() != 0 && !resources.restoring()) {
+  if (command.stream() != 0 && !resources.devices.restoring()) {
     HOLDFAST_ASSIGN_OR_RETURN(StreamResource * found,
                               resources.streams.Find(command.stream()));
     if (found->device != command.device()) {
@@ -112,11 +113,11 @@ absl::StatusOr<BufferResource> AllocateDevice(
   HOLDFAST_ASSIGN_OR_RETURN(
       buffer.charge, resources.account().device_memory()->Take(command.size()));
   HOLDFAST_ASSIGN_OR_RETURN(
-      buffer.allocation,
-      resources.Allocate(command.buffer(), command.device(), command.size(),
-                         stream, command.sharing() == v1::SHARING_EXPORT));
-  if (resources.restoring()) {
-    const Inheritance& inheritance = resources.inheritance();
+      buffer.allocation, resources.devices.Allocate(
+                             command.buffer(), command.device(), command.size(),
+                             stream, command.sharing() == v1::SHARING_EXPORT));
+  if (resources.devices.restoring()) {
+    const Inheritance& inheritance = resources.devices.inheritance();
     buffer.read_only = inheritance.read_only.contains(
         inheritance.PlacementOf(command.buffer())->chunk());
   }

@@ -48,9 +48,9 @@ absl::Status CopyBetween(Resources& resources, const cuda::Stream& stream,
     return cuda::CopyAsync(stream, destination.address, source.address, size);
   }
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * to,
-                            resources.Device(*destination.device));
+                            resources.devices.Open(*destination.device));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * from,
-                            resources.Device(*source.device));
+                            resources.devices.Open(*source.device));
   return cuda::CopyPeerAsync(stream, destination.address, *to->context,
                              source.address, *from->context, size);
 }

@@ -92,7 +92,8 @@ absl::StatusOr<const cuda::Context*> ContextOf(Resources& resources,
                                                const cuda::Context& fallback) {
   const auto device = place.device ? place.device : other.device;
   if (!device.has_value()) return &fallback;
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * state, resources.Device(*device));
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * state,
+                            resources.devices.Open(*device));
   return state->context.get();
 }
 

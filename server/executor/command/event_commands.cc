@@ -81,7 +81,7 @@ absl::StatusOr<EventResource> Make(Resources& resources,
         ": an interprocess event has no timing (CU_EVENT_INTERPROCESS)"));
   }
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources.Device(command.device()));
+                            resources.devices.Open(command.device()));
   EventResource event;
   event.device = command.device();
   HOLDFAST_ASSIGN_OR_RETURN(
@@ -107,7 +107,7 @@ absl::Status QueryImported(const CommandContext& context,
     return absl::OkStatus();
   }
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* host,
-                            context.resources.HostStream(device));
+                            context.resources.devices.HostStream(device));
   HOLDFAST_ASSIGN_OR_RETURN(InlineStaging * space, context.resources.Inline());
   HOLDFAST_ASSIGN_OR_RETURN(const InlineStaging::Span span,
                             space->Take(sizeof(uint64_t)));

@@ -87,7 +87,7 @@ absl::Status Handle(const CommandContext& context,
   Resources& resources = context.resources;
   HOLDFAST_ASSIGN_OR_RETURN(const CUlimit name, ToCuda(command.limit()));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources.Device(command.device()));
+                            resources.devices.Open(command.device()));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState::Limit * limit,
                             FindLimit(*device, command.limit(), name));
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t bytes,
@@ -113,7 +113,7 @@ absl::Status Handle(const CommandContext& context,
                     const v1::QueryDeviceLimit& command) {
   HOLDFAST_ASSIGN_OR_RETURN(const CUlimit name, ToCuda(command.limit()));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            context.resources.Device(command.device()));
+                            context.resources.devices.Open(command.device()));
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t value,
                             cuda::GetLimit(*device->context, name));
   v1::Result result;

@@ -30,10 +30,10 @@ absl::StatusOr<std::shared_ptr<memory::AddressRange>> TakeAddresses(
     Resources& resources, DeviceState& device, uint64_t granularity,
     const v1::ReserveAddresses& command) {
   const auto& all = device.allocator->addresses();
-  if (resources.restoring()) {
+  if (resources.devices.restoring()) {
     return memory::AddressRange::In(
         all, command.size(),
-        resources.inheritance().ImportAddressOf(command.buffer()));
+        resources.devices.inheritance().ImportAddressOf(command.buffer()));
   }
   if (command.address() != 0 && command.address() % granularity == 0) {
     auto wished =
@@ -46,7 +46,7 @@ absl::StatusOr<std::shared_ptr<memory::AddressRange>> TakeAddresses(
 absl::StatusOr<BufferResource> Reserve(Resources& resources,
                                        const v1::ReserveAddresses& command) {
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources.Device(command.device()));
+                            resources.devices.Open(command.device()));
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t granularity,
                             memory::Chunk::Granularity(*device->context));
   if (command.size() == 0) {
@@ -78,7 +78,7 @@ absl::StatusOr<WholeMemory> MemoryOf(Resources& resources, uint64_t handle,
   }
   if (buffer.allocation.has_value() && buffer.sharing == v1::SHARING_EXPORT) {
     HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                              resources.Device(buffer.device));
+                              resources.devices.Open(buffer.device));
     const memory::Chunk* chunk =
         device->allocator->FindChunk(buffer.allocation->block.span);
     if (chunk != nullptr)
@@ -119,7 +119,7 @@ absl::StatusOr<BufferResource> Map(Resources& resources,
   HOLDFAST_ASSIGN_OR_RETURN(const CUmemAccess_flags rights,
                             RightsOf(command, *source));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources.Device(source->device));
+                            resources.devices.Open(source->device));
   HOLDFAST_ASSIGN_OR_RETURN(const uint64_t granularity,
                             memory::Chunk::Granularity(*device->context));
   HOLDFAST_RETURN_IF_ERROR(

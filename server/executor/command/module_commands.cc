@@ -23,7 +23,8 @@ constexpr size_t kSha256Bytes = 32;
 // will be output.
 absl::Status LoadImage(Resources& resources, absl::string_view image,
                        ModuleResource* module) {
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, resources.FirstDevice());
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            resources.devices.OpenFirst());
   HOLDFAST_ASSIGN_OR_RETURN(module->module,
                             cuda::Module::Load(device->context, image));
   if (cuda::MayPrint(image)) resources.watcher().ExpectOutput();
@@ -212,8 +213,8 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_RETURN_IF_ERROR(Create(
       resources.buffers, command.buffer(),
       [&]() -> absl::StatusOr<BufferResource> {
-        if (resources.restoring() &&
-            !resources.inheritance().variables.has_value()) {
+        if (resources.devices.restoring() &&
+            !resources.devices.inheritance().variables.has_value()) {
           return absl::DataLossError(
               "it is a variable of a module, which has its first value again; "
               "get it anew");
@@ -221,7 +222,7 @@ absl::Status Handle(const CommandContext& context,
         HOLDFAST_ASSIGN_OR_RETURN(ModuleResource * module,
                                   resources.modules.Find(command.module()));
         HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                                  resources.Device(command.device()));
+                                  resources.devices.Open(command.device()));
         const std::string& name = Lookup(*module, command.name());
         HOLDFAST_ASSIGN_OR_RETURN(
             const cuda::Module::Global global,

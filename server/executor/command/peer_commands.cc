@@ -22,8 +22,9 @@ absl::StatusOr<Pair> Find(Resources& resources, const Command& command) {
         absl::StrCat("device ", command.device(), " is no peer of itself"));
   }
   Pair pair;
-  HOLDFAST_ASSIGN_OR_RETURN(pair.device, resources.Device(command.device()));
-  HOLDFAST_ASSIGN_OR_RETURN(pair.peer, resources.Device(command.peer()));
+  HOLDFAST_ASSIGN_OR_RETURN(pair.device,
+                            resources.devices.Open(command.device()));
+  HOLDFAST_ASSIGN_OR_RETURN(pair.peer, resources.devices.Open(command.peer()));
   return pair;
 }
 

@@ -32,7 +32,7 @@ absl::Status Handle(const CommandContext& context,
       resources.streams, command.stream(),
       [&]() -> absl::StatusOr<StreamResource> {
         HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                                  resources.Device(command.device()));
+                                  resources.devices.Open(command.device()));
         cuda::StreamOptions options;
         options.priority =
             PriorityOn(*device->context, resources.options().stream_priorities,

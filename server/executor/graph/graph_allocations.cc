@@ -14,7 +14,7 @@ absl::Status GraphAllocations::CheckAccess(
     const v1::GraphAllocation& node) const {
   for (const uint32_t device : node.accessible_from()) {
     if (device == node.device()) continue;
-    HOLDFAST_RETURN_IF_ERROR(resources_.Device(device).status());
+    HOLDFAST_RETURN_IF_ERROR(resources_.devices.Open(device).status());
     if (resources_.peers.Allows(device, node.device())) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("the allocation is to be accessible from device ", device,
@@ -30,7 +30,7 @@ absl::StatusOr<BufferResource> GraphAllocations::Allocate(
     return absl::InvalidArgumentError(
         "an allocation of 0 bytes: at least 1 is possible");
   }
-  HOLDFAST_RETURN_IF_ERROR(resources_.Device(node.device()).status());
+  HOLDFAST_RETURN_IF_ERROR(resources_.devices.Open(node.device()).status());
   HOLDFAST_RETURN_IF_ERROR(CheckAccess(node));
   BufferResource buffer;
   buffer.size = node.size();
@@ -39,7 +39,7 @@ absl::StatusOr<BufferResource> GraphAllocations::Allocate(
       buffer.charge, resources_.account().device_memory()->Take(node.size()));
   HOLDFAST_ASSIGN_OR_RETURN(
       buffer.allocation,
-      resources_.Allocate(node.buffer(), node.device(), node.size(),
+      resources_.devices.Allocate(node.buffer(), node.device(), node.size(),
                                   /*stream=*/nullptr, /*alone=*/false));
   buffer.address = buffer.allocation->address;
   return buffer;

@@ -35,12 +35,12 @@ absl::StatusOr<std::shared_ptr<const BuiltGraph>> GraphBuilder::Build(
   HOLDFAST_ASSIGN_OR_RETURN(
       built_->charge_, resources_.account().graph_nodes()->Take(size.nodes));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * first,
-                            resources_.FirstDevice());
+                            resources_.devices.OpenFirst());
   HOLDFAST_ASSIGN_OR_RETURN(built_->graph_,
                             cuda::Graph::Create(first->context));
-  CollectConditions(definition, resources_.first_ordinal());
+  CollectConditions(definition, resources_.devices.first_ordinal());
   const Level level = {built_->graph_->handle(),
-                       resources_.first_ordinal(),
+                       resources_.devices.first_ordinal(),
                        /*in_branch=*/false};
   const absl::Status added = AddNodes(definition, level, &built_->nodes_);
   if (!added.ok()) {
@@ -95,7 +95,7 @@ absl::Status GraphBuilder::CreateCondition(uint32_t id, CUgraph body) {
     return absl::OkStatus();
   }
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources_.Device(found->second.device));
+                            resources_.devices.Open(found->second.device));
   HOLDFAST_ASSIGN_OR_RETURN(built_->conditions_[id],
                             built_->graph_->CreateCondition(
                                 body, *device->context, found->second.value));
@@ -168,7 +168,7 @@ OperandScope GraphBuilder::ScopeOf(BuiltNode* added) {
 absl::StatusOr<cuda::GraphNode> GraphBuilder::EmptyChild() {
   if (empty_ == nullptr) {
     HOLDFAST_ASSIGN_OR_RETURN(DeviceState * first,
-                              resources_.FirstDevice());
+                              resources_.devices.OpenFirst());
     HOLDFAST_ASSIGN_OR_RETURN(empty_, cuda::Graph::Create(first->context));
   }
   return cuda::GraphNode::Child(empty_->handle());
@@ -178,7 +178,7 @@ absl::StatusOr<cuda::GraphNode> GraphBuilder::Conditional(
     const v1::GraphNode& node, const Level& level) {
   const v1::ConditionalNode& conditional = node.conditional();
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources_.Device(DeviceOf(node, level)));
+                            resources_.devices.Open(DeviceOf(node, level)));
   return cuda::GraphNode::Conditional(
       *device->context, built_->conditions_.at(conditional.condition()),
       ToType(conditional.kind()),

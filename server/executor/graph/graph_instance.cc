@@ -98,7 +98,7 @@ void GraphInstance::Release(Resources& resources,
   // The driver's destruction may wait for present work (a graph with branches,
   // on an H200). This work may wait for a command that this thread has yet to
   // process, such as a semaphore's signal.
-  resources.Retire(resources.first_ordinal(),
+  resources.Retire(resources.devices.first_ordinal(),
                    std::shared_ptr<const void>(std::move(instance->exec_)));
   instance.reset();
   resources.Release(std::move(holds));

@@ -44,7 +44,7 @@ absl::StatusOr<const cuda::Context*> RunnerOf(const OperandScope& scope,
     device = destination.device.value_or(source.device.value_or(device));
   }
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * state,
-                            scope.resources.Device(device));
+                            scope.resources.devices.Open(device));
   return state->context.get();
 }
 
@@ -91,7 +91,7 @@ absl::StatusOr<cuda::GraphNode> Fill(const OperandScope& scope,
   HOLDFAST_ASSIGN_OR_RETURN(const FillOperands fill,
                             ResolveFill(scope, message));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            scope.resources.Device(scope.device));
+                            scope.resources.devices.Open(scope.device));
   auto node = cuda::GraphNode::Fill(*device->context, fill.box, fill.address,
                                     fill.pitches, fill.pattern.value,
                                     fill.pattern.bytes);
@@ -121,7 +121,7 @@ absl::StatusOr<cuda::GraphNode> Signal(const OperandScope& scope,
   HOLDFAST_ASSIGN_OR_RETURN(const SemaphoreResource* semaphore,
                             ResolveSemaphore(scope, signal));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            scope.resources.Device(scope.device));
+                            scope.resources.devices.Open(scope.device));
   return cuda::GraphNode::WriteValue(*device->context, semaphore->address,
                                      signal.value());
 }
@@ -132,7 +132,7 @@ absl::StatusOr<cuda::GraphNode> Wait(const OperandScope& scope,
   HOLDFAST_ASSIGN_OR_RETURN(const SemaphoreResource* semaphore,
                             ResolveSemaphore(scope, wait));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            scope.resources.Device(scope.device));
+                            scope.resources.devices.Open(scope.device));
   scope.uses->awaited = {wait.semaphore(), wait.value()};
   return cuda::GraphNode::WaitValue(*device->context, semaphore->address,
                                     wait.value());
@@ -144,7 +144,7 @@ absl::StatusOr<cuda::GraphNode> Values(const OperandScope& scope,
   HOLDFAST_ASSIGN_OR_RETURN(ValueOperands values, ResolveValues(scope, batch));
   if (values.operations.empty()) return cuda::GraphNode();
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            scope.resources.Device(scope.device));
+                            scope.resources.devices.Open(scope.device));
   scope.uses->awaited = values.awaited;
   return cuda::GraphNode::BatchValues(*device->context, values.operations);
 }

@@ -15,6 +15,11 @@ constexpr size_t kAlignment = 64;
 
 }  // namespace
 
+InlineStaging::~InlineStaging() {
+  current_ = nullptr;  // Back in the pool, unless spans are in use.
+  staging_->Close();
+}
+
 bool InlineStaging::HasRoom(size_t size,
                             const std::function<void()>& when_free) {
   return Fits(size) || staging_->HasFree(when_free);

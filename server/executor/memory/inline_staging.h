@@ -18,8 +18,14 @@ namespace holdfast::executor {
 // span.
 class InlineStaging {
  public:
+  // Uses this pool alone.
   explicit InlineStaging(std::shared_ptr<Staging> staging)
       : staging_(std::move(staging)) {}
+  // Closes the pool, so that its memory ends with the session: see
+  // Staging::Close.
+  ~InlineStaging();
+  InlineStaging(const InlineStaging&) = delete;
+  InlineStaging& operator=(const InlineStaging&) = delete;
 
   struct Span {
     char* data = nullptr;

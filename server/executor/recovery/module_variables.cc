@@ -33,7 +33,8 @@ absl::StatusOr<Place> Find(Resources& resources, uint64_t module,
                            const std::string& name, uint32_t ordinal) {
   HOLDFAST_ASSIGN_OR_RETURN(ModuleResource * found,
                             resources.modules.Find(module));
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, resources.Device(ordinal));
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            resources.devices.Open(ordinal));
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::Module::Global global,
                             found->module->FindGlobal(name, *device->context));
   return Place{device, global};
@@ -47,11 +48,11 @@ class Finder {
       : resources_(resources), variables_(*variables) {}
 
   absl::StatusOr<std::vector<Place>> Find() && {
-    for (const uint32_t device : resources_.OpenDevices()) {
+    for (const auto& open : resources_.devices.open()) {
       absl::Status status;
       resources_.modules.ForEachHandle(
           [&](uint64_t handle, const ModuleResource& module) {
-            if (status.ok()) status = Add(handle, module, device);
+            if (status.ok()) status = Add(handle, module, open.first);
           });
       HOLDFAST_RETURN_IF_ERROR(status);
     }
@@ -118,8 +119,9 @@ absl::Status Load(Resources& resources,
     return absl::DataLossError(absl::StrCat("it has ", place.global.size,
                                             " bytes, and had ", value.size()));
   }
-  HOLDFAST_ASSIGN_OR_RETURN(MemoryCopier * copier,
-                            resources.copiers().For(place.device->context));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      MemoryCopier * copier,
+      resources.devices.copiers().For(place.device->context));
   HOLDFAST_RETURN_IF_ERROR(copier->Load(RangeOf(place), value.data()));
   // So that the next suspension saves it, though its image could not be read
   // and its handle may be gone.

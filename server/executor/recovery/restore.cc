@@ -51,7 +51,7 @@ class Restorer {
         inheritance_(std::move(inheritance)),
         steps_(steps),
         options_(options) {
-    resources_.BeginRestore(&inheritance_);
+    resources_.devices.BeginRestore(&inheritance_);
   }
   ~Restorer() { resources_.EndRestore(); }
 
@@ -97,7 +97,7 @@ class Restorer {
     switch (record.step_case()) {
       case JournalRecord::kDevice:
         inheritance_.bases[record.device().device()] = record.device().base();
-        return resources_.Device(record.device().device()).status();
+        return resources_.devices.Open(record.device().device()).status();
       case JournalRecord::kCommand:
         return Carry(record.command());
       case JournalRecord::kArena:

@@ -59,7 +59,7 @@ absl::Status CheckSuspendable(Resources& resources, bool memory_stays) {
 absl::Status WhenIdle(Resources& resources,
                       std::function<void(const absl::Status&)> idle) {
   CompletionWatcher::Events marks;
-  for (const uint32_t device : resources.OpenDevices()) {
+  for (const auto& [device, state] : resources.devices.open()) {
     HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* all,
                               resources.AfterAllStreams(device));
     HOLDFAST_ASSIGN_OR_RETURN(auto mark, resources.watcher().RecordEvent(*all));
@@ -87,7 +87,7 @@ absl::Status SaveChunks(Resources& resources,
   for (const internal::SavedChunk& saved : chunks.chunks()) {
     HOLDFAST_ASSIGN_OR_RETURN(
         DeviceState * device,
-        resources.Device(static_cast<uint32_t>(saved.chunk() >> 32)));
+        resources.devices.Open(static_cast<uint32_t>(saved.chunk() >> 32)));
     const memory::Chunk* const chunk =
         device->allocator->FindChunk(static_cast<uint32_t>(saved.chunk()));
     // Was released meanwhile: nothing lies in it.

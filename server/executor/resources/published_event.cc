@@ -49,19 +49,21 @@ absl::Status ReachAll(const cuda::Stream& stream, CUdeviceptr address,
 
 absl::StatusOr<std::unique_ptr<PublishedEvent>> PublishedEvent::Create(
     Resources& resources, uint64_t handle, uint32_t ordinal) {
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, resources.Device(ordinal));
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            resources.devices.Open(ordinal));
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* host,
-                            resources.HostStream(ordinal));
+                            resources.devices.HostStream(ordinal));
   HOLDFAST_ASSIGN_OR_RETURN(
       const memory::Allocation allocation,
-      resources.Allocate(handle, ordinal, kBytes, /*stream=*/nullptr,
-                         /*alone=*/true));
+      resources.devices.Allocate(handle, ordinal, kBytes, /*stream=*/nullptr,
+                                 /*alone=*/true));
   auto page = AskForPage(resources, ordinal, allocation);
   absl::Status status = page.status();
   if (status.ok()) {
     const auto& state = *static_cast<const EventState*>(page->data());
-    status = resources.restoring() ? ReachAll(*host, allocation.address, state)
-                                   : Clear(*host, allocation.address);
+    status = resources.devices.restoring()
+                 ? ReachAll(*host, allocation.address, state)
+                 : Clear(*host, allocation.address);
   }
   // Takes microseconds, once.
   if (status.ok()) status = host->Synchronize();

@@ -5,12 +5,9 @@
 #include <utility>
 #include <variant>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "core/base/handle.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
-#include "core/cuda/result.h"
 #include "proto/protocol_limits.h"
 #include "server/relay/transfer_pipe.h"
 
@@ -25,36 +22,20 @@ static_assert(kInlineBlockBytes * kMaxInlineBlocks +
                   Account::kImageBlockBytes <=
               Account::kMaxStagingBytes);
 
-// Each device's memory is asked for at a place of its own, 1 TiB after the
-// other.
-constexpr CUdeviceptr kAddressHint = 0x6000'0000'0000;
-constexpr CUdeviceptr kAddressStride = 0x100'0000'0000;
-
 template <typename T>
 HandleTable<T> Table(HandleKind kind, const ResourceOptions& options) {
   return HandleTable<T>(kind, options.account->handles(kind));
 }
 
-// Chunks and their bytes are charged to the account, and the bytes thereby to
-// the supervisor's ledger.
-void ChargeChunks(std::shared_ptr<Quota> chunks, std::shared_ptr<Quota> memory,
-                  memory::AllocatorOptions* allocator) {
-  struct Held {
-    Charge chunks;
-    Charge bytes;
-  };
-  const auto held = std::make_shared<Held>();
-  allocator->reserve = [chunks, memory, held](uint64_t bytes) -> absl::Status {
-    HOLDFAST_ASSIGN_OR_RETURN(Charge chunk, chunks->Take(1));
-    HOLDFAST_ASSIGN_OR_RETURN(Charge charge, memory->Take(bytes));
-    held->chunks.Add(std::move(chunk));
-    held->bytes.Add(std::move(charge));
-    return absl::OkStatus();
-  };
-  allocator->release = [held](uint64_t bytes) {
-    held->chunks.Return(1);
-    held->bytes.Return(bytes);
-  };
+SessionDevices::Options DeviceOptionsOf(const ResourceOptions& options) {
+  return {.api = options.api,
+          .devices = options.devices,
+          .placement = options.placement,
+          .account = options.account,
+          .first_chunk = options.first_chunk,
+          .chunk_created = options.chunk_created,
+          .chunk_released = options.chunk_released,
+          .device_opened = options.device_opened};
 }
 
 std::function<void()> WatchLater(
@@ -112,8 +93,8 @@ Resources::Resources(ResourceOptions options)
       graphs(Table<GraphResource>(HandleKind::kGraph, options)),
       graph_execs(Table<GraphExecResource>(HandleKind::kGraphExec, options)),
       semaphores(Table<SemaphoreResource>(HandleKind::kSemaphore, options)),
+      devices(DeviceOptionsOf(options)),
       options_(std::move(options)),
-      copiers_(options_.account->staging_memory()),
       stream_work_(
           streams, watcher_,
           {options_.placement, options_.times, WatchLater(options_.later)}),
@@ -126,133 +107,9 @@ Resources::Resources(ResourceOptions options)
       }) {}
 
 Resources::~Resources() {
-  for (const auto& [ordinal, device] : devices_) {
-    const absl::Status status = device.context->Synchronize();
-    if (!status.ok()) {
-      LogWarning("device ", ordinal,
-                 " at the session's end: ", status.message());
-    }
-  }
+  devices.Synchronize();
   // Before the staging that they are of.
   streams.ForEach([](StreamResource& stream) { stream.kept.clear(); });
-}
-
-absl::StatusOr<DeviceState*> Resources::Device(uint32_t ordinal) {
-  const auto it = devices_.find(ordinal);
-  if (it != devices_.end()) return &it->second;
-  if (!options_.devices.empty() &&
-      std::find(options_.devices.begin(), options_.devices.end(), ordinal) ==
-          options_.devices.end()) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("device ", ordinal, " is not one of this session's: ",
-                     absl::StrJoin(options_.devices, ", ")));
-  }
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const cuda::Device device,
-      cuda::Device::Get(*options_.api, options_.placement.InDriver(ordinal)));
-  DeviceState state;
-  HOLDFAST_ASSIGN_OR_RETURN(state.context,
-                            cuda::Context::RetainPrimary(device));
-  memory::AllocatorOptions allocator;
-  ChargeChunks(account().chunks(), account().reserved_memory(ordinal),
-               &allocator);
-  allocator.address_hint = kAddressHint + ordinal * kAddressStride;
-  if (inheritance_ != nullptr && inheritance_->bases.contains(ordinal)) {
-    allocator.address_hint = inheritance_->bases.at(ordinal);
-  }
-  allocator.first_chunk = options_.first_chunk;
-  if (options_.chunk_created) {
-    allocator.chunk_created = [this, ordinal](const memory::Chunk& chunk) {
-      options_.chunk_created(ordinal, chunk);
-    };
-    allocator.chunk_released = [this, ordinal](const memory::Chunk& chunk) {
-      options_.chunk_released(ordinal, chunk);
-    };
-  }
-  HOLDFAST_ASSIGN_OR_RETURN(
-      state.allocator,
-      memory::DeviceAllocator::Create(state.context, std::move(allocator)));
-  HOLDFAST_ASSIGN_OR_RETURN(state.reaper,
-                            cuda::Stream::Create(state.context, {}));
-  if (inheritance_ != nullptr) state.allocator->BeginAdoption();
-  if (options_.device_opened) {
-    options_.device_opened(ordinal, state.allocator->base());
-  }
-  if (first_context_ == nullptr) {
-    first_context_ = state.context;
-    MakeCurrent();
-  }
-  return &devices_.emplace(ordinal, std::move(state)).first->second;
-}
-
-void Resources::MakeCurrent() const {
-  CUcontext current = nullptr;
-  if (first_context_ == nullptr ||
-      (options_.api->cuCtxGetCurrent(&current) == CUDA_SUCCESS &&
-       current == first_context_->handle())) {
-    return;
-  }
-  cuda::LogIfFailed(options_.api->cuCtxSetCurrent(first_context_->handle()),
-                    "cuCtxSetCurrent");
-}
-
-std::vector<uint32_t> Resources::OpenDevices() const {
-  std::vector<uint32_t> ordinals;
-  for (const auto& [ordinal, device] : devices_) ordinals.push_back(ordinal);
-  return ordinals;
-}
-
-absl::StatusOr<memory::Allocation> Resources::Allocate(
-    uint64_t handle, uint32_t ordinal, uint64_t size,
-    const cuda::Stream* stream, bool alone) {
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
-  if (inheritance_ != nullptr) [[unlikely]] {
-    return AllocateInherited(*device, handle, ordinal, size);
-  }
-  return alone ? device->allocator->AllocateAlone(size)
-               : device->allocator->Allocate(size, stream);
-}
-
-absl::Status Resources::Adopt(DeviceState& device,
-                              const internal::Placement& placement) {
-  const auto found = inheritance_->chunks.find(placement.chunk());
-  if (found == inheritance_->chunks.end()) return absl::OkStatus();
-  Inheritance::Chunk chunk = std::move(found->second);
-  inheritance_->chunks.erase(found);
-  if (chunk.place.read_only())
-    inheritance_->read_only.insert(placement.chunk());
-  const auto id = static_cast<uint32_t>(placement.chunk());
-  const uint64_t size = chunk.place.size();
-  const bool shared = placement.size() != size;
-  if (!chunk.place.saved()) {
-    return device.allocator->Adopt(id, std::move(chunk.descriptor),
-                                   chunk.place.address(), size, shared);
-  }
-  HOLDFAST_RETURN_IF_ERROR(
-      device.allocator->AdoptAnew(id, chunk.place.address(), size, shared));
-  HOLDFAST_ASSIGN_OR_RETURN(MemoryCopier * copier,
-                            copiers_.For(device.context));
-  return copier->Load({chunk.place.address(), size},
-                      {chunk.descriptor.get(), chunk.place.saved_offset()});
-}
-
-absl::StatusOr<memory::Allocation> Resources::AllocateInherited(
-    DeviceState& device, uint64_t handle, uint32_t ordinal, uint64_t size) {
-  const internal::Placement* placement = inheritance_->PlacementOf(handle);
-  if (placement == nullptr || placement->chunk() >> 32 != ordinal) {
-    return absl::DataLossError("the session's journal has no place for it");
-  }
-  HOLDFAST_RETURN_IF_ERROR(Adopt(device, *placement));
-  memory::DeviceAllocator& allocator = *device.allocator;
-  HOLDFAST_ASSIGN_OR_RETURN(
-      const memory::Allocation allocation,
-      allocator.AllocateAt({static_cast<uint32_t>(placement->chunk()),
-                            placement->offset(), placement->size()},
-                           size, placement->alone()));
-  if (inheritance_->read_only.contains(placement->chunk())) {
-    HOLDFAST_RETURN_IF_ERROR(allocator.SetWritable(allocation, false));
-  }
-  return allocation;
 }
 
 template <typename Self, typename Visit>
@@ -282,9 +139,7 @@ auto Resources::InTable(Self& self, uint64_t handle, Visit visit) {
 }
 
 void Resources::EndRestore() {
-  inheritance_ = nullptr;
-  copiers_.Clear();
-  for (auto& [ordinal, device] : devices_) device.allocator->EndAdoption();
+  devices.EndRestore();
   streams.SetForgiving();
   events.SetForgiving();
   buffers.SetForgiving();
@@ -330,10 +185,6 @@ std::function<void(const absl::Status&)> Resources::NoteCompletion(
   };
 }
 
-absl::StatusOr<DeviceState*> Resources::FirstDevice() {
-  return Device(first_ordinal());
-}
-
 absl::StatusOr<const cuda::Kernel*> Resources::KernelOn(uint64_t handle,
                                                         uint32_t ordinal) {
   HOLDFAST_ASSIGN_OR_RETURN(KernelResource * found, kernels.Find(handle));
@@ -343,7 +194,7 @@ absl::StatusOr<const cuda::Kernel*> Resources::KernelOn(uint64_t handle,
       return kernel.get();
     }
   }
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, devices.Open(ordinal));
   HOLDFAST_ASSIGN_OR_RETURN(auto kernel,
                             found->by_device.front()->On(device->context));
   return found->by_device.emplace_back(std::move(kernel)).get();
@@ -351,18 +202,17 @@ absl::StatusOr<const cuda::Kernel*> Resources::KernelOn(uint64_t handle,
 
 absl::StatusOr<InlineStaging*> Resources::Inline() {
   if (inline_ == nullptr) {
-    HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, FirstDevice());
-    inline_staging_.memory =
+    HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, devices.OpenFirst());
+    inline_ = std::make_unique<InlineStaging>(
         Staging::Create(device->context, account().staging_memory(),
-                        kInlineBlockBytes, kMaxInlineBlocks);
-    inline_ = std::make_unique<InlineStaging>(inline_staging_.memory);
+                        kInlineBlockBytes, kMaxInlineBlocks));
   }
   return inline_.get();
 }
 
 absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(
     uint32_t ordinal) {
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, devices.Open(ordinal));
   absl::Status status;
   const auto wait_for = [&](const cuda::Stream& stream) {
     if (!status.ok()) return;
@@ -372,7 +222,7 @@ absl::StatusOr<const cuda::Stream*> Resources::AfterAllStreams(
   streams.ForEach([&](StreamResource& stream) { wait_for(*stream.stream); });
   if (device->host != nullptr) wait_for(*device->host);
   // They wait for the streams that have been destroyed.
-  for (const auto& [other, state] : devices_) {
+  for (const auto& [other, state] : devices.open()) {
     if (other != ordinal) wait_for(*state.reaper);
   }
   HOLDFAST_RETURN_IF_ERROR(status);
@@ -395,19 +245,10 @@ bool Resources::Retire(uint32_t device, std::shared_ptr<const void> owner) {
 void Resources::DestroyStream(StreamResource stream) {
   // Its work goes on; what is retired from now on still waits for it.
   const auto end = stream_work_.NoteDestroyed(stream);
-  const auto device = Device(stream.device);
+  const auto device = devices.Open(stream.device);
   if (!device.ok() || !end.ok()) return;
   const absl::Status status = (*device)->reaper->Wait(**end);
   if (!status.ok()) LogWarning("destroying a stream: ", status.message());
-}
-
-absl::StatusOr<const cuda::Stream*> Resources::HostStream(uint32_t ordinal) {
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(ordinal));
-  if (device->host == nullptr) {
-    HOLDFAST_ASSIGN_OR_RETURN(device->host,
-                              cuda::Stream::Create(device->context, {}));
-  }
-  return device->host.get();
 }
 
 // In the order of numbers, since a word may get several.
@@ -418,7 +259,7 @@ void Resources::EndWaits(std::vector<EventWaits::Wait> waits) {
   for (const EventWaits::Wait& wait : waits) {
     const auto device =
         static_cast<uint32_t>(wait.passed->context().device().ordinal());
-    const auto host = HostStream(options_.placement.Named(device));
+    const auto host = devices.HostStream(options_.placement.Named(device));
     absl::Status status = host.status();
     if (host.ok()) {
       status = wait.event->Reach(wait.recording, **host, sharing());
@@ -440,8 +281,9 @@ absl::Status Resources::DestroyEvent(EventResource event) {
     return absl::OkStatus();
   }
   if (!event.allocation.has_value()) return absl::OkStatus();
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(event.device));
-  if (restoring()) return device->allocator->Free(*event.allocation, nullptr);
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, devices.Open(event.device));
+  if (devices.restoring())
+    return device->allocator->Free(*event.allocation, nullptr);
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* after,
                             AfterAllStreams(event.device));
   return device->allocator->Free(*event.allocation, after);
@@ -454,8 +296,9 @@ absl::Status Resources::DestroySemaphore(SemaphoreResource semaphore) {
     Retire(semaphore.device, std::move(semaphore.imported));
     return absl::OkStatus();
   }
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(semaphore.device));
-  if (restoring()) {
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
+                            devices.Open(semaphore.device));
+  if (devices.restoring()) {
     return device->allocator->Free(*semaphore.allocation, nullptr);
   }
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* after,
@@ -507,10 +350,11 @@ absl::Status Resources::FreeBuffer(BufferResource buffer, uint64_t stream) {
     return absl::OkStatus();
   }
   if (!buffer.allocation.has_value()) return absl::OkStatus();
-  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, Device(buffer.device));
+  HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device, devices.Open(buffer.device));
   const cuda::Stream* after = nullptr;
   // No work has been given yet, and the place may be another's next.
-  if (restoring()) return device->allocator->Free(*buffer.allocation, nullptr);
+  if (devices.restoring())
+    return device->allocator->Free(*buffer.allocation, nullptr);
   const auto found = streams.Find(stream != 0 ? stream : buffer.stream);
   if (found.ok() && (*found)->device == buffer.device) {
     after = (*found)->stream.get();
@@ -523,12 +367,12 @@ absl::Status Resources::FreeBuffer(BufferResource buffer, uint64_t stream) {
 void Resources::UnloadModule(ModuleResource module) {
   for (const uint64_t kernel : module.kernels) (void)kernels.Take(kernel);
   DropViews(module.globals);
-  Retire(first_ordinal(), std::move(module.module));
+  Retire(devices.first_ordinal(), std::move(module.module));
 }
 
 void Resources::FreeArena(ArenaResource arena) {
   if (LeaveToHolders(arena)) return;
-  if (Retire(first_ordinal(), arena.arena)) arena.arena->BeginReturn();
+  if (Retire(devices.first_ordinal(), arena.arena)) arena.arena->BeginReturn();
 }
 
 absl::StatusOr<Hold> Resources::HoldMemory(uint64_t handle) {
@@ -575,7 +419,7 @@ void Resources::Release(std::vector<Hold> holds) {
       others->push_back(std::get<std::shared_ptr<const void>>(std::move(hold)));
     }
   }
-  if (!others->empty()) Retire(first_ordinal(), std::move(others));
+  if (!others->empty()) Retire(devices.first_ordinal(), std::move(others));
 }
 
 }  // namespace holdfast::executor

@@ -3,6 +3,13 @@
 // A session's resources by handle. They are released without waiting for the
 // device: memory and code that the device may be using are freed when the
 // device has finished all work that it was given so far.
+//
+// Threads: everything belongs to the submission thread. The watcher's thread,
+// the thread of the event waits, and threads that drop staging memory ask for
+// work on the submission thread by ResourceOptions::later.
+//
+// Locks: none here. Parts that other threads call have their own: the watcher,
+// the staging memory and the waits.
 #ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_RESOURCES_H_
 #define HOLDFAST_SERVER_EXECUTOR_RESOURCES_RESOURCES_H_
 
@@ -46,29 +53,13 @@
 #include "server/executor/resources/handle_table.h"
 #include "server/executor/resources/hold.h"
 #include "server/executor/resources/peer_access.h"
+#include "server/executor/resources/session_devices.h"
 #include "server/executor/resources/stream_resource.h"
 #include "server/executor/resources/stream_work.h"
 #include "server/executor/submission/completion_watcher.h"
 #include "server/executor/submission/kernel_watch.h"
 
 namespace holdfast::executor {
-
-// A device that the session uses. It is made on first use, and kept until the
-// executor ends.
-struct DeviceState {
-  std::shared_ptr<const cuda::Context> context;
-  std::unique_ptr<memory::DeviceAllocator> allocator;
-  // A stream that waits for all work after which something can be freed.
-  std::unique_ptr<cuda::Stream> reaper;
-  // A stream that never waits for others; made on first use.
-  std::unique_ptr<cuda::Stream> host;
-  // The limits that the session has set.
-  struct Limit {
-    uint64_t first = 0;  // the driver's own value
-    Charge memory;       // of device memory, beyond that of `first`
-  };
-  std::map<v1::DeviceLimit, Limit> limits;
-};
 
 // Loaded code. The handles of its kernels and variables end with it.
 struct ModuleResource {
@@ -177,7 +168,7 @@ struct ResourceOptions {
 //   HOLDFAST_ASSIGN_OR_RETURN(StreamResource* stream,
 //                             resources.StreamForWork(handle));
 //   HOLDFAST_ASSIGN_OR_RETURN(DeviceState* device,
-//                             resources.Device(stream->device));
+//                             resources.devices.Open(stream->device));
 //
 // Freeing never waits for the device: memory returns to the allocator in stream
 // order, and Retire keeps other objects until they are unused.
@@ -201,6 +192,7 @@ class Resources {
   HandleTable<GraphExecResource> graph_execs;
   HandleTable<SemaphoreResource> semaphores;
   PeerAccess peers;
+  SessionDevices devices;
 
   // Finds a stream that is about to get work for the device. The work counts as
   // GPU time. Fails as HandleTable::Find.
@@ -211,29 +203,8 @@ class Resources {
   }
   StreamWork& stream_work() { return stream_work_; }
 
-  // Returns a device; makes its context, allocator and reaper on first use.
-  // Valid as long as this object. NOT_FOUND: no such device. PERMISSION_DENIED:
-  // the session may not use it.
-  absl::StatusOr<DeviceState*> Device(uint32_t ordinal);
-
-  // Makes the context of the first opened device current, so that calls for the
-  // device need not switch contexts. Each thread that carries out commands
-  // calls this function, which costs a few nanoseconds if the context is
-  // current.
-  void MakeCurrent() const;
-
-  // Returns the devices that the session has used, in ascending order.
-  std::vector<uint32_t> OpenDevices() const;
-
-  // Returns the session's first device, on which page-locked memory for all
-  // devices is made. Fails as Device.
-  absl::StatusOr<DeviceState*> FirstDevice();
-  uint32_t first_ordinal() const {
-    return options_.devices.empty() ? 0 : options_.devices.front();
-  }
-
   // Returns the kernel on this device. Valid as long as the kernel's handle.
-  // Fails as Device.
+  // Fails as SessionDevices::Open.
   absl::StatusOr<const cuda::Kernel*> KernelOn(uint64_t kernel,
                                                uint32_t device);
 
@@ -253,25 +224,9 @@ class Resources {
 
   const ResourceOptions& options() const { return options_; }
 
-  // Allocates device memory for a resource with this handle, of any kind: at
-  // its old place while a session is restored, else by
-  // DeviceAllocator::Allocate or AllocateAlone.
-  absl::StatusOr<memory::Allocation> Allocate(uint64_t handle, uint32_t device,
-                                              uint64_t size,
-                                              const cuda::Stream* stream,
-                                              bool alone);
-
-  // Between BeginRestore and EndRestore, resources are made at the places that
-  // they had in the earlier process. After EndRestore, it is no error to
-  // destroy a handle whose creation the fault has dropped. `inheritance` is
-  // borrowed until EndRestore.
-  void BeginRestore(Inheritance* inheritance) { inheritance_ = inheritance; }
+  // Ends the restoration that devices.BeginRestore has begun. From now on it is
+  // no error to destroy a handle whose creation the fault has dropped.
   void EndRestore();
-  bool restoring() const { return inheritance_ != nullptr; }
-  // REQUIRES: restoring().
-  const Inheritance& inheritance() const { return *inheritance_; }
-  // The copiers for bytes of a suspended session; EndRestore clears them.
-  MemoryCopiers& copiers() { return copiers_; }
 
   // Marks a new handle of any kind as failed, as a failed creation does:
   // commands that use it fail with `cause` until it is destroyed.
@@ -295,10 +250,6 @@ class Resources {
   // because they may use this device's memory. Fails with the error of any
   // stream.
   absl::StatusOr<const cuda::Stream*> AfterAllStreams(uint32_t device);
-
-  // Returns a stream of the device for work that the host does at once. Fails
-  // as Device.
-  absl::StatusOr<const cuda::Stream*> HostStream(uint32_t device);
 
   // Destroys a stream. Its work continues, and memory that is freed later waits
   // for it.
@@ -333,35 +284,14 @@ class Resources {
   void Unmap(BufferResource& buffer);
   // Removes the handles of these views, and the handles of views of the views.
   void DropViews(const std::unordered_set<uint64_t>& views);
-  // The destructor closes the staging memory after the watcher, which is
-  // destroyed first, has dropped its blocks.
-  struct OwnedStaging {
-    ~OwnedStaging() {
-      if (memory != nullptr) memory->Close();
-    }
-    std::shared_ptr<Staging> memory;
-  };
-
-  // Allocates the place that the resource had in the earlier process.
-  absl::StatusOr<memory::Allocation> AllocateInherited(DeviceState& device,
-                                                       uint64_t handle,
-                                                       uint32_t ordinal,
-                                                       uint64_t size);
-  // Maps the chunk, or makes it from a suspended session's bytes. Does nothing
-  // if this was done already.
-  absl::Status Adopt(DeviceState& device, const internal::Placement& placement);
   // Calls `visit` with the table of the handle's kind. Returns a default if
   // there is no such table.
   template <typename Self, typename Visit>
   static auto InTable(Self& self, uint64_t handle, Visit visit);
 
   const ResourceOptions options_;
-  Inheritance* inheritance_ = nullptr;
-  MemoryCopiers copiers_;
-  std::map<uint32_t, DeviceState> devices_;
-  std::shared_ptr<const cuda::Context> first_context_;  // null: none is open
   StreamWork stream_work_;
-  OwnedStaging inline_staging_;
+  // Ends after the watcher, which has blocks of it. Null: not used yet.
   std::unique_ptr<InlineStaging> inline_;
   CompletionWatcher watcher_;
   EventWaits event_waits_;

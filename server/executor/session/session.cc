@@ -191,7 +191,7 @@ absl::Status Session::Submit(std::shared_ptr<const v1::CommandBatch> batch,
        results, last, next = 0, clock = std::move(clock), encoded,
        charge = std::make_shared<Charge>(std::move(taken))]() mutable {
         if (clock != nullptr && next == 0) clock->Mark(kBatchBegun);
-        resources_->MakeCurrent();
+        resources_->devices.MakeCurrent();
         const bool done = processor_.Process(*batch, encoded, results, &next);
         resources_->stream_work().Watch();
         if (!done) {
@@ -228,7 +228,7 @@ absl::Status Session::AwaitSequence(uint64_t sequence,
 }
 
 void Session::RunPosted(const std::function<void(Resources&)>& work) {
-  resources_->MakeCurrent();
+  resources_->devices.MakeCurrent();
   work(*resources_);
   resources_->stream_work().Watch();
   ReportUsage();

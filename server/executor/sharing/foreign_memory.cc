@@ -66,7 +66,7 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportFromPool(
       UniqueFd pool,
       resources.sharing().claim(memory.pool().descriptor_token()));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources.Device(command.device()));
+                            resources.devices.Open(command.device()));
   return ImportedMemory::OpenPool(device->context, std::move(pool), data,
                                   memory.offset(), memory.size());
 }
@@ -92,7 +92,7 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> ImportForeign(
       UniqueFd descriptor,
       resources.sharing().claim(memory.descriptor_token()));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources.Device(command.device()));
+                            resources.devices.Open(command.device()));
   if (const auto handle = ReadIpcHandle(descriptor.get())) {
     return ImportedMemory::Open(device->context, *handle, memory.offset(),
                                 memory.size());

@@ -22,17 +22,17 @@ absl::StatusOr<SemaphoreResource> Make(Resources& resources,
   SemaphoreResource semaphore;
   semaphore.device = command.device();
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* host,
-                            resources.HostStream(command.device()));
+                            resources.devices.HostStream(command.device()));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources.Device(command.device()));
+                            resources.devices.Open(command.device()));
   HOLDFAST_ASSIGN_OR_RETURN(
       semaphore.allocation,
-      resources.Allocate(command.semaphore(), command.device(),
-                         sizeof(uint64_t), /*stream=*/nullptr,
-                         /*alone=*/true));
+      resources.devices.Allocate(command.semaphore(), command.device(),
+                                 sizeof(uint64_t), /*stream=*/nullptr,
+                                 /*alone=*/true));
   semaphore.address = semaphore.allocation->address;
   // It has its value still.
-  if (resources.restoring()) return semaphore;
+  if (resources.devices.restoring()) return semaphore;
   absl::Status status =
       cuda::WriteValueAsync(*host, semaphore.address, command.initial_value());
   // No stream may find what lay there before. Takes microseconds, once.
@@ -69,7 +69,7 @@ absl::Status Handle(const CommandContext& context,
     HOLDFAST_ASSIGN_OR_RETURN(SemaphoreResource * found,
                               resources.semaphores.Find(command.semaphore()));
     device = found->device;
-    HOLDFAST_ASSIGN_OR_RETURN(stream, resources.HostStream(device));
+    HOLDFAST_ASSIGN_OR_RETURN(stream, resources.devices.HostStream(device));
   } else {
     HOLDFAST_ASSIGN_OR_RETURN(StreamResource * found,
                               resources.streams.Find(command.stream()));
@@ -105,7 +105,7 @@ absl::Status Handle(const CommandContext& context,
   HOLDFAST_ASSIGN_OR_RETURN(SemaphoreResource * semaphore,
                             resources.semaphores.Find(command.semaphore()));
   HOLDFAST_ASSIGN_OR_RETURN(const cuda::Stream* host,
-                            resources.HostStream(semaphore->device));
+                            resources.devices.HostStream(semaphore->device));
   HOLDFAST_ASSIGN_OR_RETURN(InlineStaging * space, resources.Inline());
   HOLDFAST_ASSIGN_OR_RETURN(const InlineStaging::Span span,
                             space->Take(sizeof(uint64_t)));

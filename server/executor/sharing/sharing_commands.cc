@@ -160,7 +160,7 @@ absl::Status CheckToken(const std::string& token) {
 // The memory that the token stands for, for the command's device.
 absl::StatusOr<std::shared_ptr<ImportedMemory>> Import(
     Resources& resources, const v1::ImportResource& command) {
-  if (resources.restoring()) {
+  if (resources.devices.restoring()) {
     return Reopen(resources, command.resource(), command.device());
   }
   if (command.has_memory()) return ImportForeign(resources, command);
@@ -172,7 +172,7 @@ absl::StatusOr<std::shared_ptr<ImportedMemory>> Import(
   }
   HOLDFAST_RETURN_IF_ERROR(CheckToken(command.token()));
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources.Device(command.device()));
+                            resources.devices.Open(command.device()));
   internal::SharingRequest request;
   request.mutable_import_resource()->set_token(command.token());
   request.mutable_import_resource()->set_kind(KindOf(command.resource()));
@@ -208,7 +208,7 @@ absl::StatusOr<EventResource> ImportEvent(Resources& resources,
   EventResource event;
   event.device = command.device();
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
-                            resources.Device(command.device()));
+                            resources.devices.Open(command.device()));
   HOLDFAST_ASSIGN_OR_RETURN(std::shared_ptr<ImportedMemory> words,
                             Import(resources, command));
   HOLDFAST_ASSIGN_OR_RETURN(

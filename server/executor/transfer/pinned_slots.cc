@@ -20,7 +20,7 @@ absl::StatusOr<std::unique_ptr<PinnedMemory>> PinnedSlots::Pin(uint32_t slot) {
   absl::StatusOr<std::shared_ptr<const cuda::Context>> context =
       absl::UnavailableError("the session is being closed");
   (void)session_.Run([&](Resources& resources) {
-    const auto device = resources.FirstDevice();
+    const auto device = resources.devices.OpenFirst();
     if (device.ok()) {
       context = (*device)->context;
     } else {

@@ -44,7 +44,7 @@ absl::Status MakeArena(Session& session, const std::stop_token& cancelled,
   absl::Status status = absl::UnavailableError("the session is being closed");
   (void)session.Run([&](Resources& resources) {
     status = resources.arenas.CheckNew(request.arena());
-    const auto device = resources.FirstDevice();
+    const auto device = resources.devices.OpenFirst();
     if (status.ok()) status = device.status();
     if (status.ok()) charge = resources.arenas.Reserve();
     if (status.ok()) status = charge.status();

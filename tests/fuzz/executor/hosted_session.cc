@@ -97,7 +97,7 @@ absl::Status HostedSession::AddArena(uint64_t handle, uint64_t size) {
   }
   absl::Status status;
   session_->Run([&](executor::Resources& resources) {
-    auto device = resources.FirstDevice();
+    auto device = resources.devices.OpenFirst();
     status = device.status();
     if (!status.ok()) return;
     auto charge = resources.arenas.Reserve();

@@ -155,7 +155,7 @@ class Side {
   }
 
  private:
-  DeviceState& device() { return *resources_.Device(0).value(); }
+  DeviceState& device() { return *resources_.devices.Open(0).value(); }
   std::unique_ptr<MemoryCopier> Copier() {
     return MemoryCopier::Create(device().context,
                                 *resources_.account().staging_memory())
