@@ -14,14 +14,6 @@
 namespace holdfast::supervisor {
 namespace {
 
-// A process that makes a context holds the driver's lock for much of 200 ms.
-// For so long after one was taken no other is started to wait in its place, so
-// that the session that took it, or recovers in it, is not held up. Sessions
-// beside it launch less meanwhile as well: where others wait still, there is
-// more time.
-constexpr absl::Duration kSettle = absl::Milliseconds(200);
-constexpr absl::Duration kSettleBesideOthers = absl::Seconds(1);
-
 // Executors that start at once for sessions that wait. A driver makes their
 // contexts one after the other, but the processes load it side by side.
 constexpr size_t kMaxStarts = 4;
@@ -29,15 +21,12 @@ constexpr size_t kMaxStarts = 4;
 // Sessions that the daemon before has left take executors at its start.
 constexpr absl::Duration kKeepAdopted = absl::Seconds(30);
 
-// Executors that may die in a row while they wait, before the pool pauses.
-constexpr int kMaxIdleDeaths = 3;
-
 }  // namespace
 
 ExecutorPool::ExecutorPool(Options options, Warm adopted)
     : options_(std::move(options)),
       plan_(options_.warm, options_.first_device),
-      pause_(options_.first_pause),
+      backoff_(options_.first_pause, options_.longest_pause),
       adopted_(std::move(adopted)) {
   thread_ = std::thread([this] { Run(); });
 }
@@ -77,9 +66,7 @@ absl::StatusOr<std::unique_ptr<ExecutorProcess>> ExecutorPool::TakeProcess(
     const size_t chosen = *WarmPlan::Choose(WarmDevices(), devices);
     executor = std::move(warm_[chosen].process);
     warm_.erase(warm_.begin() + static_cast<ptrdiff_t>(chosen));
-    idle_deaths_ = 0;
-    quiet_until_ =
-        SteadyNow() + (warm_.empty() ? kSettle : kSettleBesideOthers);
+    backoff_.NoteTaken(/*others_wait=*/!warm_.empty(), SteadyNow());
   }
   // Outside the lock, since its callback may be waiting for that.
   executor->OnEnd(nullptr);
@@ -109,7 +96,7 @@ ExecutorPool::Statistics ExecutorPool::statistics() const {
   absl::MutexLock lock(&mutex_);
   Statistics statistics = statistics_;
   statistics.waiting = warm_.size();
-  statistics.failing = !failure_.ok();
+  statistics.failing = backoff_.paused();
   return statistics;
 }
 
@@ -126,8 +113,8 @@ void ExecutorPool::SetUsable(uint32_t device, bool usable) {
     plan_.Forget(device);
     const std::optional<uint32_t> other = UsableDevice();
     if (plan_.empty() && other.has_value()) plan_.NoteDemand(*other);
-    startable = !failure_.ok() && devices_ != nullptr;
-    if (startable) failure_ = absl::OkStatus();
+    startable = backoff_.paused() && devices_ != nullptr;
+    if (startable) backoff_.EndPause();
   }
   if (startable && options_.on_health) options_.on_health(true);
 }
@@ -135,14 +122,14 @@ void ExecutorPool::SetUsable(uint32_t device, bool usable) {
 absl::Status ExecutorPool::AwaitStart(const std::function<bool()>& done,
                                       absl::Time deadline) {
   const auto decided = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return done() || !failure_.ok() || stopping_;
+    return done() || backoff_.paused() || stopping_;
   };
   const bool in_time =
       mutex_.AwaitWithDeadline(absl::Condition(&decided), deadline);
   if (done()) return absl::OkStatus();
-  if (!failure_.ok()) {
+  if (backoff_.paused()) {
     return WithPrefix("no executor could be started",
-                      absl::UnavailableError(failure_.message()));
+                      absl::UnavailableError(backoff_.failure().message()));
   }
   if (!in_time) {
     return absl::DeadlineExceededError("no executor was ready in time");
@@ -157,11 +144,11 @@ std::vector<uint32_t> ExecutorPool::WarmDevices() const {
 }
 
 bool ExecutorPool::Settling() const {
-  return calls_.empty() && SteadyNow() < quiet_until_;
+  return calls_.empty() && SteadyNow() < backoff_.settled();
 }
 
 absl::Time ExecutorPool::NextLook() const {
-  absl::Time look = Settling() ? quiet_until_ : absl::InfiniteFuture();
+  absl::Time look = Settling() ? backoff_.settled() : absl::InfiniteFuture();
   if (keep_until_ != absl::InfinitePast()) look = std::min(look, keep_until_);
   return look;
 }
@@ -221,20 +208,18 @@ void ExecutorPool::Run() {
       // whose end nothing else would tell.
       const auto due = [this, later]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
         if (stopping_ || check_warm_) return true;
-        if (!failure_.ok()) return false;
+        if (backoff_.paused()) return false;
         return Settling() ? NextLook() != later : NextStep().has_value();
       };
-      const absl::Time until = failure_.ok() ? later : retry_;
-      if (!mutex_.AwaitWithTimeout(absl::Condition(&due),
-                                   until - SteadyNow())) {
-        failure_ = absl::OkStatus();  // The pause is over.
-      }
+      const absl::Time until = backoff_.paused() ? backoff_.retry() : later;
+      mutex_.AwaitWithTimeout(absl::Condition(&due), until - SteadyNow());
+      backoff_.EndPauseAt(SteadyNow());
       if (stopping_) return;
       gone = TakeDead();
-      if (idle_deaths_ >= kMaxIdleDeaths && !gone.empty()) {
+      if (backoff_.TooManyLost() && !gone.empty()) {
         crashed = *gone.back().process->ended();
       }
-      if (!failure_.ok()) continue;
+      if (backoff_.paused()) continue;
       for (Waiting& unwanted : TakeUnwanted()) {
         gone.push_back(std::move(unwanted));
       }
@@ -277,7 +262,7 @@ ExecutorPool::Warm ExecutorPool::TakeDead() {
     LogWarning("waiting executor lost: ", reason->message());
     dead.push_back(std::move(warm_[i]));
     warm_.erase(warm_.begin() + static_cast<ptrdiff_t>(i));
-    ++idle_deaths_;
+    backoff_.NoteLost();
     ++statistics_.lost;
   }
   return dead;
@@ -331,7 +316,7 @@ void ExecutorPool::Add(Waiting executor, const internal::Ready& ready) {
     } else {
       devices_ = devices_->With(ready);
     }
-    pause_ = options_.first_pause;
+    backoff_.NoteReady();
     ++statistics_.started;
     warm_.push_back(std::move(executor));
   }
@@ -343,11 +328,8 @@ void ExecutorPool::SetFailed(const absl::Status& status) {
   {
     absl::MutexLock lock(&mutex_);
     if (stopping_) return;
-    pause = pause_;
     ++statistics_.failed;
-    failure_ = status;
-    retry_ = SteadyNow() + pause_;
-    pause_ = std::min(pause_ * 2, options_.longest_pause);
+    pause = backoff_.NoteFailed(status, SteadyNow());
   }
   LogError("no executor could be started: ", status.message(), "; next try in ",
            absl::FormatDuration(pause));

@@ -2,10 +2,16 @@
 //
 // Keeps warm executors, so that opening a session takes milliseconds. A warm
 // executor has loaded its driver, has a context on one device, and waits for a
-// session on this device. A thread starts another executor when one is taken or
-// has died, on the devices in demand (warm_plan.h). When a start fails, calls
-// fail with its error during a pause; then the pool tries again. The pause
-// doubles with each failure.
+// session on this device. Another executor is started when one is taken or has
+// died, on the devices in demand (warm_plan.h). When a start fails, calls fail
+// with its error during a pause; then the pool tries again (start_backoff.h).
+//
+// Threads: the pool's own thread starts, awaits and ends executors. Any thread
+// takes one. The reading thread of a warm executor reports its end.
+//
+// Locks: mutex_ guards everything that the threads share. It is not held while
+// an executor is started, awaited or destroyed, because the callback of an
+// executor's end takes it.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_POOL_H_
 #define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_POOL_H_
 
@@ -27,6 +33,7 @@
 #include "absl/time/time.h"
 #include "server/supervisor/device_catalogue.h"
 #include "server/supervisor/executor_process.h"
+#include "server/supervisor/start_backoff.h"
 #include "server/supervisor/warm_plan.h"
 
 namespace holdfast::supervisor {
@@ -115,7 +122,7 @@ class ExecutorPool {
   std::vector<uint32_t> WarmDevices() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns true while starts are put off, because no call waits and an
-  // executor was taken just now (kSettle).
+  // executor was taken just now (StartBackoff::settled).
   bool Settling() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the time at which Run must check again without a change.
   absl::Time NextLook() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -143,7 +150,7 @@ class ExecutorPool {
   bool TriesAgain();
   // Makes a ready executor available to calls of Take.
   void Add(Waiting executor, const internal::Ready& ready);
-  // Refuses calls until the pause is over, and doubles the next pause.
+  // Refuses calls until the pause is over.
   void SetFailed(const absl::Status& status);
   // Takes out the warm executors that have ended.
   Warm TakeDead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -161,16 +168,9 @@ class ExecutorPool {
   std::set<uint32_t> unusable_ ABSL_GUARDED_BY(mutex_);  // devices
   std::shared_ptr<const DeviceCatalogue> devices_ ABSL_GUARDED_BY(mutex_);
   Warm warm_ ABSL_GUARDED_BY(mutex_);
-  // No executor is started without a caller before this time; see kSettle.
-  absl::Time quiet_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  // True if an executor of warm_ may have ended. idle_deaths_ counts the warm
-  // executors that have ended since the last Take.
+  // True if an executor of warm_ may have ended.
   bool check_warm_ ABSL_GUARDED_BY(mutex_) = false;
-  int idle_deaths_ ABSL_GUARDED_BY(mutex_) = 0;
-  // After a failed start: the error, the time of the next try, the next pause.
-  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
-  absl::Time retry_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  absl::Duration pause_ ABSL_GUARDED_BY(mutex_);
+  StartBackoff backoff_ ABSL_GUARDED_BY(mutex_);
   Statistics statistics_ ABSL_GUARDED_BY(mutex_);  // the sums
   Warm adopted_;  // of the pool's thread, until it has added them
   // No unneeded executor is ended before this time. InfinitePast: no executor
