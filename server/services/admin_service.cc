@@ -199,8 +199,7 @@ grpc::ServerUnaryReactor* AdminService::GetServerInfo(
   const auto caller = callers_.Of(*context);
   if (!caller.ok()) return Answer(context, caller.status());
   response->set_version(server::kVersion);
-  response->add_protocol_versions(
-      supervisor::SessionRegistry::kProtocolVersion);
+  response->add_protocol_versions(supervisor::kProtocolVersion);
   const absl::Time second =
       absl::FromUnixSeconds(absl::ToUnixSeconds(started_));
   response->mutable_started()->set_seconds(absl::ToUnixSeconds(second));

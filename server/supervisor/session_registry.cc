@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -18,7 +19,9 @@
 #include "core/base/token.h"
 #include "core/base/unique_fd.h"
 #include "core/base/wake_on_stop.h"
+#include "server/kept/kept_name.h"
 #include "server/rpc/unix_socket.h"
+#include "server/supervisor/session_parking.h"
 
 namespace holdfast::supervisor {
 namespace {
@@ -28,10 +31,6 @@ constexpr size_t kTokenBytes = 16;
 // Executors that are tried for one session.
 constexpr int kMaxStarts = 3;
 
-absl::Duration ToDuration(const google::protobuf::Duration& proto) {
-  return absl::Seconds(proto.seconds()) + absl::Nanoseconds(proto.nanos());
-}
-
 google::protobuf::Duration ToProto(absl::Duration duration) {
   google::protobuf::Duration proto;
   proto.set_seconds(absl::ToInt64Seconds(duration));
@@ -40,140 +39,7 @@ google::protobuf::Duration ToProto(absl::Duration duration) {
   return proto;
 }
 
-absl::StatusOr<absl::Duration> GraceOf(const v1::OpenSessionRequest& request) {
-  const absl::Duration grace = ToDuration(request.reconnect_grace());
-  if (grace < absl::ZeroDuration() || grace > SessionRegistry::kMaxGrace) {
-    return absl::InvalidArgumentError(absl::StrCat("reconnect_grace is ",
-                                                   absl::FormatDuration(grace),
-                                                   ", allowed is 0 to 1 hour"));
-  }
-  return grace;
-}
-
-// How long the session is to live without any client.
-absl::StatusOr<absl::Duration> LifetimeOf(const v1::OpenSessionRequest& request,
-                                          absl::Duration limit) {
-  HOLDFAST_ASSIGN_OR_RETURN(const absl::Duration grace, GraceOf(request));
-  const absl::Duration detached = ToDuration(request.detached_lifetime());
-  if (detached > limit && limit == absl::ZeroDuration()) {
-    return absl::InvalidArgumentError(
-        "no session of this daemon lives on without a client: its operator "
-        "allows it by --detached-session-limit");
-  }
-  if (detached < absl::ZeroDuration() || detached > limit) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the session is to live ", absl::FormatDuration(detached),
-        " without a client, the daemon allows ", absl::FormatDuration(limit),
-        " (detached_lifetime, --detached-session-limit)"));
-  }
-  return std::max(grace, detached);
-}
-
-// A limit of time, and where it comes from. 0: there is none.
-struct TimeLimit {
-  absl::Duration limit;
-  std::string set_by;
-};
-
-// The lower of two.
-TimeLimit Least(TimeLimit a, TimeLimit b) {
-  if (a.limit == absl::ZeroDuration()) return b;
-  return b.limit == absl::ZeroDuration() || a.limit <= b.limit ? a : b;
-}
-
-absl::Status SetKernelTimeLimit(const v1::OpenSessionRequest& request,
-                                const Tenant& tenant, absl::Duration limit,
-                                internal::Assign* assign) {
-  const absl::Duration wish = ToDuration(request.kernel_time_limit());
-  if (wish < absl::ZeroDuration()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("kernel_time_limit is ", absl::FormatDuration(wish),
-                     ", which is less than nothing"));
-  }
-  const TimeLimit least =
-      Least(Least({limit, "--kernel-time-limit"},
-                  {tenant.kernel_time_limit(),
-                   absl::StrCat("kernel-time-limit of tenant ", tenant.name(),
-                                " in the policy")}),
-            {wish, "kernel_time_limit of OpenSession"});
-  assign->set_kernel_time_limit_ns(absl::ToInt64Nanoseconds(least.limit));
-  assign->set_kernel_time_limit_set_by(least.set_by);
-  return absl::OkStatus();
-}
-
-absl::Status CheckLength(absl::string_view what, const std::string& text,
-                         size_t limit) {
-  if (text.size() <= limit) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, " has ", text.size(), " bytes, the limit is ", limit));
-}
-
-absl::Status CheckRequest(const v1::OpenSessionRequest& request) {
-  using Registry = SessionRegistry;
-  if (request.protocol_version() != Registry::kProtocolVersion) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("protocol version ", request.protocol_version(),
-                     " is not supported; this daemon speaks version ",
-                     Registry::kProtocolVersion));
-  }
-  HOLDFAST_RETURN_IF_ERROR(CheckLength("the session's name", request.name(),
-                                       Registry::kMaxNameBytes));
-  HOLDFAST_RETURN_IF_ERROR(CheckLength("ClientInfo.program",
-                                       request.client().program(),
-                                       Registry::kMaxClientInfoBytes));
-  HOLDFAST_RETURN_IF_ERROR(CheckLength("ClientInfo.host",
-                                       request.client().host(),
-                                       Registry::kMaxClientInfoBytes));
-  if (request.devices_size() > Registry::kMaxDevices) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the request names ", request.devices_size(),
-                     " devices, the limit is ", Registry::kMaxDevices));
-  }
-  if (!v1::RecoveryPolicy_IsValid(request.recover())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("recover is ", request.recover(), ", which is no policy"));
-  }
-  return GraceOf(request).status();
-}
-
-// The least of what the client asks for and what the daemon allows a session.
-// The tenant's quota, over all its sessions, is granted as they ask.
-internal::AccountLimits LimitsOf(const v1::OpenSessionRequest& request,
-                                 const SessionQuotas& quotas,
-                                 const Tenant& tenant) {
-  internal::AccountLimits limits;
-  const uint64_t wish = request.memory_limit();
-  const bool by_client =
-      wish != 0 && (quotas.device_bytes == 0 || wish < quotas.device_bytes);
-  limits.set_device_bytes(by_client ? wish : quotas.device_bytes);
-  limits.set_device_bytes_set_by(by_client ? "memory_limit of OpenSession"
-                                           : "--session-memory");
-  limits.set_pinned_bytes(quotas.pinned_bytes);
-  limits.set_arena_bytes(quotas.arena_bytes);
-  limits.set_handles(quotas.handles);
-  limits.set_outstanding_commands(quotas.outstanding_commands);
-  limits.set_reserve_buffers(tenant.counts_buffers());
-  return limits;
-}
-
-std::string Label(const v1::OpenSessionRequest& request) {
-  const v1::ClientInfo& client = request.client();
-  std::string label;
-  if (!request.name().empty())
-    absl::StrAppend(&label, " \"", request.name(), "\"");
-  if (!client.program().empty()) {
-    absl::StrAppend(&label, " for ", client.program(), "[", client.pid(), "]");
-  }
-  return label;
-}
-
 bool IsLost(const Session& session) { return session.lost(); }
-
-v1::RecoveryPolicy PolicyOf(const v1::OpenSessionRequest& request) {
-  return request.recover() == v1::RECOVERY_POLICY_UNSPECIFIED
-             ? v1::RECOVERY_POLICY_ALWAYS
-             : request.recover();
-}
 
 }  // namespace
 
@@ -193,7 +59,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Open(
   absl::StatusOr<Opened> opened =
       StartWithAnyExecutor(request, caller, deadline);
   if (!opened.ok()) {
-    LogFor(caller.client(), LogLevel::kWarning, "no session", Label(request),
+    LogFor(caller.client(), LogLevel::kWarning, "no session", LabelOf(request),
            " from ", caller.peer, ": ", opened.status().message());
   }
   NotifyIfEmpty();
@@ -202,21 +68,13 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Open(
 
 absl::Status SessionRegistry::Enter(const Caller& caller, absl::Time deadline) {
   absl::MutexLock lock(&mutex_);
-  const auto settled = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return !parking_ || restarting_ || draining_;
+  const auto decided = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return admission_.decided();
   };
-  mutex_.AwaitWithDeadline(absl::Condition(&settled), deadline);
-  if (parking_ && !draining_) {
-    return absl::UnavailableError(
-        "the daemon makes way for another, which opens sessions again");
-  }
-  if (draining_ || paused_) {
-    return absl::UnavailableError(
-        "the daemon is draining and opens no new sessions");
-  }
-  size_t open = in_transit_;
-  const auto moving = in_transit_of_.find(caller.client());
-  size_t own = moving == in_transit_of_.end() ? 0 : moving->second;
+  mutex_.AwaitWithDeadline(absl::Condition(&decided), deadline);
+  HOLDFAST_RETURN_IF_ERROR(admission_.Check());
+  size_t open = admission_.in_transit();
+  size_t own = admission_.in_transit_of(caller.client());
   for (const auto& [number, session] : sessions_) {
     if (IsLost(*session)) continue;
     ++open;
@@ -237,15 +95,8 @@ absl::Status SessionRegistry::Enter(const Caller& caller, absl::Time deadline) {
                      ") are open, its limit is now ", limit,
                      " (--max-sessions-per-client)"));
   }
-  ++in_transit_;
-  ++in_transit_of_[caller.client()];
+  admission_.Enter(caller.client());
   return absl::OkStatus();
-}
-
-void SessionRegistry::Leave(const std::string& client) {
-  --in_transit_;
-  const auto found = in_transit_of_.find(client);
-  if (--found->second == 0) in_transit_of_.erase(found);
 }
 
 void SessionRegistry::CloseLostForRoom() {
@@ -253,7 +104,7 @@ void SessionRegistry::CloseLostForRoom() {
     std::shared_ptr<Session> victim;
     {
       absl::MutexLock lock(&mutex_);
-      if (sessions_.size() + in_transit_ <= options_.max_sessions) return;
+      if (Count() <= options_.max_sessions) return;
       std::map<std::string, std::vector<std::shared_ptr<Session>>> lost;
       for (const auto& [number, session] : sessions_) {
         if (IsLost(*session)) lost[session->client()].push_back(session);
@@ -301,7 +152,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::StartWithAnyExecutor(
     absl::Time deadline) {
   const auto started = absl::MakeCleanup([this, &caller] {
     absl::MutexLock lock(&mutex_);
-    Leave(caller.client());
+    admission_.Leave(caller.client());
   });
   const absl::Time end = SteadyNow() + (deadline - absl::Now());
   for (int attempt = 1;; ++attempt) {
@@ -354,7 +205,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
                      std::min(deadline, absl::Now() + kServeLimit)));
   const LogScope scope({.session = id, .tenant = caller.client()});
   LogFor(caller.client(), LogLevel::kInfo, "session ", id, " opened",
-         Label(request), " from ", caller.peer, ", executor pid ",
+         LabelOf(request), " from ", caller.peer, ", executor pid ",
          executor->pid());
   internal::SessionRecord record;
   *record.mutable_assign() = assign;
@@ -363,8 +214,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   record.set_peer(caller.peer);
   *record.mutable_grace() =
       ToProto(*LifetimeOf(request, options_.detached_limit));
-  record.set_detachable(ToDuration(request.detached_lifetime()) >
-                        absl::ZeroDuration());
+  record.set_detachable(IsDetachable(request));
   record.set_recover(PolicyOf(request));
   record.set_socket_path(path);
   record.set_descriptor_socket_path(descriptor_path);
@@ -374,6 +224,99 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   sessions_[number] = session;
   ++deadline_changes_;
   return Opened{session, token, devices};
+}
+
+Session::Options SessionRegistry::OptionsOf(
+    const internal::SessionRecord& record, SessionStart start,
+    Sockets sockets) {
+  const internal::Assign& assign = record.assign();
+  const uint64_t number = SessionNumber(assign.session_id());
+  internal::SessionRecord kept_record = record;
+  kept_record.set_tenant(start.tenant->name());
+  kept_record.set_code_owner(start.tenant->code_owner());
+  if (!record.has_opened()) {
+    kept_record.mutable_opened()->set_seconds(
+        absl::ToUnixSeconds(options_.now()));
+  }
+  std::vector<DescriptorStore::Kept> kept;
+  std::function<DescriptorStore::Kept(const internal::SessionRecord&)>
+      keep_record;
+  std::function<DescriptorStore::Kept()> keep_detached;
+  if (options_.kept != nullptr) {
+    DescriptorStore& store = *options_.kept;
+    kept.push_back(store.KeepRecord({"session", {number}}, kept_record));
+    keep_record = [&store, number](const internal::SessionRecord& changed) {
+      return store.KeepRecord({"session", {number}}, changed);
+    };
+    if (record.detachable()) {
+      keep_detached = [&store, number] {
+        return store.KeepRecord({"detached", {number}}, internal::Resume());
+      };
+    }
+    kept.push_back(store.Keep({"calls", {number}}, sockets.calls.get()));
+    kept.push_back(
+        store.Keep({"descriptors", {number}}, sockets.descriptors.get()));
+  }
+  const auto& grace = record.grace();
+  return {
+      .id = assign.session_id(),
+      .token = assign.token(),
+      .name = record.name(),
+      .client_info = record.client(),
+      .peer = record.peer(),
+      .client = start.tenant->name(),
+      .execution = start.execution,
+      .grace =
+          absl::Seconds(grace.seconds()) + absl::Nanoseconds(grace.nanos()),
+      .detachable = record.detachable(),
+      .devices = {assign.devices().begin(), assign.devices().end()},
+      .socket_path = record.socket_path(),
+      .descriptor_socket_path = record.descriptor_socket_path(),
+      .limits = assign.limits(),
+      .quota = record.has_quota() ? std::make_optional(record.quota())
+                                  : std::nullopt,
+      .kept = {.kept = std::move(kept),
+               .record = std::move(kept_record),
+               .keep = std::move(keep_record),
+               .keep_detached = std::move(keep_detached)},
+      .recover = record.recover(),
+      .fault_limits = options_.fault_limits,
+      .recovery = std::make_unique<SessionRecovery>(SessionRecovery::Options{
+          .start = std::move(start),
+          .calls = std::move(sockets.calls),
+          .descriptors = std::move(sockets.descriptors),
+          .take = options_.take,
+          .find_places = options_.find_places,
+          .totals = options_.totals}),
+      .now = options_.now,
+      .lease_time = options_.lease_time,
+      .on_deadline_change = [this] {
+        absl::MutexLock lock(&mutex_);
+        ++deadline_changes_;
+      }};
+}
+
+void SessionRegistry::Adopt(Adopted adopted) {
+  const internal::SessionRecord& record = adopted.record;
+  const uint64_t number = SessionNumber(record.assign().session_id());
+  SessionStart start = {.assign = record.assign(),
+                        .tenant = adopted.tenant,
+                        .execution = std::make_shared<ExecutionTotals>()};
+  start.assign.set_tenant(adopted.tenant->name());
+  start.execution->Add(adopted.counters);
+  auto session = std::make_shared<Session>(
+      OptionsOf(record, std::move(start),
+                {std::move(adopted.calls), std::move(adopted.descriptors)}),
+      std::move(adopted.left));
+  absl::MutexLock lock(&mutex_);
+  sessions_[number] = std::move(session);
+  last_id_ = std::max(last_id_, number);
+  ++deadline_changes_;
+}
+
+void SessionRegistry::SkipNumbers(uint64_t through) {
+  absl::MutexLock lock(&mutex_);
+  last_id_ = std::max(last_id_, through);
 }
 
 absl::StatusOr<std::shared_ptr<Session>> SessionRegistry::Find(
@@ -394,7 +337,7 @@ absl::StatusOr<std::shared_ptr<Session>> SessionRegistry::FindById(
     if (session->id() == id) return session;
   }
   return absl::NotFoundError(absl::StrCat(
-      "there is no session ", absl::CEscape(id.substr(0, kMaxNameBytes))));
+      "there is no session ", absl::CEscape(id.substr(0, kMaxSessionName))));
 }
 
 std::shared_ptr<Session> SessionRegistry::TakeOut(const Session& session) {
@@ -404,8 +347,7 @@ std::shared_ptr<Session> SessionRegistry::TakeOut(const Session& session) {
     std::shared_ptr<Session> taken = std::move(it->second);
     sessions_.erase(it);
     // Still holds its executor, until it is closed.
-    ++in_transit_;
-    ++in_transit_of_[taken->client()];
+    admission_.Enter(taken->client());
     return taken;
   }
   return nullptr;
@@ -418,7 +360,7 @@ void SessionRegistry::Close(const Session& session, const std::string& reason,
   taken->Close(reason, stop_time);
   {
     absl::MutexLock lock(&mutex_);
-    Leave(taken->client());
+    admission_.Leave(taken->client());
   }
   NotifyIfEmpty();
 }
@@ -441,7 +383,7 @@ void SessionRegistry::CloseAllOf(const Tenant& tenant,
     RunSideBySide(std::move(closing));
     absl::MutexLock lock(&mutex_);
     const auto settled = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return !in_transit_of_.contains(tenant.name());
+      return admission_.in_transit_of(tenant.name()) == 0;
     };
     mutex_.Await(absl::Condition(&settled));
     const auto is_left = [&](const auto& entry) {
@@ -456,6 +398,37 @@ std::vector<std::shared_ptr<Session>> SessionRegistry::List() const {
   std::vector<std::shared_ptr<Session>> list;
   for (const auto& [number, session] : sessions_) list.push_back(session);
   return list;
+}
+
+absl::Status SessionRegistry::ParkAll(absl::Time deadline) {
+  absl::Status parked = AwaitParkable(deadline);
+  if (parked.ok()) parked = ParkSessions(List(), deadline);
+  if (!parked.ok()) SetParking(false);
+  return parked;
+}
+
+// Sessions that are being opened are parked with the others.
+absl::Status SessionRegistry::AwaitParkable(absl::Time deadline) {
+  absl::MutexLock lock(&mutex_);
+  admission_.SetParking(true);
+  const auto opened = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return admission_.in_transit() == 0;
+  };
+  if (mutex_.AwaitWithDeadline(absl::Condition(&opened), deadline)) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      admission_.in_transit(), " sessions are still being opened or closed"));
+}
+
+void SessionRegistry::UnparkAll() {
+  UnparkSessions(List());
+  SetParking(false);
+}
+
+void SessionRegistry::SetParking(bool parking) {
+  absl::MutexLock lock(&mutex_);
+  admission_.SetParking(parking);
 }
 
 SessionRegistry::Next SessionRegistry::NextExecutors() const {
@@ -475,10 +448,25 @@ void SessionRegistry::AwaitRecovered(absl::Time deadline) const {
   for (const auto& session : List()) session->AwaitRecovered(deadline);
 }
 
+void SessionRegistry::Record(internal::CountersRecord* counters) const {
+  auto& sessions = *counters->mutable_sessions();
+  for (const auto& session : List()) {
+    sessions[session->id()] = session->execution().Record();
+  }
+}
+
+void SessionRegistry::TellRestart() {
+  {
+    absl::MutexLock lock(&mutex_);
+    admission_.NoteRestart();
+  }
+  for (const auto& session : List()) session->TellRestart();
+}
+
 void SessionRegistry::Drain(std::function<void()> on_empty) {
   {
     absl::MutexLock lock(&mutex_);
-    draining_ = true;
+    admission_.Drain();
     on_empty_ = std::move(on_empty);
   }
   NotifyIfEmpty();
@@ -486,7 +474,7 @@ void SessionRegistry::Drain(std::function<void()> on_empty) {
 
 void SessionRegistry::SetPaused(bool paused) {
   absl::MutexLock lock(&mutex_);
-  paused_ = paused;
+  admission_.SetPaused(paused);
   if (!paused || options_.kept == nullptr) {
     kept_pause_ = DescriptorStore::Kept();
     return;
@@ -501,18 +489,17 @@ size_t SessionRegistry::AwaitPausedEmpty(
   const WakeOnStop wake(cancelled, mutex_);
   absl::MutexLock lock(&mutex_);
   const auto over = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return !paused_ || sessions_.size() + in_transit_ == 0 ||
-           cancelled.stop_requested();
+    return !admission_.paused() || Count() == 0 || cancelled.stop_requested();
   };
   mutex_.AwaitWithDeadline(absl::Condition(&over), deadline);
-  return sessions_.size() + in_transit_;
+  return Count();
 }
 
 void SessionRegistry::NotifyIfEmpty() {
   std::function<void()> on_empty;
   {
     absl::MutexLock lock(&mutex_);
-    if (sessions_.empty() && in_transit_ == 0) on_empty.swap(on_empty_);
+    if (Count() == 0) on_empty.swap(on_empty_);
   }
   if (on_empty) on_empty();
 }

@@ -1,4 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// All sessions of the daemon. Services open sessions here, find them by token
+// or by id, and close them. Sessions are numbered from 1 in the order of
+// opening; ids are "s-1" and so on.
+//
+// A session that is being opened or closed holds an executor, but is not in the
+// registry: it is in transit (session_admission.h). So a count of all sessions
+// never misses one.
+//
+// Threads: any thread. A reaper thread closes sessions whose client has gone:
+//
+//   while (registry.AwaitExpiry()) registry.CloseExpired();
+//
+// Locks: mutex_ guards the map of sessions and the admission. It is not held
+// while an executor is asked or waited for, nor while a session is called that
+// may wait. Sessions tell of new deadlines without a lock of their own.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_REGISTRY_H_
 #define HOLDFAST_SERVER_SUPERVISOR_SESSION_REGISTRY_H_
 
@@ -22,47 +38,20 @@
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/restart.pb.h"
 #include "holdfast/v1/sessions.pb.h"
-#include "proto/protocol_limits.h"
 #include "server/kept/descriptor_store.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/session.h"
+#include "server/supervisor/session_admission.h"
 #include "server/supervisor/session_place.h"
+#include "server/supervisor/session_request.h"
 #include "server/tenants/caller.h"
 #include "server/tenants/tenant.h"
 
 namespace holdfast::supervisor {
 
-// The daemon's limits for one session; see AccountLimits. 0: no limit.
-struct SessionQuotas {
-  uint64_t device_bytes = 0;
-  uint64_t pinned_bytes = 0;
-  uint64_t arena_bytes = 0;
-  uint32_t handles = kMaxHandles;  // of each kind
-  // The most unfinished commands of the client.
-  uint64_t outstanding_commands = 0;
-};
-
-// All sessions of the daemon. Thread-safe.
-//
-// Services open sessions here, find them by token or by id, and close them. A
-// reaper thread closes sessions whose client has gone:
-//
-//   while (registry.AwaitExpiry()) registry.CloseExpired();
-//
-// Sessions are numbered from 1 in the order of opening; ids are "s-1" and so
-// on. No lock is held while an executor is asked or waited for.
+// Thread-safe.
 class SessionRegistry {
  public:
-  // Requests with another version fail with INVALID_ARGUMENT.
-  static constexpr uint32_t kProtocolVersion = 1;
-  // The longest reconnect_grace.
-  static constexpr absl::Duration kMaxGrace = absl::Hours(1);
-  // The limit of OpenSessionRequest.name.
-  static constexpr size_t kMaxNameBytes = 128;
-  // Bytes of ClientInfo.program and .host each.
-  static constexpr size_t kMaxClientInfoBytes = 256;
-  // Devices that one request may name.
-  static constexpr int kMaxDevices = 256;
   // The time in which a warm executor must answer. Otherwise it is replaced.
   static constexpr absl::Duration kServeLimit = absl::Seconds(5);
 
@@ -162,7 +151,7 @@ class SessionRegistry {
   void TellRestart();
   bool restarting() const {
     absl::MutexLock lock(&mutex_);
-    return restarting_;
+    return admission_.restarting();
   }
 
   // Finds a session by its token of 16 bytes, in constant time for each
@@ -202,13 +191,13 @@ class SessionRegistry {
   void SetPaused(bool paused);
   bool paused() const {
     absl::MutexLock lock(&mutex_);
-    return paused_;
+    return admission_.paused();
   }
   // Returns true while paused, and for ever after Drain: Open then fails with
   // UNAVAILABLE for every client.
   bool closed() const {
     absl::MutexLock lock(&mutex_);
-    return draining_ || paused_;
+    return admission_.closed();
   }
   // Blocks until no session is left, SetPaused(false), the deadline or
   // `cancelled`. Returns the number of sessions left, including sessions that
@@ -231,8 +220,6 @@ class SessionRegistry {
   // Counts a session for the caller, if no limit forbids it. Blocks while all
   // sessions are parked. UNAVAILABLE or RESOURCE_EXHAUSTED, as Open.
   absl::Status Enter(const Caller& caller, absl::Time deadline);
-  // Undoes Enter.
-  void Leave(const std::string& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Calls Start until an executor answers.
   absl::StatusOr<Opened> StartWithAnyExecutor(
       const v1::OpenSessionRequest& request, const Caller& caller,
@@ -258,29 +245,29 @@ class SessionRegistry {
   // Returns the options of a session, without its executor.
   Session::Options OptionsOf(const internal::SessionRecord& record,
                              SessionStart start, Sockets sockets);
+  // Begins to park, and waits until no session is in transit.
+  // FAILED_PRECONDITION: some are at the deadline.
+  absl::Status AwaitParkable(absl::Time deadline);
   // Wakes calls of Enter at the end of parking.
   void SetParking(bool parking);
   // Removes the session; null if it is not there. It counts as in transit until
-  // Leave.
+  // SessionAdmission::Leave.
   std::shared_ptr<Session> TakeOut(const Session& session);
+  // All sessions, also those that are being opened or closed.
+  size_t Count() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return sessions_.size() + admission_.in_transit();
+  }
   uint64_t DeadlineChanges() const;
   // Calls `on_empty` if there is no session.
   void NotifyIfEmpty();
 
   const Options options_;
   mutable absl::Mutex mutex_;
-  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
-  bool paused_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;  // Stop was called
+  SessionAdmission admission_ ABSL_GUARDED_BY(mutex_);
   DescriptorStore::Kept kept_pause_ ABSL_GUARDED_BY(mutex_);
-  bool parking_ ABSL_GUARDED_BY(mutex_) = false;     // or parked
-  bool restarting_ ABSL_GUARDED_BY(mutex_) = false;  // TellRestart was called
   std::function<void()> on_empty_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The number of sessions that hold an executor but are not in sessions_, and
-  // the numbers by client.
-  size_t in_transit_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<std::string, size_t> in_transit_of_ ABSL_GUARDED_BY(mutex_);
   uint64_t deadline_changes_ ABSL_GUARDED_BY(mutex_) = 0;
   // By number, so oldest first.
   Sessions sessions_ ABSL_GUARDED_BY(mutex_);
