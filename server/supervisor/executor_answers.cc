@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Answers to the questions of executors: for memory and objects, and about what
-// their sessions share.
-#include <memory>
-#include <optional>
-#include <string>
+#include "server/supervisor/executor_answers.h"
+
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/status_conversion.h"
-#include "server/supervisor/executor_process.h"
 
 namespace holdfast::supervisor {
 namespace {
@@ -28,7 +21,7 @@ internal::ToExecutor AnswerTo(const internal::FromExecutor& question) {
   return answer;
 }
 
-std::optional<SessionMemory::Answer> Refusal(const absl::Status& status) {
+SessionMemory::Answer Refusal(const absl::Status& status) {
   SessionMemory::Answer answer;
   *answer.reply.mutable_error() = ToError(status);
   return answer;
@@ -36,143 +29,136 @@ std::optional<SessionMemory::Answer> Refusal(const absl::Status& status) {
 
 }  // namespace
 
-absl::Status ExecutorProcess::AnswerReserve(
-    const internal::FromExecutor& question) {
-  absl::Status granted =
-      absl::FailedPreconditionError("no session to reserve memory for");
-  {
-    absl::MutexLock lock(&mutex_);
-    const internal::Reserve& reserve = question.reserve();
-    const internal::MemoryPlace& place = reserve.place();
-    if (place.has_device()) HOLDFAST_RETURN_IF_ERROR(CheckOwn(place.device()));
-    if (holdings_ != nullptr) {
-      granted = holdings_->grants().Reserve(place, reserve.bytes());
-    }
+ExecutorAnswers::ExecutorAnswers(const Services& services)
+    : services_(services) {
+  absl::MutexLock lock(&waiting_->mutex);
+  waiting_->answers = this;
+}
+
+void ExecutorAnswers::End() {
+  absl::MutexLock lock(&waiting_->mutex);
+  waiting_->answers = nullptr;
+}
+
+absl::Status ExecutorAnswers::Answer(const internal::FromExecutor& question,
+                                     int fd) {
+  switch (question.message_case()) {
+    case internal::FromExecutor::kFetchObject:
+      return AnswerFetch(question);
+    case internal::FromExecutor::kReserve:
+      return AnswerReserve(question);
+    case internal::FromExecutor::kLoadCode:
+      return AnswerLoadCode(question);
+    default:
+      return AnswerSharing(question, fd);
   }
+}
+
+absl::Status ExecutorAnswers::AnswerReserve(
+    const internal::FromExecutor& question) {
+  absl::Status granted;
+  HOLDFAST_RETURN_IF_ERROR(
+      services_.session.Reserve(question.reserve(), &granted));
   internal::ToExecutor answer = AnswerTo(question);
   answer.mutable_reserve_reply();
   if (!granted.ok()) *answer.mutable_error() = ToError(granted);
-  return process_->channel().Send(answer);
+  return services_.process.channel().Send(answer);
 }
 
-absl::Status ExecutorProcess::AnswerFetch(
+absl::Status ExecutorAnswers::AnswerFetch(
     const internal::FromExecutor& question) {
-  std::shared_ptr<const StoredObject> object;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (holdings_ != nullptr) {
-      object = holdings_->objects()
-                   .Find(question.fetch_object().sha256())
-                   .value_or(nullptr);
-    }
-  }
+  const std::shared_ptr<const StoredObject> object =
+      services_.session.FindObject(question.fetch_object().sha256());
   internal::ToExecutor answer = AnswerTo(question);
   answer.mutable_object();
-  if (object == nullptr) return process_->channel().Send(answer);
+  if (object == nullptr) return services_.process.channel().Send(answer);
   *answer.mutable_object()->mutable_symbols() = object->header.symbols();
-  return process_->channel().Send(answer, object->memory.get());
+  return services_.process.channel().Send(answer, object->memory.get());
 }
 
-absl::Status ExecutorProcess::AnswerLoadCode(
+absl::Status ExecutorAnswers::AnswerLoadCode(
     const internal::FromExecutor& question) {
   internal::ToExecutor answer = AnswerTo(question);
-  const auto code = services_.code.Load(owner(), question.load_code().key());
+  const auto code = services_.code.Load(services_.session.owner(),
+                                        question.load_code().key());
   answer.mutable_code();
-  return process_->channel().Send(answer,
-                                  code == nullptr ? -1 : code->memory.get());
+  return services_.process.channel().Send(
+      answer, code == nullptr ? -1 : code->memory.get());
 }
 
-absl::Status ExecutorProcess::CheckOwn(uint32_t device) const {
-  if (devices_.empty() || absl::c_linear_search(devices_, device)) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("it wants memory of device ", device,
-                   ", and its session is on ", absl::StrJoin(devices_, ", ")));
-}
-
-absl::Status ExecutorProcess::HoldChunk(const internal::ChunkCreated& created,
-                                        UniqueFd fd) {
-  if (!fd.valid() || !services_.ledger.HasDevice(created.device())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "it made a chunk on device ", created.device(),
-        fd.valid() ? ", which does not exist" : " without a descriptor"));
-  }
-  absl::MutexLock lock(&mutex_);
-  HOLDFAST_RETURN_IF_ERROR(CheckOwn(created.device()));
-  if (holdings_ == nullptr) return absl::OkStatus();
-  return holdings_->memory().Hold(created, std::move(fd));
-}
-
-std::optional<SessionMemory::Answer> ExecutorProcess::AskMemory(
+absl::Status ExecutorAnswers::AnswerSharing(
     const internal::FromExecutor& question, int fd) {
-  // Outlives the lock: its end may take the collection table's.
-  std::shared_ptr<const collections::OpenVersion> opened;
+  auto answered = Ask(question, fd);
+  if (!answered.has_value()) return absl::OkStatus();
+  internal::ToExecutor answer = AnswerTo(question);
+  *answer.mutable_sharing() = std::move(answered->reply);
+  return services_.process.channel().Send(answer, answered->descriptor.get());
+}
+
+std::optional<SessionMemory::Answer> ExecutorAnswers::Ask(
+    const internal::FromExecutor& question, int fd) {
   const internal::SharingRequest& request = question.sharing();
-  absl::MutexLock lock(&mutex_);
-  if (holdings_ == nullptr) {
-    return Refusal(absl::FailedPreconditionError("no session to share for"));
-  }
+  // Held until the answer, so that the version is not suspended before it.
+  std::shared_ptr<const collections::OpenVersion> opened;
   if (services_.suspension != nullptr) {
-    opened = holdings_->memory().OpenFor(request);
+    opened = services_.session.OpenFor(request);
   }
   if (opened == nullptr || !services_.collections.NeedsResume(*opened)) {
-    return holdings_->memory().Ask(request, fd);
+    return services_.session.Ask(request, fd);
   }
-  if (resuming_ == kMaxResuming) {
+  if (!TakePlace()) {
     return Refusal(absl::ResourceExhaustedError(absl::StrCat(
         kMaxResuming, " collections are being resumed for it already")));
   }
-  ++resuming_;
   AnswerWhenResumed(question, std::move(opened));
   return std::nullopt;
 }
 
-absl::Status ExecutorProcess::AnswerSharing(
-    const internal::FromExecutor& question, int fd) {
-  auto answered = AskMemory(question, fd);
-  if (!answered.has_value()) return absl::OkStatus();
-  internal::ToExecutor answer = AnswerTo(question);
-  *answer.mutable_sharing() = std::move(answered->reply);
-  return process_->channel().Send(answer, answered->descriptor.get());
+bool ExecutorAnswers::TakePlace() {
+  absl::MutexLock lock(&mutex_);
+  if (places_taken_ == kMaxResuming) return false;
+  ++places_taken_;
+  return true;
 }
 
-// The resumption holds the version open, so that it is not suspended again
-// before the answer.
-void ExecutorProcess::AnswerWhenResumed(
+void ExecutorAnswers::LeavePlace() {
+  absl::MutexLock lock(&mutex_);
+  --places_taken_;
+}
+
+void ExecutorAnswers::AnswerWhenResumed(
     const internal::FromExecutor& question,
     std::shared_ptr<const collections::OpenVersion> opened) {
-  const auto gone = [later = later_] {
-    absl::MutexLock lock(&later->mutex);
-    return later->process == nullptr || later->process->ended().has_value();
+  const auto gone = [waiting = waiting_] {
+    absl::MutexLock lock(&waiting->mutex);
+    return waiting->answers == nullptr;
   };
-  const auto answer = [later = later_, question](const absl::Status& resumed) {
-    absl::MutexLock lock(&later->mutex);
-    if (later->process != nullptr) later->process->AnswerNow(question, resumed);
+  const auto answer = [waiting = waiting_,
+                       question](const absl::Status& resumed) {
+    absl::MutexLock lock(&waiting->mutex);
+    if (waiting->answers != nullptr) {
+      waiting->answers->AnswerNow(question, resumed);
+    }
   };
   services_.suspension->ResumeFor(std::move(opened), gone, answer);
 }
 
-void ExecutorProcess::AnswerNow(const internal::FromExecutor& question,
+void ExecutorAnswers::AnswerNow(const internal::FromExecutor& question,
                                 const absl::Status& resumed) {
-  {
-    absl::MutexLock lock(&mutex_);
-    --resuming_;
-  }
-  auto answered =
-      resumed.ok() ? AskMemory(question, /*fd=*/-1) : Refusal(resumed);
+  LeavePlace();
+  auto answered = resumed.ok() ? Ask(question, /*fd=*/-1) : Refusal(resumed);
   if (!answered.has_value()) return;
   internal::ToExecutor answer = AnswerTo(question);
   *answer.mutable_sharing() = std::move(answered->reply);
   const absl::Status sent =
-      process_->channel().TrySend(answer, answered->descriptor.get());
+      services_.process.channel().TrySend(answer, answered->descriptor.get());
   // One that has ended is noted elsewhere.
   if (sent.ok() || absl::IsUnavailable(sent)) return;
-  LogWarning("the executor (pid ", pid(),
+  LogWarning("the executor (pid ", services_.process.pid(),
              ") is ended: it waited for a collection and does not take the "
              "answer: ",
              sent.message());
-  process_->Kill();
+  services_.process.Kill();
 }
 
 }  // namespace holdfast::supervisor

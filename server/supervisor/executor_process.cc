@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/supervisor/executor_process.h"
 
-#include <fcntl.h>
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "core/base/error_detail.h"
 #include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
 #include "core/base/steady_time.h"
-#include "server/holdings/assigned_devices.h"
-#include "server/journal/journal_reader.h"
 #include "server/rpc/status_conversion.h"
 #include "server/supervisor/executor_report.h"
 
@@ -68,27 +63,23 @@ ExecutorProcess::ExecutorProcess(std::unique_ptr<ChildProcess> process,
                                  const Services& services)
     : process_(std::move(process)),
       services_(services),
-      work_(services.totals, services.pacer) {
-  {
-    absl::MutexLock lock(&later_->mutex);
-    later_->process = this;
-  }
-}
+      work_(services.totals, services.pacer),
+      session_({services.store, services.ledger, services.exports,
+                services.collections, services.memory, services.kept}),
+      answers_({*process_, session_, services.code, services.collections,
+                services.suspension}) {}
 
 ExecutorProcess::~ExecutorProcess() {
   OnEnd(nullptr);
   guard_ = nullptr;
   {
     absl::MutexLock lock(&mutex_);
-    end_.Want();
+    life_.Want();
   }
   process_->Kill();
   process_->channel()
       .Shutdown();  // Also if another process holds its other end.
-  {
-    absl::MutexLock lock(&later_->mutex);
-    later_->process = nullptr;
-  }
+  answers_.End();
   if (reader_.joinable()) reader_.join();
 }
 
@@ -134,41 +125,27 @@ absl::Status ExecutorProcess::SendSocket(
 }
 
 void ExecutorProcess::Inherit(std::unique_ptr<SessionHoldings> holdings) {
-  absl::MutexLock lock(&mutex_);
-  holdings_ = std::move(holdings);
-  succeeds_ = true;
+  session_.Inherit(std::move(holdings));
 }
 
 std::unique_ptr<SessionHoldings> ExecutorProcess::TakeHoldings() {
-  absl::MutexLock lock(&mutex_);
-  return std::move(holdings_);
+  return session_.Take();
 }
 
 std::optional<internal::Fault> ExecutorProcess::fault() const {
   absl::MutexLock lock(&mutex_);
-  return end_.fault();
+  return life_.fault();
 }
 
 absl::StatusOr<internal::Serving> ExecutorProcess::Serve(
     const SessionStart& start, absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
-    owner_ = start.tenant->code_owner();
-    devices_ = DevicesOf(start.assign);
     work_.Assign(start.tenant, start.execution);
-    if (holdings_ == nullptr) {
-      holdings_ = std::make_unique<SessionHoldings>(SessionHoldings::Services{
-          services_.store, services_.ledger, services_.exports,
-          services_.collections, services_.memory, services_.kept});
-      HOLDFAST_RETURN_IF_ERROR(holdings_->Open(start.assign, start.tenant));
-    } else {
-      HOLDFAST_RETURN_IF_ERROR(holdings_->BeginRestore(start.assign.epoch()));
-    }
-    HOLDFAST_RETURN_IF_ERROR(holdings_->SendTo(process_->channel()));
-    if (start.assign.kernel_time_limit_ns() > 0) {
-      GuardKernels(holdings_->journal());
-    }
   }
+  HOLDFAST_ASSIGN_OR_RETURN(const bool restores,
+                            session_.Begin(start, process_->channel()));
+  if (start.assign.kernel_time_limit_ns() > 0) GuardKernels();
   HOLDFAST_RETURN_IF_ERROR(
       SendSocket(internal::ListeningSocket::PURPOSE_CALLS, start.calls));
   HOLDFAST_RETURN_IF_ERROR(SendSocket(
@@ -179,11 +156,7 @@ absl::StatusOr<internal::Serving> ExecutorProcess::Serve(
       auto answer, Ask(std::move(message), {internal::FromExecutor::kServing,
                                             "serving", deadline}));
   internal::Serving& serving = *answer.message.mutable_serving();
-  absl::MutexLock lock(&mutex_);
-  if (!succeeds_ || holdings_ == nullptr) return serving;
-  // Else another executor may still bring back the whole.
-  const bool whole = serving.lost_count() == 0;
-  if (whole || !holdings_->suspension().suspended()) holdings_->EndRestore();
+  if (restores) session_.EndRestore(/*whole=*/serving.lost_count() == 0);
   return serving;
 }
 
@@ -197,9 +170,9 @@ void ExecutorProcess::UpdateLimits(const internal::AccountLimits& limits) {
 absl::Status ExecutorProcess::Resume(absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
-    serving_ = false;
-    if (holdings_ != nullptr) holdings_->NoteBusy();
+    life_.Resume();
   }
+  session_.NoteBusy();
   internal::ToExecutor message;
   message.mutable_resume();
   return Ask(std::move(message),
@@ -218,36 +191,22 @@ absl::Status ExecutorProcess::Park(absl::Time deadline) {
   return absl::OkStatus();
 }
 
-void ExecutorProcess::NoteIdle() {
-  absl::MutexLock lock(&mutex_);
-  if (holdings_ != nullptr) holdings_->NoteIdle();
-}
+void ExecutorProcess::NoteIdle() { session_.NoteIdle(); }
 
 absl::Status ExecutorProcess::Suspend(const std::string& path,
                                       absl::Time deadline) {
   absl::Status status = Quiesce(/*memory_stays=*/false, deadline);
   if (status.ok()) status = SaveMemory(path);
   if (status.ok()) return status;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (holdings_ != nullptr) holdings_->suspension().Drop();
-  }
+  session_.CancelSuspension();
   // Fails if the process has ended, which is noted elsewhere.
   Resume(absl::Now() + kAnswerTime).IgnoreError();
   return status;
 }
 
 absl::Status ExecutorProcess::Quiesce(bool memory_stays, absl::Time deadline) {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (holdings_ == nullptr) {
-      return absl::FailedPreconditionError("the executor has no session");
-    }
-    // Before anybody has to wait.
-    if (!memory_stays) {
-      HOLDFAST_RETURN_IF_ERROR(holdings_->memory().CheckAlone());
-    }
-  }
+  // Before anybody has to wait.
+  HOLDFAST_RETURN_IF_ERROR(session_.CheckMayQuiesce(memory_stays));
   internal::ToExecutor message;
   message.mutable_quiesce()->set_memory_stays(memory_stays);
   message.mutable_quiesce()->set_timeout_ns(
@@ -258,24 +217,15 @@ absl::Status ExecutorProcess::Quiesce(bool memory_stays, absl::Time deadline) {
 }
 
 absl::Status ExecutorProcess::SaveMemory(const std::string& path) {
+  HOLDFAST_ASSIGN_OR_RETURN(HeldSuspension::Room room,
+                            session_.PrepareSuspension(path));
   internal::ToExecutor message;
-  int file = -1;
-  absl::Duration limit;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (holdings_ == nullptr) {
-      return absl::FailedPreconditionError("the executor has no session");
-    }
-    HOLDFAST_ASSIGN_OR_RETURN(HeldSuspension::Room room,
-                              holdings_->suspension().Prepare(path));
-    *message.mutable_save_memory() = std::move(room.chunks);
-    file = room.descriptor;
-    limit = SaveTime(room.bytes);
-  }
+  *message.mutable_save_memory() = std::move(room.chunks);
   return Ask(std::move(message),
              {internal::FromExecutor::kMemorySaved,
-              "done with saving its memory", absl::Now() + limit},
-             file)
+              "done with saving its memory",
+              absl::Now() + SaveTime(room.bytes)},
+             room.descriptor)
       .status();
 }
 
@@ -317,14 +267,14 @@ void ExecutorProcess::OnEnd(std::function<void(absl::Status)> callback) {
 
 std::optional<absl::Status> ExecutorProcess::ended() const {
   absl::MutexLock lock(&mutex_);
-  return end_.reason();
+  return life_.reason();
 }
 
 void ExecutorProcess::Stop(absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
-    end_.Want();
-    if (end_.is_frozen()) process_->Kill();
+    life_.Want();
+    if (life_.is_frozen()) process_->Kill();
   }
   internal::ToExecutor message;
   message.mutable_shutdown();
@@ -333,8 +283,8 @@ void ExecutorProcess::Stop(absl::Time deadline) {
     process_->Kill();
   }
   process_->Wait();
+  session_.Take().reset();
   absl::MutexLock lock(&mutex_);
-  holdings_ = nullptr;
   usage_.clear_usage();
 }
 
@@ -360,18 +310,15 @@ absl::Status ExecutorProcess::Handle(internal::FromExecutor message,
   Shorten(&message);
   switch (message.message_case()) {
     case internal::FromExecutor::kFetchObject:
-      return AnswerFetch(message);
-    case internal::FromExecutor::kChunkCreated:
-      return HoldChunk(message.chunk_created(), std::move(fd));
     case internal::FromExecutor::kReserve:
-      return AnswerReserve(message);
     case internal::FromExecutor::kLoadCode:
-      return AnswerLoadCode(message);
-    case internal::FromExecutor::kStoreCode:
-      return services_.code.Store(owner(), message.store_code().key(),
-                                  fd.get());
     case internal::FromExecutor::kSharing:
-      return AnswerSharing(message, fd.get());
+      return answers_.Answer(message, fd.get());
+    case internal::FromExecutor::kChunkCreated:
+      return session_.HoldChunk(message.chunk_created(), std::move(fd));
+    case internal::FromExecutor::kStoreCode:
+      return services_.code.Store(session_.owner(), message.store_code().key(),
+                                  fd.get());
     case internal::FromExecutor::kFault:
       NoteFault(message.fault());
       return absl::OkStatus();
@@ -387,30 +334,27 @@ absl::Status ExecutorProcess::Handle(internal::FromExecutor message,
     default:
       break;
   }
-  absl::MutexLock lock(&mutex_);
   if (message.has_usage()) {
+    absl::MutexLock lock(&mutex_);
     *usage_.mutable_usage()->mutable_device_bytes() =
         message.usage().usage().device_bytes();
   }
-  if (holdings_ == nullptr) return absl::OkStatus();
-  return NoteHoldings(message, std::move(fd));
+  return session_.Note(message, std::move(fd));
 }
 
 absl::Status ExecutorProcess::TakeAnswer(internal::FromExecutor answer,
                                          UniqueFd fd) {
   // Before anything is noted.
   HOLDFAST_RETURN_IF_ERROR(questions_.Check(answer));
-  {
+  if (answer.has_ready()) NoteReady(answer.ready());
+  if (answer.has_serving()) NoteServing(fd);
+  if (answer.has_quiesced()) {
+    HOLDFAST_RETURN_IF_ERROR(NoteQuiesced(answer, fd));
+  }
+  if (answer.has_usage()) {
     absl::MutexLock lock(&mutex_);
-    if (answer.has_ready()) NoteReady(answer.ready());
-    if (answer.has_serving()) NoteServing(fd);
-    if (answer.has_quiesced()) {
-      HOLDFAST_RETURN_IF_ERROR(NoteQuiesced(answer, fd));
-    }
-    if (answer.has_usage()) {
-      usage_ = answer.usage();
-      usage_asked_.reset();
-    }
+    usage_ = answer.usage();
+    usage_asked_.reset();
   }
   questions_.Receive(std::move(answer), std::move(fd));
   return absl::OkStatus();
@@ -418,35 +362,11 @@ absl::Status ExecutorProcess::TakeAnswer(internal::FromExecutor answer,
 
 absl::Status ExecutorProcess::NoteQuiesced(internal::FromExecutor& answer,
                                            UniqueFd& variables) {
-  if (holdings_ == nullptr || !variables.valid()) return absl::OkStatus();
-  const absl::Status held = holdings_->variables().Hold(std::move(variables));
+  const absl::Status held = session_.HoldVariables(std::move(variables));
   if (!absl::IsResourceExhausted(held)) return held;
   // There is no host memory left: the executor goes on, and the suspension or
   // the upgrade is refused.
   *answer.mutable_error() = ToError(held);
-  return absl::OkStatus();
-}
-
-absl::Status ExecutorProcess::NoteHoldings(
-    const internal::FromExecutor& message, UniqueFd fd) {
-  if (message.has_chunk_released()) {
-    holdings_->ReleaseChunk(message.chunk_released().chunk());
-  }
-  if (message.has_import_released()) {
-    holdings_->ReleaseImport(message.import_released().import());
-  }
-  if (message.has_host_memory_created()) {
-    const internal::HostMemoryCreated& arena = message.host_memory_created();
-    return holdings_->arenas().Hold(arena.handle(), arena.size(),
-                                    std::move(fd));
-  }
-  if (message.has_host_memory_released()) {
-    holdings_->ReleaseArena(message.host_memory_released().handle());
-  }
-  if (message.has_release()) {
-    return holdings_->grants().Release(message.release().place(),
-                                       message.release().bytes());
-  }
   return absl::OkStatus();
 }
 
@@ -458,7 +378,7 @@ internal::Usage ExecutorProcess::AskUsage(absl::Time deadline) {
   bool asked = false;
   {
     absl::MutexLock lock(&mutex_);
-    if (!serving_ || end_.reason().has_value()) return usage_;
+    if (!life_.is_serving() || life_.reason().has_value()) return usage_;
     asked = usage_asked_.has_value();
     if (!asked) {
       usage_asked_ =
@@ -468,54 +388,42 @@ internal::Usage ExecutorProcess::AskUsage(absl::Time deadline) {
   }
   const bool sent = asked || process_->channel().Send(message).ok();
   if (sent) questions_.Wait(message.question(), deadline);
-  absl::MutexLock lock(&mutex_);
-  if (!sent) usage_asked_.reset();
-  if (end_.reason().has_value() || holdings_ == nullptr) return usage_;
-  internal::Usage usage = usage_;
-  // Known here, whatever the executor says.
-  holdings_->grants().ReportReserved(
-      usage.mutable_usage()->mutable_reserved_bytes());
-  holdings_->memory().Report(usage.mutable_usage());
+  internal::Usage usage;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!sent) usage_asked_.reset();
+    if (life_.reason().has_value()) return usage_;
+    usage = usage_;
+  }
+  session_.Report(&usage);
   return usage;
 }
 
 absl::StatusOr<uint64_t> ExecutorProcess::ReceivedThrough() {
-  absl::MutexLock lock(&mutex_);
-  if (holdings_ == nullptr) {
-    return absl::UnavailableError("the executor has no session");
-  }
-  HOLDFAST_ASSIGN_OR_RETURN(const journal::Progress progress,
-                            journal::ReadProgress(holdings_->journal()));
-  return progress.received;
+  return session_.ReceivedThrough();
 }
 
-std::string ExecutorProcess::owner() const {
-  absl::MutexLock lock(&mutex_);
-  return owner_;
-}
-
-void ExecutorProcess::GuardKernels(int journal) {
+void ExecutorProcess::GuardKernels() {
   guard_ = std::make_unique<HangGuard>(HangGuard::Options{
-      .journal = UniqueFd(fcntl(journal, F_DUPFD_CLOEXEC, 0)),
+      .journal = session_.DuplicateJournal(),
       .patience = kLookTime,
       .alarm = [this](absl::Duration since) { EndHanging(since); }});
 }
 
 void ExecutorProcess::EndHanging(absl::Duration since) {
-  absl::MutexLock lock(&mutex_);
-  if (end_.reason().has_value() || end_.fault().has_value()) return;
   internal::Fault fault;
   *fault.mutable_error() = ToError(absl::DeadlineExceededError(absl::StrCat(
       "the executor (pid ", pid(),
       ") hangs: it has not looked for kernels over their limit of time for ",
       absl::FormatDuration(absl::Trunc(since, absl::Milliseconds(1))))));
-  end_.NoteFault(fault);
-  process_->Kill();
+  absl::MutexLock lock(&mutex_);
+  if (life_.NoteHanging(fault)) process_->Kill();
 }
 
 void ExecutorProcess::NoteServing(const UniqueFd& counters) {
-  if (!serving_) work_.Open(counters, devices_);
-  serving_ = true;
+  const std::vector<uint32_t> devices = session_.devices();
+  absl::MutexLock lock(&mutex_);
+  if (life_.BeginServing()) work_.Open(counters, devices);
 }
 
 void ExecutorProcess::NoteReady(const internal::Ready& ready) {
@@ -527,25 +435,19 @@ void ExecutorProcess::NoteReady(const internal::Ready& ready) {
   }
 }
 
-// The process's last word. One that CUDA has given up runs no kernel any more.
-// Its end takes the driver's lock for a tenth of a second, which its successor
-// would wait for: so it only stops, until the session has recovered and lets go
-// of this object. Any other is killed: an endless kernel, or a driver that does
-// not let go of the device, must not keep it, and a client that has faulted
-// must not keep an MPS server.
+// The process's last word.
 void ExecutorProcess::NoteFault(const internal::Fault& fault) {
   {
     absl::MutexLock lock(&mutex_);
-    if (end_.reason().has_value()) return;
-    end_.NoteFault(fault);
-    const auto detail = GetErrorDetail(FromError(end_.fault()->error()));
-    const bool of_cuda = detail.has_value() && detail->result != 0;
-    if (!of_cuda || !serving_ || end_.is_wanted() || services_.shares_server) {
-      process_->Kill();
-      return;
+    switch (life_.NoteFault(fault, services_.shares_server)) {
+      case ExecutorLife::AfterFault::kNothing:
+        return;
+      case ExecutorLife::AfterFault::kKill:
+        process_->Kill();
+        return;
+      case ExecutorLife::AfterFault::kFreeze:
+        process_->Freeze();
     }
-    end_.Freeze();
-    process_->Freeze();
   }
   SetEnded(absl::UnavailableError(
       absl::StrCat("the executor (pid ", pid(), ") has lost its device")));
@@ -555,10 +457,11 @@ void ExecutorProcess::SetEnded(const absl::Status& reason) {
   absl::MutexLock callback_lock(&callback_mutex_);
   {
     absl::MutexLock lock(&mutex_);
-    if (!end_.End(reason)) return;
+    if (!life_.End(reason)) return;
     questions_.End(reason);
-    work_.End(/*lost=*/serving_ && !end_.is_wanted());
+    work_.End(life_.was_lost());
   }
+  answers_.End();
   if (callback_) std::exchange(callback_, nullptr)(reason);
 }
 
@@ -572,15 +475,12 @@ void ExecutorProcess::NoteExit(const absl::Status& channel_status) {
       closed ? process_->Wait().ToString()
              : absl::StrCat("was ended: ", channel_status.message());
   process_->Wait();
-  bool unasked = false;
-  std::vector<uint32_t> devices;
+  bool unexpected = false;
   {
     absl::MutexLock lock(&mutex_);
-    // One that is frozen ends when its session has recovered.
-    unasked = !end_.is_wanted() || end_.is_frozen();
-    devices = devices_;
+    unexpected = life_.exit_is_unexpected();
   }
-  if (unasked && services_.died) services_.died(devices);
+  if (unexpected && services_.died) services_.died(session_.devices());
   SetEnded(absl::UnavailableError(
       absl::StrCat("the executor (pid ", pid(), ") ", how)));
   // The holdings stay: a session that recovers takes them, perhaps only now.

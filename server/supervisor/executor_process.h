@@ -1,4 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// An executor as a child process. The supervisor asks it questions, and reads
+// its answers, its reports and its own questions on one channel. Parts:
+//
+//   life       the stages of the process: executor_life.h
+//   session    the session that it serves, with the holdings: served_session.h
+//   answers    answers to its questions: executor_answers.h
+//   questions  the supervisor's questions that it has not answered yet
+//
+// Threads: one thread reads the process's messages, notes the reports, and
+// hands the answers to the callers that wait. Any thread may call. The thread
+// of the HangGuard ends a process that hangs.
+//
+// Locks: mutex_ guards the life, the usage and the counts of work. The session
+// and the answers have locks of their own, and mutex_ is not held while one of
+// them is taken. callback_mutex_ is held while the callback of OnEnd runs. No
+// lock is held while the process is asked or waited for.
+//
+// A message that our executor never sends, such as an answer without a
+// question, ends the process: see executor_report.h.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_PROCESS_H_
 #define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_PROCESS_H_
 
@@ -18,7 +38,6 @@
 #include "server/collections/collection_table.h"
 #include "server/counters/execution_totals.h"
 #include "server/holdings/session_holdings.h"
-#include "server/holdings/session_memory.h"
 #include "server/memory/chunk_copier.h"
 #include "server/memory/device_memory.h"
 #include "server/memory/memory_ledger.h"
@@ -28,22 +47,16 @@
 #include "server/sharing/export_registry.h"
 #include "server/supervisor/code_cache.h"
 #include "server/supervisor/executor.h"
-#include "server/supervisor/executor_end.h"
+#include "server/supervisor/executor_answers.h"
+#include "server/supervisor/executor_life.h"
 #include "server/supervisor/executor_work.h"
 #include "server/supervisor/hang_guard.h"
+#include "server/supervisor/served_session.h"
 #include "server/supervisor/share_pacer.h"
 
 namespace holdfast::supervisor {
 
-// An executor as a child process. A thread reads the process's messages: it
-// sends objects from the store, holds the descriptors of device memory, and
-// grants memory from the ledger. The session's holdings outlive the process,
-// until TakeHoldings or Stop.
-//
-// One thread reads, and any thread may call; mutex_ guards their common data.
-// Questions to the process are sent on its channel, and the reader hands the
-// answers to the callers. A message that our executor never sends, such as an
-// answer without a question, ends the process: see executor_report.h.
+// Thread-safe.
 class ExecutorProcess final : public Executor, public ChunkCopier {
  public:
   // Parts of the supervisor that the process may ask; they outlive it.
@@ -110,12 +123,6 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   absl::StatusOr<UniqueFd> LoadChunk(const ChunkCopy& copy) override;
 
  private:
-  // Gives the callback of a resumed collection the process; null after the
-  // destructor.
-  struct Later {
-    absl::Mutex mutex;
-    ExecutorProcess* process ABSL_GUARDED_BY(mutex) = nullptr;
-  };
   using Questions = PendingQuestions<internal::FromExecutor>;
   // The expected answer to a question, and how long to wait for it.
   struct Wanted {
@@ -126,16 +133,6 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
     std::function<bool()> cancelled = nullptr;  // CANCELLED; null: never
   };
 
-  // Answers the question when the version is on its device, or cannot be moved
-  // there.
-  void AnswerWhenResumed(
-      const internal::FromExecutor& question,
-      std::shared_ptr<const collections::OpenVersion> opened);
-  // Sends the answer that AskMemory has put off. `resumed` says whether the
-  // version is on its device. Kills the process if its channel is full: the
-  // calling thread resumes collections for all processes, and must not block.
-  void AnswerNow(const internal::FromExecutor& question,
-                 const absl::Status& resumed);
   // Blocks until the process has copied, or the copy is cancelled.
   absl::StatusOr<Questions::Answer> Copy(const ChunkCopy& copy,
                                          internal::ToExecutor message,
@@ -151,8 +148,6 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // REQUIRES: quiesced. Waits by the size of the memory: 30 s, and 1 s for each
   // 20 MiB, 10 minutes at most.
   absl::Status SaveMemory(const std::string& path);
-  // The tenant's name for stored code; empty: there is no session.
-  std::string owner() const;
   // Sends the process its own copy of a listening socket.
   absl::Status SendSocket(internal::ListeningSocket::Purpose purpose,
                           int socket);
@@ -163,40 +158,20 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   absl::Status Handle(internal::FromExecutor message, UniqueFd fd);
   // Notes the contents of the answer, and hands it to the waiting caller.
   absl::Status TakeAnswer(internal::FromExecutor answer, UniqueFd fd);
-  // Each function answers one question of the process. INVALID_ARGUMENT: the
-  // question names a device that is not the session's. Other errors: the
-  // channel is closed.
-  absl::Status AnswerFetch(const internal::FromExecutor& question);
-  absl::Status AnswerReserve(const internal::FromExecutor& question);
-  absl::Status AnswerLoadCode(const internal::FromExecutor& question);
-  absl::Status AnswerSharing(const internal::FromExecutor& question, int fd);
-  // INVALID_ARGUMENT: the session is not on this device.
-  absl::Status CheckOwn(uint32_t device) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // INVALID_ARGUMENT: the message has no descriptor, or its device does not
-  // exist or is not the session's.
-  absl::Status HoldChunk(const internal::ChunkCreated& created, UniqueFd fd);
-  // Returns the answer to a SharingRequest; nullopt: AnswerNow sends the answer
-  // when the collection has been resumed.
-  std::optional<SessionMemory::Answer> AskMemory(
-      const internal::FromExecutor& question, int fd);
   // `counters` is a page that the process counts its work in; it is opened with
   // the first report.
-  void NoteServing(const UniqueFd& counters)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Messages about the session's holdings. Takes over `variables`, and adds an
-  // error to the answer if they cannot be held.
-  absl::Status NoteQuiesced(internal::FromExecutor& answer, UniqueFd& variables)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status NoteHoldings(const internal::FromExecutor& message, UniqueFd fd)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteServing(const UniqueFd& counters);
+  // Takes over `variables`, and adds an error to the answer if they cannot be
+  // held.
+  absl::Status NoteQuiesced(internal::FromExecutor& answer,
+                            UniqueFd& variables);
   // Notes the free memory of devices that the process has contexts on.
   void NoteReady(const internal::Ready& ready);
-  // Keeps the first report, and freezes or kills the process.
+  // Carries out what ExecutorLife makes of the report.
   void NoteFault(const internal::Fault& fault);
   // Starts the HangGuard, which calls EndHanging when the process no longer
   // checks its kernels against their limit of time.
-  void GuardKernels(int journal);
+  void GuardKernels();
   // The guard's alarm: kills the process with DEADLINE_EXCEEDED as its fault.
   void EndHanging(absl::Duration since);
   // Notes that the session has no executor any more, even if the process still
@@ -214,7 +189,6 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
 
   const std::unique_ptr<ChildProcess> process_;
   const Services services_;
-  const std::shared_ptr<Later> later_ = std::make_shared<Later>();
   Questions questions_;
   const uint64_t start_ = questions_.Ask(internal::FromExecutor::kReady);
 
@@ -222,16 +196,11 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   internal::Usage usage_ ABSL_GUARDED_BY(mutex_);
   // The number of the ReportUsage that the process has not answered yet.
   std::optional<uint64_t> usage_asked_ ABSL_GUARDED_BY(mutex_);
-  bool serving_ ABSL_GUARDED_BY(mutex_) = false;
-  // The process's SharingRequests that wait for collections to be resumed.
-  int resuming_ ABSL_GUARDED_BY(mutex_) = 0;
-  ExecutorEnd end_ ABSL_GUARDED_BY(mutex_);
-  // The session's holdings; null before there is a session, and after its end.
-  std::unique_ptr<SessionHoldings> holdings_ ABSL_GUARDED_BY(mutex_);
-  bool succeeds_ ABSL_GUARDED_BY(mutex_) = false;  // it replaces an executor
-  std::string owner_ ABSL_GUARDED_BY(mutex_);      // of the session
+  ExecutorLife life_ ABSL_GUARDED_BY(mutex_);
   ExecutorWork work_ ABSL_GUARDED_BY(mutex_);
-  std::vector<uint32_t> devices_ ABSL_GUARDED_BY(mutex_);  // of the session
+
+  ServedSession session_;
+  ExecutorAnswers answers_;
 
   // Held while the callback runs.
   absl::Mutex callback_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
