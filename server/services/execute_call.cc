@@ -40,9 +40,6 @@ constexpr size_t kMaxResultBytes = size_t{16} << 20;
 // So many bytes of results wait while others are written, and one message more.
 constexpr size_t kMaxWaitingBytes = size_t{1} << 20;
 
-// A message of so many bytes is not copied: its memory is the client's message.
-constexpr size_t kLargeBytes = 4096;
-
 // A client has so long to take a message of a session that is over.
 constexpr absl::Duration kLastTake = absl::Seconds(5);
 
@@ -120,7 +117,7 @@ void ExecuteCall::Serve() {
     absl::MutexLock lock(&mutex_);
     finished_ = true;
     const auto unused = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return !ring_full_ && !writing_;
+      return !ring_full_ && client_ != Client::kTaking;
     };
     AwaitClient(absl::Condition(&unused));
   }
@@ -187,30 +184,19 @@ std::string ExecuteCall::Times() const {
 
 bool ExecuteCall::Send(absl::string_view results) {
   const std::string times = Times();
-  const bool large = results.size() >= kLargeBytes;
+  const bool large = results.size() >= JoinedResults::kLargeBytes;
   const grpc::Slice slice =
       large ? Take(rings_->reader(), results.size()) : grpc::Slice();
   absl::MutexLock lock(&mutex_);
   const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return client_gone_ || waiting_bytes_ < kMaxWaitingBytes;
+    return client_ == Client::kGone || results_.bytes() < kMaxWaitingBytes;
   };
   AwaitClient(absl::Condition(&room));
-  if (client_gone_) return false;
-  // Messages one after another are one message: its list has all their results.
-  waiting_bytes_ += times.size() + results.size();
-  absl::StrAppend(&small_, times, large ? "" : results);
-  if (large) {
-    GatherSmall();
-    waiting_.push_back(slice);
-  }
-  if (!writing_) StartNextWrite();
+  if (client_ == Client::kGone) return false;
+  results_.AddSmall(times);
+  large ? results_.AddLarge(slice) : results_.AddSmall(results);
+  if (client_ == Client::kReady) StartNextWrite();
   return true;
-}
-
-void ExecuteCall::GatherSmall() {
-  if (small_.empty()) return;
-  waiting_.emplace_back(small_);
-  small_.clear();
 }
 
 void ExecuteCall::AwaitClient(const absl::Condition& taken) {
@@ -221,11 +207,8 @@ void ExecuteCall::AwaitClient(const absl::Condition& taken) {
 }
 
 void ExecuteCall::StartNextWrite() {
-  GatherSmall();
-  outgoing_ = grpc::ByteBuffer(waiting_.data(), waiting_.size());
-  waiting_.clear();
-  waiting_bytes_ = 0;
-  writing_ = true;
+  outgoing_ = results_.Take();
+  client_ = Client::kTaking;
   watch_.emplace(stall_guard_, context_);
   PollEagerly();
   StartWrite(&outgoing_);
@@ -234,9 +217,8 @@ void ExecuteCall::StartNextWrite() {
 void ExecuteCall::OnWriteDone(bool ok) {
   absl::MutexLock lock(&mutex_);
   watch_.reset();
-  writing_ = false;
-  client_gone_ = !ok;
-  if (ok && waiting_bytes_ > 0) StartNextWrite();
+  client_ = ok ? Client::kReady : Client::kGone;
+  if (ok && results_.bytes() > 0) StartNextWrite();
 }
 
 void ExecuteCall::ReadNext() {

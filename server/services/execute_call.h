@@ -6,20 +6,25 @@
 //
 //   client ── TCP, TLS ── daemon ══ rings ══ executor
 //                            └─ gRPC: the call's beginning and end
+//
+// Threads. gRPC's threads receive batches and learn that messages were sent;
+// they never wait. The call's own thread reads results from the ring, and may
+// wait for the client. A second thread, which exists once the ring was full,
+// writes batches that must wait for room.
+//
+// Locks: mutex_ guards the state that these threads share. It is not held while
+// a thread waits for the executor.
 #ifndef HOLDFAST_SERVER_SERVICES_EXECUTE_CALL_H_
 #define HOLDFAST_SERVER_SERVICES_EXECUTE_CALL_H_
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
-#include <grpcpp/support/slice.h>
 
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -29,17 +34,18 @@
 #include "core/base/step_clock.h"
 #include "server/relay/ring_call.h"
 #include "server/rpc/stall_guard.h"
+#include "server/services/joined_results.h"
 #include "server/supervisor/session.h"
 
 namespace holdfast {
 
 // Messages are passed on unread. gRPC's thread writes a batch to the ring if
-// there is room; otherwise a second thread does. The next batch is read from
-// the client after that, so that a busy session slows its client down. The
-// call's own thread reads results. Small results that arrive while a message is
-// being sent follow as one message. The call is cancelled if the client does
-// not take a message within the stall guard's time, or sooner if the session is
-// over. Deletes itself when both sides are done.
+// there is room; otherwise the second thread does. The next batch is read from
+// the client after that, so that a busy session slows its client down. Results
+// that arrive while a message is being sent follow as one message. The call is
+// cancelled if the client does not take a message within the stall guard's
+// time, or sooner if the session is over. Deletes itself when both sides are
+// done.
 class ExecuteCall final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
@@ -57,6 +63,12 @@ class ExecuteCall final
   void OnDone() override { delete this; }
 
  private:
+  // What the client does with results. StartNextWrite makes it take a message;
+  // OnWriteDone tells that the message was taken, or that the client has gone.
+  //
+  //   kReady ──StartNextWrite──▶ kTaking ──OnWriteDone──▶ kReady or kGone
+  enum class Client { kReady, kTaking, kGone };
+
   // The call's thread: from the offer of the rings to Finish.
   void Serve();
   // Sends the rings to the executor and begins the call to it.
@@ -67,12 +79,11 @@ class ExecuteCall final
   std::string Times() const;
   // Sends the last read message. Returns false if the client takes no more.
   bool Send(absl::string_view results);
-  // Joins the waiting small results into one message.
-  void GatherSmall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Blocks until `taken` is true: until the client has taken a message, or the
   // call is cancelled.
   void AwaitClient(const absl::Condition& taken)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Sends the waiting results. REQUIRES: the client is ready.
   void StartNextWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reads the client's next batch, unless the call is over.
   void ReadNext();
@@ -99,15 +110,11 @@ class ExecuteCall final
   absl::Mutex mutex_;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);  // why the call failed
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool client_gone_ ABSL_GUARDED_BY(mutex_) = false;
-  // The results to write next: large messages, followed by small ones; and the
-  // bytes of all.
-  std::vector<grpc::Slice> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::string small_ ABSL_GUARDED_BY(mutex_);
-  size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  // While a message is on its way to the client.
+  Client client_ ABSL_GUARDED_BY(mutex_) = Client::kReady;
+  JoinedResults results_ ABSL_GUARDED_BY(mutex_);  // to send next
+  // While the client takes a message.
   std::optional<StallGuard::Watch> watch_ ABSL_GUARDED_BY(mutex_);
+  // The second thread has the batch in incoming_ to write.
   bool ring_full_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::thread writer_;  // started when the ring is full for the first time
