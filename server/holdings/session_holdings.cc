@@ -160,7 +160,7 @@ void SessionHoldings::ReleaseChunk(uint64_t chunk) {
 
 void SessionHoldings::ReleaseImport(uint64_t import) {
   if (!journal_.restoring()) return memory_.ReleaseImport(import);
-  if (memory_.HasImport(import)) released_imports_.insert(import);
+  if (memory_.imports().Has(import)) released_imports_.insert(import);
 }
 
 void SessionHoldings::ReleaseArena(uint64_t handle) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "server/holdings/collection_commit.h"
 #include "server/rpc/status_conversion.h"
 
 namespace holdfast {
@@ -85,6 +86,52 @@ void SessionMemory::Release(uint64_t chunk) {
   chunks_.erase(it);
 }
 
+absl::Status SessionMemory::Adopt(std::map<uint64_t, KeptChunk>& chunks) {
+  // Pages of events that are gone.
+  std::erase_if(chunks,
+                [](const auto& entry) { return !entry.second.memory.valid(); });
+  if (chunks.size() > kMaxChunks) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(chunks.size(), " chunks of memory; limit: ", kMaxChunks));
+  }
+  for (const auto& [number, chunk] : chunks) {
+    internal::MemoryPlace place;
+    place.set_device(chunk.device);
+    HOLDFAST_RETURN_IF_ERROR(services_.grants.Reserve(place, chunk.size));
+  }
+  for (auto& [number, chunk] : chunks) {
+    internal::ChunkCreated created;
+    created.set_chunk(number);
+    created.set_device(chunk.device);
+    created.set_address(chunk.address);
+    created.set_size(chunk.size);
+    HOLDFAST_RETURN_IF_ERROR(Hold(created, std::move(chunk.memory)));
+    if (!chunk.event_page.valid()) continue;
+    auto page = EventPage::Adopt(std::move(chunk.event_page));
+    if (!page.ok()) continue;
+    (*page)->Keep(services_.kept, Name("event", number));
+    chunks_[number].event = *std::move(page);
+  }
+  return absl::OkStatus();
+}
+
+void SessionMemory::AdoptSaved(const internal::ChunkCreated& chunk) {
+  chunks_[chunk.chunk()] = {.device = chunk.device(),
+                            .address = chunk.address(),
+                            .size = chunk.size(),
+                            .saved_offset = chunk.saved_offset()};
+}
+
+absl::StatusOr<SharedResource> SessionMemory::AdoptShared(
+    const internal::SharedRange& range) {
+  HOLDFAST_ASSIGN_OR_RETURN(SharedResource resource,
+                            Range(range.chunk(), range.offset(), range.size()));
+  resource.kind = static_cast<v1::HandleKind>(range.kind());
+  resource.rights = range.rights();
+  if (range.event()) resource.event = chunks_.at(range.chunk()).event;
+  return resource;
+}
+
 // If there is neither a token nor an import of it, the charge ends with the
 // chunk, at once.
 void SessionMemory::LeaveToOthers(const Chunk& chunk) const {
@@ -103,9 +150,9 @@ absl::Status SessionMemory::CheckAlone() const {
         absl::StrCat("other sessions may import what this one exports (",
                      exports, " tokens): RevokeExport takes them back"));
   }
-  if (!imports_.empty()) {
+  if (imports_.count() > 0) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "it uses ", imports_.size(),
+        "it uses ", imports_.count(),
         " buffers, semaphores or events of other sessions or collections"));
   }
   for (const auto& [name, chunk] : chunks_) {
@@ -179,10 +226,7 @@ absl::Status SessionMemory::ForEachChunk(
 }
 
 void SessionMemory::EndRestore() {
-  std::erase_if(imports_, [this](const auto& import) {
-    return !reopened_.contains(import.first);
-  });
-  reopened_.clear();
+  imports_.EndRestore();
   // Saved chunks that nothing came back to are gone.
   std::erase_if(chunks_,
                 [](const auto& entry) { return !entry.second.on_device(); });
@@ -190,7 +234,7 @@ void SessionMemory::EndRestore() {
 }
 
 void SessionMemory::BeginRestore() {
-  reopened_.clear();
+  imports_.BeginRestore();
   for (auto& [name, chunk] : chunks_) {
     // A successor that failed may have filled it in part.
     if (chunk.saved_offset.has_value()) DropMemory(&chunk);
@@ -228,30 +272,30 @@ absl::Status SessionMemory::Carry(const internal::SharingRequest& request,
     case internal::SharingRequest::kCommit:
       return Commit(request.commit(), descriptor, answer);
     case internal::SharingRequest::kOpen:
-      return OpenVersionOf(request.open(), answer);
+      return imports_.AddBuffer(request.open(), answer);
     case internal::SharingRequest::kReopen:
-      return Reopen(request.reopen(), answer);
+      return imports_.Reopen(request.reopen(), answer);
     case internal::SharingRequest::kSleep:
-      return Sleep(request.sleep());
+      return imports_.Sleep(request.sleep());
     case internal::SharingRequest::kWake:
-      return Wake(request.wake(), answer);
+      return imports_.Wake(request.wake(), answer);
     case internal::SharingRequest::kRead:
-      return NoteRead(request.read());
+      return imports_.NoteRead(request.read());
     case internal::SharingRequest::kEventPage: {
       HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
                                 OpenEventPage(request.event_page()));
       return absl::OkStatus();
     }
     case internal::SharingRequest::kImportedEventPage: {
-      HOLDFAST_ASSIGN_OR_RETURN(const SharedResource* event,
-                                ImportedEvent(request.imported_event_page()));
-      HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
-                                event->event->OpenForImporter());
+      HOLDFAST_ASSIGN_OR_RETURN(
+          answer->descriptor,
+          imports_.OpenEventPage(request.imported_event_page()));
       return absl::OkStatus();
     }
     case internal::SharingRequest::kAbandonedEvent: {
-      HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
-                                OpenAbandoned(request.abandoned_event()));
+      HOLDFAST_ASSIGN_OR_RETURN(
+          answer->descriptor,
+          imports_.OpenAbandonedEvent(request.abandoned_event()));
       return absl::OkStatus();
     }
     case internal::SharingRequest::REQUEST_NOT_SET:
@@ -269,7 +313,7 @@ absl::StatusOr<std::string> SessionMemory::Export(
 
 absl::StatusOr<SharedResource> SessionMemory::Describe(
     const internal::ExportRequest& request) {
-  if (request.import() != 0) return OfCollection(request);
+  if (request.import() != 0) return imports_.PartOf(request);
   if (request.kind() == v1::HANDLE_KIND_EVENT) return DescribeEvent(request);
   HOLDFAST_ASSIGN_OR_RETURN(const v1::Rights rights, RightsOf(request));
   HOLDFAST_ASSIGN_OR_RETURN(
@@ -312,24 +356,6 @@ absl::StatusOr<UniqueFd> SessionMemory::OpenEventPage(uint64_t chunk) {
     event->Keep(services_.kept, Name("event", chunk));
   }
   return event->OpenForMaker();
-}
-
-absl::StatusOr<const SharedResource*> SessionMemory::ImportedEvent(
-    uint64_t import) const {
-  const auto found = imports_.find(import);
-  if (found != imports_.end() && found->second.resource.event != nullptr) {
-    return &found->second.resource;
-  }
-  return absl::NotFoundError("no such event was imported");
-}
-
-absl::StatusOr<UniqueFd> SessionMemory::OpenAbandoned(uint64_t import) const {
-  HOLDFAST_ASSIGN_OR_RETURN(const SharedResource* event, ImportedEvent(import));
-  if (!event->event->abandoned()) {
-    return absl::FailedPreconditionError(
-        "the session that made the event has not ended");
-  }
-  return event->chunk->Open(v1::RIGHTS_READ_WRITE);
 }
 
 absl::StatusOr<SharedResource> SessionMemory::Range(uint64_t chunk,
@@ -379,15 +405,9 @@ absl::StatusOr<std::shared_ptr<SharedChunk>> SessionMemory::Share(
   return chunk.shared;
 }
 
-absl::Status SessionMemory::CheckMayImport() const {
-  if (imports_.size() < kMaxImports) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "the session has ", imports_.size(), " imports, which is the limit"));
-}
-
 absl::Status SessionMemory::Import(const internal::ImportRequest& request,
                                    Answer* answer) {
-  HOLDFAST_RETURN_IF_ERROR(CheckMayImport());
+  HOLDFAST_RETURN_IF_ERROR(imports_.CheckRoom());
   HOLDFAST_ASSIGN_OR_RETURN(
       SharedResource resource,
       services_.exports.Redeem(
@@ -397,43 +417,20 @@ absl::Status SessionMemory::Import(const internal::ImportRequest& request,
   // The version's reader is the exporter; from now on this session is one, too.
   const auto exported = std::exchange(resource.version, nullptr);
   auto version = exported == nullptr ? nullptr : exported->OpenFor(session_);
-  return AddImport({std::move(resource), std::move(version), {}}, answer);
+  return imports_.Add(std::move(resource), std::move(version), answer);
 }
 
-absl::Status SessionMemory::AddImport(Imported import, Answer* answer) {
-  HOLDFAST_RETURN_IF_ERROR(DescribeImport(last_import_ + 1, import, answer));
-  Imported& added = imports_[++last_import_] = std::move(import);
-  Keep(last_import_, &added);
-  return absl::OkStatus();
-}
-
-absl::Status SessionMemory::Reopen(uint64_t import, Answer* answer) {
-  const auto found = imports_.find(import);
-  if (found == imports_.end()) {
-    return absl::NotFoundError("it was imported no more");
-  }
-  reopened_.insert(import);
-  return DescribeImport(import, found->second, answer);
-}
-
-absl::Status SessionMemory::DescribeImport(uint64_t import,
-                                           const Imported& imported,
-                                           Answer* answer) {
-  const SharedResource& resource = imported.resource;
-  internal::ImportedResource& reply = *answer->reply.mutable_imported();
-  if (imported.asleep()) {
-    reply.set_asleep(true);
-    reply.set_chunk_size(imported.chunk_size);
-  } else {
-    HOLDFAST_ASSIGN_OR_RETURN(answer->descriptor,
-                              resource.chunk->Open(resource.rights));
-    reply.set_chunk_size(resource.chunk->size());
-  }
-  reply.set_import(import);
-  reply.set_device(resource.device);
-  reply.set_offset(resource.offset);
-  reply.set_size(resource.size);
-  reply.set_rights(resource.rights);
+absl::Status SessionMemory::Commit(const internal::CommitRequest& request,
+                                   int descriptor, Answer* answer) {
+  const auto find = [this](const internal::CommittedBuffer& buffer) {
+    return buffer.has_import()
+               ? imports_.Adoptable(buffer.import())
+               : Range(buffer.chunk(), buffer.offset(), buffer.size());
+  };
+  HOLDFAST_ASSIGN_OR_RETURN(
+      *answer->reply.mutable_collection(),
+      CommitCollection(services_.collections, session_, *tenant_, request,
+                       descriptor, find));
   return absl::OkStatus();
 }
 
@@ -453,19 +450,13 @@ void SessionMemory::Close() {
     if (chunk.event != nullptr) chunk.event->Abandon();
   }
   chunks_.clear();
-  imports_.clear();
+  imports_.Close();
 }
 
 void SessionMemory::Report(v1::SessionUsage* usage) const {
   usage->mutable_exports()->set_used(services_.exports.CountOf(session_));
   usage->mutable_exports()->set_limit(ExportRegistry::kMaxOfSession);
-  usage->mutable_imports()->set_used(imports_.size());
-  usage->mutable_imports()->set_limit(kMaxImports);
-  uint64_t bytes = 0;
-  for (const auto& [id, import] : imports_) {
-    if (!import.asleep()) bytes += import.resource.chunk->size();
-  }
-  usage->set_imported_bytes(bytes);
+  imports_.Report(usage);
 }
 
 }  // namespace holdfast

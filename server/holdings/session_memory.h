@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The supervisor's view of one session's device memory. The session has chunks
+// of its own; a chunk that was shared may outlive it. It exports ranges of its
+// chunks, and imports resources of other sessions (session_imports.h).
+//
+// The executor reports its chunks, and asks to share memory. Both are hostile
+// input. No thread and no lock: SessionHoldings passes from one owner to the
+// next, and the present owner guards it.
 #ifndef HOLDFAST_SERVER_HOLDINGS_SESSION_MEMORY_H_
 #define HOLDFAST_SERVER_HOLDINGS_SESSION_MEMORY_H_
 
@@ -9,7 +17,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -19,6 +26,7 @@
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "server/collections/collection_table.h"
+#include "server/holdings/session_imports.h"
 #include "server/kept/descriptor_store.h"
 #include "server/kept/kept_state.h"
 #include "server/memory/device_memory.h"
@@ -28,14 +36,11 @@
 
 namespace holdfast {
 
-// The supervisor's view of one session's device memory: its chunks, exports and
-// imports. Handles the executor's messages about them, which are hostile input.
 // Not thread-safe.
 class SessionMemory {
  public:
   // The most chunks that the supervisor holds for one executor.
   static constexpr size_t kMaxChunks = 4096;
-  static constexpr size_t kMaxImports = 4096;
 
   // Parts of the supervisor, which outlive it; the grants are the session's.
   struct Services {
@@ -45,7 +50,8 @@ class SessionMemory {
     MemoryGrants& grants;
     DescriptorStore& kept;
   };
-  explicit SessionMemory(const Services& services) : services_(services) {}
+  explicit SessionMemory(const Services& services)
+      : services_(services), imports_(services.collections, services.kept) {}
   ~SessionMemory() { Close(); }
   SessionMemory(const SessionMemory&) = delete;
   SessionMemory& operator=(const SessionMemory&) = delete;
@@ -54,6 +60,7 @@ class SessionMemory {
   void Open(const std::string& session, std::shared_ptr<Tenant> tenant) {
     session_ = session;
     tenant_ = std::move(tenant);
+    imports_.Open(session_, tenant_);
   }
 
   // Keeps a chunk alive until Release. RESOURCE_EXHAUSTED: too many.
@@ -68,18 +75,11 @@ class SessionMemory {
   // Takes over a chunk of a suspended session, whose bytes are in a file.
   // Charges nothing.
   void AdoptSaved(const internal::ChunkCreated& chunk);
-  // AdoptShared returns the resource at a range of one of the session's chunks,
-  // for an import by another session. AdoptImport adds such an import to this
-  // session, under its old number; `version` is the open version of the
-  // collection that the resource belongs to; null: it belongs to none.
-  // NOT_FOUND: there is no such chunk. OUT_OF_RANGE: the range is beyond its
-  // end.
+  // Returns the resource at a range of one of the session's chunks, for an
+  // import by another session. NOT_FOUND: there is no such chunk. OUT_OF_RANGE:
+  // the range is beyond its end.
   absl::StatusOr<SharedResource> AdoptShared(
       const internal::SharedRange& range);
-  void AdoptImport(uint64_t import, SharedResource resource,
-                   std::shared_ptr<const collections::OpenVersion> version);
-  // The same for a sleeping buffer of a collection.
-  void AdoptSleeping(uint64_t import, const internal::SharedRange& range);
 
   // Calls `visit` with each chunk of the session and a borrowed descriptor,
   // until a call fails. The descriptor of a saved chunk is -1.
@@ -105,10 +105,7 @@ class SessionMemory {
   // Ends the restoration: releases imports that the successor has not reopened.
   void EndRestore();
 
-  struct Answer {
-    internal::SharingReply reply;
-    UniqueFd descriptor;
-  };
+  using Answer = SharingAnswer;
   // Answers a request. `descriptor` came with it; -1: none.
   Answer Ask(const internal::SharingRequest& request, int descriptor);
   // Returns the collection's version that the request opens, or reopens for a
@@ -116,9 +113,11 @@ class SessionMemory {
   // version stays open. Null: there is none; if the request needs one, Ask
   // returns the error.
   std::shared_ptr<const collections::OpenVersion> OpenFor(
-      const internal::SharingRequest& request) const;
-  void ReleaseImport(uint64_t import) { imports_.erase(import); }
-  bool HasImport(uint64_t import) const { return imports_.contains(import); }
+      const internal::SharingRequest& request) const {
+    return imports_.OpenFor(request);
+  }
+  void ReleaseImport(uint64_t import) { imports_.Release(import); }
+  SessionImports& imports() { return imports_; }
 
   // Releases everything, because the session has ended. Shared memory stays as
   // long as other sessions use it.
@@ -142,24 +141,9 @@ class SessionMemory {
     bool on_device() const { return fd.valid() || !saved_offset.has_value(); }
   };
 
-  // A resource of another session that this one has imported. A sleeping import
-  // holds neither chunk nor version; it only knows its offset in the chunk.
-  struct Imported {
-    SharedResource resource;
-    std::shared_ptr<const collections::OpenVersion>
-        version;  // null: of no collection
-    DescriptorStore::Kept kept;
-    uint64_t chunk_size = 0;  // of a sleeping import
-
-    bool asleep() const { return resource.chunk == nullptr; }
-  };
-
   KeptName Name(const char* kind, uint64_t number) const;
   KeptName ChunkName(uint64_t chunk, uint32_t device, uint64_t address,
                      uint64_t size) const;
-  // Keeps a record with which the next daemon restores the import.
-  void Keep(uint64_t number, Imported* import);
-
   // Notes that the memory of an unshared chunk was returned to the device.
   void NoteReturned(const Chunk& chunk);
   // Charges the session's tenant for a chunk that other sessions may still
@@ -174,45 +158,20 @@ class SessionMemory {
       const internal::ExportRequest& request);
   absl::StatusOr<SharedResource> DescribeEvent(
       const internal::ExportRequest& request);
-  absl::StatusOr<SharedResource> OfCollection(
-      const internal::ExportRequest& request);
   absl::StatusOr<std::shared_ptr<SharedChunk>> Share(uint64_t number,
                                                      Chunk& chunk);
   absl::StatusOr<SharedResource> Range(uint64_t chunk, uint64_t offset,
                                        uint64_t size);
   absl::Status Import(const internal::ImportRequest& request, Answer* answer);
-  absl::Status CheckMayImport() const;
-  absl::Status AddImport(Imported imported, Answer* answer);
-  // Opens the memory for the executor; the answer describes it and has its
-  // number.
-  static absl::Status DescribeImport(uint64_t import, const Imported& imported,
-                                     Answer* answer);
-  absl::Status Reopen(uint64_t import, Answer* answer);
-  // Returns the event with this import number. NOT_FOUND: there is none.
-  absl::StatusOr<const SharedResource*> ImportedEvent(uint64_t import) const;
   absl::StatusOr<UniqueFd> OpenEventPage(uint64_t chunk);
-  absl::StatusOr<UniqueFd> OpenAbandoned(uint64_t import) const;
   absl::Status Commit(const internal::CommitRequest& request, int descriptor,
                       Answer* answer);
-  absl::StatusOr<SharedResource> Committed(
-      const internal::CommittedBuffer& buffer);
-  absl::Status OpenVersionOf(const internal::OpenRequest& request,
-                             Answer* answer);
-  // Returns the requested buffer, and a summary of its version.
-  absl::StatusOr<Imported> FindBuffer(const internal::OpenRequest& request,
-                                      v1::CollectionVersion* summary);
-  absl::StatusOr<Imported*> BufferOfVersion(uint64_t import);
-  absl::Status NoteRead(uint64_t import);
-  absl::Status Sleep(uint64_t import);
-  absl::Status Wake(const internal::WakeRequest& request, Answer* answer);
 
   const Services services_;
   std::string session_;  // empty: not open
   std::shared_ptr<Tenant> tenant_;
   std::map<uint64_t, Chunk> chunks_;
-  std::map<uint64_t, Imported> imports_;
-  uint64_t last_import_ = 0;
-  std::set<uint64_t> reopened_;
+  SessionImports imports_;
   // Shared with the chunks that outlive this object.
   const std::shared_ptr<std::atomic<bool>> ended_ =
       std::make_shared<std::atomic<bool>>(false);

@@ -254,7 +254,7 @@ void Restore::AdoptImports(uint64_t number, Session& session) {
 absl::Status Restore::AdoptImport(Session& session, uint64_t import,
                                   const internal::ImportRecord& record) {
   if (record.asleep()) {
-    session.holdings->memory().AdoptSleeping(import, record.range());
+    session.holdings->memory().imports().AdoptSleeping(import, record.range());
     return absl::OkStatus();
   }
   HOLDFAST_ASSIGN_OR_RETURN(SharedResource resource,
@@ -268,8 +268,8 @@ absl::Status Restore::AdoptImport(Session& session, uint64_t import,
     if (opened.ok()) version = *std::move(opened);
     HOLDFAST_RETURN_IF_ERROR(resource.chunk->Seal().status());
   }
-  session.holdings->memory().AdoptImport(import, std::move(resource),
-                                         std::move(version));
+  session.holdings->memory().imports().Adopt(import, std::move(resource),
+                                             std::move(version));
   return absl::OkStatus();
 }
 
