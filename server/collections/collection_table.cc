@@ -15,6 +15,8 @@
 namespace holdfast::collections {
 namespace {
 
+using Memory = Collection::Memory;
+
 absl::Status NoSuchCollection(const std::string& name) {
   return absl::NotFoundError(absl::StrCat(
       "no collection \"",
@@ -33,28 +35,6 @@ v1::CollectionVersion Summary(const std::string& name,
   return summary;
 }
 
-v1::CollectionChange ChangeOf(const Collection& collection,
-                              v1::CollectionChange::Kind kind,
-                              uint64_t version) {
-  v1::CollectionChange change;
-  change.set_kind(kind);
-  change.set_name(collection.name());
-  change.set_owner(collection.owner());
-  change.set_version(version);
-  return change;
-}
-
-CollectionTable::Changes ChangesOf(const Collection& collection,
-                                   v1::CollectionChange::Kind kind,
-                                   const std::vector<uint64_t>& versions) {
-  auto changes = std::make_shared<std::vector<v1::CollectionChange>>();
-  changes->reserve(versions.size());
-  for (const uint64_t version : versions) {
-    changes->push_back(ChangeOf(collection, kind, version));
-  }
-  return changes;
-}
-
 }  // namespace
 
 absl::StatusOr<CollectionTable::Collections::const_iterator>
@@ -66,7 +46,7 @@ CollectionTable::Find(const Viewer& viewer, const std::string& name) const {
   for (auto it = collections_.begin(); it != collections_.end(); ++it) {
     const Collection& collection = it->second;
     if (collection.empty()) continue;
-    if (!viewer.sees_all && !collection.VisibleTo(viewer.client)) continue;
+    if (!viewer.Sees(collection)) continue;
     if (name == absl::StrCat(collection.owner(), ":", collection.name())) {
       return it;
     }
@@ -157,8 +137,9 @@ absl::StatusOr<v1::CollectionVersion> CollectionTable::Commit(
   Keep(collection);
   claims_.Resolve(key, summary);
   KeepWriter(key);
-  Tell(collection, v1::CollectionChange::KIND_COMMITTED, {number});
-  Tell(collection, v1::CollectionChange::KIND_RETIRED, collection.RetireOld());
+  watchers_.Tell(collection, v1::CollectionChange::KIND_COMMITTED, {number});
+  watchers_.Tell(collection, v1::CollectionChange::KIND_RETIRED,
+                 collection.RetireOld());
   return summary;
 }
 
@@ -166,8 +147,8 @@ void CollectionTable::NoteUnused(const Key& key, uint64_t version) {
   absl::MutexLock lock(&mutex_);
   const auto found = collections_.find(key);
   if (found == collections_.end()) return;
-  Tell(found->second, v1::CollectionChange::KIND_RETIRED,
-       found->second.RetireUnused(version));
+  watchers_.Tell(found->second, v1::CollectionChange::KIND_RETIRED,
+                 found->second.RetireUnused(version));
 }
 
 void CollectionTable::Keep(Collection& collection) {
@@ -275,7 +256,7 @@ v1::ListCollectionsResponse CollectionTable::List(const Viewer& viewer) const {
   v1::ListCollectionsResponse response;
   absl::MutexLock lock(&mutex_);
   for (const auto& [key, collection] : collections_) {
-    if (!viewer.sees_all && !collection.VisibleTo(viewer.client)) continue;
+    if (!viewer.Sees(collection)) continue;
     v1::CollectionInfo info = collection.Info(0);
     if (info.versions_size() > 0) {
       *response.add_collections() = std::move(info);
@@ -309,7 +290,7 @@ absl::StatusOr<uint32_t> CollectionTable::Delete(
   }
   HOLDFAST_RETURN_IF_ERROR(collection.CheckNotPinned(request.version()));
   const std::vector<uint64_t> deleted = collection.Retire(request.version());
-  Tell(collection, v1::CollectionChange::KIND_DELETED, deleted);
+  watchers_.Tell(collection, v1::CollectionChange::KIND_DELETED, deleted);
   if (collection.Gone()) collections_.erase(found);
   return static_cast<uint32_t>(deleted.size());
 }
@@ -318,7 +299,8 @@ void CollectionTable::DeleteAllOf(const std::string& client) {
   absl::MutexLock lock(&mutex_);
   for (auto it = collections_.lower_bound({client, ""});
        it != collections_.end() && it->first.first == client; ++it) {
-    Tell(it->second, v1::CollectionChange::KIND_DELETED, it->second.Retire(0));
+    watchers_.Tell(it->second, v1::CollectionChange::KIND_DELETED,
+                   it->second.Retire(0));
   }
   RemoveGone(client);
 }
@@ -349,7 +331,8 @@ absl::Status CollectionTable::Configure(
     Keep(collection);
   }
   for (const uint64_t number : pins) KeepVersion(collection, number);
-  Tell(collection, v1::CollectionChange::KIND_RETIRED, collection.RetireOld());
+  watchers_.Tell(collection, v1::CollectionChange::KIND_RETIRED,
+                 collection.RetireOld());
   return absl::OkStatus();
 }
 
@@ -385,45 +368,147 @@ void CollectionTable::EndSession(const std::string& session) {
 int64_t CollectionTable::Watch(const Viewer& viewer, const std::string& name,
                                Told told) {
   absl::MutexLock lock(&mutex_);
-  Watcher watcher = {viewer, name, std::move(told)};
-  std::vector<v1::CollectionChange> present;
-  for (const auto& [key, collection] : collections_) {
-    if (collection.empty() || !Watches(watcher, collection)) continue;
-    present.push_back(ChangeOf(collection, v1::CollectionChange::KIND_PRESENT,
-                               collection.latest()));
-  }
-  if (!present.empty()) {
-    watcher.told(std::make_shared<const std::vector<v1::CollectionChange>>(
-        std::move(present)));
-  }
-  watchers_[++last_watcher_] = std::move(watcher);
-  return last_watcher_;
+  return watchers_.Add(viewer, name, std::move(told), collections_);
 }
 
 void CollectionTable::Unwatch(int64_t watcher) {
   absl::MutexLock lock(&mutex_);
-  watchers_.erase(watcher);
+  watchers_.Remove(watcher);
 }
 
-void CollectionTable::Tell(const Collection& collection,
-                           v1::CollectionChange::Kind kind,
-                           const std::vector<uint64_t>& versions) {
-  if (versions.empty()) return;
-  Changes changes;  // made for the first watcher
-  for (const auto& [number, watcher] : watchers_) {
-    if (!Watches(watcher, collection)) continue;
-    if (changes == nullptr) changes = ChangesOf(collection, kind, versions);
-    watcher.told(changes);
+CollectionTable::Move CollectionTable::StartMove(
+    Collection& collection, std::shared_ptr<const CollectionVersion> version,
+    Memory memory) {
+  Move move;
+  move.before = collection.memory(version->number);
+  collection.SetMemory(version->number, memory);
+  move.version = std::move(version);
+  return move;
+}
+
+void CollectionTable::EndMove(const Move& move, Memory memory) {
+  const auto found = collections_.find(KeyOf(*move.version));
+  if (found == collections_.end()) return;
+  found->second.SetMemory(move.version->number, memory);
+  KeepVersion(found->second, move.version->number);
+}
+
+void CollectionTable::CancelMove(const Move& move) {
+  absl::MutexLock lock(&mutex_);
+  EndMove(move, move.before);
+}
+
+absl::StatusOr<CollectionTable::OwnVersion> CollectionTable::FindOwnVersion(
+    const Viewer& viewer, const std::string& name, uint64_t version) {
+  HOLDFAST_ASSIGN_OR_RETURN(const auto found, FindOwn(viewer, name));
+  HOLDFAST_ASSIGN_OR_RETURN(auto named, found->second.Find(version));
+  return OwnVersion{found->second, std::move(named)};
+}
+
+absl::Status CollectionTable::CheckSuspension(const Viewer& viewer,
+                                              const std::string& name,
+                                              uint64_t version) {
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_ASSIGN_OR_RETURN(const OwnVersion own,
+                            FindOwnVersion(viewer, name, version));
+  if (own.collection.memory(own.version->number) == Memory::kSuspended) {
+    return IsSuspended(*own.version);
   }
+  return ChunksToLeave(collections_, own.collection, *own.version).status();
 }
 
-bool CollectionTable::Watches(const Watcher& watcher,
-                              const Collection& collection) {
-  const Viewer& viewer = watcher.viewer;
-  if (!viewer.sees_all && !collection.VisibleTo(viewer.client)) return false;
-  return watcher.name.empty() || watcher.name == collection.name() ||
-         watcher.name ==
-             absl::StrCat(collection.owner(), ":", collection.name());
+absl::StatusOr<CollectionTable::Move> CollectionTable::BeginSuspension(
+    const Viewer& viewer, const std::string& name, uint64_t version) {
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_ASSIGN_OR_RETURN(OwnVersion own,
+                            FindOwnVersion(viewer, name, version));
+  if (own.collection.memory(own.version->number) != Memory::kResident) {
+    return IsSuspended(*own.version);
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      auto chunks, ChunksToLeave(collections_, own.collection, *own.version));
+  Move move =
+      StartMove(own.collection, std::move(own.version), Memory::kSuspending);
+  move.chunks = std::move(chunks);
+  return move;
+}
+
+absl::Status CollectionTable::FinishSuspension(const Move& move,
+                                               Places* places) {
+  absl::MutexLock lock(&mutex_);
+  const CollectionVersion& version = *move.version;
+  const auto found = collections_.find(KeyOf(version));
+  if (found == collections_.end() || !found->second.Find(version.number).ok()) {
+    EndMove(move, Memory::kResident);
+    return absl::NotFoundError(absl::StrCat(
+        Named(version), " was deleted, or is retired, and was not suspended"));
+  }
+  const auto unused = ChunksToLeave(collections_, found->second, version);
+  if (!unused.ok() || *unused != move.chunks) {
+    EndMove(move, Memory::kResident);
+    return absl::AbortedError(
+        absl::StrCat(Named(version), " stays on its device: ",
+                     unused.ok() ? "others of its versions have changed"
+                                 : unused.status().message()));
+  }
+  move.Exchange(places);
+  EndMove(move, Memory::kSuspended);
+  return absl::OkStatus();
+}
+
+bool CollectionTable::NeedsResume(const OpenVersion& opened) const {
+  const CollectionVersion& version = opened.version();
+  if (!ChunksAway(version).empty()) return true;
+  absl::MutexLock lock(&mutex_);
+  const auto found = collections_.find(KeyOf(version));
+  if (found == collections_.end()) return false;
+  const Memory memory = found->second.memory(version.number);
+  return memory == Memory::kSuspended || memory == Memory::kResuming;
+}
+
+absl::Status CollectionTable::CheckResumption(const Viewer& viewer,
+                                              const std::string& name,
+                                              uint64_t version) {
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_ASSIGN_OR_RETURN(const OwnVersion own,
+                            FindOwnVersion(viewer, name, version));
+  return own.collection.memory(own.version->number) == Memory::kResident
+             ? IsNotSuspended(*own.version)
+             : absl::OkStatus();
+}
+
+absl::StatusOr<CollectionTable::Move> CollectionTable::BeginResumption(
+    const Viewer& viewer, const std::string& name, uint64_t version) {
+  absl::MutexLock lock(&mutex_);
+  HOLDFAST_ASSIGN_OR_RETURN(OwnVersion own,
+                            FindOwnVersion(viewer, name, version));
+  if (own.collection.memory(own.version->number) != Memory::kSuspended) {
+    return IsNotSuspended(*own.version);
+  }
+  Move move =
+      StartMove(own.collection, std::move(own.version), Memory::kResuming);
+  move.chunks = ChunksAway(*move.version);
+  return move;
+}
+
+CollectionTable::Move CollectionTable::BeginResumption(
+    const OpenVersion& opened) {
+  absl::MutexLock lock(&mutex_);
+  Move move;
+  move.version = opened.shared_version();
+  move.before = Memory::kSuspended;
+  const auto found = collections_.find(KeyOf(*move.version));
+  if (found != collections_.end()) {
+    found->second.SetMemory(move.version->number, Memory::kResuming);
+  }
+  move.chunks = ChunksAway(*move.version);
+  return move;
+}
+
+void CollectionTable::FinishResumption(const Move& move, Places* places) {
+  absl::MutexLock lock(&mutex_);
+  move.Exchange(places);
+  EndMove(move, Memory::kResident);
 }
 
 }  // namespace holdfast::collections

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// All collections of the daemon. A name belongs to the client that committed
+// it, so two clients may use the same name. A lookup finds the client's own
+// collection; else the only collection of this name that the client may see.
+// "OWNER:NAME" names the owner, too.
+//
+// Threads: any thread. Locks: mutex_ guards everything. It is held while
+// watchers and claimants are told, which must not call the table. It is not
+// held while bytes are moved.
 #ifndef HOLDFAST_SERVER_COLLECTIONS_COLLECTION_TABLE_H_
 #define HOLDFAST_SERVER_COLLECTIONS_COLLECTION_TABLE_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,15 +25,14 @@
 #include "holdfast/v1/collections.pb.h"
 #include "server/collections/collection.h"
 #include "server/collections/collection_version.h"
+#include "server/collections/collection_watchers.h"
+#include "server/collections/version_move.h"
 #include "server/collections/write_claims.h"
 #include "server/sharing/shared_chunk.h"
 
 namespace holdfast::collections {
 
-// All collections of the daemon. A name belongs to the client that committed
-// it, so two clients may use the same name. A lookup finds the client's own
-// collection; else the only collection of this name that the client may see.
-// "OWNER:NAME" names the owner, too. Thread-safe.
+// Thread-safe.
 class CollectionTable {
  public:
   static constexpr size_t kMaxOfClient = 1024;
@@ -33,12 +40,7 @@ class CollectionTable {
   // The most bytes of descriptions of all versions of a client.
   static constexpr size_t kMaxDescriptions = size_t{64} << 20;
 
-  // The client of a call. A viewer that sees all collections may still open
-  // only those that it could open otherwise.
-  struct Viewer {
-    std::string client;
-    bool sees_all = false;
-  };
+  using Viewer = collections::Viewer;
 
   // The terms of a commit. `charges` are for the buffers' chunks and end with
   // the version; `visibility` is for a new collection.
@@ -82,11 +84,7 @@ class CollectionTable {
   // A move of a version's memory off its device or back, for
   // CollectionSuspension, which makes one at a time. Each Begin is followed by
   // Finish or Cancel.
-  struct Move {
-    std::shared_ptr<const CollectionVersion> version;
-    std::vector<SharedChunk*> chunks;  // chunks of the version to move
-    Collection::Memory before = Collection::Memory::kResident;
-  };
+  using Move = VersionMove;
   // Begins a suspension; the result has the chunks that then only suspended
   // versions hold. FAILED_PRECONDITION: the version is suspended, has readers,
   // or its memory is or may be mapped elsewhere. PERMISSION_DENIED, NOT_FOUND.
@@ -97,10 +95,9 @@ class CollectionTable {
   // waits for its turn. A version that is being moved is accepted.
   absl::Status CheckSuspension(const Viewer& viewer, const std::string& name,
                                uint64_t version);
-  // New places of the bytes, in the order of the chunks. Finish exchanges each
-  // for the old place, which the caller destroys without the table's lock: that
-  // may take seconds.
-  using Places = std::vector<SharedChunk::Place>;
+  // Finish exchanges each place for the old place of its chunk, which the
+  // caller destroys without the table's lock: that may take seconds.
+  using Places = VersionMove::Places;
   // ABORTED: a reader has opened the version meanwhile, so it stays on its
   // device.
   absl::Status FinishSuspension(const Move& move, Places* places);
@@ -139,12 +136,10 @@ class CollectionTable {
   // to write.
   void EndSession(const std::string& session);
 
-  // The changes of one call, at least one. All watchers get the same object,
-  // because a call may change every version.
-  using Changes = std::shared_ptr<const std::vector<v1::CollectionChange>>;
-  // Called with all existing versions, then with each change that `viewer` may
-  // see, under the table's lock like ClaimAnswer.
-  using Told = std::function<void(const Changes&)>;
+  // Watch calls `told` with all existing versions, then with each change that
+  // `viewer` may see, under the table's lock like ClaimAnswer.
+  using Changes = CollectionWatchers::Changes;
+  using Told = CollectionWatchers::Told;
   // Returns a number for Unwatch.
   int64_t Watch(const Viewer& viewer, const std::string& name, Told told);
   void Unwatch(int64_t watcher);
@@ -153,12 +148,6 @@ class CollectionTable {
   // Owner and name.
   using Key = std::pair<std::string, std::string>;
   using Collections = std::map<Key, Collection>;
-
-  struct Watcher {
-    Viewer viewer;
-    std::string name;
-    Told told;
-  };
 
   absl::StatusOr<Collections::const_iterator> Find(
       const Viewer& viewer, const std::string& name) const
@@ -171,11 +160,6 @@ class CollectionTable {
   void RemoveGone(const std::string& client)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MayCommit(const Key& key, size_t description_bytes) const
-      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Returns the version's chunks that no version on a device needs.
-  // FAILED_PRECONDITION: the version has readers, or such a chunk is mapped.
-  absl::StatusOr<std::vector<SharedChunk*>> CheckUnused(
-      const Collection& collection, const CollectionVersion& version) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // A version of the viewer's own, and its collection.
   struct OwnVersion {
@@ -190,7 +174,6 @@ class CollectionTable {
                  std::shared_ptr<const CollectionVersion> version,
                  Collection::Memory memory)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  static void Exchange(const Move& move, Places* places);
   void EndMove(const Move& move, Collection::Memory memory)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static Key KeyOf(const CollectionVersion& version) {
@@ -205,11 +188,6 @@ class CollectionTable {
   void Keep(Collection& collection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KeepVersion(Collection& collection, uint64_t number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Tell(const Collection& collection, v1::CollectionChange::Kind kind,
-            const std::vector<uint64_t>& versions)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // True if the watcher may see the collection and watches it.
-  static bool Watches(const Watcher& watcher, const Collection& collection);
   // Records, for the next daemon, which session was told to write the
   // collection.
   void KeepWriter(const Key& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -225,8 +203,7 @@ class CollectionTable {
   std::map<Key, KeptWriter> writers_ ABSL_GUARDED_BY(mutex_);
   Collections collections_ ABSL_GUARDED_BY(mutex_);
   WriteClaims claims_ ABSL_GUARDED_BY(mutex_);
-  std::map<int64_t, Watcher> watchers_ ABSL_GUARDED_BY(mutex_);
-  int64_t last_watcher_ ABSL_GUARDED_BY(mutex_) = 0;
+  CollectionWatchers watchers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::collections
