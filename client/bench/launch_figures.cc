@@ -8,7 +8,7 @@
 #include "client/bench/kernels.h"
 #include "client/bench/workload.h"
 #include "client/cpp/launch.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/objects.pb.h"
 

@@ -6,7 +6,7 @@
 
 #include "client/bench/bench.h"
 #include "client/bench/sharing_workload.h"
-#include "client/cpp/sharing/semaphore.h"
+#include "client/cpp/semaphore.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast::bench {

@@ -23,8 +23,8 @@
 #include "client/cpp/kernel.h"
 #include "client/cpp/module.h"
 #include "client/cpp/place.h"
+#include "client/cpp/semaphore.h"
 #include "client/cpp/session.h"
-#include "client/cpp/sharing/semaphore.h"
 #include "client/cpp/stream.h"
 #include "client/cpp/transfer/arena.h"
 

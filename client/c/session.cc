@@ -11,7 +11,7 @@
 #include "client/c/holdfast.h"
 #include "client/cpp/device.h"
 #include "client/cpp/fence.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "client/cpp/submission/quiet_thread.h"
 #include "client/cpp/submission/wait_hook.h"
 #include "core/base/status_macros.h"

@@ -18,7 +18,7 @@
 #include "client/cli/kernel_buffers.h"
 #include "client/cli/source.h"
 #include "client/cli/usage_error.h"
-#include "client/cpp/graph/definition_walk.h"
+#include "client/cpp/graph/definition/definition_walk.h"
 #include "client/cpp/graph/graph.h"
 #include "client/cpp/graph/rebind.h"
 #include "client/cpp/session.h"

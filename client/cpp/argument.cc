@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "client/cpp/submission/wire_writer.h"
 #include "client/cpp/transfer/arena_index.h"
 #include "core/base/error_detail.h"

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cpp/buffer.h"
-#include "client/cpp/graph/condition.h"
+#include "client/cpp/graph/definition/condition.h"
 #include "client/cpp/transfer/arena.h"
 
 namespace holdfast {

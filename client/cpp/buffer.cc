@@ -7,7 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/connection/request_text.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "client/cpp/transfer/arena.h"
 #include "client/cpp/transfer/transfer.h"
 #include "core/base/descriptor_socket.h"

@@ -16,8 +16,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "client/cpp/resource.h"
 #include "client/cpp/sharing/export.h"
+#include "client/cpp/state/resource.h"
 #include "client/cpp/stream.h"
 
 namespace holdfast {

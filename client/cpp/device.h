@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/event.h"
-#include "client/cpp/sharing/semaphore.h"
+#include "client/cpp/semaphore.h"
 #include "client/cpp/stream.h"
 
 namespace holdfast {

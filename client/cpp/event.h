@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "client/cpp/resource.h"
 #include "client/cpp/sharing/export.h"
+#include "client/cpp/state/resource.h"
 
 namespace holdfast {
 

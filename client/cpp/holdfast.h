@@ -20,6 +20,7 @@
 #include "client/cpp/module.h"
 #include "client/cpp/occupancy.h"
 #include "client/cpp/place.h"
+#include "client/cpp/semaphore.h"
 #include "client/cpp/session.h"
 #include "client/cpp/stream.h"
 #include "client/cpp/transfer/arena.h"
@@ -32,8 +33,8 @@
 #include "client/cpp/connection/daemon.h"
 
 // Graphs.
+#include "client/cpp/graph/definition/graph_definition.h"
 #include "client/cpp/graph/graph.h"
-#include "client/cpp/graph/graph_definition.h"
 #include "client/cpp/graph/graph_exec.h"
 #include "client/cpp/graph/graph_file.h"
 #include "client/cpp/graph/graph_text.h"
@@ -50,7 +51,6 @@
 #include "client/cpp/local/local_mapping.h"
 #include "client/cpp/local/local_memory.h"
 #include "client/cpp/sharing/export.h"
-#include "client/cpp/sharing/semaphore.h"
 
 // GetErrorDetail: which call of the driver failed, and the compiler's log.
 #include "core/base/error_detail.h"

@@ -3,7 +3,7 @@
 
 #include "client/cpp/connection/request_text.h"
 #include "client/cpp/loaded_module.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {

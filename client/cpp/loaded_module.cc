@@ -5,7 +5,7 @@
 
 #include "client/cpp/connection/forked_process.h"
 #include "client/cpp/connection/request_text.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {

@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/compile/object_code.h"
-#include "client/cpp/resource.h"
+#include "client/cpp/state/resource.h"
 
 namespace holdfast {
 

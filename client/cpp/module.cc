@@ -2,7 +2,7 @@
 #include "client/cpp/module.h"
 
 #include "client/cpp/loaded_module.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {

@@ -26,7 +26,7 @@
 #include "client/cpp/connection/session_loss.h"
 #include "client/cpp/fault.h"
 #include "client/cpp/payload_text.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "client/cpp/transfer/staging_ring.h"
 #include "client/cpp/transfer/transfer_stream.h"
 #include "core/base/descriptor_socket.h"

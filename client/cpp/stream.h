@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/cpp/event.h"
-#include "client/cpp/graph/capture_flag.h"
-#include "client/cpp/resource.h"
+#include "client/cpp/graph/definition/capture_flag.h"
+#include "client/cpp/state/resource.h"
 #include "client/cpp/stream_order.h"
 
 namespace holdfast {

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "client/cpp/resource.h"
 #include "client/cpp/sharing/export.h"
+#include "client/cpp/state/resource.h"
 
 namespace holdfast::libcuda {
 

@@ -17,7 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/device.h"
 #include "client/cpp/event.h"
-#include "client/cpp/sharing/semaphore.h"
+#include "client/cpp/semaphore.h"
 #include "client/cpp/stream.h"
 
 namespace holdfast::libcuda {

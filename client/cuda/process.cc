@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "client/cpp/connection/address.h"
 #include "client/cpp/connection/daemon.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "client/cuda/answer.h"
 #include "client/cuda/names.h"
 #include "core/base/status_macros.h"

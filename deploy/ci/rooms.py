@@ -36,9 +36,6 @@ FRONTS = {
 # Arrows that are wrong and still there, each with its reason. Nothing may be
 # added: move the file, or give the lower room a value or an interface.
 WRONG = {
-    ("client/cpp", "client/cpp/graph"): "a stream has the flag of its capture, and an argument the handle of a condition",
-    ("client/cpp", "client/cpp/transfer"): "buffers and arguments lie in arenas, which ask the session's state",
-    ("client/cpp", "client/cpp/sharing"): "a buffer, an event and a device make exports and semaphores",
     ("client/python/holdfast", "client/python/holdfast/core"): "Semaphore and collections return cuda.core's objects",
     ("client/python/holdfast/core", "client/python/holdfast/core/graph"): "Stream.create_graph_builder is cuda.core's",
     ("core/software/runtime", "core/software/jit"): "an executable compiles its kernels when they are first launched",

@@ -5,14 +5,24 @@
     header_tree.py OUT [NAME=FILE...]     NAME: as #include in the tree spells it
 
 The umbrella header, all that it includes, and the messages of the protocol. Where a header lies decides its name:
-client/cpp/X becomes holdfast/X, core/base/X becomes holdfast/base/X. A header of the library that includes gRPC or
-Protocol Buffers is an error: only the messages, holdfast/v1/*.pb.h, may.
+client/cpp/X becomes holdfast/X, core/base/X becomes holdfast/base/X. A header that has moved in the tree keeps the name
+that programs include it by: _NAMES has a row for it. A header of the library that includes gRPC or Protocol Buffers is
+an error: only the messages, holdfast/v1/*.pb.h, may.
 """
 
 import os
 import re
 import sys
 
+# The beginning of a path in the tree, and of the header's installed name. The first row that fits counts.
+_NAMES = [
+    ("client/cpp/graph/definition/", "holdfast/graph/"),
+    ("client/cpp/semaphore.h", "holdfast/sharing/semaphore.h"),
+    ("client/cpp/state/", "holdfast/"),
+    ("client/cpp/", "holdfast/"),
+    ("core/base/", "holdfast/base/"),
+    ("proto/", "holdfast/"),
+]
 _UMBRELLA = "client/cpp/holdfast.h"
 # Headers that programs need and no other header includes.
 _ALSO = ["core/base/status_macros.h"]
@@ -22,9 +32,9 @@ _FORBIDDEN = re.compile(r'^\s*#\s*include\s+[<"](grpc|google/protobuf|holdfast/v
 
 
 def installed_name(name):
-    for folder, target in [("client/cpp/", "holdfast/"), ("core/base/", "holdfast/base/"), ("proto/", "holdfast/")]:
-        if name.startswith(folder):
-            return target + name.removeprefix(folder)
+    for start, target in _NAMES:
+        if name.startswith(start):
+            return target + name.removeprefix(start)
     return name
 
 
@@ -59,6 +69,8 @@ def make_tree(out, files):
     for name in filter(_MESSAGES.match, files):
         with open(files[name], encoding="utf-8") as file:
             texts[name] = file.read()
+    if len({installed_name(name) for name in texts}) != len(texts):
+        raise SystemExit("two headers have one installed name: see _NAMES")
     for name, text in texts.items():
         path = os.path.join(out, installed_name(name))
         os.makedirs(os.path.dirname(path), exist_ok=True)

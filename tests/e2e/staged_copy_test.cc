@@ -15,8 +15,8 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "client/cpp/semaphore.h"
 #include "client/cpp/session.h"
-#include "client/cpp/sharing/semaphore.h"
 #include "client/cpp/submission/wait_hook.h"
 #include "client/cpp/transfer/arena.h"
 #include "holdfast/v1/buffer_commands.pb.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "client/c/holdfast.h"
+#include "client/cpp/graph/definition/graph_definition.h"
 #include "client/cpp/graph/graph.h"
-#include "client/cpp/graph/graph_definition.h"
 #include "client/cpp/graph/graph_exec.h"
 #include "client/cpp/graph/node_params.h"
 #include "client/cpp/graph/stream_capture.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/sharing/semaphore.h"
+#include "client/cpp/semaphore.h"
 
 #include <utility>
 

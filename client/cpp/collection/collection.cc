@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/collection/collections.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/collections.pb.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/connection/request_text.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "core/base/array_layout.h"
 #include "core/base/collection_limits.h"
 #include "core/base/printable.h"

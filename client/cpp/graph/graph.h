@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "client/cpp/graph/graph_definition.h"
+#include "client/cpp/graph/definition/graph_definition.h"
 #include "client/cpp/graph/graph_exec.h"
-#include "client/cpp/resource.h"
 #include "client/cpp/session.h"
+#include "client/cpp/state/resource.h"
 
 namespace holdfast {
 

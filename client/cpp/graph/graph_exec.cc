@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "client/cpp/graph/graph.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {

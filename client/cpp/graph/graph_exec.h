@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cpp/graph/node_updates.h"
-#include "client/cpp/resource.h"
+#include "client/cpp/state/resource.h"
 #include "client/cpp/stream.h"
 
 namespace holdfast {

@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/cpp/graph/definition_walk.h"
+#include "client/cpp/graph/definition/definition_walk.h"
 #include "client/cpp/graph/handle_uses.h"
 #include "core/base/status_macros.h"
 #include "google/protobuf/io/tokenizer.h"

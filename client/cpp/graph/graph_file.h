@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/event.h"
-#include "client/cpp/graph/graph_definition.h"
+#include "client/cpp/graph/definition/graph_definition.h"
 #include "client/cpp/graph/graph_text.h"
 #include "client/cpp/graph/rebind.h"
 #include "client/cpp/kernel.h"

@@ -4,8 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "client/cpp/graph/definition/node_kind.h"
 #include "client/cpp/graph/handle_uses.h"
-#include "client/cpp/graph/node_kind.h"
 
 namespace holdfast {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "client/cpp/graph/graph_definition.h"
+#include "client/cpp/graph/definition/graph_definition.h"
 
 namespace holdfast {
 

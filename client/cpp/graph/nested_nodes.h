@@ -11,8 +11,8 @@
 
 #include <vector>
 
-#include "client/cpp/graph/condition.h"
-#include "client/cpp/graph/graph_definition.h"
+#include "client/cpp/graph/definition/condition.h"
+#include "client/cpp/graph/definition/graph_definition.h"
 #include "client/cpp/graph/node_params.h"
 
 namespace holdfast {

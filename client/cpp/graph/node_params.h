@@ -24,10 +24,10 @@
 #include "client/cpp/box_copy.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/event.h"
-#include "client/cpp/graph/node_value.h"
+#include "client/cpp/graph/definition/node_value.h"
 #include "client/cpp/launch.h"
 #include "client/cpp/place.h"
-#include "client/cpp/sharing/semaphore.h"
+#include "client/cpp/semaphore.h"
 #include "client/cpp/value_batch.h"
 
 namespace holdfast {

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "client/cpp/graph/graph_node.h"
+#include "client/cpp/graph/definition/graph_node.h"
 #include "client/cpp/graph/node_params.h"
 
 namespace holdfast {

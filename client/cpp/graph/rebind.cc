@@ -2,7 +2,7 @@
 #include "client/cpp/graph/rebind.h"
 
 #include "absl/strings/str_cat.h"
-#include "client/cpp/graph/definition_walk.h"
+#include "client/cpp/graph/definition/definition_walk.h"
 #include "client/cpp/graph/handle_uses.h"
 #include "core/base/status_macros.h"
 

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "client/cpp/buffer.h"
 #include "client/cpp/event.h"
-#include "client/cpp/graph/graph_definition.h"
+#include "client/cpp/graph/definition/graph_definition.h"
 #include "client/cpp/kernel.h"
 
 namespace holdfast {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {

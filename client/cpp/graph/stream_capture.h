@@ -26,9 +26,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/cpp/graph/condition.h"
-#include "client/cpp/graph/graph_definition.h"
-#include "client/cpp/graph/graph_node.h"
+#include "client/cpp/graph/definition/condition.h"
+#include "client/cpp/graph/definition/graph_definition.h"
+#include "client/cpp/graph/definition/graph_node.h"
 #include "client/cpp/graph/node_params.h"
 #include "client/cpp/stream.h"
 

@@ -19,7 +19,7 @@
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/local/local_context.h"
 #include "client/cpp/local/local_driver.h"
-#include "client/cpp/sharing/semaphore.h"
+#include "client/cpp/semaphore.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "client/cpp/resource.h"
+#include "client/cpp/state/resource.h"
 
 namespace holdfast {
 

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cpp/connection/forked_process.h"
 #include "client/cpp/connection/rpc_status.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "client/cpp/transfer/arena_index.h"
 #include "core/base/arena_range.h"
 #include "core/base/descriptor_socket.h"

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "client/cpp/transfer/staging_ring.h"
 #include "client/cpp/transfer/transfer_target.h"
 

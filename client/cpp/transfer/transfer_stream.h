@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "client/cpp/transfer/transfer_channels.h"
+#include "client/cpp/connection/transfer_channels.h"
 #include "holdfast/v1/transfers.pb.h"
 
 namespace holdfast {

@@ -7,7 +7,7 @@
 
 #include "client/cpp/device.h"
 #include "client/cpp/graph/graph.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "client/cuda/answer.h"
 #include "client/cuda/graph/graph_update.h"
 #include "client/cuda/graph/work.h"

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "client/cpp/graph/condition.h"
+#include "client/cpp/graph/definition/condition.h"
 #include "client/cpp/graph/node_params.h"
 #include "client/cpp/stream.h"
 #include "client/cuda/graph/node.h"

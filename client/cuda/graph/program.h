@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "client/cpp/graph/graph_definition.h"
-#include "client/cpp/graph/graph_node.h"
+#include "client/cpp/graph/definition/graph_definition.h"
+#include "client/cpp/graph/definition/graph_node.h"
 #include "client/cuda/graph/graph.h"
 #include "client/cuda/graph/lowered_work.h"
 #include "client/cuda/memory_map.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/transfer/transfer_channels.h"
+#include "client/cpp/connection/transfer_channels.h"
 
 #include <gtest/gtest.h>
 

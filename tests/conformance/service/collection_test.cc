@@ -20,7 +20,7 @@
 #include "client/cpp/collection/collections.h"
 #include "client/cpp/compile/program.h"
 #include "client/cpp/launch.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/collections.pb.h"
 #include "tests/conformance/service/service.h"

@@ -14,7 +14,7 @@
 
 #include "absl/strings/match.h"
 #include "client/cpp/fault.h"
-#include "client/cpp/sharing/semaphore.h"
+#include "client/cpp/semaphore.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "tests/conformance/service/service.h"

@@ -26,7 +26,7 @@
 #include "client/cpp/launch.h"
 #include "client/cpp/local/local_mapping.h"
 #include "client/cpp/local/local_memory.h"
-#include "client/cpp/sharing/semaphore.h"
+#include "client/cpp/semaphore.h"
 #include "core/base/memfd.h"
 #include "core/base/status_macros.h"
 #include "core/base/unique_fd.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/cpp/sharing/semaphore.h"
+#include "client/cpp/semaphore.h"
 #include "tests/conformance/service/service.h"
 #include "tests/testing/status_matchers.h"
 

@@ -2,7 +2,7 @@
 //
 // Semaphores: streams of one session and of two that wait for each other, and
 // waits that nobody ends.
-#include "client/cpp/sharing/semaphore.h"
+#include "client/cpp/semaphore.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

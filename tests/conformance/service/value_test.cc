@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "client/cpp/graph/definition/graph_definition.h"
 #include "client/cpp/graph/graph.h"
-#include "client/cpp/graph/graph_definition.h"
 #include "client/cpp/graph/node_params.h"
 #include "client/cpp/value_batch.h"
 #include "core/base/status_macros.h"

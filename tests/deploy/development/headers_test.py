@@ -3,7 +3,7 @@
 """The installed headers compile without a warning, and so do their samples.
 
     headers_test.py INCLUDE FILE...     INCLUDE: what //deploy/development:include has made
-                                        FILE: READMEs, and the .cc files with the samples
+                                        FILE: READMEs, the .cc files with the samples, and headers.txt
 """
 
 import os
@@ -22,6 +22,7 @@ _COMPILERS = [name for name in ["g++", "clang++"] if shutil.which(name)]
 include, *files = sys.argv[1:]
 samples = [name for name in files if name.endswith(".cc")]
 readmes = [name for name in files if name.endswith(".md")]
+(names,) = [name for name in files if name.endswith(".txt")]
 
 
 def headers():
@@ -66,6 +67,9 @@ class HeadersTest(unittest.TestCase):
             source.writelines(f"#include <{name}>\n" for name in headers())
             source.flush()
             self.compile(source.name, [])
+
+    def test_programs_find_headers_by_the_names_that_they_had(self):
+        self.assertEqual(set(text_of(names).split()) - set(headers()), set())
 
     def test_samples_compile(self):
         for source in samples:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/graph/capture_registry.h"
+#include "client/cpp/graph/definition/capture_registry.h"
 
 #include <gtest/gtest.h>
 

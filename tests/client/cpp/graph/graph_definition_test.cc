@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/graph/graph_definition.h"
+#include "client/cpp/graph/definition/graph_definition.h"
 
 #include <gtest/gtest.h>
 

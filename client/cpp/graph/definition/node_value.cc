@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/graph/node_value.h"
+#include "client/cpp/graph/definition/node_value.h"
 
 #include "holdfast/v1/graph_commands.pb.h"
 

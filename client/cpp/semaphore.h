@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CLIENT_CPP_SHARING_SEMAPHORE_H_
-#define HOLDFAST_CLIENT_CPP_SHARING_SEMAPHORE_H_
+#ifndef HOLDFAST_CLIENT_CPP_SEMAPHORE_H_
+#define HOLDFAST_CLIENT_CPP_SEMAPHORE_H_
 
 #include <cstdint>
 #include <memory>
@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "client/cpp/resource.h"
 #include "client/cpp/sharing/export.h"
+#include "client/cpp/state/resource.h"
 #include "client/cpp/stream.h"
 
 namespace holdfast {
@@ -76,4 +76,4 @@ class Semaphore : public Resource {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_CLIENT_CPP_SHARING_SEMAPHORE_H_
+#endif  // HOLDFAST_CLIENT_CPP_SEMAPHORE_H_

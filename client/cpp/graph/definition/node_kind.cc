@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/graph/node_kind.h"
+#include "client/cpp/graph/definition/node_kind.h"
 
 namespace holdfast {
 

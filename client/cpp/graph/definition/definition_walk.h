@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_WALK_H_
-#define HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_WALK_H_
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_DEFINITION_WALK_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_DEFINITION_WALK_H_
 
 #include "absl/functional/function_ref.h"
 #include "holdfast/v1/graph_commands.pb.h"
@@ -17,4 +17,4 @@ void ForEachDefinition(v1::GraphDefinition& definition,
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_WALK_H_
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_DEFINITION_WALK_H_

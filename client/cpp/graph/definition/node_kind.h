@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CLIENT_CPP_GRAPH_NODE_KIND_H_
-#define HOLDFAST_CLIENT_CPP_GRAPH_NODE_KIND_H_
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_NODE_KIND_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_NODE_KIND_H_
 
 #include "absl/strings/string_view.h"
 #include "holdfast/v1/graph_commands.pb.h"
@@ -13,4 +13,4 @@ absl::string_view NodeKindName(const v1::GraphNode& node);
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_CLIENT_CPP_GRAPH_NODE_KIND_H_
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_NODE_KIND_H_

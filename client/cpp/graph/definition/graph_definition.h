@@ -10,8 +10,8 @@
 //       definition.Add(KernelNode({.grid = 64, .block = 256}, step, x), {a}));
 //   HOLDFAST_ASSIGN_OR_RETURN(const Graph graph,
 //                             Graph::Create(*session, definition));
-#ifndef HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_DEFINITION_H_
-#define HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_DEFINITION_H_
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_GRAPH_DEFINITION_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_GRAPH_DEFINITION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -23,10 +23,10 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/cpp/graph/condition.h"
-#include "client/cpp/graph/conditions.h"
-#include "client/cpp/graph/graph_node.h"
-#include "client/cpp/graph/node_value.h"
+#include "client/cpp/graph/definition/condition.h"
+#include "client/cpp/graph/definition/conditions.h"
+#include "client/cpp/graph/definition/graph_node.h"
+#include "client/cpp/graph/definition/node_value.h"
 
 namespace holdfast {
 
@@ -121,4 +121,4 @@ class GraphDefinition {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_CLIENT_CPP_GRAPH_GRAPH_DEFINITION_H_
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_GRAPH_DEFINITION_H_

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CLIENT_CPP_GRAPH_CAPTURED_COMMAND_H_
-#define HOLDFAST_CLIENT_CPP_GRAPH_CAPTURED_COMMAND_H_
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_CAPTURED_COMMAND_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_CAPTURED_COMMAND_H_
 
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "client/cpp/graph/node_value.h"
+#include "client/cpp/graph/definition/node_value.h"
 
 namespace holdfast {
 
@@ -19,4 +19,4 @@ absl::StatusOr<std::vector<NodeParams>> ToNodes(absl::string_view command);
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_CLIENT_CPP_GRAPH_CAPTURED_COMMAND_H_
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_CAPTURED_COMMAND_H_

@@ -5,8 +5,8 @@
 // its origin. Another stream joins when it waits for an event of the capture,
 // and the origin must wait for it before the end. Nothing is sent to the
 // daemon.
-#ifndef HOLDFAST_CLIENT_CPP_GRAPH_CAPTURE_REGISTRY_H_
-#define HOLDFAST_CLIENT_CPP_GRAPH_CAPTURE_REGISTRY_H_
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_CAPTURE_REGISTRY_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_CAPTURE_REGISTRY_H_
 
 #include <atomic>
 #include <cstdint>
@@ -20,10 +20,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "client/cpp/graph/condition.h"
-#include "client/cpp/graph/graph_definition.h"
-#include "client/cpp/graph/graph_node.h"
-#include "client/cpp/graph/node_value.h"
+#include "client/cpp/graph/definition/condition.h"
+#include "client/cpp/graph/definition/graph_definition.h"
+#include "client/cpp/graph/definition/graph_node.h"
+#include "client/cpp/graph/definition/node_value.h"
 
 namespace holdfast {
 
@@ -87,4 +87,4 @@ class CaptureRegistry {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_CLIENT_CPP_GRAPH_CAPTURE_REGISTRY_H_
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_CAPTURE_REGISTRY_H_

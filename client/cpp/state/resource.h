@@ -3,8 +3,8 @@
 // The common part of streams, events, buffers and modules: a handle that the
 // client chooses. A command without an answer makes the resource, and another
 // command destroys it.
-#ifndef HOLDFAST_CLIENT_CPP_RESOURCE_H_
-#define HOLDFAST_CLIENT_CPP_RESOURCE_H_
+#ifndef HOLDFAST_CLIENT_CPP_STATE_RESOURCE_H_
+#define HOLDFAST_CLIENT_CPP_STATE_RESOURCE_H_
 
 #include <cstdint>
 #include <memory>
@@ -79,4 +79,4 @@ class Resource {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_CLIENT_CPP_RESOURCE_H_
+#endif  // HOLDFAST_CLIENT_CPP_STATE_RESOURCE_H_

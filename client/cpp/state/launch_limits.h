@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CLIENT_CPP_LAUNCH_LIMITS_H_
-#define HOLDFAST_CLIENT_CPP_LAUNCH_LIMITS_H_
+#ifndef HOLDFAST_CLIENT_CPP_STATE_LAUNCH_LIMITS_H_
+#define HOLDFAST_CLIENT_CPP_STATE_LAUNCH_LIMITS_H_
 
 #include <cstdint>
 #include <functional>
@@ -52,4 +52,4 @@ class LaunchLimits {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_CLIENT_CPP_LAUNCH_LIMITS_H_
+#endif  // HOLDFAST_CLIENT_CPP_STATE_LAUNCH_LIMITS_H_

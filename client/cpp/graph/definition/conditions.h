@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CLIENT_CPP_GRAPH_CONDITIONS_H_
-#define HOLDFAST_CLIENT_CPP_GRAPH_CONDITIONS_H_
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_CONDITIONS_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_CONDITIONS_H_
 
 #include <cstdint>
 
@@ -31,4 +31,4 @@ void MakeConditionsUnique(ConditionIds& used, v1::GraphNode& node);
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_CLIENT_CPP_GRAPH_CONDITIONS_H_
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_CONDITIONS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/graph/definition_walk.h"
+#include "client/cpp/graph/definition/definition_walk.h"
 
 namespace holdfast {
 

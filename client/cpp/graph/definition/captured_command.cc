@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/graph/captured_command.h"
+#include "client/cpp/graph/definition/captured_command.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/graph/capture_registry.h"
+#include "client/cpp/graph/definition/capture_registry.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cpp/graph/captured_command.h"
-#include "client/cpp/graph/node_kind.h"
+#include "client/cpp/graph/definition/captured_command.h"
+#include "client/cpp/graph/definition/node_kind.h"
 #include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 

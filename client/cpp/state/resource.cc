@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/resource.h"
+#include "client/cpp/state/resource.h"
 
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "client/cpp/connection/forked_process.h"
-#include "client/cpp/session_state.h"
+#include "client/cpp/state/session_state.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {

@@ -3,8 +3,8 @@
 // The state that the resources of one session share. Each resource holds it by
 // shared_ptr, so that a resource which outlives the Session is unusable but
 // safe.
-#ifndef HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
-#define HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
+#ifndef HOLDFAST_CLIENT_CPP_STATE_SESSION_STATE_H_
+#define HOLDFAST_CLIENT_CPP_STATE_SESSION_STATE_H_
 
 #include <atomic>
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "client/cpp/graph/capture_registry.h"
-#include "client/cpp/launch_limits.h"
+#include "client/cpp/connection/transfer_channels.h"
+#include "client/cpp/graph/definition/capture_registry.h"
+#include "client/cpp/state/launch_limits.h"
 #include "client/cpp/submission/command_queue.h"
 #include "client/cpp/submission/handle_pool.h"
-#include "client/cpp/transfer/transfer_channels.h"
 #include "holdfast/v1/sessions.pb.h"
 
 namespace holdfast {
@@ -82,4 +82,4 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_CLIENT_CPP_SESSION_STATE_H_
+#endif  // HOLDFAST_CLIENT_CPP_STATE_SESSION_STATE_H_

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/graph/conditions.h"
+#include "client/cpp/graph/definition/conditions.h"
 
 #include <atomic>
 
 #include "absl/container/flat_hash_map.h"
-#include "client/cpp/graph/definition_walk.h"
+#include "client/cpp/graph/definition/definition_walk.h"
 
 namespace holdfast {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CLIENT_CPP_GRAPH_NODE_VALUE_H_
-#define HOLDFAST_CLIENT_CPP_GRAPH_NODE_VALUE_H_
+#ifndef HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_NODE_VALUE_H_
+#define HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_NODE_VALUE_H_
 
 #include <cstdint>
 #include <memory>
@@ -57,4 +57,4 @@ class NodeParams {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_CLIENT_CPP_GRAPH_NODE_VALUE_H_
+#endif  // HOLDFAST_CLIENT_CPP_GRAPH_DEFINITION_NODE_VALUE_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/cpp/launch_limits.h"
+#include "client/cpp/state/launch_limits.h"
 
 #include <string>
 
