@@ -2,13 +2,17 @@
 #include "client/cpp/submission/command_queue.h"
 
 #include <array>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/cpp/connection/forked_process.h"
 #include "client/cpp/connection/rpc_status.h"
 #include "client/cpp/submission/quiet_thread.h"
 #include "client/cpp/submission/wait_hook.h"
+#include "core/base/fault_epoch.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -18,29 +22,25 @@ enum Step { kBatchReady, kResultRead };
 constexpr std::array<const char*, 2> kSteps = {"client: batch ready",
                                                "client: result read"};
 
-// Ends that are remembered without a result that tells that they are over;
-// then one is asked for.
-constexpr size_t kMaxEnds = 4096;
-
 }  // namespace
 
 void PendingResult::Await() const {
-  state_->queue->LookFor(state_->done);
-  state_->done.WaitForNotification();
-  state_->queue->NoteTold(state_->result.status());
+  queue_->LookFor(slot_->done);
+  slot_->done.WaitForNotification();
+  queue_->NoteTold(slot_->result.status());
 }
 
 absl::StatusOr<v1::Result> PendingResult::Wait() const& {
   HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   Await();
-  return state_->result;
+  return slot_->result;
 }
 
 absl::StatusOr<v1::Result> PendingResult::Wait() && {
   HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   Await();
-  if (state_.use_count() == 1) return std::move(state_->result);
-  return state_->result;
+  if (slot_.use_count() == 1) return std::move(slot_->result);
+  return slot_->result;
 }
 
 CommandQueue::CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
@@ -50,10 +50,10 @@ CommandQueue::CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
       clock_(kSteps),
       stream_(std::make_shared<ExecuteStream>(std::move(channel),
                                               std::move(stream))),
-      filling_(pool_,
-               {options_.batch_commands, options_.batch_bytes,
-                options_.max_command_bytes},
-               options_.received_through),
+      commands_(pool_,
+                {options_.batch_commands, options_.batch_bytes,
+                 options_.max_command_bytes},
+                options_.received_through),
       late_flusher_({.delay = options_.flush_delay,
                      .waiting = [this] { return Unflushed(); },
                      .flush = [this] { Flush(); }}),
@@ -68,62 +68,23 @@ void CommandQueue::Close() {
   if (reader_.joinable()) reader_.join();
 }
 
-template <typename Write>
-absl::StatusOr<uint64_t> CommandQueue::AppendFrame(const Write& write,
-                                                   bool* full) {
-  const bool is_first = filling_.empty();
-  auto sequence = filling_.Append(write, full);
-  if (is_first) late_flusher_.Wake();
-  return sequence;
-}
-
-absl::StatusOr<uint64_t> CommandQueue::Append(Encode encode, bool* full) {
-  HOLDFAST_RETURN_IF_ERROR(state_.CheckSubmission());
-  return AppendFrame(
-      [encode](WireWriter& writer) {
-        writer.Message(v1::fields::CommandBatch::kCommands,
-                       [&] { encode(writer); });
-      },
-      full);
-}
-
-template <typename Write>
-void CommandQueue::AppendEnd(const Write& write, bool* full) {
-  if (!state_.lost().ok()) return;  // With the session, all is at its end.
-  End end;
-  const auto sequence = AppendFrame(
-      [&](WireWriter& writer) {
-        const size_t before = writer.size();
-        write(writer);
-        end.bytes.assign(writer.data() + before, writer.size() - before);
-      },
-      full);
-  if (!sequence.ok()) return;
-  end.sequence = *sequence;
-  ends_.push_back(std::move(end));
-  if (ends_.size() % kMaxEnds == 0) AppendFence(full);
-}
-
-void CommandQueue::RepeatEnd(absl::string_view bytes, bool* full) {
-  AppendEnd([bytes](WireWriter& writer) { writer.Append(bytes); }, full);
-}
-
-void CommandQueue::AppendFence(bool* full) {
-  v1::CommandBatch batch;
-  batch.add_commands()->mutable_fence();
-  AppendFrame([&](WireWriter& writer) { writer.Fields(batch); }, full)
-      .IgnoreError();
+template <typename Add>
+absl::StatusOr<uint64_t> CommandQueue::Enqueue(const Add& add) {
+  Added added;
+  {
+    absl::MutexLock lock(&mutex_);
+    HOLDFAST_ASSIGN_OR_RETURN(added, add(commands_));
+    if (added.begins) late_flusher_.Wake();
+  }
+  if (added.full) Flush();
+  return added.sequence;
 }
 
 absl::StatusOr<uint64_t> CommandQueue::Submit(Encode encode) {
   HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
-  bool full = false;
-  uint64_t sequence = 0;
-  {
-    absl::MutexLock lock(&mutex_);
-    HOLDFAST_ASSIGN_OR_RETURN(sequence, Append(encode, &full));
-  }
-  if (full) Flush();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const uint64_t sequence,
+      Enqueue([&](SubmittedCommands& to) { return to.Add(encode); }));
   if (options_.blocking) HOLDFAST_RETURN_IF_ERROR(Settle());
   return sequence;
 }
@@ -144,56 +105,37 @@ absl::StatusOr<uint64_t> CommandQueue::Submit(Fill fill) {
 
 absl::StatusOr<uint64_t> CommandQueue::SubmitCreation(Encode encode) {
   HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
-  bool full = false;
-  uint64_t sequence = 0;
-  {
-    absl::MutexLock lock(&mutex_);
-    HOLDFAST_ASSIGN_OR_RETURN(sequence, Append(encode, &full));
-    failures_.Watch(sequence);
-  }
-  if (full) Flush();
-  return sequence;
+  return Enqueue([&](SubmittedCommands& to) { return to.AddCreation(encode); });
 }
 
 void CommandQueue::SubmitDestruction(Encode encode, uint64_t creation,
                                      bool send) {
   if (IsForked()) return;
-  bool full = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    AppendEnd(
-        [encode](WireWriter& writer) {
-          writer.Message(v1::fields::CommandBatch::kCommands,
-                         [&] { encode(writer); });
-        },
-        &full);
-    failures_.Unwatch(creation);
-  }
-  if (full || send) Flush();
+  Enqueue([&](SubmittedCommands& to) -> absl::StatusOr<Added> {
+    Added added = to.AddEnd(encode);
+    added.full |= send;
+    to.Forget(creation);
+    return added;
+  }).IgnoreError();
 }
 
 absl::StatusOr<PendingResult> CommandQueue::SubmitForResult(Encode encode) {
-  return SubmitPending(encode, std::make_shared<PendingResult::State>());
+  return SubmitAwaited(encode, std::make_shared<ResultSlot>());
 }
 
 absl::StatusOr<PendingResult> CommandQueue::SubmitUntilDone(Encode encode) {
-  auto state = std::make_shared<PendingResult::State>();
-  state->told_by_take_failure = true;
-  return SubmitPending(encode, std::move(state));
+  auto slot = std::make_shared<ResultSlot>();
+  slot->told_by_take_failure = true;
+  return SubmitAwaited(encode, std::move(slot));
 }
 
-absl::StatusOr<PendingResult> CommandQueue::SubmitPending(
-    Encode encode, std::shared_ptr<PendingResult::State> state) {
+absl::StatusOr<PendingResult> CommandQueue::SubmitAwaited(
+    Encode encode, std::shared_ptr<ResultSlot> slot) {
   HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
-  state->queue = this;
-  bool full = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    HOLDFAST_ASSIGN_OR_RETURN(state->sequence, Append(encode, &full));
-    pending_.emplace(state->sequence, state);
-  }
-  if (full) Flush();
-  return PendingResult(std::move(state));
+  HOLDFAST_RETURN_IF_ERROR(Enqueue([&](SubmittedCommands& to) {
+                             return to.AddAwaited(encode, slot);
+                           }).status());
+  return PendingResult(this, std::move(slot));
 }
 
 absl::StatusOr<PendingResult> CommandQueue::SubmitForResult(Fill fill) {
@@ -210,13 +152,14 @@ absl::StatusOr<v1::Result> CommandQueue::Call(Encode encode) {
 
 absl::StatusOr<v1::Result> CommandQueue::Await(PendingResult& result) {
   HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
-  LookFor(result.state_->done);
-  if (!AwaitWithHook(result.state_->done)) {
+  ResultSlot& slot = *result.slot_;
+  LookFor(slot.done);
+  if (!AwaitWithHook(slot.done)) {
     return absl::CancelledError(absl::StrCat(
-        "the wait for command ", result.sequence(), " was interrupted"));
+        "the wait for command ", slot.sequence, " was interrupted"));
   }
-  NoteTold(result.state_->result.status());
-  return std::move(result.state_->result);  // No copy of it is held elsewhere.
+  NoteTold(slot.result.status());
+  return std::move(slot.result);  // No copy of it is held elsewhere.
 }
 
 absl::StatusOr<v1::Result> CommandQueue::Call(Fill fill) {
@@ -229,68 +172,67 @@ absl::Status CommandQueue::CallWithoutResult(Fill fill) {
   HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   v1::Command command;
   fill(command);
-  uint64_t sequence = 0;
-  {
-    bool full = false;  // The call below flushes.
-    absl::MutexLock lock(&mutex_);
-    HOLDFAST_ASSIGN_OR_RETURN(
-        sequence,
-        Append([&](WireWriter& writer) { writer.Fields(command); }, &full));
-    failures_.WatchAlone(sequence);
-  }
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const uint64_t sequence, Enqueue([&](SubmittedCommands& to) {
+        return to.AddAlone([&](WireWriter& writer) { writer.Fields(command); });
+      }));
   const absl::Status reached =
       Call([](v1::Command& fence) { fence.mutable_fence(); }).status();
   absl::MutexLock lock(&mutex_);
-  const absl::Status failure = failures_.Of(sequence);
-  failures_.Unwatch(sequence);
-  failures_.NoteTold(failure);
+  const absl::Status failure = commands_.TakeAlone(sequence);
   return reached.ok() ? failure : reached;
 }
 
 uint64_t CommandQueue::Flush() {
   if (IsForked()) return 0;
   absl::MutexLock write_lock(&write_mutex_);
-  std::unique_ptr<CommandBatch> batch;
-  uint64_t last = 0;
-  bool suspended = false;
-  bool unsent = false;
+  SubmittedCommands::Outgoing outgoing;
   {
     absl::MutexLock lock(&mutex_);
-    last = filling_.last_sequence();
-    suspended = state_.suspended();
-    unsent = !unsent_.empty();
-    if (!filling_.empty()) {
-      batch = filling_.Take();
-      if (!suspended) written_through_ = last;
-    }
+    outgoing = commands_.TakeOutgoing();
   }
   const std::shared_ptr<ExecuteStream> stream = stream_.load();
   if (options_.take_times) [[unlikely]]
     clock_.Mark(kBatchReady);
-  const bool ready = !suspended && (!unsent || SendUnsent(*stream));
-  if (batch == nullptr) return last;
+  const bool ready =
+      !outgoing.suspended && (!outgoing.unsent || SendUnsent(*stream));
+  if (outgoing.batch == nullptr) return outgoing.last_sequence;
   if (ready && !stream->has_rings()) {
     // If this fails the call has ended; the reader learns why.
-    stream->Write(*pool_, std::move(batch));
+    stream->Write(*pool_, std::move(outgoing.batch));
   } else {
-    WriteOrKeep(ready, *stream, std::move(batch));
+    WriteOrKeep(ready, *stream, std::move(outgoing.batch));
   }
-  return last;
+  return outgoing.last_sequence;
 }
 
 void CommandQueue::WriteOrKeep(bool ready, ExecuteStream& stream,
                                std::unique_ptr<CommandBatch> batch) {
   if (!ready || !stream.Write(batch->view())) {
     absl::MutexLock lock(&mutex_);
-    if (state_.lost().ok()) unsent_.emplace_back(batch->view());
+    commands_.KeepUnsent(batch->view());
   }
   pool_->GiveBack(std::move(batch));
 }
 
+bool CommandQueue::SendUnsent(ExecuteStream& stream) {
+  std::vector<std::string> batches;
+  {
+    absl::MutexLock lock(&mutex_);
+    batches = commands_.TakeUnsent();
+  }
+  auto next = batches.begin();
+  while (next != batches.end() && stream.Write(*next)) ++next;
+  if (next == batches.end()) return true;
+  batches.erase(batches.begin(), next);
+  absl::MutexLock lock(&mutex_);
+  commands_.GiveBackUnsent(std::move(batches));
+  return false;
+}
+
 uint64_t CommandQueue::Unflushed() {
   absl::MutexLock lock(&mutex_);
-  if (!unsent_.empty() && !state_.suspended()) return UINT64_MAX;
-  return filling_.empty() ? 0 : filling_.first_sequence();
+  return commands_.Unflushed();
 }
 
 ExecuteStream::ReadResult CommandQueue::ReadBatch() {
@@ -350,14 +292,6 @@ void CommandQueue::ReadResults() {
   }
 }
 
-void CommandQueue::NoteEarlierFailure(const v1::FenceResult& fence) {
-  if (fence.failures() == 0) [[likely]]
-    return;
-  const uint64_t first = fence.first_failed_sequence();
-  if (first > options_.received_through) return;
-  failures_.Add(first, ToStatus(fence.first_error()));
-}
-
 void CommandQueue::Deliver(v1::Result result) {
   const absl::Status error =
       result.has_error() ? ToStatus(result.error()) : absl::OkStatus();
@@ -371,68 +305,217 @@ void CommandQueue::Deliver(v1::Result result) {
   }
   // Not of a command: the executor reads no more.
   if (result.sequence() == 0 && !error.ok()) return Fail(error);
-  std::shared_ptr<PendingResult::State> waiter;
+  std::shared_ptr<ResultSlot> slot;
   {
     absl::MutexLock lock(&mutex_);
-    if (result.has_fence()) NoteEarlierFailure(result.fence());
-    // Commands before one with a result were carried out.
-    while (!ends_.empty() && ends_.front().sequence < result.sequence()) {
-      ends_.pop_front();
-    }
-    if (auto found = pending_.find(result.sequence());
-        found != pending_.end()) {
-      waiter = std::move(found->second);
-      pending_.erase(found);
-    }
-    if (!error.ok() && (waiter == nullptr || waiter->told_by_take_failure)) {
-      failures_.Add(result.sequence(), error);
-    }
+    slot = commands_.NoteResult(result, error);
   }
-  if (waiter == nullptr) return;
+  if (slot == nullptr) return;
   if (error.ok()) {
-    waiter->result = std::move(result);
+    slot->Set(std::move(result));
   } else {
-    waiter->result = error;
+    slot->Set(error);
   }
-  waiter->done.Notify();
 }
 
 absl::Status CommandQueue::TakeFailure() {
   HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   absl::MutexLock lock(&mutex_);
-  if (state_.fault_untold()) return state_.TellFault();
-  absl::Status failure;
-  if (!IsQuietThread()) failure = failures_.Take();
-  return failure.ok() ? state_.lost() : failure;
+  return commands_.TakeFailure();
 }
 
 absl::Status CommandQueue::FailureOf(uint64_t sequence) {
   HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   absl::MutexLock lock(&mutex_);
-  const absl::Status failure = failures_.Of(sequence);
-  if (failure.ok()) return state_.lost();
-  failures_.NoteTold(failure);
-  return failure;
+  return commands_.FailureOf(sequence);
 }
 
 void CommandQueue::Forget(uint64_t sequence) {
   if (IsForked()) return;
   absl::MutexLock lock(&mutex_);
-  failures_.Unwatch(sequence);
+  commands_.Forget(sequence);
+}
+
+void CommandQueue::NoteTold(const absl::Status& status) {
+  if (status.ok()) [[likely]]
+    return;
+  if (IsQuietThread()) return;
+  absl::MutexLock lock(&mutex_);
+  commands_.NoteTold(status);
 }
 
 void CommandQueue::Fail(const absl::Status& reason) {
-  decltype(pending_) pending;
+  ResultSlots slots;
   {
     absl::MutexLock lock(&mutex_);
-    if (!state_.Lose(reason)) return;
-    unsent_.clear();
-    pending.swap(pending_);
+    slots = commands_.Lose(reason);
   }
-  for (auto& [sequence, state] : pending) {
-    state->result = reason;
-    state->done.Notify();
+  SetAll(slots, reason);
+}
+
+void CommandQueue::SetFault(const absl::Status& fault) {
+  absl::MutexLock lock(&mutex_);
+  commands_.state().SetFault(fault);
+}
+
+absl::Status CommandQueue::Explain(const absl::Status& status,
+                                   uint64_t faults) {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
+  if (!absl::IsUnavailable(status) && FaultEpochOf(status) == 0) {
+    NoteTold(status);
+    return status;
   }
+  // Its outcome is that of the session.
+  HOLDFAST_RETURN_IF_ERROR(
+      Call([](v1::Command& command) { command.mutable_fence(); }).status());
+  absl::MutexLock lock(&mutex_);
+  const QueueState& state = commands_.state();
+  return state.faults() > faults ? state.fault() : status;
+}
+
+uint64_t CommandQueue::faults() const {
+  if (IsForked()) return 0;
+  absl::MutexLock lock(&mutex_);
+  return commands_.state().faults();
+}
+
+uint64_t CommandQueue::suspensions() const {
+  if (IsForked()) return 0;
+  absl::MutexLock lock(&mutex_);
+  return commands_.state().suspensions();
+}
+
+bool CommandQueue::Recover(const absl::Status& ended) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!commands_.state().lost().ok()) return false;
+  }
+  if (!options_.recover) {
+    Fail(absl::UnavailableError(ended.message()));
+    return false;
+  }
+  const absl::Status asked =
+      options_.ask ? options_.ask(ended) : absl::OkStatus();
+  if (!asked.ok() && !AwaitConsent(asked)) return false;
+  absl::StatusOr<Recovery> recovery =
+      options_.recover(ended, [this] { return AwaitWork(); });
+  if (!recovery.ok()) {
+    Fail(recovery.status());
+    return false;
+  }
+  if (recovery->suspended && IsWhole(*recovery)) {
+    ResumeSuspended(*std::move(recovery));
+  } else {
+    Resume(*std::move(recovery));
+  }
+  return true;
+}
+
+bool CommandQueue::AwaitWork() {
+  {
+    // From here on every batch finds the stream ended.
+    absl::MutexLock write_lock(&write_mutex_);
+    absl::MutexLock lock(&mutex_);
+    commands_.state().Suspend(/*wanted=*/!stream_.load()->Unread().empty());
+  }
+  absl::MutexLock lock(&mutex_);
+  const auto work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !commands_.state().lost().ok() || commands_.NeedsSession();
+  };
+  mutex_.Await(absl::Condition(&work));
+  return commands_.state().lost().ok();
+}
+
+void CommandQueue::AwaitServing() {
+  if (IsForked()) return;
+  absl::MutexLock lock(&mutex_);
+  QueueState& state = commands_.state();
+  if (!state.suspended()) [[likely]]
+    return;
+  state.Want();
+  const auto serving = [&state] {
+    return !state.suspended() || !state.lost().ok();
+  };
+  mutex_.Await(absl::Condition(&serving));
+}
+
+bool CommandQueue::AwaitConsent(const absl::Status& fault) {
+  ResultSlots slots;
+  {
+    absl::MutexLock lock(&mutex_);
+    slots = commands_.Ask(fault);
+  }
+  SetAll(slots, fault);
+  absl::MutexLock lock(&mutex_);
+  const QueueState& state = commands_.state();
+  const auto over = [&state] {
+    return state.consented() || !state.lost().ok();
+  };
+  mutex_.Await(absl::Condition(&over));
+  return state.lost().ok();
+}
+
+absl::Status CommandQueue::Consent() {
+  HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
+  absl::MutexLock lock(&mutex_);
+  QueueState& state = commands_.state();
+  HOLDFAST_RETURN_IF_ERROR(state.Consent());
+  const auto over = [&state] { return !state.asking() || !state.lost().ok(); };
+  mutex_.Await(absl::Condition(&over));
+  return state.lost();
+}
+
+// gRPC cannot tell which of the batches that it took have arrived: without
+// rings the queue goes on as after a fault.
+bool CommandQueue::IsWhole(const Recovery& recovery) {
+  absl::MutexLock lock(&mutex_);
+  return stream_.load()->has_rings() ||
+         commands_.written_through() <= recovery.submitted_through;
+}
+
+void CommandQueue::ResumeSuspended(Recovery recovery) {
+  const auto stream = std::make_shared<ExecuteStream>(
+      std::move(recovery.channel), std::move(recovery.stream));
+  ResultSlots slots;
+  bool lost = false;
+  {
+    absl::MutexLock write_lock(&write_mutex_);
+    std::vector<std::string> unsent = std::move(recovery.unsent);
+    for (std::string& batch : stream_.load()->Unread()) {
+      unsent.push_back(std::move(batch));
+    }
+    absl::MutexLock lock(&mutex_);
+    slots = commands_.ResumeSuspended(recovery.submitted_through,
+                                      std::move(unsent));
+    stream_ = stream;
+    lost = !commands_.state().lost().ok();
+  }
+  // It sends the batches, since results have to be read meanwhile.
+  late_flusher_.Wake();
+  SetAll(slots, recovery.fault);
+  // The reader sees the end of a stream that was cancelled.
+  if (lost) stream->Cancel();
+}
+
+void CommandQueue::Resume(Recovery recovery) {
+  const auto stream = std::make_shared<ExecuteStream>(
+      std::move(recovery.channel), std::move(recovery.stream));
+  ResultSlots slots;
+  bool lost = false;
+  {
+    absl::MutexLock write_lock(&write_mutex_);
+    absl::MutexLock lock(&mutex_);
+    stream_ = stream;
+    lost = !commands_.state().lost().ok();
+    slots = commands_.Resume(recovery.fault, recovery.submitted_through,
+                             [&](std::unique_ptr<CommandBatch> batch) {
+                               stream->Write(*pool_, std::move(batch));
+                             });
+  }
+  SetAll(slots, recovery.fault);
+  // The reader sees the end of a stream that was cancelled.
+  if (lost) stream->Cancel();
+  Flush();
 }
 
 }  // namespace holdfast

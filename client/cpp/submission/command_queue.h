@@ -7,36 +7,47 @@
 // needed, when it is large enough, or a moment after its first command. Submit
 // waits only if the executor does not keep up. Results are matched by sequence
 // number. Failures of commands without a waiting caller are kept
-// (failure_log.h) until TakeFailure.
+// (failure_log.h) until TakeFailure. submitted_commands.h has all of this that
+// needs no thread and no stream, and decides what a suspension sends again and
+// what a fault drops.
+//
+// Threads: any thread submits. A thread that waits reads results itself. The
+// reading thread reads the others, notices the end of the stream, and goes on
+// with another one (Options.recover). Before it does, it may have to wait: in a
+// suspended session for a command to send, after a fault that Options.ask
+// returns for Consent. The late flusher sends what no other thread sends.
+//
+// Locks: write_mutex_ is held while a batch is written, so that batches keep
+// their order, and read_mutex_ while results are read. mutex_ guards the
+// commands, and is taken last. A command belongs to one stream: the reading
+// thread replaces the stream with write_mutex_ and mutex_ held, in one step
+// with what becomes of the commands.
 #ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_COMMAND_QUEUE_H_
 #define HOLDFAST_CLIENT_CPP_SUBMISSION_COMMAND_QUEUE_H_
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "client/cpp/submission/command_batch.h"
 #include "client/cpp/submission/execute_stream.h"
-#include "client/cpp/submission/failure_log.h"
-#include "client/cpp/submission/filling_batch.h"
 #include "client/cpp/submission/late_flusher.h"
-#include "client/cpp/submission/queue_state.h"
 #include "client/cpp/submission/result_pollers.h"
+#include "client/cpp/submission/result_slot.h"
+#include "client/cpp/submission/submitted_commands.h"
 #include "client/cpp/submission/wire_writer.h"
 #include "core/base/step_clock.h"
 #include "grpcpp/channel.h"
@@ -56,22 +67,17 @@ class PendingResult {
   // The same for the last waiter: moves the result instead of copying it.
   absl::StatusOr<v1::Result> Wait() &&;
   // Returns true if Wait() would not block.
-  bool IsDone() const { return state_->done.HasBeenNotified(); }
-  uint64_t sequence() const { return state_->sequence; }
+  bool IsDone() const { return slot_->done.HasBeenNotified(); }
+  uint64_t sequence() const { return slot_->sequence; }
 
  private:
   friend class CommandQueue;
-  struct State {
-    CommandQueue* queue = nullptr;
-    uint64_t sequence = 0;
-    bool told_by_take_failure = false;
-    absl::Notification done;
-    absl::StatusOr<v1::Result> result;  // once done
-  };
-  explicit PendingResult(std::shared_ptr<State> state) : state_(state) {}
+  PendingResult(CommandQueue* queue, std::shared_ptr<ResultSlot> slot)
+      : queue_(queue), slot_(std::move(slot)) {}
   void Await() const;
 
-  std::shared_ptr<State> state_;
+  CommandQueue* queue_;
+  std::shared_ptr<ResultSlot> slot_;
 };
 
 // Thread-safe; the commands of one thread keep their order.
@@ -210,35 +216,26 @@ class CommandQueue {
 
  private:
   friend class PendingResult;
+  using Added = SubmittedCommands::Added;
 
-  absl::StatusOr<PendingResult> SubmitPending(
-      Encode encode, std::shared_ptr<PendingResult::State> state);
-  // Appends one command. `*full`: the batch should be sent.
-  absl::StatusOr<uint64_t> Append(Encode encode, bool* full)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Appends one command as `write` encodes it for a batch, whatever the state.
-  template <typename Write>
-  absl::StatusOr<uint64_t> AppendFrame(const Write& write, bool* full)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // As AppendFrame, for a command that destroys a resource: it is sent again if
-  // a fault drops it.
-  template <typename Write>
-  void AppendEnd(const Write& write, bool* full)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Appends a destruction again, by its bytes in a batch, with a new number.
-  void RepeatEnd(absl::string_view bytes, bool* full)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Asks for a result, which tells that the destructions before it ran.
-  void AppendFence(bool* full) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Writes a batch to the stream. Keeps the batch in unsent_ if the stream is
-  // not `ready` or has ended.
+  // Adds a command with `add`, which gets the commands, and sends the batch if
+  // it is full. Returns the command's number.
+  template <typename Add>
+  absl::StatusOr<uint64_t> Enqueue(const Add& add);
+  absl::StatusOr<PendingResult> SubmitAwaited(Encode encode,
+                                              std::shared_ptr<ResultSlot> slot);
+
+  // Writes a batch to the stream, or keeps it if the stream is not `ready` or
+  // has ended.
   void WriteOrKeep(bool ready, ExecuteStream& stream,
                    std::unique_ptr<CommandBatch> batch)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
-  // The reading thread.
-  void ReadResults();
-  // Reads until the stream has ended, and returns the reason.
-  absl::Status ReadToEnd();
+  // Writes the unsent batches. Returns false if the stream has ended.
+  bool SendUnsent(ExecuteStream& stream)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  // Returns the number for LateFlusher::Options::waiting.
+  uint64_t Unflushed();
+
   // Reads and delivers one batch of results.
   ExecuteStream::ReadResult ReadBatch()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(read_mutex_);
@@ -247,17 +244,15 @@ class CommandQueue {
   // Reads results until `done`, but gives up when that takes too long.
   void LookFor(const absl::Notification& done);
   void Deliver(v1::Result result);
-  // Keeps the failure of an earlier client's commands, which a fence reports
-  // once.
-  void NoteEarlierFailure(const v1::FenceResult& fence)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Passes this process's own step times to Options.take_times.
   void TakeOwnTimes();
-  // Returns the number for LateFlusher::Options::waiting.
-  uint64_t Unflushed();
+  // Notes that `status`, a fault or the failure of a creation, was reported.
+  void NoteTold(const absl::Status& status);
 
-  // Recovery: command_queue_recovery.cc.
-
+  // The reading thread.
+  void ReadResults();
+  // Reads until the stream has ended, and returns the reason.
+  absl::Status ReadToEnd();
   // Continues with another stream after one that ended with `ended`. Blocks.
   // Returns false if the session is lost.
   bool Recover(const absl::Status& ended);
@@ -266,56 +261,28 @@ class CommandQueue {
   // Blocks until the user accepts the fault (Consent); meanwhile every call
   // fails with it. Returns false if the session is lost.
   bool AwaitConsent(const absl::Status& fault);
-  // Sends again the commands that a suspension interrupted, and continues.
-  void ResumeSuspended(Recovery recovery);
   // Returns true if ResumeSuspended is possible: no command was lost.
   bool IsWhole(const Recovery& recovery);
-  // Writes the batches of unsent_. Returns false if the stream has ended.
-  bool SendUnsent(ExecuteStream& stream)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  // Sends again the commands that a suspension interrupted, and continues.
+  void ResumeSuspended(Recovery recovery);
   // Drops all unfinished commands, and continues with another stream.
   void Resume(Recovery recovery);
-  // Sends the commands of ends_ that the executor may not have carried out; it
-  // has begun the commands up to `begun`. REQUIRES: no command that reuses
-  // their handles was sent to `stream`.
-  void SendEndsAgain(uint64_t begun, ExecuteStream& stream)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_, mutex_);
-  // Notes that `status`, a fault or the failure of a creation, was reported.
-  void NoteTold(const absl::Status& status);
 
   const Options options_;
   const std::shared_ptr<CommandBatchPool> pool_;
   StepClock<2> clock_;
-  // Replaced after a fault, with the locks below held.
+  // Replaced with write_mutex_ and mutex_ held.
   std::atomic<std::shared_ptr<ExecuteStream>> stream_;
 
-  // Held while a batch is written, so that batches keep their order.
   absl::Mutex write_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
 
-  // Held while results are read, by any thread that expects some.
   absl::Mutex read_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   // The last results, whose memory is reused for the next.
   v1::ResultBatch results_ ABSL_GUARDED_BY(read_mutex_);
   ResultPollers pollers_;
 
   mutable absl::Mutex mutex_;
-  QueueState state_ ABSL_GUARDED_BY(mutex_);
-  FillingBatch filling_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<uint64_t, std::shared_ptr<PendingResult::State>> pending_
-      ABSL_GUARDED_BY(mutex_);
-  FailureLog failures_ ABSL_GUARDED_BY(mutex_);
-  // Destructions that may not have been carried out, by their bytes in a batch.
-  // Sent again if a fault drops them.
-  struct End {
-    uint64_t sequence = 0;
-    std::string bytes;
-  };
-  std::deque<End> ends_ ABSL_GUARDED_BY(mutex_);
-  // The last command that was written to a stream.
-  uint64_t written_through_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Batches whose stream had ended, or whose session was suspended: sent after
-  // a suspension, dropped after a fault.
-  std::vector<std::string> unsent_ ABSL_GUARDED_BY(mutex_);
+  SubmittedCommands commands_ ABSL_GUARDED_BY(mutex_);
 
   LateFlusher late_flusher_;
   std::thread reader_;
