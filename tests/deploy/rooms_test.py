@@ -66,12 +66,30 @@ class RoomsTest(unittest.TestCase):
 
     def test_imports_of_python_are_arrows_also_in_functions(self):
         package = "client/python/holdfast/"
-        self.write(package + "__init__.py", "from holdfast.core import (", "    Device,", ")")
-        self.write(package + "core/__init__.py", "from holdfast.core._device import Device")
-        self.write(package + "core/_device.py", "def stream():", "    from holdfast import _errors")
+        self.write(package + "_session.py", "def device():", "    from holdfast.core import (", "        _device,", "    )")
+        self.write(package + "core/_device.py", "from holdfast import _errors")
         self.write(package + "_errors.py", "import os")
         self.assertIn(
             "a circle of rooms: client/python/holdfast, client/python/holdfast/core", self.mistakes())
+
+    def test_a_package_gathers_its_modules_and_none_of_them_imports_it(self):
+        package = "client/python/holdfast/"
+        self.write(package + "__init__.py", "from holdfast._session import Session", "import holdfast.core")
+        self.write(package + "_session.py", "import os")
+        self.write(package + "core/__init__.py", "from holdfast.core._device import Device")
+        self.write(package + "core/_device.py", "from holdfast import _session")
+        self.assertEqual(self.mistakes(), [])
+        self.write(package + "core/_device.py", "from holdfast import Session")
+        self.assertIn("a circle of rooms: client/python/holdfast/__init__.py", self.mistakes()[0])
+
+    def test_the_extension_is_below_the_modules_that_import_it(self):
+        package = "client/python/holdfast/"
+        self.write("client/python/native/module.cc")
+        self.write(package + "__init__.py", "from holdfast.core._stream import Stream")
+        self.write(package + "core/_stream.py", "from holdfast import _native")
+        self.assertEqual(self.mistakes(), [])
+        self.assertIn(
+            ("client/python/holdfast/core", "client/python/native/module.cc"), rooms.read_arrows(self.root))
 
     def test_a_front_is_a_room_of_its_own(self):
         self.write("server/main.cc", '#include "server/a/a.h"')

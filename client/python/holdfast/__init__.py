@@ -28,7 +28,7 @@ from holdfast._errors import (
     SessionLostError,
 )
 from holdfast._session import Session, connect, current_device, default_session
-from holdfast._sharing import Semaphore, SemaphoreDescriptor
+from holdfast._sharing import SemaphoreDescriptor
 
 __version__ = _native.version
 
@@ -84,6 +84,21 @@ def empty_pinned(shape, dtype=float, *, session=None):
     return numpy.frombuffer(memory, dtype, math.prod(shape)).reshape(shape)
 
 
+def _make_device(session, device_id):
+    from holdfast.core._device import Device
+
+    return Device._of(session, device_id)
+
+
+def _note_submissions(session):
+    from holdfast import _debug  # which wraps what the others call as it is
+
+    _debug.note(session)
+
+
+Session._make_device = _make_device
+Session._note_submissions = _note_submissions
+
 _OF_ARRAYS = ("arange", "asarray", "asnumpy", "empty", "full", "zeros")
 
 
@@ -92,5 +107,9 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module(f"holdfast.{name}")
+    if name == "Semaphore":
+        from holdfast.core._semaphore import Semaphore
+
+        return Semaphore
     hint = f": holdfast.array.{name}" if name in _OF_ARRAYS else ""
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

@@ -40,6 +40,10 @@ class Session(_native.Session):
 
     # With debug=True: the lines that submitted its commands.
     _submissions = None
+    # Methods that the package sets (__init__.py), since they are of modules that use this one: one
+    # makes the Device of an ordinal, the other begins to note submissions.
+    _make_device = None
+    _note_submissions = None
 
     def __new__(cls, *args, **kwargs):
         raise RuntimeError("sessions are made by holdfast.connect()")
@@ -93,9 +97,7 @@ class Session(_native.Session):
 
     def device(self, device_id=0):
         """A :class:`holdfast.core.Device` of this session; the same object for one thread."""
-        from holdfast.core._device import Device
-
-        return Device._of(self, device_id)
+        return self._make_device(device_id)
 
     def sync(self):
         """Waits until the work of all streams is done, and raises what has failed."""
@@ -258,9 +260,7 @@ def connect(address=None, *, name="", devices=(), memory_limit=0, reconnect_grac
         detached_lifetime, blocking,
     )  # fmt: skip
     if debug or os.environ.get("HOLDFAST_DEBUG") == "1":
-        from holdfast.core import _submissions  # which wraps what the others call as it is
-
-        _submissions.note(session)
+        session._note_submissions()
     if address.startswith("embedded:"):
         os.environ[_PRIVATE_DAEMON] = f"{os.getpid()} {address} {session.address}"
     return session

@@ -505,7 +505,7 @@ def elementwise(expression, *, out=None, dtype=None, stream=None, **operands):
     Raises:
         NVRTCError: the expression does not compile.
     """
-    from holdfast import _elementwise
+    from holdfast.array import _elementwise
 
     for name, value in operands.items():
         _elementwise.check_name(name)
@@ -531,7 +531,7 @@ def _typed(value):
 
 
 def _evaluate(expression, operands, dtype, common, out, stream):
-    from holdfast import _elementwise
+    from holdfast.array import _elementwise
 
     arrays = {name: value for name, value in operands.items() if isinstance(value, Array)}
     shape = numpy.broadcast_shapes(*(array.shape for array in arrays.values()))

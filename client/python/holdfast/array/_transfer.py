@@ -145,7 +145,7 @@ def packed(array, stream):
 
 def _copy_strided(target, source, stream):
     """Copies, broadcasts and converts by a kernel."""
-    from holdfast import _elementwise
+    from holdfast.array import _elementwise
 
     if target.dtype.kind == "c" and target.dtype != source.dtype:
         real, imaginary = _parts(target)

@@ -84,6 +84,15 @@ _OF_GRAPH = (
 )  # fmt: skip
 
 
+def _make_graph_builder(stream):
+    from holdfast.core.graph import GraphBuilder
+
+    return GraphBuilder._make(stream)
+
+
+# Graphs use streams, whose module therefore does not import theirs.
+Stream._make_graph_builder = _make_graph_builder
+
 _MODULES = ("experimental", "graph", "system", "texture", "typing", "utils")
 
 

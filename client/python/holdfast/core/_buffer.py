@@ -170,7 +170,7 @@ class Buffer(BytesAlone, _native.Buffer):
     def for_ipc_handle(cls, size, *, device=None):
         """Memory with an ``ipc_handle``, for libraries that know CUDA's older IPC alone. It is lost
         with a fault of the session; a resource with ``ipc_enabled`` makes Buffers that are not."""
-        from holdfast.core import Device
+        from holdfast.core._device import Device
 
         device = Device() if device is None else device
         self = cls._empty(device._session, device._ordinal, size, None, None)
@@ -198,7 +198,7 @@ class Buffer(BytesAlone, _native.Buffer):
                 ``buffer.ipc_descriptor.payload``.
             owner: kept alive until the Buffer is closed. It is ``owner`` who frees the memory.
         """
-        from holdfast.core import Device
+        from holdfast.core._device import Device
 
         device = Device() if device is None else device
         self = cls._empty(device._session, device._ordinal, size, None, None)

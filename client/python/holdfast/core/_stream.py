@@ -135,9 +135,7 @@ class Stream(_native.Stream, Closing):
 
     def create_graph_builder(self):
         """A GraphBuilder that records this stream."""
-        from holdfast.core.graph import GraphBuilder
-
-        return GraphBuilder._make(self)
+        return self._make_graph_builder()
 
     @property
     def handle(self):

@@ -14,9 +14,9 @@ import threading
 
 from holdfast import _native
 from holdfast._errors import CUDAError
-from holdfast._sharing import Semaphore
 from holdfast.core._event import Event, EventOptions
 from holdfast.core._options import not_served
+from holdfast.core._semaphore import Semaphore
 from holdfast.core._stream import check_not_recorded, check_stream
 from holdfast.core.graph._graph import ExecutableNode, Graph, instantiate, topology_changed
 from holdfast.core.graph._node import GraphNode

@@ -13,9 +13,9 @@ import sys
 from collections import deque
 from typing import NamedTuple
 
-from holdfast import _native, _session, _sharing
+from holdfast import _native, _session
 from holdfast._errors import CUDAError
-from holdfast.core import _buffer, _event, _launch, _module, _stream
+from holdfast.core import _buffer, _event, _launch, _module, _semaphore, _stream
 from holdfast.core.graph import _graph
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -26,7 +26,7 @@ _MAX_NAMED = 4
 
 _CLASSES = (
     _session.Session, _stream.Stream, _buffer.Buffer, _event.Event, _module.Kernel, _graph.Graph,
-    _sharing.Semaphore,
+    _semaphore.Semaphore,
 )  # fmt: skip
 # They begin or end what they are called for, or are how the commands are counted.
 _NOT_WATCHED = ("_begin", "_close", "_flush")
