@@ -8,7 +8,7 @@
 // memory downwards from the stack, which starts at most 16 TiB below
 // 0x800000000000. Device memory begins at 0x600000000000
 // (server/executor/resources). In the software driver, the range lies in its
-// window (core/software/runtime/window.h).
+// window (core/software/abi/window.h).
 #ifndef HOLDFAST_CORE_BASE_ARENA_RANGE_H_
 #define HOLDFAST_CORE_BASE_ARENA_RANGE_H_
 

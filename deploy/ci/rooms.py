@@ -8,8 +8,8 @@ header, a package's __init__.py) is a room of its own: see FRONTS.
 
 Prints the rooms of each part as layers, the lowest last, and fails on
   - an arrow between parts that PARTS does not allow,
-  - a circle of rooms,
-  - an entry of WRONG that is not true any more.
+  - a circle of rooms: move a file to the room that its users lie above, or give
+    the lower room a value or an interface.
 """
 import argparse
 import os
@@ -33,12 +33,6 @@ FRONTS = {
     "client/python/holdfast/core/__init__.py",
     "client/python/native/module.cc",
     "server/main.cc",
-}
-
-# Arrows that are wrong and still there, each with its reason. Nothing may be
-# added: move the file, or give the lower room a value or an interface.
-WRONG = {
-    ("core/software/runtime", "core/software/jit"): "an executable compiles its kernels when they are first launched",
 }
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -150,37 +144,31 @@ def layers(rooms, arrows):
     return rows
 
 
-def mistakes(arrows, wrong):
+def mistakes(arrows):
     """Returns a line for everything that is not as it has to be."""
     lines = []
     for (start, end), files in sorted(arrows.items()):
         if part_of(start) != part_of(end) and part_of(end) not in PARTS[part_of(start)]:
             lines.append(f"{part_of(start)} may not include {part_of(end)}: {files[0][0]} includes {files[0][1]}")
-    for arrow in sorted(set(wrong) - set(arrows)):
-        lines.append(f"{arrow[0]} no longer includes {arrow[1]}: take it out of WRONG")
-    for circle in circles(set(arrows) - set(wrong)):
+    for circle in circles(arrows):
         lines.append("a circle of rooms: " + ", ".join(sorted(circle)))
         for (start, end), files in sorted(arrows.items()):
-            if start in circle and end in circle and (start, end) not in wrong:
+            if start in circle and end in circle:
                 lines.append(f"  {start} -> {end}: {len(files)} files, as {files[0][0]} of {files[0][1]}")
     return lines
 
 
-def print_rooms(part, arrows, wrong, with_arrows):
+def print_rooms(part, arrows, with_arrows):
     """Prints the layers of one part, the highest first."""
     rooms = {room for arrow in arrows for room in arrow if part_of(room) == part}
-    down = set(arrows) - set(wrong)
     print(f"{part}: {len(rooms)} rooms")
-    rows = layers(rooms, down)
+    rows = layers(rooms, arrows)
     for level in range(len(rows), 0, -1):
         print(f"{level:4}  " + "  ".join(room.removeprefix(part + "/") for room in rows[level - 1]))
         for room in rows[level - 1] if with_arrows else ():
-            ends = sorted(end for start, end in down if start == room and end in rooms)
+            ends = sorted(end for start, end in arrows if start == room and end in rooms)
             if ends:
                 print(f"      {room} -> " + ", ".join(ends))
-    for start, end in sorted(set(wrong) & set(arrows)):
-        if part_of(start) == part:
-            print(f"  up  {start} -> {end}: {wrong[start, end]}")
 
 
 def main():
@@ -191,10 +179,10 @@ def main():
     if not set(arguments.part) <= set(PARTS):
         parser.error("there are these parts: " + ", ".join(PARTS))
     arrows = read_arrows(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-    found = mistakes(arrows, WRONG)
+    found = mistakes(arrows)
     if not any(line.startswith("a circle") for line in found):
         for part in arguments.part or PARTS:
-            print_rooms(part, arrows, WRONG, arguments.arrows)
+            print_rooms(part, arrows, arguments.arrows)
     for line in found:
         print(line, file=sys.stderr)
     return 1 if found else 0

@@ -7,8 +7,8 @@
 
 #include <utility>
 
+#include "core/software/abi/window.h"
 #include "core/software/driver/trace.h"
-#include "core/software/runtime/window.h"
 
 namespace holdfast::software {
 namespace {

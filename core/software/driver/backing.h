@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "core/base/unique_fd.h"
+#include "core/software/abi/window.h"
 #include "core/software/driver/ipc.h"
-#include "core/software/runtime/window.h"
 #include "cuda.h"
 
 namespace holdfast::software {

@@ -14,8 +14,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/software/abi/address_space.h"
 #include "core/software/driver/fault.h"
-#include "core/software/runtime/address_space.h"
 
 namespace holdfast::software {
 namespace {

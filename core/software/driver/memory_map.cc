@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/software/abi/window.h"
 #include "core/software/base/mutex.h"
-#include "core/software/runtime/window.h"
 
 namespace holdfast::software {
 

@@ -55,7 +55,7 @@ struct Region {
   uint64_t buffer_id = 0;   // set by Insert, never reused
   unsigned flags = 0;       // cuMemHostAlloc, cuMemHostRegister
   // kRegistered: the address of the alias, or the region's own if kernels can
-  // use it (runtime/window.h). kAlias: the address of the registered region.
+  // use it (abi/window.h). kAlias: the address of the registered region.
   // Otherwise 0.
   uintptr_t other = 0;
   // The device that the memory belongs to; for host memory, that of its
@@ -116,7 +116,7 @@ class MemoryMap {
   // Returns the location of [address, address + size). A range that starts in a
   // region is kInvalid if a byte lies in no region, or a region forbids the
   // access. A range that starts in no region is kInvalid if an end lies in the
-  // kernels' window (runtime/window.h), else kPageable. A range that starts at
+  // kernels' window (abi/window.h), else kPageable. A range that starts at
   // null or wraps around is kInvalid.
   enum class Access { kRead, kWrite };
   Location Locate(uintptr_t address, size_t size, Access access) const;

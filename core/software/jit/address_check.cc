@@ -4,7 +4,7 @@
 // where kernels may go, and that it is a multiple of the size of the access,
 // which a CPU would not mind.
 //
-// Where kernels may go is the window (runtime/window.h), a power of two in
+// Where kernels may go is the window (abi/window.h), a power of two in
 // size that starts at a multiple of it. So both questions are one: with a 1
 // for each bit that the window's addresses have in common, and for each bit
 // that must be zero,
@@ -26,10 +26,10 @@
 // another one at each use. An access never comes before its test, because LLVM
 // moves no access over a branch unless it knows that the address is good, which
 // it cannot know of a number.
+#include "core/software/abi/abi.h"
+#include "core/software/abi/shared_memory.h"
+#include "core/software/abi/window.h"
 #include "core/software/jit/addresses.h"
-#include "core/software/runtime/abi.h"
-#include "core/software/runtime/shared_memory.h"
-#include "core/software/runtime/window.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace holdfast::software::jit {

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/software/abi/shared_memory.h"
 #include "core/software/jit/addresses.h"
 #include "core/software/jit/arithmetic/compute.h"
 #include "core/software/jit/arithmetic/routine.h"
-#include "core/software/runtime/shared_memory.h"
 
 namespace holdfast::software::jit {
 

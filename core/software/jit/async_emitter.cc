@@ -6,7 +6,7 @@
 // these lanes are left out of the test of addresses.
 #include "core/software/jit/async_emitter.h"
 
-#include "core/software/runtime/abi.h"
+#include "core/software/abi/abi.h"
 
 namespace holdfast::software::jit {
 

@@ -5,7 +5,7 @@
 // completed it; so a slow lane cannot miss the end of its round.
 #include "core/software/jit/barrier_emitter.h"
 
-#include "core/software/runtime/abi.h"
+#include "core/software/abi/abi.h"
 
 namespace holdfast::software::jit {
 

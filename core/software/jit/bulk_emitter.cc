@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "core/software/runtime/abi.h"
+#include "core/software/abi/abi.h"
 
 namespace holdfast::software::jit {
 

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "core/software/runtime/abi.h"
+#include "core/software/abi/abi.h"
 
 namespace holdfast::software::jit {
 

@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 
+#include "core/software/abi/abi.h"
 #include "core/software/analysis/divergence.h"
 #include "core/software/jit/access_site.h"
 #include "core/software/lower/kernel.h"
-#include "core/software/runtime/abi.h"
 
 namespace holdfast::software::jit {
 

@@ -18,9 +18,9 @@
 #include "core/software/jit/full_function.h"
 
 #include "absl/strings/str_cat.h"
+#include "core/software/abi/abi.h"
 #include "core/software/jit/launch_values.h"
 #include "core/software/jit/object_writer.h"
-#include "core/software/runtime/abi.h"
 
 namespace holdfast::software::jit {
 

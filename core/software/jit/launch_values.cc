@@ -4,9 +4,9 @@
 // that LLVM keeps what is used often in registers and drops the rest.
 #include "core/software/jit/launch_values.h"
 
+#include "core/software/abi/abi.h"
 #include "core/software/jit/object_writer.h"
 #include "core/software/jit/runtime_calls.h"
-#include "core/software/runtime/abi.h"
 
 namespace holdfast::software::jit {
 

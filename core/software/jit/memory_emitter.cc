@@ -7,9 +7,9 @@
 
 #include <cstddef>
 
+#include "core/software/abi/abi.h"
+#include "core/software/abi/shared_memory.h"
 #include "core/software/jit/runtime_calls.h"
-#include "core/software/runtime/abi.h"
-#include "core/software/runtime/shared_memory.h"
 
 namespace holdfast::software::jit {
 

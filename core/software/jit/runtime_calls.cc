@@ -5,7 +5,7 @@
 // that other threads write, such as `cancel`, may not.
 #include "core/software/jit/runtime_calls.h"
 
-#include "core/software/runtime/abi.h"
+#include "core/software/abi/abi.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace holdfast::software::jit {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Emits the accesses of generated code to the runtime
-// (core/software/runtime/abi.h): loads of fields, calls of functions, and the
+// (core/software/abi/abi.h): loads of fields, calls of functions, and the
 // notes that the report of a fault needs.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_RUNTIME_CALLS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_RUNTIME_CALLS_H_

@@ -7,7 +7,7 @@
 // code for any row.
 #include "core/software/jit/special_registers.h"
 
-#include "core/software/runtime/abi.h"
+#include "core/software/abi/abi.h"
 
 namespace holdfast::software::jit {
 

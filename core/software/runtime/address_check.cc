@@ -5,8 +5,8 @@
 // that is wrong.
 #include "core/software/runtime/address_check.h"
 
-#include "core/software/runtime/shared_memory.h"
-#include "core/software/runtime/window.h"
+#include "core/software/abi/shared_memory.h"
+#include "core/software/abi/window.h"
 
 namespace holdfast::software {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "core/software/runtime/abi.h"
+#include "core/software/abi/abi.h"
 #include "core/software/runtime/kernel_fault.h"
 
 namespace holdfast::software {

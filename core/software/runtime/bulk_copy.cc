@@ -10,11 +10,11 @@
 #include <cstring>
 #include <optional>
 
+#include "core/software/abi/abi.h"
+#include "core/software/abi/window.h"
 #include "core/software/lower/kernel.h"
 #include "core/software/ptx/types.h"
-#include "core/software/runtime/abi.h"
 #include "core/software/runtime/kernel_fault.h"
-#include "core/software/runtime/window.h"
 #include "core/software/semantics/conversion.h"
 
 namespace holdfast::software {

@@ -16,12 +16,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "core/software/runtime/abi.h"
+#include "core/software/abi/abi.h"
+#include "core/software/abi/window.h"
 #include "core/software/runtime/device_heap.h"
 #include "core/software/runtime/graph_condition.h"
 #include "core/software/runtime/kernel_fault.h"
 #include "core/software/runtime/print_buffer.h"
-#include "core/software/runtime/window.h"
 
 namespace holdfast::software {
 namespace {

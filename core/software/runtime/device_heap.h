@@ -10,8 +10,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "core/base/free_ranges.h"
+#include "core/software/abi/window.h"
 #include "core/software/base/mutex.h"
-#include "core/software/runtime/window.h"
 
 namespace holdfast::software {
 

@@ -10,7 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "core/software/runtime/shared_memory.h"
+#include "core/software/abi/shared_memory.h"
 
 namespace holdfast::software {
 namespace {

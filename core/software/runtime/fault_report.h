@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "core/software/abi/abi.h"
 #include "core/software/jit/compiler.h"
 #include "core/software/lower/kernel.h"
-#include "core/software/runtime/abi.h"
 #include "core/software/runtime/executable.h"
 #include "core/software/runtime/kernel_fault.h"
 

@@ -9,13 +9,13 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "core/software/abi/shared_memory.h"
 #include "core/software/base/mutex.h"
 #include "core/software/runtime/fault_report.h"
 #include "core/software/runtime/kernel_fault.h"
 #include "core/software/runtime/launch_memory.h"
 #include "core/software/runtime/local_memory.h"
 #include "core/software/runtime/print_buffer.h"
-#include "core/software/runtime/shared_memory.h"
 #include "core/software/runtime/warp_scheduler.h"
 #include "core/software/runtime/worker_pool.h"
 

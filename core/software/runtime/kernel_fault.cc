@@ -19,9 +19,9 @@
 #include <memory>
 #include <mutex>
 
+#include "core/software/abi/window.h"
 #include "core/software/lower/kernel.h"
 #include "core/software/runtime/sanitizer_fiber.h"
-#include "core/software/runtime/window.h"
 
 namespace holdfast::software {
 namespace {

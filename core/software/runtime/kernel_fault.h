@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "absl/functional/function_ref.h"
+#include "core/software/abi/abi.h"
 #include "core/software/jit/access_site.h"
-#include "core/software/runtime/abi.h"
 
 namespace holdfast::software {
 

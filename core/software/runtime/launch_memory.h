@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/software/runtime/window.h"
+#include "core/software/abi/window.h"
 
 namespace holdfast::software {
 

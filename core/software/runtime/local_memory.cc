@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/software/runtime/window.h"
+#include "core/software/abi/window.h"
 
 namespace holdfast::software {
 

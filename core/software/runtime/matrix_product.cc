@@ -3,7 +3,7 @@
 // mma and wmma.mma, for generated code (abi.h).
 #include "core/software/semantics/matrix_product.h"
 
-#include "core/software/runtime/abi.h"
+#include "core/software/abi/abi.h"
 
 namespace holdfast::software {
 

@@ -5,9 +5,9 @@
 #include <bit>
 #include <cstring>
 
-#include "core/software/runtime/abi.h"
+#include "core/software/abi/abi.h"
+#include "core/software/abi/window.h"
 #include "core/software/runtime/kernel_fault.h"
-#include "core/software/runtime/window.h"
 
 namespace holdfast::software {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/software/abi/window.h"
 #include "core/software/ptx/ast.h"
-#include "core/software/runtime/window.h"
 
 namespace holdfast::software {
 

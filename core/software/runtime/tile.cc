@@ -10,7 +10,7 @@
 #include <cstring>
 #include <optional>
 
-#include "core/software/runtime/abi.h"
+#include "core/software/abi/abi.h"
 #include "core/software/runtime/address_check.h"
 #include "core/software/runtime/kernel_fault.h"
 

@@ -3,7 +3,7 @@
 // match.sync: which lanes hold the same value (abi.h).
 #include <bit>
 
-#include "core/software/runtime/abi.h"
+#include "core/software/abi/abi.h"
 
 namespace holdfast::software {
 namespace {

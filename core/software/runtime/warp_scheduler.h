@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/software/runtime/abi.h"
+#include "core/software/abi/abi.h"
 #include "core/software/runtime/block_barriers.h"
 #include "core/software/runtime/stack_switch.h"
 

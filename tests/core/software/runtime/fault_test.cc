@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/software/runtime/window.h"
+#include "core/software/abi/window.h"
 #include "gtest/gtest.h"
 #include "tests/core/software/runtime/kernel_program.h"
 

@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/software/abi/window.h"
 #include "core/software/runtime/executable.h"
-#include "core/software/runtime/window.h"
 #include "gtest/gtest.h"
 
 namespace holdfast::software {

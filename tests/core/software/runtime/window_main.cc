@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // main() of tests that hand local arrays and vectors to kernels. Kernels reach
-// the window only (core/software/runtime/window.h), so here the stack of the
+// the window only (core/software/abi/window.h), so here the stack of the
 // tests and everything that `new` makes lie in it. Tests of the window itself
 // have the ordinary main().
 #ifdef __SANITIZE_ADDRESS__
@@ -19,7 +19,7 @@
 #include <mutex>
 #include <new>
 
-#include "core/software/runtime/window.h"
+#include "core/software/abi/window.h"
 #include "gtest/gtest.h"
 
 namespace holdfast::software {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/runtime/window.h"
+#include "core/software/abi/window.h"
 
 #include <sys/mman.h>
 

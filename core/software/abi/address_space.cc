@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/runtime/address_space.h"
+#include "core/software/abi/address_space.h"
 
 #include <optional>
 

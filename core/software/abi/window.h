@@ -5,14 +5,14 @@
 // (jit/address_check.cc), so nothing that this process trusts may lie in it: no
 // return address, no pointer to code, no structure of the runtime. See
 // core/software/README.md for its contents.
-#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_WINDOW_H_
-#define HOLDFAST_CORE_SOFTWARE_RUNTIME_WINDOW_H_
+#ifndef HOLDFAST_CORE_SOFTWARE_ABI_WINDOW_H_
+#define HOLDFAST_CORE_SOFTWARE_ABI_WINDOW_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
-#include "core/software/runtime/address_space.h"
+#include "core/software/abi/address_space.h"
 
 namespace holdfast::software {
 
@@ -87,4 +87,4 @@ class WindowMemory {
 
 }  // namespace holdfast::software
 
-#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_WINDOW_H_
+#endif  // HOLDFAST_CORE_SOFTWARE_ABI_WINDOW_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/software/runtime/shared_memory.h"
+#include "core/software/abi/shared_memory.h"
 
 #include <sys/mman.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/software/runtime/window.h"
+#include "core/software/abi/window.h"
 
 namespace holdfast::software {
 namespace {

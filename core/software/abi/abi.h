@@ -2,8 +2,8 @@
 //
 // The interface between generated code and the runtime. The emitter reads these
 // structures by offset.
-#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_ABI_H_
-#define HOLDFAST_CORE_SOFTWARE_RUNTIME_ABI_H_
+#ifndef HOLDFAST_CORE_SOFTWARE_ABI_ABI_H_
+#define HOLDFAST_CORE_SOFTWARE_ABI_ABI_H_
 
 #include <atomic>
 #include <cstddef>
@@ -247,4 +247,4 @@ void holdfast_device_cudaGraphSetConditional(WorkerContext* worker,
 
 }  // namespace holdfast::software
 
-#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_ABI_H_
+#endif  // HOLDFAST_CORE_SOFTWARE_ABI_ABI_H_

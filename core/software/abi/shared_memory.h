@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_SHARED_MEMORY_H_
-#define HOLDFAST_CORE_SOFTWARE_RUNTIME_SHARED_MEMORY_H_
+#ifndef HOLDFAST_CORE_SOFTWARE_ABI_SHARED_MEMORY_H_
+#define HOLDFAST_CORE_SOFTWARE_ABI_SHARED_MEMORY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -37,4 +37,4 @@ static_assert(kSharedStrideBytes >= kSharedMemoryBytes + kSharedGuardBytes);
 
 }  // namespace holdfast::software
 
-#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_SHARED_MEMORY_H_
+#endif  // HOLDFAST_CORE_SOFTWARE_ABI_SHARED_MEMORY_H_

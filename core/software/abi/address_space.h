@@ -4,8 +4,8 @@
 // map memory there.
 //
 // Base addresses are multiples of the page size; sizes are whole pages.
-#ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_SPACE_H_
-#define HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_SPACE_H_
+#ifndef HOLDFAST_CORE_SOFTWARE_ABI_ADDRESS_SPACE_H_
+#define HOLDFAST_CORE_SOFTWARE_ABI_ADDRESS_SPACE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -82,4 +82,4 @@ class AddressRange {
 
 }  // namespace holdfast::software
 
-#endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_SPACE_H_
+#endif  // HOLDFAST_CORE_SOFTWARE_ABI_ADDRESS_SPACE_H_
