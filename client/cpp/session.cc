@@ -287,9 +287,8 @@ ExecuteStream::Options OfferRings(const Route& route,
 // Reconnects a remote session that outlives its connection. Lives as long as
 // the queue; its rings are `stream`'s. Null: the session ends with its
 // connection.
-std::shared_ptr<ResumingRelay> ResumeOver(const Route& route,
-                                          absl::Duration grace,
-                                          ExecuteStream::Options* stream) {
+absl::StatusOr<std::shared_ptr<ResumingRelay>> ResumeOver(
+    const Route& route, absl::Duration grace, ExecuteStream::Options* stream) {
   if (!route.descriptor_path.empty() || grace <= absl::ZeroDuration()) {
     return nullptr;
   }
@@ -301,7 +300,7 @@ std::shared_ptr<ResumingRelay> ResumeOver(const Route& route,
       RingPair::Map(memory->get(), RingPair::End::kExecutor, kMaxResultBytes);
   if (!mine.ok() || !relays.ok()) return nullptr;
   stream->rings = *std::move(mine);
-  return std::make_shared<ResumingRelay>(
+  return ResumingRelay::Start(
       ResumingRelay::Options{
           .session_token = stream->session_token,
           .grace = grace,
@@ -309,10 +308,10 @@ std::shared_ptr<ResumingRelay> ResumeOver(const Route& route,
       *std::move(relays), route.channel);
 }
 
-std::unique_ptr<KeepAlive> KeepAliveOf(const Session& session,
-                                       absl::Duration grace,
-                                       std::shared_ptr<RestartGrace> restart) {
-  return std::make_unique<KeepAlive>(
+absl::StatusOr<std::unique_ptr<KeepAlive>> KeepAliveOf(
+    const Session& session, absl::Duration grace,
+    std::shared_ptr<RestartGrace> restart) {
+  return KeepAlive::Start(
       [address = session.daemon().address()] { return Connect(address); },
       session.token(), grace, std::move(restart),
       [state = session.state(), id = session.id()](const std::string& reason) {
@@ -349,7 +348,7 @@ absl::StatusOr<CommandQueue::Recovery> Recover(
   }
   recovery.channel = route.channel;
   recovery.stream = OfferRings(route, session.token());
-  *relay = ResumeOver(route, grace, &recovery.stream);
+  HOLDFAST_ASSIGN_OR_RETURN(*relay, ResumeOver(route, grace, &recovery.stream));
   return recovery;
 }
 
@@ -411,8 +410,13 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(
   HOLDFAST_RETURN_IF_ERROR(CheckNotForked());
   HOLDFAST_ASSIGN_OR_RETURN(const v1::OpenSessionResponse response,
                             CallOpen(*daemon, MakeRequest(options)));
-  auto session = Start(std::move(daemon), response, options, 0);
-  session->detachable_ = options.detached_lifetime > absl::ZeroDuration();
+  auto session = Start(daemon, response, options, 0);
+  if (!session.ok()) {
+    // Nobody can use it.
+    CallClose(*daemon, absl::BytesToHexString(response.token())).IgnoreError();
+    return session;
+  }
+  (*session)->detachable_ = options.detached_lifetime > absl::ZeroDuration();
   return session;
 }
 
@@ -447,7 +451,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Attach(
   const absl::Time end = SteadyNow() + kLeaveTime;
   uint64_t received = response.received_through();
   while (true) {
-    auto session = Start(daemon, response.session(), own, received);
+    HOLDFAST_ASSIGN_OR_RETURN(auto session,
+                              Start(daemon, response.session(), own, received));
     session->detachable_ = true;
     const absl::Status begun = session->SkipUsedHandles();
     if (begun.ok()) {
@@ -463,10 +468,9 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Attach(
   }
 }
 
-std::unique_ptr<Session> Session::Start(std::shared_ptr<Daemon> daemon,
-                                        const v1::OpenSessionResponse& response,
-                                        const SessionOptions& options,
-                                        uint64_t received_through) {
+absl::StatusOr<std::unique_ptr<Session>> Session::Start(
+    std::shared_ptr<Daemon> daemon, const v1::OpenSessionResponse& response,
+    const SessionOptions& options, uint64_t received_through) {
   PrintPayloadsAsText();
   const v1::SessionLimits limits = WithDefaults(response.limits());
   Route route = RouteToExecutor(*daemon, response);
@@ -474,8 +478,9 @@ std::unique_ptr<Session> Session::Start(std::shared_ptr<Daemon> daemon,
   CommandQueue::Options queue = QueueOptions(limits);
   queue.received_through = received_through;
   queue.blocking = options.blocking || IsBlockingByEnvironment();
-  const auto relay = std::make_shared<std::shared_ptr<ResumingRelay>>(
-      ResumeOver(route, options.reconnect_grace, &stream));
+  const auto relay = std::make_shared<std::shared_ptr<ResumingRelay>>();
+  HOLDFAST_ASSIGN_OR_RETURN(
+      *relay, ResumeOver(route, options.reconnect_grace, &stream));
   const auto restart = std::make_shared<RestartGrace>();
   queue.recover = [daemon = daemon, response, grace = options.reconnect_grace,
                    restart, relay](const absl::Status& status,
@@ -493,8 +498,12 @@ std::unique_ptr<Session> Session::Start(std::shared_ptr<Daemon> daemon,
   queue.take_output = OutputTaker(options.kernel_output);
   queue.take_times = options.step_times;
   stream.step_times = options.step_times != nullptr;
+  const std::string token = stream.session_token;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      auto commands,
+      CommandQueue::Create(route.channel, std::move(stream), std::move(queue)));
   const auto state = KeepIfForked(new SessionState(
-      limits, route.channel, std::move(stream), std::move(queue),
+      limits, token, std::move(commands),
       [address = route.address] { return Connect(address); },
       options.transfer_calls == 0 ? UsefulTransferCalls()
                                   : options.transfer_calls,
@@ -504,8 +513,9 @@ std::unique_ptr<Session> Session::Start(std::shared_ptr<Daemon> daemon,
   std::unique_ptr<Session> session(new Session(
       std::move(daemon), response.session_id(),
       {response.devices().begin(), response.devices().end()}, state));
-  session->keep_alive_ =
-      KeepAliveOf(*session, options.reconnect_grace, restart);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      session->keep_alive_,
+      KeepAliveOf(*session, options.reconnect_grace, restart));
   return session;
 }
 

@@ -222,10 +222,9 @@ class Session {
           std::vector<uint32_t> devices, std::shared_ptr<SessionState> state);
   // Makes the client's end of a session that the daemon has opened or handed
   // over. Commands up to `received_through` were another client's.
-  static std::unique_ptr<Session> Start(std::shared_ptr<Daemon> daemon,
-                                        const v1::OpenSessionResponse& response,
-                                        const SessionOptions& options,
-                                        uint64_t received_through);
+  static absl::StatusOr<std::unique_ptr<Session>> Start(
+      std::shared_ptr<Daemon> daemon, const v1::OpenSessionResponse& response,
+      const SessionOptions& options, uint64_t received_through);
   // Skips the handles that earlier clients have used.
   absl::Status SkipUsedHandles();
 

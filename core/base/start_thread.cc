@@ -22,14 +22,17 @@ absl::StatusOr<std::thread> StartThread(absl::string_view purpose,
 }
 
 void RunSideBySide(std::vector<std::function<void()>> jobs) {
+  if (jobs.empty()) return;
   std::vector<std::thread> threads;
+  // Those of the calling thread, which has one in any case.
   std::vector<std::function<void()>> left;
-  for (std::function<void()>& job : jobs) {
-    auto thread = StartThread("one of several jobs", job);
+  left.push_back(std::move(jobs.front()));
+  for (size_t i = 1; i < jobs.size(); ++i) {
+    auto thread = StartThread("one of several jobs", jobs[i]);
     if (thread.ok()) {
       threads.push_back(*std::move(thread));
     } else {
-      left.push_back(std::move(job));
+      left.push_back(std::move(jobs[i]));
     }
   }
   for (const std::function<void()>& job : left) job();

@@ -11,6 +11,7 @@
 #include "client/cpp/connection/polled_call.h"
 #include "client/cpp/connection/rpc_status.h"
 #include "core/base/error_detail.h"
+#include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
 #include "core/base/steady_time.h"
 #include "grpcpp/client_context.h"
@@ -72,12 +73,13 @@ bool IsAcknowledgement(const v1::Result& result) {
 // One Execute call.
 class ResumingRelay::Call {
  public:
-  Call(std::shared_ptr<grpc::Channel> channel, const std::string& token,
+  Call(std::shared_ptr<MessagePoller> poller,
+       std::shared_ptr<grpc::Channel> channel, const std::string& token,
        uint64_t results_read) {
     context_.AddMetadata(kSessionTokenKey.name, token);
     context_.AddMetadata(kResultsReadKey.name, absl::StrCat(results_read));
-    call_.emplace(std::move(channel), "/holdfast.v1.CommandService/Execute",
-                  context_);
+    call_.emplace(std::move(poller), std::move(channel),
+                  "/holdfast.v1.CommandService/Execute", context_);
   }
 
   bool Write(absl::string_view bytes) {
@@ -93,13 +95,30 @@ class ResumingRelay::Call {
   std::optional<PolledCall<grpc::ByteBuffer, v1::ResultBatch>> call_;
 };
 
+absl::StatusOr<std::unique_ptr<ResumingRelay>> ResumingRelay::Start(
+    Options options, std::unique_ptr<RingPair> rings,
+    std::shared_ptr<grpc::Channel> channel) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto poller, MessagePoller::Get());
+  std::unique_ptr<ResumingRelay> relay(new ResumingRelay(
+      std::move(options), std::move(rings), std::move(poller)));
+  relay->Begin(std::move(channel));
+  HOLDFAST_RETURN_IF_ERROR(relay->StartThreads());
+  return relay;
+}
+
 ResumingRelay::ResumingRelay(Options options, std::unique_ptr<RingPair> rings,
-                             std::shared_ptr<grpc::Channel> channel)
-    : options_(std::move(options)), rings_(std::move(rings)) {
-  call_ = std::make_shared<Call>(std::move(channel), options_.session_token,
-                                 results_read_);
-  sender_ = std::thread([this] { SendCommands(); });
-  receiver_ = std::thread([this] { ReceiveResults(); });
+                             std::shared_ptr<MessagePoller> poller)
+    : options_(std::move(options)),
+      rings_(std::move(rings)),
+      poller_(std::move(poller)) {}
+
+absl::Status ResumingRelay::StartThreads() {
+  HOLDFAST_ASSIGN_OR_RETURN(sender_, StartThread("the commands of a session",
+                                                 [this] { SendCommands(); }));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      receiver_,
+      StartThread("the results of a session", [this] { ReceiveResults(); }));
+  return absl::OkStatus();
 }
 
 ResumingRelay::~ResumingRelay() { Stop(); }
@@ -294,8 +313,8 @@ grpc::Status ResumingRelay::TryReattach(
 
 std::shared_ptr<ResumingRelay::Call> ResumingRelay::Begin(
     std::shared_ptr<grpc::Channel> channel) {
-  auto call = std::make_shared<Call>(std::move(channel), options_.session_token,
-                                     results_read_);
+  auto call = std::make_shared<Call>(poller_, std::move(channel),
+                                     options_.session_token, results_read_);
   absl::MutexLock lock(&mutex_);
   if (closing_) call->Cancel();
   call_ = call;

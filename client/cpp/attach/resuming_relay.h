@@ -23,11 +23,13 @@
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client/cpp/attach/unacknowledged.h"
+#include "client/cpp/connection/message_poller.h"
 #include "core/base/ring_pair.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/support/status.h"
@@ -50,9 +52,10 @@ class ResumingRelay {
   };
 
   // `rings` is the other end of the queue's rings. `channel` is the first
-  // connection.
-  ResumingRelay(Options options, std::unique_ptr<RingPair> rings,
-                std::shared_ptr<grpc::Channel> channel);
+  // connection. RESOURCE_EXHAUSTED: the system allows no more threads.
+  static absl::StatusOr<std::unique_ptr<ResumingRelay>> Start(
+      Options options, std::unique_ptr<RingPair> rings,
+      std::shared_ptr<grpc::Channel> channel);
   // Drops unfinished work.
   ~ResumingRelay();
   // Ends the threads. Returns the batches that may not have arrived, oldest
@@ -63,6 +66,10 @@ class ResumingRelay {
 
  private:
   class Call;
+
+  ResumingRelay(Options options, std::unique_ptr<RingPair> rings,
+                std::shared_ptr<MessagePoller> poller);
+  absl::Status StartThreads();
 
   // The two threads: commands out, results in.
   void SendCommands();
@@ -91,6 +98,7 @@ class ResumingRelay {
 
   const Options options_;
   const std::unique_ptr<RingPair> rings_;
+  const std::shared_ptr<MessagePoller> poller_;  // of all calls
   std::atomic<bool> closing_{false};
   uint64_t results_read_ = 0;  // of the receiving thread
 

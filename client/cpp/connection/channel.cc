@@ -22,6 +22,7 @@
 #include "client/cpp/connection/forked_process.h"
 #include "core/base/malloc_tuning.h"
 #include "core/base/status_macros.h"
+#include "core/base/steady_time.h"
 #include "core/base/unique_fd.h"
 #include "core/base/unix_connection.h"
 #include "grpc/grpc.h"
@@ -193,14 +194,14 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(
 absl::StatusOr<std::shared_ptr<grpc::Channel>> ConnectToDaemon(
     const Address& address, absl::Duration timeout,
     const std::string& bearer_token) {
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = SteadyNow() + timeout;
   auto channel = Connect(address, timeout, bearer_token);
   if (!absl::IsUnavailable(channel.status()) ||
-      absl::Now() + kSecondTry > deadline) {
+      SteadyNow() + kSecondTry > deadline) {
     return channel;
   }
   absl::SleepFor(kSecondTry);
-  channel = Connect(address, deadline - absl::Now(), bearer_token);
+  channel = Connect(address, deadline - SteadyNow(), bearer_token);
   const bool is_of_network = address.kind == Address::Kind::kTcp ||
                              address.kind == Address::Kind::kTls;
   if (absl::IsUnavailable(channel.status()) && is_of_network) {

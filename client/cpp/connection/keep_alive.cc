@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cpp/connection/message_poller.h"
 #include "client/cpp/connection/polled_call.h"
 #include "client/cpp/connection/rpc_status.h"
 #include "core/base/error_detail.h"
+#include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
 #include "core/base/steady_time.h"
 #include "holdfast/v1/sessions.pb.h"
@@ -36,8 +38,19 @@ KeepAlive::KeepAlive(Connect connect, const std::string& token,
       token_(token),
       grace_(grace),
       restart_(std::move(restart)),
-      ended_(std::move(ended)) {
-  reader_ = std::thread([this] { Run(); });
+      ended_(std::move(ended)) {}
+
+absl::StatusOr<std::unique_ptr<KeepAlive>> KeepAlive::Start(
+    Connect connect, const std::string& token, absl::Duration grace,
+    std::shared_ptr<RestartGrace> restart,
+    std::function<void(const std::string& reason)> ended) {
+  std::unique_ptr<KeepAlive> keep_alive(new KeepAlive(
+      std::move(connect), token, grace, std::move(restart), std::move(ended)));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      keep_alive->reader_,
+      StartThread("what keeps a session alive",
+                  [self = keep_alive.get()] { self->Run(); }));
+  return keep_alive;
 }
 
 KeepAlive::~KeepAlive() {
@@ -46,7 +59,7 @@ KeepAlive::~KeepAlive() {
     closing_ = true;
     if (context_ != nullptr) context_->TryCancel();
   }
-  reader_.join();
+  if (reader_.joinable()) reader_.join();
 }
 
 bool KeepAlive::AwaitOpen(absl::Time deadline) const {
@@ -95,8 +108,10 @@ absl::Status KeepAlive::Hold() {
 
 absl::Status KeepAlive::Read(grpc::ClientContext& context,
                              const std::shared_ptr<grpc::Channel>& channel) {
+  HOLDFAST_ASSIGN_OR_RETURN(auto poller, MessagePoller::Get());
   PolledCall<v1::KeepAliveRequest, v1::KeepAliveResponse> call(
-      channel, "/holdfast.v1.SessionService/KeepAlive", context);
+      std::move(poller), channel, "/holdfast.v1.SessionService/KeepAlive",
+      context);
   call.Write({});
   v1::KeepAliveResponse response;
   bool told = false;

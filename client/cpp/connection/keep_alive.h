@@ -31,15 +31,16 @@ class KeepAlive {
   using Connect =
       std::function<absl::StatusOr<std::shared_ptr<grpc::Channel>>()>;
 
-  // Starts a thread. The thread calls `ended` at most once, when the daemon
-  // ends the session, or has not answered for longer than both `grace` and
-  // `restart`. `ended` is not called after the destructor has returned. The
-  // daemon's answers set `restart`. The thread calls `connect` for each stream.
-  // After a failure it tries again after 10 ms; each further pause is twice as
-  // long, up to a second.
-  KeepAlive(Connect connect, const std::string& token, absl::Duration grace,
-            std::shared_ptr<RestartGrace> restart,
-            std::function<void(const std::string& reason)> ended);
+  // Starts a thread; RESOURCE_EXHAUSTED: the system allows none. The thread
+  // calls `ended` at most once, when the daemon ends the session, or has not
+  // answered for longer than both `grace` and `restart`. `ended` is not called
+  // after the destructor has returned. The daemon's answers set `restart`. The
+  // thread calls `connect` for each stream. After a failure it tries again
+  // after 10 ms; each further pause is twice as long, up to a second.
+  static absl::StatusOr<std::unique_ptr<KeepAlive>> Start(
+      Connect connect, const std::string& token, absl::Duration grace,
+      std::shared_ptr<RestartGrace> restart,
+      std::function<void(const std::string& reason)> ended);
   // Ends the stream, which detaches the session. Waits for the thread.
   ~KeepAlive();
 
@@ -49,6 +50,10 @@ class KeepAlive {
   bool AwaitOpen(absl::Time deadline) const;
 
  private:
+  KeepAlive(Connect connect, const std::string& token, absl::Duration grace,
+            std::shared_ptr<RestartGrace> restart,
+            std::function<void(const std::string& reason)> ended);
+
   // The thread's loop: one stream after the other.
   void Run();
   // Holds one stream until it ends. OK: the session has ended, and `ended` was

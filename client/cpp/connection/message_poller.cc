@@ -3,28 +3,34 @@
 
 #include "absl/synchronization/mutex.h"
 #include "core/base/spin.h"
+#include "core/base/start_thread.h"
+#include "core/base/status_macros.h"
 #include "grpc/support/time.h"
 
 namespace holdfast {
 
-std::shared_ptr<MessagePoller> MessagePoller::Get() {
+absl::StatusOr<std::shared_ptr<MessagePoller>> MessagePoller::Get() {
   static absl::Mutex mutex(absl::kConstInit);
   static std::weak_ptr<MessagePoller>& current =
       *new std::weak_ptr<MessagePoller>;
   absl::MutexLock lock(&mutex);
   std::shared_ptr<MessagePoller> poller = current.lock();
-  if (poller == nullptr) {
-    poller.reset(new MessagePoller);
-    current = poller;
-  }
+  if (poller != nullptr) return poller;
+  poller.reset(new MessagePoller);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      poller->thread_, StartThread("the messages of a daemon",
+                                   [self = poller.get()] { self->Run(); }));
+  current = poller;
   return poller;
 }
 
-MessagePoller::MessagePoller() : thread_([this] { Run(); }) {}
-
 MessagePoller::~MessagePoller() {
   queue_.Shutdown();
-  thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+  } else {
+    Run();  // A queue is read to its end before it is destroyed.
+  }
 }
 
 void MessagePoller::Run() {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <thread>
 
+#include "absl/status/statusor.h"
 #include "grpcpp/completion_queue.h"
 
 namespace holdfast {
@@ -29,8 +30,9 @@ class MessagePoller {
   };
 
   // Returns the process's poller, which lives while it is held. The poller's
-  // own thread must not release it. Thread-safe.
-  static std::shared_ptr<MessagePoller> Get();
+  // own thread must not release it. Thread-safe. RESOURCE_EXHAUSTED: the system
+  // allows no more threads.
+  static absl::StatusOr<std::shared_ptr<MessagePoller>> Get();
   // REQUIRES: no operation is running.
   ~MessagePoller();
   MessagePoller(const MessagePoller&) = delete;
@@ -40,8 +42,9 @@ class MessagePoller {
   grpc::CompletionQueue* queue() { return &queue_; }
 
  private:
-  MessagePoller();
+  MessagePoller() = default;
 
+  // The thread's loop, until the queue's end.
   void Run();
   // Polls for an event, then sleeps until there is one. Returns false after the
   // queue's end.

@@ -25,7 +25,9 @@ namespace holdfast {
 // poll and sleep without gRPC. One message is read ahead, so that HasMessage is
 // a load. Use:
 //
-//   PolledCall<Request, Response> call(channel, "/pkg.Service/Do", context);
+//   HOLDFAST_ASSIGN_OR_RETURN(auto poller, MessagePoller::Get());
+//   PolledCall<Request, Response> call(std::move(poller), channel,
+//                                      "/pkg.Service/Do", context);
 //   call.Write(request);
 //   while (call.Read(&response)) { ... }
 //   const grpc::Status status = call.Finish();
@@ -37,7 +39,8 @@ class PolledCall {
 
   // `context` must outlive the call. `method`: "/package.Service/Method".
   // Starts the call; does not wait.
-  PolledCall(std::shared_ptr<grpc::ChannelInterface> channel,
+  PolledCall(std::shared_ptr<MessagePoller> poller,
+             std::shared_ptr<grpc::ChannelInterface> channel,
              const std::string& method, grpc::ClientContext& context);
   // Cancels the call if it has not ended. Blocks until it has.
   ~PolledCall();
@@ -94,7 +97,7 @@ class PolledCall {
   bool BeginWrite();
 
   grpc::ClientContext& context_;
-  const std::shared_ptr<MessagePoller> poller_ = MessagePoller::Get();
+  const std::shared_ptr<MessagePoller> poller_;
   const std::unique_ptr<grpc::ClientAsyncReaderWriter<Request, Response>>
       stream_;
   Operation metadata_{*this, &PolledCall::OnMetadata};
@@ -116,9 +119,11 @@ class PolledCall {
 
 template <typename Request, typename Response>
 PolledCall<Request, Response>::PolledCall(
+    std::shared_ptr<MessagePoller> poller,
     std::shared_ptr<grpc::ChannelInterface> channel, const std::string& method,
     grpc::ClientContext& context)
     : context_(context),
+      poller_(std::move(poller)),
       stream_(grpc::TemplatedGenericStub<Request, Response>(std::move(channel))
                   .PrepareCall(&context, method, poller_->queue())) {
   stream_->StartCall(&write_);

@@ -31,21 +31,20 @@ class StagingRing;
 // Made by Session::Open and shut down by the destructor of Session. Owns the
 // session's queue and its handles.
 struct SessionState : public std::enable_shared_from_this<SessionState> {
-  // `stream` leads to the executor; `connect` makes channels for calls of
-  // TransferService, to the executor if the session is local, else to the
-  // daemon.
-  SessionState(v1::SessionLimits limits,
-               std::shared_ptr<grpc::ChannelInterface> channel,
-               ExecuteStream::Options stream, CommandQueue::Options options,
+  // `connect` makes channels for calls of TransferService, to the executor if
+  // the session is local, else to the daemon.
+  SessionState(v1::SessionLimits limits, std::string token,
+               std::unique_ptr<CommandQueue> commands,
                TransferChannels::Connect connect, uint32_t transfer_calls,
                std::string descriptor_path)
       : limits(std::move(limits)),
-        token(stream.session_token),
+        token(std::move(token)),
         descriptor_path(std::move(descriptor_path)),
         handles(this->limits.max_handles()),
         transfer_calls(transfer_calls),
         transfer_channels(std::move(connect)),
-        queue(std::move(channel), std::move(stream), std::move(options)) {}
+        owned_queue(std::move(commands)),
+        queue(*owned_queue) {}
 
   // The daemon's limits for the session, from when it was opened. Never change.
   const v1::SessionLimits limits;
@@ -69,7 +68,8 @@ struct SessionState : public std::enable_shared_from_this<SessionState> {
   // Channels for calls of TransferService, each a connection of its own.
   TransferChannels transfer_channels;
   // The commands of all threads, in the order of submission.
-  CommandQueue queue;
+  const std::unique_ptr<CommandQueue> owned_queue;
+  CommandQueue& queue;
 
   // The bytes of ordinary memory that were copied so far.
   std::atomic<uint64_t> copied{0};

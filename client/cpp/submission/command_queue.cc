@@ -13,6 +13,7 @@
 #include "client/cpp/submission/quiet_thread.h"
 #include "client/cpp/submission/wait_hook.h"
 #include "core/base/fault_epoch.h"
+#include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -43,28 +44,45 @@ absl::StatusOr<v1::Result> PendingResult::Wait() && {
   return slot_->result;
 }
 
-CommandQueue::CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
-                           ExecuteStream::Options stream, Options options)
+absl::StatusOr<std::unique_ptr<CommandQueue>> CommandQueue::Create(
+    std::shared_ptr<grpc::ChannelInterface> channel,
+    ExecuteStream::Options stream, Options options) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      auto opened, ExecuteStream::Open(std::move(channel), std::move(stream)));
+  std::unique_ptr<CommandQueue> queue(
+      new CommandQueue(std::move(opened), std::move(options)));
+  HOLDFAST_RETURN_IF_ERROR(queue->StartThreads());
+  return queue;
+}
+
+CommandQueue::CommandQueue(std::shared_ptr<ExecuteStream> stream,
+                           Options options)
     : options_(std::move(options)),
       pool_(std::make_shared<CommandBatchPool>(options_.batch_bytes)),
       clock_(kSteps),
-      stream_(std::make_shared<ExecuteStream>(std::move(channel),
-                                              std::move(stream))),
+      stream_(std::move(stream)),
       commands_(pool_,
                 {options_.batch_commands, options_.batch_bytes,
                  options_.max_command_bytes},
-                options_.received_through),
-      late_flusher_({.delay = options_.flush_delay,
-                     .waiting = [this] { return Unflushed(); },
-                     .flush = [this] { Flush(); }}),
-      reader_([this] { ReadResults(); }) {}
+                options_.received_through) {}
+
+absl::Status CommandQueue::StartThreads() {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      late_flusher_,
+      LateFlusher::Start({.delay = options_.flush_delay,
+                          .waiting = [this] { return Unflushed(); },
+                          .flush = [this] { Flush(); }}));
+  HOLDFAST_ASSIGN_OR_RETURN(reader_, StartThread("the results of a session",
+                                                 [this] { ReadResults(); }));
+  return absl::OkStatus();
+}
 
 CommandQueue::~CommandQueue() { Close(); }
 
 void CommandQueue::Close() {
   Fail(absl::CancelledError("the session was closed"));
   stream_.load()->Cancel();
-  late_flusher_.Stop();
+  if (late_flusher_ != nullptr) late_flusher_->Stop();
   if (reader_.joinable()) reader_.join();
 }
 
@@ -74,7 +92,7 @@ absl::StatusOr<uint64_t> CommandQueue::Enqueue(const Add& add) {
   {
     absl::MutexLock lock(&mutex_);
     HOLDFAST_ASSIGN_OR_RETURN(added, add(commands_));
-    if (added.begins) late_flusher_.Wake();
+    if (added.begins) late_flusher_->Wake();
   }
   if (added.full) Flush();
   return added.sequence;
@@ -403,10 +421,16 @@ bool CommandQueue::Recover(const absl::Status& ended) {
     Fail(recovery.status());
     return false;
   }
+  auto stream = ExecuteStream::Open(std::move(recovery->channel),
+                                    std::move(recovery->stream));
+  if (!stream.ok()) {
+    Fail(stream.status());
+    return false;
+  }
   if (recovery->suspended && IsWhole(*recovery)) {
-    ResumeSuspended(*std::move(recovery));
+    ResumeSuspended(*std::move(recovery), *std::move(stream));
   } else {
-    Resume(*std::move(recovery));
+    Resume(*recovery, *std::move(stream));
   }
   return true;
 }
@@ -473,9 +497,8 @@ bool CommandQueue::IsWhole(const Recovery& recovery) {
          commands_.written_through() <= recovery.submitted_through;
 }
 
-void CommandQueue::ResumeSuspended(Recovery recovery) {
-  const auto stream = std::make_shared<ExecuteStream>(
-      std::move(recovery.channel), std::move(recovery.stream));
+void CommandQueue::ResumeSuspended(Recovery recovery,
+                                   std::shared_ptr<ExecuteStream> stream) {
   ResultSlots slots;
   bool lost = false;
   {
@@ -491,15 +514,14 @@ void CommandQueue::ResumeSuspended(Recovery recovery) {
     lost = !commands_.state().lost().ok();
   }
   // It sends the batches, since results have to be read meanwhile.
-  late_flusher_.Wake();
+  late_flusher_->Wake();
   SetAll(slots, recovery.fault);
   // The reader sees the end of a stream that was cancelled.
   if (lost) stream->Cancel();
 }
 
-void CommandQueue::Resume(Recovery recovery) {
-  const auto stream = std::make_shared<ExecuteStream>(
-      std::move(recovery.channel), std::move(recovery.stream));
+void CommandQueue::Resume(const Recovery& recovery,
+                          std::shared_ptr<ExecuteStream> stream) {
   ResultSlots slots;
   bool lost = false;
   {

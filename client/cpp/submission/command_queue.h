@@ -136,10 +136,14 @@ class CommandQueue {
   using Encode = absl::FunctionRef<void(WireWriter&)>;
   using Fill = absl::FunctionRef<void(v1::Command&)>;
 
-  // `channel` and `stream`: see ExecuteStream.
-  CommandQueue(std::shared_ptr<grpc::ChannelInterface> channel,
-               ExecuteStream::Options stream, Options options);
+  // `channel` and `stream`: see ExecuteStream. RESOURCE_EXHAUSTED: the system
+  // allows no more threads.
+  static absl::StatusOr<std::unique_ptr<CommandQueue>> Create(
+      std::shared_ptr<grpc::ChannelInterface> channel,
+      ExecuteStream::Options stream, Options options);
   ~CommandQueue();
+  CommandQueue(const CommandQueue&) = delete;
+  CommandQueue& operator=(const CommandQueue&) = delete;
 
   // Return the command's number; UNAVAILABLE once the session is lost.
   absl::StatusOr<uint64_t> Submit(Encode encode);
@@ -218,6 +222,9 @@ class CommandQueue {
   friend class PendingResult;
   using Added = SubmittedCommands::Added;
 
+  CommandQueue(std::shared_ptr<ExecuteStream> stream, Options options);
+  absl::Status StartThreads();
+
   // Adds a command with `add`, which gets the commands, and sends the batch if
   // it is full. Returns the command's number.
   template <typename Add>
@@ -263,10 +270,11 @@ class CommandQueue {
   bool AwaitConsent(const absl::Status& fault);
   // Returns true if ResumeSuspended is possible: no command was lost.
   bool IsWhole(const Recovery& recovery);
-  // Sends again the commands that a suspension interrupted, and continues.
-  void ResumeSuspended(Recovery recovery);
-  // Drops all unfinished commands, and continues with another stream.
-  void Resume(Recovery recovery);
+  // Continue with `stream`: send again the commands that a suspension
+  // interrupted, or drop all unfinished commands after a fault.
+  void ResumeSuspended(Recovery recovery,
+                       std::shared_ptr<ExecuteStream> stream);
+  void Resume(const Recovery& recovery, std::shared_ptr<ExecuteStream> stream);
 
   const Options options_;
   const std::shared_ptr<CommandBatchPool> pool_;
@@ -284,7 +292,8 @@ class CommandQueue {
   mutable absl::Mutex mutex_;
   SubmittedCommands commands_ ABSL_GUARDED_BY(mutex_);
 
-  LateFlusher late_flusher_;
+  // Set before the queue is used.
+  std::unique_ptr<LateFlusher> late_flusher_;
   std::thread reader_;
 };
 

@@ -5,7 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "client/cpp/connection/message_poller.h"
 #include "client/cpp/connection/rpc_status.h"
+#include "core/base/start_thread.h"
+#include "core/base/status_macros.h"
 #include "proto/metadata.h"
 
 namespace holdfast {
@@ -31,32 +34,47 @@ bool IsEndOfRelay(const v1::ResultBatch& results) {
 
 }  // namespace
 
-ExecuteStream::ExecuteStream(std::shared_ptr<grpc::ChannelInterface> channel,
-                             Options options) {
+absl::StatusOr<std::unique_ptr<ExecuteStream>> ExecuteStream::Open(
+    std::shared_ptr<grpc::ChannelInterface> channel, Options options) {
+  std::unique_ptr<ExecuteStream> stream(new ExecuteStream);
   if (options.rings != nullptr && options.ring_token.empty()) {
     // They lead to a relay of this process, which makes the calls.
-    rings_ = std::move(options.rings);
-    return;
+    stream->rings_ = std::move(options.rings);
+    return stream;
   }
-  context_.AddMetadata(kSessionTokenKey.name, options.session_token);
+  grpc::ClientContext& context = stream->context_;
+  context.AddMetadata(kSessionTokenKey.name, options.session_token);
   if (options.rings != nullptr) {
-    context_.AddMetadata(kRingsKey.name, options.ring_token);
+    context.AddMetadata(kRingsKey.name, options.ring_token);
   }
-  if (options.step_times) context_.AddMetadata(kStepTimesKey.name, "1");
-  call_ = std::make_unique<Call>(std::move(channel), kExecuteMethod, context_);
-  if (options.rings == nullptr) return;
+  if (options.step_times) context.AddMetadata(kStepTimesKey.name, "1");
+  HOLDFAST_ASSIGN_OR_RETURN(auto poller, MessagePoller::Get());
+  stream->call_ = std::make_unique<Call>(std::move(poller), std::move(channel),
+                                         kExecuteMethod, context);
+  if (options.rings == nullptr) return stream;
+  HOLDFAST_RETURN_IF_ERROR(stream->TakeRings(std::move(options.rings)));
+  return stream;
+}
+
+absl::Status ExecuteStream::TakeRings(std::unique_ptr<RingPair> rings) {
   call_->AwaitInitialMetadata();
   if (context_.GetServerInitialMetadata().count(kRingsKey.name) == 0) {
     // The executor has no use for them. Or the call has ended, and nobody takes
     // batches any more: the rings will tell so, which gRPC would not.
     call_->Await(kEndOfCall);
-    if (!call_->HasEnded()) return;
+    if (!call_->HasEnded()) return absl::OkStatus();
   }
-  rings_ = std::move(options.rings);
-  end_ = std::thread([this] { AwaitEnd(); });
+  rings_ = std::move(rings);
+  HOLDFAST_ASSIGN_OR_RETURN(
+      end_, StartThread("the end of a call", [this] { AwaitEnd(); }));
+  return absl::OkStatus();
 }
 
-ExecuteStream::~ExecuteStream() = default;
+ExecuteStream::~ExecuteStream() {
+  if (!end_.joinable()) return;
+  Cancel();
+  end_.join();
+}
 
 void ExecuteStream::AwaitEnd() {
   for (v1::ResultBatch none; call_->Read(&none);) {

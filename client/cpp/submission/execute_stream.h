@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/cpp/connection/polled_call.h"
 #include "client/cpp/submission/command_batch.h"
@@ -43,10 +44,11 @@ class ExecuteStream {
   enum class ReadResult { kBatch, kWouldBlock, kEnd };
 
   // `channel` leads to the executor, or to a daemon that forwards to it. With
-  // rings, waits until the executor has answered the offer.
-  ExecuteStream(std::shared_ptr<grpc::ChannelInterface> channel,
-                Options options);
-  // REQUIRES: Finish has returned.
+  // rings, waits until the executor has answered the offer. RESOURCE_EXHAUSTED:
+  // the system allows no more threads.
+  static absl::StatusOr<std::unique_ptr<ExecuteStream>> Open(
+      std::shared_ptr<grpc::ChannelInterface> channel, Options options);
+  // Cancels the call if it has not ended.
   ~ExecuteStream();
 
   // Returns true if messages use the rings: false if none were offered, or the
@@ -88,6 +90,10 @@ class ExecuteStream {
  private:
   using Call = PolledCall<grpc::ByteBuffer, v1::ResultBatch>;
 
+  ExecuteStream() = default;
+  // Waits for the executor's answer to the offer, and uses the rings if it has
+  // accepted them.
+  absl::Status TakeRings(std::unique_ptr<RingPair> rings);
   // Waits for the end of a call with rings, and closes the rings then, so that
   // threads that wait on them return.
   void AwaitEnd();

@@ -3,6 +3,9 @@
 
 #include <utility>
 
+#include "core/base/start_thread.h"
+#include "core/base/status_macros.h"
+
 namespace holdfast {
 namespace {
 
@@ -11,8 +14,15 @@ constexpr int kEmptyLooks = 20;
 
 }  // namespace
 
-LateFlusher::LateFlusher(Options options) : options_(std::move(options)) {
-  thread_ = std::thread([this] { Run(); });
+LateFlusher::LateFlusher(Options options) : options_(std::move(options)) {}
+
+absl::StatusOr<std::unique_ptr<LateFlusher>> LateFlusher::Start(
+    Options options) {
+  std::unique_ptr<LateFlusher> flusher(new LateFlusher(std::move(options)));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      flusher->thread_, StartThread("commands that nobody sends",
+                                    [self = flusher.get()] { self->Run(); }));
+  return flusher;
 }
 
 void LateFlusher::Stop() {

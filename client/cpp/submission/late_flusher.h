@@ -5,9 +5,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
@@ -25,7 +27,8 @@ class LateFlusher {
     std::function<uint64_t()> waiting;
     std::function<void()> flush;
   };
-  explicit LateFlusher(Options options);
+  // RESOURCE_EXHAUSTED: the system allows no more threads.
+  static absl::StatusOr<std::unique_ptr<LateFlusher>> Start(Options options);
   ~LateFlusher() { Stop(); }
   LateFlusher(const LateFlusher&) = delete;
   LateFlusher& operator=(const LateFlusher&) = delete;
@@ -41,6 +44,8 @@ class LateFlusher {
   void Stop();
 
  private:
+  explicit LateFlusher(Options options);
+
   void Run();
   // Sleeps until a batch waits.
   void Sleep();

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/transfer/background_copy.h"
 
-#include <system_error>
 #include <utility>
+
+#include "core/base/start_thread.h"
 
 namespace holdfast {
 
 // Without a thread, Append copies.
 BackgroundCopy::BackgroundCopy(char* destination) : next_(destination) {
-  try {
-    thread_ = std::thread([this] { Run(); });
-  } catch (const std::system_error&) {
-  }
+  auto thread = StartThread("a copy", [this] { Run(); });
+  if (thread.ok()) thread_ = *std::move(thread);
 }
 
 BackgroundCopy::~BackgroundCopy() {

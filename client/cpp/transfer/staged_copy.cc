@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -124,14 +125,14 @@ absl::Status Copy(StagingRing& ring, const TransferTarget& target,
   HOLDFAST_RETURN_IF_ERROR(target.CheckRange());
   Pieces pieces(target.size);
   std::vector<absl::Status> outcomes(pieces.threads());
-  std::vector<std::thread> helpers;
-  for (size_t i = 1; i < outcomes.size(); ++i) {
-    helpers.emplace_back([&ring, &pieces, &direction, &outcome = outcomes[i]] {
+  std::vector<std::function<void()>> jobs;
+  jobs.reserve(outcomes.size());
+  for (absl::Status& outcome : outcomes) {
+    jobs.emplace_back([&ring, &pieces, &direction, &outcome] {
       outcome = CopyPieces(ring, pieces, direction);
     });
   }
-  outcomes[0] = CopyPieces(ring, pieces, direction);
-  for (std::thread& helper : helpers) helper.join();
+  RunSideBySide(std::move(jobs));
   for (const absl::Status& outcome : outcomes) {
     HOLDFAST_RETURN_IF_ERROR(outcome);
   }

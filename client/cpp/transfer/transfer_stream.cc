@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,6 +17,7 @@
 #include "client/cpp/connection/rpc_status.h"
 #include "client/cpp/transfer/background_copy.h"
 #include "client/cpp/transfer/borrowed_memory.h"
+#include "core/base/start_thread.h"
 #include "core/base/status_macros.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/sync_stream.h"
@@ -162,12 +164,13 @@ absl::Status InParts(const TransferRoute& route, const v1::TransferRange& range,
     part.set_size(std::min(part_size, range.size() - begin));
     group.Finish(transfer(part, begin, group));
   };
-  std::vector<std::thread> others;
-  for (uint64_t begin = part_size; begin < range.size(); begin += part_size) {
-    others.emplace_back(run, begin);
-  }
-  run(0);
-  for (std::thread& other : others) other.join();
+  std::vector<std::function<void()>> parts;
+  uint64_t begin = 0;
+  do {
+    parts.emplace_back([&run, begin] { run(begin); });
+    begin += part_size;
+  } while (begin < range.size());
+  RunSideBySide(std::move(parts));
   return group.status();
 }
 

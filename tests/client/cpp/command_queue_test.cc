@@ -24,6 +24,7 @@
 #include "grpcpp/security/credentials.h"
 #include "tests/client/cpp/fake_daemon.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/thread_refusal.h"
 
 namespace holdfast {
 namespace {
@@ -63,9 +64,12 @@ class RingQueueTest : public ::testing::Test {
     stream.session_token = "token";
     stream.ring_token = "00";
     stream.rings = *std::move(mine);
-    queue_.emplace(grpc::CreateChannel(daemon_.address(),
-                                       grpc::InsecureChannelCredentials()),
-                   std::move(stream), std::move(options));
+    auto queue = CommandQueue::Create(
+        grpc::CreateChannel(daemon_.address(),
+                            grpc::InsecureChannelCredentials()),
+        std::move(stream), std::move(options));
+    ASSERT_OK(queue.status());
+    queue_ = *std::move(queue);
   }
 
   absl::Status Fence() {
@@ -80,7 +84,7 @@ class RingQueueTest : public ::testing::Test {
   std::atomic<bool> printed_late_{false};
   std::map<std::string, uint64_t> steps_;
   std::map<std::thread::id, int> reads_;  // batches that each thread has read
-  std::optional<CommandQueue> queue_;
+  std::unique_ptr<CommandQueue> queue_;
 };
 
 TEST_F(RingQueueTest, ResultsComeInOrder) {
@@ -261,9 +265,11 @@ TEST(SuspendedQueueTest, ConsentIsOverWhenASuspendedSessionGoesOn) {
   };
   ExecuteStream::Options stream;
   stream.session_token = "token";
-  CommandQueue queue(connect(first), std::move(stream), std::move(options));
+  ASSERT_OK_AND_ASSIGN(const auto queue,
+                       CommandQueue::Create(connect(first), std::move(stream),
+                                            std::move(options)));
   const auto fence = [&queue] {
-    return queue.Call([](v1::Command& command) { command.mutable_fence(); })
+    return queue->Call([](v1::Command& command) { command.mutable_fence(); })
         .status();
   };
   ASSERT_OK(fence());
@@ -271,7 +277,7 @@ TEST(SuspendedQueueTest, ConsentIsOverWhenASuspendedSessionGoesOn) {
   absl::Status status;
   while (status.ok()) status = fence();
   ASSERT_THAT(status, StatusIs(absl::StatusCode::kAborted, "to decide about"));
-  ASSERT_OK(queue.Consent());
+  ASSERT_OK(queue->Consent());
   EXPECT_OK(fence());
 }
 
@@ -285,10 +291,13 @@ TEST(RingsOfferedToNobodyTest, AreAnErrorAndNoCrash) {
   stream.session_token = "token";
   stream.ring_token = "00";
   stream.rings = *std::move(mine);
-  CommandQueue queue(grpc::CreateChannel("unix:/nobody/is/here",
-                                         grpc::InsecureChannelCredentials()),
-                     std::move(stream), CommandQueue::Options());
-  EXPECT_THAT(queue.Call([](v1::Command& command) { command.mutable_fence(); })
+  ASSERT_OK_AND_ASSIGN(
+      const auto queue,
+      CommandQueue::Create(
+          grpc::CreateChannel("unix:/nobody/is/here",
+                              grpc::InsecureChannelCredentials()),
+          std::move(stream), CommandQueue::Options()));
+  EXPECT_THAT(queue->Call([](v1::Command& command) { command.mutable_fence(); })
                   .status(),
               StatusIs(absl::StatusCode::kUnavailable, ""));
 }
@@ -303,17 +312,37 @@ TEST(RingsOfferedToNobodyTest, LoseNoBatch) {
   options.session_token = "token";
   options.ring_token = "00";
   options.rings = *std::move(mine);
-  ExecuteStream stream(grpc::CreateChannel("unix:/nobody/is/here",
-                                           grpc::InsecureChannelCredentials()),
-                       std::move(options));
-  ASSERT_TRUE(stream.has_rings());
-  const bool written = stream.Write("a batch");
+  ASSERT_OK_AND_ASSIGN(
+      const auto stream,
+      ExecuteStream::Open(
+          grpc::CreateChannel("unix:/nobody/is/here",
+                              grpc::InsecureChannelCredentials()),
+          std::move(options)));
+  ASSERT_TRUE(stream->has_rings());
+  const bool written = stream->Write("a batch");
   v1::ResultBatch results;
-  while (stream.Read(&results) != ExecuteStream::ReadResult::kEnd) {
-    stream.Sleep();
+  while (stream->Read(&results) != ExecuteStream::ReadResult::kEnd) {
+    stream->Sleep();
   }
-  EXPECT_THAT(stream.Finish(), StatusIs(absl::StatusCode::kUnavailable, ""));
-  EXPECT_EQ(stream.Unread().size(), written ? 1u : 0u);
+  EXPECT_THAT(stream->Finish(), StatusIs(absl::StatusCode::kUnavailable, ""));
+  EXPECT_EQ(stream->Unread().size(), written ? 1u : 0u);
+}
+
+// With the poller and gRPC's threads there already.
+TEST_F(RingQueueTest, AQueueWithoutThreadsIsAnErrorAndLeavesNothing) {
+  if (!testing::ThreadRefusal::kWorks) GTEST_SKIP();
+  Connect();
+  ASSERT_OK(Fence());
+  const auto channel = grpc::CreateChannel(daemon_.address(),
+                                           grpc::InsecureChannelCredentials());
+  ASSERT_TRUE(channel->WaitForConnected(
+      absl::ToChronoTime(absl::Now() + absl::Seconds(60))));
+  ExecuteStream::Options stream;
+  stream.session_token = "token";
+  const testing::ThreadRefusal refusal;
+  EXPECT_THAT(
+      CommandQueue::Create(channel, std::move(stream), CommandQueue::Options()),
+      StatusIs(absl::StatusCode::kResourceExhausted, "no thread for commands"));
 }
 
 TEST_F(RingQueueTest, AnExecutorThatDiesIsNoticed) {

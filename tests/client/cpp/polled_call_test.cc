@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -15,6 +16,8 @@
 #include "holdfast/v1/commands.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "tests/client/cpp/fake_daemon.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/thread_refusal.h"
 
 namespace holdfast {
 namespace {
@@ -28,8 +31,9 @@ std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
 class PolledCallTest : public ::testing::Test {
  protected:
   void Begin(const std::string& address) {
-    call_.emplace(ChannelTo(address), "/holdfast.v1.CommandService/Execute",
-                  context_);
+    ASSERT_OK_AND_ASSIGN(auto poller, MessagePoller::Get());
+    call_.emplace(std::move(poller), ChannelTo(address),
+                  "/holdfast.v1.CommandService/Execute", context_);
   }
 
   bool WriteFence(uint64_t sequence) {
@@ -91,17 +95,27 @@ TEST_F(PolledCallTest, ACallThatNobodyEndsIsCancelledWithItsMessages) {
   call_.reset();
 }
 
+TEST(MessagePollerTest, AThreadThatTheSystemRefusesIsAnErrorAndTriedAgain) {
+  if (!testing::ThreadRefusal::kWorks) GTEST_SKIP();
+  {
+    const testing::ThreadRefusal refusal;
+    EXPECT_THAT(MessagePoller::Get(),
+                testing::StatusIs(absl::StatusCode::kResourceExhausted, ""));
+  }
+  EXPECT_OK(MessagePoller::Get().status());
+}
+
 TEST_F(PolledCallTest, CallsOfOneProcessHaveOnePoller) {
-  const auto poller = MessagePoller::Get();
+  ASSERT_OK_AND_ASSIGN(const auto poller, MessagePoller::Get());
   Begin(daemon_.address());
-  EXPECT_EQ(MessagePoller::Get(), poller);
+  EXPECT_EQ(*MessagePoller::Get(), poller);
   std::vector<std::thread> others;
   for (int i = 0; i < 4; ++i) {
-    others.emplace_back([this] {
+    others.emplace_back([this, &poller] {
       grpc::ClientContext context;
       PolledCall<v1::KeepAliveRequest, v1::KeepAliveResponse> call(
-          ChannelTo(daemon_.address()), "/holdfast.v1.SessionService/KeepAlive",
-          context);
+          poller, ChannelTo(daemon_.address()),
+          "/holdfast.v1.SessionService/KeepAlive", context);
       v1::KeepAliveResponse response;
       EXPECT_TRUE(call.Write({}));
       EXPECT_TRUE(call.Read(&response));

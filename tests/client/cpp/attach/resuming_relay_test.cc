@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "holdfast/v1/commands.grpc.pb.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
+#include "tests/testing/status_matchers.h"
 
 namespace holdfast {
 namespace {
@@ -89,12 +90,14 @@ class ResumingRelayTest : public ::testing::Test {
     const auto connect = [this] {
       return server_->InProcessChannel(grpc::ChannelArguments());
     };
-    relay_ = std::make_unique<ResumingRelay>(
-        ResumingRelay::Options{.session_token = std::string(32, '0'),
-                               .grace = grace,
-                               .connect = connect},
-        *RingPair::Map(memory->get(), RingPair::End::kExecutor, 1 << 20),
-        connect());
+    ASSERT_OK_AND_ASSIGN(
+        relay_,
+        ResumingRelay::Start(
+            ResumingRelay::Options{.session_token = std::string(32, '0'),
+                                   .grace = grace,
+                                   .connect = connect},
+            *RingPair::Map(memory->get(), RingPair::End::kExecutor, 1 << 20),
+            connect()));
   }
   ~ResumingRelayTest() override {
     relay_.reset();
