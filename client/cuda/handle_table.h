@@ -2,8 +2,6 @@
 #ifndef HOLDFAST_CLIENT_CUDA_HANDLE_TABLE_H_
 #define HOLDFAST_CLIENT_CUDA_HANDLE_TABLE_H_
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -11,17 +9,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
+#include "core/cuda/handle_value.h"
 
 namespace holdfast::libcuda {
-
-// Returns a number that was never a handle of any kind before: a program may
-// destroy an old object of a context that has ended, and this must not destroy
-// a newer object. Small numbers are not used, because they may have a meaning
-// (CU_STREAM_LEGACY).
-inline uintptr_t NewHandleValue() {
-  static std::atomic<uintptr_t> next{0x10000};
-  return next.fetch_add(0x10, std::memory_order_relaxed);
-}
 
 // Live objects of one kind by their handles in the program. A call that has
 // found an object can use it to its end, even if another thread destroys the
@@ -30,7 +20,7 @@ template <typename Handle, typename Object>
 class HandleTable {
  public:
   Handle Add(std::shared_ptr<Object> object) {
-    const auto handle = reinterpret_cast<Handle>(NewHandleValue());
+    const auto handle = reinterpret_cast<Handle>(cuda::NewHandleValue());
     absl::MutexLock lock(&mutex_);
     objects_[handle] = std::move(object);
     return handle;

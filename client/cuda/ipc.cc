@@ -138,7 +138,8 @@ CUresult Ipc::GetMemory(Process& process, CUdeviceptr pointer,
   if (handle == nullptr || memory == nullptr || !CanBeExported(*memory)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  HOLDFAST_ANSWER_OR_ASSIGN(const std::string tenant, process.Tenant());
+  HOLDFAST_ANSWER_OR_ASSIGN(const std::string tenant,
+                            process.connection().Tenant());
   HOLDFAST_ANSWER_OR_ASSIGN(const std::string token, TokenOf(*memory, tenant));
   {
     absl::MutexLock lock(&mutex_);
@@ -222,7 +223,8 @@ CUresult Ipc::ImportPool(Process& process, int fd, CUmemoryPool* pool) {
   auto kind = MemoryPool::Kind::kHost;
   int ordinal = 0;
   if (!sharing.name.empty()) {
-    sharing.pinned = std::make_unique<PinnedMemory>(process.session());
+    sharing.pinned =
+        std::make_unique<PinnedMemory>(process.connection().session());
   } else {
     sharing.name = ReadToken(kPool, fd);
     if (sharing.name.empty()) return CUDA_ERROR_INVALID_VALUE;
@@ -230,7 +232,7 @@ CUresult Ipc::ImportPool(Process& process, int fd, CUmemoryPool* pool) {
     const auto context = process.contexts().Find(CurrentContext());
     if (context != nullptr) ordinal = context->ordinal();
   }
-  *pool = process.pools.Add(std::make_shared<MemoryPool>(
+  *pool = process.pools().Add(std::make_shared<MemoryPool>(
       kind, ordinal, /*max_size=*/0, std::move(sharing)));
   return CUDA_SUCCESS;
 }
@@ -246,7 +248,8 @@ CUresult Ipc::ExportPoolMemory(Process& process, CUdeviceptr pointer,
     WritePinned(*memory, data);
     return CUDA_SUCCESS;
   }
-  HOLDFAST_ANSWER_OR_ASSIGN(const std::string tenant, process.Tenant());
+  HOLDFAST_ANSWER_OR_ASSIGN(const std::string tenant,
+                            process.connection().Tenant());
   HOLDFAST_ANSWER_OR_ASSIGN(const std::string token, TokenOf(*memory, tenant));
   Write(kPoolMemory, token, data, memory->pool->sharing().name);
   return CUDA_SUCCESS;
@@ -290,7 +293,8 @@ CUresult Ipc::GetEvent(Process& process, ProgramEvent& event,
                        CUipcEventHandle* handle) {
   if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (event.is_imported) return CUDA_ERROR_INVALID_HANDLE;
-  HOLDFAST_ANSWER_OR_ASSIGN(const std::string tenant, process.Tenant());
+  HOLDFAST_ANSWER_OR_ASSIGN(const std::string tenant,
+                            process.connection().Tenant());
   HOLDFAST_ANSWER_OR_ASSIGN(const std::string token,
                             event.exported.Token(event.event, {}, tenant));
   Write(kEvent, token, handle);

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "client/cuda/answer.h"
-#include "client/cuda/handle_table.h"
 #include "client/cuda/token_descriptor.h"
+#include "core/cuda/handle_value.h"
 
 namespace holdfast::libcuda {
 namespace {
@@ -13,8 +13,8 @@ namespace {
 constexpr TokenKind kKind = "hf-vmm1";
 
 holdfast::Device DeviceOf(Process& process, int ordinal) {
-  return process.session().device(
-      process.devices()[static_cast<size_t>(ordinal)].ordinal());
+  return process.connection().session().device(
+      process.connection().devices()[static_cast<size_t>(ordinal)].ordinal());
 }
 
 }  // namespace
@@ -30,8 +30,8 @@ CUresult PhysicalMemoryTable::CheckProperties(Process& process,
   if (p.location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
-  if (p.location.id < 0 ||
-      static_cast<size_t>(p.location.id) >= process.devices().size()) {
+  if (p.location.id < 0 || static_cast<size_t>(p.location.id) >=
+                               process.connection().devices().size()) {
     return CUDA_ERROR_INVALID_DEVICE;
   }
   const unsigned other =
@@ -57,7 +57,7 @@ CUresult PhysicalMemoryTable::Create(Process& process, uint64_t size,
 
 PhysicalMemoryTable::Handle PhysicalMemoryTable::Add(
     std::shared_ptr<PhysicalMemory> memory) {
-  const Handle handle = NewHandleValue();
+  const Handle handle = cuda::NewHandleValue();
   absl::MutexLock lock(&mutex_);
   memories_[handle] = std::move(memory);
   return handle;
@@ -80,7 +80,8 @@ CUresult PhysicalMemoryTable::Export(Process& process, Handle handle, int* fd) {
                             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) == 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  HOLDFAST_ANSWER_OR_ASSIGN(const std::string tenant, process.Tenant());
+  HOLDFAST_ANSWER_OR_ASSIGN(const std::string tenant,
+                            process.connection().Tenant());
   HOLDFAST_ANSWER_OR_ASSIGN(
       const std::string token,
       memory->exported.Token(memory->buffer, {.rights = Rights::kReadWrite},

@@ -5,15 +5,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/event.h"
-#include "client/cpp/session.h"
+#include "client/cuda/code_table.h"
+#include "client/cuda/connection.h"
 #include "client/cuda/context.h"
 #include "client/cuda/context_table.h"
 #include "client/cuda/exported.h"
@@ -21,11 +19,9 @@
 #include "client/cuda/handle_table.h"
 #include "client/cuda/link_state.h"
 #include "client/cuda/memory_map.h"
-#include "client/cuda/memory_pool.h"
-#include "client/cuda/module.h"
 #include "client/cuda/pinned_memory.h"
+#include "client/cuda/pool_table.h"
 #include "cuda.h"
-#include "holdfast/v1/devices.pb.h"
 
 namespace holdfast::libcuda {
 
@@ -47,65 +43,27 @@ struct ProgramEvent {
   std::shared_ptr<EventCapture> capture = nullptr;
 };
 
-// A library whose image cannot be read.
-struct RefusedLibrary {
-  absl::Status reason;
-  bool is_told = false;  // the program has read it in its error log
-};
-
-// The driver's state in this process: one session, whose devices and contexts
-// the program sees, and every live handle. Never destroyed, because threads may
+// The driver's state in this process: the connection to the daemon, whose
+// devices the program sees, and every live handle. Each table has a lock of its
+// own. Never destroyed, because threads may
 // use the driver while the process exits; the daemon ends the session with the
 // process. Thread-safe.
 class Process {
  public:
   static Process& Get();
 
-  // Opens the session if it is not open: at $HOLDFAST_ADDRESS or the default
-  // address, named $HOLDFAST_SESSION_NAME or after the program.
-  // FAILED_PRECONDITION: the process is the child of a fork.
+  // Opens the connection if it is not open. FAILED_PRECONDITION: the process is
+  // the child of a fork.
   absl::Status Init();
   // True after Init. False in the child of a fork: the session belongs to the
   // parent.
   bool initialized() const { return initialized_; }
 
   // REQUIRES, for all calls below: Init has succeeded.
-  Session& session() { return *session_; }
+  Connection& connection() const { return *connection_; }
   PinnedMemory& pinned() { return *pinned_; }
-  // The program's devices, in the order of its numbers. The descriptions never
-  // change.
-  const std::vector<v1::Device>& devices() const { return devices_; }
-  int driver_version() const { return driver_version_; }
-  // The daemon's driver is the software driver.
-  bool is_software() const { return is_software_; }
-  // The daemon is on this machine, so that kernels reach pinned memory of the
-  // process.
-  bool shares_memory() const;
-
   ContextTable& contexts() { return *contexts_; }
-  // The default pool and the current pool of a device, of host memory, or of
-  // managed memory. cuMemAllocAsync uses a device's current pool. REQUIRES:
-  // `ordinal` is a device, for kDevice.
-  CUmemoryPool DefaultPool(MemoryPool::Kind kind, int ordinal) const {
-    return default_pools_[PoolIndex(kind, ordinal)];
-  }
-  CUmemoryPool CurrentPool(MemoryPool::Kind kind, int ordinal) const {
-    absl::MutexLock lock(&pools_mutex_);
-    return current_pools_[PoolIndex(kind, ordinal)];
-  }
-  void SetCurrentPool(const MemoryPool& pool, CUmemoryPool handle) {
-    absl::MutexLock lock(&pools_mutex_);
-    current_pools_[PoolIndex(pool.kind(), pool.ordinal())] = handle;
-  }
-  bool IsDefaultPool(CUmemoryPool pool) const;
-
-  // Returns the session's tenant. The program shares memory only with processes
-  // of this tenant. The first call waits for the daemon.
-  absl::StatusOr<std::string> Tenant();
-
-  // Waits until the daemon has processed all commands so far, but not for their
-  // work. Returns the first failure that no call has returned yet.
-  absl::Status AwaitCommands();
+  PoolTable& pools() { return *pools_; }
 
   // Waits for the session's work, and removes the streams, events, modules,
   // functions and memory of the context. Does nothing for null.
@@ -113,12 +71,9 @@ class Process {
 
   HandleTable<CUstream, Stream> streams;
   HandleTable<CUevent, ProgramEvent> events;
-  HandleTable<CUmodule, Module> modules;
-  HandleTable<CUlibrary, const RefusedLibrary> refused_libraries;
   HandleTable<CUlinkState, LinkState> links;
-  HandleTable<CUmemoryPool, MemoryPool> pools;
+  CodeTable code;
   GraphTable graphs;
-  FunctionTable functions;
   MemoryMap memory;
 
  private:
@@ -129,23 +84,10 @@ class Process {
   std::atomic<bool> initialized_{false};
   std::atomic<bool> forked_{false};
   // Set by Init, and then constant.
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<Connection> connection_;
   std::unique_ptr<PinnedMemory> pinned_;
   std::unique_ptr<ContextTable> contexts_;
-  std::vector<v1::Device> devices_;
-  int driver_version_ = 0;
-  bool is_software_ = false;
-  // The index in default_pools_ and current_pools_. Pools of devices come
-  // first.
-  size_t PoolIndex(MemoryPool::Kind kind, int ordinal) const;
-
-  std::vector<CUmemoryPool> default_pools_;
-
-  absl::Mutex tenant_mutex_;
-  std::string tenant_ ABSL_GUARDED_BY(tenant_mutex_);  // empty: not known yet
-
-  mutable absl::Mutex pools_mutex_;
-  std::vector<CUmemoryPool> current_pools_ ABSL_GUARDED_BY(pools_mutex_);
+  std::unique_ptr<PoolTable> pools_;
 };
 
 }  // namespace holdfast::libcuda

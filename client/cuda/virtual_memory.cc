@@ -24,9 +24,9 @@ bool IsAccess(CUmemAccess_flags flags) {
 // mapped there.
 holdfast::Device CurrentDevice(Process& process) {
   const auto context = process.contexts().Find(CurrentContext());
-  return context != nullptr
-             ? context->device()
-             : process.session().device(process.devices()[0].ordinal());
+  return context != nullptr ? context->device()
+                            : process.connection().session().device(
+                                  process.connection().devices()[0].ordinal());
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ CUresult VirtualMemory::Unmap(Process& process, CUdeviceptr address,
          std::prev(next)->first + std::prev(next)->second.size <= address);
     return is_free && IsWhole(size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   }
-  HOLDFAST_ANSWER_IF_ERROR(process.session().Synchronize());
+  HOLDFAST_ANSWER_IF_ERROR(process.connection().session().Synchronize());
   std::vector<Mapping> ended;
   for (const auto& tile : tiles) {
     ended.push_back(std::move(tile->second));
@@ -166,7 +166,7 @@ absl::Status VirtualMemory::SetAccess(Process& process, CUdeviceptr base,
   auto& [address, mapped] = mapping;
   if (mapped.access == access) return absl::OkStatus();
   if (mapped.mapped.has_value()) {
-    HOLDFAST_RETURN_IF_ERROR(process.session().Synchronize());
+    HOLDFAST_RETURN_IF_ERROR(process.connection().session().Synchronize());
     mapped.mapped.reset();
     mapped.access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
   }
@@ -190,7 +190,8 @@ CUresult VirtualMemory::SetAccess(
   if (tiles.empty()) return CUDA_ERROR_INVALID_VALUE;
   for (const CUmemAccessDesc& d : descriptions) {
     if (d.location.type != CU_MEM_LOCATION_TYPE_DEVICE || d.location.id < 0 ||
-        static_cast<size_t>(d.location.id) >= process.devices().size() ||
+        static_cast<size_t>(d.location.id) >=
+            process.connection().devices().size() ||
         !IsAccess(d.flags)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
@@ -207,7 +208,7 @@ CUresult VirtualMemory::SetAccess(
           SetAccess(process, base, reservation, *tile, d.flags));
     }
   }
-  const absl::Status mapped = process.AwaitCommands();
+  const absl::Status mapped = process.connection().AwaitCommands();
   if (!mapped.ok()) {
     for (const auto& tile : tiles) {
       tile->second.mapped.reset();

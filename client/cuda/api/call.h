@@ -45,7 +45,7 @@ CUresult WithObjects(Body body) {
 template <typename Body>
 CUresult WithDevice(CUdevice ordinal, Body body) {
   return WithProcess([&](Process& process) -> CUresult {
-    const auto& devices = process.devices();
+    const auto& devices = process.connection().devices();
     if (ordinal < 0 || static_cast<size_t>(ordinal) >= devices.size()) {
       return CUDA_ERROR_INVALID_DEVICE;
     }

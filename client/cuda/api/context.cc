@@ -17,42 +17,25 @@ extern "C" CUresult cuCtxCreate_v2(CUcontext*, unsigned, CUdevice);
 
 namespace {
 
-constexpr unsigned kApiVersion = 13000;
+template <typename Body>
+CUresult WithDriver(Body body) {
+  return WithProcess(body);
+}
 
-bool AreContextFlags(unsigned flags) {
-  return (flags & ~CU_CTX_FLAGS_MASK) == 0;
+template <typename Body>
+CUresult WithOrdinal(CUdevice device, Body body) {
+  return WithDevice(
+      device, [&](Process& process, const Device&) { return body(process); });
 }
 
 CUresult CreateContext(CUcontext* context, unsigned flags, CUdevice device) {
   return WithDevice(device, [&](Process& process, const Device&) {
-    if (context == nullptr || !AreContextFlags(flags)) {
+    if (context == nullptr || !holdfast::cuda::AreContextFlags(flags)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     *context = process.contexts().Create(device, flags)->handle();
     PushContext(*context);
     return CUDA_SUCCESS;
-  });
-}
-
-// body(Context&) with `handle`, or with the current context if it is null.
-template <typename Body>
-CUresult WithNamedContext(CUcontext handle, Body body) {
-  if (handle == nullptr) {
-    return WithContext([&](Process&, Context& c) { return body(c); });
-  }
-  return WithProcess([&](Process& process) -> CUresult {
-    const auto context = process.contexts().Find(handle);
-    return context == nullptr ? CUDA_ERROR_INVALID_CONTEXT
-                              : Answer(body(*context));
-  });
-}
-
-// body(Context& current, Context& peer).
-template <typename Body>
-CUresult WithPeer(CUcontext handle, Body body) {
-  return WithContext([&](Process& process, Context& context) -> CUresult {
-    const auto peer = process.contexts().Find(handle);
-    return peer == nullptr ? CUDA_ERROR_INVALID_CONTEXT : body(context, *peer);
   });
 }
 
@@ -63,7 +46,7 @@ CUresult Synchronize(Context& context) {
   const CUresult captured = CheckContextCall(Process::Get(), context);
   return captured != CUDA_SUCCESS
              ? captured
-             : Answer(Process::Get().session().Synchronize());
+             : Answer(Process::Get().connection().session().Synchronize());
 }
 
 // CUDA_ERROR_UNSUPPORTED_LIMIT: a limit that sessions do not have.
@@ -114,6 +97,8 @@ void End(Process& process, std::shared_ptr<Context> ended) {
 
 }  // namespace
 
+#include "core/cuda/context_calls.inc"
+
 extern "C" {
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
@@ -122,169 +107,6 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     *context = process.contexts().Retain(device);
     return CUDA_SUCCESS;
   });
-}
-
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-  return WithDevice(device, [&](Process& process, const Device&) {
-    std::shared_ptr<Context> ended;
-    if (!process.contexts().Release(device, &ended)) {
-      return CUDA_ERROR_INVALID_CONTEXT;
-    }
-    End(process, std::move(ended));
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
-  return WithDevice(device, [&](Process& process, const Device&) {
-    End(process, process.contexts().Reset(device));
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
-  return WithDevice(device, [&](Process& process, const Device&) {
-    if (!AreContextFlags(flags)) return CUDA_ERROR_INVALID_VALUE;
-    process.contexts().SetFlags(device, flags);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags,
-                                    int* active) {
-  return WithDevice(device, [&](Process& process, const Device&) {
-    if (AnyNull(flags, active)) return CUDA_ERROR_INVALID_VALUE;
-    *flags = process.contexts().Flags(device);
-    *active = process.contexts().IsActive(device);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
-  return CreateContext(context, flags, device);
-}
-
-CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters,
-                        unsigned flags, CUdevice device) {
-  const bool plain =
-      parameters == nullptr || (parameters->numExecAffinityParams == 0 &&
-                                parameters->cigParams == nullptr);
-  return plain ? CreateContext(context, flags, device)
-               : CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CUresult cuCtxDestroy_v2(CUcontext handle) {
-  return WithProcess([&](Process& process) {
-    if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    ContextTable& contexts = process.contexts();
-    if (contexts.IsPrimary(handle) || contexts.OrdinalOf(handle) < 0) {
-      return CUDA_ERROR_INVALID_CONTEXT;
-    }
-    std::shared_ptr<Context> context = contexts.Remove(handle);
-    if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    End(process, std::move(context));
-    CUcontext top = nullptr;
-    if (CurrentContext() == handle) PopContext(&top);
-    return CUDA_SUCCESS;
-  });
-}
-
-// A context that has ended may become current, too; what needs it then fails.
-CUresult cuCtxSetCurrent(CUcontext context) {
-  return WithProcess([&](Process& process) {
-    if (context != nullptr && process.contexts().OrdinalOf(context) < 0) {
-      return CUDA_ERROR_INVALID_CONTEXT;
-    }
-    SetCurrentContext(context);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuCtxGetCurrent(CUcontext* context) {
-  return WithProcess([&](Process&) {
-    if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *context = CurrentContext();
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuCtxPushCurrent_v2(CUcontext context) {
-  return WithProcess([&](Process& process) {
-    if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (process.contexts().OrdinalOf(context) < 0) {
-      return CUDA_ERROR_INVALID_CONTEXT;
-    }
-    PushContext(context);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuCtxPopCurrent_v2(CUcontext* context) {
-  return WithProcess([&](Process&) {
-    CUcontext popped = nullptr;
-    if (!PopContext(&popped)) return CUDA_ERROR_INVALID_CONTEXT;
-    if (context != nullptr) *context = popped;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuCtxGetDevice(CUdevice* device) {
-  return WithObjects([&](Process& process) {
-    const int ordinal = process.contexts().OrdinalOf(CurrentContext());
-    if (ordinal < 0) return CUDA_ERROR_INVALID_CONTEXT;
-    if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *device = ordinal;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
-  return WithNamedContext(handle, [&](Context& context) {
-    if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *device = context.ordinal();
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuCtxGetFlags(unsigned* flags) {
-  return WithContext([&](Process&, Context& context) {
-    if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *flags = context.flags();
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuCtxSetFlags(unsigned flags) {
-  return WithContext([&](Process&, Context& context) {
-    if (!AreContextFlags(flags)) return CUDA_ERROR_INVALID_VALUE;
-    context.flags() = flags;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
-  return WithNamedContext(handle, [&](Context& context) {
-    if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *id = context.id();
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuCtxGetApiVersion(CUcontext handle, unsigned* version) {
-  return WithNamedContext(handle, [&](Context&) {
-    if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *version = kApiVersion;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuCtxSynchronize() {
-  return WithContext(
-      [](Process&, Context& context) { return Synchronize(context); });
-}
-
-CUresult cuCtxSynchronize_v2(CUcontext handle) {
-  return WithNamedContext(handle, Synchronize);
 }
 
 CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned flags) {
@@ -321,32 +143,11 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     const CUresult known = FindLimit(limit, &name);
     if (known != CUDA_SUCCESS) return known;
     HOLDFAST_ANSWER_IF_ERROR(context.device().SetLimit(name, value));
-    return Answer(process.AwaitCommands());
-  });
-}
-
-CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
-  return WithContext([&](Process&, Context&) {
-    if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *config = CU_FUNC_CACHE_PREFER_NONE;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-  return WithContext([&](Process&, Context&) {
-    using Attributes = holdfast::cuda::StreamAttributes;
-    if (least != nullptr) *least = Attributes::kLeastPriority;
-    if (greatest != nullptr) *greatest = Attributes::kGreatestPriority;
-    return CUDA_SUCCESS;
+    return Answer(process.connection().AwaitCommands());
   });
 }
 
 // Hints, which change no result: they are taken and go no further.
-CUresult cuCtxSetCacheConfig(CUfunc_cache) {
-  return WithContext([](Process&, Context&) { return CUDA_SUCCESS; });
-}
-
 CUresult cuCtxResetPersistingL2Cache() {
   return WithContext([](Process&, Context&) { return CUDA_SUCCESS; });
 }

@@ -62,13 +62,13 @@ bool NeedsSharedMemory(CUdevice_attribute attribute) {
 }
 
 bool IsServed(const Process& process, CUdevice_attribute attribute) {
-  return !IsUnserved(attribute) &&
-         (process.shares_memory() || !NeedsSharedMemory(attribute));
+  return !IsUnserved(attribute) && (process.connection().shares_memory() ||
+                                    !NeedsSharedMemory(attribute));
 }
 
 bool IsPeer(Process& process, const Device& device, CUdevice peer) {
   const uint32_t ordinal =
-      process.devices()[static_cast<size_t>(peer)].ordinal();
+      process.connection().devices()[static_cast<size_t>(peer)].ordinal();
   return std::count(device.peers().begin(), device.peers().end(), ordinal) > 0;
 }
 
@@ -82,14 +82,16 @@ CUresult cuInit(unsigned flags) {
   // The child of a fork.
   if (absl::IsFailedPrecondition(started)) return CUDA_ERROR_NOT_INITIALIZED;
   HOLDFAST_ANSWER_IF_ERROR(started);
-  return Process::Get().devices().empty() ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
+  return Process::Get().connection().devices().empty() ? CUDA_ERROR_NO_DEVICE
+                                                       : CUDA_SUCCESS;
 }
 
 // Programs ask for the version before cuInit, too.
 CUresult cuDriverGetVersion(int* version) {
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
   HOLDFAST_ANSWER_IF_ERROR(Process::Get().Init());
-  *version = std::min(Process::Get().driver_version(), CUDA_VERSION);
+  *version =
+      std::min(Process::Get().connection().driver_version(), CUDA_VERSION);
   return CUDA_SUCCESS;
 }
 
@@ -104,7 +106,7 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
 CUresult cuDeviceGetCount(int* count) {
   return WithProcess([&](Process& process) {
     if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *count = static_cast<int>(process.devices().size());
+    *count = static_cast<int>(process.connection().devices().size());
     return CUDA_SUCCESS;
   });
 }
@@ -177,8 +179,8 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
     if (AnyNull(device, id)) return CUDA_ERROR_INVALID_VALUE;
     const auto asked = holdfast::cuda::ParsePciBusId(id);
     if (!asked.has_value()) return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < process.devices().size(); ++i) {
-      const std::string& own = process.devices()[i].pci_bus_id();
+    for (size_t i = 0; i < process.connection().devices().size(); ++i) {
+      const std::string& own = process.connection().devices()[i].pci_bus_id();
       if (holdfast::cuda::ParsePciBusId(own) == asked) {
         *device = static_cast<CUdevice>(i);
         return CUDA_SUCCESS;
@@ -225,7 +227,8 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
     if (AnyNull(free, total)) return CUDA_ERROR_INVALID_VALUE;
     HOLDFAST_ANSWER_OR_ASSIGN(
         const holdfast::v1::DescribeDeviceResponse response,
-        process.session().daemon().DescribeDevice(context.device().ordinal()));
+        process.connection().session().daemon().DescribeDevice(
+            context.device().ordinal()));
     *total = response.device().total_memory();
     *free = response.device().has_free_memory()
                 ? response.device().free_memory()

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "client/cuda/api/graph_call.h"
+#include "core/cuda/handle_value.h"
 
 using namespace holdfast::libcuda;
 
@@ -16,7 +17,7 @@ namespace {
 // Handles of conditions are arguments of kernels, among other numbers, and have
 // to be unlike those.
 CUgraphConditionalHandle NewConditionHandle() {
-  return 0x1f5c'0000'0000'0000 | NewHandleValue();
+  return 0x1f5c'0000'0000'0000 | holdfast::cuda::NewHandleValue();
 }
 
 bool IsCount(unsigned count) { return count > 0 && count <= INT32_MAX; }
@@ -122,7 +123,7 @@ CUresult cuUserObjectCreate(CUuserObject* object, void* data, CUhostFn destroy,
         flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    *object = reinterpret_cast<CUuserObject>(NewHandleValue());
+    *object = reinterpret_cast<CUuserObject>(holdfast::cuda::NewHandleValue());
     process.graphs.user_objects.Add(
         *object, std::make_shared<holdfast::cuda::UserObject>(data, destroy),
         count);

@@ -18,7 +18,7 @@ template <typename Body>
 CUresult WithFunction(void* handle, Body body) {
   return WithObjects([&](Process& process) -> CUresult {
     const auto function =
-        process.functions.Find(static_cast<CUfunction>(handle));
+        process.code.FindFunction(static_cast<CUfunction>(handle));
     return function == nullptr ? CUDA_ERROR_INVALID_HANDLE
                                : Answer(body(process, *function));
   });
@@ -27,7 +27,9 @@ CUresult WithFunction(void* handle, Body body) {
 // The daemon's number of a device: of the current context, or as it is named.
 uint32_t CurrentDevice(Process& process) {
   const int ordinal = process.contexts().OrdinalOf(CurrentContext());
-  return process.devices()[static_cast<size_t>(std::max(ordinal, 0))].ordinal();
+  return process.connection()
+      .devices()[static_cast<size_t>(std::max(ordinal, 0))]
+      .ordinal();
 }
 
 bool IsSettable(CUfunction_attribute attribute) {
@@ -79,7 +81,7 @@ CUresult SetAttribute(CUfunction_attribute attribute, int value, void* handle,
         if (name.empty() || !IsSettable(attribute))
           return CUDA_ERROR_INVALID_VALUE;
         HOLDFAST_ANSWER_IF_ERROR(function.SetAttribute(name, value, device));
-        HOLDFAST_ANSWER_IF_ERROR(process.AwaitCommands());
+        HOLDFAST_ANSWER_IF_ERROR(process.connection().AwaitCommands());
         if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
           function.set_dynamic_shared_limit(value);
         }
@@ -237,7 +239,7 @@ CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
 CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
   return WithFunction(function, [&](Process& process, Function& found) {
     if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *module = process.modules.HandleOf(found.module().get());
+    *module = process.code.HandleOf(found.module().get());
     return CUDA_SUCCESS;
   });
 }

@@ -70,7 +70,7 @@ CUresult Submit(Process& process, const Stream& stream, Function& function,
   // program is told at once: such a launch costs a round trip.
   const bool is_plain = !config.cluster.has_value() &&
                         !config.attributes.any() && !function.has_clusters();
-  return is_plain ? CUDA_SUCCESS : Answer(process.AwaitCommands());
+  return is_plain ? CUDA_SUCCESS : Answer(process.connection().AwaitCommands());
 }
 
 CUresult Launch(CUfunction handle, const LaunchConfig& config,
@@ -78,7 +78,7 @@ CUresult Launch(CUfunction handle, const LaunchConfig& config,
                 CUstream stream_handle, void** values, void** extra) {
   std::shared_ptr<Function> function;
   const auto check = [&](Process& process) {
-    function = process.functions.Find(handle);
+    function = process.code.FindFunction(handle);
     if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     return config.dynamic_shared_bytes > function->dynamic_shared_limit() ||
                    (values != nullptr && extra != nullptr)

@@ -15,8 +15,9 @@ template <typename Body>
 CUresult WithLinker(CUlinkState handle, Body body) {
   return WithObjects([&](Process& process) -> CUresult {
     const auto state = process.links.Find(handle);
-    return state == nullptr ? CUDA_ERROR_INVALID_HANDLE
-                            : Answer(body(process.session().daemon(), *state));
+    return state == nullptr
+               ? CUDA_ERROR_INVALID_HANDLE
+               : Answer(body(process.connection().session().daemon(), *state));
   });
 }
 
@@ -32,7 +33,7 @@ CUresult cuLinkCreate_v2(unsigned count, CUjit_option* options, void** values,
     const CUresult result = JitOptions::Parse(count, options, values, &jit);
     if (result != CUDA_SUCCESS) return result;
     *state = process.links.Add(
-        std::make_shared<LinkState>(jit, process.is_software()));
+        std::make_shared<LinkState>(jit, process.connection().is_software()));
     return CUDA_SUCCESS;
   });
 }

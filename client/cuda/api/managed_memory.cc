@@ -21,7 +21,7 @@ namespace {
 ABSL_CONST_INIT absl::Mutex advice_mutex(absl::kConstInit);
 
 int DeviceCount(const Process& process) {
-  return static_cast<int>(process.devices().size());
+  return static_cast<int>(process.connection().devices().size());
 }
 
 // Returns the managed memory that holds the whole range; null: there is none.

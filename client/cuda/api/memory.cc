@@ -105,7 +105,7 @@ CUresult GetPointerAttribute(const Allocation& memory,
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return Store<unsigned long long>(data, 0);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return Store(data, Process::Get().pools.HandleOf(memory.pool.get()));
+      return Store(data, Process::Get().pools().HandleOf(memory.pool.get()));
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return Store<unsigned>(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
     default:
@@ -188,7 +188,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     if (const auto of_graph = GraphMemory::Get().Find(pointer)) {
       const CUresult result = GraphMemory::Get().Free(*of_graph);
       return result == CUDA_SUCCESS && of_graph->is_pinned()
-                 ? Answer(process.session().Synchronize())
+                 ? Answer(process.connection().session().Synchronize())
                  : result;
     }
     const auto memory = process.memory.Find(pointer);
@@ -199,8 +199,9 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     if (freed == nullptr) {
       return ErrorOfMissing(process, CUDA_ERROR_INVALID_VALUE);
     }
-    return freed->is_host() ? Answer(process.session().Synchronize())
-                            : CUDA_SUCCESS;
+    return freed->is_host()
+               ? Answer(process.connection().session().Synchronize())
+               : CUDA_SUCCESS;
   });
 }
 
@@ -238,8 +239,9 @@ CUresult cuMemFreeHost(void* pointer) {
     if (freed == nullptr) {
       return ErrorOfMissing(process, CUDA_ERROR_INVALID_VALUE);
     }
-    return freed->has_place() ? Answer(process.session().Synchronize())
-                              : CUDA_SUCCESS;
+    return freed->has_place()
+               ? Answer(process.connection().session().Synchronize())
+               : CUDA_SUCCESS;
   });
 }
 

@@ -28,7 +28,7 @@ using Kind = MemoryPool::Kind;
 template <typename Body>
 CUresult WithPool(CUmemoryPool handle, Body body) {
   return WithObjects([&](Process& process) -> CUresult {
-    auto pool = process.pools.Find(handle);
+    auto pool = process.pools().Find(handle);
     return pool == nullptr ? CUDA_ERROR_INVALID_VALUE : body(std::move(pool));
   });
 }
@@ -109,8 +109,8 @@ CUresult Allocate(CUdeviceptr* pointer, size_t size,
         if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
         if (size == 0) return AllocateNothing(pointer, /*work=*/nullptr);
         if (pool == nullptr) {
-          pool = process.pools.Find(
-              process.CurrentPool(Kind::kDevice, context->ordinal()));
+          pool = process.pools().Find(
+              process.pools().Current(Kind::kDevice, context->ordinal()));
         } else if (pool->kind() != Kind::kDevice) {
           // It is there at once, and freed in the order of a stream.
           return AllocateShared(process, *context, pool,
@@ -124,15 +124,16 @@ CUresult Allocate(CUdeviceptr* pointer, size_t size,
 CUresult GetPool(CUmemoryPool* pool, CUdevice device, bool is_default) {
   return WithDevice(device, [&](Process& process, const auto&) {
     if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *pool = is_default ? process.DefaultPool(Kind::kDevice, device)
-                       : process.CurrentPool(Kind::kDevice, device);
+    *pool = is_default ? process.pools().Default(Kind::kDevice, device)
+                       : process.pools().Current(Kind::kDevice, device);
     return CUDA_SUCCESS;
   });
 }
 
 bool IsDevice(const CUmemLocation& location) {
   return location.type == CU_MEM_LOCATION_TYPE_DEVICE && location.id >= 0 &&
-         static_cast<size_t>(location.id) < Process::Get().devices().size();
+         static_cast<size_t>(location.id) <
+             Process::Get().connection().devices().size();
 }
 
 bool IsHost(const CUmemLocation& location) {
@@ -149,7 +150,8 @@ CUresult WithKind(CUmemAllocationType type, const CUmemLocation& location,
   if (location.type == CU_MEM_LOCATION_TYPE_DEVICE && !IsDevice(location)) {
     return CUDA_ERROR_INVALID_DEVICE;
   }
-  const auto devices = static_cast<int>(Process::Get().devices().size());
+  const auto devices =
+      static_cast<int>(Process::Get().connection().devices().size());
   const auto kind = holdfast::cuda::PoolKindOf(type, location, devices);
   if (!kind.has_value()) return CUDA_ERROR_INVALID_VALUE;
   return body(*kind, *kind == Kind::kDevice ? location.id : 0);
@@ -160,8 +162,8 @@ CUresult GetPool(CUmemoryPool* pool, const CUmemLocation* location,
   return WithObjects([&](Process& process) {
     if (AnyNull(pool, location)) return CUDA_ERROR_INVALID_VALUE;
     return WithKind(type, *location, [&](Kind kind, int ordinal) {
-      *pool = is_default ? process.DefaultPool(kind, ordinal)
-                         : process.CurrentPool(kind, ordinal);
+      *pool = is_default ? process.pools().Default(kind, ordinal)
+                         : process.pools().Current(kind, ordinal);
       return CUDA_SUCCESS;
     });
   });
@@ -216,9 +218,10 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
                                       holdfast::RandomToken(kTokenBytes));
           }
           if (is_shared && kind == Kind::kHost) {
-            sharing.pinned = std::make_unique<PinnedMemory>(process.session());
+            sharing.pinned =
+                std::make_unique<PinnedMemory>(process.connection().session());
           }
-          *pool = process.pools.Add(std::make_shared<MemoryPool>(
+          *pool = process.pools().Add(std::make_shared<MemoryPool>(
               kind, ordinal, properties->maxSize, std::move(sharing)));
           return CUDA_SUCCESS;
         });
@@ -227,10 +230,8 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   return WithObjects([&](Process& process) {
-    if (process.IsDefaultPool(pool) || process.pools.Remove(pool) == nullptr) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    return CUDA_SUCCESS;
+    return process.pools().Remove(pool) ? CUDA_SUCCESS
+                                        : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
@@ -329,7 +330,7 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* data,
 CUresult cuMemPoolImportPointer(CUdeviceptr* pointer, CUmemoryPool pool,
                                 CUmemPoolPtrExportData* data) {
   return WithContext([&](Process& process, Context& context) {
-    std::shared_ptr<MemoryPool> found = process.pools.Find(pool);
+    std::shared_ptr<MemoryPool> found = process.pools().Find(pool);
     if (AnyNull(pointer, data) || found == nullptr) {
       return CUDA_ERROR_INVALID_VALUE;
     }
@@ -348,13 +349,13 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
 
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle) {
   return WithDevice(device, [&](Process& process, const auto&) {
-    const auto pool = process.pools.Find(handle);
+    const auto pool = process.pools().Find(handle);
     if (pool == nullptr || pool->kind() != Kind::kDevice ||
         pool->ordinal() != device || pool->sharing().is_imported) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    process.SetCurrentPool(*pool, handle);
-    return CUDA_SUCCESS;
+    return process.pools().SetCurrent(handle) ? CUDA_SUCCESS
+                                              : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
@@ -378,8 +379,8 @@ CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type,
           pool->sharing().is_imported) {
         return CUDA_ERROR_INVALID_VALUE;
       }
-      process.SetCurrentPool(*pool, handle);
-      return CUDA_SUCCESS;
+      return process.pools().SetCurrent(handle) ? CUDA_SUCCESS
+                                                : CUDA_ERROR_INVALID_VALUE;
     });
   });
 }

@@ -21,7 +21,7 @@ absl::StatusOr<std::shared_ptr<Module>> Read(Process& process,
                                              const void* image,
                                              const Context* context) {
   HOLDFAST_ASSIGN_OR_RETURN(const Image found, ImageOf(image));
-  return Module::Load(process.session(), found, context);
+  return Module::Load(process.connection().session(), found, context);
 }
 
 CUresult RefuseCode(const absl::Status& status) {
@@ -39,14 +39,13 @@ CUresult Load(Process& process, const void* image, const Context* context,
   auto loaded = Read(process, image, context);
   options.Report(loaded.status());
   if (loaded.ok()) {
-    *handle = reinterpret_cast<Handle>(process.modules.Add(*std::move(loaded)));
+    *handle = reinterpret_cast<Handle>(process.code.Add(*std::move(loaded)));
     return CUDA_SUCCESS;
   }
   const CUresult result = Answer(loaded.status());
   if (result == CUDA_ERROR_INVALID_IMAGE && context == nullptr) {
-    *handle = reinterpret_cast<Handle>(process.refused_libraries.Add(
-        std::make_shared<const RefusedLibrary>(RefusedLibrary{
-            .reason = loaded.status(), .is_told = options.has_error_log()})));
+    *handle = reinterpret_cast<Handle>(process.code.Add(
+        {.reason = loaded.status(), .is_told = options.has_error_log()}));
     return CUDA_SUCCESS;
   }
   if (!options.has_error_log()) SayCodeIsRefused(result, loaded.status());
@@ -83,10 +82,10 @@ CUresult ReadFile(const char* path, std::string* content) {
 template <typename Body>
 CUresult WithModule(void* handle, Body body) {
   return WithObjects([&](Process& process) -> CUresult {
-    const auto module = process.modules.Find(static_cast<CUmodule>(handle));
+    const auto module = process.code.Find(static_cast<CUmodule>(handle));
     if (module != nullptr) return Answer(body(process, *module));
     const auto refused =
-        process.refused_libraries.Find(static_cast<CUlibrary>(handle));
+        process.code.FindRefused(static_cast<CUlibrary>(handle));
     if (refused == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     return refused->is_told ? Answer(refused->reason)
                             : RefuseCode(refused->reason);
@@ -96,7 +95,7 @@ CUresult WithModule(void* handle, Body body) {
 CUresult GetFunction(CUfunction* function, void* handle, const char* name) {
   return WithModule(handle, [&](Process& process, Module& module) -> CUresult {
     if (AnyNull(function, name)) return CUDA_ERROR_INVALID_VALUE;
-    const auto found = module.GetFunction(name, process.functions);
+    const auto found = process.code.GetFunction(module, name);
     if (absl::IsUnimplemented(found.status()))
       return RefuseCode(found.status());
     HOLDFAST_ANSWER_IF_ERROR(found.status());
@@ -110,8 +109,8 @@ CUresult Enumerate(CUfunction* functions, unsigned count, void* handle) {
     if (functions == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const std::vector<std::string>& names = module.kernel_names();
     for (unsigned i = 0; i < std::min<size_t>(count, names.size()); ++i) {
-      HOLDFAST_ANSWER_OR_ASSIGN(
-          functions[i], module.GetFunction(names[i], process.functions));
+      HOLDFAST_ANSWER_OR_ASSIGN(functions[i],
+                                process.code.GetFunction(module, names[i]));
     }
     return CUDA_SUCCESS;
   });
@@ -154,15 +153,12 @@ CUresult GetGlobal(CUdeviceptr* pointer, size_t* size, void* handle,
 
 CUresult Unload(void* handle) {
   return WithObjects([&](Process& process) {
-    const auto module = process.modules.Remove(static_cast<CUmodule>(handle));
+    const auto module = process.code.Remove(static_cast<CUmodule>(handle));
     if (module == nullptr) {
-      return process.refused_libraries.Remove(static_cast<CUlibrary>(handle)) ==
-                     nullptr
-                 ? CUDA_ERROR_INVALID_HANDLE
-                 : CUDA_SUCCESS;
+      return process.code.RemoveRefused(static_cast<CUlibrary>(handle))
+                 ? CUDA_SUCCESS
+                 : CUDA_ERROR_INVALID_HANDLE;
     }
-    process.functions.RemoveIf(
-        [&](const Function& function) { return function.module() == module; });
     process.memory.RemoveIf([&](const Allocation& memory) {
       return memory.module == module.get();
     });

@@ -29,7 +29,8 @@ CUresult Submit(CUstream handle, ValueBatch::Parameters parameters) {
         HOLDFAST_ANSWER_OR_ASSIGN(const ValueBatch batch,
                                   ValueBatch::Read(process.memory, parameters));
         HOLDFAST_ANSWER_IF_ERROR(batch.CheckSupport(
-            process.devices()[static_cast<size_t>(context->ordinal())]));
+            process.connection()
+                .devices()[static_cast<size_t>(context->ordinal())]));
         return batch.empty() ? CUDA_SUCCESS
                              : Answer(holdfast::BatchValues(batch.operations(),
                                                             stream.queue()));

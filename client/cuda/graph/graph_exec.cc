@@ -55,7 +55,7 @@ void TakeWork(const Node& from, Node* to) {
 }
 
 // Waits until the daemon has made these changes, which are all made or none.
-// Returns their own failure, other than Process::AwaitCommands.
+// Returns their own failure, other than Connection::AwaitCommands.
 absl::Status UpdateAndWait(const holdfast::GraphExec& exec,
                            const NodeUpdates& updates) {
   HOLDFAST_RETURN_IF_ERROR(updates.status());
@@ -132,7 +132,7 @@ void GraphExec::KeepForLaunches(Objects objects,
            ->Call([objects = std::move(objects),
                    memory = std::move(memory)](const absl::Status&) {})
            .ok()) {
-    Answer(process_.session().Synchronize());
+    Answer(process_.connection().session().Synchronize());
   }
 }
 
@@ -165,13 +165,13 @@ CUresult GraphExec::Make(const Node** culprit) {
   result = MakeStages(std::move(program.stages), &stages);
   if (result != CUDA_SUCCESS) return result;
   HOLDFAST_ANSWER_IF_ERROR(SwitchNodesOff(program.places, stages));
-  HOLDFAST_ANSWER_IF_ERROR(process_.AwaitCommands());
+  HOLDFAST_ANSWER_IF_ERROR(process_.connection().AwaitCommands());
   // The daemon orders the launches of one graph. Launches of the new one wait
   // for those of the old one here.
   if (was_launched_) {
     const std::shared_ptr<Stream> stream = last_stream_.lock();
     HOLDFAST_ANSWER_IF_ERROR(stream == nullptr
-                                 ? process_.session().Synchronize()
+                                 ? process_.connection().session().Synchronize()
                                  : RecordEnd(*stream));
   }
   stages_ = std::move(stages);
@@ -192,13 +192,14 @@ CUresult GraphExec::MakeStages(std::vector<Stage> stages,
     if (stage.definition.size() == 0) continue;
     HOLDFAST_ANSWER_OR_ASSIGN(
         const holdfast::Graph graph,
-        holdfast::Graph::Create(process_.session(), stage.definition));
+        holdfast::Graph::Create(process_.connection().session(),
+                                stage.definition));
     HOLDFAST_ANSWER_OR_ASSIGN(made.graph, graph.Instantiate(options));
   }
   if (has_steps && side_ == nullptr) {
     HOLDFAST_ANSWER_OR_ASSIGN(
         holdfast::Stream side,
-        process_.session().device(device_).CreateStream());
+        process_.connection().session().device(device_).CreateStream());
     side_ = std::make_shared<const holdfast::Stream>(std::move(side));
   }
   return CUDA_SUCCESS;
@@ -236,8 +237,8 @@ CUresult GraphExec::Launch(Stream& stream) {
 absl::Status GraphExec::RecordEnd(Stream& stream) {
   const uint32_t device = stream.queue().device();
   if (!end_.has_value() || end_device_ != device) {
-    HOLDFAST_ASSIGN_OR_RETURN(end_,
-                              process_.session().device(device).CreateEvent());
+    HOLDFAST_ASSIGN_OR_RETURN(
+        end_, process_.connection().session().device(device).CreateEvent());
     end_device_ = device;
   }
   end_is_recorded_ = true;

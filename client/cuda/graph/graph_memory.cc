@@ -24,10 +24,12 @@ GraphMemory& GraphMemory::Get() {
 namespace {
 
 CUresult AllocateBuffer(Process& process, Allocation& memory) {
-  const uint32_t device =
-      process.session().devices()[static_cast<size_t>(memory.ordinal)];
+  const uint32_t device = process.connection()
+                              .session()
+                              .devices()[static_cast<size_t>(memory.ordinal)];
   HOLDFAST_ANSWER_OR_ASSIGN(
-      memory.buffer, process.session().device(device).Allocate(memory.size));
+      memory.buffer,
+      process.connection().session().device(device).Allocate(memory.size));
   HOLDFAST_ANSWER_OR_ASSIGN(memory.address, memory.buffer->address());
   return CUDA_SUCCESS;
 }

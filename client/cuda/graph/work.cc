@@ -138,7 +138,7 @@ CUresult ReadKernel(Process& process, const CUDA_KERNEL_NODE_PARAMS& p,
   KernelWork read;
   read.handle =
       p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern);
-  read.function = process.functions.Find(read.handle);
+  read.function = process.code.FindFunction(read.handle);
   if (read.function == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CUresult result =
       FindKernelContext(process, *read.function,
@@ -196,7 +196,7 @@ CUresult ReadValues(Process& process, const CUDA_BATCH_MEM_OP_NODE_PARAMS& p,
       process.contexts().Find(read.context.handle);
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   HOLDFAST_ANSWER_IF_ERROR(batch.CheckSupport(
-      process.devices()[static_cast<size_t>(context->ordinal())]));
+      process.connection().devices()[static_cast<size_t>(context->ordinal())]));
   read.operations.assign(parameters.begin(), parameters.end());
   *work = std::move(read);
   return CUDA_SUCCESS;
@@ -225,7 +225,7 @@ CUresult ReadEventRecord(Process& process, CUevent event, NodeWork* work) {
 CUresult ReadAllocation(Process& process, CUDA_MEM_ALLOC_NODE_PARAMS* p,
                         NodeWork* work) {
   const CUmemPoolProps& pool = p->poolProps;
-  const size_t devices = process.devices().size();
+  const size_t devices = process.connection().devices().size();
   if (pool.handleTypes != CU_MEM_HANDLE_TYPE_NONE ||
       (p->accessDescCount > 0 && p->accessDescs == nullptr) ||
       p->accessDescCount > devices) {

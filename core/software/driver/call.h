@@ -48,7 +48,7 @@ CUresult WithDevice(CUdevice ordinal, Body body) {
 template <typename Body>
 CUresult WithContext(Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
-    const CUcontext handle = CurrentHandle();
+    const CUcontext handle = CurrentContext();
     if (handle == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     const std::shared_ptr<Context> context = FindContext(handle);
     if (context == nullptr || !context->alive()) {
@@ -74,7 +74,7 @@ CUresult WithObjects(Body body) {
 // CUDA_ERROR_CONTEXT_IS_DESTROYED if the current context has ended, and thus
 // its objects, too.
 inline CUresult ErrorOfMissing(CUresult unknown) {
-  const CUcontext current = CurrentHandle();
+  const CUcontext current = CurrentContext();
   return current != nullptr && FindContext(current) == nullptr
              ? CUDA_ERROR_CONTEXT_IS_DESTROYED
              : unknown;

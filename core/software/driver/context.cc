@@ -25,8 +25,8 @@ size_t Attribute(const Device& device, CUdevice_attribute attribute) {
 
 }  // namespace
 
-Context::Context(Device& device, unsigned flags)
-    : device_(device), id_(++last_context_id), flags_(flags) {
+Context::Context(Device& device, unsigned flags, CUcontext handle)
+    : device_(device), id_(++last_context_id), handle_(handle), flags_(flags) {
   limits_ = {{CU_LIMIT_STACK_SIZE, 1024},
              {CU_LIMIT_PRINTF_FIFO_SIZE, 8 << 20},
              {CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20},
@@ -34,6 +34,8 @@ Context::Context(Device& device, unsigned flags)
              {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64},
              {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0}};
 }
+
+int Context::ordinal() const { return device_.ordinal(); }
 
 std::shared_ptr<Stream> Context::AddStreamLocked(Stream::Kind kind,
                                                  unsigned flags, int priority) {

@@ -25,16 +25,15 @@ class Device;
 class Context : public std::enable_shared_from_this<Context> {
  public:
   // `flags` are CU_CTX_...; the device must outlive the context.
-  Context(Device& device, unsigned flags);
+  Context(Device& device, unsigned flags, CUcontext handle);
 
   Device& device() const { return device_; }
+  int ordinal() const;  // of the device
   // Never used twice in a process, unlike addresses.
   uint64_t id() const { return id_; }
   // May change after the context was made, by cuDevicePrimaryCtxSetFlags.
   std::atomic<unsigned>& flags() { return flags_; }
-  // Set once, by Driver, before others see the context.
   CUcontext handle() const { return handle_; }
-  void set_handle(CUcontext handle) { handle_ = handle; }
 
   // False from End on.
   bool alive() const { return alive_; }
@@ -87,8 +86,8 @@ class Context : public std::enable_shared_from_this<Context> {
 
   Device& device_;
   const uint64_t id_;
+  const CUcontext handle_;
   std::atomic<unsigned> flags_;
-  CUcontext handle_ = nullptr;
   std::atomic<bool> alive_{true};
 
   mutable Mutex mutex_;

@@ -6,23 +6,22 @@
 #include <vector>
 
 #include "core/cuda/pci_bus_id.h"
-#include "core/software/base/mutex.h"
 #include "core/software/driver/settings.h"
 
 namespace holdfast::software {
 namespace {
 
 // The pointer keeps a lookup off the way of most calls.
-struct CurrentContext {
+struct StackEntry {
   CUcontext handle = nullptr;
   std::weak_ptr<Context> context;
 };
 
-thread_local std::vector<CurrentContext> stack;
+thread_local std::vector<StackEntry> stack;
 thread_local bool per_thread_default = false;
 
-CurrentContext MakeCurrent(CUcontext handle) {
-  return {handle, Driver::Get().contexts.Find(handle)};
+StackEntry MakeCurrent(CUcontext handle) {
+  return {handle, Driver::Get().contexts().Find(handle)};
 }
 
 }  // namespace
@@ -32,22 +31,29 @@ Driver& Driver::Get() {
   return driver;
 }
 
-Driver::Driver() {
+Driver::Driver()
+    : devices_(MakeDevices()),
+      contexts_(device_count(), [this](int ordinal, unsigned flags,
+                                       CUcontext handle) {
+        return std::make_shared<Context>(*FindDevice(ordinal), flags, handle);
+      }) {}
+
+std::vector<std::unique_ptr<Device>> Driver::MakeDevices() {
   const Settings& settings = GetSettings();
   std::vector<std::string> names;
   names.reserve(static_cast<size_t>(settings.devices));
   for (int i = 0; i < settings.devices; ++i) {
     names.push_back(Device::UuidText(i));
   }
+  std::vector<std::unique_ptr<Device>> devices;
   for (const int index : ChooseDevices(settings.visible_devices, names)) {
-    auto device = std::make_unique<Device>(index, device_count(), settings);
+    auto device = std::make_unique<Device>(
+        index, static_cast<int>(devices.size()), settings);
     device->set_default_pool(pools.Add(std::make_shared<MemoryPool>(
         *device, MemoryKind::kPool, /*max_size=*/0)));
-    const auto handle = (CUcontext)NewHandleValue();
-    primaries_.push_back({.handle = handle});
-    primary_handles_[handle] = device.get();
-    devices_.push_back(std::move(device));
+    devices.push_back(std::move(device));
   }
+  return devices;
 }
 
 Device* Driver::FindDevice(CUdevice ordinal) {
@@ -65,109 +71,8 @@ Device* Driver::FindDevice(const cuda::PciBusId& id) {
 }
 
 Device& Driver::CurrentDevice() {
-  const std::shared_ptr<Context> context = FindContext(CurrentHandle());
+  const std::shared_ptr<Context> context = FindContext(CurrentContext());
   return context == nullptr ? *devices_.front() : context->device();
-}
-
-void Driver::AddReservation(std::unique_ptr<AddressRange> range) {
-  MutexLock lock(&mutex_);
-  const uintptr_t address = range->address();
-  reservations_[address] = std::move(range);
-}
-
-std::unique_ptr<AddressRange> Driver::RemoveReservation(uintptr_t address,
-                                                        size_t size) {
-  MutexLock lock(&mutex_);
-  const auto it = reservations_.find(address);
-  if (it == reservations_.end() || it->second->size() != size) return nullptr;
-  std::unique_ptr<AddressRange> range = std::move(it->second);
-  reservations_.erase(it);
-  return range;
-}
-
-bool Driver::IsReserved(uintptr_t address, size_t size) {
-  MutexLock lock(&mutex_);
-  auto it = reservations_.upper_bound(address);
-  if (it == reservations_.begin()) return false;
-  --it;
-  const AddressRange& range = *it->second;
-  const size_t offset = address - range.address();
-  return offset < range.size() && size <= range.size() - offset;
-}
-
-CUcontext Driver::RetainPrimary(Device& device) {
-  MutexLock lock(&primary_mutex_);
-  Primary& primary = PrimaryOf(device);
-  if (primary.context == nullptr) {
-    primary.context = std::make_shared<Context>(device, primary.flags);
-    primary.context->set_handle(primary.handle);
-    contexts.AddAs(primary.handle, primary.context);
-  }
-  ++primary.references;
-  return primary.handle;
-}
-
-CUresult Driver::ReleasePrimary(Device& device,
-                                std::shared_ptr<Context>* ended) {
-  {
-    MutexLock lock(&primary_mutex_);
-    Primary& primary = PrimaryOf(device);
-    if (primary.references == 0) return CUDA_ERROR_INVALID_CONTEXT;
-    if (--primary.references > 0) return CUDA_SUCCESS;
-  }
-  *ended = ResetPrimary(device);
-  return CUDA_SUCCESS;
-}
-
-std::shared_ptr<Context> Driver::ResetPrimary(Device& device) {
-  MutexLock lock(&primary_mutex_);
-  Primary& primary = PrimaryOf(device);
-  if (primary.context != nullptr) contexts.Remove(primary.handle);
-  return std::exchange(primary.context, nullptr);
-}
-
-bool Driver::PrimaryActive(Device& device) {
-  MutexLock lock(&primary_mutex_);
-  return PrimaryOf(device).context != nullptr;
-}
-
-CUresult Driver::SetPrimaryFlags(Device& device, unsigned flags) {
-  if ((flags & ~CU_CTX_FLAGS_MASK) != 0) return CUDA_ERROR_INVALID_VALUE;
-  MutexLock lock(&primary_mutex_);
-  Primary& primary = PrimaryOf(device);
-  primary.flags = flags;
-  if (primary.context != nullptr) primary.context->flags() = flags;
-  return CUDA_SUCCESS;
-}
-
-unsigned Driver::PrimaryFlags(Device& device) {
-  MutexLock lock(&primary_mutex_);
-  return PrimaryOf(device).flags;
-}
-
-bool Driver::IsPrimary(CUcontext context) const {
-  return primary_handles_.count(context) > 0;
-}
-
-std::shared_ptr<Context> Driver::CreateContext(Device& device, unsigned flags) {
-  auto context = std::make_shared<Context>(device, flags);
-  context->set_handle(contexts.Add(context));
-  MutexLock lock(&mutex_);
-  created_[context->handle()] = &device;
-  return context;
-}
-
-std::shared_ptr<Context> Driver::FindContextById(uint64_t id) const {
-  return contexts.Find(contexts.HandleOf(
-      [id](const Context& context) { return context.id() == id; }));
-}
-
-Device* Driver::DeviceOf(CUcontext context) {
-  const auto primary = primary_handles_.find(context);
-  if (primary != primary_handles_.end()) return primary->second;
-  MutexLock lock(&mutex_);
-  const auto created = created_.find(context);
-  return created == created_.end() ? nullptr : created->second;
 }
 
 void Driver::EndContext(Context& context) {
@@ -175,28 +80,12 @@ void Driver::EndContext(Context& context) {
   const uint64_t id = context.id();
   streams.RemoveIf([id](const Stream& s) { return s.context().id() == id; });
   events.RemoveIf([id](const Event& e) { return e.context_id() == id; });
-  for (const auto& module : modules.RemoveIf(
-           [id](const Library& m) { return m.context_id() == id; })) {
-    WithdrawKernels(*module);
-  }
-  for (const auto& library : libraries.All()) library->EndContext(id);
+  code.EndContext(id);
   memory.RemoveContext(id);
 }
 
-void Driver::PublishKernels(Library& library) {
-  for (Library::Entry& entry : library.kernels()) {
-    entry.handle = kernels.Add(entry.kernel);
-  }
-}
-
-void Driver::WithdrawKernels(Library& library) {
-  for (const Library::Entry& entry : library.kernels()) {
-    kernels.Remove(entry.handle);
-  }
-}
-
 void Driver::DrainAll() {
-  for (const std::shared_ptr<Context>& context : contexts.All()) {
+  for (const std::shared_ptr<Context>& context : contexts_.All()) {
     context->DrainUnlessHeldUp();
   }
 }
@@ -204,28 +93,28 @@ void Driver::DrainAll() {
 std::shared_ptr<Context> FindContext(CUcontext handle) {
   if (handle == nullptr) return nullptr;
   if (!stack.empty() && stack.back().handle == handle) {
-    CurrentContext& current = stack.back();
+    StackEntry& current = stack.back();
     std::shared_ptr<Context> context = current.context.lock();
     if (context != nullptr && context->alive()) return context;
     // A primary context may have come back to life under its old handle.
     current = MakeCurrent(handle);
     return current.context.lock();
   }
-  return Driver::Get().contexts.Find(handle);
+  return Driver::Get().contexts().Find(handle);
 }
 
-CUcontext CurrentHandle() {
+CUcontext CurrentContext() {
   return stack.empty() ? nullptr : stack.back().handle;
 }
 
-void SetCurrent(CUcontext context) {
+void SetCurrentContext(CUcontext context) {
   if (!stack.empty()) stack.pop_back();
   if (context != nullptr) stack.push_back(MakeCurrent(context));
 }
 
-void PushCurrent(CUcontext context) { stack.push_back(MakeCurrent(context)); }
+void PushContext(CUcontext context) { stack.push_back(MakeCurrent(context)); }
 
-bool PopCurrent(CUcontext* context) {
+bool PopContext(CUcontext* context) {
   if (stack.empty()) return false;
   *context = stack.back().handle;
   stack.pop_back();

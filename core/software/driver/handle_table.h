@@ -2,7 +2,6 @@
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_HANDLE_TABLE_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_HANDLE_TABLE_H_
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -10,18 +9,10 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/cuda/handle_value.h"
 #include "core/software/base/mutex.h"
 
 namespace holdfast::software {
-
-// Returns a number that no handle of any kind has had before in this process,
-// so that a stale handle, or a handle of another kind, is never found. Small
-// values keep their special meaning (CU_STREAM_LEGACY and the like).
-// Thread-safe.
-inline uint64_t NewHandleValue() {
-  static std::atomic<uint64_t> next{0x10000};
-  return next.fetch_add(0x10, std::memory_order_relaxed);
-}
 
 // Maps the application's handles to live objects of one kind. Handle is CUDA's
 // type: an opaque pointer or an integer. Thread-safe.
@@ -33,7 +24,7 @@ class HandleTable {
  public:
   // Adds an object, and returns its new handle.
   Handle Add(std::shared_ptr<Object> object) {
-    const uint64_t value = NewHandleValue();
+    const uint64_t value = cuda::NewHandleValue();
     WriterMutexLock lock(&mutex_);
     objects_.emplace(value, std::move(object));
     return (Handle)value;

@@ -85,7 +85,7 @@ class Kernel {
 class Library {
  public:
   // `context` is the module's context; null for a CUlibrary, which no context
-  // owns. The kernels have no handles yet; see Driver::PublishKernels.
+  // owns. The kernels have no handles yet; see CodeTable.
   Library(std::unique_ptr<Executable> executable, const Context* context,
           MemoryMap& memory);
   // A CUlibrary of an image that the driver cannot read. Calls about its

@@ -420,6 +420,26 @@ TEST_F(PoolTest, PoolKeepsUpToItsReleaseThreshold) {
   EXPECT_OK(Cuda().cuMemPoolDestroy(pool));
 }
 
+TEST_F(PoolTest, TheDefaultPoolTakesThePlaceOfADestroyedCurrentPool) {
+  CUmemoryPool first = nullptr, pool = nullptr, current = nullptr;
+  ASSERT_OK(Cuda().cuDeviceGetDefaultMemPool(&first, device_));
+  CUmemPoolProps properties{};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, device_};
+  ASSERT_OK(Cuda().cuMemPoolCreate(&pool, &properties));
+  ASSERT_OK(Cuda().cuDeviceSetMemPool(device_, pool));
+  EXPECT_OK(Cuda().cuMemPoolDestroy(pool));
+  ASSERT_OK(Cuda().cuDeviceGetMemPool(&current, device_));
+  EXPECT_EQ(current, first);
+  CUdeviceptr pointer = 0;
+  ASSERT_OK(Cuda().cuMemAllocAsync(&pointer, 4096, nullptr));
+  CUmemoryPool owner = nullptr;
+  EXPECT_OK(Cuda().cuPointerGetAttribute(
+      &owner, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, pointer));
+  EXPECT_EQ(owner, first);
+  EXPECT_OK(Cuda().cuMemFreeAsync(pointer, nullptr));
+}
+
 // Freed memory that the pool keeps makes room for the next allocation.
 TEST_F(PoolTest, ABoundHoldsForMemoryThatThePoolHasKept) {
   constexpr size_t kUnit = 64 << 20;

@@ -4,6 +4,7 @@
 // objects of graphs.
 #include <utility>
 
+#include "core/cuda/handle_value.h"
 #include "core/software/driver/api/graph_call.h"
 #include "core/software/driver/graph/allocation.h"
 #include "core/software/runtime/graph_condition.h"
@@ -13,7 +14,7 @@ using namespace holdfast::software;
 namespace {
 
 CUuserObject NewUserObject() {
-  return reinterpret_cast<CUuserObject>(NewHandleValue());
+  return reinterpret_cast<CUuserObject>(holdfast::cuda::NewHandleValue());
 }
 
 }  // namespace
@@ -96,12 +97,13 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle,
     if (handle == nullptr || (flags & ~CU_GRAPH_COND_ASSIGN_DEFAULT) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    if (FindContext(context == nullptr ? CurrentHandle() : context) ==
+    if (FindContext(context == nullptr ? CurrentContext() : context) ==
         nullptr) {
       return CUDA_ERROR_INVALID_CONTEXT;
     }
     graph.conditions.push_back(std::make_shared<GraphCondition>(
-        NewHandleValue(), initial, flags == CU_GRAPH_COND_ASSIGN_DEFAULT));
+        holdfast::cuda::NewHandleValue(), initial,
+        flags == CU_GRAPH_COND_ASSIGN_DEFAULT));
     *handle = graph.conditions.back()->handle();
     return CUDA_SUCCESS;
   });

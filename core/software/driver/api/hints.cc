@@ -46,7 +46,7 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
 
 CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig config) {
   return WithObjects([&](Driver& driver) {
-    if (driver.kernels.Find(function) == nullptr) {
+    if (driver.code.FindKernel(function) == nullptr) {
       return CUDA_ERROR_INVALID_HANDLE;
     }
     return IsConfig(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

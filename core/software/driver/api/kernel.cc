@@ -16,7 +16,7 @@ template <typename Body>
 CUresult WithKernel(void* handle, Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
     const std::shared_ptr<Kernel> kernel =
-        driver.kernels.Find(static_cast<CUfunction>(handle));
+        driver.code.FindKernel(static_cast<CUfunction>(handle));
     return kernel == nullptr ? CUDA_ERROR_INVALID_HANDLE : body(*kernel);
   });
 }
@@ -192,13 +192,9 @@ CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
   return WithContext([&](Driver& driver, Context&) {
     return WithKernel(function, [&](Kernel&) {
       if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
-      *module = driver.modules.HandleOf(
-          [function](const Library& l) { return l.Owns(function); });
+      *module = driver.code.ModuleWith(function);
       if (*module != nullptr) return CUDA_SUCCESS;
-      return cuLibraryGetModule(
-          module, driver.libraries.HandleOf([function](const Library& l) {
-            return l.Owns(function);
-          }));
+      return cuLibraryGetModule(module, driver.code.LibraryWith(function));
     });
   });
 }
@@ -207,9 +203,7 @@ CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
   return WithDriver([&](Driver& driver) {
     return WithKernel(kernel, [&](Kernel&) {
       if (library == nullptr) return CUDA_ERROR_INVALID_VALUE;
-      const auto function = reinterpret_cast<CUfunction>(kernel);
-      *library = driver.libraries.HandleOf(
-          [function](const Library& l) { return l.Owns(function); });
+      *library = driver.code.LibraryWith(reinterpret_cast<CUfunction>(kernel));
       return *library == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
     });
   });

@@ -21,7 +21,7 @@ CUresult Launch(CUfunction function, const LaunchGeometry& geometry,
                 CUstream stream_handle, void** values, void** extra,
                 const Attributes& attributes = {}) {
   return WithStream(stream_handle, [&](Driver& driver, Stream& stream) {
-    std::shared_ptr<Kernel> kernel = driver.kernels.Find(function);
+    std::shared_ptr<Kernel> kernel = driver.code.FindKernel(function);
     if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     KernelLaunch launch;
     const CUresult result = PrepareLaunch(std::move(kernel), stream.context(),

@@ -146,7 +146,7 @@ CUmemorytype MemoryType(const Region& region) {
 
 CUcontext ContextOf(Driver& driver, const Region& region) {
   const std::shared_ptr<Context> context =
-      driver.FindContextById(region.context_id);
+      driver.contexts().FindById(region.context_id);
   return context == nullptr ? nullptr : context->handle();
 }
 

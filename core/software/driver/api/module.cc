@@ -37,7 +37,6 @@ CUresult Load(Driver& driver, const Context* owner, const void* image,
   }
   *library =
       std::make_shared<Library>(std::move(executable), owner, driver.memory);
-  driver.PublishKernels(**library);
   return CUDA_SUCCESS;
 }
 
@@ -48,7 +47,7 @@ CUresult LoadModule(CUmodule* module, const void* image, unsigned count,
     std::shared_ptr<Library> library;
     const CUresult result =
         Load(driver, &context, image, count, options, values, &library);
-    if (result == CUDA_SUCCESS) *module = driver.modules.Add(library);
+    if (result == CUDA_SUCCESS) *module = driver.code.AddModule(library);
     return result;
   });
 }
@@ -60,7 +59,7 @@ CUresult LoadLibrary(CUlibrary* handle, const void* image,
     std::shared_ptr<Library> library;
     const CUresult result =
         Load(driver, nullptr, image, count, options, values, &library);
-    if (result == CUDA_SUCCESS) *handle = driver.libraries.Add(library);
+    if (result == CUDA_SUCCESS) *handle = driver.code.AddLibrary(library);
     return result;
   });
 }
@@ -76,7 +75,7 @@ CUresult ReadFile(const char* path, std::string* content) {
 template <typename Body>
 CUresult WithModule(CUmodule handle, Body body) {
   return WithObjects([&](Driver& driver) -> CUresult {
-    const std::shared_ptr<Library> module = driver.modules.Find(handle);
+    const std::shared_ptr<Library> module = driver.code.FindModule(handle);
     return module == nullptr ? CUDA_ERROR_INVALID_HANDLE : body(*module);
   });
 }
@@ -91,7 +90,7 @@ CUresult CheckRead(const Library& library) {
 template <typename Body>
 CUresult WithLibrary(CUlibrary handle, Body body) {
   return WithDriver([&](Driver& driver) -> CUresult {
-    const std::shared_ptr<Library> library = driver.libraries.Find(handle);
+    const std::shared_ptr<Library> library = driver.code.FindLibrary(handle);
     if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     const CUresult read = CheckRead(*library);
     return read == CUDA_SUCCESS ? body(*library) : read;
@@ -165,15 +164,14 @@ CUresult cuModuleLoad(CUmodule* module, const char* path) {
 
 CUresult cuModuleUnload(CUmodule handle) {
   return WithObjects([&](Driver& driver) {
-    const std::shared_ptr<Library> module = driver.modules.Find(handle);
+    const std::shared_ptr<Library> module = driver.code.FindModule(handle);
     if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     // A library's module goes with the library.
     if (module->context_id() == 0) return CUDA_ERROR_NOT_PERMITTED;
-    driver.modules.Remove(handle);
-    driver.WithdrawKernels(*module);
+    driver.code.RemoveModule(handle);
     // Its variables go with it: no kernel may still use them.
     const std::shared_ptr<Context> context =
-        driver.FindContextById(module->context_id());
+        driver.contexts().FindById(module->context_id());
     if (context != nullptr) context->Synchronize();
     return CUDA_SUCCESS;
   });
@@ -209,7 +207,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, size_t* size,
                               CUmodule handle, const char* name) {
   return WithModule(handle, [&](Library& module) -> CUresult {
     const std::shared_ptr<Context> owner =
-        Driver::Get().FindContextById(module.context_id());
+        Driver::Get().contexts().FindById(module.context_id());
     if (owner != nullptr) {
       return FindGlobal(module, *owner, name, pointer, size);
     }
@@ -239,10 +237,8 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path,
 
 CUresult cuLibraryUnload(CUlibrary handle) {
   return WithDriver([&](Driver& driver) {
-    const std::shared_ptr<Library> library = driver.libraries.Remove(handle);
+    const std::shared_ptr<Library> library = driver.code.RemoveLibrary(handle);
     if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    driver.modules.Remove(reinterpret_cast<CUmodule>(handle));
-    driver.WithdrawKernels(*library);
     driver.DrainAll();
     return CUDA_SUCCESS;
   });
@@ -269,14 +265,13 @@ CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count,
 // The library's module has the library's number among the modules.
 CUresult cuLibraryGetModule(CUmodule* module, CUlibrary handle) {
   return WithContext([&](Driver& driver, Context&) {
-    const std::shared_ptr<Library> library = driver.libraries.Find(handle);
+    const std::shared_ptr<Library> library = driver.code.FindLibrary(handle);
     if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const CUresult read = CheckRead(*library);
     if (read != CUDA_SUCCESS) return read;
-    *module = reinterpret_cast<CUmodule>(handle);
-    driver.modules.AddAs(*module, library);
-    return CUDA_SUCCESS;
+    *module = driver.code.ModuleOf(handle);
+    return *module == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
   });
 }
 

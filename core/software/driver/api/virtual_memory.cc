@@ -110,7 +110,7 @@ CUresult cuMemAddressReserve(CUdeviceptr* address, size_t size,
         size, std::max(alignment, kGranularity), hint);
     if (range == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     *address = range->address();
-    driver.AddReservation(std::move(range));
+    driver.reservations.Add(std::move(range));
     return CUDA_SUCCESS;
   });
 }
@@ -118,7 +118,7 @@ CUresult cuMemAddressReserve(CUdeviceptr* address, size_t size,
 CUresult cuMemAddressFree(CUdeviceptr address, size_t size) {
   return WithDriver([&](Driver& driver) {
     if (driver.memory.Overlaps(address, size) ||
-        driver.RemoveReservation(address, size) == nullptr) {
+        driver.reservations.Remove(address, size) == nullptr) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
@@ -196,7 +196,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
     // As on a GPU, only whole allocations can be mapped.
     if (memory == nullptr || flags != 0 || offset != 0 || !IsWhole(size) ||
         address % kGranularity != 0 || size > memory->size() ||
-        !driver.IsReserved(address, size) ||
+        !driver.reservations.Contains(address, size) ||
         driver.memory.Overlaps(address, size)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
@@ -222,7 +222,8 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t size) {
     const std::vector<Region> regions = Mappings(driver, address, size);
     if (regions.empty()) {
       // As on a GPU: unmapping what is reserved and not mapped is no error.
-      const bool nothing = IsWhole(size) && driver.IsReserved(address, size) &&
+      const bool nothing = IsWhole(size) &&
+                           driver.reservations.Contains(address, size) &&
                            !driver.memory.Overlaps(address, size);
       return nothing ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }

@@ -17,7 +17,7 @@ namespace {
 
 // The context that a node names; the current one if it names none.
 std::shared_ptr<Context> ContextOf(CUcontext handle) {
-  return FindContext(handle == nullptr ? CurrentHandle() : handle);
+  return FindContext(handle == nullptr ? CurrentContext() : handle);
 }
 
 // A module's function runs in the module's context, whichever is current.
@@ -25,7 +25,7 @@ std::shared_ptr<Context> ContextOf(Driver& driver, const Kernel& kernel,
                                    CUcontext handle) {
   const std::shared_ptr<Context> context = ContextOf(handle);
   if (context != nullptr && kernel.code().UsableIn(*context)) return context;
-  for (const std::shared_ptr<Context>& other : driver.contexts.All()) {
+  for (const std::shared_ptr<Context>& other : driver.contexts().All()) {
     if (kernel.code().UsableIn(*other)) return other;
   }
   return nullptr;
@@ -110,7 +110,7 @@ CUresult DecodeKernel(Driver& driver, const CUDA_KERNEL_NODE_PARAMS& p,
   KernelNode decoded;
   decoded.function =
       p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern);
-  std::shared_ptr<Kernel> kernel = driver.kernels.Find(decoded.function);
+  std::shared_ptr<Kernel> kernel = driver.code.FindKernel(decoded.function);
   if (kernel == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::shared_ptr<Context> context =
       ContextOf(driver, *kernel, p.func != nullptr ? nullptr : p.ctx);
