@@ -47,6 +47,10 @@ bool UserReferences::Remove(CUuserObject handle, uint64_t count) {
   return true;
 }
 
+void UserReferences::RemoveObjectsOf(const UserReferences& others) {
+  for (const auto& [handle, entry] : others.entries_) entries_.erase(handle);
+}
+
 std::shared_ptr<UserObject> UserReferences::Find(CUuserObject handle) const {
   const auto it = entries_.find(handle);
   return it == entries_.end() ? nullptr : it->second.object;

@@ -57,6 +57,8 @@ class UserReferences {
   // Removes `count` references. Returns false, and changes nothing, if there
   // are fewer.
   bool Remove(CUuserObject handle, uint64_t count);
+  // Removes all references to objects to which `others` has a reference, too.
+  void RemoveObjectsOf(const UserReferences& others);
   bool empty() const { return entries_.empty(); }
   // Null if there is no reference.
   std::shared_ptr<UserObject> Find(CUuserObject handle) const;

@@ -123,6 +123,14 @@ GraphExec::~GraphExec() {
   KeepForLaunches(objects_, PinnedOf(allocations_));
 }
 
+GraphExec::Objects GraphExec::Dropped(Objects before, const Objects& after) {
+  for (auto& [graph, dropped] : before) {
+    for (const auto& [other, kept] : after) dropped.RemoveObjectsOf(kept);
+  }
+  std::erase_if(before, [](const auto& entry) { return entry.second.empty(); });
+  return before;
+}
+
 void GraphExec::KeepForLaunches(Objects objects,
                                 LaunchAllocations::List memory) {
   if (!was_launched_ || (objects.empty() && memory.empty())) return;
@@ -417,7 +425,7 @@ CUresult GraphExec::UpdateFrom(const Graph& before, const Graph& after,
   std::erase_if(objects, [](const auto& kept) { return kept.second.empty(); });
   result = anew ? MakeAnew() : SendAll(std::move(lowered));
   if (result == CUDA_SUCCESS) {
-    KeepForLaunches(*retired, {});
+    KeepForLaunches(Dropped(*retired, objects), {});
     objects_ = std::move(objects);
   } else {
     *retired = std::move(objects);

@@ -109,8 +109,11 @@ class GraphExec {
 
   // Moves the objects of a graph and of its inner graphs to *objects.
   static void TakeObjects(Graph& graph, Objects* objects);
+  // Returns the objects of `before` of which `after` has no reference.
+  static Objects Dropped(Objects before, const Objects& after);
   // Keeps user objects and memory, which the launches so far may use, until
-  // these launches have ended.
+  // these launches have ended. The stream's later work waits for that as well,
+  // and for this process, unless there is nothing to keep.
   void KeepForLaunches(Objects objects, LaunchAllocations::List memory)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
