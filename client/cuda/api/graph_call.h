@@ -64,12 +64,6 @@ CUresult WithExec(CUgraphExec handle, Body body) {
   });
 }
 
-// Sets `edges` to the nodes that a program names, with their data; `data` may
-// be null. Returns false if a handle names no node.
-bool FindEdges(Process& process, const CUgraphNode* nodes,
-               const CUgraphEdgeData* data, size_t count,
-               std::vector<Edge>* edges);
-
 }  // namespace holdfast::libcuda
 
 #endif  // HOLDFAST_CLIENT_CUDA_API_GRAPH_CALL_H_

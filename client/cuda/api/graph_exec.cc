@@ -11,6 +11,8 @@ using namespace holdfast::libcuda;
 
 namespace {
 
+using GraphNode = Node;
+
 constexpr cuuint64_t kFlags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
                               CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
                               CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
@@ -63,24 +65,6 @@ CUresult Instantiate(CUgraphExec* handle, CUgraph graph_handle,
   });
 }
 
-// Gives a node the work of read(Process&, const Graph&, NodeWork*). The node
-// must still be in its graph.
-template <typename Read>
-CUresult SetWork(CUgraphExec exec_handle, CUgraphNode node, Read read) {
-  return WithExec(exec_handle, [&](Process&, GraphExec& exec) {
-    NodeWork work;
-    const CUresult result = WithNode(node, [&](Process& process, Node& found) {
-      return read(process, *found.graph, &work);
-    });
-    return result != CUDA_SUCCESS ? result
-                                  : exec.SetWork(node, std::move(work));
-  });
-}
-
-bool IsNode(Process& process, CUgraphNode node) {
-  return process.graphs.nodes.Find(node) != nullptr;
-}
-
 CUgraphInstantiateResult ResultOf(CUresult result,
                                   const InstantiationError& error) {
   if (result == CUDA_SUCCESS) return CUDA_GRAPH_INSTANTIATE_SUCCESS;
@@ -93,6 +77,8 @@ CUgraphInstantiateResult ResultOf(CUresult result,
 }
 
 }  // namespace
+
+#include "core/cuda/graph_exec_calls.inc"
 
 extern "C" {
 
@@ -169,119 +155,13 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec_handle, CUgraph graph_handle,
   });
 }
 
-CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                  CUgraphNodeParams* parameters) {
-  if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  switch (parameters->type) {
-    case CU_GRAPH_NODE_TYPE_GRAPH:
-      return cuGraphExecChildGraphNodeSetParams(exec, node,
-                                                parameters->graph.graph);
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-    case CU_GRAPH_NODE_TYPE_MEM_FREE:
-      return CUDA_ERROR_INVALID_VALUE;
-    default:
-      return SetWork(exec, node,
-                     [&](Process& process, const Graph& graph, NodeWork* work) {
-                       return ReadWork(process, graph, parameters, work);
-                     });
-  }
-}
-
-CUresult cuGraphExecKernelNodeSetParams_v2(
-    CUgraphExec exec, CUgraphNode node,
-    const CUDA_KERNEL_NODE_PARAMS* parameters) {
-  return SetWork(
-      exec, node, [&](Process& process, const Graph&, NodeWork* work) {
-        return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE
-                                     : ReadKernel(process, *parameters, work);
-      });
-}
-
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_MEMCPY3D* parameters,
-                                        CUcontext context) {
-  return SetWork(exec, node,
-                 [&](Process& process, const Graph&, NodeWork* work) {
-                   return parameters == nullptr
-                              ? CUDA_ERROR_INVALID_VALUE
-                              : ReadCopy(process, *parameters, context, work);
-                 });
-}
-
-CUresult cuGraphExecMemsetNodeSetParams(
-    CUgraphExec exec, CUgraphNode node,
-    const CUDA_MEMSET_NODE_PARAMS* parameters, CUcontext context) {
-  return SetWork(exec, node,
-                 [&](Process& process, const Graph&, NodeWork* work) {
-                   return parameters == nullptr
-                              ? CUDA_ERROR_INVALID_VALUE
-                              : ReadFill(process, *parameters, context, work);
-                 });
-}
-
-CUresult cuGraphExecBatchMemOpNodeSetParams(
-    CUgraphExec exec, CUgraphNode node,
-    const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
-  return SetWork(
-      exec, node, [&](Process& process, const Graph&, NodeWork* work) {
-        return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE
-                                     : ReadValues(process, *parameters, work);
-      });
-}
-
-CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                      const CUDA_HOST_NODE_PARAMS* parameters) {
-  return SetWork(exec, node, [&](Process&, const Graph&, NodeWork* work) {
-    return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE
-                                 : ReadHost(*parameters, work);
-  });
-}
-
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec_handle,
                                             CUgraphNode node, CUgraph child) {
   return WithExec(exec_handle, [&](Process& process, GraphExec& exec) {
     const std::shared_ptr<Graph> graph = process.graphs.graphs.Find(child);
-    return graph == nullptr || !IsNode(process, node)
+    return graph == nullptr || process.graphs.nodes.Find(node) == nullptr
                ? CUDA_ERROR_INVALID_VALUE
                : exec.SetChild(node, *graph);
-  });
-}
-
-CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node,
-                                            CUevent event) {
-  return SetWork(exec, node,
-                 [&](Process& process, const Graph&, NodeWork* work) {
-                   return ReadEventRecord(process, event, work);
-                 });
-}
-
-CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node,
-                                          CUevent event) {
-  return SetWork(exec, node,
-                 [&](Process& process, const Graph&, NodeWork* work) {
-                   return ReadEventWait(process, event, work);
-                 });
-}
-
-CUresult cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node,
-                               unsigned enabled) {
-  return WithExec(handle, [&](Process& process, GraphExec& exec) {
-    return IsNode(process, node) ? exec.SetEnabled(node, enabled != 0)
-                                 : CUDA_ERROR_INVALID_VALUE;
-  });
-}
-
-CUresult cuGraphNodeGetEnabled(CUgraphExec handle, CUgraphNode node,
-                               unsigned* enabled) {
-  return WithExec(handle, [&](Process& process, GraphExec& exec) {
-    if (enabled == nullptr || !IsNode(process, node)) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    bool value = false;
-    const CUresult result = exec.GetEnabled(node, &value);
-    if (result == CUDA_SUCCESS) *enabled = value ? 1 : 0;
-    return result;
   });
 }
 

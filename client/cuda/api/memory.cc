@@ -1,34 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: device and host memory, and what pointers are.
-#include <sys/mman.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "client/cuda/allocate.h"
 #include "client/cuda/api/call.h"
 #include "client/cuda/graph/graph_memory.h"
 #include "client/cuda/ipc.h"
+#include "core/cuda/memory_arguments.h"
+#include "core/cuda/pointer_attribute.h"
 
 using namespace holdfast::libcuda;
+using holdfast::cuda::StoreAttribute;
 
 namespace {
 
-constexpr unsigned kHostAllocFlags = CU_MEMHOSTALLOC_PORTABLE |
-                                     CU_MEMHOSTALLOC_DEVICEMAP |
-                                     CU_MEMHOSTALLOC_WRITECOMBINED;
-constexpr unsigned kHostRegisterFlags =
-    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
-    CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
-constexpr size_t kPitch = 512;
-constexpr uint64_t kPageSize = 4096;
-
 CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
   return WithContext([&](Process& process, Context& context) -> CUresult {
-    if (pointer == nullptr || size == 0 || (flags & ~kHostAllocFlags) != 0) {
+    if (pointer == nullptr || size == 0 ||
+        (flags & ~holdfast::cuda::kHostAllocFlags) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     const CUresult unsafe = CheckUnsafeCall(process);
@@ -43,91 +33,54 @@ CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
   });
 }
 
-// False if a page of the range is not mapped in this process.
-bool IsMapped(const void* pointer, size_t size) {
-  const auto begin = reinterpret_cast<uint64_t>(pointer);
-  uint64_t end = 0;
-  if (__builtin_add_overflow(begin, size, &end)) return false;
-  constexpr uint64_t kPages = 4096;  // that are looked at together
-  unsigned char resident[kPages];
-  for (uint64_t page = begin / kPageSize * kPageSize; page < end;
-       page += kPages * kPageSize) {
-    const uint64_t length = std::min(end - page, kPages * kPageSize);
-    if (mincore(reinterpret_cast<void*>(page), length, resident) != 0) {
-      return errno != ENOMEM;  // a sandbox that denies the question
-    }
-  }
-  return true;
-}
-
-template <typename T>
-CUresult Store(void* data, T value) {
-  std::memcpy(data, &value, sizeof value);
-  return CUDA_SUCCESS;
-}
-
 CUresult GetPointerAttribute(const Allocation& memory,
                              CUpointer_attribute attribute, CUdeviceptr pointer,
                              void* data) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-      return Store(data, memory.context);
+      return StoreAttribute(data, memory.context);
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return Store<unsigned>(data, memory.is_host() && !memory.is_managed
-                                       ? CU_MEMORYTYPE_HOST
-                                       : CU_MEMORYTYPE_DEVICE);
+      return StoreAttribute<unsigned>(
+          data, memory.is_host() && !memory.is_managed ? CU_MEMORYTYPE_HOST
+                                                       : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      return memory.has_place() ? Store(data, pointer)
+      return memory.has_place() ? StoreAttribute(data, pointer)
                                 : CUDA_ERROR_INVALID_VALUE;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      return memory.is_host() ? Store(data, pointer) : CUDA_ERROR_INVALID_VALUE;
+      return memory.is_host() ? StoreAttribute(data, pointer)
+                              : CUDA_ERROR_INVALID_VALUE;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      return Store<unsigned>(data, memory.is_managed);
+      return StoreAttribute<unsigned>(data, memory.is_managed);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-      return Store(data, 0U);
+      return StoreAttribute(data, 0U);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      return Store<unsigned>(data, IsFreeable(memory) && !memory.is_managed &&
-                                       memory.pool == nullptr);
+      return StoreAttribute<unsigned>(data, IsFreeable(memory) &&
+                                                !memory.is_managed &&
+                                                memory.pool == nullptr);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-      return Store<unsigned long long>(data, memory.id);
+      return StoreAttribute<unsigned long long>(data, memory.id);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return Store<int>(data, memory.ordinal);
+      return StoreAttribute<int>(data, memory.ordinal);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-      return Store<CUdeviceptr>(data, memory.address);
+      return StoreAttribute<CUdeviceptr>(data, memory.address);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-      return Store<size_t>(data, memory.size);
+      return StoreAttribute<size_t>(data, memory.size);
     case CU_POINTER_ATTRIBUTE_MAPPED:
-      return Store<unsigned>(data, memory.has_place());
+      return StoreAttribute<unsigned>(data, memory.has_place());
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      return Store<unsigned long long>(data, 0);
+      return StoreAttribute<unsigned long long>(data, 0);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return Store(data, Process::Get().pools().HandleOf(memory.pool.get()));
+      return StoreAttribute(data,
+                            Process::Get().pools().HandleOf(memory.pool.get()));
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      return Store<unsigned>(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
+      return StoreAttribute<unsigned>(
+          data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
     default:
       return CUDA_ERROR_NOT_SUPPORTED;
-  }
-}
-
-// Stores the value that cuPointerGetAttributes has for a pointer that is not
-// the session's.
-void StoreUnknown(CUpointer_attribute attribute, void* data) {
-  switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      Store<int>(data, CU_DEVICE_INVALID);
-      return;
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      Store(data, 0U);
-      return;
-    default:
-      Store<unsigned long long>(data, 0);
   }
 }
 
@@ -167,14 +120,10 @@ CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t size) {
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width,
                             size_t height, unsigned element) {
-  if (AnyNull(pointer, pitch) || width == 0 || height == 0 ||
-      (element != 4 && element != 8 && element != 16)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  if (width > SIZE_MAX - kPitch) return CUDA_ERROR_OUT_OF_MEMORY;
-  const size_t row = (width + kPitch - 1) / kPitch * kPitch;
-  if (row > SIZE_MAX / height) return CUDA_ERROR_OUT_OF_MEMORY;
-  const CUresult result = cuMemAlloc_v2(pointer, row * height);
+  if (AnyNull(pointer, pitch)) return CUDA_ERROR_INVALID_VALUE;
+  size_t row = 0;
+  CUresult result = holdfast::cuda::ReadPitch(width, height, element, &row);
+  if (result == CUDA_SUCCESS) result = cuMemAlloc_v2(pointer, row * height);
   if (result == CUDA_SUCCESS) *pitch = row;
   return result;
 }
@@ -249,8 +198,9 @@ CUresult cuMemFreeHost(void* pointer) {
 // ordinary memory, and kernels cannot.
 CUresult cuMemHostRegister_v2(void* pointer, size_t size, unsigned flags) {
   return WithContext([&](Process& process, Context& context) -> CUresult {
-    if (pointer == nullptr || size == 0 || (flags & ~kHostRegisterFlags) != 0 ||
-        !IsMapped(pointer, size)) {
+    if (pointer == nullptr || size == 0 ||
+        (flags & ~holdfast::cuda::kHostRegisterFlags) != 0 ||
+        !holdfast::cuda::IsMapped(pointer, size)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     const auto address = reinterpret_cast<uint64_t>(pointer);
@@ -317,7 +267,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
       if (memory == nullptr ||
           GetPointerAttribute(*memory, attributes[i], pointer, data[i]) !=
               CUDA_SUCCESS) {
-        StoreUnknown(attributes[i], data[i]);
+        holdfast::cuda::StoreAttributeOfUnknown(attributes[i], data[i]);
       }
     }
     return CUDA_SUCCESS;

@@ -2,7 +2,6 @@
 #include "client/cuda/graph/capture.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 namespace holdfast::libcuda {
@@ -17,48 +16,6 @@ bool IsAnythingCaptured(const Process& process) {
 bool IsOf(const Stream& stream, const Context& context) {
   const std::shared_ptr<Context> owner = stream.context();
   return owner != nullptr && owner->id() == context.id();
-}
-
-// Edges whose nodes are still there.
-std::vector<Edge> FindNodes(Process& process, const CaptureEdges& edges) {
-  std::vector<Edge> found;
-  for (const CaptureEdge& edge : edges) {
-    const auto node = process.graphs.nodes.Find(edge.node);
-    if (node != nullptr) found.push_back({node.get(), edge.data});
-  }
-  return found;
-}
-
-// Does all that other streams have captured come before what `origin` waits
-// for?
-bool AreAllJoined(Process& process, const Capture& capture,
-                  const StreamCapture& origin) {
-  std::unordered_set<const Node*> before;
-  std::vector<const Node*> open;
-  const auto add = [&](const std::vector<Edge>& edges) {
-    for (const Edge& edge : edges) {
-      if (before.insert(edge.node).second) open.push_back(edge.node);
-    }
-  };
-  add(FindNodes(process, origin.edges));
-  while (!open.empty()) {
-    const Node* node = open.back();
-    open.pop_back();
-    add(node->dependencies);
-  }
-  const auto is_joined = [&](const CaptureEdges& ends) {
-    const std::vector<Edge> found = FindNodes(process, ends);
-    return std::all_of(found.begin(), found.end(), [&](const Edge& edge) {
-      return before.count(edge.node) > 0;
-    });
-  };
-  return is_joined(capture.ends) &&
-         std::all_of(capture.streams.begin(), capture.streams.end(),
-                     [&](const std::weak_ptr<Stream>& weak) {
-                       const std::shared_ptr<Stream> stream = weak.lock();
-                       return stream == nullptr || stream->capture == nullptr ||
-                              is_joined(stream->capture->edges);
-                     });
 }
 
 // The capture's streams submit their work again.
@@ -128,7 +85,8 @@ CUresult AddNode(Process& process, StreamCapture& own, NodeWork work) {
   }
   Node* node = nullptr;
   const CUresult result = own.capture->graph->AddNode(
-      std::move(work), FindNodes(process, own.edges), &node);
+      std::move(work), cuda::FindNodes<Edge>(process.graphs.nodes, own.edges),
+      &node);
   if (result == CUDA_SUCCESS) own.edges = {{node->handle, {}}};
   return result;
 }
@@ -149,20 +107,11 @@ CUresult Join(Stream& stream, const std::shared_ptr<Capture>& capture,
     capture->is_invalidated = true;
     return CUDA_ERROR_STREAM_CAPTURE_MERGE;
   }
-  MergeEdges(edges, &stream.capture->edges);
+  cuda::MergeEdges(edges, &stream.capture->edges);
   return CUDA_SUCCESS;
 }
 
 }  // namespace
-
-void MergeEdges(const CaptureEdges& from, CaptureEdges* to) {
-  for (const CaptureEdge& edge : from) {
-    const bool known = std::any_of(
-        to->begin(), to->end(),
-        [&edge](const CaptureEdge& other) { return other.node == edge.node; });
-    if (!known) to->push_back(edge);
-  }
-}
 
 CUstreamCaptureMode ExchangeCaptureMode(CUstreamCaptureMode mode) {
   return std::exchange(thread_mode, mode);
@@ -227,7 +176,8 @@ CUresult EndCapture(Process& process, Stream& stream, CUgraph* graph) {
     Drop(process, capture);
     return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
   }
-  const bool is_joined = AreAllJoined(process, *capture, *own);
+  const bool is_joined =
+      cuda::AreAllJoined<Edge>(process.graphs.nodes, *capture, *own);
   if (capture->is_invalidated || !is_joined) {
     Drop(process, capture);
     return capture->is_invalidated ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
@@ -313,7 +263,7 @@ void AbandonCapture(Process& process, Stream& stream) {
   const DefinitionsLock lock(process.graphs);
   if (stream.capture == nullptr) return;
   const std::shared_ptr<Capture> capture = stream.capture->capture;
-  MergeEdges(stream.capture->edges, &capture->ends);
+  cuda::MergeEdges(stream.capture->edges, &capture->ends);
   if (capture->origin.lock().get() == &stream) Drop(process, capture);
   stream.capture = nullptr;
 }

@@ -20,21 +20,12 @@
 #include "client/cuda/graph/graph.h"
 #include "client/cuda/graph/node.h"
 #include "client/cuda/process.h"
+#include "core/cuda/capture_edges.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {
 
-// A node on which the next node of a stream depends. Named by its handle,
-// because the program may destroy the node during the capture.
-struct CaptureEdge {
-  CUgraphNode node = nullptr;
-  CUgraphEdgeData data{};
-};
-using CaptureEdges = std::vector<CaptureEdge>;
-
-// Adds the edges of `from` to *to, except edges from nodes that *to already
-// has.
-void MergeEdges(const CaptureEdges& from, CaptureEdges* to);
+using cuda::CaptureEdges;
 
 // One capture, and the streams that take part in it.
 struct Capture {

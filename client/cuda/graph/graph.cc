@@ -75,10 +75,6 @@ void MarkTaken(const NodeWork& work) {
 
 }  // namespace
 
-bool IsPlain(const CUgraphEdgeData& data) {
-  return AreEqual(data, CUgraphEdgeData{});
-}
-
 CUgraph Graph::Publish(GraphTable& table, const std::shared_ptr<Graph>& graph) {
   graph->handle_ = table.graphs.Add(graph);
   return graph->handle_;

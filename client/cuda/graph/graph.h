@@ -110,9 +110,6 @@ class Graph {
   bool has_conditional_nodes_ = false;
 };
 
-// Returns true if this is the data of an ordinary edge, which is all zero.
-bool IsPlain(const CUgraphEdgeData& data);
-
 }  // namespace holdfast::libcuda
 
 #endif  // HOLDFAST_CLIENT_CUDA_GRAPH_GRAPH_H_

@@ -12,6 +12,7 @@
 #include "client/cuda/graph/graph_update.h"
 #include "client/cuda/graph/work.h"
 #include "core/base/status_macros.h"
+#include "core/cuda/graph_pairing.h"
 
 namespace holdfast::libcuda {
 namespace {
@@ -445,8 +446,11 @@ CUresult GraphExec::TakeAllWork(const Graph& before, const Graph& after,
                                 LoweredNodes* lowered, bool* anew,
                                 AllWorkBefore* replaced, Objects* objects) {
   const DefinitionsLock lock(process_.graphs);
-  std::vector<NodePair> pairs;
-  if (!PairNodes(process_.memory, before, after, &pairs, info)) {
+  const auto check = [this](const NodeWork& had, const NodeWork& has) {
+    return CheckChange(process_.memory, had, has);
+  };
+  std::vector<cuda::NodePair<Node>> pairs;
+  if (!cuda::PairNodes(before, after, check, &pairs, info)) {
     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   }
   // Kernels of the other graph set conditions of that graph.

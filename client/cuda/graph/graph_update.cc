@@ -2,7 +2,6 @@
 #include "client/cuda/graph/graph_update.h"
 
 #include <tuple>
-#include <unordered_map>
 
 namespace holdfast::libcuda {
 namespace {
@@ -89,112 +88,12 @@ struct ChangeCheck {
   }
 };
 
-// Pairs the nodes of one graph and another.
-class Pairing {
- public:
-  Pairing(const MemoryMap& memory, std::vector<NodePair>* pairs,
-          CUgraphExecUpdateResultInfo* info)
-      : memory_(memory), pairs_(pairs), info_(info) {}
-
-  bool Pair(const Graph& before, const Graph& after) {
-    if (before.nodes().size() != after.nodes().size()) {
-      return TopologyChanged(nullptr);
-    }
-    const std::vector<Node*> last = LastNodes(before);
-    const std::vector<Node*> other = LastNodes(after);
-    for (size_t i = 0; i < other.size(); ++i) {
-      if (i >= last.size()) return TopologyChanged(other[i]);
-      if (!Join(last[i], other[i], nullptr)) return false;
-    }
-    if (last.size() > other.size()) return TopologyChanged(nullptr);
-    while (!open_.empty()) {
-      const auto [node, update] = open_.back();
-      open_.pop_back();
-      if (!PairDependencies(*node, *update)) return false;
-    }
-    return true;
-  }
-
- private:
-  static std::vector<Node*> LastNodes(const Graph& graph) {
-    std::vector<Node*> nodes;
-    for (const std::shared_ptr<Node>& node : graph.nodes()) {
-      if (node->dependents.empty()) nodes.push_back(node.get());
-    }
-    return nodes;
-  }
-
-  bool Differ(CUgraphExecUpdateResult result, const Node* node,
-              const Node* from = nullptr) {
-    *info_ = {result, node == nullptr ? nullptr : node->handle,
-              from == nullptr ? nullptr : from->handle};
-    return false;
-  }
-  bool TopologyChanged(const Node* node, const Node* from = nullptr) {
-    return Differ(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node, from);
-  }
-
-  // `dependent` has the edge that led to the nodes; null: none did.
-  bool Join(Node* node, const Node* update, const Node* dependent) {
-    const auto known = partners_.find(node);
-    const auto taken = partners_.find(update);
-    if (known != partners_.end() || taken != partners_.end()) {
-      if (known != partners_.end() && known->second == update) return true;
-      return dependent == nullptr ? TopologyChanged(update)
-                                  : TopologyChanged(dependent, update);
-    }
-    partners_[node] = update;
-    partners_[update] = node;
-    if (node->type() != update->type()) {
-      return Differ(CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, update);
-    }
-    const CUgraphExecUpdateResult change =
-        CheckChange(memory_, node->work, update->work);
-    if (change != CU_GRAPH_EXEC_UPDATE_SUCCESS) return Differ(change, update);
-    pairs_->push_back({node, update});
-    open_.push_back({node, update});
-    for (size_t i = 0; i < node->graphs().size(); ++i) {
-      if (!PairNodes(memory_, *node->graphs()[i], *update->graphs()[i], pairs_,
-                     info_)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  bool PairDependencies(const Node& node, const Node& update) {
-    if (node.dependencies.size() != update.dependencies.size()) {
-      return TopologyChanged(&update);
-    }
-    for (size_t i = 0; i < node.dependencies.size(); ++i) {
-      if (!Join(node.dependencies[i].node, update.dependencies[i].node,
-                &update)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  const MemoryMap& memory_;
-  std::vector<NodePair>* const pairs_;
-  CUgraphExecUpdateResultInfo* const info_;
-  // Both ways: of nodes of the one graph and of the other.
-  std::unordered_map<const Node*, const Node*> partners_;
-  std::vector<NodePair> open_;  // whose dependencies are not paired yet
-};
-
 }  // namespace
 
 CUgraphExecUpdateResult CheckChange(const MemoryMap& memory,
                                     const NodeWork& before,
                                     const NodeWork& after) {
   return std::visit(ChangeCheck{memory, after}, before);
-}
-
-bool PairNodes(const MemoryMap& memory, const Graph& before, const Graph& after,
-               std::vector<NodePair>* pairs,
-               CUgraphExecUpdateResultInfo* info) {
-  return Pairing(memory, pairs, info).Pair(before, after);
 }
 
 }  // namespace holdfast::libcuda

@@ -10,10 +10,13 @@
 #include "client/cuda/graph/lowered_work.h"
 #include "client/cuda/launch_parameters.h"
 #include "client/cuda/value_batch.h"
+#include "core/cuda/node_checks.h"
 #include "core/cuda/pool_kind.h"
 
 namespace holdfast::libcuda {
 namespace {
+
+using DriverState = Process;
 
 // A module's function runs in the module's context.
 CUresult FindKernelContext(Process& process, const Function& function,
@@ -32,45 +35,9 @@ CUresult FindKernel(Process& process, KernelWork* work) {
   return CUDA_SUCCESS;
 }
 
-CUresult FindEvent(Process& process, CUevent handle,
-                   std::shared_ptr<ProgramEvent>* event) {
-  *event = process.events.Find(handle);
-  return *event == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
-}
-
-CUresult ReadChild(Process& process, const Graph& parent,
-                   const CUDA_CHILD_GRAPH_NODE_PARAMS& p, NodeWork* work) {
-  const std::shared_ptr<Graph> child = process.graphs.graphs.Find(p.graph);
-  if (child == nullptr || p.ownership < CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE ||
-      p.ownership > CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  ChildWork read;
-  const CUresult result = p.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
-                              ? parent.MoveChild(child, &read)
-                              : parent.CopyChild(*child, &read);
-  if (result == CUDA_SUCCESS) *work = std::move(read);
-  return result;
-}
-
-bool IsBodyCount(CUgraphConditionalNodeType type, unsigned count) {
-  // The limit for a switch is that of a daemon's definitions.
-  constexpr unsigned kMostBodies = 1 << 16;
-  switch (type) {
-    case CU_GRAPH_COND_TYPE_IF:
-      return count == 1 || count == 2;
-    case CU_GRAPH_COND_TYPE_WHILE:
-      return count == 1;
-    case CU_GRAPH_COND_TYPE_SWITCH:
-      return count > 0 && count <= kMostBodies;
-    default:
-      return false;
-  }
-}
-
 CUresult ReadConditional(Process& process, const Graph& parent,
                          CUDA_CONDITIONAL_NODE_PARAMS& p, NodeWork* work) {
-  if (!IsBodyCount(p.type, p.size)) return CUDA_ERROR_INVALID_VALUE;
+  if (!cuda::IsBodyCount(p.type, p.size)) return CUDA_ERROR_INVALID_VALUE;
   ConditionalWork read;
   read.type = p.type;
   CUresult result = FindContext(process, p.ctx, &read.context);
@@ -84,22 +51,6 @@ CUresult ReadConditional(Process& process, const Graph& parent,
   p.phGraph_out = read.handles->data();
   *work = std::move(read);
   return CUDA_SUCCESS;
-}
-
-bool IsNodeAttribute(CUlaunchAttributeID id) {
-  enum Where { kLaunches, kLaunchesAndNodes };
-  switch (id) {
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-      return true;
-#define HOLDFAST_LAUNCH_ATTRIBUTE(name, Name, CType, CudaType, C_KIND, \
-                                  CUDA_ID, value, where, software)     \
-  case CU_LAUNCH_ATTRIBUTE_##CUDA_ID:                                  \
-    return where == kLaunchesAndNodes;
-#include "proto/launch_attributes.inc"
-    default:
-      return false;
-  }
 }
 
 }  // namespace
@@ -202,26 +153,6 @@ CUresult ReadValues(Process& process, const CUDA_BATCH_MEM_OP_NODE_PARAMS& p,
   return CUDA_SUCCESS;
 }
 
-CUresult ReadHost(const CUDA_HOST_NODE_PARAMS& p, NodeWork* work) {
-  if (p.fn == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *work = HostWork{p.fn, p.userData};
-  return CUDA_SUCCESS;
-}
-
-CUresult ReadEventWait(Process& process, CUevent event, NodeWork* work) {
-  EventWaitWork read{event, nullptr};
-  const CUresult result = FindEvent(process, event, &read.event);
-  if (result == CUDA_SUCCESS) *work = std::move(read);
-  return result;
-}
-
-CUresult ReadEventRecord(Process& process, CUevent event, NodeWork* work) {
-  EventRecordWork read{event, nullptr};
-  const CUresult result = FindEvent(process, event, &read.event);
-  if (result == CUDA_SUCCESS) *work = std::move(read);
-  return result;
-}
-
 CUresult ReadAllocation(Process& process, CUDA_MEM_ALLOC_NODE_PARAMS* p,
                         NodeWork* work) {
   const CUmemPoolProps& pool = p->poolProps;
@@ -253,74 +184,6 @@ CUresult ReadAllocation(Process& process, CUDA_MEM_ALLOC_NODE_PARAMS* p,
   return CUDA_SUCCESS;
 }
 
-CUresult ReadFree(CUdeviceptr address, NodeWork* work) {
-  std::shared_ptr<GraphAllocation> found = GraphMemory::Get().Find(address);
-  if (found == nullptr || found->has_free_node) return CUDA_ERROR_INVALID_VALUE;
-  *work = FreeWork{std::move(found)};
-  return CUDA_SUCCESS;
-}
-
-CUresult ReadWork(Process& process, const Graph& parent, CUgraphNodeParams* p,
-                  NodeWork* work) {
-  if (std::any_of(std::begin(p->reserved0), std::end(p->reserved0),
-                  [](int unused) { return unused != 0; }) ||
-      p->reserved2 != 0) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  switch (p->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: {
-      const auto& k = p->kernel;
-      return ReadKernel(
-          process,
-          {k.func, k.gridDimX, k.gridDimY, k.gridDimZ, k.blockDimX, k.blockDimY,
-           k.blockDimZ, k.sharedMemBytes, k.kernelParams, k.extra, k.kern,
-           k.ctx},
-          work);
-    }
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-      if (p->memcpy.flags != 0) return CUDA_ERROR_INVALID_VALUE;
-      return ReadCopy(process, p->memcpy.copyParams, p->memcpy.copyCtx, work);
-    case CU_GRAPH_NODE_TYPE_MEMSET: {
-      const auto& m = p->memset;
-      return ReadFill(
-          process, {m.dst, m.pitch, m.value, m.elementSize, m.width, m.height},
-          m.ctx, work);
-    }
-    case CU_GRAPH_NODE_TYPE_HOST:
-      return ReadHost({p->host.fn, p->host.userData}, work);
-    case CU_GRAPH_NODE_TYPE_GRAPH:
-      return ReadChild(process, parent, p->graph, work);
-    case CU_GRAPH_NODE_TYPE_EMPTY:
-      *work = EmptyWork{};
-      return CUDA_SUCCESS;
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-      return ReadEventWait(process, p->eventWait.event, work);
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-      return ReadEventRecord(process, p->eventRecord.event, work);
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: {
-      auto& a = p->alloc;
-      CUDA_MEM_ALLOC_NODE_PARAMS first{a.poolProps, a.accessDescs,
-                                       a.accessDescCount, a.bytesize, a.dptr};
-      const CUresult result = ReadAllocation(process, &first, work);
-      a.dptr = first.dptr;
-      return result;
-    }
-    case CU_GRAPH_NODE_TYPE_MEM_FREE:
-      return ReadFree(p->free.dptr, work);
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-      return ReadConditional(process, parent, p->conditional, work);
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: {
-      const auto& m = p->memOp;
-      return ReadValues(process, {m.ctx, m.count, m.paramArray, m.flags}, work);
-    }
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-      return CUDA_ERROR_NOT_SUPPORTED;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
-  }
-}
-
 CUDA_KERNEL_NODE_PARAMS KernelParameters(Node& node) {
   auto& kernel = std::get<KernelWork>(node.work);
   const LaunchConfig& config = kernel.config;
@@ -347,26 +210,9 @@ CUDA_BATCH_MEM_OP_NODE_PARAMS ValueParameters(ValueWork& work) {
           work.operations.data(), 0};
 }
 
-CUDA_MEM_ALLOC_NODE_PARAMS AllocationParameters(const AllocationWork& work) {
-  CUDA_MEM_ALLOC_NODE_PARAMS p = work.parameters;
-  p.accessDescs = work.access.empty() ? nullptr : work.access.data();
-  return p;
-}
-
-CUresult KeepAttributes(const NodeWork& before, NodeWork* after) {
-  const auto* from = std::get_if<KernelWork>(&before);
-  auto* to = std::get_if<KernelWork>(after);
-  if (from == nullptr || to == nullptr) return CUDA_SUCCESS;
-  for (const auto& [id, value] : from->attributes) {
-    const CUresult result = SetAttribute(*to, id, value);
-    if (result != CUDA_SUCCESS) return result;
-  }
-  return CUDA_SUCCESS;
-}
-
 CUresult SetAttribute(KernelWork& kernel, CUlaunchAttributeID id,
                       const CUlaunchAttributeValue& value) {
-  if (!IsNodeAttribute(id)) return CUDA_ERROR_INVALID_VALUE;
+  if (!cuda::IsNodeAttribute(id)) return CUDA_ERROR_INVALID_VALUE;
   CUlaunchAttribute attribute{};
   attribute.id = id;
   attribute.value = value;
@@ -381,13 +227,6 @@ CUresult SetAttribute(KernelWork& kernel, CUlaunchAttributeID id,
   return CUDA_SUCCESS;
 }
 
-CUresult GetAttribute(const KernelWork& kernel, CUlaunchAttributeID id,
-                      CUlaunchAttributeValue* value) {
-  if (!IsNodeAttribute(id)) return CUDA_ERROR_INVALID_VALUE;
-  const auto set = kernel.attributes.find(id);
-  *value =
-      set == kernel.attributes.end() ? CUlaunchAttributeValue{} : set->second;
-  return CUDA_SUCCESS;
-}
+#include "core/cuda/node_work.inc"
 
 }  // namespace holdfast::libcuda

@@ -13,7 +13,7 @@
 namespace holdfast::software {
 
 // Returns true if the call must not submit its work; it then returns *result.
-// If the stream captures, make(NodeParameters*) sets the parameters of a node,
+// If the stream captures, make(NodeWork*) sets the parameters of a node,
 // which is added to the capture.
 template <typename Make>
 bool Captured(Driver& driver, Stream& stream, CUresult* result, Make make) {
@@ -28,20 +28,20 @@ bool Captured(Driver& driver, Stream& stream, CUresult* result, Make make) {
   if (stream.capture == nullptr) return false;
   Capture& capture = *stream.capture->capture;
   *result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  if (capture.invalidated) return true;
-  NodeParameters parameters;
+  if (capture.is_invalidated) return true;
+  NodeWork parameters;
   *result = make(&parameters);
   if (*result == CUDA_SUCCESS) {
     *result = AddCaptured(driver, stream, std::move(parameters));
   } else if (*result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
-    capture.invalidated = true;
+    capture.is_invalidated = true;
   }
   return true;
 }
 
 // The same for a call that cannot be captured; invalidates the capture.
 inline bool RefusedByCapture(Driver& driver, Stream& stream, CUresult* result) {
-  return Captured(driver, stream, result, [](NodeParameters*) {
+  return Captured(driver, stream, result, [](NodeWork*) {
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   });
 }

@@ -18,12 +18,12 @@ uintptr_t Address(const void* pointer) {
 CUresult CopyOrCapture(Driver& driver, Stream& stream, const Copy& copy,
                        bool wait) {
   CUresult result;
-  if (Captured(driver, stream, &result, [&](NodeParameters* node) {
+  if (Captured(driver, stream, &result, [&](NodeWork* node) {
         if (wait) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
         if (BytesOf(copy) > 0 && !Locate(driver.memory, copy).valid()) {
           return CUDA_ERROR_INVALID_VALUE;
         }
-        *node = CopyNode{ParametersOf(copy), copy, stream.context().handle()};
+        *node = CopyWork{ParametersOf(copy), copy, stream.context().handle()};
         return CUDA_SUCCESS;
       })) {
     return result;
@@ -123,8 +123,8 @@ CUresult FillRows(CUdeviceptr address, size_t pitch, uint32_t value,
   return WithStream(stream_handle, [&](Driver& driver, Stream& stream) {
     const Fill fill{address, pitch, value, element, width, height};
     CUresult result;
-    if (Captured(driver, stream, &result, [&](NodeParameters* node) {
-          *node = FillNode{fill, stream.context().handle()};
+    if (Captured(driver, stream, &result, [&](NodeWork* node) {
+          *node = FillWork{fill, stream.context().handle()};
           return CheckFill(driver.memory, fill);
         })) {
       return result;

@@ -18,8 +18,8 @@ constexpr unsigned kEventFlags =
 bool RecordIsCaptured(Driver& driver, Stream& stream, Event& event,
                       CUevent handle, unsigned flags, CUresult* result) {
   if ((flags & CU_EVENT_RECORD_EXTERNAL) != 0) {
-    return Captured(driver, stream, result, [&](NodeParameters* node) {
-      return DecodeEventRecord(driver, handle, node);
+    return Captured(driver, stream, result, [&](NodeWork* node) {
+      return ReadEventRecord(driver, handle, node);
     });
   }
   if (driver.graphs.capturing == 0) return false;
@@ -35,7 +35,7 @@ bool RecordIsCaptured(Driver& driver, Stream& stream, Event& event,
     return true;
   }
   *result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  if (stream.capture->capture->invalidated) return true;
+  if (stream.capture->capture->is_invalidated) return true;
   event.capture = std::make_shared<EventCapture>();
   event.capture->capture = stream.capture->capture;
   event.capture->edges = stream.capture->edges;
@@ -51,7 +51,7 @@ bool InCapture(Driver& driver, const Event& event) {
   if (event.capture == nullptr) return false;
   const std::shared_ptr<Capture> capture = event.capture->capture.lock();
   if (capture == nullptr) return false;
-  capture->invalidated = true;
+  capture->is_invalidated = true;
   return true;
 }
 

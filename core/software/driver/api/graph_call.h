@@ -46,13 +46,12 @@ CUresult WithNode(CUgraphNode handle, Body body) {
   });
 }
 
-// Calls body(Driver&, Node&) for a node of the kind `Node`, such as KernelNode.
-template <typename Node, typename Body>
-CUresult WithNodeOf(CUgraphNode handle, Body body) {
+// Calls body(Driver&, Work&) for a node with work of the type `Work`.
+template <typename Work, typename Body>
+CUresult WithWorkOf(CUgraphNode handle, Body body) {
   return WithNode(handle, [&](Driver& driver, GraphNode& node) -> CUresult {
-    auto* parameters = std::get_if<Node>(&node.parameters);
-    return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE
-                                 : body(driver, *parameters);
+    auto* work = std::get_if<Work>(&node.work);
+    return work == nullptr ? CUDA_ERROR_INVALID_VALUE : body(driver, *work);
   });
 }
 
@@ -64,16 +63,6 @@ CUresult WithExec(CUgraphExec handle, Body body) {
     return exec == nullptr ? CUDA_ERROR_INVALID_VALUE : body(driver, *exec);
   });
 }
-
-// Looks up the nodes that an application names as dependencies, and appends
-// them to *dependencies. `data` null: all edges are plain. Returns false if a
-// handle is not a node, or if `nodes` is null and `count` is not 0.
-bool FindDependencies(Driver& driver, const CUgraphNode* nodes,
-                      const CUgraphEdgeData* data, size_t count,
-                      std::vector<GraphEdge>* dependencies);
-
-// Returns true if the data are those of a plain edge, which can be left out.
-bool IsDefault(const CUgraphEdgeData& data);
 
 }  // namespace holdfast::software
 

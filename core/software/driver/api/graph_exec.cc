@@ -55,23 +55,9 @@ CUresult Instantiate(CUgraphExec* handle, CUgraph graph_handle,
   });
 }
 
-// Gives a node the parameters that decode(Driver&, const Graph&,
-// NodeParameters*) makes. The node must still be in its graph.
-template <typename DecodeNode>
-CUresult SetParameters(CUgraphExec exec_handle, CUgraphNode node,
-                       DecodeNode decode) {
-  return WithExec(exec_handle, [&](Driver&, GraphExec& exec) {
-    NodeParameters parameters;
-    const CUresult result = WithNode(node, [&](Driver& driver, GraphNode& n) {
-      return decode(driver, n, &parameters);
-    });
-    return result != CUDA_SUCCESS
-               ? result
-               : exec.SetParameters(node, std::move(parameters));
-  });
-}
-
 }  // namespace
+
+#include "core/cuda/graph_exec_calls.inc"
 
 extern "C" {
 
@@ -153,60 +139,6 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec_handle, CUgraph graph_handle,
   });
 }
 
-CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                  CUgraphNodeParams* parameters) {
-  if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (parameters->type == CU_GRAPH_NODE_TYPE_GRAPH) {
-    return cuGraphExecChildGraphNodeSetParams(exec, node,
-                                              parameters->graph.graph);
-  }
-  return SetParameters(exec, node,
-                       [&](Driver& driver, GraphNode& n, NodeParameters* out) {
-                         return Decode(driver, *n.graph, parameters, out);
-                       });
-}
-
-CUresult cuGraphExecKernelNodeSetParams_v2(
-    CUgraphExec exec, CUgraphNode node,
-    const CUDA_KERNEL_NODE_PARAMS* parameters) {
-  return SetParameters(
-      exec, node, [&](Driver& driver, GraphNode&, NodeParameters* out) {
-        return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE
-                                     : DecodeKernel(driver, *parameters, out);
-      });
-}
-
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_MEMCPY3D* parameters,
-                                        CUcontext ctx) {
-  return SetParameters(exec, node,
-                       [&](Driver& driver, GraphNode&, NodeParameters* out) {
-                         return parameters == nullptr
-                                    ? CUDA_ERROR_INVALID_VALUE
-                                    : DecodeCopy(driver, *parameters, ctx, out);
-                       });
-}
-
-CUresult cuGraphExecMemsetNodeSetParams(
-    CUgraphExec exec, CUgraphNode node,
-    const CUDA_MEMSET_NODE_PARAMS* parameters, CUcontext ctx) {
-  return SetParameters(exec, node,
-                       [&](Driver& driver, GraphNode&, NodeParameters* out) {
-                         return parameters == nullptr
-                                    ? CUDA_ERROR_INVALID_VALUE
-                                    : DecodeFill(driver, *parameters, ctx, out);
-                       });
-}
-
-CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                      const CUDA_HOST_NODE_PARAMS* parameters) {
-  return SetParameters(
-      exec, node, [&](Driver&, GraphNode&, NodeParameters* out) {
-        return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE
-                                     : DecodeHost(*parameters, out);
-      });
-}
-
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec_handle,
                                             CUgraphNode node, CUgraph child) {
   return WithExec(exec_handle, [&](Driver&, GraphExec& exec) {
@@ -216,54 +148,6 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec_handle,
                  : exec.SetChild(node, graph);
     });
   });
-}
-
-CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node,
-                                            CUevent event) {
-  return SetParameters(exec, node,
-                       [&](Driver& driver, GraphNode&, NodeParameters* out) {
-                         return DecodeEventRecord(driver, event, out);
-                       });
-}
-
-CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node,
-                                          CUevent event) {
-  return SetParameters(exec, node,
-                       [&](Driver& driver, GraphNode&, NodeParameters* out) {
-                         return DecodeEventWait(driver, event, out);
-                       });
-}
-
-CUresult cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node,
-                               unsigned enabled) {
-  return WithExec(handle, [&](Driver& driver, GraphExec& exec) {
-    return driver.graphs.nodes.Find(node) == nullptr
-               ? CUDA_ERROR_INVALID_VALUE
-               : exec.SetEnabled(node, enabled != 0);
-  });
-}
-
-CUresult cuGraphNodeGetEnabled(CUgraphExec handle, CUgraphNode node,
-                               unsigned* enabled) {
-  return WithExec(handle, [&](Driver& driver, GraphExec& exec) {
-    if (enabled == nullptr || driver.graphs.nodes.Find(node) == nullptr) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    bool value = false;
-    const CUresult result = exec.GetEnabled(node, &value);
-    if (result == CUDA_SUCCESS) *enabled = value ? 1 : 0;
-    return result;
-  });
-}
-
-CUresult cuGraphExecBatchMemOpNodeSetParams(
-    CUgraphExec exec, CUgraphNode node,
-    const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
-  return SetParameters(
-      exec, node, [&](Driver& driver, GraphNode&, NodeParameters* out) {
-        return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE
-                                     : DecodeBatch(driver, *parameters, out);
-      });
 }
 
 }  // extern "C"

@@ -28,8 +28,8 @@ CUresult Launch(CUfunction function, const LaunchGeometry& geometry,
                                           geometry, values, extra, &launch);
     if (result != CUDA_SUCCESS) return result;
     CUresult captured;
-    if (Captured(driver, stream, &captured, [&](NodeParameters* node) {
-          *node = KernelNode{function, stream.context().handle(),
+    if (Captured(driver, stream, &captured, [&](NodeWork* node) {
+          *node = KernelWork{function, stream.context().handle(),
                              std::move(launch), attributes};
           return CUDA_SUCCESS;
         })) {

@@ -1,29 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points: device and host memory, and what pointers are.
-#include <sys/mman.h>
-
-#include <cerrno>
-#include <cstring>
 #include <utility>
-#include <vector>
 
 #include "core/base/arena_range.h"
+#include "core/cuda/memory_arguments.h"
+#include "core/cuda/pointer_attribute.h"
 #include "core/software/driver/api/capture_call.h"
 #include "core/software/driver/call.h"
 #include "core/software/driver/graph/allocation.h"
 
 using namespace holdfast::software;
+using holdfast::cuda::StoreAttribute;
 
 namespace {
-
-constexpr unsigned kHostAllocFlags = CU_MEMHOSTALLOC_PORTABLE |
-                                     CU_MEMHOSTALLOC_DEVICEMAP |
-                                     CU_MEMHOSTALLOC_WRITECOMBINED;
-constexpr unsigned kHostRegisterFlags =
-    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
-    CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
-constexpr size_t kPitch = 512;
 
 CUresult Allocate(Driver& driver, Context& context, MemoryKind kind,
                   size_t size, unsigned flags, uintptr_t* address) {
@@ -76,7 +66,7 @@ CUresult AllocateDevice(CUdeviceptr* pointer, size_t size, MemoryKind kind,
 
 CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
   return WithContext([&](Driver& driver, Context& context) {
-    if (pointer == nullptr || (flags & ~kHostAllocFlags) != 0) {
+    if (pointer == nullptr || (flags & ~holdfast::cuda::kHostAllocFlags) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     uintptr_t address = 0;
@@ -85,18 +75,6 @@ CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
     if (result == CUDA_SUCCESS) *pointer = reinterpret_cast<void*>(address);
     return result;
   });
-}
-
-// False if a page of the range is not mapped in this process. Where a sandbox
-// denies the question, all of it is taken to be mapped.
-bool IsMapped(const void* pointer, size_t size) {
-  const uintptr_t first =
-      reinterpret_cast<uintptr_t>(pointer) / kPageSize * kPageSize;
-  const size_t length = reinterpret_cast<uintptr_t>(pointer) + size - first;
-  std::vector<unsigned char> resident(RoundUp(length, kPageSize) / kPageSize);
-  return mincore(reinterpret_cast<void*>(first), length, resident.data()) ==
-             0 ||
-         errno == EPERM || errno == ENOSYS;
 }
 
 // Memory that the program has mapped in the window: kernels reach it as it is.
@@ -134,12 +112,6 @@ CUresult Register(Driver& driver, Context& context, uintptr_t address,
   return CUDA_SUCCESS;
 }
 
-template <typename T>
-CUresult Store(void* data, T value) {
-  memcpy(data, &value, sizeof(value));
-  return CUDA_SUCCESS;
-}
-
 CUmemorytype MemoryType(const Region& region) {
   return IsHost(region.kind) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 }
@@ -161,69 +133,53 @@ CUresult GetPointerAttribute(Driver& driver, const Region& region,
                              void* data) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-      return Store(data, ContextOf(driver, region));
+      return StoreAttribute(data, ContextOf(driver, region));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return Store(data, MemoryType(region));
+      return StoreAttribute(data, MemoryType(region));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      if (region.kind != MemoryKind::kRegistered) return Store(data, pointer);
+      if (region.kind != MemoryKind::kRegistered)
+        return StoreAttribute(data, pointer);
       if (region.other == 0) return CUDA_ERROR_INVALID_VALUE;
-      return Store(data, region.other + (pointer - region.address));
+      return StoreAttribute(data, region.other + (pointer - region.address));
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       if (!IsHost(region.kind) && region.kind != MemoryKind::kManaged) {
         return CUDA_ERROR_INVALID_VALUE;
       }
       if (region.kind == MemoryKind::kAlias) {
-        return Store(data, region.other + (pointer - region.address));
+        return StoreAttribute(data, region.other + (pointer - region.address));
       }
-      return Store(data, pointer);
+      return StoreAttribute(data, pointer);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-      return Store(data, 0u);
+      return StoreAttribute(data, 0u);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      return Store<unsigned>(data, region.kind == MemoryKind::kDevice);
+      return StoreAttribute<unsigned>(data, region.kind == MemoryKind::kDevice);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-      return Store<unsigned long long>(data, region.buffer_id);
+      return StoreAttribute<unsigned long long>(data, region.buffer_id);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      return Store<unsigned>(data, region.kind == MemoryKind::kManaged);
+      return StoreAttribute<unsigned>(data,
+                                      region.kind == MemoryKind::kManaged);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return Store<int>(data, region.device);
+      return StoreAttribute<int>(data, region.device);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-      return Store<CUdeviceptr>(data, region.address);
+      return StoreAttribute<CUdeviceptr>(data, region.address);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-      return Store<size_t>(data, region.size);
+      return StoreAttribute<size_t>(data, region.size);
     case CU_POINTER_ATTRIBUTE_MAPPED:
-      return Store(data, 1u);
+      return StoreAttribute(data, 1u);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      return Store<unsigned long long>(data, HandleTypes(region));
+      return StoreAttribute<unsigned long long>(data, HandleTypes(region));
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: {
       const CUdevice device = driver.CurrentDevice().ordinal();
-      return Store<unsigned>(data, region.AccessOf(device));
+      return StoreAttribute<unsigned>(data, region.AccessOf(device));
     }
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return Store(data, region.pool);
+      return StoreAttribute(data, region.pool);
     default:
       return CUDA_ERROR_NOT_SUPPORTED;
-  }
-}
-
-// Stores the value that cuPointerGetAttributes has for a pointer that CUDA does
-// not know.
-void StoreUnknown(CUpointer_attribute attribute, void* data) {
-  switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      Store<int>(data, CU_DEVICE_INVALID);
-      return;
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      Store(data, 0u);
-      return;
-    default:
-      Store<unsigned long long>(data, 0);
   }
 }
 
@@ -253,15 +209,11 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned flags) {
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width,
                             size_t height, unsigned element) {
-  if (AnyNull(pointer, pitch) || width == 0 || height == 0 ||
-      (element != 4 && element != 8 && element != 16)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  if (width > SIZE_MAX - kPitch) return CUDA_ERROR_OUT_OF_MEMORY;
-  const size_t row = RoundUp(width, kPitch);
-  if (row > SIZE_MAX / height) return CUDA_ERROR_OUT_OF_MEMORY;
-  const CUresult result =
-      AllocateDevice(pointer, row * height, MemoryKind::kDevice, 0);
+  if (AnyNull(pointer, pitch)) return CUDA_ERROR_INVALID_VALUE;
+  size_t row = 0;
+  CUresult result = holdfast::cuda::ReadPitch(width, height, element, &row);
+  if (result == CUDA_SUCCESS)
+    result = AllocateDevice(pointer, row * height, MemoryKind::kDevice, 0);
   if (result == CUDA_SUCCESS) *pitch = row;
   return result;
 }
@@ -309,8 +261,9 @@ CUresult cuMemFreeHost(void* pointer) {
 
 CUresult cuMemHostRegister_v2(void* pointer, size_t size, unsigned flags) {
   return WithContext([&](Driver& driver, Context& context) {
-    if (pointer == nullptr || size == 0 || (flags & ~kHostRegisterFlags) != 0 ||
-        !IsMapped(pointer, size)) {
+    if (pointer == nullptr || size == 0 ||
+        (flags & ~holdfast::cuda::kHostRegisterFlags) != 0 ||
+        !holdfast::cuda::IsMapped(pointer, size)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     return Register(driver, context, reinterpret_cast<uintptr_t>(pointer), size,
@@ -395,7 +348,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
       if (!region.has_value() ||
           GetPointerAttribute(driver, *region, attributes[i], pointer,
                               data[i]) != CUDA_SUCCESS) {
-        StoreUnknown(attributes[i], data[i]);
+        holdfast::cuda::StoreAttributeOfUnknown(attributes[i], data[i]);
       }
     }
     return CUDA_SUCCESS;

@@ -24,8 +24,8 @@ CUresult Enqueue(CUstream handle,
     const CUresult result = CheckOperations(driver.memory, operations);
     if (result != CUDA_SUCCESS) return result;
     CUresult captured;
-    if (Captured(driver, stream, &captured, [&](NodeParameters* node) {
-          *node = BatchNode{stream.context().handle(), parameters, operations};
+    if (Captured(driver, stream, &captured, [&](NodeWork* node) {
+          *node = ValueWork{stream.context().handle(), parameters, operations};
           return CUDA_SUCCESS;
         })) {
       return captured;

@@ -40,11 +40,11 @@ CUresult Allocate(Driver& driver, Stream& stream, CUmemoryPool pool_handle,
     return CUDA_SUCCESS;
   }
   CUresult captured;
-  if (Captured(driver, stream, &captured, [&](NodeParameters* node) {
+  if (Captured(driver, stream, &captured, [&](NodeWork* node) {
         CUDA_MEM_ALLOC_NODE_PARAMS p{};
         p.poolProps = PropertiesOf(*pool);
         p.bytesize = size;
-        const CUresult decoded = DecodeAllocation(driver, &p, node);
+        const CUresult decoded = ReadAllocation(driver, &p, node);
         *pointer = p.dptr;
         return decoded;
       })) {
@@ -171,9 +171,8 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
   return WithStream(stream, [&](Driver& driver, Stream& found) {
     if (pointer == 0) return CUDA_SUCCESS;
     CUresult captured;
-    if (Captured(driver, found, &captured, [&](NodeParameters* node) {
-          return DecodeFree(pointer, node);
-        })) {
+    if (Captured(driver, found, &captured,
+                 [&](NodeWork* node) { return ReadFree(pointer, node); })) {
       return captured;
     }
     if (const auto of_graph = GraphMemory::Get().Find(pointer)) {

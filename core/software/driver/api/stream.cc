@@ -46,12 +46,12 @@ bool WaitIsCaptured(Driver& driver, Stream& stream, const Event& event,
       return true;
     }
   }
-  return Captured(driver, stream, result, [&](NodeParameters* node) {
+  return Captured(driver, stream, result, [&](NodeWork* node) {
     if (!external) {
-      stream.capture->capture->invalidated = true;
+      stream.capture->capture->is_invalidated = true;
       return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
     }
-    return DecodeEventWait(driver, handle, node);
+    return ReadEventWait(driver, handle, node);
   });
 }
 
@@ -171,8 +171,8 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
   return WithStream(handle, [&](Driver& driver, Stream& stream) {
     if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
     CUresult captured;
-    if (Captured(driver, stream, &captured, [&](NodeParameters* node) {
-          *node = HostNode{function, data};
+    if (Captured(driver, stream, &captured, [&](NodeWork* node) {
+          *node = HostWork{function, data};
           return CUDA_SUCCESS;
         })) {
       return captured;

@@ -2,7 +2,6 @@
 #include "core/software/driver/graph/capture.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace holdfast::software {
@@ -11,48 +10,6 @@ namespace {
 thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 uint64_t last_capture_id = 0;
-
-// Edges whose nodes are still there.
-std::vector<GraphEdge> Resolve(Driver& driver, const CaptureEdges& edges) {
-  std::vector<GraphEdge> found;
-  for (const CaptureEdge& edge : edges) {
-    const auto node = driver.graphs.nodes.Find(edge.node);
-    if (node != nullptr) found.push_back({node.get(), edge.data});
-  }
-  return found;
-}
-
-// Whether all that other streams have captured comes before what the first
-// stream waits for.
-bool AllJoined(Driver& driver, const Capture& capture,
-               const StreamCapture& origin) {
-  std::set<const GraphNode*> before;
-  std::vector<const GraphNode*> open;
-  const auto add = [&](const std::vector<GraphEdge>& edges) {
-    for (const GraphEdge& edge : edges) {
-      if (before.insert(edge.node).second) open.push_back(edge.node);
-    }
-  };
-  add(Resolve(driver, origin.edges));
-  while (!open.empty()) {
-    const GraphNode* node = open.back();
-    open.pop_back();
-    add(node->dependencies);
-  }
-  const auto joined = [&](const CaptureEdges& ends) {
-    const std::vector<GraphEdge> found = Resolve(driver, ends);
-    return std::all_of(found.begin(), found.end(), [&](const GraphEdge& edge) {
-      return before.count(edge.node) > 0;
-    });
-  };
-  return joined(capture.ends) &&
-         std::all_of(capture.streams.begin(), capture.streams.end(),
-                     [&](const std::weak_ptr<Stream>& weak) {
-                       const std::shared_ptr<Stream> stream = weak.lock();
-                       return stream == nullptr || stream->capture == nullptr ||
-                              joined(stream->capture->edges);
-                     });
-}
 
 // Does a stream for which test(const Stream&) is true take part?
 template <typename Test>
@@ -85,16 +42,7 @@ void Drop(Driver& driver, const std::shared_ptr<Capture>& capture) {
 
 }  // namespace
 
-void MergeEdges(const CaptureEdges& from, CaptureEdges* to) {
-  for (const CaptureEdge& edge : from) {
-    const bool known = std::any_of(
-        to->begin(), to->end(),
-        [&edge](const CaptureEdge& e) { return e.node == edge.node; });
-    if (!known) to->push_back(edge);
-  }
-}
-
-CUstreamCaptureMode ExchangeThreadMode(CUstreamCaptureMode mode) {
+CUstreamCaptureMode ExchangeCaptureMode(CUstreamCaptureMode mode) {
   return std::exchange(thread_mode, mode);
 }
 
@@ -117,7 +65,7 @@ bool Invalidate(Driver& driver, const Context& context) {
         })) {
       continue;
     }
-    capture->invalidated = found = true;
+    capture->is_invalidated = found = true;
   }
   return found;
 }
@@ -125,7 +73,7 @@ bool Invalidate(Driver& driver, const Context& context) {
 void AbandonCapture(Driver& driver, Stream& stream) {
   if (stream.capture == nullptr) return;
   const std::shared_ptr<Capture> capture = stream.capture->capture;
-  MergeEdges(stream.capture->edges, &capture->ends);
+  cuda::MergeEdges(stream.capture->edges, &capture->ends);
   if (capture->origin == &stream) Drop(driver, capture);
   stream.capture = nullptr;
 }
@@ -136,13 +84,13 @@ void AbandonCaptures(Driver& driver, uint64_t context_id) {
   }
 }
 
-CUresult BeginCapture(Driver& driver, const std::shared_ptr<Stream>& stream,
+CUresult BeginCapture(Driver& driver, Stream& stream,
                       std::shared_ptr<Graph> graph, CaptureEdges edges,
                       CUstreamCaptureMode mode) {
-  if (stream->kind() == Stream::Kind::kLegacy) {
+  if (stream.kind() == Stream::Kind::kLegacy) {
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
-  if (stream->capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  if (stream.capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   auto capture = std::make_shared<Capture>();
   capture->into_existing = graph != nullptr;
   if (graph == nullptr) {
@@ -150,15 +98,15 @@ CUresult BeginCapture(Driver& driver, const std::shared_ptr<Stream>& stream,
     Publish(driver.graphs, graph);
   }
   capture->graph = std::move(graph);
-  capture->origin = stream.get();
-  capture->context_id = stream->context().id();
+  capture->origin = &stream;
+  capture->context_id = stream.context().id();
   capture->mode = mode;
   capture->thread = std::this_thread::get_id();
   capture->id = ++last_capture_id;
-  capture->streams.push_back(stream);
-  stream->capture = std::make_shared<StreamCapture>();
-  stream->capture->capture = capture;
-  stream->capture->edges = std::move(edges);
+  capture->streams.push_back(stream.shared_from_this());
+  stream.capture = std::make_shared<StreamCapture>();
+  stream.capture->capture = capture;
+  stream.capture->edges = std::move(edges);
   driver.graphs.captures.push_back(std::move(capture));
   driver.graphs.capturing = static_cast<int>(driver.graphs.captures.size());
   return CUDA_SUCCESS;
@@ -173,30 +121,31 @@ CUresult EndCapture(Driver& driver, Stream& stream, CUgraph* graph) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (capture->origin != &stream) {
-    capture->invalidated = true;
+    capture->is_invalidated = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   }
   // Another thread's call ends a strict capture as well, without its graph.
   const bool wrong_thread = capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
                             capture->thread != std::this_thread::get_id();
-  const bool joined = AllJoined(driver, *capture, *own);
+  const bool joined =
+      cuda::AreAllJoined<GraphEdge>(driver.graphs.nodes, *capture, *own);
   Leave(driver, capture);
-  if (!wrong_thread && !capture->invalidated && joined) {
+  if (!wrong_thread && !capture->is_invalidated && joined) {
     if (graph != nullptr) *graph = capture->graph->handle();
     return CUDA_SUCCESS;
   }
   if (!capture->into_existing) capture->graph->Withdraw();
-  return wrong_thread           ? CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
-         : capture->invalidated ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
-                                : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+  return wrong_thread              ? CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
+         : capture->is_invalidated ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+                                   : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 
-CUresult AddCaptured(Driver& driver, Stream& stream,
-                     NodeParameters parameters) {
+CUresult AddCaptured(Driver& driver, Stream& stream, NodeWork work) {
   StreamCapture& own = *stream.capture;
   GraphNode* node = nullptr;
   const CUresult result = own.capture->graph->AddNode(
-      std::move(parameters), Resolve(driver, own.edges), &node);
+      std::move(work),
+      cuda::FindNodes<GraphEdge>(driver.graphs.nodes, own.edges), &node);
   if (result == CUDA_SUCCESS) own.edges = {{node->handle, {}}};
   return result;
 }
@@ -204,9 +153,9 @@ CUresult AddCaptured(Driver& driver, Stream& stream,
 CUresult JoinCapture(Driver&, const std::shared_ptr<Stream>& stream,
                      const EventCapture& event) {
   const std::shared_ptr<Capture> capture = event.capture.lock();
-  if (capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (capture->is_invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (stream->kind() == Stream::Kind::kLegacy) {
-    capture->invalidated = true;
+    capture->is_invalidated = true;
     return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   }
   if (stream->capture == nullptr) {
@@ -214,11 +163,11 @@ CUresult JoinCapture(Driver&, const std::shared_ptr<Stream>& stream,
     stream->capture->capture = capture;
     capture->streams.push_back(stream);
   } else if (stream->capture->capture != capture) {
-    stream->capture->capture->invalidated = true;
-    capture->invalidated = true;
+    stream->capture->capture->is_invalidated = true;
+    capture->is_invalidated = true;
     return CUDA_ERROR_STREAM_CAPTURE_MERGE;
   }
-  MergeEdges(event.edges, &stream->capture->edges);
+  cuda::MergeEdges(event.edges, &stream->capture->edges);
   return CUDA_SUCCESS;
 }
 
@@ -232,7 +181,7 @@ CUresult CheckUnsafeCall(Driver& driver) {
     if (capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED || !(own || others)) {
       continue;
     }
-    capture->invalidated = true;
+    capture->is_invalidated = true;
     result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
   return result;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/cuda/capture_edges.h"
 #include "core/software/driver/driver.h"
 #include "core/software/driver/graph/graph.h"
 #include "core/software/driver/stream.h"
@@ -17,15 +18,7 @@
 
 namespace holdfast::software {
 
-// A dependency of the next node of a stream. It has the handle of a node,
-// because the application may destroy the node meanwhile.
-struct CaptureEdge {
-  CUgraphNode node = nullptr;
-  CUgraphEdgeData data{};
-};
-using CaptureEdges = std::vector<CaptureEdge>;
-// Adds edges whose nodes are not among *to.
-void MergeEdges(const CaptureEdges& from, CaptureEdges* to);
+using cuda::CaptureEdges;
 
 // One capture, with all streams that have joined it.
 struct Capture {
@@ -36,7 +29,7 @@ struct Capture {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::thread::id thread;
   uint64_t id = 0;
-  bool invalidated = false;
+  bool is_invalidated = false;
   std::vector<std::weak_ptr<Stream>> streams;
   // The last work of streams that were destroyed meanwhile.
   CaptureEdges ends;
@@ -59,7 +52,7 @@ struct EventCapture {
 
 // Sets the mode of the calling thread (cuThreadExchangeStreamCaptureMode), and
 // returns the previous mode.
-CUstreamCaptureMode ExchangeThreadMode(CUstreamCaptureMode mode);
+CUstreamCaptureMode ExchangeCaptureMode(CUstreamCaptureMode mode);
 
 // Returns true if a blocking stream of the context of `legacy` captures, so
 // that `legacy`, its default stream, cannot be used.
@@ -69,7 +62,7 @@ bool CapturesImplicitly(Driver& driver, const Stream& legacy);
 // false if there is none.
 bool Invalidate(Driver& driver, const Context& context);
 
-CUresult BeginCapture(Driver& driver, const std::shared_ptr<Stream>& stream,
+CUresult BeginCapture(Driver& driver, Stream& stream,
                       std::shared_ptr<Graph> graph, CaptureEdges edges,
                       CUstreamCaptureMode mode);
 // Ends the capture that began with `stream`. *graph is the captured graph; null
@@ -86,7 +79,7 @@ void AbandonCapture(Driver& driver, Stream& stream);
 void AbandonCaptures(Driver& driver, uint64_t context_id);
 
 // Adds a node that depends on the last nodes captured by the stream.
-CUresult AddCaptured(Driver& driver, Stream& stream, NodeParameters parameters);
+CUresult AddCaptured(Driver& driver, Stream& stream, NodeWork work);
 
 // Makes the stream wait for a point of a capture. A stream that does not
 // capture yet joins the capture.

@@ -15,7 +15,7 @@ namespace {
 
 class ConditionalStep : public Step {
  public:
-  ConditionalStep(const ConditionalNode& node,
+  ConditionalStep(const ConditionalWork& node,
                   std::vector<std::shared_ptr<Program>> bodies)
       : Step(Place::kOwnThread),
         type_(node.type),
@@ -59,7 +59,7 @@ class ConditionalStep : public Step {
 }  // namespace
 
 std::shared_ptr<const Step> MakeConditionalStep(
-    const ConditionalNode& node, std::vector<std::shared_ptr<Program>> bodies) {
+    const ConditionalWork& node, std::vector<std::shared_ptr<Program>> bodies) {
   return std::make_shared<ConditionalStep>(node, std::move(bodies));
 }
 

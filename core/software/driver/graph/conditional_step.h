@@ -15,7 +15,7 @@ class Program;
 // Returns the step of a conditional node. `bodies` are the programs of its body
 // graphs, in CUDA's order; no other step may run them.
 std::shared_ptr<const Step> MakeConditionalStep(
-    const ConditionalNode& node, std::vector<std::shared_ptr<Program>> bodies);
+    const ConditionalWork& node, std::vector<std::shared_ptr<Program>> bodies);
 
 }  // namespace holdfast::software
 

@@ -59,7 +59,7 @@ struct Details {
     return (flags & (flag | CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE)) != 0;
   }
 
-  std::string operator()(const KernelNode& node) const {
+  std::string operator()(const KernelWork& node) const {
     const LaunchGeometry& g = node.launch.geometry;
     std::string text =
         absl::StrCat("\n", Escaped(node.launch.kernel->properties().name));
@@ -76,33 +76,33 @@ struct Details {
     }
     return text;
   }
-  std::string operator()(const CopyNode& node) const {
+  std::string operator()(const CopyWork& node) const {
     if (!Wanted(CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS)) return "";
     const Copy& c = node.copy;
     return absl::StrCat("\n", Address(c.source.address), " to ",
                         Address(c.destination.address), "\n", c.width, " x ",
                         c.height, " x ", c.depth);
   }
-  std::string operator()(const FillNode& node) const {
+  std::string operator()(const FillWork& node) const {
     if (!Wanted(CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS)) return "";
     const Fill& f = node.fill;
     return absl::StrCat("\n", Address(f.address), " = ", f.value, "\n", f.width,
                         " x ", f.height, " of ", f.element, " bytes, pitch ",
                         f.pitch);
   }
-  std::string operator()(const HostNode& node) const {
+  std::string operator()(const HostWork& node) const {
     if (!Wanted(CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS)) return "";
     return absl::StrCat("\nfn ",
                         Address(reinterpret_cast<uintptr_t>(node.function)),
                         " data ", Address(node.data));
   }
-  std::string operator()(const EventWaitNode& node) const {
+  std::string operator()(const EventWaitWork& node) const {
     return EventText(node.handle);
   }
-  std::string operator()(const EventRecordNode& node) const {
+  std::string operator()(const EventRecordWork& node) const {
     return EventText(node.handle);
   }
-  std::string operator()(const BatchNode& node) const {
+  std::string operator()(const ValueWork& node) const {
     if (!Wanted(CU_GRAPH_DEBUG_DOT_FLAGS_BATCH_MEM_OP_NODE_PARAMS)) return "";
     std::string text;
     for (const MemoryOperation& o : node.operations) {
@@ -112,24 +112,24 @@ struct Details {
     }
     return text;
   }
-  std::string operator()(const AllocationNode& node) const {
+  std::string operator()(const AllocationWork& node) const {
     if (!Wanted(CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS)) return "";
     return absl::StrCat("\n", Address(node.parameters.dptr), "\n",
                         node.parameters.bytesize, " bytes");
   }
-  std::string operator()(const FreeNode& node) const {
+  std::string operator()(const FreeWork& node) const {
     if (!Wanted(CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS)) return "";
     return absl::StrCat("\n", Address(node.allocation->address()));
   }
-  std::string operator()(const ConditionalNode& node) const {
+  std::string operator()(const ConditionalWork& node) const {
     if (!Wanted(CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS)) return "";
     constexpr const char* kTypes[] = {"IF", "WHILE", "SWITCH"};
     return absl::StrCat("\n", kTypes[node.type], " handle ",
                         Address(node.condition->handle()), " size ",
                         node.graphs.size());
   }
-  std::string operator()(const ChildNode&) const { return ""; }
-  std::string operator()(const EmptyNode&) const { return ""; }
+  std::string operator()(const ChildWork&) const { return ""; }
+  std::string operator()(const EmptyWork&) const { return ""; }
 
   std::string EventText(CUevent event) const {
     if (!Wanted(CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS)) return "";
@@ -172,8 +172,7 @@ class Writer {
                  size_t number) {
     absl::StrAppend(&text_, "\"", name,
                     "\"[style=\"bold\" shape=\"octagon\" label=\"", number,
-                    "\n", NameOf(node.type()),
-                    std::visit(details_, node.parameters));
+                    "\n", NameOf(node.type()), std::visit(details_, node.work));
     if (details_.Wanted(CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES)) {
       absl::StrAppend(&text_, "\nnode ", Address(node.handle));
     }
@@ -205,7 +204,7 @@ class Writer {
 
 }  // namespace
 
-std::string DotText(const Graph& graph, unsigned flags) {
+std::string DrawGraph(const Graph& graph, unsigned flags) {
   return Writer(flags).Write(graph);
 }
 

@@ -11,7 +11,7 @@ namespace holdfast::software {
 // Returns the graph in the DOT language of Graphviz, with inner graphs as
 // clusters. `flags`: CU_GRAPH_DEBUG_DOT_FLAGS_..., which add lines to the
 // nodes' labels.
-std::string DotText(const Graph& graph, unsigned flags);
+std::string DrawGraph(const Graph& graph, unsigned flags);
 
 }  // namespace holdfast::software
 

@@ -64,10 +64,10 @@ bool CanBeDisabled(CUgraphNodeType type) {
 // Makes a node of the definition do what `update` does. Inner graphs stay, with
 // what is in them.
 void UpdateNode(GraphNode* node, const GraphNode& update) {
-  if (auto* to = std::get_if<ConditionalNode>(&node->parameters)) {
-    to->condition = std::get<ConditionalNode>(update.parameters).condition;
+  if (auto* to = std::get_if<ConditionalWork>(&node->work)) {
+    to->condition = std::get<ConditionalWork>(update.work).condition;
   } else if (node->graphs().empty()) {
-    node->parameters = update.parameters;
+    node->work = update.work;
   }
 }
 
@@ -87,12 +87,11 @@ GraphExec::GraphExec(std::shared_ptr<Graph> definition, const MemoryMap& memory,
 
 void GraphExec::CollectLocked(const Graph& graph) {
   for (const std::shared_ptr<GraphNode>& node : graph.nodes()) {
-    if (const auto* node_of = std::get_if<ConditionalNode>(&node->parameters)) {
+    if (const auto* node_of = std::get_if<ConditionalWork>(&node->work)) {
       conditions_.push_back(node_of->condition);
-    } else if (const auto* made =
-                   std::get_if<AllocationNode>(&node->parameters)) {
+    } else if (const auto* made = std::get_if<AllocationWork>(&node->work)) {
       allocations_.kept.push_back(made->allocation);
-    } else if (const auto* freed = std::get_if<FreeNode>(&node->parameters)) {
+    } else if (const auto* freed = std::get_if<FreeWork>(&node->work)) {
       allocations_.freed.push_back(freed->allocation);
     }
     for (const auto& inner : node->graphs()) CollectLocked(*inner);
@@ -235,24 +234,22 @@ Program::Entry& GraphExec::EntryLocked(const GraphNode* node) {
   return program.entry(place.entry);
 }
 
-CUresult GraphExec::SetParameters(CUgraphNode origin,
-                                  NodeParameters parameters) {
+CUresult GraphExec::SetWork(CUgraphNode origin, NodeWork work) {
   MutexLock lock(&mutex_);
   GraphNode* node = FindLocked(origin);
-  if (node == nullptr || node->type() != TypeOf(parameters)) {
+  if (node == nullptr || node->type() != TypeOf(work)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CUresult result = Inherit(node->parameters, &parameters);
+  CUresult result = KeepAttributes(node->work, &work);
   if (result != CUDA_SUCCESS) return result;
-  if (CheckChange(node->parameters, parameters, memory_) !=
-      CU_GRAPH_EXEC_UPDATE_SUCCESS) {
+  if (CheckChange(memory_, node->work, work) != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   std::shared_ptr<const Step> step;
-  result = MakeStep(parameters, memory_, &step);
+  result = MakeStep(work, memory_, &step);
   if (result == CUDA_SUCCESS) result = MakeWritableLocked();
   if (result != CUDA_SUCCESS) return result;
-  node->parameters = std::move(parameters);
+  node->work = std::move(work);
   EntryLocked(node).step = std::move(step);
   return CUDA_SUCCESS;
 }
@@ -299,13 +296,16 @@ CUresult GraphExec::Update(const Graph& graph,
 CUresult GraphExec::UpdateLocked(const Graph& before, const Graph& after,
                                  CUgraphExecUpdateResultInfo* info) {
   std::vector<NodePair> pairs;
-  if (!PairNodes(before, after, memory_, &pairs, info)) {
+  const auto check = [this](const NodeWork& had, const NodeWork& has) {
+    return CheckChange(memory_, had, has);
+  };
+  if (!cuda::PairNodes(before, after, check, &pairs, info)) {
     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   }
   std::vector<std::shared_ptr<const Step>> steps(pairs.size());
   for (size_t i = 0; i < pairs.size(); ++i) {
     const GraphNode& update = *pairs[i].second;
-    const CUresult result = MakeStep(update.parameters, memory_, &steps[i]);
+    const CUresult result = MakeStep(update.work, memory_, &steps[i]);
     if (result == CUDA_SUCCESS) continue;
     *info = {CU_GRAPH_EXEC_UPDATE_ERROR, update.handle, nullptr};
     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
@@ -341,14 +341,14 @@ CUresult GraphExec::ReplaceLocked(
 }
 
 CUresult GraphExec::RebuildWithLocked(const std::vector<NodePair>& pairs) {
-  std::vector<NodeParameters> before;
+  std::vector<NodeWork> before;
   for (const auto [node, update] : pairs) {
-    before.push_back(node->parameters);
+    before.push_back(node->work);
     UpdateNode(node, *update);
   }
   const CUresult result = RebuildLocked();
   for (size_t i = 0; result != CUDA_SUCCESS && i < pairs.size(); ++i) {
-    pairs[i].first->parameters = std::move(before[i]);
+    pairs[i].first->work = std::move(before[i]);
   }
   return result;
 }

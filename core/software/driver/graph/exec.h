@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "core/cuda/graph_pairing.h"
 #include "core/cuda/user_object.h"
 #include "core/software/base/mutex.h"
 #include "core/software/driver/graph/allocation.h"
@@ -51,9 +52,9 @@ class GraphExec {
   // The calls below name a node by its handle in the application's graph, and
   // return CUDA_ERROR_INVALID_VALUE if the graph did not have the node.
 
-  // Replaces the parameters of a node. CUDA_ERROR_INVALID_VALUE: also for a
+  // Replaces the work of a node. CUDA_ERROR_INVALID_VALUE: also for a
   // change that CUDA does not allow.
-  CUresult SetParameters(CUgraphNode node, NodeParameters parameters);
+  CUresult SetWork(CUgraphNode node, NodeWork work);
   // CUDA_ERROR_INVALID_VALUE: also for a node that is not a kernel, copy or
   // fill.
   CUresult SetEnabled(CUgraphNode node, bool enabled);
@@ -66,6 +67,7 @@ class GraphExec {
   CUresult Update(const Graph& graph, CUgraphExecUpdateResultInfo* info);
 
  private:
+  using NodePair = cuda::NodePair<GraphNode>;
   // The application's objects that graphs keep: the definition and its inner
   // graphs.
   using Objects = std::map<const Graph*, cuda::UserReferences>;

@@ -59,10 +59,10 @@ ptrdiff_t CountOf(const GraphNode& node) {
 }
 
 // Marks what only one node may have.
-void Take(const NodeParameters& parameters) {
-  if (const auto* freeing = std::get_if<FreeNode>(&parameters)) {
+void Take(const NodeWork& work) {
+  if (const auto* freeing = std::get_if<FreeWork>(&work)) {
     freeing->allocation->has_free_node = true;
-  } else if (const auto* test = std::get_if<ConditionalNode>(&parameters)) {
+  } else if (const auto* test = std::get_if<ConditionalWork>(&work)) {
     test->condition->taken = true;
   }
 }
@@ -146,10 +146,10 @@ GraphNode* Graph::Insert(std::shared_ptr<GraphNode> node) {
   return node.get();
 }
 
-std::shared_ptr<GraphNode> Graph::NewNode(NodeParameters parameters) {
+std::shared_ptr<GraphNode> Graph::NewNode(NodeWork work) {
   auto node = std::make_shared<GraphNode>();
   node->graph = this;
-  node->parameters = std::move(parameters);
+  node->work = std::move(work);
   return node;
 }
 
@@ -163,11 +163,11 @@ bool Graph::CanDepend(const GraphNode& node,
       });
 }
 
-CUresult Graph::AddNode(NodeParameters parameters,
+CUresult Graph::AddNode(NodeWork work,
                         const std::vector<GraphEdge>& dependencies,
                         GraphNode** node) {
-  std::shared_ptr<GraphNode> added = NewNode(std::move(parameters));
-  auto* const child = std::get_if<ChildNode>(&added->parameters);
+  std::shared_ptr<GraphNode> added = NewNode(std::move(work));
+  auto* const child = std::get_if<ChildWork>(&added->work);
   const bool valid = CanDepend(*added, dependencies);
   if (!valid || !HasRoomFor(static_cast<size_t>(CountOf(*added)))) {
     // Graphs that were made for the node end with it.
@@ -182,7 +182,7 @@ CUresult Graph::AddNode(NodeParameters parameters,
     edge.node->dependents.push_back({*node, edge.data});
     (*node)->dependencies.push_back(edge);
   }
-  Take((*node)->parameters);
+  Take((*node)->work);
   return CUDA_SUCCESS;
 }
 
@@ -250,13 +250,13 @@ std::shared_ptr<Graph> Graph::Clone(GraphHandles* handles) const {
   clone->user_objects = user_objects;
   std::unordered_map<const GraphNode*, GraphNode*> copies;
   for (const std::shared_ptr<GraphNode>& node : nodes_) {
-    NodeParameters parameters = node->parameters;
-    if (auto* child = std::get_if<ChildNode>(&parameters)) {
+    NodeWork work = node->work;
+    if (auto* child = std::get_if<ChildWork>(&work)) {
       CloneGraphs(handles, &child->graphs);
-    } else if (auto* bodies = std::get_if<ConditionalNode>(&parameters)) {
+    } else if (auto* bodies = std::get_if<ConditionalWork>(&work)) {
       CloneGraphs(handles, &bodies->graphs);
     }
-    GraphNode* copy = clone->Insert(clone->NewNode(std::move(parameters)));
+    GraphNode* copy = clone->Insert(clone->NewNode(std::move(work)));
     copy->origin = node->handle;
     copies[node.get()] = copy;
   }
@@ -272,7 +272,7 @@ std::shared_ptr<Graph> Graph::Clone(GraphHandles* handles) const {
   return clone;
 }
 
-CUresult Graph::CloneChild(const Graph& child, ChildNode* node) const {
+CUresult Graph::CopyChild(const Graph& child, ChildWork* node) const {
   if (!child.can_be_cloned()) return CUDA_ERROR_NOT_SUPPORTED;
   if (Level() + child.CountLevels() > kMostLevels) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -283,7 +283,7 @@ CUresult Graph::CloneChild(const Graph& child, ChildNode* node) const {
   return CUDA_SUCCESS;
 }
 
-CUresult Graph::MoveChild(std::shared_ptr<Graph> child, ChildNode* node) const {
+CUresult Graph::MoveChild(std::shared_ptr<Graph> child, ChildWork* node) const {
   if (child->has_conditional_nodes_) return CUDA_ERROR_NOT_SUPPORTED;
   if (child->owner_ != nullptr || !child->only_exec.expired() ||
       Level() + child->CountLevels() > kMostLevels) {
@@ -296,7 +296,7 @@ CUresult Graph::MoveChild(std::shared_ptr<Graph> child, ChildNode* node) const {
   return CUDA_SUCCESS;
 }
 
-CUresult Graph::MakeBodies(size_t count, ConditionalNode* node) const {
+CUresult Graph::MakeBodies(size_t count, ConditionalWork* node) const {
   if (Level() + 1 > kMostLevels) return CUDA_ERROR_INVALID_VALUE;
   node->handles = std::make_shared<std::vector<CUgraph>>();
   for (size_t i = 0; i < count; ++i) {

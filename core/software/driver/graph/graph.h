@@ -67,8 +67,7 @@ class Graph {
   // CUDA_ERROR_INVALID_VALUE: an edge is not valid. CUDA_ERROR_OUT_OF_MEMORY:
   // more than kMostNodes. On an error this graph, and a child graph that was to
   // be moved, are unchanged.
-  CUresult AddNode(NodeParameters parameters,
-                   const std::vector<GraphEdge>& dependencies,
+  CUresult AddNode(NodeWork work, const std::vector<GraphEdge>& dependencies,
                    GraphNode** node);
   // Removes a node and its edges. Makes its handle, and the handles of its
   // inner graphs, stale.
@@ -89,20 +88,20 @@ class Graph {
   // Copies the graph with its inner graphs. `origin` of each copied node is the
   // handle of the original. `handles`: as for the constructor.
   std::shared_ptr<Graph> Clone(GraphHandles* handles) const;
-  // Set the graph of a child node that is not added yet. CloneChild sets it to
+  // Set the graph of a child node that is not added yet. CopyChild sets it to
   // a copy of `child`, MoveChild to `child` itself. CUDA_ERROR_INVALID_VALUE:
   // there would be more than kMostLevels. MoveChild also: a node owns `child`,
   // `child` is instantiated, or `child` contains this graph.
-  // CUDA_ERROR_NOT_SUPPORTED: CloneChild cannot copy `child`; or for MoveChild,
+  // CUDA_ERROR_NOT_SUPPORTED: CopyChild cannot copy `child`; or for MoveChild,
   // `child` has conditional nodes. CUDA_ERROR_OUT_OF_MEMORY: as AddNode.
-  CUresult CloneChild(const Graph& child, ChildNode* node) const;
-  CUresult MoveChild(std::shared_ptr<Graph> child, ChildNode* node) const;
+  CUresult CopyChild(const Graph& child, ChildWork* node) const;
+  CUresult MoveChild(std::shared_ptr<Graph> child, ChildWork* node) const;
   // Makes `count` empty bodies of a conditional node that is not added yet.
   // CUDA_ERROR_INVALID_VALUE: more than kMostLevels.
-  CUresult MakeBodies(size_t count, ConditionalNode* node) const;
+  CUresult MakeBodies(size_t count, ConditionalWork* node) const;
 
  private:
-  std::shared_ptr<GraphNode> NewNode(NodeParameters parameters);
+  std::shared_ptr<GraphNode> NewNode(NodeWork work);
   // Returns true if a node that is not inserted yet may have these edges.
   bool CanDepend(const GraphNode& node,
                  const std::vector<GraphEdge>& dependencies) const;

@@ -14,20 +14,20 @@ constexpr CUgraphNodeType kNodeTypes[] = {
     CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, CU_GRAPH_NODE_TYPE_MEM_ALLOC,
     CU_GRAPH_NODE_TYPE_MEM_FREE,     CU_GRAPH_NODE_TYPE_CONDITIONAL,
 };
-static_assert(std::size(kNodeTypes) == std::variant_size_v<NodeParameters>);
+static_assert(std::size(kNodeTypes) == std::variant_size_v<NodeWork>);
 
 }  // namespace
 
-CUgraphNodeType TypeOf(const NodeParameters& parameters) {
-  return kNodeTypes[parameters.index()];
+CUgraphNodeType TypeOf(const NodeWork& work) {
+  return kNodeTypes[work.index()];
 }
 
-const InnerGraphs& GraphsOf(const NodeParameters& parameters) {
+const InnerGraphs& GraphsOf(const NodeWork& work) {
   static const auto& none = *new InnerGraphs;
-  if (const auto* child = std::get_if<ChildNode>(&parameters)) {
+  if (const auto* child = std::get_if<ChildWork>(&work)) {
     return child->graphs;
   }
-  const auto* conditional = std::get_if<ConditionalNode>(&parameters);
+  const auto* conditional = std::get_if<ConditionalWork>(&work);
   return conditional == nullptr ? none : conditional->graphs;
 }
 

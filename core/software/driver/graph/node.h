@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nodes of a graph's definition: the parameters of each kind, and the edges.
+// Nodes of a graph's definition: the work of each kind, and the edges.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_NODE_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_NODE_H_
 
@@ -24,7 +24,7 @@ class GraphAllocation;
 class GraphCondition;
 struct GraphNode;
 
-struct KernelNode {
+struct KernelWork {
   CUfunction function = nullptr;  // or a CUkernel, which has the same handle
   CUcontext context = nullptr;
   KernelLaunch launch;
@@ -32,18 +32,18 @@ struct KernelNode {
   std::map<CUlaunchAttributeID, CUlaunchAttributeValue> attributes;
 };
 
-struct CopyNode {
+struct CopyWork {
   CUDA_MEMCPY3D parameters;  // as they were given
   Copy copy;
   CUcontext context = nullptr;
 };
 
-struct FillNode {
+struct FillWork {
   Fill fill;
   CUcontext context = nullptr;
 };
 
-struct HostNode {
+struct HostWork {
   CUhostFn function = nullptr;
   void* data = nullptr;
 };
@@ -51,27 +51,27 @@ struct HostNode {
 using InnerGraphs = std::vector<std::shared_ptr<Graph>>;
 
 // A graph within a graph. The node owns it.
-struct ChildNode {
+struct ChildWork {
   InnerGraphs graphs;  // one
   // True: the graph itself becomes the child graph; the application owns it
   // until the node is added. False: the child graph is a copy.
   bool is_moved = false;
 };
 
-struct EmptyNode {};
+struct EmptyWork {};
 
-struct EventWaitNode {
+struct EventWaitWork {
   CUevent handle = nullptr;
   std::shared_ptr<Event> event;
 };
 
-struct EventRecordNode {
+struct EventRecordWork {
   CUevent handle = nullptr;
   std::shared_ptr<Event> event;
 };
 
 // cuStreamBatchMemOp as a node.
-struct BatchNode {
+struct ValueWork {
   CUcontext context = nullptr;
   std::vector<CUstreamBatchMemOpParams> parameters;  // as they were given
   std::vector<MemoryOperation> operations;
@@ -79,20 +79,20 @@ struct BatchNode {
 
 // Allocates memory, whose address is fixed when the node is made; see
 // allocation.h.
-struct AllocationNode {
+struct AllocationWork {
   CUDA_MEM_ALLOC_NODE_PARAMS parameters;  // without the access descriptors
   std::vector<CUmemAccessDesc> access;
   std::shared_ptr<GraphAllocation> allocation;
 };
 
 // Frees an allocation, which may belong to this graph or to another graph.
-struct FreeNode {
+struct FreeWork {
   std::shared_ptr<GraphAllocation> allocation;
 };
 
 // Runs one of its graphs once, or its only graph repeatedly, depending on the
 // condition's value. The node owns the graphs.
-struct ConditionalNode {
+struct ConditionalWork {
   CUgraphConditionalNodeType type = CU_GRAPH_COND_TYPE_IF;
   CUcontext context = nullptr;
   std::shared_ptr<GraphCondition> condition;
@@ -102,14 +102,14 @@ struct ConditionalNode {
 };
 
 // In the order of kNodeTypes (node.cc).
-using NodeParameters =
-    std::variant<KernelNode, CopyNode, FillNode, HostNode, ChildNode, EmptyNode,
-                 EventWaitNode, EventRecordNode, BatchNode, AllocationNode,
-                 FreeNode, ConditionalNode>;
+using NodeWork =
+    std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork,
+                 EventWaitWork, EventRecordWork, ValueWork, AllocationWork,
+                 FreeWork, ConditionalWork>;
 
-CUgraphNodeType TypeOf(const NodeParameters& parameters);
+CUgraphNodeType TypeOf(const NodeWork& work);
 // The graphs that a node owns; none for most nodes.
-const InnerGraphs& GraphsOf(const NodeParameters& parameters);
+const InnerGraphs& GraphsOf(const NodeWork& work);
 
 // A dependency, as one of its two nodes sees it.
 struct GraphEdge {
@@ -123,7 +123,7 @@ struct GraphNode {
   CUgraphNode handle = nullptr;
   // The handle of the node that this one was cloned from; null otherwise.
   CUgraphNode origin = nullptr;
-  NodeParameters parameters;
+  NodeWork work;
   // The edges to and from this node, each list in the order of addition.
   std::vector<GraphEdge> dependencies;
   std::vector<GraphEdge> dependents;
@@ -133,8 +133,8 @@ struct GraphNode {
   // May be false only in an instantiated graph's copy of the definition.
   bool enabled = true;
 
-  CUgraphNodeType type() const { return TypeOf(parameters); }
-  const InnerGraphs& graphs() const { return GraphsOf(parameters); }
+  CUgraphNodeType type() const { return TypeOf(work); }
+  const InnerGraphs& graphs() const { return GraphsOf(work); }
 };
 
 }  // namespace holdfast::software

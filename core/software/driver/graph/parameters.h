@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Converts CUDA's structures of node parameters to NodeParameters and back.
-// Decode... makes the checks of cuGraphAdd...Node, and returns its errors.
+// Converts CUDA's structures of node parameters to the work of nodes, and back.
+// The Read functions make the checks of cuGraphAdd...Node.
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_PARAMETERS_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_GRAPH_PARAMETERS_H_
 
@@ -12,51 +12,49 @@
 
 namespace holdfast::software {
 
-CUresult DecodeKernel(Driver& driver, const CUDA_KERNEL_NODE_PARAMS& parameters,
-                      NodeParameters* node);
-CUresult DecodeCopy(Driver& driver, const CUDA_MEMCPY3D& parameters,
-                    CUcontext context, NodeParameters* node);
-CUresult DecodeFill(Driver& driver, const CUDA_MEMSET_NODE_PARAMS& parameters,
-                    CUcontext context, NodeParameters* node);
-CUresult DecodeHost(const CUDA_HOST_NODE_PARAMS& parameters,
-                    NodeParameters* node);
-CUresult DecodeEventWait(Driver& driver, CUevent event, NodeParameters* node);
-CUresult DecodeEventRecord(Driver& driver, CUevent event, NodeParameters* node);
+CUresult ReadKernel(Driver& driver, const CUDA_KERNEL_NODE_PARAMS& parameters,
+                    NodeWork* node);
+CUresult ReadCopy(Driver& driver, const CUDA_MEMCPY3D& parameters,
+                  CUcontext context, NodeWork* node);
+CUresult ReadFill(Driver& driver, const CUDA_MEMSET_NODE_PARAMS& parameters,
+                  CUcontext context, NodeWork* node);
+CUresult ReadHost(const CUDA_HOST_NODE_PARAMS& parameters, NodeWork* node);
+CUresult ReadEventWait(Driver& driver, CUevent event, NodeWork* node);
+CUresult ReadEventRecord(Driver& driver, CUevent event, NodeWork* node);
 
-CUresult DecodeBatch(Driver& driver,
-                     const CUDA_BATCH_MEM_OP_NODE_PARAMS& parameters,
-                     NodeParameters* node);
+CUresult ReadValues(Driver& driver,
+                    const CUDA_BATCH_MEM_OP_NODE_PARAMS& parameters,
+                    NodeWork* node);
 // Sets parameters->dptr to the address.
-CUresult DecodeAllocation(Driver& driver,
-                          CUDA_MEM_ALLOC_NODE_PARAMS* parameters,
-                          NodeParameters* node);
+CUresult ReadAllocation(Driver& driver, CUDA_MEM_ALLOC_NODE_PARAMS* parameters,
+                        NodeWork* node);
 // CUDA_ERROR_INVALID_VALUE: no allocation node has the address, or another node
 // frees it already.
-CUresult DecodeFree(CUdeviceptr address, NodeParameters* node);
+CUresult ReadFree(CUdeviceptr address, NodeWork* node);
 
-// Decodes the parameters of a node of any kind in the graph `parent`. A child
+// Reads the work of a node of any kind in the graph `parent`. A child
 // graph is copied for `parent`, or moved to it, according to `ownership`. Sets
 // the output fields of `parameters`.
-CUresult Decode(Driver& driver, const Graph& parent,
-                CUgraphNodeParams* parameters, NodeParameters* node);
+CUresult ReadWork(Driver& driver, const Graph& parent,
+                  CUgraphNodeParams* parameters, NodeWork* node);
 
 // Pointers in the result live until the node's parameters change.
 CUDA_KERNEL_NODE_PARAMS KernelParameters(GraphNode& node);
-CUDA_MEMSET_NODE_PARAMS FillParameters(const FillNode& node);
-CUDA_BATCH_MEM_OP_NODE_PARAMS BatchParameters(BatchNode& node);
-CUDA_MEM_ALLOC_NODE_PARAMS AllocationParameters(const AllocationNode& node);
+CUDA_MEMSET_NODE_PARAMS FillParameters(const FillWork& node);
+CUDA_BATCH_MEM_OP_NODE_PARAMS ValueParameters(ValueWork& node);
+CUDA_MEM_ALLOC_NODE_PARAMS AllocationParameters(const AllocationWork& node);
 
 // Copies the attributes of a kernel node to its new parameters, which do not
 // contain them. Does nothing for other nodes. Fails as SetAttribute.
-CUresult Inherit(const NodeParameters& before, NodeParameters* after);
+CUresult KeepAttributes(const NodeWork& before, NodeWork* after);
 
 // cuGraphKernelNodeSetAttribute and ...GetAttribute. GetAttribute returns zeros
 // for an attribute that was not set. SetAttribute fails as a launch with the
 // attribute would. CUDA_ERROR_INVALID_VALUE: kernel nodes do not have the
 // attribute.
-CUresult SetAttribute(KernelNode& node, CUlaunchAttributeID id,
+CUresult SetAttribute(KernelWork& node, CUlaunchAttributeID id,
                       const CUlaunchAttributeValue& value);
-CUresult GetAttribute(const KernelNode& node, CUlaunchAttributeID id,
+CUresult GetAttribute(const KernelWork& node, CUlaunchAttributeID id,
                       CUlaunchAttributeValue* value);
 
 }  // namespace holdfast::software

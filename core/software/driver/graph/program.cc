@@ -71,9 +71,9 @@ class Builder {
 
   CUresult AddNode(const GraphNode& node, const GraphNode** culprit) {
     std::shared_ptr<const Step> step;
-    const auto* conditional = std::get_if<ConditionalNode>(&node.parameters);
+    const auto* conditional = std::get_if<ConditionalWork>(&node.work);
     const CUresult result = conditional == nullptr
-                                ? MakeStep(node.parameters, memory_, &step)
+                                ? MakeStep(node.work, memory_, &step)
                                 : AddBodies(*conditional, &step, culprit);
     if (result != CUDA_SUCCESS) {
       if (*culprit == nullptr) *culprit = &node;
@@ -97,7 +97,7 @@ class Builder {
   }
 
   // Each body becomes a program of its own.
-  CUresult AddBodies(const ConditionalNode& node,
+  CUresult AddBodies(const ConditionalWork& node,
                      std::shared_ptr<const Step>* step,
                      const GraphNode** culprit) {
     std::vector<std::shared_ptr<Program>> bodies;

@@ -79,7 +79,7 @@ class FillStep : public Step {
 
 class HostStep : public Step {
  public:
-  explicit HostStep(const HostNode& node)
+  explicit HostStep(const HostWork& node)
       : Step(Place::kOwnThread), node_(node) {}
 
   void Run(LaunchEvents&, size_t) const override {
@@ -88,7 +88,7 @@ class HostStep : public Step {
   }
 
  private:
-  const HostNode node_;
+  const HostWork node_;
 };
 
 class EventWaitStep : public Step {
@@ -156,7 +156,7 @@ struct Maker {
   const MemoryMap& memory;
   std::shared_ptr<const Step>* step;
 
-  CUresult operator()(const KernelNode& node) const {
+  CUresult operator()(const KernelWork& node) const {
     const std::shared_ptr<Context> context = FindContext(node.context);
     if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     // Attributes may have been set after the node was checked.
@@ -171,28 +171,28 @@ struct Maker {
     *step = std::make_shared<KernelStep>(node.launch, std::move(prepared));
     return CUDA_SUCCESS;
   }
-  CUresult operator()(const CopyNode& node) const {
+  CUresult operator()(const CopyWork& node) const {
     if (BytesOf(node.copy) == 0) return CUDA_SUCCESS;
     *step = std::make_shared<CopyStep>(node.copy, memory);
     return CUDA_SUCCESS;
   }
-  CUresult operator()(const FillNode& node) const {
+  CUresult operator()(const FillWork& node) const {
     *step = std::make_shared<FillStep>(node.fill, memory);
     return CUDA_SUCCESS;
   }
-  CUresult operator()(const HostNode& node) const {
+  CUresult operator()(const HostWork& node) const {
     *step = std::make_shared<HostStep>(node);
     return CUDA_SUCCESS;
   }
-  CUresult operator()(const EventWaitNode& node) const {
+  CUresult operator()(const EventWaitWork& node) const {
     *step = std::make_shared<EventWaitStep>(node.event);
     return CUDA_SUCCESS;
   }
-  CUresult operator()(const EventRecordNode& node) const {
+  CUresult operator()(const EventRecordWork& node) const {
     *step = std::make_shared<EventRecordStep>(node.event);
     return CUDA_SUCCESS;
   }
-  CUresult operator()(const BatchNode& node) const {
+  CUresult operator()(const ValueWork& node) const {
     *step = std::make_shared<BatchStep>(node.operations, memory);
     return CUDA_SUCCESS;
   }
@@ -206,10 +206,10 @@ struct Maker {
 
 }  // namespace
 
-CUresult MakeStep(const NodeParameters& parameters, const MemoryMap& memory,
+CUresult MakeStep(const NodeWork& work, const MemoryMap& memory,
                   std::shared_ptr<const Step>* step) {
   *step = nullptr;
-  return std::visit(Maker{memory, step}, parameters);
+  return std::visit(Maker{memory, step}, work);
 }
 
 }  // namespace holdfast::software

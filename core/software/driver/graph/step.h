@@ -65,7 +65,7 @@ class Step {
 // itself (empty, child graph, memory, a copy of 0 bytes), and for a conditional
 // node (conditional_step.h). `memory` must outlive the step. Fails as the
 // launch of the node alone would.
-CUresult MakeStep(const NodeParameters& parameters, const MemoryMap& memory,
+CUresult MakeStep(const NodeWork& work, const MemoryMap& memory,
                   std::shared_ptr<const Step>* step);
 
 }  // namespace holdfast::software

@@ -10,8 +10,8 @@ namespace holdfast::software {
 namespace {
 
 using NodeOf = GraphNode;
-using EmptyOf = EmptyNode;
-using ChildOf = ChildNode;
+using EmptyOf = EmptyWork;
+using ChildOf = ChildWork;
 using Handles = GraphHandles;
 
 void PublishIn(Handles& handles, const std::shared_ptr<Graph>& graph) {
@@ -19,7 +19,7 @@ void PublishIn(Handles& handles, const std::shared_ptr<Graph>& graph) {
 }
 
 CUresult Copy(const Graph& graph, const Graph& child, ChildOf* work) {
-  return graph.CloneChild(child, work);
+  return graph.CopyChild(child, work);
 }
 
 #include "tests/core/cuda/graph_bounds.inc"
