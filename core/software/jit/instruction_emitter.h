@@ -49,8 +49,8 @@ class InstructionEmitter {
   const AsyncEmitter async_;
   const BulkEmitter bulk_;
   const CallEmitter calls_;
-  const MatrixEmitter matrices_;
-  const TileEmitter tiles_;
+  MatrixEmitter matrices_;
+  TileEmitter tiles_;
   ArithmeticEmitter arithmetic_;
 };
 

@@ -183,7 +183,7 @@ void MatrixEmitter::EmitTranspose(const Step& step) const {
   operands_.Write(step.lanes, operands[0], result);
 }
 
-void MatrixEmitter::EmitProduct(const Step& step) const {
+void MatrixEmitter::EmitProduct(const Step& step) {
   const auto& operands = step.instruction.operands;
   const ptx::Modifiers& words = step.instruction.modifiers;
   const MatrixProduct product = ProductOf(words);
@@ -192,13 +192,13 @@ void MatrixEmitter::EmitProduct(const Step& step) const {
       registers_.Spill(step, RegistersOf(operands[1]), type),
       registers_.Spill(step, RegistersOf(operands[2]), type),
       registers_.Spill(step, RegistersOf(operands[3]), type)};
-  llvm::AllocaInst* results =
-      registers_.Make(RegistersOf(operands[0]).size(), type);
+  llvm::AllocaInst* results = registers_.Make();
   runtime_.Call("holdfast_multiply_matrices", b_.getVoidTy(),
                 {b_.getInt64(PackMatrixProduct(product)), sources[0],
                  sources[1], sources[2], results});
   for (llvm::AllocaInst* const source : sources) registers_.End(source);
-  registers_.Take(step, RegistersOf(operands[0]), type, results);
+  registers_.Take(step, RegistersOf(operands[0]), type, results,
+                  RegistersOf(operands[0]).size());
 }
 
 }  // namespace holdfast::software::jit

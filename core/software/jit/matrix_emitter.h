@@ -33,7 +33,7 @@ class MatrixEmitter {
   // Operands: d, a. Transposes a matrix of eight rows and columns.
   void EmitTranspose(const Step& step) const;
   // Operands: {d, ...}, {a, ...}, {b, ...}, {c, ...}.
-  void EmitProduct(const Step& step) const;
+  void EmitProduct(const Step& step);
 
  private:
   // A number that depends on the lane.
@@ -53,7 +53,7 @@ class MatrixEmitter {
   const Operands& operands_;
   const Addresses& addresses_;
   const MemoryAccess& access_;
-  const RegisterArrays registers_;
+  RegisterArrays registers_;
 };
 
 }  // namespace holdfast::software::jit

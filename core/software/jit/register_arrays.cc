@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/jit/register_arrays.h"
 
-#include <vector>
-
 namespace holdfast::software::jit {
 
 using analysis::kWarpLanes;
 using analysis::LaneShape;
 using ptx::Operand;
 using ptx::Type;
+
+namespace {
+
+// Of an operand: a of m16n8k16 of f64, and wmma's a and b of f16.
+constexpr size_t kMostRegisters = 8;
+constexpr uint64_t kAlignment = 64;
+
+}  // namespace
 
 absl::Span<const Operand> RegistersOf(const Operand& operand) {
   if (operand.kind == Operand::Kind::kVector) return operand.elements;
@@ -19,26 +25,29 @@ Type RegisterArrays::WordOf(Type element) {
   return element == Type::kF64 ? Type::kB64 : Type::kB32;
 }
 
-llvm::AllocaInst* RegisterArrays::Make(size_t count, Type word) const {
-  llvm::AllocaInst* array = b_.AllocaAtEntry(
-      llvm::ArrayType::get(b_.TypeOf(word), count * kWarpLanes));
-  b_.CreateLifetimeStart(array);
+// Lifetimes would not do: the loop over a launch's warps makes LLVM compute the
+// addresses in front of it, and keep all of them.
+llvm::AllocaInst* RegisterArrays::Make() {
+  if (free_.empty()) {
+    llvm::AllocaInst* array = b_.AllocaAtEntry(
+        llvm::ArrayType::get(b_.getInt64Ty(), kMostRegisters * kWarpLanes));
+    array->setAlignment(llvm::Align(kAlignment));
+    return array;
+  }
+  llvm::AllocaInst* array = free_.back();
+  free_.pop_back();
   return array;
 }
 
 llvm::AllocaInst* RegisterArrays::Spill(const Step& step,
                                         absl::Span<const Operand> registers,
-                                        Type word) const {
-  llvm::AllocaInst* array = Make(registers.size(), word);
+                                        Type word) {
+  llvm::AllocaInst* array = Make();
   for (size_t r = 0; r < registers.size(); ++r) {
     const Value value = operands_.Read(step.lanes, registers[r], word);
-    llvm::Value* words = At(array, r, word);
     for (int c = 0; c < c_.chunks(); ++c) {
-      b_.CreateAlignedStore(
-          v_.Vector(value, c),
-          b_.CreateConstGEP1_32(b_.TypeOf(word), words,
-                                static_cast<unsigned>(c * c_.lanes())),
-          llvm::Align(ptx::BytesOf(word)));
+      b_.CreateAlignedStore(v_.Vector(value, c), Chunk(array, r, c, word),
+                            llvm::Align(ptx::BytesOf(word)));
     }
   }
   return array;
@@ -46,36 +55,29 @@ llvm::AllocaInst* RegisterArrays::Spill(const Step& step,
 
 llvm::Value* RegisterArrays::At(llvm::AllocaInst* array, size_t at_register,
                                 Type word) const {
-  return b_.CreateConstGEP1_32(b_.TypeOf(word), array,
-                               static_cast<unsigned>(at_register * kWarpLanes));
+  return Chunk(array, at_register, 0, word);
 }
 
-Value RegisterArrays::Load(llvm::AllocaInst* array, size_t at_register,
-                           Type word) const {
-  Value value{LaneShape::Varying(), word, {}};
-  llvm::Value* words = At(array, at_register, word);
-  for (int c = 0; c < c_.chunks(); ++c) {
-    value.parts.push_back(b_.CreateAlignedLoad(
-        b_.VectorOf(b_.TypeOf(word)),
-        b_.CreateConstGEP1_32(b_.TypeOf(word), words,
-                              static_cast<unsigned>(c * c_.lanes())),
-        llvm::Align(ptx::BytesOf(word))));
-  }
-  return value;
+llvm::Value* RegisterArrays::Chunk(llvm::AllocaInst* array, size_t at_register,
+                                   int chunk, Type word) const {
+  const auto lane = static_cast<unsigned>(chunk * c_.lanes());
+  return b_.CreateConstGEP1_32(
+      b_.TypeOf(word), array,
+      static_cast<unsigned>(at_register) * kWarpLanes + lane);
 }
 
 void RegisterArrays::Take(const Step& step, absl::Span<const Operand> registers,
-                          Type word, llvm::AllocaInst* array) const {
-  const size_t count =
-      array->getAllocatedType()->getArrayNumElements() / kWarpLanes;
+                          Type word, llvm::AllocaInst* array, size_t count) {
   for (size_t r = 0; r < registers.size(); ++r) {
-    operands_.Write(step.lanes, registers[r], Load(array, r % count, word));
+    Value value{LaneShape::Varying(), word, {}};
+    for (int c = 0; c < c_.chunks(); ++c) {
+      value.parts.push_back(b_.CreateAlignedLoad(
+          b_.VectorOf(b_.TypeOf(word)), Chunk(array, r % count, c, word),
+          llvm::Align(ptx::BytesOf(word))));
+    }
+    operands_.Write(step.lanes, registers[r], value);
   }
   End(array);
-}
-
-void RegisterArrays::End(llvm::AllocaInst* array) const {
-  b_.CreateLifetimeEnd(array);
 }
 
 }  // namespace holdfast::software::jit

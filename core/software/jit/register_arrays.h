@@ -6,6 +6,8 @@
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_REGISTER_ARRAYS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_REGISTER_ARRAYS_H_
 
+#include <vector>
+
 #include "absl/types/span.h"
 #include "core/software/jit/operands.h"
 
@@ -15,38 +17,43 @@ namespace holdfast::software::jit {
 // itself.
 absl::Span<const ptx::Operand> RegistersOf(const ptx::Operand& operand);
 
-// An array lives on the stack from Make() or Spill() to End() or Take(), so
-// that the arrays of many instructions share one place.
+// An array is its caller's from Make() or Spill() to End() or Take(). Then the
+// next instruction gets its place: a function has as many places on the stack
+// as one instruction needs, however many instructions there are.
 class RegisterArrays {
  public:
   RegisterArrays(const EmitContext& context, const Operands& operands)
       : c_(context), b_(context.b), v_(context.b), operands_(operands) {}
+  RegisterArrays(const RegisterArrays&) = delete;
+  RegisterArrays& operator=(const RegisterArrays&) = delete;
 
   // Returns the type of a register that holds elements of this type.
   static ptx::Type WordOf(ptx::Type element);
 
-  // Returns an array for the values of `count` registers.
-  llvm::AllocaInst* Make(size_t count, ptx::Type word) const;
-  // Returns an array with the values of the first `count` registers.
+  // Returns an array without values.
+  llvm::AllocaInst* Make();
+  // Returns an array with the values of the registers.
   llvm::AllocaInst* Spill(const Step& step,
                           absl::Span<const ptx::Operand> registers,
-                          ptx::Type word) const;
+                          ptx::Type word);
   // Returns the address of a register's words.
   llvm::Value* At(llvm::AllocaInst* array, size_t at_register,
                   ptx::Type word) const;
-  // Writes the array to the registers, and ends it. An array of fewer registers
-  // is written several times.
+  // Writes an array of `count` registers to the registers, again and again
+  // until all have a value, and ends the array.
   void Take(const Step& step, absl::Span<const ptx::Operand> registers,
-            ptx::Type word, llvm::AllocaInst* array) const;
-  void End(llvm::AllocaInst* array) const;
+            ptx::Type word, llvm::AllocaInst* array, size_t count);
+  void End(llvm::AllocaInst* array) { free_.push_back(array); }
 
  private:
-  Value Load(llvm::AllocaInst* array, size_t at_register, ptx::Type word) const;
+  llvm::Value* Chunk(llvm::AllocaInst* array, size_t at_register, int chunk,
+                     ptx::Type word) const;
 
   const EmitContext& c_;
   Builder& b_;
   const LaneValues v_;
   const Operands& operands_;
+  std::vector<llvm::AllocaInst*> free_;
 };
 
 }  // namespace holdfast::software::jit

@@ -36,16 +36,6 @@ Tile TileOf(const Instruction& instruction) {
   return tile;
 }
 
-// The factors of a product, the one whose blocks have more lines first, and how
-// many blocks each has.
-struct Blocks {
-  size_t first_operand;
-  size_t second_operand;
-  MatrixProduct product;  // of two blocks
-  size_t first_count;
-  size_t second_count;
-};
-
 MatrixProduct::Term TermOf(const ptx::Modifiers& words) {
   if (words.Has(Modifier::kXor)) return MatrixProduct::Term::kXor;
   if (words.Has(Modifier::kAnd)) return MatrixProduct::Term::kAnd;
@@ -59,7 +49,43 @@ uint32_t RoundingOf(const ptx::Modifiers& words) {
                   : 0;
 }
 
-Blocks BlocksOf(const ptx::Modifiers& words) {
+// The registers of a block.
+size_t BlockRegisters(int lines, int places, Type type) {
+  const Tile tile{Tile::Role::kA, type, lines, places, false};
+  return static_cast<size_t>(TileRegisters(tile));
+}
+
+}  // namespace
+
+// The factors of a product, the one whose blocks have more lines first, and how
+// many blocks each has.
+struct TileEmitter::Blocks {
+  size_t first_operand;
+  size_t second_operand;
+  MatrixProduct product;  // of two blocks
+  size_t first_count;
+  size_t second_count;
+
+  // The registers of a block of each factor, and of c or d.
+  size_t of_first() const {
+    return BlockRegisters(product.rows, product.depth, product.a);
+  }
+  size_t of_second() const {
+    return BlockRegisters(kShortBlock, product.depth, product.b);
+  }
+  size_t of_sums(Type type) const {
+    return BlockRegisters(product.rows, kShortBlock, type);
+  }
+};
+
+struct TileEmitter::Arrays {
+  llvm::AllocaInst* first;
+  llvm::AllocaInst* second;
+  llvm::AllocaInst* addend;
+  llvm::AllocaInst* result;
+};
+
+TileEmitter::Blocks TileEmitter::BlocksOf(const ptx::Modifiers& words) {
   const ptx::ProductShape shape = ptx::ProductShapeOf(words);
   const ptx::ProductTypes types = ptx::ProductTypesOf(words);
   const bool transposed = shape.columns > shape.rows;
@@ -84,15 +110,7 @@ Blocks BlocksOf(const ptx::Modifiers& words) {
   return blocks;
 }
 
-// The registers of a block.
-size_t RegistersOf(int lines, int places, Type type) {
-  const Tile tile{Tile::Role::kA, type, lines, places, false};
-  return static_cast<size_t>(TileRegisters(tile));
-}
-
-}  // namespace
-
-void TileEmitter::Emit(const Step& step) const {
+void TileEmitter::Emit(const Step& step) {
   switch (ptx::TileActionOf(step.instruction)) {
     case ptx::TileAction::kLoad:
       return EmitLoad(step);
@@ -103,20 +121,20 @@ void TileEmitter::Emit(const Step& step) const {
   }
 }
 
-void TileEmitter::EmitLoad(const Step& step) const {
+void TileEmitter::EmitLoad(const Step& step) {
   const auto& operands = step.instruction.operands;
   const Tile tile = TileOf(step.instruction);
   const Type word = RegisterArrays::WordOf(tile.element);
-  llvm::AllocaInst* registers =
-      registers_.Make(static_cast<size_t>(TileRegisters(tile)), word);
+  llvm::AllocaInst* registers = registers_.Make();
   Move(step, "holdfast_load_tile", operands[1], registers);
-  registers_.Take(step, jit::RegistersOf(operands[0]), word, registers);
+  registers_.Take(step, RegistersOf(operands[0]), word, registers,
+                  static_cast<size_t>(TileRegisters(tile)));
 }
 
-void TileEmitter::EmitStore(const Step& step) const {
+void TileEmitter::EmitStore(const Step& step) {
   const auto& operands = step.instruction.operands;
   llvm::AllocaInst* registers =
-      registers_.Spill(step, jit::RegistersOf(operands[1]),
+      registers_.Spill(step, RegistersOf(operands[1]),
                        RegisterArrays::WordOf(step.instruction.type()));
   Move(step, "holdfast_store_tile", operands[0], registers);
   registers_.End(registers);
@@ -152,41 +170,46 @@ llvm::Value* TileEmitter::StrideOf(const Step& step) const {
       stride, b_.CreateOr(step.lanes.MaskOrAll(b_), b_.I32(uint32_t{1} << 31)));
 }
 
-// One of the factors has one block, the other one as many as the result.
-void TileEmitter::EmitProduct(const Step& step) const {
+// Only so many registers of a factor are read as hold its elements once.
+void TileEmitter::EmitProduct(const Step& step) {
   const auto& operands = step.instruction.operands;
   const Blocks blocks = BlocksOf(step.instruction.modifiers);
+  const Type word = RegisterArrays::WordOf(blocks.product.d);
+  const auto spill = [&](size_t operand, size_t count) {
+    return registers_.Spill(step, RegistersOf(operands[operand]).first(count),
+                            word);
+  };
+  const auto results = RegistersOf(operands[0]);
+  const Arrays arrays = {
+      spill(blocks.first_operand, blocks.of_first() * blocks.first_count),
+      spill(blocks.second_operand, blocks.of_second() * blocks.second_count),
+      registers_.Spill(step, RegistersOf(operands[3]), word),
+      registers_.Make()};
+  MultiplyBlocks(blocks, arrays);
+  for (llvm::AllocaInst* source :
+       {arrays.first, arrays.second, arrays.addend}) {
+    registers_.End(source);
+  }
+  registers_.Take(step, results, word, arrays.result, results.size());
+}
+
+// One of the factors has one block, the other one as many as the result.
+void TileEmitter::MultiplyBlocks(const Blocks& blocks,
+                                 const Arrays& arrays) const {
   const MatrixProduct& product = blocks.product;
   const Type word = RegisterArrays::WordOf(product.d);
-  const size_t of_first = RegistersOf(product.rows, product.depth, product.a);
-  const size_t of_second = RegistersOf(kShortBlock, product.depth, product.b);
-  const auto spill = [&](size_t operand, size_t count) {
-    return registers_.Spill(
-        step, jit::RegistersOf(operands[operand]).first(count), word);
-  };
-  llvm::AllocaInst* first =
-      spill(blocks.first_operand, of_first * blocks.first_count);
-  llvm::AllocaInst* second =
-      spill(blocks.second_operand, of_second * blocks.second_count);
-  llvm::AllocaInst* addend =
-      registers_.Spill(step, jit::RegistersOf(operands[3]), word);
-  llvm::AllocaInst* result =
-      registers_.Make(jit::RegistersOf(operands[0]).size(), word);
-  const size_t of_addend = RegistersOf(product.rows, kShortBlock, product.c);
-  const size_t of_result = RegistersOf(product.rows, kShortBlock, product.d);
   for (size_t i = 0; i < blocks.first_count * blocks.second_count; ++i) {
+    const auto at = [&](llvm::AllocaInst* array, size_t block, size_t size) {
+      return registers_.At(array, block * size, word);
+    };
     runtime_.Call(
         "holdfast_multiply_matrices", b_.getVoidTy(),
         {b_.getInt64(PackMatrixProduct(product)),
-         registers_.At(first, i % blocks.first_count * of_first, word),
-         registers_.At(second, i % blocks.second_count * of_second, word),
-         registers_.At(addend, i * of_addend, word),
-         registers_.At(result, i * of_result, word)});
+         at(arrays.first, i % blocks.first_count, blocks.of_first()),
+         at(arrays.second, i % blocks.second_count, blocks.of_second()),
+         at(arrays.addend, i, blocks.of_sums(product.c)),
+         at(arrays.result, i, blocks.of_sums(product.d))});
   }
-  for (llvm::AllocaInst* source : {first, second, addend}) {
-    registers_.End(source);
-  }
-  registers_.Take(step, jit::RegistersOf(operands[0]), word, result);
 }
 
 }  // namespace holdfast::software::jit

@@ -22,12 +22,17 @@ class TileEmitter {
 
   // Operands of a load: {r, ...}, [matrix], stride. Of a store: [matrix],
   // {r, ...}, stride. Of a product: {d, ...}, {a, ...}, {b, ...}, {c, ...}.
-  void Emit(const Step& step) const;
+  void Emit(const Step& step);
 
  private:
-  void EmitLoad(const Step& step) const;
-  void EmitStore(const Step& step) const;
-  void EmitProduct(const Step& step) const;
+  struct Blocks;
+  struct Arrays;
+
+  static Blocks BlocksOf(const ptx::Modifiers& words);
+  void EmitLoad(const Step& step);
+  void EmitStore(const Step& step);
+  void EmitProduct(const Step& step);
+  void MultiplyBlocks(const Blocks& blocks, const Arrays& arrays) const;
 
   // Calls the runtime for the elements of the lanes that run.
   void Move(const Step& step, const char* function, const ptx::Operand& matrix,
@@ -39,7 +44,7 @@ class TileEmitter {
   const RuntimeCalls runtime_;
   const Operands& operands_;
   const Addresses& addresses_;
-  const RegisterArrays registers_;
+  RegisterArrays registers_;
 };
 
 }  // namespace holdfast::software::jit

@@ -337,6 +337,39 @@ TEST(RegistersTest, AKernelWithoutInstructionsHasNoneToClear) {
   }
 }
 
+// A function has as many places for arrays of registers as one product needs.
+size_t BytesOfArrays(const std::string& instruction, int times) {
+  std::string body;
+  for (int i = 0; i < times; ++i) body += instruction;
+  Emitters emitters(body);
+  emitters.EmitAll();
+  EXPECT_FALSE(emitters.error().has_value());
+  size_t bytes = 0;
+  emitters.Count([&](const I& i) {
+    const auto* place = llvm::dyn_cast<llvm::AllocaInst>(&i);
+    if (place != nullptr && place->getAllocatedType()->isArrayTy()) {
+      bytes += place->getAllocationSize(i.getDataLayout())->getFixedValue();
+    }
+    return false;
+  });
+  return bytes;
+}
+
+TEST(RegisterArraysTest, ManyProductsNeedNoMoreStackThanOne) {
+  for (const std::string instruction :
+       {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r1, %r2}, "
+        "{%r1, %r2, %r3, %r4}, {%r5, %r6}, {%r1, %r2};\n",
+        "wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 {%r1, %r2, %r3, "
+        "%r4, %r5, %r6, %r7, %r8}, {%r1, %r2}, {%r3, %r4}, {%r1, %r2, %r3, "
+        "%r4, %r5, %r6, %r7, %r8};\n",
+        "wmma.load.a.sync.aligned.row.m16n16k16.s8 {%r1, %r2}, [%d1];\n"
+        "wmma.store.d.sync.aligned.row.m8n8k32.s32 [%d1], {%r1, %r2};\n"}) {
+    const size_t bytes = BytesOfArrays(instruction, 1);
+    EXPECT_GT(bytes, 0U);
+    EXPECT_EQ(BytesOfArrays(instruction, 50), bytes) << instruction;
+  }
+}
+
 TEST(BarrierEmitterTest, AllLanesTogetherSimplyCallTheRuntime) {
   Emitters emitters("bar.sync 0;\n");
   emitters->barriers.Synchronize(emitters.StepAt(0));
