@@ -146,12 +146,12 @@ int StartJob(spank_t spank, const Call& call, const std::string& text) {
   return error.empty() ? 0 : FailNode(error);
 }
 
-// One line of JSON for each job.
+// One line of JSON for each job and node: nodes may share the file.
 void Account(const Call& call, const std::string& usage) {
   if (call.site.accounting.empty() || usage.empty()) return;
   const std::string line =
-      "{\"job\": " + std::to_string(call.job) +
-      ", \"ended\": " + std::to_string(std::time(nullptr)) +
+      "{\"job\": " + std::to_string(call.job) + ", \"node\": \"" + ThisNode() +
+      "\", \"ended\": " + std::to_string(std::time(nullptr)) +
       ", \"usage\": " + usage + "}\n";
   const UniqueFd file(open(call.site.accounting.c_str(),
                            O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640));
@@ -234,17 +234,22 @@ int slurm_spank_task_init(spank_t spank, int count, char** words) {
 }
 
 // As root in slurmstepd at the end of a step: the last moment at which Slurm
-// takes a comment, and only if the job ends by itself.
+// takes a comment, and only if the job ends by itself. A job has one comment:
+// the step's first node writes it, and says that it is its own.
 int slurm_spank_exit(spank_t spank, int count, char** words) {
   if (spank_context() != S_CTX_REMOTE) return 0;
   const auto call = holdfast::slurm::CallOf(spank, count, words);
-  if (!call.has_value() || !call->handovers().Read(call->job).has_value()) {
+  uint32_t node_of_step = 0;
+  if (!call.has_value() || !call->handovers().Read(call->job).has_value() ||
+      spank_get_item(spank, S_JOB_NODEID, &node_of_step) != ESPANK_SUCCESS ||
+      node_of_step != 0) {
     return 0;
   }
   const auto usage = call->daemon().Usage(call->tenant());
   if (usage.done()) {
-    holdfast::slurm::SetAdminComment(call->job,
-                                     holdfast::node::DescribeUsage(usage.text));
+    holdfast::slurm::SetAdminComment(
+        call->job, holdfast::node::DescribeUsage(usage.text) + " on " +
+                       holdfast::slurm::ThisNode());
   }
   return 0;
 }

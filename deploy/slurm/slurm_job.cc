@@ -13,17 +13,13 @@ extern "C" {
 }
 
 namespace holdfast::slurm {
-namespace {
-
-std::string NodeName() {
+std::string ThisNode() {
   if (const char* name = std::getenv("SLURMD_NODENAME")) return name;
   char host[256] = {};
   gethostname(host, sizeof host - 1);
   const std::string_view full = host;
   return std::string(full.substr(0, full.find('.')));
 }
-
-}  // namespace
 
 uint64_t GresCount(uint32_t job, const std::string& gres) {
   job_info_msg_t* jobs = nullptr;
@@ -49,7 +45,7 @@ void SetAdminComment(uint32_t job, const std::string& comment) {
 void DrainThisNode(const std::string& reason) {
   update_node_msg_t change;
   slurm_init_update_node_msg(&change);
-  std::string node = NodeName();
+  std::string node = ThisNode();
   std::string text = reason;
   change.node_names = node.data();
   change.node_state = NODE_STATE_DRAIN;

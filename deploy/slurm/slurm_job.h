@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queries to slurmctld.
+// The node, and queries to slurmctld.
 #ifndef HOLDFAST_DEPLOY_SLURM_SLURM_JOB_H_
 #define HOLDFAST_DEPLOY_SLURM_SLURM_JOB_H_
 
@@ -8,6 +8,9 @@
 #include <string>
 
 namespace holdfast::slurm {
+
+// Returns the name that Slurm has for this node.
+std::string ThisNode();
 
 // Returns how much of the generic resource Slurm has counted for the job on
 // each of its nodes; 0 if none, or if slurmctld does not answer.
