@@ -33,13 +33,14 @@ def _run(address, example, *arguments):
     return done.stdout
 
 
-def test_ranks_of_mpi_find_the_line_that_one_finds(embedded):
-    assert _run(embedded, "ranks.py") == "1 rank: y = 3.0 x -1.0\n"
+@pytest.mark.parametrize("options", [[], ["--mapped"]], ids=["pinned", "mapped"])
+def test_ranks_of_mpi_find_the_line_that_one_finds(embedded, options):
+    assert _run(embedded, "ranks.py", *options) == "1 rank: y = 3.0 x -1.0\n"
     if shutil.which("mpirun") is None or importlib.util.find_spec("mpi4py") is None:
         pytest.skip("no MPI: install the packages openmpi-bin and python3-mpi4py")
     done = subprocess.run(
         ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3", sys.executable,
-         os.path.join(_EXAMPLES, "ranks.py")],
+         os.path.join(_EXAMPLES, "ranks.py"), *options],
         env=dict(os.environ, HOLDFAST_ADDRESS="embedded:device=cpu"),
         capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
