@@ -61,18 +61,36 @@ def holdfast_cc_test(name, deps = [], copts = [], size = "small", carried = Fals
         **kwargs
     )
 
-def holdfast_devices_test(test, devices, env = {}, data = [], tags = [], size = "small", **kwargs):
-    """Runs the binary of a test of this package again, with so many software devices.
-
-    Compiles and links nothing. `env` and `data` are those of the test.
-    """
+def _test_again(name, test, env, data, **kwargs):
+    """Runs the binary of a test of this package again. Compiles and links nothing."""
     native.sh_test(
-        name = "%s_%d_devices" % (test, devices),
-        size = size,
+        name = name,
         srcs = ["//deploy/bazel:with_environment.sh"],
         args = ["$(rootpath :%s)" % test],
         data = data + [":" + test],
+        env = env,
+        **kwargs
+    )
+
+def holdfast_devices_test(test, devices, env = {}, data = [], tags = [], size = "small", **kwargs):
+    """Runs the binary of a test again, with so many software devices. `env` and `data` are those of the test."""
+    _test_again(
+        name = "%s_%d_devices" % (test, devices),
+        test = test,
+        size = size,
+        data = data,
         env = dict(env, HOLDFAST_SOFTWARE_DEVICES = str(devices)),
         tags = tags,
+        **kwargs
+    )
+
+def holdfast_memcheck_test(test, env = {}, data = [], size = "small", **kwargs):
+    """Does the same with memcheck on: a program that is right runs as without."""
+    _test_again(
+        name = test + "_memcheck",
+        test = test,
+        size = size,
+        data = data,
+        env = dict(env, HOLDFAST_SOFTWARE_MEMCHECK = "1"),
         **kwargs
     )

@@ -31,6 +31,8 @@ struct LaunchContext {
   // The offset of reserved shared memory in shared memory, if the kernel uses
   // it.
   uint32_t reserved_shared = 0;
+  // The bytes of shared memory that a block may access, in memcheck mode.
+  uint64_t shared_bytes = 0;
   // Gets the output of vprintf in device code.
   PrintBuffer* printer = nullptr;
   // In a cooperative launch, the memory in which cooperative_groups keeps its
@@ -48,6 +50,20 @@ inline constexpr uint32_t kWarpThreads = 32;
 // the reserved bytes.
 inline constexpr uint32_t kReservedSharedBytes = 1024;
 inline constexpr uint32_t kReservedSharedSecond = 512;
+
+// Addresses that may be accessed in memcheck mode: of one buffer, or of memory
+// that has none (buffer_table.h).
+struct BufferSpan {
+  uint64_t begin = 0;
+  uint64_t size = 0;
+
+  // Returns true if all bytes lie in the span; does not overflow.
+  bool Contains(uint64_t address, uint64_t bytes) const {
+    return bytes <= size && address - begin <= size - bytes;
+  }
+};
+// The spans that a worker remembers, by the instruction's index.
+inline constexpr uint32_t kWorkerSpans = 64;
 
 // The state of one worker thread while it runs blocks, or of one warp that runs
 // on a stack of its own. Generated code updates `block` and `warp`, so that the
@@ -68,6 +84,9 @@ struct WorkerContext {
   // Not 0: the warp has passed a barrier of its block since it last let the
   // other warps catch up (holdfast_let_others_read).
   uint32_t is_ahead = 0;
+  // kWorkerSpans spans in which accesses of this launch were found; null unless
+  // the mode is memcheck.
+  BufferSpan* spans = nullptr;
   // The lanes that took part in the last masked access, which not all lanes had
   // to make. Bit i: lane i.
   uint32_t lanes = 0;
@@ -151,6 +170,13 @@ void holdfast_check_addresses(WorkerContext* worker, uint32_t lanes,
 [[noreturn]] void holdfast_bad_address(WorkerContext* worker, uint32_t lanes,
                                        uint32_t bytes, uint32_t width,
                                        int64_t stride, AddressRoom room);
+
+// Does what holdfast_check_addresses does, in memcheck mode: addresses of
+// kWindow must lie in buffers, where there are any. Puts the buffer of the last
+// lane into worker->spans[span], if it begins at a multiple of 16.
+void holdfast_check_buffers(WorkerContext* worker, uint32_t lanes,
+                            uint32_t bytes, uint32_t width, int64_t stride,
+                            AddressRoom room, uint32_t span);
 
 // An operation on the barriers (mbarrier) at `addresses`. `first` has a count,
 // a number of bytes, a state or a parity; `second` has a number of bytes;

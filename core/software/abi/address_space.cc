@@ -24,16 +24,27 @@ std::unique_ptr<AddressRange> AddressSpace::ReserveHigh(size_t size,
   return Reserve(size, alignment, hint, &FreeRanges::TakeHighest);
 }
 
-std::unique_ptr<AddressRange> AddressSpace::Reserve(
-    size_t size, size_t alignment, uintptr_t hint,
-    std::optional<uint64_t> (FreeRanges::*otherwise)(uint64_t, uint64_t)) {
-  MutexLock lock(&mutex_);
+std::optional<uint64_t> AddressSpace::TakeLocked(size_t size, size_t alignment,
+                                                 uintptr_t hint,
+                                                 Search otherwise) {
   const bool aligned = hint != 0 && (hint & (alignment - 1)) == 0;
-  std::optional<uint64_t> address;
-  if (aligned && free_.TakeAt(hint, size)) {
-    address = hint;
-  } else {
-    address = (free_.*otherwise)(size, alignment);
+  if (aligned && free_.TakeAt(hint, size)) return hint;
+  if (aligned && Contains(hint) && quarantined_ > 0) {
+    ShrinkQuarantineLocked(0);
+    if (free_.TakeAt(hint, size)) return hint;
+  }
+  return (free_.*otherwise)(size, alignment);
+}
+
+std::unique_ptr<AddressRange> AddressSpace::Reserve(size_t size,
+                                                    size_t alignment,
+                                                    uintptr_t hint,
+                                                    Search otherwise) {
+  MutexLock lock(&mutex_);
+  auto address = TakeLocked(size, alignment, hint, otherwise);
+  if (!address && quarantined_ > 0) {
+    ShrinkQuarantineLocked(0);
+    address = TakeLocked(size, alignment, hint, otherwise);
   }
   if (!address) return nullptr;
   return std::unique_ptr<AddressRange>(new AddressRange(*this, *address, size));
@@ -41,7 +52,24 @@ std::unique_ptr<AddressRange> AddressSpace::Reserve(
 
 void AddressSpace::Release(uintptr_t address, size_t size) {
   MutexLock lock(&mutex_);
-  free_.Add(address, size);
+  if (most_quarantined_ == 0) return free_.Add(address, size);
+  quarantine_.emplace_back(address, size);
+  quarantined_ += size;
+  ShrinkQuarantineLocked(most_quarantined_);
+}
+
+void AddressSpace::Quarantine(size_t bytes) {
+  MutexLock lock(&mutex_);
+  most_quarantined_ = bytes;
+}
+
+void AddressSpace::ShrinkQuarantineLocked(size_t bytes) {
+  while (quarantined_ > bytes) {
+    const auto [address, size] = quarantine_.front();
+    quarantine_.pop_front();
+    quarantined_ -= size;
+    free_.Add(address, size);
+  }
 }
 
 }  // namespace holdfast::software

@@ -9,8 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "core/base/free_ranges.h"
@@ -40,16 +42,28 @@ class AddressSpace {
   std::unique_ptr<AddressRange> ReserveHigh(size_t size, size_t alignment,
                                             uintptr_t hint);
 
+  // From now on keeps released ranges out of use, the last ones of up to
+  // `bytes` altogether, while there are other addresses and nobody asks for
+  // these by a hint.
+  void Quarantine(size_t bytes);
+
   // Returns true if the address lies in the space, handed out or not.
   bool Contains(uintptr_t address) const { return address - base_ < size_; }
 
  private:
   friend class AddressRange;
 
+  using Search = std::optional<uint64_t> (FreeRanges::*)(uint64_t, uint64_t);
+
   // Takes the hint, or the range that `otherwise` finds.
-  std::unique_ptr<AddressRange> Reserve(
-      size_t size, size_t alignment, uintptr_t hint,
-      std::optional<uint64_t> (FreeRanges::*otherwise)(uint64_t, uint64_t));
+  std::unique_ptr<AddressRange> Reserve(size_t size, size_t alignment,
+                                        uintptr_t hint, Search otherwise);
+  std::optional<uint64_t> TakeLocked(size_t size, size_t alignment,
+                                     uintptr_t hint, Search otherwise)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Frees the oldest ranges in quarantine until `bytes` are left.
+  void ShrinkQuarantineLocked(size_t bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Called by the range's destructor.
   void Release(uintptr_t address, size_t size);
@@ -58,6 +72,10 @@ class AddressSpace {
   const size_t size_;
   Mutex mutex_;
   FreeRanges free_ ABSL_GUARDED_BY(mutex_);
+  size_t most_quarantined_ ABSL_GUARDED_BY(mutex_) = 0;  // bytes
+  // Released ranges, the oldest first, and their bytes.
+  std::deque<std::pair<uintptr_t, size_t>> quarantine_ ABSL_GUARDED_BY(mutex_);
+  size_t quarantined_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // A reserved range; its destructor gives it back.

@@ -7,6 +7,7 @@
 
 #include "core/cuda/pci_bus_id.h"
 #include "core/software/driver/settings.h"
+#include "core/software/abi/buffer_table.h"
 
 namespace holdfast::software {
 namespace {
@@ -40,6 +41,7 @@ Driver::Driver()
 
 std::vector<std::unique_ptr<Device>> Driver::MakeDevices() {
   const Settings& settings = GetSettings();
+  if (settings.memcheck) BufferTable::Enable();
   std::vector<std::string> names;
   names.reserve(static_cast<size_t>(settings.devices));
   for (int i = 0; i < settings.devices; ++i) {

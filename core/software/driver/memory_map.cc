@@ -33,6 +33,7 @@ bool MemoryMap::Insert(Region region) {
     return false;
   }
   region.buffer_id = ++last_buffer_id_;
+  region.entry = BufferEntry::Make(region.address, region.size);
   const uintptr_t address = region.address;
   regions_.emplace(address, std::move(region));
   return true;

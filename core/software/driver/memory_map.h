@@ -16,6 +16,7 @@
 #include "core/cuda/memory_advice.h"
 #include "core/software/base/mutex.h"
 #include "core/software/driver/backing.h"
+#include "core/software/abi/buffer_table.h"
 #include "cuda.h"
 
 namespace holdfast::software {
@@ -70,6 +71,9 @@ struct Region {
   std::shared_ptr<Backing> backing;  // null if another object unmaps it
   // kMapped: the memory that was mapped.
   std::shared_ptr<PhysicalMemory> physical;
+  // Set by Insert in memcheck mode: kernels may access the bytes while it
+  // lives.
+  std::shared_ptr<const BufferEntry> entry;
 
   // The access that kernels of the device have.
   CUmemAccess_flags AccessOf(CUdevice by) const {

@@ -93,6 +93,12 @@ Settings ReadEnvironment() {
   Read("HOLDFAST_SOFTWARE_LAUNCH_TIMEOUT", [&](const char* value) {
     return ParseInt(value, 0, 1 << 30, &s.launch_timeout_seconds);
   });
+  Read("HOLDFAST_SOFTWARE_MEMCHECK", [&](const char* value) {
+    int on = 0;
+    if (!ParseInt(value, 0, 1, &on)) return false;
+    s.memcheck = on == 1;
+    return true;
+  });
   Read("HOLDFAST_SOFTWARE_TRACE", [&](const char* value) {
     int level = 0;
     if (!ParseInt(value, 0, 2, &level)) return false;

@@ -124,11 +124,22 @@ void Addresses::Check(const Step& step, const Operand& operand, Space space,
   const bool is_register = operand.kind == Operand::Kind::kRegister;
   const bool is_variable = operand.kind == Operand::Kind::kVariable ||
                            operand.kind == Operand::Kind::kLocalVariable;
-  if (is_variable && IsGoodVariable(operand, space, bytes)) return;
-  if (is_register && IsTested(step, operand, space, address, bytes)) return;
+  const bool exact = IsExact(space);
+  if (is_variable && IsGoodVariable(operand, space, bytes) &&
+      (!exact || IsWithin(operand, bytes))) {
+    return;
+  }
+  if (is_register && !exact && IsTested(step, operand, space, address, bytes)) {
+    return;
+  }
   auto* bad = b_.NewBlock("bad_address");
   auto* good = b_.NewBlock("good_address");
-  const bool sure = BranchIfBad(step, address, space, bytes, bad, good);
+  bool sure = false;
+  if (exact) {
+    BranchIfOutside(step, address, space, bytes, bad, good);
+  } else {
+    sure = BranchIfBad(step, address, space, bytes, bad, good);
+  }
   Report(step, address, space, bytes, sure);
   if (sure) {
     b_.CreateUnreachable();
@@ -213,13 +224,18 @@ void Addresses::Report(const Step& step, const Value& address, Space space,
   const int width = varying ? 1 : analysis::kWarpLanes / parts;
   const auto room =
       space == Space::kShared ? AddressRoom::kShared : AddressRoom::kWindow;
-  runtime_.Call(sure ? "holdfast_bad_address" : "holdfast_check_addresses",
-                b_.getVoidTy(),
-                {lanes, b_.I32(static_cast<uint32_t>(bytes)),
-                 b_.I32(static_cast<uint32_t>(width)),
-                 llvm::ConstantInt::get(
-                     b_.getInt64Ty(), varying ? 0 : address.shape.stride, true),
-                 b_.I32(static_cast<uint32_t>(room))});
+  llvm::SmallVector<llvm::Value*, 6> in = {
+      lanes, b_.I32(static_cast<uint32_t>(bytes)),
+      b_.I32(static_cast<uint32_t>(width)),
+      llvm::ConstantInt::get(b_.getInt64Ty(),
+                             varying ? 0 : address.shape.stride, true),
+      b_.I32(static_cast<uint32_t>(room))};
+  const bool exact = IsExact(space);
+  if (exact) in.push_back(b_.I32(SpanIndex(step)));
+  runtime_.Call(exact  ? "holdfast_check_buffers"
+                : sure ? "holdfast_bad_address"
+                       : "holdfast_check_addresses",
+                b_.getVoidTy(), in);
 }
 
 }  // namespace holdfast::software::jit

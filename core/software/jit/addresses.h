@@ -2,9 +2,12 @@
 //
 // Computes the addresses of memory operands, and emits the checks that keep
 // kernels inside the memory that they may access (address_check.cc explains
-// them). Every emitted access must follow a Check().
+// them, and buffer_check.cc those of memcheck mode). Every emitted access must
+// follow a Check().
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ADDRESSES_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ADDRESSES_H_
+
+#include <utility>
 
 #include "core/software/jit/operands.h"
 #include "core/software/jit/runtime_calls.h"
@@ -54,6 +57,14 @@ class Addresses {
   bool BranchIfBad(const Step& step, const Value& address, ptx::Space space,
                    uint64_t bytes, llvm::BasicBlock* bad,
                    llvm::BasicBlock* good) const;
+  bool IsExact(ptx::Space space) const;
+  bool IsWithin(const ptx::Operand& operand, uint64_t bytes) const;
+  uint32_t SpanIndex(const Step& step) const;
+  std::pair<llvm::Value*, llvm::Value*> SpanOf(const Step& step,
+                                               ptx::Space space) const;
+  void BranchIfOutside(const Step& step, const Value& address, ptx::Space space,
+                       uint64_t bytes, llvm::BasicBlock* bad,
+                       llvm::BasicBlock* good) const;
   void Report(const Step& step, const Value& address, ptx::Space space,
               uint64_t bytes, bool sure) const;
 

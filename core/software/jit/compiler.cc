@@ -33,6 +33,8 @@
 #include "core/software/jit/object_writer.h"
 #include "core/software/jit/operands.h"
 #include "core/software/jit/part.h"
+#include "core/software/abi/buffer_table.h"
+#include "core/software/abi/window.h"
 #include "core/software/semantics/scalar_operations.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -159,6 +161,7 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   DEFINE(holdfast_trap);
   DEFINE(holdfast_check_addresses);
   DEFINE(holdfast_bad_address);
+  DEFINE(holdfast_check_buffers);
   DEFINE(holdfast_mbarrier);
   DEFINE(holdfast_bulk_copy);
   DEFINE(holdfast_match_any32);
@@ -189,7 +192,8 @@ std::string CacheKey(const lower::Kernel& kernel,
     return builder.getCPU() + "\n" + builder.getFeatures().getString() + "\n" +
            std::to_string(HostCpu().lanes) + "\n" +
            std::to_string(GetKernelWindow().base) + "\n" +
-           std::to_string(GetKernelWindow().size) + "\n" + BuildId();
+           std::to_string(GetKernelWindow().size) + "\n" +
+           (BufferTable::Get() != nullptr ? "memcheck\n" : "") + BuildId();
   }());
   if (kernel.fingerprint.empty() || BuildId().empty() ||
       std::getenv("HOLDFAST_SOFTWARE_DUMP") != nullptr) {

@@ -19,7 +19,8 @@ struct CheckedAccess {
 };
 
 // Returns kNone, or the fault of an access at `address` by a thread of the
-// worker's block. Says nothing about whether memory is mapped there.
+// worker's block. Unless the mode is memcheck, says nothing about whether
+// memory is mapped there.
 KernelFault::Kind AccessFault(const WorkerContext& worker,
                               const CheckedAccess& access, uint64_t address);
 

@@ -14,6 +14,8 @@
 #include "core/software/abi/window.h"
 #include "core/software/lower/kernel.h"
 #include "core/software/ptx/types.h"
+#include "core/software/abi/abi.h"
+#include "core/software/abi/buffer_table.h"
 #include "core/software/runtime/kernel_fault.h"
 #include "core/software/semantics/conversion.h"
 
@@ -138,6 +140,20 @@ void Execute(BulkOperation operation, Type type, const Transfer& transfer) {
                reinterpret_cast<const void*>(transfer.from), transfer.bytes);
 }
 
+// The first byte that must not be accessed in memcheck mode. Memory that was
+// mapped in pieces, side by side, is as good as one buffer.
+std::optional<uint64_t> OutsideBuffers(uint64_t address, uint64_t bytes) {
+  const BufferTable* const table = BufferTable::Get();
+  if (table == nullptr) return std::nullopt;
+  const uint64_t end = address + bytes;
+  while (address < end) {
+    const std::optional<BufferSpan> span = table->Find(address);
+    if (!span.has_value()) return address;
+    address = span->begin + span->size;
+  }
+  return std::nullopt;
+}
+
 // The fault of the transfer, if it has one before any byte is moved.
 std::optional<KernelFault> FaultOf(const Transfer& transfer, uint32_t lane) {
   const uint32_t lanes = uint32_t{1} << lane;
@@ -147,6 +163,9 @@ std::optional<KernelFault> FaultOf(const Transfer& transfer, uint32_t lane) {
   for (const uint64_t address : {transfer.from, transfer.to}) {
     if (!GetKernelWindow().Contains(address, transfer.bytes)) {
       return KernelFault{KernelFault::Kind::kAddress, address, lanes};
+    }
+    if (const auto outside = OutsideBuffers(address, transfer.bytes)) {
+      return KernelFault{KernelFault::Kind::kBuffer, *outside, lanes};
     }
   }
   return std::nullopt;

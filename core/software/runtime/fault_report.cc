@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/software/abi/buffer_table.h"
 #include "core/software/abi/shared_memory.h"
 
 namespace holdfast::software {
@@ -126,15 +127,16 @@ bool IsOfTheStack(const KernelFault& fault) {
 // Describes an access behind a block's shared memory, up to the largest offset.
 // Returns nullopt for other addresses.
 std::optional<std::string> BeyondShared(const FaultReport& report,
-                                        uint64_t address) {
+                                        uint64_t address, uint64_t access) {
   const uint64_t offset =
       address - reinterpret_cast<uint64_t>(report.worker.shared);
   const uint64_t bytes = SharedBytes(report.kernel, report.geometry);
-  if (report.worker.shared == nullptr || offset < bytes ||
+  if (report.worker.shared == nullptr ||
+      offset + std::max<uint64_t>(access, 1) <= bytes ||
       offset >= kSharedWindowBytes) {
     return std::nullopt;
   }
-  return absl::StrCat("access to byte ", offset,
+  return absl::StrCat("access to byte ", std::max(offset, bytes),
                       " of shared memory, of which the block has ", bytes);
 }
 
@@ -178,6 +180,28 @@ std::string TrapReason(const FaultReport& report,
                       : "trap";
 }
 
+// "4-byte write at 0x680100000010, right behind the end of the buffer of ..."
+std::string BufferReason(const FaultReport& report, uint64_t address,
+                         int bytes) {
+  const auto& body = report.kernel.function->body;
+  const ptx::Opcode opcode = body[report.worker.instruction].opcode();
+  const bool reads = opcode == ptx::Opcode::kLd ||
+                     opcode == ptx::Opcode::kLdu ||
+                     opcode == ptx::Opcode::kLdmatrix;
+  const bool writes =
+      opcode == ptx::Opcode::kSt || opcode == ptx::Opcode::kStmatrix;
+  const BufferTable* const table = BufferTable::Get();
+  return absl::StrCat(
+      bytes, "-byte ",
+      reads    ? "read"
+      : writes ? "write"
+               : "access",
+      " at 0x", absl::Hex(address),
+      table == nullptr
+          ? ""
+          : table->Describe(address, static_cast<uint64_t>(bytes)));
+}
+
 // `bytes` are those that a lane accesses. `trap` is the reason of a trap.
 Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes,
                 const std::string& trap) {
@@ -187,10 +211,13 @@ Reason ReasonOf(const FaultReport& report, uint64_t address, int bytes,
         return {CUDA_ERROR_HARDWARE_STACK_ERROR,
                 "the kernel keeps more values than a warp's stack holds"};
       }
-      if (const auto shared = BeyondShared(report, address)) {
+      if (const auto shared =
+              BeyondShared(report, address, static_cast<uint64_t>(bytes))) {
         return {CUDA_ERROR_ILLEGAL_ADDRESS, *shared};
       }
       return {CUDA_ERROR_ILLEGAL_ADDRESS, AddressReason(report.fault, address)};
+    case KernelFault::Kind::kBuffer:
+      return {CUDA_ERROR_ILLEGAL_ADDRESS, BufferReason(report, address, bytes)};
     case KernelFault::Kind::kStack:
       return {CUDA_ERROR_HARDWARE_STACK_ERROR,
               "calls nest deeper than the stack of a thread allows "

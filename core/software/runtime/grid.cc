@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/software/abi/shared_memory.h"
 #include "core/software/base/mutex.h"
+#include "core/software/abi/buffer_table.h"
 #include "core/software/runtime/fault_report.h"
 #include "core/software/runtime/kernel_fault.h"
 #include "core/software/runtime/launch_memory.h"
@@ -48,6 +50,14 @@ const std::atomic<bool> kNeverCancelled{false};
 // cooperative_groups finds this number in the first word of the workspace.
 constexpr uint32_t kWorkspaceBytes = 2 * sizeof(uint32_t);
 
+// The spans of the thread for a new launch; null unless the mode is memcheck.
+BufferSpan* ClearedSpans() {
+  if (BufferTable::Get() == nullptr) return nullptr;
+  static thread_local BufferSpan spans[kWorkerSpans];
+  std::fill(std::begin(spans), std::end(spans), BufferSpan{});
+  return spans;
+}
+
 // One launch while it runs. Thread-safe.
 class Grid {
  public:
@@ -84,6 +94,7 @@ class Grid {
       launch_.reserved_shared = static_cast<uint32_t>((own + 127) / 128 * 128);
       shared_bytes_ = launch_.reserved_shared + kReservedSharedBytes;
     }
+    launch_.shared_bytes = shared_bytes_.value_or(0);
     blocks_ = uint64_t{geometry.grid[0]} * geometry.grid[1] * geometry.grid[2];
     threads_ =
         uint64_t{geometry.block[0]} * geometry.block[1] * geometry.block[2];
@@ -174,6 +185,7 @@ class Grid {
     worker->shared = ThreadSharedMemory(shared_bytes_);
     worker->cluster_shared = worker->shared;
     worker->local = ThreadLocalMemory(WarpLocalBytes());
+    worker->spans = ClearedSpans();
     if (worker->shared != nullptr && worker->local != nullptr) return true;
     FailForMemory();
     return false;
@@ -208,9 +220,9 @@ class Grid {
     }
     const uint64_t count = end - begin;
     if (geometry_.cooperative || WaitsForBlocks()) {
-      RunTogether(worker->escape, begin, count, 1);
+      RunTogether(worker, begin, count, 1);
     } else if (cluster_blocks_ == 1) {
-      RunTogether(worker->escape, begin, 1, count);
+      RunTogether(worker, begin, 1, count);
     } else {
       RunClusters(worker, begin, end);
     }
@@ -222,7 +234,7 @@ class Grid {
         Fail({KernelFault::Kind::kCancelled}, *worker);
         return;
       }
-      RunTogether(worker->escape, begin, cluster_blocks_, 1);
+      RunTogether(worker, begin, cluster_blocks_, 1);
     }
   }
 
@@ -266,7 +278,7 @@ class Grid {
   }
 
   // `places` blocks at a time, `in_turn` in each place.
-  void RunTogether(void* escape, uint64_t begin, uint64_t places,
+  void RunTogether(const WorkerContext* worker, uint64_t begin, uint64_t places,
                    uint64_t in_turn) {
     static thread_local std::vector<BlockPlace> taken;
     taken.clear();
@@ -285,7 +297,8 @@ class Grid {
                                  local,
                                  WarpLocalBytes(),
                                  static_cast<uint32_t>(threads_),
-                                 escape};
+                                 worker->escape,
+                                 worker->spans};
     if (!WarpScheduler::OfThread().Run(launch)) FailForMemory();
   }
 

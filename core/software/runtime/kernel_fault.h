@@ -23,6 +23,7 @@ struct KernelFault {
     kNone,
     // Outside the window, or not mapped there.
     kAddress,
+    kBuffer,  // in memcheck mode: outside of all buffers
     kMisaligned,
     kUneven,      // a size that is not a multiple of what is moved at once
     kFreedTwice,  // free of a block of device memory that is free
@@ -38,8 +39,8 @@ struct KernelFault {
     kCancelled,
   };
   Kind kind = Kind::kNone;
-  // kAddress and kMisaligned: the accessed address; 0: unknown. kFreedTwice:
-  // the block. kUneven: the size.
+  // kAddress, kBuffer and kMisaligned: the accessed address; 0: unknown.
+  // kFreedTwice: the block. kUneven: the size.
   uintptr_t address = 0;
   uint32_t lanes = 0;         // lanes of the warp that faulted; 0: unknown
   uint32_t alignment = 0;     // kMisaligned; 0: that of the instruction

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/software/analysis/call_graph.h"
+#include "core/software/abi/buffer_table.h"
 
 namespace holdfast::software {
 namespace {
@@ -15,6 +16,9 @@ constexpr uint64_t kMaxModuleBytes = uint64_t{1} << 36;
 
 // All .const variables of a module together, as every GPU has it.
 constexpr uint64_t kMaxConstantBytes = uint64_t{64} << 10;
+
+// What lies between two variables so that memcheck tells them apart.
+uint64_t GapBytes() { return BufferTable::Get() == nullptr ? 0 : 16; }
 
 bool CheckConstants(const ptx::Module& module, std::string* error) {
   uint64_t bytes = 0;
@@ -40,6 +44,7 @@ std::unique_ptr<ModuleMemory> ModuleMemory::Create(const ptx::Module& module,
   std::unique_ptr<ModuleMemory> memory(new ModuleMemory(module));
   if (!CheckConstants(module, error)) return nullptr;
   if (!memory->LayOut(error) || !memory->Initialise(error)) return nullptr;
+  memory->Publish();
   return memory;
 }
 
@@ -56,7 +61,7 @@ bool ModuleMemory::LayOut(std::string* error) {
       continue;
     }
     addresses_.push_back(AlignUp(bytes_, variable.alignment));
-    bytes_ = addresses_.back() + variable.bytes;
+    bytes_ = addresses_.back() + variable.bytes + GapBytes();
     if (bytes_ > kMaxModuleBytes) {
       *error = absl::StrCat("the module's variables have over ",
                             kMaxModuleBytes, " bytes");
@@ -74,6 +79,24 @@ bool ModuleMemory::LayOut(std::string* error) {
     addresses_[i] += reinterpret_cast<uint64_t>(memory_->data());
   }
   return true;
+}
+
+void ModuleMemory::Publish() {
+  BufferTable* const table = BufferTable::Get();
+  if (table == nullptr || memory_ == nullptr) return;
+  published_ = true;
+  table->AddArea(reinterpret_cast<uint64_t>(memory_->data()), memory_->bytes());
+  for (size_t i = 0; i < addresses_.size(); ++i) {
+    const ptx::Variable& variable = module_.variables[i];
+    if (variable.space == ptx::Space::kShared) continue;
+    table->Add(addresses_[i], variable.bytes, variable.name);
+  }
+}
+
+// Its addresses may be those of other memory next.
+ModuleMemory::~ModuleMemory() {
+  if (!published_) return;
+  BufferTable::Get()->ForgetArea(reinterpret_cast<uint64_t>(memory_->data()));
 }
 
 bool ModuleMemory::Initialise(std::string* error) {

@@ -23,6 +23,7 @@ class ModuleMemory {
   // outlive the result.
   static std::unique_ptr<ModuleMemory> Create(const ptx::Module& module,
                                               std::string* error);
+  ~ModuleMemory();
   ModuleMemory(const ModuleMemory&) = delete;
   ModuleMemory& operator=(const ModuleMemory&) = delete;
 
@@ -34,10 +35,13 @@ class ModuleMemory {
   explicit ModuleMemory(const ptx::Module& module);
   bool LayOut(std::string* error);
   bool Initialise(std::string* error);
+  // Tells the memcheck mode of the variables, if it is on.
+  void Publish();
 
   const ptx::Module& module_;
   std::vector<uint64_t> addresses_;
   uint64_t bytes_ = 0;
+  bool published_ = false;
   std::unique_ptr<WindowMemory> memory_;  // null: no variables
 };
 

@@ -85,6 +85,7 @@ void WarpScheduler::Prepare(size_t i) {
   warp->context.warp = number;
   warp->context.escape = launch_.escape;
   warp->context.fiber = warp;
+  warp->context.spans = launch_.spans;
   warp->next = &warps_[i + 1 < count_ ? i + 1 : 0];
   warp->scheduler = this;
   warp->block = &blocks_[place];

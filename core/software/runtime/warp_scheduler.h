@@ -43,7 +43,8 @@ struct SchedulerLaunch {
   uint8_t* local;
   size_t local_bytes;  // of a warp
   uint32_t block_threads;
-  void* escape;  // WorkerContext::escape
+  void* escape;       // WorkerContext::escape
+  BufferSpan* spans;  // WorkerContext::spans
 };
 
 class Warp;

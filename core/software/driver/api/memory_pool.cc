@@ -184,7 +184,10 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
     }
     std::optional<Region> region = Remove(driver.memory, pointer);
     if (!region.has_value()) return CUDA_ERROR_INVALID_VALUE;
-    DropInOrder(found, std::move(region->backing));
+    // With memcheck's entry, if it has one: kernels use it until then.
+    DropInOrder(found, region->entry == nullptr
+                           ? std::shared_ptr<void>(std::move(region->backing))
+                           : std::make_shared<Region>(*std::move(region)));
     return CUDA_SUCCESS;
   });
 }

@@ -15,6 +15,7 @@
 #include "core/software/driver/settings.h"
 #include "core/software/driver/trace.h"
 #include "core/software/jit/code_store.h"
+#include "core/software/abi/buffer_table.h"
 #include "cuda.h"
 
 // Deprecated is not gone.
@@ -53,6 +54,18 @@ extern "C" void holdfastSoftwareSetCodeStore(const holdfast::CodeStore* store) {
 // cuMemHostRegister makes it known to kernels at the address that it has there?
 extern "C" bool holdfastSoftwareHasArenaRange() {
   return holdfast::software::HasArenaRange();
+}
+
+// Beyond CUDA, in memcheck mode alone: the program has cut a buffer out of
+// memory that it allocated, or has given it up. Kernels must not go to the rest
+// of that memory from then on. The second one is a CUhostFn, for a buffer that
+// is given up in the order of a stream.
+extern "C" void holdfastSoftwareAddBuffer(CUdeviceptr address, size_t size) {
+  holdfast::software::BufferTable::Get()->AddPart(address, size);
+}
+extern "C" void holdfastSoftwareRemoveBuffer(void* address) {
+  holdfast::software::BufferTable::Get()->RemovePart(
+      reinterpret_cast<uintptr_t>(address));
 }
 
 namespace holdfast::software {
@@ -135,6 +148,7 @@ EntryPoint MakeStreamEntry(const char* name, int version) {
 }
 
 std::vector<EntryPoint> MakeEntries() {
+  Driver::Get();  // which reads the settings
   std::vector<EntryPoint> entries = {
 #define HOLDFAST_ENTRY(symbol, name, version) \
   MakeEntry<k_##symbol, &symbol>(name, version),
@@ -163,6 +177,14 @@ std::vector<EntryPoint> MakeEntries() {
        reinterpret_cast<void*>(&holdfastSoftwareHasArenaRange),
        reinterpret_cast<void*>(&holdfastSoftwareHasArenaRange)},
   };
+  if (BufferTable::Get() != nullptr) {
+    entries.push_back({"holdfastSoftwareAddBuffer", 0,
+                       reinterpret_cast<void*>(&holdfastSoftwareAddBuffer),
+                       reinterpret_cast<void*>(&holdfastSoftwareAddBuffer)});
+    entries.push_back({"holdfastSoftwareRemoveBuffer", 0,
+                       reinterpret_cast<void*>(&holdfastSoftwareRemoveBuffer),
+                       reinterpret_cast<void*>(&holdfastSoftwareRemoveBuffer)});
+  }
   for (const NotServed& missing : FunctionsNotServed()) {
     entries.push_back(
         {missing.name, missing.version, missing.function, missing.function});

@@ -72,6 +72,22 @@ TEST(AddressSpaceTest, AlignmentMayExceedTheSize) {
   EXPECT_EQ(range->address() % (8 * kPage), 0u);
 }
 
+TEST(AddressSpaceTest, InQuarantineAddressesAreNotUsedAgainAtOnce) {
+  AddressSpace space(kBase, kSize);
+  space.Quarantine(2 * kPage);
+  const auto take = [&](uintptr_t hint) {
+    return space.Reserve(kPage, kPage, hint);
+  };
+  EXPECT_EQ(take(0)->address(), kBase);
+  EXPECT_EQ(take(0)->address(), kBase + kPage);
+  // The first one comes back when two others wait.
+  EXPECT_EQ(take(0)->address(), kBase + 2 * kPage);
+  EXPECT_EQ(take(0)->address(), kBase);
+  // Who asks for one by its number gets it, and so does who needs all of them.
+  EXPECT_EQ(take(kBase + 2 * kPage)->address(), kBase + 2 * kPage);
+  EXPECT_NE(space.Reserve(kSize, kPage, 0), nullptr);
+}
+
 TEST(AddressSpaceTest, MoreThanTheWindowIsRefused) {
   AddressSpace space(kBase, kSize);
   EXPECT_EQ(space.Reserve(kSize + kPage, kPage, 0), nullptr);

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The test of addresses in memcheck mode (runtime/buffer_table.h): that an
+// access lies in a buffer, or in the block's shared memory, to the byte.
+//
+// An instruction mostly goes to the buffer that it went to before. So generated
+// code compares the addresses with that one's (WorkerContext::spans), and asks
+// the runtime if they lie elsewhere, which then knows the buffer of the next
+// access. Every access has this test of its own: that one at another offset
+// from the same register was good says nothing.
+//
+// Because a span begins at a multiple of 16, and shared memory as well, an
+// aligned access in front of it ends in front of it:
+//
+//   (address & (bytes - 1)) == 0 && address - begin + (bytes - 1) < size
+#include <cstddef>
+#include <utility>
+
+#include "core/software/jit/addresses.h"
+#include "core/software/abi/abi.h"
+#include "core/software/abi/buffer_table.h"
+#include "llvm/IR/MDBuilder.h"
+
+namespace holdfast::software::jit {
+
+using analysis::LaneShape;
+using ptx::Operand;
+using ptx::Space;
+
+namespace {
+
+// The lanes of a unit cannot wrap around all addresses, so that all lie between
+// the first one and the last one.
+bool LanesAreOrdered(const LaneShape& shape, uint64_t bytes) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  return !shape.varying && static_cast<uint64_t>(shape.stride) % bytes == 0 &&
+         -kMost <= shape.stride && shape.stride <= kMost;
+}
+
+}  // namespace
+
+// The memory of lanes and of parameters has no buffers, and that of other
+// blocks of a cluster is not told apart.
+bool Addresses::IsExact(Space space) const {
+  return BufferTable::Get() != nullptr && space != Space::kLocal &&
+         space != Space::kParam && space != Space::kSharedCluster;
+}
+
+// True if an access to a variable by its name stays inside of it.
+bool Addresses::IsWithin(const Operand& operand, uint64_t bytes) const {
+  const uint64_t size = c_.kernel.VariableOf(operand).bytes;
+  return operand.offset >= 0 && bytes <= size &&
+         static_cast<uint64_t>(operand.offset) <= size - bytes;
+}
+
+// Returns the span that the instruction found last: its first byte and its
+// size.
+std::pair<llvm::Value*, llvm::Value*> Addresses::SpanOf(const Step& step,
+                                                        Space space) const {
+  llvm::Type* type = b_.getInt64Ty();
+  if (space == Space::kShared) {
+    return {c_.shared,
+            runtime_.LoadField(c_.launch, offsetof(LaunchContext, shared_bytes),
+                               type, true)};
+  }
+  llvm::Value* spans = runtime_.LoadField(
+      c_.worker, offsetof(WorkerContext, spans), b_.getPtrTy(), true);
+  const size_t place = sizeof(BufferSpan) * SpanIndex(step);
+  return {runtime_.LoadField(spans, place + offsetof(BufferSpan, begin), type,
+                             false),
+          runtime_.LoadField(spans, place + offsetof(BufferSpan, size), type,
+                             false)};
+}
+
+uint32_t Addresses::SpanIndex(const Step& step) const {
+  return step.IndexIn(c_.kernel) % kWorkerSpans;
+}
+
+// Goes to `bad`, and emits there, if an address may lie outside of the span, be
+// it one of a lane that stays away: the runtime looks closer.
+void Addresses::BranchIfOutside(const Step& step, const Value& address,
+                                Space space, uint64_t bytes,
+                                llvm::BasicBlock* bad,
+                                llvm::BasicBlock* good) const {
+  const auto [begin, size] = SpanOf(step, space);
+  const bool together = LanesAreOrdered(address.shape, bytes);
+  const Value tested =
+      together ? address : v_.Reshape(address, LaneShape::Varying());
+  const int width =
+      together ? analysis::kWarpLanes / static_cast<int>(tested.parts.size())
+               : 1;
+  const int64_t reach = together ? tested.shape.stride * (width - 1) : 0;
+  llvm::Value* any = nullptr;
+  const auto test = [&](llvm::Value* part) {
+    llvm::Value* first = begin;
+    llvm::Value* limit = size;
+    if (part->getType()->isVectorTy()) {
+      first = b_.Splat(first);
+      limit = b_.Splat(limit);
+    }
+    llvm::Value* last = b_.CreateAdd(b_.CreateSub(part, first),
+                                     b_.ConstantLike(part, bytes - 1));
+    llvm::Value* uneven =
+        b_.CreateICmpNE(b_.CreateAnd(part, b_.ConstantLike(part, bytes - 1)),
+                        llvm::Constant::getNullValue(part->getType()));
+    llvm::Value* outside = b_.CreateOr(b_.CreateICmpUGE(last, limit), uneven);
+    any = any == nullptr ? outside : b_.CreateOr(any, outside);
+  };
+  for (llvm::Value* part : tested.parts) {
+    test(part);
+    if (reach != 0) {
+      test(b_.CreateAdd(part,
+                        b_.ConstantLike(part, static_cast<uint64_t>(reach))));
+    }
+  }
+  if (any->getType()->isVectorTy()) {
+    any = b_.CreateBitCast(any, b_.getIntNTy(c_.lanes()));
+    any = b_.CreateICmpNE(any, llvm::Constant::getNullValue(any->getType()));
+  }
+  llvm::MDBuilder metadata(b_.getContext());
+  b_.CreateCondBr(any, bad, good, metadata.createBranchWeights(1, 1000000));
+  b_.SetInsertPoint(bad);
+}
+
+}  // namespace holdfast::software::jit
