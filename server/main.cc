@@ -86,6 +86,7 @@ void ShowDevices(const Config& config) {
   if (config.software_devices > 0) {
     set("HOLDFAST_SOFTWARE_DEVICES", absl::StrCat(config.software_devices));
   }
+  if (config.software_memcheck) set("HOLDFAST_SOFTWARE_MEMCHECK", "1");
   if (config.devices.empty()) return;
   const std::string list = absl::StrJoin(config.devices, ",");
   set("HOLDFAST_SOFTWARE_VISIBLE_DEVICES", list);

@@ -24,6 +24,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/cuda_folder.h"
+#include "client/cli/memcheck_address.h"
 #include "client/cli/usage_error.h"
 #include "client/cpp/connection/address.h"
 #include "client/cpp/connection/daemon.h"
@@ -44,6 +45,7 @@ Examples:
   holdfast exec --address=tcp:gpu-host:7070 -- hashcat -b -m 0
   holdfast exec --device=cpu -- ./saxpy
   holdfast exec --direct -- ./saxpy
+  holdfast exec --memcheck -- ./saxpy
 
 PROGRAM loads Holdfast's libcuda.so.1 instead of NVIDIA's. It has to use the
 driver's interface: programs with NVIDIA's runtime inside (nvcc's default)
@@ -53,6 +55,7 @@ the driver failed.)";
 struct ExecOptions {
   std::string device;
   bool direct = false;
+  bool memcheck = false;
   std::vector<std::string> program;
 };
 
@@ -161,15 +164,27 @@ absl::Status RunDirect(const std::vector<std::string>& program) {
   return Become(program);
 }
 
+absl::StatusOr<std::string> AddressFor(const ExecOptions& exec,
+                                       const CommonOptions& options) {
+  if (exec.memcheck) return MemcheckAddress(options, "exec");
+  return options.address.empty() ? DefaultAddress() : options.address;
+}
+
 absl::Status Run(const ExecOptions& exec, const CommonOptions& options) {
   if (exec.program.empty()) {
     return UsageError(absl::InvalidArgumentError("exec: no PROGRAM is given"));
   }
-  if (exec.direct) return RunDirect(exec.program);
-  const std::string named =
-      options.address.empty() ? DefaultAddress() : options.address;
+  if (exec.memcheck && exec.device == "cuda") {
+    return UsageError(absl::InvalidArgumentError(
+        "exec: --memcheck is for the software device, --device=cpu"));
+  }
+  if (exec.direct) {
+    if (exec.memcheck) SetVariable("HOLDFAST_SOFTWARE_MEMCHECK", "1");
+    return RunDirect(exec.program);
+  }
+  HOLDFAST_ASSIGN_OR_RETURN(const std::string named, AddressFor(exec, options));
   std::map<std::string, std::string> daemon_options;
-  if (!exec.device.empty()) {
+  if (!exec.device.empty() && !exec.memcheck) {
     daemon_options["device"] = exec.device;
   } else if (absl::StartsWith(named, "embedded:")) {
     HOLDFAST_ASSIGN_OR_RETURN(const Address address, Address::Parse(named));
@@ -216,6 +231,9 @@ void AddExecCommand(CLI::App* app, CommonOptions* options,
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
   command->add_flag("--direct", exec->direct,
                     "No daemon: the software driver in the program's process");
+  command->add_flag(
+      "--memcheck", exec->memcheck,
+      absl::StrCat(kMemcheckHelp, "; with --direct, in the program's process"));
   // Without `--`, too, all words from the program on are its own.
   command->prefix_command();
   command->footer(kFooter);

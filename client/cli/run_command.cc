@@ -17,6 +17,7 @@
 #include "client/cli/file.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/kernel_buffers.h"
+#include "client/cli/memcheck_address.h"
 #include "client/cli/parameter_types.h"
 #include "client/cli/session_flags.h"
 #include "client/cli/source.h"
@@ -39,6 +40,7 @@ struct RunFlags {
   SourceFlags how;
   uint32_t shared = 0;
   bool cooperative = false;
+  bool memcheck = false;
   uint32_t repeat = 1;
   bool print = false;
   absl::Duration detach;  // 0: the session ends with the command
@@ -197,6 +199,9 @@ absl::Status Run(const CommonOptions& options, const RunFlags& flags,
 
   SessionOptions opening =
       ToSessionOptions(options, flags.session, flags.kernel);
+  if (flags.memcheck) {
+    HOLDFAST_ASSIGN_OR_RETURN(opening.address, MemcheckAddress(options, "run"));
+  }
   opening.detached_lifetime = flags.detach;
   HOLDFAST_ASSIGN_OR_RETURN(const auto session, Session::Open(opening));
   const uint32_t ordinal =
@@ -271,6 +276,7 @@ void AddFlags(CLI::App* command, RunFlags* flags) {
                       "Blocks of a cluster: X[,Y[,Z]]");
   command->add_flag("--cooperative", flags->cooperative,
                     "All blocks resident at once");
+  command->add_flag("--memcheck", flags->memcheck, kMemcheckHelp);
   command->add_option("--repeat", flags->repeat, "Launches")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -64,20 +64,23 @@ CUresult ResultOf(const absl::Status& status,
   return ResultOfCode(status.code());
 }
 
+void Print(CUresult result, const absl::Status& status) {
+  std::fprintf(stderr, "holdfast: %s: %s\n", cuda::ResultName(result).c_str(),
+               std::string(status.message()).c_str());
+}
+
 }  // namespace
 
 CUresult Answer(const absl::Status& status) {
   if (status.ok()) return CUDA_SUCCESS;
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
   const CUresult result = ResultOf(status, detail);
-  if (Logs()) {
-    std::fprintf(stderr, "holdfast: %s: %s\n", cuda::ResultName(result).c_str(),
-                 std::string(status.message()).c_str());
-  }
+  if (Logs()) Print(result, status);
   if (FaultOf(status).has_value() || cuda::IsSticky(result) ||
       (detail.has_value() && detail->session_lost)) {
     CUresult none = CUDA_SUCCESS;
-    last_fault.compare_exchange_strong(none, result);
+    const bool first = last_fault.compare_exchange_strong(none, result);
+    if (first && !Logs()) Print(result, status);
     return last_fault;
   }
   return result;

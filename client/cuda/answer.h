@@ -12,8 +12,8 @@ namespace holdfast::libcuda {
 
 // Returns the driver's CUresult if the status has one, otherwise the closest
 // CUresult. The error of a fault stays for the life of the process (LastFault),
-// as in CUDA. With HOLDFAST_CUDA_LOG=1 in the environment, also prints the
-// status to stderr. Thread-safe.
+// as in CUDA. Prints the status of that fault to stderr, and with
+// HOLDFAST_CUDA_LOG=1 in the environment every status. Thread-safe.
 CUresult Answer(const absl::Status& status);
 inline CUresult Answer(CUresult result) { return result; }
 

@@ -32,6 +32,12 @@ struct DriverApi {
 #define HOLDFAST_DRIVER_OPTIONAL(name, since) decltype(&::name) name = nullptr;
 #include "core/cuda/driver_symbols.inc"
 
+  // Of the software driver in memcheck mode; else null. They tell it of a
+  // buffer that the program cuts out of its memory, and gives up: kernels that
+  // leave such buffers fault. remove_buffer is a CUhostFn.
+  void (*add_buffer)(CUdeviceptr address, size_t size) = nullptr;
+  void (*remove_buffer)(void* address) = nullptr;
+
   // Fills the table by the driver's cuGetProcAddress, which the caller finds
   // with dlsym. Optional calls that the driver lacks are null. UNIMPLEMENTED:
   // required calls are missing; the message names all of them and the driver

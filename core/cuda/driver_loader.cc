@@ -95,6 +95,11 @@ absl::StatusOr<std::unique_ptr<const Driver>> Open(const std::string& path,
   const auto has_arena_range = reinterpret_cast<bool (*)()>(
       FindExtra(get, "holdfastSoftwareHasArenaRange"));
   driver->has_arena_range = has_arena_range != nullptr && has_arena_range();
+  driver->api.add_buffer = reinterpret_cast<decltype(DriverApi::add_buffer)>(
+      FindExtra(get, "holdfastSoftwareAddBuffer"));
+  driver->api.remove_buffer =
+      reinterpret_cast<decltype(DriverApi::remove_buffer)>(
+          FindExtra(get, "holdfastSoftwareRemoveBuffer"));
   driver->path = PathOf(entry, path);
   const DriverApi& api = driver->api;
   HOLDFAST_CUDA_RETURN_IF_ERROR(api, cuInit(0));

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/cuda/result.h"
 
 namespace holdfast::memory {
 namespace {
@@ -21,6 +22,11 @@ constexpr uint64_t kAddressFactor = 3;
 // A shared chunk is at most this part of the others, and of the memory that the
 // device has left: the bound of what its unused rest can cost.
 constexpr uint64_t kGrowthPart = 8;
+
+// If the driver checks buffers: bytes of nobody behind each of them, and freed
+// bytes that are not used again.
+constexpr uint64_t kCheckedGap = 4096;
+constexpr uint64_t kCheckedPending = uint64_t{64} << 20;
 
 uint64_t RoundUp(uint64_t value, uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -56,6 +62,7 @@ DeviceAllocator::DeviceAllocator(std::shared_ptr<const cuda::Context> context,
       range_(std::move(range)),
       granularity_(granularity),
       total_(total),
+      checked_(context_->api().add_buffer != nullptr),
       next_chunk_id_(options_.first_chunk) {}
 
 DeviceAllocator::~DeviceAllocator() {
@@ -65,7 +72,7 @@ DeviceAllocator::~DeviceAllocator() {
 absl::StatusOr<Allocation> DeviceAllocator::Allocate(
     uint64_t size, const cuda::Stream* stream) {
   HOLDFAST_RETURN_IF_ERROR(CheckSize(size));
-  const uint64_t rounded = RoundUp(std::max<uint64_t>(size, 1), kAlignment);
+  const uint64_t rounded = BlockBytes(size);
   absl::StatusOr<Block> block =
       FindOrRelease([&] { return Find(rounded, stream); });
   // A place among others is better than a refusal.
@@ -74,6 +81,11 @@ absl::StatusOr<Allocation> DeviceAllocator::Allocate(
   }
   HOLDFAST_RETURN_IF_ERROR(block.status());
   return Use(*block, size);
+}
+
+uint64_t DeviceAllocator::BlockBytes(uint64_t size) const {
+  return RoundUp(std::max<uint64_t>(size, 1) + (checked_ ? kCheckedGap : 0),
+                 kAlignment);
 }
 
 absl::StatusOr<Allocation> DeviceAllocator::AllocateAlone(uint64_t size) {
@@ -109,12 +121,14 @@ absl::StatusOr<Block> DeviceAllocator::FindOrRelease(
 Allocation DeviceAllocator::Use(const Block& block, uint64_t size) {
   statistics_.used += block.size;
   statistics_.peak_used = std::max(statistics_.peak_used, statistics_.used);
-  return {chunks_.at(block.span)->address() + block.offset, size, block};
+  const CUdeviceptr address = chunks_.at(block.span)->address() + block.offset;
+  if (checked_) context_->api().add_buffer(address, size);
+  return {address, size, block};
 }
 
 absl::StatusOr<Block> DeviceAllocator::Find(uint64_t size,
                                             const cuda::Stream* stream) {
-  if (stream != nullptr) {
+  if (stream != nullptr && !checked_) {
     if (auto block = TakeOwnPending(size, stream->id())) return *block;
   }
   Reap();
@@ -325,6 +339,7 @@ absl::Status DeviceAllocator::CheckSize(uint64_t size) const {
 absl::Status DeviceAllocator::Free(const Allocation& allocation,
                                    const cuda::Stream* stream) {
   const Block& block = allocation.block;
+  if (checked_) HOLDFAST_RETURN_IF_ERROR(Withdraw(allocation, stream));
   if (stream == nullptr) {
     statistics_.used -= block.size;
     ReleaseBlock(block);
@@ -338,6 +353,19 @@ absl::Status DeviceAllocator::Free(const Allocation& allocation,
   // mostly used again by the same stream, which need not ask.
   const bool shared = shared_chunks_.contains(block.span);
   if (!shared || pending_.size() >= kReapFrom) Reap();
+  return absl::OkStatus();
+}
+
+absl::Status DeviceAllocator::Withdraw(const Allocation& allocation,
+                                       const cuda::Stream* stream) const {
+  const cuda::DriverApi& api = context_->api();
+  auto* address = reinterpret_cast<void*>(allocation.address);
+  if (stream == nullptr) {
+    api.remove_buffer(address);
+    return absl::OkStatus();
+  }
+  HOLDFAST_CUDA_RETURN_IF_ERROR(
+      api, cuLaunchHostFunc(stream->handle(), api.remove_buffer, address));
   return absl::OkStatus();
 }
 
@@ -356,8 +384,11 @@ absl::StatusOr<std::unique_ptr<cuda::Event>> DeviceAllocator::RecordEvent(
 
 // Streams finish in any order, so one that is not done hides no other.
 void DeviceAllocator::Reap() {
+  const uint64_t kept = checked_ ? kCheckedPending : 0;
   int looked = 0;
-  for (auto it = pending_.begin(); it != pending_.end() && looked < kReapLimit;
+  for (auto it = pending_.begin();
+       it != pending_.end() && looked < kReapLimit &&
+       statistics_.pending > kept;
        ++looked) {
     const absl::StatusOr<bool> done = it->done->Query();
     if (!done.ok() || !*done) {

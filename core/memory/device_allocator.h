@@ -73,6 +73,11 @@ struct AllocatorOptions {
 // streams: later work of the same stream can reuse a freed block at once, other
 // streams when the freeing stream has reached the free.
 //
+// If the software driver checks buffers (DriverApi::add_buffer), it is told of
+// each allocation. There are bytes of nobody behind it then, and its block
+// stays pending for a while after it was freed, so that kernels that go there
+// are found.
+//
 // Not thread-safe: belongs to the thread that gives the device its work.
 //
 // A session's executor has one for each device. A successor restores the memory
@@ -188,6 +193,12 @@ class DeviceAllocator {
   // again.
   absl::StatusOr<Block> FindOrRelease(
       absl::FunctionRef<absl::StatusOr<Block>()> find);
+  // Returns the size of the block for an allocation.
+  uint64_t BlockBytes(uint64_t size) const;
+  // Tells a driver that checks buffers that one is given up when the stream
+  // comes to this point; null: at once.
+  absl::Status Withdraw(const Allocation& allocation,
+                        const cuda::Stream* stream) const;
   // Makes an allocation of `size` bytes of the block.
   Allocation Use(const Block& block, uint64_t size);
   // Takes the smallest block that the stream itself has freed, if it is less
@@ -217,7 +228,7 @@ class DeviceAllocator {
   absl::StatusOr<std::unique_ptr<cuda::Event>> RecordEvent(
       const cuda::Stream& stream);
   // Releases pending blocks whose streams have reached the free; checks 16 at
-  // most.
+  // most. If the driver checks buffers, the last ones stay pending.
   void Reap();
   // Blocks until every pending free is done, and releases the blocks.
   absl::Status WaitForPending();
@@ -240,6 +251,7 @@ class DeviceAllocator {
   const std::shared_ptr<AddressRange> range_;
   const uint64_t granularity_;
   const uint64_t total_;  // bytes of the device
+  const bool checked_;    // the driver checks buffers
 
   std::map<uint32_t, std::unique_ptr<Chunk>> chunks_;
   std::set<CUdevice> peers_;  // devices that have access

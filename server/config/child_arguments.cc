@@ -50,6 +50,7 @@ std::vector<std::string> ExecutorArguments(const Config& config,
     arguments.push_back(
         absl::StrCat("--software-devices=", config.software_devices));
   }
+  if (config.software_memcheck) arguments.push_back("--software-memcheck");
   if (!config.devices.empty()) {
     arguments.push_back(
         absl::StrCat("--devices=", absl::StrJoin(config.devices, ",")));

@@ -82,6 +82,8 @@ ENVIRONMENT
   HOLDFAST_SOFTWARE_MEMORY  Bytes of each software device: 8G, or 4G,1G for
                             the first and those that follow. Default: half of
                             the machine's memory, in equal shares.
+  HOLDFAST_SOFTWARE_MEMCHECK
+                            1: as --software-memcheck.
   HOLDFAST_SOFTWARE_THREADS Threads that run kernels of the software device.
                             Default: the CPUs of the process.
   XDG_RUNTIME_DIR, XDG_CACHE_HOME, CACHE_DIRECTORY
@@ -251,6 +253,12 @@ void AddExecution(CLI::App* app, Config* config) {
                   "Software devices to show. Default: "
                   "$HOLDFAST_SOFTWARE_DEVICES, else 1.")
       ->check(CLI::Range(1, 16))
+      ->group(group);
+  app->add_flag("--software-memcheck", config->software_memcheck,
+                "Software devices only: a kernel that leaves its buffers, be "
+                "it by a byte, or goes to one that was freed, ends with an "
+                "error that names the buffer. Kernels take longer, buffers "
+                "more memory. Default: $HOLDFAST_SOFTWARE_MEMCHECK=1.")
       ->group(group);
   app->add_option("--devices", config->devices,
                   "Devices to serve, in this order, as numbers (in the order "

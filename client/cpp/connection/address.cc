@@ -122,11 +122,11 @@ absl::StatusOr<Address> Address::Parse(absl::string_view text) {
         ParseOptions(parts.second, {"ca", "cert", "key", "name"}, &address));
   } else if (absl::ConsumePrefix(&rest, "embedded:")) {
     address.kind = Kind::kEmbedded;
-    HOLDFAST_RETURN_IF_ERROR(
-        ParseOptions(rest,
-                     {"device", "log-level", "cache-directory",
-                      "compiler-workers", "warm-executors"},
-                     &address));
+    HOLDFAST_RETURN_IF_ERROR(ParseOptions(
+        rest,
+        {"device", "log-level", "cache-directory", "compiler-workers",
+         "warm-executors", "software-memcheck"},
+        &address));
   } else {
     return Malformed(text, absl::StrCat("unknown form", Suggestion(text)));
   }

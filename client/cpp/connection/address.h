@@ -13,8 +13,9 @@
 //   embedded:[KEY=VALUE,...]       a private daemon for the life of the client;
 //                                  device=auto|cpu|cuda (default auto),
 //                                  log-level=LEVEL (default error), and
-//                                  cache-directory, compiler-workers and
-//                                  warm-executors as holdfastd's flags
+//                                  cache-directory, compiler-workers,
+//                                  warm-executors and software-memcheck=true
+//                                  as holdfastd's flags
 #ifndef HOLDFAST_CLIENT_CPP_CONNECTION_ADDRESS_H_
 #define HOLDFAST_CLIENT_CPP_CONNECTION_ADDRESS_H_
 

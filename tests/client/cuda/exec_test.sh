@@ -79,6 +79,33 @@ for where in --device=cpu --direct; do
   [[ $said == *gone*loaded*"refused (CUDA_ERROR_INVALID_IMAGE)"* ]]
   expect 0 "what is missing, and bytes that are no image, $where: $said"
 done
+# With --memcheck, a store behind a buffer is an error that names it; without, nobody is told.
+stray='import ctypes, sys
+driver = ctypes.CDLL("libcuda.so.1")
+context, module, kernel, pointer = (ctypes.c_void_p() for _ in range(4))
+assert driver.cuInit(0) == 0 and driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+assert driver.cuCtxSetCurrent(context) == 0
+code = b""".version 8.0\n.target sm_75\n.address_size 64
+.visible .entry k(.param .u64 p) { .reg .u64 %a; ld.param.u64 %a, [p]; st.global.u32 [%a], 1; ret; }"""
+assert driver.cuModuleLoadData(ctypes.byref(module), code) == 0
+assert driver.cuModuleGetFunction(ctypes.byref(kernel), module, b"k") == 0
+assert driver.cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(16)) == 0
+for place in 12, 16:
+    address = ctypes.c_void_p(pointer.value + place)
+    arguments = (ctypes.c_void_p * 1)(ctypes.addressof(address))
+    assert driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, arguments, None) == 0
+    print("place", place, driver.cuCtxSynchronize(), flush=True)'
+for where in --memcheck "--memcheck --direct" "--memcheck --device=cpu"; do
+  # shellcheck disable=SC2086
+  said=$("$holdfast" exec $where -- python3 -c "$stray" 2>&1)
+  [[ $said == *"place 12 0"*"place 16 700"* && $said == *"right behind the end of the buffer of 16 bytes"* ]]
+  expect 0 "a stray store, $where: $said"
+done
+said=$("$holdfast" exec --device=cpu -- python3 -c "$stray" 2>&1)
+[[ $said == *"place 12 0"*"place 16 0"* ]]
+expect 0 "a stray store that nobody looks for: $said"
+"$holdfast" exec --memcheck --device=cuda -- true 2>/dev/null
+expect 2 "a GPU has no memcheck"
 # CUDA_ERROR_NOT_INITIALIZED in the child of a fork, which has no connection; the parent goes on.
 "$holdfast" exec --device=cpu -- python3 -c 'import ctypes, os
 driver = ctypes.CDLL("libcuda.so.1")

@@ -12,6 +12,8 @@
 #include <set>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "core/cuda/copy.h"
 #include "core/cuda/host_memory.h"
 #include "tests/testing/fault_injecting_driver.h"
@@ -540,6 +542,87 @@ TEST_F(DeviceAllocatorTest, WhatIsNoChunkIsNotAdopted) {
   EXPECT_FALSE(
       allocator->Adopt(7, UniqueFd(), allocator->base(), 1, true).ok());
   EXPECT_EQ(reserved_, 0u);
+}
+
+// What a driver that checks buffers is told of.
+struct Told {
+  absl::Mutex mutex;
+  std::map<CUdeviceptr, uint64_t> sizes ABSL_GUARDED_BY(mutex);
+
+  static Told& Get() {
+    static Told& told = *new Told;
+    return told;
+  }
+  static void Add(CUdeviceptr address, size_t size) {
+    absl::MutexLock lock(&Get().mutex);
+    EXPECT_TRUE(Get().sizes.emplace(address, size).second) << address;
+  }
+  static void Remove(void* address) {
+    absl::MutexLock lock(&Get().mutex);
+    EXPECT_EQ(Get().sizes.erase(reinterpret_cast<CUdeviceptr>(address)), 1u);
+  }
+  static uint64_t SizeAt(CUdeviceptr address) {
+    absl::MutexLock lock(&Get().mutex);
+    const auto found = Get().sizes.find(address);
+    return found == Get().sizes.end() ? 0 : found->second;
+  }
+};
+
+class CheckedAllocatorTest : public DeviceAllocatorTest {
+ protected:
+  void SetUp() override {
+    DeviceAllocatorTest::SetUp();
+    api_.add_buffer = &Told::Add;
+    api_.remove_buffer = &Told::Remove;
+  }
+};
+
+TEST_F(CheckedAllocatorTest, EachBufferIsTrueToItsSizeAndHasAGapBehindIt) {
+  const auto allocator = Make();
+  for (const uint64_t size : {uint64_t{1}, uint64_t{512}, kMiB, 8 * kMiB}) {
+    ASSERT_OK_AND_ASSIGN(const Allocation first,
+                         allocator->Allocate(size, stream_.get()));
+    EXPECT_EQ(Told::SizeAt(first.address), size);
+    EXPECT_GE(first.block.size, size + 4096);
+    EXPECT_OK(allocator->Free(first, nullptr));
+    EXPECT_EQ(Told::SizeAt(first.address), 0u);
+  }
+  ASSERT_OK_AND_ASSIGN(const Allocation alone, allocator->AllocateAlone(100));
+  EXPECT_EQ(Told::SizeAt(alone.address), 100u);
+  EXPECT_OK(allocator->Free(alone, nullptr));
+}
+
+TEST_F(CheckedAllocatorTest, ABufferIsThereUntilItsStreamHasReachedTheFree) {
+  static std::atomic<bool> go;
+  go = false;
+  const auto allocator = Make();
+  ASSERT_OK_AND_ASSIGN(const Allocation freed,
+                       allocator->Allocate(100, stream_.get()));
+  const auto wait = [](void*) {
+    while (!go) usleep(1000);
+  };
+  ASSERT_EQ(api_.cuLaunchHostFunc(stream_->handle(), wait, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_OK(allocator->Free(freed, stream_.get()));
+  EXPECT_EQ(Told::SizeAt(freed.address), 100u);
+  go = true;
+  EXPECT_OK(stream_->Synchronize());
+  EXPECT_EQ(Told::SizeAt(freed.address), 0u);
+  // Without the check, the stream would get it again.
+  ASSERT_OK_AND_ASSIGN(const Allocation next,
+                       allocator->Allocate(100, stream_.get()));
+  EXPECT_NE(next.address, freed.address);
+  EXPECT_OK(allocator->Free(next, nullptr));
+}
+
+TEST_F(CheckedAllocatorTest, WhatIsFreedServesBeforeMemoryRunsOut) {
+  const auto allocator = Make(kSmallest);
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_OK_AND_ASSIGN(const Allocation made,
+                         allocator->Allocate(kMiB, stream_.get()));
+    EXPECT_OK(allocator->Free(made, stream_.get()));
+  }
+  EXPECT_LE(allocator->statistics().reserved, kSmallest);
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// --memcheck of `holdfast run` and `holdfast exec`: a private daemon with a
+// software device that finds kernels that leave their buffers.
+#ifndef HOLDFAST_CLIENT_CLI_MEMCHECK_ADDRESS_H_
+#define HOLDFAST_CLIENT_CLI_MEMCHECK_ADDRESS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/cli/command.h"
+
+namespace holdfast::cli {
+
+inline constexpr char kMemcheckHelp[] =
+    "On a software device of a private daemon that checks every access: a "
+    "kernel that leaves its buffers ends with an error that names the buffer";
+
+// Returns the address of that daemon. A usage error of `command` if the user
+// has named another one.
+absl::StatusOr<std::string> MemcheckAddress(const CommonOptions& options,
+                                            absl::string_view command);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLIENT_CLI_MEMCHECK_ADDRESS_H_
