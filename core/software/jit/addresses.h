@@ -7,8 +7,6 @@
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_ADDRESSES_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_ADDRESSES_H_
 
-#include <utility>
-
 #include "core/software/jit/operands.h"
 #include "core/software/jit/runtime_calls.h"
 
@@ -45,6 +43,12 @@ class Addresses {
   llvm::Value* SafeAddress(llvm::Value* address, llvm::Value* wanted) const;
 
  private:
+  // A BufferSpan in code.
+  struct Span {
+    llvm::Value* begin;
+    llvm::Value* size;
+  };
+
   Value StartOf(const Step& step, const ptx::Operand& operand,
                 ptx::Space space) const;
   Value ReadStart(const Step& step, const ptx::Operand& operand) const;
@@ -60,8 +64,9 @@ class Addresses {
   bool IsExact(ptx::Space space) const;
   bool IsWithin(const ptx::Operand& operand, uint64_t bytes) const;
   uint32_t SpanIndex(const Step& step) const;
-  std::pair<llvm::Value*, llvm::Value*> SpanOf(const Step& step,
-                                               ptx::Space space) const;
+  Span SpanOf(const Step& step, ptx::Space space) const;
+  llvm::Value* IsOutside(llvm::Value* address, const Span& span,
+                         uint64_t bytes) const;
   void BranchIfOutside(const Step& step, const Value& address, ptx::Space space,
                        uint64_t bytes, llvm::BasicBlock* bad,
                        llvm::BasicBlock* good) const;

@@ -14,7 +14,6 @@
 //
 //   (address & (bytes - 1)) == 0 && address - begin + (bytes - 1) < size
 #include <cstddef>
-#include <utility>
 
 #include "core/software/jit/addresses.h"
 #include "core/software/abi/abi.h"
@@ -53,10 +52,8 @@ bool Addresses::IsWithin(const Operand& operand, uint64_t bytes) const {
          static_cast<uint64_t>(operand.offset) <= size - bytes;
 }
 
-// Returns the span that the instruction found last: its first byte and its
-// size.
-std::pair<llvm::Value*, llvm::Value*> Addresses::SpanOf(const Step& step,
-                                                        Space space) const {
+// Returns the span that the instruction found last.
+Addresses::Span Addresses::SpanOf(const Step& step, Space space) const {
   llvm::Type* type = b_.getInt64Ty();
   if (space == Space::kShared) {
     return {c_.shared,
@@ -72,6 +69,21 @@ std::pair<llvm::Value*, llvm::Value*> Addresses::SpanOf(const Step& step,
                              false)};
 }
 
+// Returns whether an access at `address`, a number or a vector of them, is not
+// aligned or reaches out of the span.
+llvm::Value* Addresses::IsOutside(llvm::Value* address, const Span& span,
+                                  uint64_t bytes) const {
+  const bool vector = address->getType()->isVectorTy();
+  llvm::Value* begin = vector ? b_.Splat(span.begin) : span.begin;
+  llvm::Value* size = vector ? b_.Splat(span.size) : span.size;
+  llvm::Value* rest = b_.ConstantLike(address, bytes - 1);
+  llvm::Value* last = b_.CreateAdd(b_.CreateSub(address, begin), rest);
+  llvm::Value* uneven =
+      b_.CreateICmpNE(b_.CreateAnd(address, rest),
+                      llvm::Constant::getNullValue(address->getType()));
+  return b_.CreateOr(b_.CreateICmpUGE(last, size), uneven);
+}
+
 uint32_t Addresses::SpanIndex(const Step& step) const {
   return step.IndexIn(c_.kernel) % kWorkerSpans;
 }
@@ -82,36 +94,24 @@ void Addresses::BranchIfOutside(const Step& step, const Value& address,
                                 Space space, uint64_t bytes,
                                 llvm::BasicBlock* bad,
                                 llvm::BasicBlock* good) const {
-  const auto [begin, size] = SpanOf(step, space);
+  const Span span = SpanOf(step, space);
   const bool together = LanesAreOrdered(address.shape, bytes);
   const Value tested =
       together ? address : v_.Reshape(address, LaneShape::Varying());
-  const int width =
-      together ? analysis::kWarpLanes / static_cast<int>(tested.parts.size())
-               : 1;
-  const int64_t reach = together ? tested.shape.stride * (width - 1) : 0;
-  llvm::Value* any = nullptr;
-  const auto test = [&](llvm::Value* part) {
-    llvm::Value* first = begin;
-    llvm::Value* limit = size;
-    if (part->getType()->isVectorTy()) {
-      first = b_.Splat(first);
-      limit = b_.Splat(limit);
-    }
-    llvm::Value* last = b_.CreateAdd(b_.CreateSub(part, first),
-                                     b_.ConstantLike(part, bytes - 1));
-    llvm::Value* uneven =
-        b_.CreateICmpNE(b_.CreateAnd(part, b_.ConstantLike(part, bytes - 1)),
-                        llvm::Constant::getNullValue(part->getType()));
-    llvm::Value* outside = b_.CreateOr(b_.CreateICmpUGE(last, limit), uneven);
-    any = any == nullptr ? outside : b_.CreateOr(any, outside);
-  };
-  for (llvm::Value* part : tested.parts) {
-    test(part);
-    if (reach != 0) {
-      test(b_.CreateAdd(part,
-                        b_.ConstantLike(part, static_cast<uint64_t>(reach))));
-    }
+  const auto parts = static_cast<int64_t>(tested.parts.size());
+  // From the first lane of a part to its last one.
+  const int64_t reach =
+      together ? tested.shape.stride * (analysis::kWarpLanes / parts - 1) : 0;
+  llvm::SmallVector<llvm::Value*, 8> ends(tested.parts.begin(),
+                                          tested.parts.end());
+  for (llvm::Value* first : tested.parts) {
+    if (reach == 0) break;
+    ends.push_back(b_.CreateAdd(
+        first, b_.ConstantLike(first, static_cast<uint64_t>(reach))));
+  }
+  llvm::Value* any = IsOutside(ends.front(), span, bytes);
+  for (llvm::Value* end : llvm::drop_begin(ends)) {
+    any = b_.CreateOr(any, IsOutside(end, span, bytes));
   }
   if (any->getType()->isVectorTy()) {
     any = b_.CreateBitCast(any, b_.getIntNTy(c_.lanes()));
