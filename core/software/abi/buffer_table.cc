@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/software/base/mutex.h"
 #include "core/software/abi/window.h"
+#include "core/software/base/mutex.h"
 
 namespace holdfast::software {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
-#include "core/software/base/mutex.h"
 #include "core/software/abi/abi.h"
+#include "core/software/base/mutex.h"
 
 namespace holdfast::software {
 

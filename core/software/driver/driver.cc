@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/cuda/pci_bus_id.h"
-#include "core/software/driver/settings.h"
 #include "core/software/abi/buffer_table.h"
+#include "core/software/driver/settings.h"
 
 namespace holdfast::software {
 namespace {

@@ -14,9 +14,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "core/cuda/memory_advice.h"
+#include "core/software/abi/buffer_table.h"
 #include "core/software/base/mutex.h"
 #include "core/software/driver/backing.h"
-#include "core/software/abi/buffer_table.h"
 #include "cuda.h"
 
 namespace holdfast::software {

@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
-#include "core/software/base/mutex.h"
 #include "core/software/abi/address_space.h"
+#include "core/software/base/mutex.h"
 
 namespace holdfast::software {
 

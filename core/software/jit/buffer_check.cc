@@ -15,9 +15,9 @@
 //   (address & (bytes - 1)) == 0 && address - begin + (bytes - 1) < size
 #include <cstddef>
 
-#include "core/software/jit/addresses.h"
 #include "core/software/abi/abi.h"
 #include "core/software/abi/buffer_table.h"
+#include "core/software/jit/addresses.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace holdfast::software::jit {

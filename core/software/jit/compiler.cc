@@ -20,6 +20,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/software/abi/buffer_table.h"
 #include "core/software/abi/window.h"
 #include "core/software/analysis/divergence.h"
 #include "core/software/analysis/likely_divergence.h"
@@ -33,8 +34,6 @@
 #include "core/software/jit/object_writer.h"
 #include "core/software/jit/operands.h"
 #include "core/software/jit/part.h"
-#include "core/software/abi/buffer_table.h"
-#include "core/software/abi/window.h"
 #include "core/software/semantics/scalar_operations.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"

@@ -6,8 +6,8 @@
 // (core/software/semantics/tile.h), whose registers follow each other.
 #include "core/software/jit/tile_emitter.h"
 
-#include "core/software/ptx/matrix.h"
 #include "core/software/abi/abi.h"
+#include "core/software/ptx/matrix.h"
 #include "core/software/semantics/matrix_product.h"
 #include "core/software/semantics/tile.h"
 

@@ -11,11 +11,10 @@
 #include <optional>
 
 #include "core/software/abi/abi.h"
+#include "core/software/abi/buffer_table.h"
 #include "core/software/abi/window.h"
 #include "core/software/lower/kernel.h"
 #include "core/software/ptx/types.h"
-#include "core/software/abi/abi.h"
-#include "core/software/abi/buffer_table.h"
 #include "core/software/runtime/kernel_fault.h"
 #include "core/software/semantics/conversion.h"
 

@@ -10,9 +10,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "core/software/abi/buffer_table.h"
 #include "core/software/abi/shared_memory.h"
 #include "core/software/base/mutex.h"
-#include "core/software/abi/buffer_table.h"
 #include "core/software/runtime/fault_report.h"
 #include "core/software/runtime/kernel_fault.h"
 #include "core/software/runtime/launch_memory.h"

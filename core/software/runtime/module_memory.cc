@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "core/software/analysis/call_graph.h"
 #include "core/software/abi/buffer_table.h"
+#include "core/software/analysis/call_graph.h"
 
 namespace holdfast::software {
 namespace {

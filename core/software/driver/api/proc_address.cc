@@ -8,6 +8,7 @@
 #include "core/cuda/error_text.h"
 #include "core/cuda/first_forms.h"
 #include "core/cuda/graph_versions.h"
+#include "core/software/abi/buffer_table.h"
 #include "core/software/driver/driver.h"
 #include "core/software/driver/fault.h"
 #include "core/software/driver/not_served.h"
@@ -15,7 +16,6 @@
 #include "core/software/driver/settings.h"
 #include "core/software/driver/trace.h"
 #include "core/software/jit/code_store.h"
-#include "core/software/abi/buffer_table.h"
 #include "cuda.h"
 
 // Deprecated is not gone.

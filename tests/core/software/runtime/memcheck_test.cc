@@ -14,8 +14,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/software/abi/buffer_table.h"
-#include "core/software/runtime/executable.h"
 #include "core/software/abi/window.h"
+#include "core/software/runtime/executable.h"
 #include "gtest/gtest.h"
 #include "tests/core/software/runtime/access_program.h"
 
