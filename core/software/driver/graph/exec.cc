@@ -342,7 +342,7 @@ CUresult GraphExec::ReplaceLocked(
 
 CUresult GraphExec::RebuildWithLocked(const std::vector<NodePair>& pairs) {
   std::vector<NodeWork> before;
-  for (const auto [node, update] : pairs) {
+  for (const auto& [node, update] : pairs) {
     before.push_back(node->work);
     UpdateNode(node, *update);
   }
