@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // wmma.load and wmma.store, for generated code (abi.h): one lane after the
-// other. The lines of the whole matrix are tested first, then each lane goes to
-// its own elements. All lanes name the same matrix; PTX does not define what
-// happens if they do not, and here each then has its elements of its own.
+// other. The lines of the whole matrix are tested first; then each lane moves
+// its own elements. All lanes should name the same matrix. PTX does not define
+// the result if they name several; here each lane moves its elements of the
+// matrix that it names.
 #include "core/software/semantics/tile.h"
 
 #include <bit>
@@ -25,6 +26,10 @@ struct TileMemory {
   uint64_t address;
   int64_t stride;  // elements from line to line
 
+  uint32_t LineBytes() const {
+    return static_cast<uint32_t>(tile.line_elements() *
+                                 ptx::BitsOf(tile.element) / kByteBits);
+  }
   // How many bits behind `address` a line begins.
   int64_t LineBits(int line) const {
     return line * stride * ptx::BitsOf(tile.element);
@@ -39,22 +44,33 @@ struct TileMemory {
   }
 };
 
-// The first line that is not where it may be, as a fault of `lanes`.
+// The first part of the line that the kernel may not access, as a fault of
+// `lanes`. A part has the bytes of the line's boundary.
+std::optional<KernelFault> LineFault(const WorkerContext& worker,
+                                     const TileMemory& memory, int line,
+                                     AddressRoom room, uint32_t lanes) {
+  using Kind = KernelFault::Kind;
+  const auto boundary = static_cast<uint32_t>(TileAlignment(memory.tile));
+  const int64_t bits = memory.LineBits(line);
+  const uint64_t begin =
+      memory.address + static_cast<uint64_t>(bits / kByteBits);
+  for (uint32_t part = 0; part < memory.LineBytes(); part += boundary) {
+    Kind kind = AccessFault(worker, {boundary, room}, begin + part);
+    if (kind == Kind::kNone && bits % kByteBits != 0) kind = Kind::kMisaligned;
+    if (kind != Kind::kNone) {
+      return KernelFault{kind, begin + part, lanes, boundary};
+    }
+  }
+  return std::nullopt;
+}
+
+// The fault of the first line that has one.
 std::optional<KernelFault> FaultOf(const WorkerContext& worker,
                                    const TileMemory& memory, AddressRoom room,
                                    uint32_t lanes) {
-  const auto alignment = static_cast<uint32_t>(TileAlignment(memory.tile));
   for (int line = 0; line < memory.tile.lines(); ++line) {
-    const int64_t bits = memory.LineBits(line);
-    const uint64_t address =
-        memory.address + static_cast<uint64_t>(bits / kByteBits);
-    KernelFault::Kind kind = AccessFault(worker, {alignment, room}, address);
-    if (kind == KernelFault::Kind::kNone && bits % kByteBits != 0) {
-      kind = KernelFault::Kind::kMisaligned;
-    }
-    if (kind != KernelFault::Kind::kNone) {
-      return KernelFault{kind, address, lanes, alignment};
-    }
+    const auto fault = LineFault(worker, memory, line, room, lanes);
+    if (fault) return fault;
   }
   return std::nullopt;
 }

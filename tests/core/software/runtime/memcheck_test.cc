@@ -204,6 +204,24 @@ TEST_F(MemcheckTest, ABulkCopyMayReachOverBuffersSideBySide) {
                                    Hex(place() + 32)));
 }
 
+// The last of 16 lines of 64 bytes begins in the buffer, and ends behind it.
+TEST_F(MemcheckTest, EveryByteOfATilesLinesIsTested) {
+  const std::string load =
+      "wmma.load.c.sync.aligned.row.m16n16k16.s32 {%r0, %r1, %r2, %r3, %r4, "
+      "%r5, %r6, %r7}, [%a];";
+  const auto executable = Load(Program({load.c_str(), 16}, Way::kUniform));
+  auto buffer = BufferEntry::Make(place(), 1024);
+  EXPECT_EQ(Run(*executable, place()).result, CUDA_SUCCESS);
+  buffer = BufferEntry::Make(place(), 1008);
+  const LaunchOutcome outcome = Run(*executable, place());
+  ExpectIllegal(outcome, "tile");
+  ExpectText(outcome,
+             absl::StrCat("wmma: 16-byte access at ", Hex(place() + 1008),
+                          ", right behind the end of the buffer of "
+                          "1008 bytes at ",
+                          Hex(place())));
+}
+
 TEST_F(MemcheckTest, TheReportNamesTheBuffer) {
   const auto buffer = BufferEntry::Make(place(), 16);
   const std::string name =
