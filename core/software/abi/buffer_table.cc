@@ -89,7 +89,8 @@ void BufferTable::Remove(uint64_t begin, uint64_t id) {
   const uint64_t end = begin + found->second.size;
   for (auto it = parts_.lower_bound(begin);
        it != parts_.end() && it->first < end; ++it) {
-    it->second.freed = true;
+    if (std::exchange(it->second.freed, true)) continue;
+    NoteFreed(/*part=*/true, it->first, it->second.id);
   }
   NoteFreed(/*part=*/false, begin, id);
 }
