@@ -189,37 +189,48 @@ BufferTable::Neighbours BufferTable::NeighboursOf(const Buffers& buffers,
 
 std::string BufferTable::Describe(uint64_t address, uint64_t bytes) const {
   ReaderMutexLock lock(&mutex_);
-  std::string text;
+  for (const Buffers* buffers : {&parts_, &buffers_}) {
+    std::string text = DescribeInside(*buffers, address, bytes);
+    if (!text.empty()) return text;
+  }
+  return DescribeNearest(address);
+}
+
+// Returns "" if the access is no mistake as far as these buffers go.
+std::string BufferTable::DescribeInside(const Buffers& buffers,
+                                        uint64_t address, uint64_t bytes) {
+  const auto* in = Containing(buffers, address);
+  if (in == nullptr) return "";
+  if (in->second.freed) {
+    return absl::StrCat(", in ", NameOf(*in), " that was freed");
+  }
+  const uint64_t inside = in->first + in->second.size - address;
+  if (in->second.divided || inside >= bytes) return "";
+  return absl::StrCat(", of which ", Bytes(bytes - inside),
+                      " behind the end of ", NameOf(*in));
+}
+
+std::string BufferTable::DescribeNearest(uint64_t address) const {
+  std::string text = ", where there is no buffer";
   uint64_t distance = kNearBytes;
   for (const Buffers* buffers : {&parts_, &buffers_}) {
-    if (const auto* in = Containing(*buffers, address)) {
-      if (in->second.freed) {
-        return absl::StrCat(", in ", NameOf(*in), " that was freed");
-      }
-      const uint64_t inside = in->first + in->second.size - address;
-      if (!in->second.divided && inside < bytes) {
-        return absl::StrCat(", of which ", Bytes(bytes - inside),
-                            " behind the end of ", NameOf(*in));
-      }
-    }
-    const Neighbours near = NeighboursOf(*buffers, address);
-    if (near.before != nullptr) {
-      const uint64_t behind =
-          address - (near.before->first + near.before->second.size);
+    const auto [before, after] = NeighboursOf(*buffers, address);
+    if (before != nullptr) {
+      const uint64_t behind = address - (before->first + before->second.size);
       if (behind < distance) {
         distance = behind;
-        text = behind == 0 ? absl::StrCat(", right behind ")
-                           : absl::StrCat(", ", Bytes(behind), " behind ");
-        absl::StrAppend(&text, "the end of ", NameOf(*near.before));
+        text = absl::StrCat(
+            behind == 0 ? ", right" : absl::StrCat(", ", Bytes(behind)),
+            " behind the end of ", NameOf(*before));
       }
     }
-    if (near.after != nullptr && near.after->first - address < distance) {
-      distance = near.after->first - address;
+    if (after != nullptr && after->first - address < distance) {
+      distance = after->first - address;
       text = absl::StrCat(", ", Bytes(distance), " before the start of ",
-                          NameOf(*near.after));
+                          NameOf(*after));
     }
   }
-  return text.empty() ? ", where there is no buffer" : text;
+  return text;
 }
 
 std::shared_ptr<const BufferEntry> BufferEntry::Make(uint64_t begin,

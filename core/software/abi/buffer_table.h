@@ -20,8 +20,9 @@
 
 namespace holdfast::software {
 
-// Thread-safe. Addresses outside of all areas are not checked: local and shared
-// memory, parameters, the heap of device code, and arenas.
+// The buffers, and the areas that they lie in. Addresses outside of all areas
+// are not checked: local and shared memory, parameters, the heap of device
+// code, and arenas. Thread-safe.
 class BufferTable {
  public:
   // Starts the mode for the process: the device window becomes an area.
@@ -33,7 +34,7 @@ class BufferTable {
 
   // Every byte of an area belongs to a buffer, or must not be accessed.
   void AddArea(uint64_t begin, uint64_t size);
-  // Forgets the buffers there, too.
+  // Ends an area, and forgets the buffers in it.
   void ForgetArea(uint64_t begin);
 
   // Adds a buffer, or a variable if `name` is not empty. Older buffers in the
@@ -43,18 +44,18 @@ class BufferTable {
   // nothing if the id is not that of the buffer that begins there.
   void Remove(uint64_t begin, uint64_t id);
 
-  // Does the same as Add and Remove for buffers that the program has cut out
-  // of a buffer of its own, whose other bytes must not be accessed from then
-  // on. RemovePart does nothing if no part begins there.
+  // Do the same as Add and Remove for a part that the program has cut out of a
+  // buffer. From the first part on, only parts of the buffer may be accessed.
+  // RemovePart does nothing if no part begins there.
   void AddPart(uint64_t begin, uint64_t size);
   void RemovePart(uint64_t begin);
 
-  // Returns the addresses around `address` that may be accessed, all of them
-  // for one reason; nullopt: it must not be accessed.
+  // Returns the buffer, part or memory outside of all areas that contains
+  // `address`; nullopt: the address must not be accessed.
   std::optional<BufferSpan> Find(uint64_t address) const;
 
-  // Returns where an access of `bytes` bytes lies, to follow its address: ", 4
-  // bytes behind the end of the buffer of 16 bytes at 0x...".
+  // Returns text that says where an access of `bytes` bytes lies, and follows
+  // its address: ", 4 bytes behind the end of the buffer of 16 bytes at 0x...".
   std::string Describe(uint64_t address, uint64_t bytes) const;
 
  private:
@@ -82,6 +83,10 @@ class BufferTable {
   static Neighbours NeighboursOf(const Buffers& buffers, uint64_t address);
   static const Buffers::value_type* Containing(const Buffers& buffers,
                                                uint64_t address);
+  static std::string DescribeInside(const Buffers& buffers, uint64_t address,
+                                    uint64_t bytes);
+  std::string DescribeNearest(uint64_t address) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   // Forgets the oldest freed buffer when there are many.
   void NoteFreed(bool part, uint64_t begin, uint64_t id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

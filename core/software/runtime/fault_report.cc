@@ -190,16 +190,10 @@ std::string BufferReason(const FaultReport& report, uint64_t address,
                      opcode == ptx::Opcode::kLdmatrix;
   const bool writes =
       opcode == ptx::Opcode::kSt || opcode == ptx::Opcode::kStmatrix;
-  const BufferTable* const table = BufferTable::Get();
+  const char* const access = reads ? "read" : writes ? "write" : "access";
   return absl::StrCat(
-      bytes, "-byte ",
-      reads    ? "read"
-      : writes ? "write"
-               : "access",
-      " at 0x", absl::Hex(address),
-      table == nullptr
-          ? ""
-          : table->Describe(address, static_cast<uint64_t>(bytes)));
+      bytes, "-byte ", access, " at 0x", absl::Hex(address),
+      BufferTable::Get()->Describe(address, static_cast<uint64_t>(bytes)));
 }
 
 // `bytes` are those that a lane accesses. `trap` is the reason of a trap.

@@ -17,7 +17,8 @@ constexpr uint64_t kMaxModuleBytes = uint64_t{1} << 36;
 // All .const variables of a module together, as every GPU has it.
 constexpr uint64_t kMaxConstantBytes = uint64_t{64} << 10;
 
-// What lies between two variables so that memcheck tells them apart.
+// Returns the bytes to leave between two variables. In memcheck mode, an access
+// that leaves a variable by a few bytes must not land in another one.
 uint64_t GapBytes() { return BufferTable::Get() == nullptr ? 0 : 16; }
 
 bool CheckConstants(const ptx::Module& module, std::string* error) {
@@ -84,7 +85,6 @@ bool ModuleMemory::LayOut(std::string* error) {
 void ModuleMemory::Publish() {
   BufferTable* const table = BufferTable::Get();
   if (table == nullptr || memory_ == nullptr) return;
-  published_ = true;
   table->AddArea(reinterpret_cast<uint64_t>(memory_->data()), memory_->bytes());
   for (size_t i = 0; i < addresses_.size(); ++i) {
     const ptx::Variable& variable = module_.variables[i];
@@ -93,10 +93,11 @@ void ModuleMemory::Publish() {
   }
 }
 
-// Its addresses may be those of other memory next.
+// Other memory may get the addresses next.
 ModuleMemory::~ModuleMemory() {
-  if (!published_) return;
-  BufferTable::Get()->ForgetArea(reinterpret_cast<uint64_t>(memory_->data()));
+  BufferTable* const table = BufferTable::Get();
+  if (table == nullptr || memory_ == nullptr) return;
+  table->ForgetArea(reinterpret_cast<uint64_t>(memory_->data()));
 }
 
 bool ModuleMemory::Initialise(std::string* error) {

@@ -35,13 +35,12 @@ class ModuleMemory {
   explicit ModuleMemory(const ptx::Module& module);
   bool LayOut(std::string* error);
   bool Initialise(std::string* error);
-  // Tells the memcheck mode of the variables, if it is on.
+  // Adds the variables to the buffers of memcheck mode, if it is on.
   void Publish();
 
   const ptx::Module& module_;
   std::vector<uint64_t> addresses_;
   uint64_t bytes_ = 0;
-  bool published_ = false;
   std::unique_ptr<WindowMemory> memory_;  // null: no variables
 };
 
