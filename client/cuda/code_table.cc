@@ -54,7 +54,8 @@ void CodeTable::EndContext(uint64_t context_id) {
   });
   functions_.RemoveIf(
       [](const Function& function) { return function.module() == nullptr; });
-  // What is left belongs to libraries or to other contexts.
+  // The modules and functions that remain belong to libraries or other
+  // contexts.
   for (const auto& function : functions_.All())
     function->EndContext(context_id);
   for (const auto& module : modules_.All()) module->EndContext(context_id);

@@ -32,9 +32,10 @@ struct DriverApi {
 #define HOLDFAST_DRIVER_OPTIONAL(name, since) decltype(&::name) name = nullptr;
 #include "core/cuda/driver_symbols.inc"
 
-  // Of the software driver in memcheck mode; else null. They tell it of a
-  // buffer that the program cuts out of its memory, and gives up: kernels that
-  // leave such buffers fault. remove_buffer is a CUhostFn.
+  // Functions of the software driver in memcheck mode; null in other modes and
+  // drivers. add_buffer says that the program has cut a buffer out of memory
+  // that it allocated, and remove_buffer that it has freed the buffer. A kernel
+  // that leaves such a buffer faults. remove_buffer is a CUhostFn.
   void (*add_buffer)(CUdeviceptr address, size_t size) = nullptr;
   void (*remove_buffer)(void* address) = nullptr;
 

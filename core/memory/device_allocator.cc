@@ -23,8 +23,8 @@ constexpr uint64_t kAddressFactor = 3;
 // device has left: the bound of what its unused rest can cost.
 constexpr uint64_t kGrowthPart = 8;
 
-// If the driver checks buffers: bytes of nobody behind each of them, and freed
-// bytes that are not used again.
+// If the driver checks buffers: the unused bytes behind each buffer, and the
+// freed bytes that are kept out of use.
 constexpr uint64_t kCheckedGap = 4096;
 constexpr uint64_t kCheckedPending = uint64_t{64} << 20;
 

@@ -73,10 +73,10 @@ struct AllocatorOptions {
 // streams: later work of the same stream can reuse a freed block at once, other
 // streams when the freeing stream has reached the free.
 //
-// If the software driver checks buffers (DriverApi::add_buffer), it is told of
-// each allocation. There are bytes of nobody behind it then, and its block
-// stays pending for a while after it was freed, so that kernels that go there
-// are found.
+// If the driver checks the buffers of kernels (DriverApi::add_buffer), the
+// allocator tells it of each allocation. Then unused bytes follow each
+// allocation that shares a chunk, and a block that was freed on a stream stays
+// pending for a while, so that accesses of kernels to these bytes fault.
 //
 // Not thread-safe: belongs to the thread that gives the device its work.
 //
@@ -193,10 +193,10 @@ class DeviceAllocator {
   // again.
   absl::StatusOr<Block> FindOrRelease(
       absl::FunctionRef<absl::StatusOr<Block>()> find);
-  // Returns the size of the block for an allocation.
+  // Returns the size of the block for an allocation of `size` bytes.
   uint64_t BlockBytes(uint64_t size) const;
-  // Tells a driver that checks buffers that one is given up when the stream
-  // comes to this point; null: at once.
+  // Tells a driver that checks buffers that the allocation is free once the
+  // stream comes to this point; null: now.
   absl::Status Withdraw(const Allocation& allocation,
                         const cuda::Stream* stream) const;
   // Makes an allocation of `size` bytes of the block.
@@ -228,7 +228,7 @@ class DeviceAllocator {
   absl::StatusOr<std::unique_ptr<cuda::Event>> RecordEvent(
       const cuda::Stream& stream);
   // Releases pending blocks whose streams have reached the free; checks 16 at
-  // most. If the driver checks buffers, the last ones stay pending.
+  // most. If the driver checks buffers, the blocks freed last stay pending.
   void Reap();
   // Blocks until every pending free is done, and releases the blocks.
   absl::Status WaitForPending();

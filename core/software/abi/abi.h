@@ -51,8 +51,8 @@ inline constexpr uint32_t kWarpThreads = 32;
 inline constexpr uint32_t kReservedSharedBytes = 1024;
 inline constexpr uint32_t kReservedSharedSecond = 512;
 
-// Addresses that may be accessed in memcheck mode: of one buffer, or of memory
-// that has none (buffer_table.h).
+// Addresses that may be accessed in memcheck mode: those of one buffer, or of
+// memory without buffers (buffer_table.h).
 struct BufferSpan {
   uint64_t begin = 0;
   uint64_t size = 0;
@@ -62,7 +62,8 @@ struct BufferSpan {
     return bytes <= size && address - begin <= size - bytes;
   }
 };
-// The spans that a worker remembers, by the instruction's index.
+// The number of spans that a worker remembers. An instruction uses the span of
+// its index modulo this number.
 inline constexpr uint32_t kWorkerSpans = 64;
 
 // The state of one worker thread while it runs blocks, or of one warp that runs

@@ -42,9 +42,9 @@ class AddressSpace {
   std::unique_ptr<AddressRange> ReserveHigh(size_t size, size_t alignment,
                                             uintptr_t hint);
 
-  // From now on keeps released ranges out of use, the last ones of up to
-  // `bytes` altogether, while there are other addresses and nobody asks for
-  // these by a hint.
+  // From now on keeps the ranges that were released last out of use, up to
+  // `bytes` of them. A call of Reserve that finds no other addresses, or whose
+  // hint is not free, ends this for all ranges that have been released so far.
   void Quarantine(size_t bytes);
 
   // Returns true if the address lies in the space, handed out or not.

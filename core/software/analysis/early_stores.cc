@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two fixed points: which registers differ between warps, over all instructions
-// in any order; and which blocks may begin behind such a load, along the edges
-// of the control flow.
+// Computes two fixed points. The first is which registers differ between warps,
+// over all instructions in any order. The second is which basic blocks may
+// begin behind a load in which all warps have the same addresses, along the
+// edges of the control flow.
 #include "core/software/analysis/early_stores.h"
 
 #include <algorithm>
@@ -80,8 +81,8 @@ class Registers {
     }
   }
 
-  // Returns true if lane i of every warp loads from one address. A guard does
-  // not count: often only one warp of the block loads.
+  // Returns true if lane i of every warp loads from the same address. The guard
+  // of the load does not matter: often only one warp of the block loads.
   bool IsLoadOfAll(const Instruction& load) const {
     const Operand& address = load.operands.back();
     return address.kind != Operand::Kind::kRegister ||

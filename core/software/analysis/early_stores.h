@@ -23,10 +23,11 @@
 
 namespace holdfast::software::analysis {
 
-// Returns, by instruction of the kernel's body, whether it writes to shared
-// memory and may run after a load from shared memory without a barrier of the
-// block between the two, where every warp loads from the same addresses. Loads
-// from places of a warp's own do not count: most kernels have them.
+// Returns, by instruction of the kernel's body, whether it is an early store:
+// it writes to shared memory, and may run after a load from shared memory in
+// which every warp has the same addresses, without a barrier of the block
+// between the two. Loads in which each warp has addresses of its own do not
+// count, because most kernels have them.
 std::vector<bool> EarlyStores(const lower::Kernel& kernel);
 
 }  // namespace holdfast::software::analysis

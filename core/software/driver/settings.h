@@ -48,7 +48,7 @@ struct Settings {
   // cancelled with CUDA_ERROR_LAUNCH_TIMEOUT. Default: 0, never.
   int launch_timeout_seconds = 0;
   // HOLDFAST_SOFTWARE_MEMCHECK, 0 or 1: kernels that leave their buffers fault
-  // (runtime/buffer_table.h). Default: 0.
+  // (abi/buffer_table.h). Default: 0.
   bool memcheck = false;
   // HOLDFAST_SOFTWARE_TRACE: 1 names calls that fail, 2 names all.
   Trace trace = Trace::kOff;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The test of addresses in memcheck mode (runtime/buffer_table.h): that an
-// access lies in a buffer, or in the block's shared memory, to the byte.
+// The test of addresses in memcheck mode (abi/buffer_table.h): that each byte
+// of an access lies in a buffer, or in the block's shared memory.
 //
-// An instruction mostly goes to the buffer that it went to before. So generated
-// code compares the addresses with that one's (WorkerContext::spans), and asks
-// the runtime if they lie elsewhere, which then knows the buffer of the next
-// access. Every access has this test of its own: that one at another offset
-// from the same register was good says nothing.
+// An instruction mostly accesses the buffer that it accessed before. So
+// generated code compares the addresses with this buffer
+// (WorkerContext::spans). It calls the runtime only for an address outside of
+// the buffer, and the runtime then stores the span of the new buffer. Every
+// access has a test of its own, because another offset from the same register
+// may lead to another buffer.
 //
-// Because a span begins at a multiple of 16, and shared memory as well, an
-// aligned access in front of it ends in front of it:
+// A span and shared memory begin at a multiple of 16, so that an aligned access
+// that begins in front of the span also ends in front of it:
 //
 //   (address & (bytes - 1)) == 0 && address - begin + (bytes - 1) < size
 #include <cstddef>
@@ -38,8 +39,8 @@ bool LanesAreOrdered(const LaneShape& shape, uint64_t bytes) {
 
 }  // namespace
 
-// The memory of lanes and of parameters has no buffers, and that of other
-// blocks of a cluster is not told apart.
+// Local memory and parameters have no buffers. Which bytes of a cluster's
+// shared memory the blocks use is not known.
 bool Addresses::IsExact(Space space) const {
   return BufferTable::Get() != nullptr && space != Space::kLocal &&
          space != Space::kParam && space != Space::kSharedCluster;
@@ -52,7 +53,7 @@ bool Addresses::IsWithin(const Operand& operand, uint64_t bytes) const {
          static_cast<uint64_t>(operand.offset) <= size - bytes;
 }
 
-// Returns the span that the instruction found last.
+// Returns the span in which the instruction's last access was found.
 Addresses::Span Addresses::SpanOf(const Step& step, Space space) const {
   llvm::Type* type = b_.getInt64Ty();
   if (space == Space::kShared) {
@@ -69,8 +70,9 @@ Addresses::Span Addresses::SpanOf(const Step& step, Space space) const {
                              false)};
 }
 
-// Returns whether an access at `address`, a number or a vector of them, is not
-// aligned or reaches out of the span.
+// Returns true if an access at `address` is not aligned, or has a byte outside
+// of the span. `address` is a number or a vector of numbers, and so is the
+// result.
 llvm::Value* Addresses::IsOutside(llvm::Value* address, const Span& span,
                                   uint64_t bytes) const {
   const bool vector = address->getType()->isVectorTy();
@@ -88,8 +90,9 @@ uint32_t Addresses::SpanIndex(const Step& step) const {
   return step.IndexIn(c_.kernel) % kWorkerSpans;
 }
 
-// Goes to `bad`, and emits there, if an address may lie outside of the span, be
-// it one of a lane that stays away: the runtime looks closer.
+// Branches to `bad` if an address may lie outside of the span, and emits there
+// from now on. The address may be of a lane that does not run: the runtime
+// checks only the lanes that run.
 void Addresses::BranchIfOutside(const Step& step, const Value& address,
                                 Space space, uint64_t bytes,
                                 llvm::BasicBlock* bad,

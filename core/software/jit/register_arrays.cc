@@ -10,7 +10,8 @@ using ptx::Type;
 
 namespace {
 
-// Of an operand: a of m16n8k16 of f64, and wmma's a and b of f16.
+// The most registers of an operand, which are those of a in an mma of f64 with
+// the shape m16n8k16, and of a and b in a wmma of f16.
 constexpr size_t kMostRegisters = 8;
 constexpr uint64_t kAlignment = 64;
 
@@ -25,8 +26,9 @@ Type RegisterArrays::WordOf(Type element) {
   return element == Type::kF64 ? Type::kB64 : Type::kB32;
 }
 
-// Lifetimes would not do: the loop over a launch's warps makes LLVM compute the
-// addresses in front of it, and keep all of them.
+// Arrays are used again, because LLVM does not merge arrays by their lifetimes
+// here: it computes the addresses in front of the loop over a launch's warps,
+// and keeps all of them.
 llvm::AllocaInst* RegisterArrays::Make() {
   if (free_.empty()) {
     llvm::AllocaInst* array = b_.AllocaAtEntry(

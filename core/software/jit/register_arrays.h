@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Registers that an operand names in braces, as an array that the runtime reads
-// or writes: one register after the other, each with a word for each of the 32
+// Arrays by which generated code passes the registers of an operand to the
+// runtime: one register after the other, each with a word for each of the 32
 // lanes.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_REGISTER_ARRAYS_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_REGISTER_ARRAYS_H_
@@ -17,8 +17,8 @@ namespace holdfast::software::jit {
 // itself.
 absl::Span<const ptx::Operand> RegistersOf(const ptx::Operand& operand);
 
-// An array is its caller's from Make() or Spill() to End() or Take(). Then the
-// next instruction gets its place: a function has as many places on the stack
+// Make() and Spill() give an array to the caller, and End() and Take() take it
+// back for the next instruction. So a function has as many arrays on its stack
 // as one instruction needs, however many instructions there are.
 class RegisterArrays {
  public:
@@ -39,8 +39,8 @@ class RegisterArrays {
   // Returns the address of a register's words.
   llvm::Value* At(llvm::AllocaInst* array, size_t at_register,
                   ptx::Type word) const;
-  // Writes an array of `count` registers to the registers, again and again
-  // until all have a value, and ends the array.
+  // Writes an array of `count` registers to `registers`, and ends the array. If
+  // there are more registers, the array is written to them again and again.
   void Take(const Step& step, absl::Span<const ptx::Operand> registers,
             ptx::Type word, llvm::AllocaInst* array, size_t count);
   void End(llvm::AllocaInst* array) { free_.push_back(array); }

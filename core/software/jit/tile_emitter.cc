@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A lane names a matrix, not its own elements of it, so the runtime finds them,
-// tests where they are, and moves them (core/software/runtime/tile.cc). It
-// multiplies as for mma: a tile's product is that of its blocks
-// (core/software/semantics/tile.h), whose registers follow each other.
+// A lane names the matrix, not its own elements. So the runtime finds the
+// elements of each lane, tests their addresses, and moves them
+// (core/software/runtime/tile.cc). A product of tiles is made of products of
+// blocks (core/software/semantics/tile.h), which the runtime computes as for
+// mma. The registers of a tile's blocks follow each other.
 #include "core/software/jit/tile_emitter.h"
 
 #include "core/software/abi/abi.h"
@@ -57,8 +58,8 @@ size_t BlockRegisters(int lines, int places, Type type) {
 
 }  // namespace
 
-// The factors of a product, the one whose blocks have more lines first, and how
-// many blocks each has.
+// The factors of a product, and how many blocks each has. The first factor is
+// the factor whose blocks have more lines.
 struct TileEmitter::Blocks {
   size_t first_operand;
   size_t second_operand;
@@ -165,12 +166,13 @@ llvm::Value* TileEmitter::StrideOf(const Step& step) const {
   const Value stride =
       operands_.Read(step.lanes, operands[kStrideOperand], Type::kB32);
   if (stride.shape.uniform()) return stride.parts[0];
-  // Bit 31 for lanes none of which runs: some lane has to be read.
+  // Lane 31 is read if no lane runs.
   return arrays_.OfFirstLane(
       stride, b_.CreateOr(step.lanes.MaskOrAll(b_), b_.I32(uint32_t{1} << 31)));
 }
 
-// Only so many registers of a factor are read as hold its elements once.
+// A factor may name more registers than its elements need (ptx/matrix.cc). Only
+// the registers that hold each element once are read.
 void TileEmitter::EmitProduct(const Step& step) {
   const auto& operands = step.instruction.operands;
   const Blocks blocks = BlocksOf(step.instruction.modifiers);
@@ -193,7 +195,8 @@ void TileEmitter::EmitProduct(const Step& step) {
   registers_.Take(step, results, word, arrays.result, results.size());
 }
 
-// One of the factors has one block, the other one as many as the result.
+// One factor has a single block, and the other factor has as many blocks as the
+// result.
 void TileEmitter::MultiplyBlocks(const Blocks& blocks,
                                  const Arrays& arrays) const {
   const MatrixProduct& product = blocks.product;

@@ -20,8 +20,9 @@ class TileEmitter {
         addresses_(addresses),
         registers_(context, operands) {}
 
-  // Operands of a load: {r, ...}, [matrix], stride. Of a store: [matrix],
-  // {r, ...}, stride. Of a product: {d, ...}, {a, ...}, {b, ...}, {c, ...}.
+  // A load has the operands {r, ...}, [matrix], stride. A store has the
+  // operands [matrix], {r, ...}, stride. A product has the operands {d, ...},
+  // {a, ...}, {b, ...}, {c, ...}.
   void Emit(const Step& step);
 
  private:
@@ -34,7 +35,8 @@ class TileEmitter {
   void EmitProduct(const Step& step);
   void MultiplyBlocks(const Blocks& blocks, const Arrays& arrays) const;
 
-  // Calls the runtime for the elements of the lanes that run.
+  // Calls the function of the runtime that moves the elements of the lanes that
+  // run.
   void Move(const Step& step, const char* function, const ptx::Operand& matrix,
             llvm::AllocaInst* registers) const;
   llvm::Value* StrideOf(const Step& step) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrices that the lanes of a warp hold together: what they are made of,
-// and the number of registers of a lane that hold them.
+// The matrices that the lanes of a warp hold together: their sizes, the types
+// of their elements, and the registers of a lane that hold them.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_MATRIX_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_MATRIX_H_
 
@@ -34,14 +34,14 @@ struct ProductTypes {
 // REQUIRES: `words` are the modifiers of an mma or a wmma.mma.
 ProductTypes ProductTypesOf(const Modifiers& words);
 
-// What a wmma does.
+// The three kinds of wmma instructions.
 enum class TileAction : uint8_t { kLoad, kStore, kMultiply };
 
 // REQUIRES: the instruction is a wmma.
 TileAction TileActionOf(const Instruction& instruction);
 
-// The registers of a lane that an operand names in braces. ldmatrix and
-// stmatrix move bits: their type is b16, whatever the program makes of it.
+// The registers of a lane that an operand names in braces, and the type of the
+// elements in them. ldmatrix and stmatrix move bits, so their type is b16.
 struct MatrixOperand {
   Type element = Type::kNone;
   size_t registers = 0;  // 0: the operand is not a matrix

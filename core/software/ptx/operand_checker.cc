@@ -105,9 +105,9 @@ std::string OperandChecker::CheckVector(const Instruction& instruction,
           : absl::StrCat("' must be a vector of ", elements, " elements"));
 }
 
-// The registers of a matrix stand in braces, even if there is only one. As with
-// ptxas, they have the size of the elements, or 32 bits for several elements,
-// and a type that goes with theirs.
+// The registers of a matrix stand in braces, even if there is only one. As
+// ptxas requires, a register has the size of an element, or 32 bits for several
+// elements, and a type that can hold the elements.
 std::string OperandChecker::CheckMatrix(const Instruction& instruction,
                                         size_t at,
                                         const MatrixOperand& matrix) const {
@@ -130,8 +130,8 @@ std::string OperandChecker::CheckMatrix(const Instruction& instruction,
                       SpellingOf(matrix.element), "'");
 }
 
-// Whether an operand can stand for elements of a matrix of this type. Constants
-// stand for whole elements only.
+// Returns true if an operand can stand for elements of this type. A constant
+// can stand for one element only, not for several in a register.
 bool OperandChecker::HoldsElements(const Operand& operand, Type element) const {
   using Kind = Operand::Kind;
   const bool is_float = element == Type::kF32 || element == Type::kF64;
@@ -240,7 +240,7 @@ bool OperandChecker::Fits(const Instruction& instruction,
           IsPredicate(function_, operand) == wants_predicate);
 }
 
-// The distance between the lines of a wmma's matrix has 32 bits.
+// The stride of a wmma, from line to line of its matrix, must have 32 bits.
 std::string OperandChecker::CheckStride(const Instruction& instruction) const {
   constexpr size_t kStride = 2;
   if (instruction.opcode() != Opcode::kWmma ||

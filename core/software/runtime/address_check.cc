@@ -55,8 +55,8 @@ KernelFault FindFault(
   return fault;
 }
 
-// The same as WindowFault in memcheck mode. *span is the span of the access
-// before.
+// Does the same as WindowFault in memcheck mode. *span is the span of the last
+// access, and becomes the span of this one.
 KernelFault::Kind BufferFault(const WorkerContext& worker,
                               const CheckedAccess& access, uint64_t address,
                               BufferSpan* span) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rule by which accesses of kernels are good or bad, for functions of the
-// runtime that access memory for a kernel.
+// The test of addresses for functions of the runtime that access memory for a
+// kernel.
 #ifndef HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_CHECK_H_
 #define HOLDFAST_CORE_SOFTWARE_RUNTIME_ADDRESS_CHECK_H_
 
@@ -12,15 +12,15 @@
 
 namespace holdfast::software {
 
-// An access of `bytes` bytes, on a boundary of as many.
+// An access of `bytes` bytes, which must lie on a multiple of `bytes`.
 struct CheckedAccess {
   uint32_t bytes;
   AddressRoom room;
 };
 
 // Returns kNone, or the fault of an access at `address` by a thread of the
-// worker's block. Unless the mode is memcheck, says nothing about whether
-// memory is mapped there.
+// worker's block. Outside of memcheck mode, memory need not be mapped at an
+// address without a fault.
 KernelFault::Kind AccessFault(const WorkerContext& worker,
                               const CheckedAccess& access, uint64_t address);
 

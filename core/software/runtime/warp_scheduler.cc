@@ -311,8 +311,8 @@ void holdfast_yield(WorkerContext* worker) {
   }
 }
 
-// The circle comes back to this warp when all others that can run have done the
-// same: each of them runs once.
+// Each other warp that can run runs once before the turn comes back to this
+// warp. Only functions of the scheduler set is_ahead, so the warp has a fiber.
 void holdfast_let_others_read(WorkerContext* worker) {
   worker->is_ahead = 0;
   worker->fiber->scheduler->RunOther(worker->fiber);

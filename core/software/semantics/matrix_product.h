@@ -14,7 +14,8 @@ namespace holdfast::software {
 // d = a * b + c, where a has `rows` rows (8 or 16) and `depth` columns, and b,
 // c and d have 8 columns.
 struct MatrixProduct {
-  // What is added up of two elements: their product, or a bit of two bits.
+  // How an element of a and an element of b make a term of a sum: as the
+  // product of two numbers, or as the "and" or the "xor" of two bits.
   enum class Term : uint8_t { kProduct, kAnd, kXor };
 
   int rows = 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The processor's rounding, for a while.
+// Sets the processor's rounding for the lifetime of an object.
 #ifndef HOLDFAST_CORE_SOFTWARE_SEMANTICS_ROUNDING_SCOPE_H_
 #define HOLDFAST_CORE_SOFTWARE_SEMANTICS_ROUNDING_SCOPE_H_
 

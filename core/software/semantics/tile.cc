@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The comment of matrix_product.cc says which lane has which element of a
-// block. A block of a, or of the result, has 16 rows if the tile has, else 8; a
-// block of b has 8 columns. Tiles of 8 rows and 32 columns are the other way
-// round: their product is that of the transposed tiles, b * a, whose result has
-// 32 rows.
+// block. A block of a, or of the result, has 16 rows if the tile has 16 rows or
+// more, else 8; a block of b has 8 columns. A product of 8 rows and 32 columns
+// is computed as the product of the transposed tiles, b * a, whose result has
+// 32 rows and 8 columns.
 #include "core/software/semantics/tile.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ bool IsTransposed(const Tile& tile) {
   return tile.columns == kWide && tile.role != Role::kA;
 }
 
-// Whether the lines of a block number 16.
+// Returns true if a block has 16 lines.
 bool IsTall(const Tile& tile) {
   return IsTransposed(tile) ||
          (tile.rows >= kTallBlock && tile.role != Role::kB);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrices that wmma loads, multiplies and stores, and where the lanes of a
-// warp hold them. PTX leaves that open, and programs may only treat all
-// elements alike. Here a tile is one block, or several, of the layout that mma
-// has (matrix_product.h), as on GPUs: wmma.mma is one mma, or two.
+// Tiles: the matrices that wmma loads, multiplies and stores, and which lane of
+// a warp holds which element. PTX leaves the layout open, so that a program can
+// only treat all elements alike. Here, as on GPUs, a tile is one block or
+// several blocks in the layout of mma (matrix_product.h), and a wmma.mma is one
+// mma or two.
 #ifndef HOLDFAST_CORE_SOFTWARE_SEMANTICS_TILE_H_
 #define HOLDFAST_CORE_SOFTWARE_SEMANTICS_TILE_H_
 
@@ -13,8 +14,9 @@
 
 namespace holdfast::software {
 
-// The lanes of a warp, and the lines of a block: its rows or columns, of which
-// each lane holds parts of one or two.
+// The lanes of a warp, and the lines of a block. Lines are rows or columns;
+// each lane holds parts of one line of a short block, or of two of a tall
+// block.
 inline constexpr int kTileLanes = 32;
 inline constexpr int kShortBlock = 8;
 inline constexpr int kTallBlock = 16;
@@ -28,7 +30,8 @@ struct Tile {
   int columns = 0;
   bool by_columns = false;  // elements of a column are neighbours in memory
 
-  // A row, or a column, that is contiguous in memory.
+  // The elements of a line, which is a row or column that is contiguous in
+  // memory, and the number of lines.
   int line_elements() const { return by_columns ? rows : columns; }
   int lines() const { return by_columns ? columns : rows; }
 };
@@ -37,15 +40,15 @@ struct Tile {
 uint32_t PackTile(const Tile& tile);
 Tile UnpackTile(uint32_t option);
 
-// Returns the number of elements in a register: those of f64 have registers of
-// their own size, and narrower numbers share 32 bits.
+// Returns the number of elements in a register. An f64 has a register of 64
+// bits; narrower numbers share 32 bits.
 int TileParts(const Tile& tile);
 // Returns the number of registers of a lane that hold all elements once.
 int TileRegisters(const Tile& tile);
 
-// Returns the boundary, in bytes, on which each line must lie: the size of the
-// registers of a lane, which PTX asks for, but at most the 16 bytes that the
-// guide for CUDA C++ asks for.
+// Returns the boundary, in bytes, on which each line must begin; a line's bytes
+// are a multiple of it. PTX requires the size of a lane's registers; the guide
+// for CUDA C++ requires only 16 bytes, so the boundary is not larger.
 int TileAlignment(const Tile& tile);
 
 struct TilePlace {

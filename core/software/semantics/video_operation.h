@@ -7,7 +7,7 @@
 
 namespace holdfast::software {
 
-// The operations of video instructions, of one number and of packed numbers.
+// The operations of video instructions on one number and on packed numbers.
 enum class VideoOperation : uint8_t {
   kAdd,
   kSub,

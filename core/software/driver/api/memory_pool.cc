@@ -184,7 +184,7 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
     }
     std::optional<Region> region = Remove(driver.memory, pointer);
     if (!region.has_value()) return CUDA_ERROR_INVALID_VALUE;
-    // With memcheck's entry, if it has one: kernels use it until then.
+    // In memcheck mode the buffer stays in the table until then.
     DropInOrder(found, region->entry == nullptr
                            ? std::shared_ptr<void>(std::move(region->backing))
                            : std::make_shared<Region>(*std::move(region)));

@@ -56,10 +56,11 @@ extern "C" bool holdfastSoftwareHasArenaRange() {
   return holdfast::software::HasArenaRange();
 }
 
-// Beyond CUDA, in memcheck mode alone: the program has cut a buffer out of
-// memory that it allocated, or has given it up. Kernels must not go to the rest
-// of that memory from then on. The second one is a CUhostFn, for a buffer that
-// is given up in the order of a stream.
+// Beyond CUDA, and only in memcheck mode. holdfastSoftwareAddBuffer says that
+// the program has cut a buffer out of memory that it allocated: from then on
+// kernels may access only such buffers of that memory.
+// holdfastSoftwareRemoveBuffer says that the program has freed the buffer. It
+// is a CUhostFn, so that a stream can free the buffer in its order.
 extern "C" void holdfastSoftwareAddBuffer(CUdeviceptr address, size_t size) {
   holdfast::software::BufferTable::Get()->AddPart(address, size);
 }

@@ -203,7 +203,7 @@ TEST_F(ExportsTest, NoFaultMeansNoMessage) {
 }
 
 // The library registers no destructors with the process; exit_handlers.cc says
-// why. One that were linked from elsewhere would need the C library's function.
+// why. To register one it would have to import the C library's __cxa_atexit.
 TEST_F(ExportsTest, ItsObjectsOutliveTheThreadsOfStreams) {
   link_map* map = nullptr;
   ASSERT_EQ(dlinfo(library_, RTLD_DI_LINKMAP, &map), 0);
