@@ -75,8 +75,8 @@ struct AllocatorOptions {
 //
 // If the driver checks the buffers of kernels (DriverApi::add_buffer), the
 // allocator tells it of each allocation. Then unused bytes follow each
-// allocation that shares a chunk, and a block that was freed on a stream stays
-// pending for a while, so that accesses of kernels to these bytes fault.
+// allocation of Allocate, and a block that was freed on a stream stays pending
+// for a while, so that accesses of kernels to these bytes fault.
 //
 // Not thread-safe: belongs to the thread that gives the device its work.
 //
