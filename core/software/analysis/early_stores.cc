@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 #include "core/software/analysis/control_flow.h"
 
@@ -68,15 +69,23 @@ class Registers {
  public:
   explicit Registers(const Kernel& kernel)
       : between_(kernel.function->registers.size(), Between::kSame) {
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const Instruction& instruction : kernel.function->body) {
-        const Between result = ResultOf(instruction);
-        for (const uint32_t r : lower::RegistersWritten(instruction)) {
-          if (between_[r] >= result) continue;
-          between_[r] = result;
-          changed = true;
-        }
+    const std::vector<Instruction>& body = kernel.function->body;
+    std::vector<std::vector<uint32_t>> readers(between_.size());
+    std::vector<uint32_t> open;
+    for (uint32_t i = 0; i < body.size(); ++i) {
+      for (const uint32_t r : lower::RegistersRead(body[i])) {
+        readers[r].push_back(i);
+      }
+      open.push_back(i);
+    }
+    while (!open.empty()) {
+      const Instruction& instruction = body[open.back()];
+      open.pop_back();
+      const Between result = ResultOf(instruction);
+      for (const uint32_t r : lower::RegistersWritten(instruction)) {
+        if (between_[r] >= result) continue;
+        between_[r] = result;
+        open.insert(open.end(), readers[r].begin(), readers[r].end());
       }
     }
   }
@@ -153,15 +162,16 @@ std::vector<bool> EarlyStores(const Kernel& kernel) {
   if (!kernel.concurrent_warps || !kernel.uses_shared) return early;
   const Registers registers(kernel);
   std::vector<bool> behind(kernel.blocks.size(), false);  // at its beginning
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t k = 0; k < kernel.blocks.size(); ++k) {
-      if (!Follow(kernel, registers, k, behind[k], nullptr)) continue;
-      for (const int next : Successors(kernel, k)) {
-        if (next == lower::kExit || behind[next]) continue;
-        behind[next] = true;
-        changed = true;
-      }
+  std::vector<size_t> open(kernel.blocks.size());
+  std::iota(open.begin(), open.end(), size_t{0});
+  while (!open.empty()) {
+    const size_t k = open.back();
+    open.pop_back();
+    if (!Follow(kernel, registers, k, behind[k], nullptr)) continue;
+    for (const int next : Successors(kernel, k)) {
+      if (next == lower::kExit || behind[static_cast<size_t>(next)]) continue;
+      behind[static_cast<size_t>(next)] = true;
+      open.push_back(static_cast<size_t>(next));
     }
   }
   for (size_t k = 0; k < kernel.blocks.size(); ++k) {

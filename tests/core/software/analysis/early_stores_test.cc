@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/software/ptx/parser.h"
 #include "core/software/transform/lower_kernel.h"
 #include "gtest/gtest.h"
@@ -72,6 +73,26 @@ TEST(EarlyStoresTest, AStoreInALoopIsBehindTheLoadOfTheRoundBefore) {
   EXPECT_EQ(CountIn(std::string(kPlaceOfLane) + "again:\n" + kStore + kBarrier +
                     kLoad + kBarrier + again),
             0);
+}
+
+// A client may send any text. If each move or branch of this one took a pass
+// over the whole text, the analysis would take minutes.
+TEST(EarlyStoresTest, ALongChainAgainstTheOrderOfTheTextTakesNoLonger) {
+  constexpr int kLinks = 50000;
+  std::string moves = absl::StrCat(".reg .b32 %x<", kLinks + 1, ">;\n");
+  std::string branches = absl::StrCat(kLoad, "bra l", kLinks - 1, ";\nl0:\n");
+  for (int i = 0; i < kLinks; ++i) {
+    absl::StrAppend(&moves, "mov.u32 %x", i, ", %x", i + 1, ";\n");
+  }
+  for (int i = 1; i < kLinks; ++i) {
+    absl::StrAppend(&branches, i == 1 ? kStore : "", "bra out;\nl", i,
+                    ":\nbra l", i - 1, ";\n");
+  }
+  absl::StrAppend(&moves, "mov.u32 %x", kLinks, ", %tid.y;\n",
+                  "mov.u32 %r4, %x0;\n", kBarrier, kLoad, kStore);
+  EXPECT_EQ(CountIn(moves), 0);
+  EXPECT_EQ(CountIn(absl::StrCat(kPlaceOfLane, kBarrier, branches, "out:\n")),
+            1);
 }
 
 // As a sum by halves: each thread loads from its own place.
