@@ -6,7 +6,7 @@
 
 Writes into FOLDER, for holdfast.spec:
 
-    root             every file of the RPM packages
+    tree             every file of the RPM packages, at its path
     NAME.files       what %files of the package NAME lists
     NAME.bundled     Provides: bundled(...), a line for each library that the package NAME carries
     private          a pattern of the file names of all carried libraries
@@ -104,10 +104,10 @@ def _is_program_or_library(path):
 
 
 class Package:
-    """One RPM package below construction: its files are in `root`, with those of the earlier ones."""
+    """One RPM package below construction: its files are in `tree`, with the files of the earlier packages."""
 
-    def __init__(self, root, name):
-        self._root = root
+    def __init__(self, tree, name):
+        self._tree = tree
         self.name = name
         self.files = []
         self.configuration = set()
@@ -131,14 +131,14 @@ class Package:
 
     def carry(self):
         """Adds the libraries that the package's files need and nobody has."""
-        for path in [os.path.join(self._root, path) for path in self.files]:
+        for path in [os.path.join(self._tree, path) for path in self.files]:
             if _is_program_or_library(path):
                 for name, library in needed_libraries(_run("ldd", path)):
                     self._carry(name, os.path.realpath(library))
 
     def _carry(self, name, library):
         target = f"{_CARRIED_FOLDER}/{name}"
-        if os.path.exists(os.path.join(self._root, target)):
+        if os.path.exists(os.path.join(self._tree, target)):
             return
         self._add(library, target)
         self.carried.append(name)
@@ -150,7 +150,7 @@ class Package:
             self._add(f"/usr/share/doc/{package}/copyright", f"usr/share/licenses/{self.name}/{source}")
 
     def _add(self, source, target):
-        path = os.path.join(self._root, target)
+        path = os.path.join(self._tree, target)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         shutil.copy2(source, path, follow_symlinks=False)
         if path.endswith(".pc"):
@@ -177,11 +177,11 @@ def _write(path, lines):
 
 def lay_out(folder, debs):
     by_name = {os.path.basename(deb).split("_")[0]: deb for deb in debs}
-    root = os.path.join(folder, "root")
-    os.mkdir(root)
+    tree = os.path.join(folder, "tree")
+    os.mkdir(tree)
     packages = []
     for debian_name, name in PACKAGES.items():
-        package = Package(root, name)
+        package = Package(tree, name)
         package.add_deb(by_name[debian_name], os.path.join(folder, debian_name))
         package.carry()
         package.write(folder)

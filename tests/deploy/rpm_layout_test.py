@@ -79,7 +79,7 @@ class LayOutTest(unittest.TestCase):
         self.debs = [self.make_deb(name) for name in layout.PACKAGES]
 
     def make_deb(self, name):
-        root = os.path.join(self.folder, "tree", name)
+        root = os.path.join(self.folder, "debs", name)
         control = f"Package: {name}\nVersion: 1\nArchitecture: amd64\nMaintainer: a <a@b.c>\nDescription: d\n"
         files = {"DEBIAN/control": control}
         if name == "holdfastd":
@@ -106,8 +106,8 @@ class LayOutTest(unittest.TestCase):
         layout.lay_out(os.path.join(self.folder, "staged"), self.debs)
         lines = ["%dir /etc/holdfast", "%config(noreplace) /etc/holdfast/holdfastd.toml"]
         self.assertLessEqual(set(lines), set(self.read("holdfastd.files").splitlines()))
-        self.assertIn("libdir=${prefix}/lib64\n", self.read("root/usr/lib64/pkgconfig/holdfast.pc"))
-        self.assertIn("Apache License", self.read("root/usr/share/licenses/holdfast-cpu/LICENSE"))
+        self.assertIn("libdir=${prefix}/lib64\n", self.read("tree/usr/lib64/pkgconfig/holdfast.pc"))
+        self.assertIn("Apache License", self.read("tree/usr/share/licenses/holdfast-cpu/LICENSE"))
 
     def test_a_package_that_is_missing_is_an_error(self):
         os.mkdir(os.path.join(self.folder, "staged"))
