@@ -15,7 +15,7 @@ if ! slurm_is_in_namespaces; then
   bazel build --noshow_progress --ui_event_filters=-info //deploy/slurm:spank_holdfast.so //server:holdfastd \
     //client/cli:holdfast //client/examples:saxpy //client/python:client.whl //core/software:libholdfast_software.so
 fi
-slurm_begin_in_namespaces "$@"
+slurm_begin_in_namespaces deploy/ci/slurm.sh
 
 directory=$(mktemp -d /var/tmp/holdfast-slurm-XXXXXX)
 chmod 755 "$directory"

@@ -5,7 +5,7 @@
 # `login`. Everything is in one directory, which every user has to be able to enter, and not below /tmp. Sourced.
 #
 #   slurm_can_run || ...              says why not
-#   slurm_begin_in_namespaces "$@"    starts the script once more, as on the machine `login`
+#   slurm_begin_in_namespaces SCRIPT  starts the script once more, as on the machine `login`
 #   slurm_start DIRECTORY NODE...     then srun, sbatch, ... ; what DIRECTORY/plugstack.conf has is loaded
 #   slurm_on NODE COMMAND...          runs a command on a node, from its root folder
 #   slurm_stop
@@ -27,7 +27,7 @@ slurm_can_run() {
 slurm_is_in_namespaces() { [ -n "${SLURM_IN_NAMESPACES:-}" ]; }
 slurm_begin_in_namespaces() {
   slurm_is_in_namespaces && return
-  SLURM_IN_NAMESPACES=1 exec unshare --net --mount --uts -- "$BASH" "$0" "$@"
+  SLURM_IN_NAMESPACES=1 exec unshare --net --mount --uts -- "$BASH" "$1"
 }
 
 # until_true SECONDS COMMAND...: polls.
