@@ -85,7 +85,7 @@ def holdfast_devices_test(test, devices, env = {}, data = [], tags = [], size = 
     )
 
 def holdfast_memcheck_test(test, env = {}, data = [], size = "small", **kwargs):
-    """Does the same with memcheck on: a program that is right runs as without."""
+    """Runs the binary of a test again, with memcheck on: a correct program runs as it does without."""
     _test_again(
         name = test + "_memcheck",
         test = test,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# How the scripts of this folder tell of a check. Sourced by those that set $output, a file.
+# How the scripts of this folder report a check. A script that sources it sets $output, the path of a file.
 #
-#   check TITLE COMMAND...      one line for a command that succeeds, the end of its output for one that does not
-#   [ "$failures" -eq 0 ]       whether each has succeeded
+#   check TITLE COMMAND...      prints one line, and the end of the command's output if the command fails
+#   [ "$failures" -eq 0 ]       whether every check has succeeded
 
 failures=0
 

@@ -6,8 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ $# -gt 0 ] || set -- //tests/core/base/...
 
-# An output base of its own, so that no build of another step waits or compiles again; and no links in the tree, since
-# bazel-bin is the other steps' and a link to this base would be read as a package.
+# This step has an output base of its own, so that no other step's build waits for it or compiles again. It makes no
+# links in the tree: bazel-bin stays the other steps', and Bazel would take a link to this base for a package.
 output_base=$(bazel info output_base)-asan
 bazel --output_base="$output_base" --max_idle_secs=5 test --config=asan --keep_going --build_tests_only \
   --symlink_prefix=/ --noshow_progress --noshow_loading_progress -- "$@"

@@ -234,8 +234,8 @@ int slurm_spank_task_init(spank_t spank, int count, char** words) {
 }
 
 // As root in slurmstepd at the end of a step: the last moment at which Slurm
-// takes a comment, and only if the job ends by itself. A job has one comment:
-// the step's first node writes it, and says that it is its own.
+// takes a comment, and only if the job ends by itself. A job has one comment,
+// so only the step's first node writes it, and the comment names that node.
 int slurm_spank_exit(spank_t spank, int count, char** words) {
   if (spank_context() != S_CTX_REMOTE) return 0;
   const auto call = holdfast::slurm::CallOf(spank, count, words);
