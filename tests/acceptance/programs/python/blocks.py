@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of blocks as they are copied: sums taken twice without a barrier between them, and tiles of nvcuda::wmma."""
+"""Kernels that many programs copy: sums over a block without a barrier between two, and tiles of nvcuda::wmma."""
 
 import numpy as np
 
 from checks import build, down, equal, finish, run, up, zeros
 
-# The result of one sum is read by all warps, and the next sum overwrites it without a barrier in front: wrong by the
-# rules, and right on every GPU.
+# All warps read the result of one sum, and the next sum overwrites it without a barrier in between. By CUDA's rules
+# this is a race; on GPUs the result is right.
 SUMS = r"""
 __device__ float sum(float value) {
   __shared__ float part[32];
