@@ -8,6 +8,7 @@ import threading
 import weakref
 
 from holdfast import _native
+from holdfast._closing import Closing
 from holdfast._errors import CUDAError, DaemonUnavailableError
 from holdfast._progress import is_terminal
 
@@ -26,7 +27,7 @@ _kept = []
 _lasting = []
 
 
-class Session(_native.Session):
+class Session(_native.Session, Closing):
     """A session with a daemon, made by :func:`holdfast.connect`.
 
     It has an executor process of its own, so that a kernel that faults harms no other session. It
@@ -146,12 +147,6 @@ class Session(_native.Session):
             is_lasting = self._daemon in _lasting
         if not is_lasting:
             self._daemon.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc_info):
-        self.close()
 
     def __repr__(self):
         if self._closed:

@@ -20,6 +20,7 @@ from collections.abc import Mapping as _Mapping
 
 from holdfast import _element_types as _types
 from holdfast import _native, _safetensors
+from holdfast._closing import Closing as _Closing
 from holdfast._errors import CUDAError
 
 _KINDS = {1: "present", 2: "committed", 3: "deleted", 4: "retired"}
@@ -136,7 +137,7 @@ class MappedArray:
         return f"<MappedArray {self.name!r}, {self.dtype} {[*self.shape]}, at {self.ptr:#x}>"
 
 
-class Collection(_Mapping):
+class Collection(_Closing, _Mapping):
     """A version of a collection that this session has open: a mapping of names to Arrays."""
 
     def __init__(self, native, name, device):
@@ -287,12 +288,6 @@ class Collection(_Mapping):
                 array._buffer.close()
         self._native.close()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc_info):
-        self.close()
-
     def __repr__(self):
         return (
             f"<Collection {self._name!r}, version {self.version if not self._native.closed else '?'}, "
@@ -330,7 +325,7 @@ def open(name, version=0, *, device=None):
     return Collection(native, name, device)
 
 
-class Writer:
+class Writer(_Closing):
     """Memory for a new version, which nobody else sees before ``commit``; made by ``create``."""
 
     def __init__(self, native, specs, device):
@@ -380,12 +375,6 @@ class Writer:
                 buffer.close()
         self._buffers.clear()
         self._native.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc_info):
-        self.close()
 
     def __repr__(self):
         return f"<Writer of {len(self)} arrays on {self._device!r}>"
@@ -465,7 +454,7 @@ def load_safetensors(path, name, *, device=None, progress=None):
             view.release()
 
 
-class Claim:
+class Claim(_Closing):
     """"Create it if it is not there, else open it", for one process of many::
 
         with holdfast.collections.claim("qwen") as claim:
@@ -482,12 +471,6 @@ class Claim:
     def close(self):
         """Gives the claim up; without a commit, the next process that waits is to write."""
         self._native.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc_info):
-        self.close()
 
 
 def claim(name, *, device=None):

@@ -8,6 +8,7 @@ from and to it, and kernels use it in place.
 """
 
 from holdfast import _native, _sharing
+from holdfast._closing import Closing
 from holdfast._errors import CUDAError, out_of_memory
 from holdfast._progress import Progress
 from holdfast.core._address import Address
@@ -38,7 +39,7 @@ _NOT_SHARED = (
 )
 
 
-class Buffer(BytesAlone, _native.Buffer):
+class Buffer(BytesAlone, _native.Buffer, Closing):
     """An allocation; made by a memory resource, ``Device.allocate`` or ``ObjectCode.get_global``.
 
     Freed when it is closed or collected, in the order of the stream of its allocation.
@@ -538,12 +539,6 @@ class Buffer(BytesAlone, _native.Buffer):
             self._memory = None
             self._close(where)
         self._owner = None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc_info):
-        self.close()
 
     def map_locally(self, *, writable=True, device_id=None):
         """Maps the memory in this process, which has CUDA, too. Waits.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from holdfast import _native, _sharing
+from holdfast._closing import Closing
 from holdfast._errors import CUDAError, SessionLostError
-from holdfast.core._closing import Closing
 from holdfast.core._options import Options
 
 

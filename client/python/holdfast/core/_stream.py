@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from holdfast import _native
+from holdfast._closing import Closing
 from holdfast.core import _foreign
-from holdfast.core._closing import Closing
 from holdfast.core._event import Event, EventOptions
 from holdfast.core._options import Options, as_options, not_served
 

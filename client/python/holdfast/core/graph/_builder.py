@@ -4,6 +4,7 @@
 import weakref
 
 from holdfast import _native
+from holdfast._closing import Closing
 from holdfast.core._held import held
 from holdfast.core._options import not_served
 from holdfast.core.graph._definition import GraphCondition, GraphDefinition, plain
@@ -20,7 +21,7 @@ from holdfast.core.graph._nested_nodes import (
 _NOT_STARTED, _BUILDING, _ENDED, _CLOSED = range(4)
 
 
-class GraphBuilder:
+class GraphBuilder(Closing):
     """Records what its stream is given as a graph; made by ``Device.create_graph_builder`` or
     ``Stream.create_graph_builder``.
 
@@ -299,12 +300,6 @@ class GraphBuilder:
 
     def __cuda_stream__(self):
         raise not_served("a CUstream for other libraries", "the stream is in the daemon's process")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc_info):
-        self.close()
 
     def close(self):
         """Drops what is not completed; a stream that is recorded is an ordinary one again."""

@@ -4,6 +4,7 @@
 import re
 
 from holdfast import _native
+from holdfast._closing import Closing
 from holdfast._errors import CUDAError
 from holdfast.core._buffer import Buffer
 from holdfast.core._held import note_launches
@@ -120,7 +121,7 @@ def write_drawing(definition, names, path, options):
         file.write(drawing(definition, names, options))
 
 
-class Graph(_native.Graph):
+class Graph(_native.Graph, Closing):
     """A graph that is ready to run; made by ``GraphBuilder.complete`` or
     ``GraphDefinition.instantiate``.
 
@@ -199,12 +200,6 @@ class Graph(_native.Graph):
         if node not in self._ids:
             raise KeyError(f"{node!r} is not a node of the definition that this graph was made of")
         return ExecutableNode(self, node, self._ids[node])
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc_info):
-        self.close()
 
     @property
     def handle(self):
