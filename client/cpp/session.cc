@@ -308,6 +308,15 @@ absl::StatusOr<std::shared_ptr<ResumingRelay>> ResumeOver(
       *std::move(relays), route.channel);
 }
 
+// Opens the stream of a session that goes on, and replaces *relay.
+absl::StatusOr<std::unique_ptr<ExecuteStream>> OpenStream(
+    const Route& route, const std::string& session_token, absl::Duration grace,
+    std::shared_ptr<ResumingRelay>* relay) {
+  ExecuteStream::Options options = OfferRings(route, session_token);
+  HOLDFAST_ASSIGN_OR_RETURN(*relay, ResumeOver(route, grace, &options));
+  return ExecuteStream::Open(route.channel, std::move(options));
+}
+
 absl::StatusOr<std::unique_ptr<KeepAlive>> KeepAliveOf(
     const Session& session, absl::Duration grace,
     std::shared_ptr<RestartGrace> restart) {
@@ -346,9 +355,9 @@ absl::StatusOr<CommandQueue::Recovery> Recover(
     if (batch.first_sequence <= recovery.submitted_through) continue;
     recovery.unsent.push_back(std::move(batch.bytes));
   }
-  recovery.channel = route.channel;
-  recovery.stream = OfferRings(route, session.token());
-  HOLDFAST_ASSIGN_OR_RETURN(*relay, ResumeOver(route, grace, &recovery.stream));
+  auto stream = OpenStream(route, session.token(), grace, relay);
+  if (!stream.ok()) return LostSession(id, stream.status());
+  recovery.stream = *std::move(stream);
   return recovery;
 }
 

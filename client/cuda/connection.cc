@@ -55,9 +55,7 @@ bool Connection::is_software() const {
   return driver_.kind() == v1::Driver::KIND_SOFTWARE;
 }
 
-bool Connection::shares_memory() const {
-  return !session_->state()->descriptor_path.empty();
-}
+bool Connection::shares_memory() const { return session_->state()->is_local(); }
 
 absl::StatusOr<std::string> Connection::Tenant() {
   absl::MutexLock lock(&mutex_);

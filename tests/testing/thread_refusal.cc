@@ -6,16 +6,28 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <limits>
 
 namespace holdfast::testing {
 namespace {
 
-std::atomic<int> refusals{0};
+constexpr int kAll = std::numeric_limits<int>::max();
+
+// The threads that the process can still start.
+std::atomic<int> allowed_threads{kAll};
+
+bool TakeThread() {
+  int allowed = allowed_threads;
+  while (allowed > 0 && allowed != kAll &&
+         !allowed_threads.compare_exchange_weak(allowed, allowed - 1)) {
+  }
+  return allowed > 0;
+}
 
 }  // namespace
 
-ThreadRefusal::ThreadRefusal() { ++refusals; }
-ThreadRefusal::~ThreadRefusal() { --refusals; }
+ThreadRefusal::ThreadRefusal(int allowed) { allowed_threads = allowed; }
+ThreadRefusal::~ThreadRefusal() { allowed_threads = kAll; }
 
 }  // namespace holdfast::testing
 
@@ -27,7 +39,7 @@ extern "C" int pthread_create(pthread_t* thread,
       int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto create =
       reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
-  if (holdfast::testing::refusals > 0) return EAGAIN;
+  if (!holdfast::testing::TakeThread()) return EAGAIN;
   return create(thread, attributes, run, argument);
 }
 #endif

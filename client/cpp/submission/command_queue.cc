@@ -421,16 +421,10 @@ bool CommandQueue::Recover(const absl::Status& ended) {
     Fail(recovery.status());
     return false;
   }
-  auto stream = ExecuteStream::Open(std::move(recovery->channel),
-                                    std::move(recovery->stream));
-  if (!stream.ok()) {
-    Fail(stream.status());
-    return false;
-  }
   if (recovery->suspended && IsWhole(*recovery)) {
-    ResumeSuspended(*std::move(recovery), *std::move(stream));
+    ResumeSuspended(*std::move(recovery));
   } else {
-    Resume(*recovery, *std::move(stream));
+    Resume(*std::move(recovery));
   }
   return true;
 }
@@ -497,8 +491,8 @@ bool CommandQueue::IsWhole(const Recovery& recovery) {
          commands_.written_through() <= recovery.submitted_through;
 }
 
-void CommandQueue::ResumeSuspended(Recovery recovery,
-                                   std::shared_ptr<ExecuteStream> stream) {
+void CommandQueue::ResumeSuspended(Recovery recovery) {
+  const std::shared_ptr<ExecuteStream> stream = std::move(recovery.stream);
   ResultSlots slots;
   bool lost = false;
   {
@@ -520,8 +514,8 @@ void CommandQueue::ResumeSuspended(Recovery recovery,
   if (lost) stream->Cancel();
 }
 
-void CommandQueue::Resume(const Recovery& recovery,
-                          std::shared_ptr<ExecuteStream> stream) {
+void CommandQueue::Resume(Recovery recovery) {
+  const std::shared_ptr<ExecuteStream> stream = std::move(recovery.stream);
   ResultSlots slots;
   bool lost = false;
   {

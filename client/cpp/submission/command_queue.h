@@ -94,9 +94,8 @@ class CommandQueue {
     // the queue does not hold, in order.
     bool suspended = false;
     std::vector<std::string> unsent;
-    // The channel of the new Execute stream, and its options.
-    std::shared_ptr<grpc::ChannelInterface> channel;
-    ExecuteStream::Options stream;
+    // The new Execute stream.
+    std::unique_ptr<ExecuteStream> stream;
   };
 
   struct Options {
@@ -270,11 +269,10 @@ class CommandQueue {
   bool AwaitConsent(const absl::Status& fault);
   // Returns true if ResumeSuspended is possible: no command was lost.
   bool IsWhole(const Recovery& recovery);
-  // Continue with `stream`: send again the commands that a suspension
+  // Continue with the new stream: send again the commands that a suspension
   // interrupted, or drop all unfinished commands after a fault.
-  void ResumeSuspended(Recovery recovery,
-                       std::shared_ptr<ExecuteStream> stream);
-  void Resume(const Recovery& recovery, std::shared_ptr<ExecuteStream> stream);
+  void ResumeSuspended(Recovery recovery);
+  void Resume(Recovery recovery);
 
   const Options options_;
   const std::shared_ptr<CommandBatchPool> pool_;

@@ -259,8 +259,11 @@ TEST(SuspendedQueueTest, ConsentIsOverWhenASuspendedSessionGoesOn) {
     CommandQueue::Recovery recovery;
     recovery.submitted_through = UINT64_MAX;
     recovery.suspended = true;
-    recovery.channel = connect(second);
-    recovery.stream.session_token = "token";
+    ExecuteStream::Options stream;
+    stream.session_token = "token";
+    auto opened = ExecuteStream::Open(connect(second), std::move(stream));
+    if (!opened.ok()) return opened.status();
+    recovery.stream = *std::move(opened);
     return recovery;
   };
   ExecuteStream::Options stream;
