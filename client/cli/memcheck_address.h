@@ -17,8 +17,8 @@ inline constexpr char kMemcheckHelp[] =
     "On a software device of a private daemon that checks every access: a "
     "kernel that leaves its buffers ends with an error that names the buffer";
 
-// Returns the address of that daemon. A usage error of `command` if the user
-// has named another one.
+// Returns the address of that daemon; a usage error of `command` if the user
+// has named an address.
 absl::StatusOr<std::string> MemcheckAddress(const CommonOptions& options,
                                             absl::string_view command);
 

@@ -45,9 +45,8 @@ struct ProgramEvent {
 
 // The driver's state in this process: the connection to the daemon, whose
 // devices the program sees, and every live handle. Each table has a lock of its
-// own. Never destroyed, because threads may
-// use the driver while the process exits; the daemon ends the session with the
-// process. Thread-safe.
+// own. Never destroyed, because threads may use the driver while the process
+// exits; the daemon ends the session with the process. Thread-safe.
 class Process {
  public:
   static Process& Get();

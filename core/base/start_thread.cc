@@ -24,18 +24,18 @@ absl::StatusOr<std::thread> StartThread(absl::string_view purpose,
 void RunSideBySide(std::vector<std::function<void()>> jobs) {
   if (jobs.empty()) return;
   std::vector<std::thread> threads;
-  // Those of the calling thread, which has one in any case.
-  std::vector<std::function<void()>> left;
-  left.push_back(std::move(jobs.front()));
+  // The jobs that the calling thread runs.
+  std::vector<std::function<void()>> own;
+  own.push_back(std::move(jobs.front()));
   for (size_t i = 1; i < jobs.size(); ++i) {
     auto thread = StartThread("one of several jobs", jobs[i]);
     if (thread.ok()) {
       threads.push_back(*std::move(thread));
     } else {
-      left.push_back(std::move(jobs[i]));
+      own.push_back(std::move(jobs[i]));
     }
   }
-  for (const std::function<void()>& job : left) job();
+  for (const std::function<void()>& job : own) job();
   for (std::thread& thread : threads) thread.join();
 }
 

@@ -19,9 +19,11 @@ namespace holdfast {
 absl::StatusOr<std::thread> StartThread(absl::string_view purpose,
                                         std::function<void()> run);
 
-// Runs all jobs at the same time, each in its own thread, and returns when all
-// jobs have ended. If the system refuses a thread for a job, the calling thread
-// runs this job after all other jobs have begun.
+// Runs all jobs at the same time, and returns when all jobs have ended. The
+// first job runs on the calling thread, after all other jobs have begun, and
+// each other job on a thread of its own. If the system refuses a thread for a
+// job, the calling thread runs this job after the first one, so jobs must not
+// rely on running at the same time.
 void RunSideBySide(std::vector<std::function<void()>> jobs);
 
 }  // namespace holdfast

@@ -32,10 +32,11 @@ struct DriverApi {
 #define HOLDFAST_DRIVER_OPTIONAL(name, since) decltype(&::name) name = nullptr;
 #include "core/cuda/driver_symbols.inc"
 
-  // Functions of the software driver in memcheck mode; null in other modes and
-  // drivers. add_buffer says that the program has cut a buffer out of memory
-  // that it allocated, and remove_buffer that it has freed the buffer. A kernel
-  // that leaves such a buffer faults. remove_buffer is a CUhostFn.
+  // Functions of the software driver in memcheck mode, null in other drivers
+  // and modes. A program that cuts buffers out of an allocation calls
+  // add_buffer for each buffer, and remove_buffer at the buffer's end; a kernel
+  // that accesses memory of the allocation outside of a buffer then faults.
+  // remove_buffer has the type CUhostFn, so that a stream can call it.
   void (*add_buffer)(CUdeviceptr address, size_t size) = nullptr;
   void (*remove_buffer)(void* address) = nullptr;
 
