@@ -207,6 +207,9 @@ class Collection {
   DescriptorStore::Kept kept_;
 };
 
+// Collections by owner and name.
+using Collections = std::map<std::pair<std::string, std::string>, Collection>;
+
 }  // namespace holdfast::collections
 
 #endif  // HOLDFAST_SERVER_COLLECTIONS_COLLECTION_H_

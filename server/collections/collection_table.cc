@@ -37,8 +37,8 @@ v1::CollectionVersion Summary(const std::string& name,
 
 }  // namespace
 
-absl::StatusOr<CollectionTable::Collections::const_iterator>
-CollectionTable::Find(const Viewer& viewer, const std::string& name) const {
+absl::StatusOr<Collections::const_iterator> CollectionTable::Find(
+    const Viewer& viewer, const std::string& name) const {
   // One that was deleted, and that readers still have open, hides nothing.
   const auto own = collections_.find({viewer.client, name});
   if (own != collections_.end() && !own->second.empty()) return own;
@@ -63,7 +63,7 @@ CollectionTable::Find(const Viewer& viewer, const std::string& name) const {
   return found;
 }
 
-absl::StatusOr<CollectionTable::Collections::iterator> CollectionTable::FindOwn(
+absl::StatusOr<Collections::iterator> CollectionTable::FindOwn(
     const Viewer& viewer, const std::string& name) {
   HOLDFAST_ASSIGN_OR_RETURN(const auto found, Find(viewer, name));
   if (viewer.sees_all || found->second.owner() == viewer.client) {
@@ -458,8 +458,8 @@ absl::Status CollectionTable::FinishSuspension(const Move& move,
 
 bool CollectionTable::NeedsResume(const OpenVersion& opened) const {
   const CollectionVersion& version = opened.version();
-  if (!ChunksAway(version).empty()) return true;
   absl::MutexLock lock(&mutex_);
+  if (!ChunksAway(version).empty()) return true;
   const auto found = collections_.find(KeyOf(version));
   if (found == collections_.end()) return false;
   const Memory memory = found->second.memory(version.number);

@@ -146,8 +146,7 @@ class CollectionTable {
 
  private:
   // Owner and name.
-  using Key = std::pair<std::string, std::string>;
-  using Collections = std::map<Key, Collection>;
+  using Key = Collections::key_type;
 
   absl::StatusOr<Collections::const_iterator> Find(
       const Viewer& viewer, const std::string& name) const

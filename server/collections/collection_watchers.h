@@ -39,7 +39,6 @@ class CollectionWatchers {
   using Changes = std::shared_ptr<const std::vector<v1::CollectionChange>>;
   // Must not call the table.
   using Told = std::function<void(const Changes&)>;
-  using Collections = std::map<std::pair<std::string, std::string>, Collection>;
 
   // Adds a watcher of the collection `name`, or of all if it is empty. Tells it
   // first of the latest version of each collection that it watches. Returns a

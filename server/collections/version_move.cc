@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/collections/version_move.h"
 
+#include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -65,8 +67,8 @@ std::vector<SharedChunk*> ChunksAway(const CollectionVersion& version) {
 }
 
 absl::StatusOr<std::vector<SharedChunk*>> ChunksToLeave(
-    const std::map<std::pair<std::string, std::string>, Collection>& all,
-    const Collection& collection, const CollectionVersion& version) {
+    const Collections& all, const Collection& collection,
+    const CollectionVersion& version) {
   const std::set<std::string> readers = collection.readers(version.number);
   if (!readers.empty()) return HasReaders(version, readers);
   Collection::ChunkUses uses;

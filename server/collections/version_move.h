@@ -14,10 +14,8 @@
 #ifndef HOLDFAST_SERVER_COLLECTIONS_VERSION_MOVE_H_
 #define HOLDFAST_SERVER_COLLECTIONS_VERSION_MOVE_H_
 
-#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -43,8 +41,8 @@ struct VersionMove {
 // collections of the daemon; `collection` is the version's.
 // FAILED_PRECONDITION: the version has readers, or such a chunk is mapped.
 absl::StatusOr<std::vector<SharedChunk*>> ChunksToLeave(
-    const std::map<std::pair<std::string, std::string>, Collection>& all,
-    const Collection& collection, const CollectionVersion& version);
+    const Collections& all, const Collection& collection,
+    const CollectionVersion& version);
 
 // Returns the version's chunks that are not on their devices.
 std::vector<SharedChunk*> ChunksAway(const CollectionVersion& version);

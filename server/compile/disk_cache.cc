@@ -190,7 +190,7 @@ std::vector<DiskCache::Entry> DiskCache::List(
     auto head = ReadProgramHead(fd.get(), key);
     if (!head.ok()) continue;
     if (owner.has_value() && head->owner() != *owner) continue;
-    // Most of a large response, which no list shows.
+    // They are most of a large response, and no list shows them.
     head->mutable_response()->clear_kernels();
     entries.push_back({key, file.bytes, file.used, head->name(), head->owner(),
                        std::move(*head->mutable_response())});

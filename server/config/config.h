@@ -67,7 +67,7 @@ struct Config {
   std::string device = "auto";  // "auto", "cpu" or "cuda"
   std::string software_driver;
   int software_devices = 0;        // 0: from the environment, or 1
-  bool software_memcheck = false;  // false: from the environment, or not
+  bool software_memcheck = false;  // false: from the environment
   // The numbers and UUIDs of the served devices; empty: all.
   std::vector<std::string> devices;
   int warm_device =

@@ -116,7 +116,7 @@ void SessionHoldings::EndRestore() {
     memory_.Release(chunk);
   }
   for (const uint64_t import : std::exchange(released_imports_, {})) {
-    memory_.ReleaseImport(import);
+    memory_.imports().Release(import);
   }
   arenas_.EndRestore();
   memory_.EndRestore();
@@ -159,7 +159,7 @@ void SessionHoldings::ReleaseChunk(uint64_t chunk) {
 }
 
 void SessionHoldings::ReleaseImport(uint64_t import) {
-  if (!journal_.restoring()) return memory_.ReleaseImport(import);
+  if (!journal_.restoring()) return memory_.imports().Release(import);
   if (memory_.imports().Has(import)) released_imports_.insert(import);
 }
 

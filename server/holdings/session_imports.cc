@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "server/sharing/event_page.h"
+#include "server/sharing/shared_chunk.h"
 #include "server/sharing/shared_record.h"
 
 namespace holdfast {

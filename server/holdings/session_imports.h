@@ -90,8 +90,9 @@ class SessionImports {
   // the place of the old buffer.
   absl::Status Wake(const internal::WakeRequest& request,
                     SharingAnswer* answer);
-  // Returns the version that the request opens, or reopens; null: none. The
-  // version stays open as long as the result.
+  // Returns the version that the request opens, or reopens for a successor. The
+  // caller keeps the result until the answer, so that the version stays open.
+  // Null: there is none; if the request needs one, its answer has the error.
   std::shared_ptr<const collections::OpenVersion> OpenFor(
       const internal::SharingRequest& request) const;
 

@@ -95,9 +95,8 @@ absl::Status SessionMemory::Adopt(std::map<uint64_t, KeptChunk>& chunks) {
         absl::StrCat(chunks.size(), " chunks of memory; limit: ", kMaxChunks));
   }
   for (const auto& [number, chunk] : chunks) {
-    internal::MemoryPlace place;
-    place.set_device(chunk.device);
-    HOLDFAST_RETURN_IF_ERROR(services_.grants.Reserve(place, chunk.size));
+    HOLDFAST_RETURN_IF_ERROR(
+        services_.grants.Reserve(PlaceOf(chunk.device), chunk.size));
   }
   for (auto& [number, chunk] : chunks) {
     internal::ChunkCreated created;

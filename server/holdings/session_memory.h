@@ -108,15 +108,6 @@ class SessionMemory {
   using Answer = SharingAnswer;
   // Answers a request. `descriptor` came with it; -1: none.
   Answer Ask(const internal::SharingRequest& request, int descriptor);
-  // Returns the collection's version that the request opens, or reopens for a
-  // successor. The caller keeps the result until the answer, so that the
-  // version stays open. Null: there is none; if the request needs one, Ask
-  // returns the error.
-  std::shared_ptr<const collections::OpenVersion> OpenFor(
-      const internal::SharingRequest& request) const {
-    return imports_.OpenFor(request);
-  }
-  void ReleaseImport(uint64_t import) { imports_.Release(import); }
   SessionImports& imports() { return imports_; }
 
   // Releases everything, because the session has ended. Shared memory stays as

@@ -96,8 +96,9 @@ absl::Status RelayedTransfer::Begin(TransferDirection direction,
                                     v1::TransferRange range) {
   absl::Status opened =
       lease_->Open(call_.cancelled(), EndOfWait(call_.context()));
-  // The commands that the transfer follows were the earlier executor's. In this
-  // order, since the epoch changes before the session serves again.
+  // The commands that the transfer follows were the earlier executor's. The
+  // epoch changes before the session serves again: if it is the same after
+  // Serving, the session served in this epoch.
   if (opened.ok()) opened = session_.Serving();
   if (opened.ok() && session_.epoch() != epoch_) {
     opened = absl::UnavailableError("the session's executor has been replaced");

@@ -12,7 +12,8 @@
 // process is killed.
 //
 // Locks: Waiting::mutex is held while an answer that was put off is sent, so
-// that End waits for it. The session's lock is taken under it.
+// that End waits for it; the session's lock is taken under it. mutex_ guards
+// the number of answers that wait; no other lock is taken under it.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_ANSWERS_H_
 #define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_ANSWERS_H_
 

@@ -22,7 +22,7 @@ ExecutorLife::AfterFault ExecutorLife::NoteFault(const internal::Fault& fault,
   if (!fault_.has_value()) fault_ = fault;
   const auto detail = GetErrorDetail(FromError(fault_->error()));
   const bool of_cuda = detail.has_value() && detail->result != 0;
-  if (!of_cuda || !is_serving() || is_wanted_ || shares_server) {
+  if (!of_cuda || !is_serving() || exit_is_expected_ || shares_server) {
     return AfterFault::kKill;
   }
   stage_ = Stage::kFrozen;

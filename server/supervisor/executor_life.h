@@ -6,9 +6,9 @@
 //        ▲                          │
 //        └──────── Resume ──────────┘
 //
-// Two facts stand beside the stage. The process is wanted to end (Want) when
-// the supervisor itself ends it. The life is over (End) when the session has
-// lost the process: when it has ended, or was frozen. Both may come at any
+// Two facts stand beside the stage. The exit is expected (ExpectExit) when the
+// supervisor itself ends the process. The life is over (End) when the session
+// has lost the process: when it has ended, or was frozen. Both may come at any
 // stage, and neither is undone.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_LIFE_H_
 #define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_LIFE_H_
@@ -52,8 +52,8 @@ class ExecutorLife {
   bool NoteHanging(const internal::Fault& fault);
   const std::optional<internal::Fault>& fault() const { return fault_; }
 
-  // The supervisor ends the process: its exit is expected.
-  void Want() { is_wanted_ = true; }
+  // The supervisor ends the process.
+  void ExpectExit() { exit_is_expected_ = true; }
 
   // Ends the life. Returns false if it was over; the first reason stays.
   bool End(const absl::Status& reason);
@@ -62,15 +62,17 @@ class ExecutorLife {
 
   bool is_serving() const { return stage_ == Stage::kServing; }
   bool is_frozen() const { return stage_ == Stage::kFrozen; }
-  // True if a session lost the process, and nobody wanted that.
-  bool was_lost() const { return stage_ != Stage::kPreparing && !is_wanted_; }
+  // True if a session lost the process unexpectedly.
+  bool was_lost() const {
+    return stage_ != Stage::kPreparing && !exit_is_expected_;
+  }
   // True if the exit of the process has a cause of its own. A frozen process is
   // killed when its session has recovered, which is the end of its fault.
-  bool exit_is_unexpected() const { return !is_wanted_ || is_frozen(); }
+  bool exit_is_unexpected() const { return !exit_is_expected_ || is_frozen(); }
 
  private:
   Stage stage_ = Stage::kPreparing;
-  bool is_wanted_ = false;
+  bool exit_is_expected_ = false;
   std::optional<internal::Fault> fault_;
   std::optional<absl::Status> reason_;
 };

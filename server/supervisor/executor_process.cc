@@ -74,7 +74,7 @@ ExecutorProcess::~ExecutorProcess() {
   guard_ = nullptr;
   {
     absl::MutexLock lock(&mutex_);
-    life_.Want();
+    life_.ExpectExit();
   }
   process_->Kill();
   process_->channel()
@@ -273,7 +273,7 @@ std::optional<absl::Status> ExecutorProcess::ended() const {
 void ExecutorProcess::Stop(absl::Time deadline) {
   {
     absl::MutexLock lock(&mutex_);
-    life_.Want();
+    life_.ExpectExit();
     if (life_.is_frozen()) process_->Kill();
   }
   internal::ToExecutor message;

@@ -191,7 +191,8 @@ std::shared_ptr<const StoredObject> ServedSession::FindObject(
 std::shared_ptr<const collections::OpenVersion> ServedSession::OpenFor(
     const internal::SharingRequest& request) const {
   absl::MutexLock lock(&mutex_);
-  return holdings_ == nullptr ? nullptr : holdings_->memory().OpenFor(request);
+  return holdings_ == nullptr ? nullptr
+                              : holdings_->memory().imports().OpenFor(request);
 }
 
 SessionMemory::Answer ServedSession::Ask(

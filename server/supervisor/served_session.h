@@ -91,7 +91,7 @@ class ServedSession {
   absl::Status Reserve(const internal::Reserve& reserve, absl::Status* granted);
   // Null: the session has no such object.
   std::shared_ptr<const StoredObject> FindObject(const std::string& sha256);
-  // See SessionMemory. The error of Ask is in the answer.
+  // See SessionImports and SessionMemory. The error of Ask is in the answer.
   std::shared_ptr<const collections::OpenVersion> OpenFor(
       const internal::SharingRequest& request) const;
   SessionMemory::Answer Ask(const internal::SharingRequest& request, int fd);

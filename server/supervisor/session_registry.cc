@@ -39,8 +39,6 @@ google::protobuf::Duration ToProto(absl::Duration duration) {
   return proto;
 }
 
-bool IsLost(const Session& session) { return session.lost(); }
-
 }  // namespace
 
 SessionRegistry::SessionRegistry(Options options)
@@ -76,7 +74,7 @@ absl::Status SessionRegistry::Enter(const Caller& caller, absl::Time deadline) {
   size_t open = admission_.in_transit();
   size_t own = admission_.in_transit_of(caller.client());
   for (const auto& [number, session] : sessions_) {
-    if (IsLost(*session)) continue;
+    if (session->lost()) continue;
     ++open;
     if (session->client() == caller.client()) ++own;
   }
@@ -107,7 +105,7 @@ void SessionRegistry::CloseLostForRoom() {
       if (Count() <= options_.max_sessions) return;
       std::map<std::string, std::vector<std::shared_ptr<Session>>> lost;
       for (const auto& [number, session] : sessions_) {
-        if (IsLost(*session)) lost[session->client()].push_back(session);
+        if (session->lost()) lost[session->client()].push_back(session);
       }
       const auto most = std::max_element(
           lost.begin(), lost.end(), [](const auto& a, const auto& b) {
@@ -403,7 +401,7 @@ std::vector<std::shared_ptr<Session>> SessionRegistry::List() const {
 absl::Status SessionRegistry::ParkAll(absl::Time deadline) {
   absl::Status parked = AwaitParkable(deadline);
   if (parked.ok()) parked = ParkSessions(List(), deadline);
-  if (!parked.ok()) SetParking(false);
+  if (!parked.ok()) EndParking();
   return parked;
 }
 
@@ -423,12 +421,12 @@ absl::Status SessionRegistry::AwaitParkable(absl::Time deadline) {
 
 void SessionRegistry::UnparkAll() {
   UnparkSessions(List());
-  SetParking(false);
+  EndParking();
 }
 
-void SessionRegistry::SetParking(bool parking) {
+void SessionRegistry::EndParking() {
   absl::MutexLock lock(&mutex_);
-  admission_.SetParking(parking);
+  admission_.SetParking(false);
 }
 
 SessionRegistry::Next SessionRegistry::NextExecutors() const {

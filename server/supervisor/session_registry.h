@@ -248,8 +248,8 @@ class SessionRegistry {
   // Begins to park, and waits until no session is in transit.
   // FAILED_PRECONDITION: some are at the deadline.
   absl::Status AwaitParkable(absl::Time deadline);
-  // Wakes calls of Enter at the end of parking.
-  void SetParking(bool parking);
+  // Ends the parking, so that calls of Enter go on.
+  void EndParking();
   // Removes the session; null if it is not there. It counts as in transit until
   // SessionAdmission::Leave.
   std::shared_ptr<Session> TakeOut(const Session& session);

@@ -54,9 +54,9 @@ class GraphBuilder {
   // whose nodes run on `device` if they name no other.
   void CollectConditions(const v1::GraphDefinition& definition,
                          uint32_t device);
-  // Makes the conditions of the conditional nodes in `definition`, and those
-  // that its launches set for nodes further down. CUDA makes one for the graph
-  // that has its node, or for one around that.
+  // Makes the conditions of the conditional nodes in `definition`, and the
+  // conditions that its launches set for nodes further down. CUDA makes a
+  // condition for the graph that has its node, or for a graph around it.
   absl::Status CreateConditions(const v1::GraphDefinition& definition,
                                 CUgraph body);
   // Does nothing if the condition exists, or if the definition does not declare

@@ -18,7 +18,7 @@ namespace holdfast::executor {
 // span.
 class InlineStaging {
  public:
-  // Uses this pool alone.
+  // Nothing else uses the pool.
   explicit InlineStaging(std::shared_ptr<Staging> staging)
       : staging_(std::move(staging)) {}
   // Closes the pool, so that its memory ends with the session: see

@@ -27,17 +27,6 @@ HandleTable<T> Table(HandleKind kind, const ResourceOptions& options) {
   return HandleTable<T>(kind, options.account->handles(kind));
 }
 
-SessionDevices::Options DeviceOptionsOf(const ResourceOptions& options) {
-  return {.api = options.api,
-          .devices = options.devices,
-          .placement = options.placement,
-          .account = options.account,
-          .first_chunk = options.first_chunk,
-          .chunk_created = options.chunk_created,
-          .chunk_released = options.chunk_released,
-          .device_opened = options.device_opened};
-}
-
 std::function<void()> WatchLater(
     std::function<void(std::function<void(Resources&)>)> later) {
   if (!later) return nullptr;
@@ -93,7 +82,7 @@ Resources::Resources(ResourceOptions options)
       graphs(Table<GraphResource>(HandleKind::kGraph, options)),
       graph_execs(Table<GraphExecResource>(HandleKind::kGraphExec, options)),
       semaphores(Table<SemaphoreResource>(HandleKind::kSemaphore, options)),
-      devices(DeviceOptionsOf(options)),
+      devices(options),
       options_(std::move(options)),
       stream_work_(
           streams, watcher_,

@@ -43,9 +43,7 @@
 #include "server/executor/imports/semaphore_waits.h"
 #include "server/executor/imports/sharing_link.h"
 #include "server/executor/memory/arena.h"
-#include "server/executor/memory/inheritance.h"
 #include "server/executor/memory/inline_staging.h"
-#include "server/executor/memory/memory_image.h"
 #include "server/executor/memory/staging.h"
 #include "server/executor/resources/buffer_resource.h"
 #include "server/executor/resources/device_placement.h"
@@ -118,22 +116,13 @@ class Resources;
 void PutArena(Resources& resources, uint64_t handle,
               std::unique_ptr<Arena> arena, Charge charge);
 
-// The services of the executor that the resources use. Callbacks run on the
-// submission thread unless documented otherwise.
-struct ResourceOptions {
-  const cuda::DriverApi* api = nullptr;  // must outlive the resources
-  std::vector<uint32_t> devices;         // empty: all
-  DevicePlacement placement;             // of `devices`
-  std::shared_ptr<Account> account;      // limits of the session
+// The services of the executor that the resources use, beside those that the
+// devices use. Callbacks run on the submission thread unless documented
+// otherwise.
+struct ResourceOptions : SessionDevices::Options {
   // The part of each device's range of stream priorities that the session uses.
   v1::StreamPriorityClass stream_priorities =
       v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
-  uint32_t first_chunk = 1;  // see memory::AllocatorOptions
-  // See AllocatorOptions; with the device's ordinal.
-  std::function<void(uint32_t device, const memory::Chunk&)> chunk_created;
-  std::function<void(uint32_t device, const memory::Chunk&)> chunk_released;
-  // Called with the lowest address for the device's chunks.
-  std::function<void(uint32_t device, CUdeviceptr base)> device_opened;
   // The places for arenas; null: anywhere.
   std::shared_ptr<ArenaPlaces> arena_places;
   // Called with host memory that outlives this process; the descriptor is

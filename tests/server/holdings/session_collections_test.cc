@@ -56,14 +56,14 @@ TEST_F(SessionMemoryTest, AnImportIsOpenedAgainWithItsVersion) {
   const uint64_t import = reader_->OpenCollection("m");
   internal::SharingRequest request;
   request.set_reopen(import);
-  const auto opened = reader_->held.OpenFor(request);
+  const auto opened = reader_->held.imports().OpenFor(request);
   ASSERT_NE(opened, nullptr);
   EXPECT_EQ(opened->version().contents.name(), "m");
   request.set_reopen(import + 1);
-  EXPECT_EQ(reader_->held.OpenFor(request), nullptr);
+  EXPECT_EQ(reader_->held.imports().OpenFor(request), nullptr);
   EXPECT_FALSE(reader_->Sleep(import).reply.has_error());
   request.set_reopen(import);
-  EXPECT_EQ(reader_->held.OpenFor(request), nullptr);
+  EXPECT_EQ(reader_->held.imports().OpenFor(request), nullptr);
 }
 
 TEST_F(SessionMemoryTest, ForeignProcessesOfItsTenantAloneGetACollection) {
@@ -125,7 +125,7 @@ TEST_F(SessionMemoryTest, AChunkOfACollectionIsChargedOnce) {
   const uint64_t import = maker_->OpenCollection("weights");
   ASSERT_OK(maker_->Commit({}, {import}, "more"));
   EXPECT_EQ(quota->used(), kSize);
-  maker_->held.ReleaseImport(import);
+  maker_->held.imports().Release(import);
   v1::DeleteCollectionRequest request;
   request.set_name("weights");
   ASSERT_OK(collections_.Delete({.client = "uid 1000"}, request).status());
@@ -219,17 +219,17 @@ TEST_F(SessionMemoryTest, AnAttemptThatFailsDoesNotEndANewVersion) {
   // As an executor that cannot map all.
   const uint64_t first = reader_->OpenCollection("weights");
   ASSERT_NE(first, 0u);
-  reader_->held.ReleaseImport(first);
+  reader_->held.imports().Release(first);
   EXPECT_EQ(versions(), 1);
   // Nor that cannot map the last.
   const uint64_t last = reader_->OpenCollection("weights", 1);
   ASSERT_NE(last, 0u);
-  reader_->held.ReleaseImport(last);
+  reader_->held.imports().Release(last);
   EXPECT_EQ(versions(), 1);
   const uint64_t whole = reader_->OpenCollection("weights", 1);
   reader_->Read(whole);
   EXPECT_EQ(versions(), 1);
-  reader_->held.ReleaseImport(whole);
+  reader_->held.imports().Release(whole);
   EXPECT_EQ(versions(), 0);
 }
 
@@ -262,9 +262,9 @@ TEST_F(SessionMemoryTest, ASessionThatImportsACollectionIsItsReader) {
   const auto importer = Open("s-3");
   const uint64_t imported = importer->Import(*token).reply.imported().import();
   EXPECT_EQ(Readers(), (std::vector<std::string>{"s-2", "s-3"}));
-  reader_->held.ReleaseImport(import);
+  reader_->held.imports().Release(import);
   EXPECT_EQ(Readers(), std::vector<std::string>{"s-3"});
-  importer->held.ReleaseImport(imported);
+  importer->held.imports().Release(imported);
   EXPECT_EQ(reader_->OpenCollection("weights"), 0u);
   importer->End();
 }

@@ -117,7 +117,7 @@ TEST_F(SessionMemoryTest, SharedMemoryIsChargedOnceUntilTheLastLetsGo) {
   maker_->grants.ReportReserved(&usage);
   EXPECT_EQ(usage.used(), kSize);
   EXPECT_EQ(Orphaned(), 0u);
-  reader_->held.ReleaseImport(answer.reply.imported().import());
+  reader_->held.imports().Release(answer.reply.imported().import());
   EXPECT_EQ(Reserved(), 0u);
 }
 

@@ -61,14 +61,14 @@ TEST(ExecutorLifeTest, ExecutorsThatMustNotKeepTheirDeviceAreKilled) {
   ExecutorLife shares = Serving();
   EXPECT_EQ(shares.NoteFault(DeviceFault(), /*shares_server=*/true),
             AfterFault::kKill);
-  ExecutorLife wanted = Serving();
-  wanted.Want();
-  EXPECT_EQ(wanted.NoteFault(DeviceFault(), false), AfterFault::kKill);
+  ExecutorLife ended = Serving();
+  ended.ExpectExit();
+  EXPECT_EQ(ended.NoteFault(DeviceFault(), false), AfterFault::kKill);
   ExecutorLife endless = Serving();
   EXPECT_EQ(
       endless.NoteFault(FaultOf(absl::DeadlineExceededError("kernel")), false),
       AfterFault::kKill);
-  for (const ExecutorLife& life : {preparing, shares, wanted, endless}) {
+  for (const ExecutorLife& life : {preparing, shares, ended, endless}) {
     EXPECT_FALSE(life.is_frozen());
     EXPECT_TRUE(life.fault().has_value());
   }
@@ -93,22 +93,22 @@ TEST(ExecutorLifeTest, NothingIsNotedOfAnExecutorThatTheSessionHasLost) {
   EXPECT_FALSE(life.fault().has_value());
 }
 
-TEST(ExecutorLifeTest, OnlyASessionThatWantedItsExecutorHasLostIt) {
+TEST(ExecutorLifeTest, OnlyASessionWhoseExecutorEndsUnexpectedlyHasLostIt) {
   ExecutorLife warm;
   EXPECT_FALSE(warm.was_lost());  // no session had it
   EXPECT_TRUE(warm.exit_is_unexpected());
   ExecutorLife life = Serving();
   EXPECT_TRUE(life.was_lost());
-  life.Want();
+  life.ExpectExit();
   EXPECT_FALSE(life.was_lost());
   EXPECT_FALSE(life.exit_is_unexpected());
 }
 
-TEST(ExecutorLifeTest, AFrozenExecutorIsReportedEvenIfItsEndIsWantedByThen) {
+TEST(ExecutorLifeTest, AFrozenExecutorIsReportedEvenIfItsExitIsExpectedByThen) {
   ExecutorLife life = Serving();
   life.NoteFault(DeviceFault(), /*shares_server=*/false);
   EXPECT_TRUE(life.was_lost());
-  life.Want();
+  life.ExpectExit();
   EXPECT_TRUE(life.exit_is_unexpected());
 }
 

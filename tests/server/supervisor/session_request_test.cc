@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "server/tenants/tenant.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::supervisor {

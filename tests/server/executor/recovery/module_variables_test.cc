@@ -64,9 +64,9 @@ class Side {
   Side()
       : memory_(CreateFixedMemfd("journal", journal::kJournalBytes).value()),
         journal_(journal::JournalWriter::Map(memory_.get()).value(), 0),
-        resources_({.api = &testing::SoftwareDriver().api,
-                    .account = std::make_shared<Account>(Account::Options{})}) {
-  }
+        resources_(ResourceOptions{
+            {.api = &testing::SoftwareDriver().api,
+             .account = std::make_shared<Account>(Account::Options{})}}) {}
 
   Resources& resources() { return resources_; }
 

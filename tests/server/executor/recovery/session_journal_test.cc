@@ -34,8 +34,8 @@ class SessionJournalTest : public ::testing::Test {
   SessionJournalTest()
       : memory_(CreateFixedMemfd("journal", journal::kJournalBytes).value()),
         journal_(journal::JournalWriter::Map(memory_.get()).value(), 0),
-        resources_({.account = std::make_shared<Account>(Account::Options{})}) {
-  }
+        resources_(ResourceOptions{
+            {.account = std::make_shared<Account>(Account::Options{})}}) {}
 
   void Note(const v1::Command& command,
             const absl::Status& status = absl::OkStatus(),
