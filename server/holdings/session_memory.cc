@@ -305,6 +305,12 @@ absl::Status SessionMemory::Carry(const internal::SharingRequest& request,
 
 absl::StatusOr<std::string> SessionMemory::Export(
     const internal::ExportRequest& request) {
+  if (request.terms().foreign() != v1::FOREIGN_HANDLE_UNSPECIFIED &&
+      !tenant_->foreign_exports()) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "the policy does not let processes outside Holdfast map memory of ",
+        tenant_->name(), ": foreign-exports = false"));
+  }
   HOLDFAST_ASSIGN_OR_RETURN(SharedResource resource, Describe(request));
   return services_.exports.Export(session_, std::move(resource),
                                   request.terms());

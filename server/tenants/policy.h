@@ -40,6 +40,9 @@ struct TenantPolicy {
   Concurrency concurrency;
   // The visibility of its collections unless they are configured otherwise.
   v1::Visibility collections;
+  // Its sessions may give device memory to processes outside Holdfast. What
+  // such a process keeps mapped counts in no quota.
+  bool foreign_exports = true;
   // "FILE:LINE:COLUMN: " of its name, and of its reservation if it has one.
   std::string place;
   std::string reservation_place;
@@ -73,6 +76,8 @@ struct Policy {
   bool serves_unnamed = true;
   // The sum of the quotas of device memory may exceed the devices' memory.
   bool overcommit = true;
+  // Of tenants that have no setting of their own; see TenantPolicy.
+  bool foreign_exports = true;
   std::vector<TenantPolicy> tenants;  // in the order of the file
   // The groups that tenants of CreateTenant may join, by name, with the setting
   // for such a tenant.

@@ -341,7 +341,8 @@ absl::Status Reader::ReadTenant(const toml::table& table, Policy* policy,
       table,
       {"users", "groups", "certificates", "subjects", "token-groups", "weight",
        "devices", "kernel-time-limit", "collections", "reserved-memory",
-       "stream-priorities", "group", "thread-percentage", "quota"}));
+       "stream-priorities", "group", "thread-percentage", "foreign-exports",
+       "quota"}));
   for (const char* const key : {"subjects", "token-groups"}) {
     const toml::node* const node = table.get(key);
     if (node == nullptr || policy->tokens != nullptr) continue;
@@ -368,6 +369,10 @@ absl::Status Reader::ReadTenant(const toml::table& table, Policy* policy,
   if (const toml::node* const collections = table.get("collections")) {
     HOLDFAST_RETURN_IF_ERROR(
         ReadVisibility(*collections, &tenant->collections));
+  }
+  tenant->foreign_exports = policy->foreign_exports;
+  if (const toml::node* const exports = table.get("foreign-exports")) {
+    HOLDFAST_ASSIGN_OR_RETURN(tenant->foreign_exports, BoolOf(*exports));
   }
   if (const toml::node* const quota = table.get("quota")) {
     HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(*quota));
@@ -423,7 +428,8 @@ absl::Status Reader::ReadOvercommit(const toml::node& node,
 absl::StatusOr<Policy> Reader::Read(const toml::table& root) {
   HOLDFAST_RETURN_IF_ERROR(CheckKeys(
       root,
-      {"unnamed", "overcommit", "operators", "tokens", "groups", "tenants"}));
+      {"unnamed", "overcommit", "foreign-exports", "operators", "tokens",
+       "groups", "tenants"}));
   Policy policy;
   policy.serves_unnamed = false;
   if (const toml::node* const unnamed = root.get("unnamed")) {
@@ -435,6 +441,9 @@ absl::StatusOr<Policy> Reader::Read(const toml::table& root) {
   }
   if (const toml::node* const overcommit = root.get("overcommit")) {
     HOLDFAST_RETURN_IF_ERROR(ReadOvercommit(*overcommit, &policy));
+  }
+  if (const toml::node* const exports = root.get("foreign-exports")) {
+    HOLDFAST_ASSIGN_OR_RETURN(policy.foreign_exports, BoolOf(*exports));
   }
   if (const toml::node* const operators = root.get("operators")) {
     HOLDFAST_ASSIGN_OR_RETURN(const auto* const of, TableOf(*operators));

@@ -4,6 +4,7 @@
 //
 //   unnamed = "refuse"               # or "serve": each is its own tenant
 //   overcommit = false               # quotas of device memory fit the devices
+//   foreign-exports = false          # of tenants that do not set their own
 //
 //   [operators]
 //   users = ["alice", 1000]          # names or numbers
@@ -34,6 +35,7 @@
 //   devices = [0, 1]
 //   reserved-memory = "4GiB"         # of each device; no other tenant gets it
 //   collections = ["team-b"]         # or "private" (default), "everybody"
+//   foreign-exports = true           # processes outside Holdfast map its memory
 //
 //   [tenants.team-a.quota]
 //   device-memory = "8GiB"           # pinned-memory, arena-memory,

@@ -51,7 +51,8 @@ Tenant::Tenant(const Options& options)
       devices_(options.devices),
       stream_priorities_(options.stream_priorities),
       concurrency_(options.concurrency),
-      collections_(options.collections) {}
+      collections_(options.collections),
+      foreign_exports_(options.foreign_exports) {}
 
 void Tenant::SetQuota(const v1::Quota& quota) {
   device_bytes_->SetLimit(LimitOr(quota.device_bytes()));
@@ -98,6 +99,7 @@ void Tenant::Update(const Options& options) {
   stream_priorities_ = options.stream_priorities;
   concurrency_ = options.concurrency;
   collections_ = options.collections;
+  foreign_exports_ = options.foreign_exports;
 }
 
 std::vector<uint32_t> Tenant::devices() const {
@@ -123,6 +125,11 @@ absl::Duration Tenant::kernel_time_limit() const {
 v1::StreamPriorityClass Tenant::stream_priorities() const {
   absl::MutexLock lock(&mutex_);
   return stream_priorities_;
+}
+
+bool Tenant::foreign_exports() const {
+  absl::MutexLock lock(&mutex_);
+  return foreign_exports_;
 }
 
 Concurrency Tenant::concurrency() const {

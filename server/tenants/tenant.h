@@ -59,6 +59,8 @@ class Tenant {
     Concurrency concurrency;
     // The visibility of its collections unless they are configured otherwise.
     v1::Visibility collections;
+    // Its sessions may give device memory to processes outside Holdfast.
+    bool foreign_exports = true;
     // Counts the work of the executors of several tenants; may be null.
     std::shared_ptr<ExecutionTotals> group = nullptr;
     // The compile budget of several tenants; may be null.
@@ -82,6 +84,7 @@ class Tenant {
   v1::StreamPriorityClass stream_priorities() const;
   Concurrency concurrency() const;
   v1::Visibility collections() const;
+  bool foreign_exports() const;
   v1::Quota quota() const;
 
   // Replaces the configuration, except for name, kind, code_owner, group and
@@ -167,6 +170,7 @@ class Tenant {
   v1::StreamPriorityClass stream_priorities_ ABSL_GUARDED_BY(mutex_);
   Concurrency concurrency_ ABSL_GUARDED_BY(mutex_);
   v1::Visibility collections_ ABSL_GUARDED_BY(mutex_);
+  bool foreign_exports_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast

@@ -183,6 +183,7 @@ Tenant::Options TenantTable::OptionsOf(
       .weight = std::max(request.weight(), uint32_t{1}),
       .devices = {request.devices().begin(), request.devices().end()},
       .stream_priorities = request.stream_priorities(),
+      .foreign_exports = policy_.foreign_exports,
       .group = others_,
       .compile_group = other_compiling_};
   const auto group = policy_.temporary_groups.find(request.shared_group());
@@ -310,7 +311,8 @@ std::shared_ptr<Tenant> TenantTable::Renew(const TenantPolicy& policy) {
       .kernel_time_limit = policy.kernel_time_limit,
       .stream_priorities = policy.stream_priorities,
       .concurrency = policy.concurrency,
-      .collections = policy.collections};
+      .collections = policy.collections,
+      .foreign_exports = policy.foreign_exports};
   std::shared_ptr<Tenant> tenant;
   for (const auto& named : named_) {
     if (named->name() == policy.name) tenant = named;
@@ -345,6 +347,7 @@ std::shared_ptr<Tenant> TenantTable::OwnNamed(const std::string& name,
       Tenant::Options{.name = name,
                       .kind = Tenant::Kind::kOwn,
                       .code_owner = code_owner,
+                      .foreign_exports = policy_.foreign_exports,
                       .group = others_,
                       .compile_group = other_compiling_});
   own = tenant;

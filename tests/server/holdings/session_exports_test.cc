@@ -196,5 +196,22 @@ TEST_F(SessionMemoryTest, AnExportIsForOneTenantsSessionsIfItSaysSo) {
   stranger->End();
 }
 
+TEST_F(SessionMemoryTest, APolicyKeepsMemoryFromProcessesOutsideHoldfast) {
+  maker_->Make(1, Memory(kSize));
+  internal::SharingRequest request;
+  internal::ExportRequest& of = *request.mutable_export_resource();
+  of.set_chunk(1);
+  of.set_size(kSize);
+  of.set_kind(v1::HANDLE_KIND_BUFFER);
+  of.mutable_terms()->set_rights(v1::RIGHTS_READ);
+  of.mutable_terms()->set_foreign(v1::FOREIGN_HANDLE_POSIX_DESCRIPTOR);
+  EXPECT_FALSE(maker_->held.Ask(request, -1).reply.has_error());
+  maker_->payer->Update({.name = "uid 1000", .foreign_exports = false});
+  EXPECT_THAT(FromError(maker_->held.Ask(request, -1).reply.error()),
+              StatusIs(StatusCode::kPermissionDenied, "foreign-exports"));
+  of.mutable_terms()->clear_foreign();
+  EXPECT_FALSE(maker_->held.Ask(request, -1).reply.has_error());
+}
+
 }  // namespace
 }  // namespace holdfast::testing

@@ -21,6 +21,7 @@ namespace {
 
 constexpr char kPolicy[] = R"(
 unnamed = "refuse"
+foreign-exports = false
 
 [operators]
 users = ["root", 7]
@@ -56,6 +57,7 @@ thread-percentage = 75
 kernel-time-limit = "1.5s"
 devices = [1, 0]
 collections = ["team-b", "uid 7"]
+foreign-exports = true
 reserved-memory = "4GiB"
 
 [tenants.team-a.quota]
@@ -82,10 +84,12 @@ TEST(PolicyFileTest, ReadsWhatItSaysOfEachTenant) {
   ASSERT_EQ(policy->tenants.size(), 2u);
   EXPECT_EQ(policy->tenants[0].name, "team-b");
   EXPECT_TRUE(policy->tenants[0].collections.everybody());
+  EXPECT_FALSE(policy->tenants[0].foreign_exports);
   EXPECT_EQ(policy->tenants[0].weight, 1u);
   const TenantPolicy& team = policy->tenants[1];
   EXPECT_EQ(team.name, "team-a");
   EXPECT_EQ(team.weight, 3u);
+  EXPECT_TRUE(team.foreign_exports);
   EXPECT_EQ(team.kernel_time_limit, absl::Milliseconds(1500));
   EXPECT_EQ(team.devices, (std::vector<uint32_t>{1, 0}));
   EXPECT_EQ(team.collections.clients(0), "team-b");
@@ -231,6 +235,8 @@ TEST(PolicyFileTest, AMistakeIsToldWithItsPlace) {
       {"[tenants.a.quota]\nsessions = 0", "policy.toml:2:12"},
       {"[tenants.a]\ncollections = \"mine\"", "policy.toml:2:15"},
       {"[tenants.\"uid 7\"]", "is no tenant's name"},
+      {"[tenants.a]\nforeign-exports = 1", "2:19: true or false is wanted"},
+      {"foreign-exports = \"no\"", "1:19: true or false is wanted"},
       {"[tenants.a]\nstream-priorities = 3", "2:21: a string is wanted"},
       {"[tenants.a]\nstream-priorities = \"top\"", "2:21: \"low\", \"normal\""},
       {"[tenants.a]\ngroup = \"g\"", "2:9: there is no table [groups.g]"},
