@@ -61,7 +61,7 @@ Reactor* ForwardedService::Forward(const supervisor::SessionRegistry& registry,
   auto session = SessionOf(registry, *context);
   if (!session.ok()) return new RefusedCall(session.status());
   if (method.is_execute) {
-    auto place = (*session)->TakeExecuteCall();
+    auto place = (*session)->execute_calls().Take();
     if (!place.ok()) return new RefusedCall(place.status());
     return new ExecuteCall(context, method.name, *std::move(session),
                            *std::move(place), stall_guard_);

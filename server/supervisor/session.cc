@@ -223,15 +223,6 @@ absl::StatusOr<std::string> Session::SendFd(int fd) const {
   return holdfast::SendFd(options_.descriptor_socket_path, options_.token, fd);
 }
 
-absl::StatusOr<std::shared_ptr<void>> Session::TakeExecuteCall() {
-  auto place =
-      std::shared_ptr<void>(nullptr, [this](void*) { --execute_calls_; });
-  if (++execute_calls_ <= kMaxExecuteCalls) return place;
-  return absl::ResourceExhaustedError(
-      absl::StrCat("session ", options_.id, " has ", kMaxExecuteCalls,
-                   " Execute calls open; the limit is ", kMaxExecuteCalls));
-}
-
 bool Session::Greet(const KeepAliveStreams::Stream& stream) const {
   if (lost()) {
     absl::MutexLock lock(&mutex_);

@@ -7,7 +7,6 @@
 
 #include <grpcpp/channel.h>
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,6 +24,7 @@
 #include "holdfast/v1/sessions.pb.h"
 #include "server/kept/descriptor_store.h"
 #include "server/relay/transfer_pipes.h"
+#include "server/rpc/call_limit.h"
 #include "server/session/lease.h"
 #include "server/supervisor/executor.h"
 #include "server/supervisor/fault_history.h"
@@ -167,10 +167,9 @@ class Session {
   // that names the descriptor in a call. Blocks for up to 10 s. Fails as
   // holdfast::SendFd does.
   absl::StatusOr<std::string> SendFd(int fd) const;
-  // Admits one Execute call. The call counts until the result is destroyed.
-  // REQUIRES: the session outlives the result. RESOURCE_EXHAUSTED: the session
-  // has kMaxExecuteCalls calls already.
-  absl::StatusOr<std::shared_ptr<void>> TakeExecuteCall();
+  // Counts the Execute calls that are open. The session must outlive what Take
+  // returns.
+  CallLimit& execute_calls() { return execute_calls_; }
 
   // Returns the pipes to the executor, for transfers of remote clients. Pipes
   // to an executor that has ended are replaced.
@@ -298,7 +297,7 @@ class Session {
   const absl::Time opened_;
   const std::shared_ptr<grpc::Channel> channel_;
   const std::shared_ptr<TransferPipes> transfer_pipes_;
-  std::atomic<int> execute_calls_{0};
+  CallLimit execute_calls_{"Execute calls of one session", kMaxExecuteCalls};
   KeepAliveStreams streams_;
 
   // The quota of SetQuota or of an earlier daemon; empty if there is no quota.
