@@ -14,6 +14,12 @@ CLANG_COPTS = select({
     "//conditions:default": [],
 })
 
+# The order of locks, which ABSL_ACQUIRED_BEFORE states, is checked in beta alone.
+LOCK_ORDER_COPTS = select({
+    "//deploy/bazel:clang": ["-Wthread-safety-beta"],
+    "//conditions:default": [],
+})
+
 HOLDFAST_COPTS = [
     "-std=c++20",
     "-Wall",
@@ -24,7 +30,7 @@ HOLDFAST_COPTS = [
     "-fno-strict-aliasing",
     # Everything is position independent (.bazelrc); nothing is replaced when it is loaded.
     "-fno-semantic-interposition",
-] + CLANG_COPTS
+] + CLANG_COPTS + LOCK_ORDER_COPTS
 
 # Code that protoc and its plug-in for gRPC have made.
 GENERATED_COPTS = ["-std=c++20"] + CLANG_COPTS

@@ -14,8 +14,6 @@ fi
 # shellcheck source=deploy/setup/cxx_flags.sh
 . deploy/setup/cxx_flags.sh
 build_generated_headers
-# The order of locks that ABSL_ACQUIRED_BEFORE writes down is checked in beta alone.
-cxx_flags+=(-Wthread-safety-beta)
 # The analysis of one function ends after so many steps. With the default, 225 000, a file takes a third longer.
 cxx_flags+=(-Xclang -analyzer-config -Xclang max-nodes=5000)
 

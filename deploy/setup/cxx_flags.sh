@@ -12,5 +12,5 @@ cxx_flags=(
   -iquote tests/acceptance/checks -isystem client/c
   -isystem /usr/include/llvm-19 -isystem /usr/include/llvm-c-19
   -isystem "$(/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')" -DPy_LIMITED_API=0x030A0000
-  -Wthread-safety
+  -Wthread-safety -Wthread-safety-beta
 )

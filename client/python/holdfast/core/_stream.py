@@ -149,6 +149,7 @@ class Stream(_native.Stream, Closing):
 
     @property
     def priority(self):
+        """The priority that the stream asked for; a policy's stream-priorities may give it another."""
         return self._priority
 
     @property
