@@ -163,9 +163,6 @@ CUresult EndCapture(Process& process, Stream& stream, CUgraph* graph) {
   const std::shared_ptr<StreamCapture> own = stream.capture;
   if (own == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   const std::shared_ptr<Capture> capture = own->capture;
-  if (graph == nullptr && !capture->is_into_graph) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
   if (capture->origin.lock().get() != &stream) {
     capture->is_invalidated = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
@@ -182,6 +179,10 @@ CUresult EndCapture(Process& process, Stream& stream, CUgraph* graph) {
     Drop(process, capture);
     return capture->is_invalidated ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
                                    : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+  }
+  if (graph == nullptr && !capture->is_into_graph) {
+    Drop(process, capture);
+    return CUDA_SUCCESS;
   }
   Leave(process, capture);
   if (graph != nullptr) *graph = capture->graph->handle();

@@ -306,6 +306,19 @@ TEST_F(Captures, IntoAGraphThatTheEndNeedNotTell) {
   ExpectArray(0, 3);
 }
 
+// So does an H200's driver 580: the graph is gone, the stream works again.
+TEST_F(Captures, TheEndWithoutAGraphDropsIt) {
+  Begin();
+  ASSERT_OK(Fill(stream_, 0, 5));
+  ASSERT_OK(Graphs().cuStreamEndCapture(stream_, nullptr));
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  ASSERT_OK(Graphs().cuStreamIsCapturing(stream_, &status));
+  EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_NONE);
+  ASSERT_OK(Fill(stream_, 0, 6));
+  ASSERT_OK(Cuda().cuStreamSynchronize(stream_));
+  ExpectArray(0, 6);
+}
+
 TEST_F(Captures, ItsNodesAreToldAndChanged) {
   Begin();
   ASSERT_OK(Fill(stream_, 0, 4));

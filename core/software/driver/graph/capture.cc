@@ -117,9 +117,6 @@ CUresult EndCapture(Driver& driver, Stream& stream, CUgraph* graph) {
   const std::shared_ptr<StreamCapture> own = stream.capture;
   if (own == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   const std::shared_ptr<Capture> capture = own->capture;
-  if (graph == nullptr && !capture->into_existing) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
   if (capture->origin != &stream) {
     capture->is_invalidated = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
@@ -130,14 +127,17 @@ CUresult EndCapture(Driver& driver, Stream& stream, CUgraph* graph) {
   const bool joined =
       cuda::AreAllJoined<GraphEdge>(driver.graphs.nodes, *capture, *own);
   Leave(driver, capture);
-  if (!wrong_thread && !capture->is_invalidated && joined) {
-    if (graph != nullptr) *graph = capture->graph->handle();
-    return CUDA_SUCCESS;
+  const CUresult result = wrong_thread ? CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
+                          : capture->is_invalidated
+                              ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+                          : !joined ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED
+                                    : CUDA_SUCCESS;
+  if (result == CUDA_SUCCESS && graph != nullptr) {
+    *graph = capture->graph->handle();
+  } else if (!capture->into_existing) {
+    capture->graph->Withdraw();
   }
-  if (!capture->into_existing) capture->graph->Withdraw();
-  return wrong_thread              ? CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
-         : capture->is_invalidated ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
-                                   : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+  return result;
 }
 
 CUresult AddCaptured(Driver& driver, Stream& stream, NodeWork work) {
