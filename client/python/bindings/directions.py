@@ -23,7 +23,7 @@ import re
 
 # Names that are Python's, in the bindings.
 _RENAMED = {"from": "from_", "type": "typename", "input": "input_", "bytes": "numbytes",
-            "len": "length"}  # fmt: skip
+            "len": "length", "format": "pformat"}  # fmt: skip
 
 # A struct behind a pointer to non-constant T is read if its name is one of these, and the function
 # is not there to get it.
@@ -36,6 +36,8 @@ _COUNT = re.compile(r"^(num|count|nb)(?!(Mipmap)?Levels)")
 def _query(count, *arrays):
     return {count: "count", **{array: f"query:{count}" for array in arrays}}
 
+
+_READ_FRAME = {"conn": "handle", "pCudaResource": "handle", "pStream": "handle"}
 
 # Corrections of the rules, by function and parameter, in the runtime's names where they differ
 # from the driver's by their prefix alone ("GraphAddNode" is of both).
@@ -153,6 +155,17 @@ _EXCEPTIONS = {
     "TexRefGetBorderColor": {"pBorderColor": "outs:4"},
     "cudaSetValidDevices": {"device_arr": "array:length"},
     "cudaGraphMemFreeNodeGetParams": {"dptr_out": "address"},
+    # Graphics: handles behind pointers that are read.
+    "GLGetDevices": {"pCudaDevices": "outs:cudaDeviceCount"},
+    "VDPAUGetDevice": {"vdpGetProcAddress": "pointer"},
+    "VDPAUCtxCreate": {"vdpGetProcAddress": "pointer"},
+    "cudaVDPAUSetVDPAUDevice": {"vdpGetProcAddress": "pointer"},
+    "EGLStreamConsumerDisconnect": {"conn": "handle"},
+    "EGLStreamConsumerAcquireFrame": _READ_FRAME,
+    "EGLStreamConsumerReleaseFrame": _READ_FRAME,
+    "EGLStreamProducerDisconnect": {"conn": "handle"},
+    "EGLStreamProducerPresentFrame": _READ_FRAME,
+    "EGLStreamProducerReturnFrame": {**_READ_FRAME, "eglframe": "struct"},
 }  # fmt: skip
 
 

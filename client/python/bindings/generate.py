@@ -11,24 +11,59 @@ import json
 import os
 import re
 import sys
+import tempfile
 
 import directions
 import headers
 
 _MODULES = {
-    "driver": (["cuda.h", "cudaProfiler.h"], "CUresult", r"cu[A-Z]"),
-    "runtime": (["cuda_runtime_api.h", "driver_functions.h", "cuda_profiler_api.h"], "cudaError_t",
-                r"(cuda[A-Z]|make_cuda)"),
+    "driver": (["cuda.h", "cudaProfiler.h", "cudaEGL.h", "cudaGL.h", "vdpau/vdpau.h",
+                "cudaVDPAU.h"], "CUresult", r"cu[A-Z]"),
+    "runtime": (["cuda_runtime_api.h", "driver_functions.h", "cuda_profiler_api.h",
+                 "library_types.h", "cuda_egl_interop.h", "cuda_gl_interop.h",
+                 "cuda_vdpau_interop.h"], "cudaError_t", r"(cuda[A-Z]|make_cuda)"),
     "nvrtc": (["nvrtc.h"], "nvrtcResult", r"nvrtc[A-Z]"),
 }  # fmt: skip
+
+# What CUDA's headers for graphics use of headers that a toolkit does not have: their own types, of
+# the same sizes. A struct without a body stands for what is a pointer in Python.
+_GRAPHICS = {
+    "EGL/egl.h": "typedef int EGLint;",
+    "EGL/eglext.h": """
+        typedef struct EGLImage_* EGLImageKHR;
+        typedef struct EGLStream_* EGLStreamKHR;
+        typedef struct EGLSync_* EGLSyncKHR;""",
+    "GL/gl.h": "typedef unsigned int GLenum; typedef unsigned int GLuint;",
+    "vdpau/vdpau.h": """
+        typedef unsigned int VdpDevice;
+        typedef unsigned int VdpVideoSurface;
+        typedef unsigned int VdpOutputSurface;
+        typedef unsigned long VdpGetProcAddress;""",
+    "cuda_runtime.h": "",
+    "cudart_platform.h": "",
+}
 
 _PER_THREAD = ("CUDA_API_PER_THREAD_DEFAULT_STREAM",)
 
 
 def _main(clang, include_folder, out_folder):
+    with tempfile.TemporaryDirectory() as graphics_folder:
+        _write_graphics(graphics_folder)
+        _write_tables(clang, [include_folder, graphics_folder], out_folder)
+
+
+def _write_graphics(folder):
+    for name, text in _GRAPHICS.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#pragma once\n" + text)
+
+
+def _write_tables(clang, include_folders, out_folder):
     for module, (names, result, functions) in _MODULES.items():
-        header = headers.read(clang, include_folder, names)
-        per_thread = headers.read(clang, include_folder, names, _PER_THREAD)
+        header = headers.read(clang, include_folders, names)
+        per_thread = headers.read(clang, include_folders, names, _PER_THREAD)
         table = {
             "result": result,
             "functions": _functions(header, per_thread, functions),
@@ -117,7 +152,7 @@ def _constants(header):
     known = {member: value for members in header.enums.values() for member, value in members}
     constants = {}
     for name in header.macros:
-        if re.match(r"(CU|NVRTC|cuda[A-Z])", name) and not name.endswith("_H"):
+        if re.match(r"(CU|NVRTC|cuda[A-Z]|MAX_PLANES)", name) and not name.endswith("_H"):
             value = _evaluate(header.macros, name, known)
             if value is not None:
                 constants[name] = value

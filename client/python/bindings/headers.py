@@ -50,10 +50,10 @@ class Header:
         self.macros = {}
 
 
-def read(clang, include_folder, names, defines=()):
-    """Reads the headers ``names`` of ``include_folder`` with the compiler ``clang``."""
+def read(clang, include_folders, names, defines=()):
+    """Reads the headers ``names`` of ``include_folders`` with the compiler ``clang``."""
     includes = [f"#include <{name}>" for name in names]
-    flags = ["-I", include_folder, *(f"-D{name}" for name in defines)]
+    flags = [*(f"-I{folder}" for folder in include_folders), *(f"-D{name}" for name in defines)]
     text = _run([clang, *flags, "-x", "c", "-E", "-dD", "-"], "\n".join(includes))
     tree = _run([clang, "-x", "c", "-w", "-Xclang", "-ast-dump=json", "-fsyntax-only", "-"], text)
     reader = _Reader()
@@ -155,6 +155,8 @@ class _Reader:
         names = []
         for name in self._names.get(tag, ()):
             names += [name, *self._names.get(name, ())]
+        if tag.endswith("_t") and tag[:-2] in names:
+            return tag[:-2]  # enum cudaDataType_t
         same = _VERSION.sub("", tag)
         plain = [name for name in names if name == _VERSION.sub("", name)]
         if same in plain:
@@ -298,7 +300,8 @@ class _Reader:
 
 
 def _is_cudas(tag, names):
-    return any(re.match(r"(CU|cu|nvrtc|NV|dim3|u?int\d$|_?cuda)", name) for name in (tag, *names))
+    pattern = r"(CU|cu|nvrtc|NV|dim3|u?int\d$|_?cuda|library|EGL|GL|Vdp)"
+    return any(re.match(pattern, name) for name in (tag, *names))
 
 
 def _aligned(node):

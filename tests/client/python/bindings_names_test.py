@@ -56,6 +56,15 @@ def test_every_name_can_be_made(module_of):
     (driver.cuDevSmResourceSplitByCount, "nbGroups input_ useFlags minCount"),
     (driver.cuGetProcAddress, "symbol cudaVersion flags"),
     (driver.cuMemcpyBatchAsync, "dsts srcs sizes count attrs attrsIdxs numAttrs hStream"),
+    (driver.cuDeviceGetTexture1DLinearMaxWidth, "pformat numChannels dev"),
+    (driver.cuGLGetDevices, "cudaDeviceCount deviceList"),
+    (driver.cuVDPAUGetDevice, "vdpDevice vdpGetProcAddress"),
+    (driver.cuEGLStreamConsumerAcquireFrame, "conn pCudaResource pStream timeout"),
+    (driver.cuGraphicsResourceGetMappedEglFrame, "resource index mipLevel"),
+    (runtime.cudaGraphicsGLRegisterImage, "image target flags"),
+    (runtime.cudaEGLStreamProducerReturnFrame, "conn eglframe pStream"),
+    (runtime.make_cudaExtent, "w h d"),
+    (runtime.getLocalRuntimeVersion, ""),
     (runtime.cudaMalloc, "size"),
     (runtime.cudaMemcpy, "dst src count kind"),
     (runtime.cudaGetDeviceProperties, "device"),
@@ -75,20 +84,52 @@ def test_handles_are_numbers_that_compare():
     assert first != driver.CUstream(8) and first != driver.CUevent(7)
     assert ctypes.c_uint64.from_address(first.getPtr()).value == 7
     assert int(driver.CUstream(_ptr=first.getPtr())) == 7
-    assert repr(driver.CUdeviceptr(16)) == "<CUdeviceptr 0x10>"
+    # Pointers are written in base 16, numbers in base 10.
+    assert repr(driver.CUcontext(16)) == "<CUcontext 0x10>"
+    assert repr(driver.CUhostFn(16)) == "<CUhostFn 0x10>"
+    assert repr(driver.CUdeviceptr(2**64 - 1)) == f"<CUdeviceptr {2**64 - 1}>"
     assert repr(driver.CUdevice(1)) == "<CUdevice 1>"
+    assert repr(runtime.cudaSurfaceObject_t(16)) == "<cudaSurfaceObject_t 16>"
     assert isinstance(runtime.cudaStream_t(3), driver.CUstream) and runtime.cudaStream_t(7) == first
     assert np.array([driver.CUdeviceptr(9)], np.intp)[0] == 9
+
+
+@pytest.mark.parametrize(("handle", "number"), [
+    (driver.cuuint32_t, 2**32), (driver.cuuint64_t, 2**64), (driver.CUdevice, 2**31),
+    (driver.CUstream, -1), (driver.CUdeviceptr, 2**64),
+])  # fmt: skip
+def test_a_handle_refuses_a_number_that_it_cannot_hold(handle, number):
+    with pytest.raises(OverflowError):
+        handle(number)
 
 
 def test_enumerations_are_numbers_with_names():
     assert driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY == 2
     assert driver.CUresult(2).name == "CUDA_ERROR_OUT_OF_MEMORY"
+    assert str(driver.CUresult(2)) == f"{driver.CUresult(2)}" == repr(driver.CUresult(2))
+    assert repr(driver.CUresult(2)) == "<CUresult.CUDA_ERROR_OUT_OF_MEMORY: 2>"
+    assert f"{driver.CUresult(2):03}" == "002"
     with pytest.raises(ValueError):
         driver.CUresult(123456)
     assert driver.CUDA_VERSION // 1000 == 13
     assert (driver.CU_STREAM_PER_THREAD, driver.CU_DEVICE_CPU) == (2, -1)
     assert driver.CUDA_MEMCPY2D_st is driver.CUDA_MEMCPY2D
     assert driver.sizeof(driver.CUlaunchConfig) == 56 and driver.sizeof(driver.CUdevice) == 4
+    assert driver.sizeof(objType=driver.CUresult) == 4
+    with pytest.raises(TypeError):
+        driver.sizeof(int)
     assert runtime.cudaError_t.cudaErrorInvalidValue == 1
     assert nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION == 6
+    assert runtime.cudaDataType is runtime.cudaDataType_t
+    assert repr(runtime.cudaDataType(0)) == "<cudaDataType.CUDA_R_32F: 0>"
+    assert runtime.libraryPropertyType.PATCH_LEVEL == 2
+
+
+def test_the_types_of_graphics_are_there():
+    assert driver.MAX_PLANES == runtime.CUDA_EGL_MAX_PLANES == 3
+    assert driver.CUDA_EGL_INFINITE_TIMEOUT == 0xFFFFFFFF
+    for module_of in (driver, runtime):
+        assert repr(module_of.EGLStreamKHR(16)) == "<EGLStreamKHR 0x10>"
+        for handle in (module_of.GLenum, module_of.GLuint, module_of.EGLint, module_of.VdpDevice):
+            assert int(handle(16)) == 16 and module_of.sizeof(handle) == 4
+    assert driver.CUGLDeviceList.CU_GL_DEVICE_LIST_ALL == 1

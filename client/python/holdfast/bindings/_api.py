@@ -21,6 +21,15 @@ def api(name):
     return _apis[name]
 
 
+class _Enumeration(enum.IntEnum):
+    """Numbers whose text has their name in all versions of Python."""
+
+    __str__ = enum.Enum.__repr__
+
+    def __format__(self, spec):
+        return format(self.value, spec) if spec else str(self)
+
+
 class Api:
     """The functions, types and constants of one header.
 
@@ -50,7 +59,7 @@ class Api:
 
     def names(self):
         """Every name of the module, for ``dir``."""
-        found = set(self._module)
+        found = {*self._module, *self._own_names()}
         for kind in self._makers:
             found.update(name for name in self.table[kind] if "." not in name)
         return sorted(found)
@@ -68,13 +77,22 @@ class Api:
                 return self._module.setdefault(name, maker(name))
         if name == "__all__":
             return [name for name in self.names() if not name.startswith("_")]
-        if name == "sizeof":
-            from holdfast.bindings._types import sizeof
-
-            return self._module.setdefault(name, sizeof)
+        if name in self._own_names():
+            return self._module.setdefault(name, self._make_own(name))
         if name in _DRIVERS and self.name == "runtime":
             return self._module.setdefault(name, api("driver").get(name))
         raise AttributeError(f"module 'holdfast.bindings.{self.name}' has no attribute {name!r}")
+
+    def _own_names(self):
+        """The functions of cuda.bindings that no header has."""
+        return ("sizeof", "getLocalRuntimeVersion") if self.name == "runtime" else ("sizeof",)
+
+    def _make_own(self, name):
+        if name == "getLocalRuntimeVersion":
+            return self.get("cudaRuntimeGetVersion")
+        from holdfast.bindings._types import sizeof
+
+        return sizeof
 
     def _make_function(self, name):
         from holdfast.bindings._call import make_function
@@ -83,7 +101,7 @@ class Api:
 
     def _make_enum(self, name):
         module = f"holdfast.bindings.{self.name}"
-        return enum.IntEnum(name, self.table["enums"][name], module=module)
+        return _Enumeration(name, self.table["enums"][name], module=module)
 
     def _make_struct(self, name):
         from holdfast.bindings._types import make_struct

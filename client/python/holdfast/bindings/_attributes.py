@@ -8,7 +8,7 @@ from holdfast.bindings._codec import Codec
 from holdfast.bindings._types import Handle, Struct
 
 # By enumeration, then by the end of the member's name; types as in the tables, and:
-#   b       a truth value of 4 bytes
+#   b4, b1  a truth value of so many bytes
 #   c1024   a text in a buffer of so many bytes
 #   []i4    as many numbers as the caller asks for
 # All others are "i4", or the type of "".
@@ -16,14 +16,14 @@ _TYPES = {
     "CUpointer_attribute": {
         "_ATTRIBUTE_CONTEXT": "h:CUcontext", "_MEMORY_TYPE": "e:CUmemorytype",
         "_DEVICE_POINTER": "h:CUdeviceptr", "_HOST_POINTER": "u8",
-        "_P2P_TOKENS": "t:CUDA_POINTER_ATTRIBUTE_P2P_TOKENS", "_SYNC_MEMOPS": "b",
-        "_BUFFER_ID": "u8", "_IS_MANAGED": "b", "_IS_LEGACY_CUDA_IPC_CAPABLE": "b",
-        "_RANGE_START_ADDR": "h:CUdeviceptr", "_RANGE_SIZE": "u8", "_MAPPED": "b",
+        "_P2P_TOKENS": "t:CUDA_POINTER_ATTRIBUTE_P2P_TOKENS", "_SYNC_MEMOPS": "b4",
+        "_BUFFER_ID": "u8", "_IS_MANAGED": "b4", "_IS_LEGACY_CUDA_IPC_CAPABLE": "b4",
+        "_RANGE_START_ADDR": "h:CUdeviceptr", "_RANGE_SIZE": "u8", "_MAPPED": "b4",
         "_ALLOWED_HANDLE_TYPES": "e:CUmemAllocationHandleType",
-        "_IS_GPU_DIRECT_RDMA_CAPABLE": "b",
+        "_IS_GPU_DIRECT_RDMA_CAPABLE": "b4",
         "_ACCESS_FLAGS": "e:CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS",
         "_MEMPOOL_HANDLE": "h:CUmemoryPool", "_MAPPING_SIZE": "u8", "_MAPPING_BASE_ADDR": "u8",
-        "_MEMORY_BLOCK_ID": "u8", "_IS_HW_DECOMPRESS_CAPABLE": "b",
+        "_MEMORY_BLOCK_ID": "u8", "_IS_HW_DECOMPRESS_CAPABLE": "b4",
     },
     "CUmemPool_attribute": {
         "_RELEASE_THRESHOLD": "h:cuuint64_t", "_CURRENT": "h:cuuint64_t", "_HIGH": "h:cuuint64_t",
@@ -38,7 +38,7 @@ _TYPES = {
     "CUmemAllocationHandleType": {"_FABRIC": "t:CUmemFabricHandle", "_WIN32": "u8"},
     "cudaMemAllocationHandleType": {"Fabric": "t:CUmemFabricHandle", "Win32": "u8"},
     "CUcoredumpSettings": {
-        "_FILE": "c1024", "_PIPE": "c1024", "_GENERATION_FLAGS": "u4", "": "b",
+        "_FILE": "c1024", "_PIPE": "c1024", "_GENERATION_FLAGS": "u4", "": "b1",
     },
 }  # fmt: skip
 
@@ -61,6 +61,7 @@ class Value:
         types = _TYPES.get(enumeration, {})
         kind = next((k for end, k in types.items() if end and name.endswith(end)), None)
         self._kind = kind or types.get("", "i4")
+        self._is_truth = self._kind[0] == "b"
         self._count = 0
         if self._kind == "[]i4":
             self._count = max(int(size) // 4, 1)
@@ -69,7 +70,8 @@ class Value:
         elif self._kind[0] == "c":
             self.size = int(self._kind[1:])
         else:
-            self._codec = Codec(api, "i4" if self._kind == "b" else self._kind)
+            kind = self._kind.replace("b", "u") if self._is_truth else self._kind
+            self._codec = Codec(api, kind)
             self.size = self._codec.size
         self._memory = (ctypes.c_uint64 * (max(self.size, 8) // 8 + 1))()
 
@@ -83,7 +85,7 @@ class Value:
         if self._kind == "[]i4":
             return self._codec.list(self.getPtr(), self._count, None)
         found = self._codec.read(self._memory, self.getPtr())
-        return bool(found) if self._kind == "b" else found
+        return bool(found) if self._is_truth else found
 
     def set(self, value):
         """Stores a value of Python; a handle or struct of another type as its bytes."""
@@ -99,7 +101,7 @@ class Value:
         elif isinstance(value, Handle) and self._kind[0] != "h":
             ctypes.memmove(self._memory, value.getPtr(), ctypes.sizeof(value._ctype))
         else:
-            self._codec.write(None, self.getPtr(), value)
+            self._codec.write(None, self.getPtr(), bool(value) if self._is_truth else value)
         return self
 
 

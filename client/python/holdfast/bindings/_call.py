@@ -8,6 +8,7 @@ own. bindings/directions.py tells what each parameter is for.
 
 import ctypes
 import functools
+import inspect
 import os
 
 from holdfast.bindings._load import find_function
@@ -62,14 +63,16 @@ def _first_call(module, symbol, writer, scope):
 def _make_maker(api, name, result, parameters):
     """make_cudaPos and its kind: they fill a struct in C's header, and no library has them."""
     cls = api.get(result[2:])
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(row[0], kind) for row in parameters])
 
-    def make(*values):
+    def make(*values, **named):
         made = cls()
-        if len(values) != len(parameters):
-            raise TypeError(f"{name}() takes {len(parameters)} arguments, got {len(values)}")
-        for member_name, value in zip(cls._members, values):
+        bound = signature.bind(*values, **named)
+        for member_name, value in zip(cls._members, bound.arguments.values()):
             setattr(made, member_name, value)
         return made
 
     make.__name__ = make.__qualname__ = name
+    make.__signature__ = signature
     return make

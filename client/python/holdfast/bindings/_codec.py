@@ -30,7 +30,9 @@ class Codec:
         else:
             self.ctype = _convert.NUMBERS.get(kind, ctypes.c_uint64)
         self._check = _convert.checks.get(kind, _convert.number)
-        if self.kind[0] in "*v":
+        if self.kind == "h":
+            self._check = self.cls._check
+        elif self.kind[0] in "*v":
             self._check = _convert.pointer
         self.size = ctypes.sizeof(self.ctype)
 

@@ -12,12 +12,23 @@ NUMBERS = {
 }  # fmt: skip
 
 
-def _integer(kind):
+def _whole(value):
+    """The integer of a value: of a float, as C converts it, the part before the point."""
+    try:
+        return index(value)
+    except TypeError:
+        if hasattr(value, "__int__"):
+            return int(value)
+        raise
+
+
+def _integer(kind, take=_whole):
+    """The function that takes the integer of a value, and checks that C's type can hold it."""
     bits = 8 * int(kind[1])
     least, most = (0, (1 << bits) - 1) if kind[0] == "u" else (-1 << bits - 1, (1 << bits - 1) - 1)
 
     def convert(value):
-        value = index(value)
+        value = take(value)
         if least <= value <= most:
             return value
         raise OverflowError(f"{value} does not fit into {bits} bits")
@@ -27,6 +38,11 @@ def _integer(kind):
 
 # kind of a number -> function that checks a value.
 checks = {kind: float if kind[0] == "f" else _integer(kind) for kind in NUMBERS}
+
+
+def make_handle_check(kind):
+    """The function that takes the number of a handle whose type is ``kind``, as `number` does."""
+    return _integer(kind if kind in NUMBERS else "u8", number)
 
 
 class _Buffer(ctypes.Structure):
@@ -53,7 +69,7 @@ def number(value):
     if value is None:
         return 0
     try:
-        return index(value)
+        return _whole(value)
     except TypeError:
         if isinstance(value, ctypes._CFuncPtr):
             return ctypes.cast(value, ctypes.c_void_p).value or 0
@@ -132,8 +148,10 @@ def _argument(value, kind):
         raise TypeError(f"kernelParams: {type(value)} needs a type")
     if isinstance(value, kind):
         return value
-    if hasattr(value, "getPtr"):
-        value = index(value) if hasattr(value, "__index__") else value.getPtr()
+    if hasattr(value, "_as_argument"):
+        value = value._as_argument()
+    elif hasattr(value, "getPtr"):
+        value = value.getPtr()
     elif isinstance(value, ctypes._SimpleCData):
         value = value.value
     elif hasattr(value, "item"):  # a scalar of NumPy
@@ -147,12 +165,12 @@ def check_count(values, count):
         raise RuntimeError(f"List is too small: {len(values)} < {number(count)}")
 
 
-def option_values(values, options):
-    """void*[] of the values of options: a number is its own value; a buffer, a text or a list of
-    these is given by its address."""
+def option_values(values, count):
+    """void*[] of the values of ``count`` options: a number is its own value; a buffer, a text or a
+    list of these is given by its address."""
     if values is None:
         return None
-    check_count(values, len(options or ()))
+    check_count(values, count)
     cells = [_option_value(value) for value in values]
     array = make_array(ctypes.c_void_p, [place for place, _ in cells])
     array.kept = cells, values

@@ -6,33 +6,59 @@ The struct keeps alive the objects that its members point to.
 
 import ctypes
 import re
+import weakref
 
 from holdfast.bindings import _convert
 from holdfast.bindings._codec import Codec
-from holdfast.bindings._types import Handle, Struct
+from holdfast.bindings._types import Handle, Struct, view_handle
 
 
 def make_member(api, field, offset, kind, counter):
     """The property for a row of the table of structs."""
     if field == "kernelParams":
         read, write = _read_pointer, _write_kernel_parameters
-    elif counter or re.match(r"\*k?[iufh]", kind) and kind not in ("*ki1", "*i1"):
-        read, write = _make_list(Codec(api, re.sub(r"^\*k?", "", kind)), counter)
-    elif kind in ("*ki1", "*i1"):
-        read, write = _read_text, _write_text
+    elif counter == [""] and kind[:3] == "*h:":
+        read, write = _make_handle_behind(Codec(api, kind[1:]))
+    elif counter:
+        codec = Codec(api, re.sub(r"^\*k?", "", kind))
+        read, write = _make_list(codec, counter[0], field.endswith("_out"))
     elif kind[0] == "*":
         read, write = _read_pointer, _write_pointer
-    elif re.match(r"\[\d+\][iu]1$", kind):
-        read, write = _make_bytes(int(kind[1 : kind.index("]")]), field == "name")
+    elif _is_bytes(kind):
+        read, write = _make_bytes(int(kind[1 : kind.index("]")]), kind[-2:], field)
     elif kind[0] == "[":
         read, write = _make_array(api, kind)
     else:
         codec = Codec(api, kind)
         read, write = codec.read, codec.write
+        if kind[:2] == "h:":
+            read = _make_handle_reader(codec.cls)
     return property(
         lambda self: read(self, self._address + offset),
         lambda self, value: write(self, self._address + offset, value),
     )
+
+
+def make_writer(field, kind):
+    """The function that writes a member's value for the text of its struct, with what stands
+    before the value."""
+    if kind[0] == "t":
+        return lambda value: "".join(f"\n    {line}" for line in str(value).splitlines())
+    if kind in ("*v", "*kv"):
+        return lambda value: " " + hex(value)
+    if _is_bytes(kind) and field == "name":
+        return lambda value: " " + value.decode(errors="replace")
+    if _is_bytes(kind) and field in ("bytes", "luid"):
+        return lambda value: " " + value.hex()
+    return lambda value: f" {value}"
+
+
+def _is_bytes(kind):
+    return re.match(r"\[\d+\][iu]1$", kind)
+
+
+def _make_handle_reader(cls):
+    return lambda owner, address: view_handle(cls, address, owner)
 
 
 def _read_pointer(owner, address):
@@ -46,30 +72,45 @@ def _write_pointer(owner, address, value):
 
 def _write_kernel_parameters(owner, address, value):
     array = _convert.kernel_parameters(value)
-    place = array if isinstance(array, int) else ctypes.addressof(array)
-    ctypes.c_uint64.from_address(address).value = place
-    owner._kept[address] = array, value
-
-
-def _read_text(owner, address):
-    return ctypes.c_char_p.from_address(address).value
-
-
-def _write_text(owner, address, value):
-    value = _convert.text(value)
-    ctypes.memmove(address, ctypes.byref(ctypes.c_char_p(value)), 8)
+    if not isinstance(array, int):
+        return _point_to(owner, address, ctypes.addressof(array), array)
+    ctypes.c_uint64.from_address(address).value = array
     owner._kept[address] = value
 
 
-def _make_bytes(size, is_text):
+def _point_to(owner, address, place, memory):
+    """Stores the address of new memory, which ends with the owner. If the program has given the
+    address of the owner's memory, which may then outlive the owner, the member is cleared."""
+    ctypes.c_uint64.from_address(address).value = place
+    owner._kept[address] = memory
+    while isinstance(owner._owner, Struct):
+        owner = owner._owner
+    if owner._owner is None:
+        weakref.finalize(owner, _clear, address, place).atexit = False
+
+
+def _clear(address, place):
+    member = ctypes.c_uint64.from_address(address)
+    if member.value == place:
+        member.value = 0
+
+
+def _make_bytes(size, kind, field):
+    """A member of `size` bytes; one that is a name ends at its first zero."""
+    least = -128 if kind == "i1" else 0
+
     def read(owner, address):
-        return ctypes.string_at(address) if is_text else ctypes.string_at(address, size)
+        value = ctypes.string_at(address, size)
+        return value.split(b"\0", 1)[0] if field == "name" else value
 
     def write(owner, address, value):
-        value = bytes(value)
-        if len(value) > size:
-            raise ValueError(f"{len(value)} bytes do not fit into {size}")
-        ctypes.memmove(address, value.ljust(size, b"\0"), size)
+        if field == "name":
+            value = bytes(value).ljust(size, b"\0")
+        if len(value) != size:
+            raise ValueError(f"{field} length must be {size}, is {len(value)}")
+        if not all(least <= one < 256 for one in value):
+            raise OverflowError(f"{field} has a value that does not fit into a byte")
+        ctypes.memmove(address, bytes(one & 255 for one in value), size)
 
     return read, write
 
@@ -90,23 +131,41 @@ def _make_array(api, kind):
 
     def write(owner, address, values):
         values = list(values)
-        if len(values) > count:
-            raise IndexError(f"not enough values found during array assignment, expected {count}")
+        if len(values) != count:
+            what = "too many" if len(values) > count else "not enough"
+            raise IndexError(f"{what} values found during array assignment, expected {count}")
         for i, value in enumerate(values):
             inner[1](owner, address + i * inner_size, value)
 
     return read, write
 
 
-def _make_list(codec, counter):
-    """A member that points to elements, which another one counts."""
+def _make_handle_behind(codec):
+    """A member that points to one handle. Without an address it is a handle of its own, 0."""
+
+    def read(owner, address):
+        place = _read_pointer(owner, address)
+        return view_handle(codec.cls, place, owner) if place else codec.cls()
+
+    def write(owner, address, value):
+        _write_pointer(owner, address, value.getPtr() if isinstance(value, Handle) else value)
+        owner._kept[address] = value
+
+    return read, write
+
+
+def _make_list(codec, counter, is_written):
+    """A member that points to elements, which the member `counter` counts; without a counter, to
+    one element. Before the library has written its elements, they are handles that are 0."""
 
     def read(owner, address):
         place = _read_pointer(owner, address)
         kept = owner._kept.get(address)
         if isinstance(kept, tuple):
             return codec.list(place, kept[1], kept[0])
-        count = getattr(owner, counter[0], 0) if counter and counter[0] else 1
+        count = getattr(owner, counter, 0) if counter else 1
+        if is_written and not place:
+            return [codec.cls() for _ in range(count)]
         return codec.list(place, count, owner) if place else []
 
     def write(owner, address, values):
@@ -116,7 +175,6 @@ def _make_list(codec, counter):
             return
         values = [values] if isinstance(values, (Struct, Handle)) else list(values)
         place, memory = codec.array(values)
-        ctypes.c_uint64.from_address(address).value = place if values else 0
-        owner._kept[address] = memory, len(values)
+        _point_to(owner, address, place if values else 0, (memory, len(values)))
 
     return read, write

@@ -2,6 +2,7 @@
 """Handles and structs: classes over C's memory."""
 
 import ctypes
+import enum
 
 from holdfast.bindings import _convert
 from holdfast.bindings._api import api as api_of
@@ -12,18 +13,23 @@ class Handle:
 
     Args:
         init_value: the number; another handle; of a callback, a function of ctypes.
-        _ptr: instead, the address of the memory that has the number.
+        _ptr: the address of memory of the program that has the number; default: new memory.
     """
 
-    __slots__ = ("_cell", "_kept", "__weakref__")
+    __slots__ = ("_cell", "_kept", "_at", "__weakref__")
     _ctype = ctypes.c_uint64
+    _check = staticmethod(_convert.make_handle_check("u8"))
+    _write = staticmethod(hex)
 
     def __init__(self, init_value=0, _ptr=0):
-        if _ptr:
-            self._cell = self._ctype.from_address(_ptr)
-        else:
-            self._cell = self._ctype(_convert.number(init_value))
-            self._kept = init_value
+        self._at = _ptr
+        self._kept = init_value
+        if not _ptr:
+            self._cell = self._ctype(self._check(init_value) if init_value else 0)
+            return
+        self._cell = self._ctype.from_address(_ptr)
+        if init_value:
+            self._cell.value = self._check(init_value)
 
     def __int__(self):
         return self._cell.value
@@ -39,13 +45,16 @@ class Handle:
         return hash(self._cell.value)
 
     def __repr__(self):
-        is_number = self._ctype is not ctypes.c_uint64
-        value = self._cell.value
-        return f"<{type(self).__name__} {value if is_number else hex(value)}>"
+        return f"<{type(self).__name__} {self._write(self._cell.value)}>"
 
     def getPtr(self):
         """The address of the memory that has the number."""
         return ctypes.addressof(self._cell)
+
+    def _as_argument(self):
+        """The number for a parameter of a kernel that is a pointer: the handle itself; of a handle
+        in memory that the program has named, the address of that memory."""
+        return self._at or self._cell.value
 
 
 def make_handle(api, name):
@@ -55,8 +64,14 @@ def make_handle(api, name):
         driver = api_of("driver")
         handles = driver.table["handles"].items()
         base = next((driver.get(own) for own, of in handles if of == kind), Handle)
-    ctype = _convert.NUMBERS.get(kind, ctypes.c_uint64)
-    return type(name, (base,), {"__slots__": (), "_ctype": ctype, "__module__": _module(api)})
+    members = {
+        "__slots__": (),
+        "__module__": _module(api),
+        "_ctype": _convert.NUMBERS.get(kind, ctypes.c_uint64),
+        "_check": staticmethod(_convert.make_handle_check(kind)),
+        "_write": staticmethod(hex if kind[0] == "*" else str),
+    }
+    return type(name, (base,), members)
 
 
 def _module(api):
@@ -73,7 +88,7 @@ class Struct:
     __slots__ = ("_address", "_owner", "_kept", "__weakref__")
     _size = 0
     _alignment = 1
-    _members = ()
+    _members = {}  # name -> function that writes the value for `repr`
 
     def __init__(self, _ptr=0):
         # The objects that members point to, by the member's address; nested structs share them.
@@ -89,10 +104,9 @@ class Struct:
         return self._address
 
     def __repr__(self):
-        lines = []
-        for member in self._members:
-            lines.append(f"{member} : {getattr(self, member)!r}")
-        return "\n".join(lines)
+        return "\n".join(
+            f"{name} :{write(getattr(self, name))}" for name, write in self._members.items()
+        )
 
 
 def view(cls, address, owner):
@@ -104,17 +118,26 @@ def view(cls, address, owner):
     return found
 
 
-def sizeof(kind):
+def view_handle(cls, address, owner):
+    """A handle within the memory of ``owner``, which it keeps."""
+    found = cls(_ptr=address)
+    found._at, found._kept = 0, owner
+    return found
+
+
+def sizeof(objType):
     """The size in C of a class of these modules."""
-    if issubclass(kind, Struct):
-        return kind._size
-    if issubclass(kind, Handle):
-        return ctypes.sizeof(kind._ctype)
-    return 4
+    if issubclass(objType, Struct):
+        return objType._size
+    if issubclass(objType, Handle):
+        return ctypes.sizeof(objType._ctype)
+    if issubclass(objType, enum.Enum):
+        return 4
+    raise TypeError(f"The requested type {objType} is not supported")
 
 
 def make_struct(api, name):
-    from holdfast.bindings._members import make_member
+    from holdfast.bindings._members import make_member, make_writer
 
     size, alignment, fields = api.table["structs"][name]
     members = {
@@ -122,7 +145,7 @@ def make_struct(api, name):
         "__module__": _module(api),
         "_size": size,
         "_alignment": alignment,
-        "_members": tuple(field[0] for field in fields),
+        "_members": {field: make_writer(field, kind) for field, _, kind, *_ in fields},
     }
     for field, offset, kind, *counter in fields:
         members[field] = make_member(api, field, offset, kind, counter)

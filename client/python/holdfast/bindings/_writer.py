@@ -110,7 +110,7 @@ class Writer:
         if kind[0] == "*":
             return self._pass(f"_pointer({name})")
         codec = Codec(self._api, kind)
-        check = self._define("check", codec.unwrap) if kind[0] in "iuf" else "_number"
+        check = self._define("check", codec.unwrap) if kind[0] in "iufh" else "_number"
         self._pass(f"{check}({name})", codec.ctype)
 
     def _add_text(self, name, kind, other, rows):
@@ -165,7 +165,8 @@ class Writer:
     def _add_values(self, name, kind, other, rows):
         self._signature.append(name)
         take = self._define("take", _convert.option_values)
-        variable = self._local(name, f"{take}({name}, {other})")
+        count = next(row[3] for row in rows if row[0] == other)
+        variable = self._local(name, f"{take}({name}, {count})")
         self._pass(variable)
         if self._name.startswith("cuLinkCreate"):
             # The library reads and writes them until the state is destroyed.
