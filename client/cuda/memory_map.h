@@ -4,6 +4,7 @@
 #ifndef HOLDFAST_CLIENT_CUDA_MEMORY_MAP_H_
 #define HOLDFAST_CLIENT_CUDA_MEMORY_MAP_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -53,6 +54,9 @@ struct Allocation {
   // The program allocated this pinned memory with cuMemAllocManaged.
   bool is_managed = false;
   cuda::MemoryAdvice advice;  // of managed memory
+  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, which changes nothing: synchronous copies
+  // are synchronous always.
+  std::atomic<bool> has_sync_memops{false};
   // Ordinary memory that the program has registered and frees itself.
   bool is_registered = false;
   // Memory of another process, or at reserved addresses: cuMemFree does not end

@@ -83,6 +83,7 @@ void Process::End(std::shared_ptr<Context> context) {
     return allocation.context_id == id;
   });
   code.EndContext(id);
+  coredumps.Remove(id);
 }
 
 }  // namespace holdfast::libcuda

@@ -21,6 +21,7 @@
 #include "client/cuda/memory_map.h"
 #include "client/cuda/pinned_memory.h"
 #include "client/cuda/pool_table.h"
+#include "core/cuda/coredump_table.h"
 #include "cuda.h"
 
 namespace holdfast::libcuda {
@@ -74,6 +75,7 @@ class Process {
   CodeTable code;
   GraphTable graphs;
   MemoryMap memory;
+  cuda::CoredumpTable<absl::Mutex, absl::MutexLock> coredumps;
 
  private:
   Process();

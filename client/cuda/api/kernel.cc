@@ -13,15 +13,24 @@ using holdfast::Occupancy;
 
 namespace {
 
-// body(Process&, Function&) with a CUfunction or a CUkernel.
+// body(Process&, Function&) with a CUfunction or a CUkernel. `error_of_null` is
+// the error for the handle 0, which CUDA does not refuse alike in all calls.
 template <typename Body>
-CUresult WithFunction(void* handle, Body body) {
+CUresult WithFunction(void* handle, Body body,
+                      CUresult error_of_null = CUDA_ERROR_INVALID_HANDLE) {
   return WithObjects([&](Process& process) -> CUresult {
+    if (handle == nullptr) return error_of_null;
     const auto function =
         process.code.FindFunction(static_cast<CUfunction>(handle));
     return function == nullptr ? CUDA_ERROR_INVALID_HANDLE
                                : Answer(body(process, *function));
   });
+}
+
+// WithFunction for the calls in which the handle 0 is an invalid value.
+template <typename Body>
+CUresult WithGivenFunction(void* handle, Body body) {
+  return WithFunction(handle, body, CUDA_ERROR_INVALID_VALUE);
 }
 
 // The daemon's number of a device: of the current context, or as it is named.
@@ -38,7 +47,7 @@ bool IsSettable(CUfunction_attribute attribute) {
 
 CUresult ParameterInfo(void* handle, size_t index, size_t* offset,
                        size_t* size) {
-  return WithFunction(handle, [&](Process& process, Function& function) {
+  return WithGivenFunction(handle, [&](Process& process, Function& function) {
     if (process.contexts().Find(CurrentContext()) == nullptr) {
       return CUDA_ERROR_INVALID_CONTEXT;
     }
@@ -53,11 +62,17 @@ CUresult ParameterInfo(void* handle, size_t index, size_t* offset,
 }
 
 CUresult Name(void* handle, const char** name) {
-  return WithFunction(handle, [&](Process&, Function& function) {
+  return WithGivenFunction(handle, [&](Process&, Function& function) {
     if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *name = function.name().c_str();
     return CUDA_SUCCESS;
   });
+}
+
+CUresult StoreModule(Process& process, Function& function, CUmodule* module) {
+  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *module = process.code.HandleOf(function.module().get());
+  return CUDA_SUCCESS;
 }
 
 CUresult GetAttribute(int* value, CUfunction_attribute attribute, void* handle,
@@ -237,16 +252,15 @@ CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
 }
 
 CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
-  return WithFunction(function, [&](Process& process, Function& found) {
-    if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *module = process.code.HandleOf(found.module().get());
-    return CUDA_SUCCESS;
+  return WithGivenFunction(function, [&](Process& process, Function& found) {
+    return StoreModule(process, found, module);
   });
 }
 
 CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
-  return cuFuncGetModule(reinterpret_cast<CUmodule*>(library),
-                         reinterpret_cast<CUfunction>(kernel));
+  return WithFunction(kernel, [&](Process& process, Function& found) {
+    return StoreModule(process, found, reinterpret_cast<CUmodule*>(library));
+  });
 }
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {

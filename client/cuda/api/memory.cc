@@ -52,6 +52,7 @@ CUresult GetPointerAttribute(const Allocation& memory,
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
       return StoreAttribute<unsigned>(data, memory.is_managed);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+      return StoreAttribute<unsigned>(data, memory.has_sync_memops);
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
       return StoreAttribute(data, 0U);
@@ -222,9 +223,12 @@ CUresult cuMemHostUnregister(void* pointer) {
     const auto found = process.memory.Remove(
         reinterpret_cast<uint64_t>(pointer),
         [](const Allocation& memory) { return memory.is_registered; });
-    return found == nullptr
-               ? ErrorOfMissing(process, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)
-               : CUDA_SUCCESS;
+    if (found != nullptr) return CUDA_SUCCESS;
+    const auto around =
+        process.memory.Find(reinterpret_cast<uint64_t>(pointer));
+    return around != nullptr && around->is_registered
+               ? CUDA_ERROR_INVALID_VALUE
+               : ErrorOfMissing(process, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
   });
 }
 
@@ -274,14 +278,16 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
   });
 }
 
-// Synchronous copies are synchronous always.
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
                                CUdeviceptr pointer) {
   return WithObjects([&](Process& process) {
-    return value == nullptr || process.memory.Find(pointer) == nullptr ||
-                   attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-               ? CUDA_ERROR_INVALID_VALUE
-               : CUDA_SUCCESS;
+    const auto memory = process.memory.Find(pointer);
+    if (value == nullptr || memory == nullptr ||
+        attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    memory->has_sync_memops = *static_cast<const unsigned*>(value) != 0;
+    return CUDA_SUCCESS;
   });
 }
 

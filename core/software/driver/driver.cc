@@ -84,6 +84,7 @@ void Driver::EndContext(Context& context) {
   events.RemoveIf([id](const Event& e) { return e.context_id() == id; });
   code.EndContext(id);
   memory.RemoveContext(id);
+  coredumps.Remove(id);
 }
 
 void Driver::DrainAll() {

@@ -6,7 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "core/cuda/coredump_table.h"
 #include "core/cuda/host_function_scope.h"
+#include "core/software/base/mutex.h"
 #include "core/software/driver/code_table.h"
 #include "core/software/driver/context.h"
 #include "core/software/driver/context_table.h"
@@ -65,6 +67,7 @@ class Driver {
   HandleTable<CUmemGenericAllocationHandle, PhysicalMemory> physical;
   Reservations reservations;
   GraphHandles graphs;
+  cuda::CoredumpTable<Mutex, MutexLock> coredumps;
 
   // Waits for the context's work and frees everything that it owns.
   void EndContext(Context& context);

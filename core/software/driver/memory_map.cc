@@ -96,6 +96,12 @@ void MemoryMap::Advise(uintptr_t address, const cuda::MemoryAdvice& advice) {
   if (it != regions_.end()) it->second.advice = advice;
 }
 
+void MemoryMap::SetSyncMemops(uintptr_t address, bool has_sync_memops) {
+  WriterMutexLock lock(&mutex_);
+  const auto it = regions_.find(address);
+  if (it != regions_.end()) it->second.has_sync_memops = has_sync_memops;
+}
+
 void MemoryMap::SetAccess(uintptr_t address, DeviceSet readers,
                           DeviceSet writers) {
   WriterMutexLock lock(&mutex_);

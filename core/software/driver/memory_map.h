@@ -66,7 +66,10 @@ struct Region {
   // if any device may.
   DeviceSet readers = kAllDevices;
   DeviceSet writers = kAllDevices;
-  cuda::MemoryAdvice advice;         // kManaged only
+  cuda::MemoryAdvice advice;  // kManaged only
+  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, which changes nothing: synchronous copies
+  // are synchronous always.
+  bool has_sync_memops = false;
   CUmemoryPool pool = nullptr;       // of memory of a pool
   std::shared_ptr<Backing> backing;  // null if another object unmaps it
   // kMapped: the memory that was mapped.
@@ -112,10 +115,12 @@ class MemoryMap {
   // Returns true if a region has bytes in the range.
   bool Overlaps(uintptr_t address, size_t size) const;
 
-  // Both do nothing unless a region starts at `address`.
+  // All three do nothing unless a region starts at `address`.
   void SetAccess(uintptr_t address, DeviceSet readers, DeviceSet writers);
 
   void Advise(uintptr_t address, const cuda::MemoryAdvice& advice);
+
+  void SetSyncMemops(uintptr_t address, bool has_sync_memops);
 
   // Returns the location of [address, address + size). A range that starts in a
   // region is kInvalid if a byte lies in no region, or a region forbids the

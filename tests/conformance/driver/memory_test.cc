@@ -301,12 +301,25 @@ TEST_F(MemoryTest, HostMemoryIsRegisteredOnce) {
     EXPECT_OK(Cuda().cuMemHostGetDevicePointer_v2(&mapped, host, 0));
     EXPECT_EQ(mapped, reinterpret_cast<CUdeviceptr>(host));
   }
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemHostUnregister(static_cast<char*>(host) + 4096));
   EXPECT_OK(Cuda().cuMemHostUnregister(host));
   EXPECT_CUDA(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
               Cuda().cuMemHostUnregister(host));
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
               Cuda().cuMemHostRegister_v2(host, 0, 0));
   std::free(host);
+}
+
+TEST_F(MemoryTest, PointersKeepThatTheirOperationsAreSynchronous) {
+  const DeviceMemory memory(8192);
+  constexpr auto kAttribute = CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
+  for (const unsigned value : {0u, 1u, 0u}) {
+    ASSERT_OK(Cuda().cuPointerSetAttribute(&value, kAttribute, *memory + 100));
+    unsigned found = 7;
+    ASSERT_OK(Cuda().cuPointerGetAttribute(&found, kAttribute, *memory));
+    EXPECT_EQ(found, value);
+  }
 }
 
 // The device may see it at another address than the host.

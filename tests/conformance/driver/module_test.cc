@@ -222,6 +222,39 @@ TEST_F(ModuleErrorTest, BytesThatAreNoImageAreRefused) {
   }
 }
 
+// A null handle is an invalid handle for some calls, an invalid value for
+// others.
+TEST_F(ModuleTest, ANullFunctionIsRefused) {
+  const char* name = nullptr;
+  size_t offset = 0;
+  size_t size = 0;
+  CUmodule module = nullptr;
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuFuncGetName(&name, nullptr));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuKernelGetName(&name, nullptr));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuFuncGetModule(&module, nullptr));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuFuncGetParamInfo(nullptr, 0, &offset, &size));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuKernelGetParamInfo(nullptr, 0, &offset, &size));
+  int value = 0;
+  CUfunction function = nullptr;
+  CUlibrary library = nullptr;
+  CUfunctionLoadingState state;
+  constexpr auto kThreads = CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+  EXPECT_CUDA(CUDA_ERROR_INVALID_HANDLE,
+              Cuda().cuFuncGetAttribute(&value, kThreads, nullptr));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_HANDLE,
+              Cuda().cuKernelGetAttribute(&value, kThreads, nullptr, device_));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_HANDLE,
+              Cuda().cuKernelGetFunction(&function, nullptr));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_HANDLE,
+              Cuda().cuKernelGetLibrary(&library, nullptr));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_HANDLE,
+              Cuda().cuFuncIsLoaded(&state, nullptr));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_HANDLE, Cuda().cuFuncLoad(nullptr));
+}
+
 using LibraryTest = ContextTest;
 
 // LTO IR, an archive, and an object of the host.

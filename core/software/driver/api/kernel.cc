@@ -11,19 +11,29 @@ using namespace holdfast::software;
 
 namespace {
 
-// A CUfunction or CUkernel, which are one here.
+// body(Kernel&) with a CUfunction or CUkernel, which are one here.
+// `error_of_null` is the error for the handle 0, which CUDA does not refuse
+// alike in all calls.
 template <typename Body>
-CUresult WithKernel(void* handle, Body body) {
+CUresult WithKernel(void* handle, Body body,
+                    CUresult error_of_null = CUDA_ERROR_INVALID_HANDLE) {
   return WithDriver([&](Driver& driver) -> CUresult {
+    if (handle == nullptr) return error_of_null;
     const std::shared_ptr<Kernel> kernel =
         driver.code.FindKernel(static_cast<CUfunction>(handle));
     return kernel == nullptr ? CUDA_ERROR_INVALID_HANDLE : body(*kernel);
   });
 }
 
+// WithKernel for the calls in which the handle 0 is an invalid value.
+template <typename Body>
+CUresult WithGivenKernel(void* handle, Body body) {
+  return WithKernel(handle, body, CUDA_ERROR_INVALID_VALUE);
+}
+
 CUresult ParameterInfo(void* handle, size_t index, size_t* offset,
                        size_t* size) {
-  return WithKernel(handle, [&](Kernel& kernel) {
+  return WithGivenKernel(handle, [&](Kernel& kernel) {
     const auto& parameters = kernel.properties().parameters;
     if (offset == nullptr || index >= parameters.size()) {
       return CUDA_ERROR_INVALID_VALUE;
@@ -35,7 +45,7 @@ CUresult ParameterInfo(void* handle, size_t index, size_t* offset,
 }
 
 CUresult Name(void* handle, const char** name) {
-  return WithKernel(handle, [&](Kernel& kernel) {
+  return WithGivenKernel(handle, [&](Kernel& kernel) {
     if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *name = kernel.properties().name.c_str();
     return CUDA_SUCCESS;
@@ -190,7 +200,7 @@ CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset,
 // A function of a library belongs to the module that stands for it.
 CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
   return WithContext([&](Driver& driver, Context&) {
-    return WithKernel(function, [&](Kernel&) {
+    return WithGivenKernel(function, [&](Kernel&) {
       if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
       *module = driver.code.ModuleWith(function);
       if (*module != nullptr) return CUDA_SUCCESS;

@@ -150,6 +150,7 @@ CUresult GetPointerAttribute(Driver& driver, const Region& region,
       }
       return StoreAttribute(data, pointer);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+      return StoreAttribute<unsigned>(data, region.has_sync_memops);
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
       return StoreAttribute(data, 0u);
@@ -276,6 +277,10 @@ CUresult cuMemHostUnregister(void* pointer) {
     if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     const std::optional<Region> region = driver.memory.Find(address);
+    if (region.has_value() && region->kind == MemoryKind::kRegistered &&
+        region->address != address) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     const CUresult result = Free(driver, address, {MemoryKind::kRegistered},
                                  CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     if (result == CUDA_SUCCESS && region->other != 0) {
@@ -329,13 +334,14 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
                                CUdeviceptr pointer) {
   return WithObjects([&](Driver& driver) {
-    if (value == nullptr || !driver.memory.Find(pointer).has_value()) {
+    const std::optional<Region> region = driver.memory.Find(pointer);
+    if (value == nullptr || !region.has_value() ||
+        attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    // Every synchronous operation is synchronous already.
-    return attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_INVALID_VALUE;
+    driver.memory.SetSyncMemops(region->address,
+                                *static_cast<const unsigned*>(value) != 0);
+    return CUDA_SUCCESS;
   });
 }
 

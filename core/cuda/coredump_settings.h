@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_CORE_CUDA_COREDUMP_SETTINGS_H_
+#define HOLDFAST_CORE_CUDA_COREDUMP_SETTINGS_H_
+
+#include <cstddef>
+#include <string>
+
+#include "cuda.h"
+
+namespace holdfast::cuda {
+
+// The attributes of core dumps: of the process
+// (cuCoredumpSetAttributeGlobal), or of one context (cuCoredumpSetAttribute). A
+// driver that writes no dumps keeps the attributes, so that a program that sets
+// them runs, and refuses to switch dumps on. The class is a plain value.
+class CoredumpSettings {
+ public:
+  // CUDA_ERROR_INVALID_VALUE: there is no such attribute, a pointer is null, or
+  // `*size` is not the size of the value; a text has kMaxText bytes at most.
+  // CUDA_ERROR_NOT_SUPPORTED: the value switches dumps on.
+  CUresult Set(CUcoredumpSettings attribute, const void* value,
+               const size_t* size);
+  // Writes the value, or `*size` if `value` is null. CUDA_ERROR_INVALID_VALUE:
+  // there is no such attribute, `size` is null, or `*size` is not the size of
+  // the value; a text needs a byte more than it has.
+  CUresult Get(CUcoredumpSettings attribute, void* value, size_t* size) const;
+
+  // False for an attribute that only the process has.
+  static bool IsOfContext(CUcoredumpSettings attribute);
+
+  static constexpr size_t kMaxText = 1023;
+
+ private:
+  bool triggers_host_ = true;
+  bool is_lightweight_ = false;
+  unsigned generation_flags_ = 0;
+  std::string file_;
+  std::string pipe_;
+};
+
+}  // namespace holdfast::cuda
+
+#endif  // HOLDFAST_CORE_CUDA_COREDUMP_SETTINGS_H_
