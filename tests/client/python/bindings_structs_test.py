@@ -131,6 +131,20 @@ def test_a_frame_of_egl_has_arrays_or_pitched_memory(frame, array):
     assert "planeCount : 2" in repr(made).splitlines()
 
 
+def test_structs_of_an_array_are_copies():
+    made = runtime.cudaEglFrame()
+    plane = made.frame.pPitch[0]
+    plane.pitch = 5
+    assert made.frame.pPitch[0].pitch == 0
+    made.frame.pPitch = 3 * [plane]
+    plane.pitch = 6
+    assert [one.pitch for one in made.frame.pPitch] == [5, 5, 5]
+    plane = made.planeDesc[1]
+    plane.width = 7
+    made.planeDesc = [plane, plane, plane]
+    assert [one.width for one in made.planeDesc] == [7, 7, 7]
+
+
 # Memory.
 
 

@@ -124,7 +124,8 @@ def _make_array(api, kind):
         inner = _make_array(api, rest)
     else:
         codec = Codec(api, rest)
-        inner_size, inner = codec.size, (codec.read, codec.write)
+        read_element = _make_copier(codec) if codec.kind == "t" else codec.read
+        inner_size, inner = codec.size, (read_element, codec.write)
 
     def read(owner, address):
         return [inner[0](owner, address + i * inner_size) for i in range(count)]
@@ -138,6 +139,17 @@ def _make_array(api, kind):
             inner[1](owner, address + i * inner_size, value)
 
     return read, write
+
+
+def _make_copier(codec):
+    """Structs of an array are copies: the array is what is assigned."""
+
+    def read(owner, address):
+        made = codec.cls()
+        codec.write(made, made.getPtr(), codec.read(owner, address))
+        return made
+
+    return read
 
 
 def _make_handle_behind(codec):
