@@ -63,9 +63,20 @@ cudaError_t Start(const Driver& driver) {
   return cudaSuccess;
 }
 
+// Returns the driver that the process has loaded, by its name or by a path of a
+// file; else the driver that the loader finds; null: there is none.
+void* OpenDriver() {
+  constexpr char kName[] = "libcuda.so.1";
+  void* loaded = dlopen(kName, RTLD_NOW | RTLD_NOLOAD);
+  if (loaded != nullptr) return loaded;
+  void* process = dlopen(nullptr, RTLD_NOW);
+  if (dlsym(process, "cuInit") != nullptr) return process;
+  return dlopen(kName, RTLD_NOW);
+}
+
 Driver* Make(DefaultStream stream) {
   auto* driver = new Driver{};
-  void* library = dlopen("libcuda.so.1", RTLD_NOW);
+  void* library = OpenDriver();
   if (library == nullptr) {
     driver->status = cudaErrorInsufficientDriver;
     return driver;

@@ -293,6 +293,12 @@ def test_a_size_may_be_the_result_of_a_division():
     check(driver.cuMemFree(pointer))
 
 
+def test_the_runtime_works_in_the_driver_that_is_loaded(memory):
+    pointer = memory(16)
+    check(runtime.cudaMemset(pointer, 1, 16))
+    assert read(pointer, 4).tolist() == 4 * [0x01010101]
+
+
 def test_the_runtime_tells_its_version():
     version = check(runtime.getLocalRuntimeVersion())
     assert version == check(runtime.cudaRuntimeGetVersion()) and version // 1000 == 13
