@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "server/account/account.h"
+#include "server/account/chunk_limit.h"
 
 namespace holdfast {
 namespace {
 
 constexpr char kBytes[] = "bytes";
-constexpr uint64_t kSlackOfDevice = uint64_t{64} << 20;
 
 uint64_t LimitOr(uint64_t limit) {
   return limit == 0 ? Quota::kUnlimited : limit;
@@ -21,11 +21,6 @@ uint64_t LimitOr(uint64_t limit) {
 // Sums and products here saturate: they are made of clients' numbers.
 uint64_t Add(uint64_t a, uint64_t b) {
   return a > Quota::kUnlimited - b ? Quota::kUnlimited : a + b;
-}
-
-uint64_t ChunkLimit(uint64_t device_bytes, size_t devices) {
-  if (device_bytes == 0) return Quota::kUnlimited;
-  return Add(Add(device_bytes, device_bytes), devices * kSlackOfDevice);
 }
 
 uint64_t HostLimit(const internal::AccountLimits& limits) {
@@ -86,10 +81,11 @@ void MemoryGrants::Open(const internal::AccountLimits& limits, size_t devices,
                         std::shared_ptr<Tenant> tenant) {
   tenant_ = std::move(tenant);
   if (devices == 0) devices = ledger_.device_count();
-  devices_ = Quota::Create({.name = "device memory reserved by the session",
-                            .unit = kBytes,
-                            .limit = ChunkLimit(limits.device_bytes(), devices),
-                            .set_by = "twice its limit, and 64 MiB a device"});
+  devices_ = Quota::Create(
+      {.name = "device memory reserved by the session",
+       .unit = kBytes,
+       .limit = ChunkLimit(LimitOr(limits.device_bytes()), devices),
+       .set_by = "twice its limit, and 64 MiB a device"});
   host_ = Quota::Create({.name = "host memory of the session",
                          .unit = kBytes,
                          .limit = HostLimit(limits),
@@ -127,7 +123,9 @@ absl::StatusOr<MemoryGrants::Quotas> MemoryGrants::QuotasOf(
       return absl::NotFoundError(
           absl::StrCat("no device ", place.device(), " to reserve memory of"));
     }
-    return Quotas{devices_, OnDevice(place.device())};
+    Quotas quotas = {devices_, OnDevice(place.device())};
+    if (tenant_ != nullptr) quotas.push_back(tenant_->chunk_bytes());
+    return quotas;
   }
   Quotas quotas = {host_, ledger_.host()};
   if (tenant_ != nullptr && place.host() == internal::HOST_MEMORY_PINNED) {
@@ -200,7 +198,10 @@ absl::StatusOr<MemoryGrants::Detached> MemoryGrants::Detach(
                      " were granted"));
   }
   std::vector<Charge>& charges = found->second.charges;
-  return Detached{charges[0].Split(bytes), charges[1].Split(bytes)};
+  Detached detached = {.of_session = charges[0].Split(bytes),
+                       .of_all = charges[1].Split(bytes)};
+  if (charges.size() > 2) detached.of_tenant = charges[2].Split(bytes);
+  return detached;
 }
 
 void MemoryGrants::Forgive(const internal::MemoryPlace& place, uint64_t bytes) {

@@ -87,7 +87,7 @@ class MemoryGrants {
   // Begins to grant memory to a session on `devices` devices; 0: all devices.
   // The limit of chunks is twice the session's limit of device bytes, plus
   // 64 MiB a device: for rounding, and for freed memory that is still in use.
-  // Host memory and buffers count against the tenant, if there is one.
+  // Host memory, buffers and chunks count against the tenant, if there is one.
   void Open(const internal::AccountLimits& limits, size_t devices,
             std::shared_ptr<Tenant> tenant = nullptr);
 
@@ -100,10 +100,12 @@ class MemoryGrants {
   absl::Status Release(const internal::MemoryPlace& place, uint64_t bytes);
 
   // Device memory taken out of the grants. While this object lives, it counts
-  // for the session (of_session), and for the tenant on the device (of_all).
+  // for the session (of_session), for the tenant on the device (of_all), and in
+  // the tenant's chunks (of_tenant; empty if there is no tenant).
   struct Detached {
     Charge of_session;
     Charge of_all;
+    Charge of_tenant = {};
   };
   // Takes `bytes` out of the grants, for memory that may outlive the session.
   // INVALID_ARGUMENT: fewer bytes are granted, or `place` is not a device.

@@ -183,7 +183,7 @@ absl::Status Restore::AdoptMemory(uint64_t number, KeptSession& kept) {
   session.tenant = parts_.tenants.OfName(record.tenant(), record.code_owner());
   for (const auto& quota :
        {session.tenant->arena_bytes(), session.tenant->pinned_bytes(),
-        session.tenant->device_bytes()}) {
+        session.tenant->device_bytes(), session.tenant->chunk_bytes()}) {
     limits_->Lift(quota);
   }
   session.holdings = std::make_unique<SessionHoldings>(parts_.holdings);

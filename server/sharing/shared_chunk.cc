@@ -147,6 +147,7 @@ void SharedChunk::Unseal() {
 
 void SharedChunk::ChargeMaker(Quota& quota) {
   absl::MutexLock lock(&mutex_);
+  place_.charge.of_tenant = Charge();
   if (charge_.lock() != nullptr || makers_charge_.amount() > 0) return;
   makers_charge_ = quota.TakeBeyondLimit(size());
 }

@@ -129,8 +129,8 @@ class SharedChunk {
 
   // Charges the chunk to `quota`, the tenant of the session that made it and
   // now releases it, until the last holder releases it. So ending sessions does
-  // not help a tenant to exceed its quota. Does nothing if the chunk is charged
-  // for a collection.
+  // not help a tenant to exceed its quota. If the chunk is charged for a
+  // collection, `quota` is not charged. Ends the charge in the tenant's chunks.
   void ChargeMaker(Quota& quota);
 
  private:

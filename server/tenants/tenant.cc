@@ -5,6 +5,7 @@
 #include "core/base/quota_exceeded.h"
 #include "core/base/status_macros.h"
 #include "core/base/steady_time.h"
+#include "server/account/chunk_limit.h"
 
 namespace holdfast {
 namespace {
@@ -21,6 +22,10 @@ std::shared_ptr<Quota> MakeQuota(const std::string& what,
                         .set_by = "the tenant's quota"});
 }
 
+uint64_t ChunkLimitOf(const v1::Quota& quota) {
+  return ChunkLimit(LimitOr(quota.device_bytes()), /*devices=*/1);
+}
+
 CompileBudget::Limits CompileLimits(const v1::Quota& quota) {
   return {.time_per_hour = absl::Seconds(quota.compile_time().seconds()) +
                            absl::Nanoseconds(quota.compile_time().nanos()),
@@ -35,6 +40,11 @@ Tenant::Tenant(const Options& options)
       code_owner_(options.code_owner),
       device_bytes_(
           MakeQuota("device_bytes", name_, options.quota.device_bytes())),
+      chunk_bytes_(Quota::Create(
+          {.name = absl::StrCat("device memory reserved by tenant ", name_),
+           .unit = "bytes",
+           .limit = ChunkLimitOf(options.quota),
+           .set_by = "twice the tenant's quota, and 64 MiB"})),
       pinned_bytes_(
           MakeQuota("pinned_bytes", name_, options.quota.pinned_bytes())),
       arena_bytes_(
@@ -56,6 +66,7 @@ Tenant::Tenant(const Options& options)
 
 void Tenant::SetQuota(const v1::Quota& quota) {
   device_bytes_->SetLimit(LimitOr(quota.device_bytes()));
+  chunk_bytes_->SetLimit(ChunkLimitOf(quota));
   pinned_bytes_->SetLimit(LimitOr(quota.pinned_bytes()));
   arena_bytes_->SetLimit(LimitOr(quota.arena_bytes()));
   collection_bytes_->SetLimit(LimitOr(quota.collection_bytes()));

@@ -116,6 +116,11 @@ class Tenant {
   const std::shared_ptr<Quota>& device_bytes() const { return device_bytes_; }
   const std::shared_ptr<Quota>& pinned_bytes() const { return pinned_bytes_; }
   const std::shared_ptr<Quota>& arena_bytes() const { return arena_bytes_; }
+  // Bytes of the chunks that its sessions hold on devices, over all devices.
+  // The limit follows from that of device_bytes(): see ChunkLimit. Without it
+  // many small buffers that have a chunk each, or the holes between buffers,
+  // would take a whole device.
+  const std::shared_ptr<Quota>& chunk_bytes() const { return chunk_bytes_; }
   // Bytes of the versions of its collections.
   const std::shared_ptr<Quota>& collection_bytes() const {
     return collection_bytes_;
@@ -151,6 +156,7 @@ class Tenant {
   const Kind kind_;
   const std::string code_owner_;
   const std::shared_ptr<Quota> device_bytes_;
+  const std::shared_ptr<Quota> chunk_bytes_;
   const std::shared_ptr<Quota> pinned_bytes_;
   const std::shared_ptr<Quota> arena_bytes_;
   const std::shared_ptr<Quota> collection_bytes_;

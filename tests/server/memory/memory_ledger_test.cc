@@ -179,6 +179,52 @@ TEST_F(MemoryLedgerTest, ATenantsBytesAreExactOverAllItsSessions) {
   EXPECT_EQ(Used(), (std::vector<uint64_t>{1030, 0, 0}));
 }
 
+// A small buffer that can be shared has a chunk of 2 MiB of its own, so the
+// buffers' bytes alone say little of what a tenant takes of a device.
+TEST_F(MemoryLedgerTest, ATenantsChunksAreBoundedByItsQuota) {
+  v1::Quota quota;
+  quota.set_device_bytes(10 * kMiB);
+  const auto tenant = MakeTenant(quota);
+  MemoryGrants a(ledger_), b(ledger_);
+  a.Open({}, 1, tenant);
+  b.Open({}, 2, tenant);
+  EXPECT_OK(a.Reserve(Device(0), 40 * kMiB));
+  EXPECT_OK(b.Reserve(Device(1), 44 * kMiB));
+  EXPECT_THAT(b.Reserve(Device(0), 2 * kMiB),
+              StatusIs(kExhausted, "device memory reserved by tenant alice"));
+  EXPECT_OK(a.Release(Device(0), 2 * kMiB));
+  EXPECT_OK(b.Reserve(Device(0), 2 * kMiB));
+  quota.set_device_bytes(11 * kMiB);
+  tenant->SetQuota(quota);
+  EXPECT_OK(b.Reserve(Device(0), 2 * kMiB));
+  a.Close();
+  EXPECT_EQ(tenant->chunk_bytes()->used(), 48 * kMiB);
+  EXPECT_EQ(Used(), (std::vector<uint64_t>{0, 4 * kMiB, 44 * kMiB}));
+}
+
+TEST_F(MemoryLedgerTest, ADetachedChunkCountsInItsTenantsChunks) {
+  v1::Quota quota;
+  quota.set_device_bytes(10 * kMiB);
+  const auto tenant = MakeTenant(quota);
+  MemoryGrants::Detached detached;
+  {
+    MemoryGrants grants(ledger_);
+    grants.Open({}, 1, tenant);
+    EXPECT_OK(grants.Reserve(Device(0), 6 * kMiB));
+    detached = *grants.Detach(Device(0), 4 * kMiB);
+    EXPECT_EQ(tenant->chunk_bytes()->used(), 6 * kMiB);
+  }
+  EXPECT_EQ(tenant->chunk_bytes()->used(), 4 * kMiB);
+  detached = {};
+  EXPECT_EQ(tenant->chunk_bytes()->used(), 0u);
+}
+
+TEST_F(MemoryLedgerTest, ATenantWithoutAQuotaMayTakeTheDevice) {
+  MemoryGrants grants(ledger_);
+  grants.Open({}, 1, MakeTenant({}));
+  EXPECT_OK(grants.Reserve(Device(0), 256 * kMiB));
+}
+
 TEST_F(MemoryLedgerTest, ATenantHasItsBytesBackWhenAnExecutorIsGone) {
   v1::Quota quota;
   quota.set_device_bytes(100);
