@@ -21,6 +21,9 @@ bool CompileCache::TouchIsDue(const Kept& kept) const {
 
 // Lives as long as somebody waits for it.
 struct CompileCache::InFlight {
+  explicit InFlight(const std::string& client) : name(client) {}
+
+  const std::string name;  // of the client that began it, and takes the turn
   // Under the cache's mutex.
   size_t joined = 0;  // who wait beside the one who began it
   CompileStage stage;
@@ -31,6 +34,13 @@ struct CompileCache::InFlight {
   bool done ABSL_GUARDED_BY(mutex) = false;
   // Not changed any more once it is done.
   absl::StatusOr<Outcome> outcome = absl::UnknownError("not compiled yet");
+
+  // False while it waits for a turn of another client. A client with a long
+  // line of its own would otherwise have others wait in that line. Under the
+  // cache's mutex.
+  bool Helps(const CompileCaller& caller) const {
+    return stage.queue_position == 0 || name == caller.name;
+  }
 
   bool AwaitDone() {
     absl::ReaderMutexLock lock(&mutex);
@@ -45,14 +55,15 @@ absl::StatusOr<CompileCache::Answer> CompileCache::Get(
     const Compile& compile) {
   while (true) {
     bool joined = false;
-    absl::StatusOr<Answer> answer = GetOnce(key, caller, compile, &joined);
-    if (!joined || !GetQuotaExceeded(answer.status()).has_value()) {
-      return answer;
-    }
+    absl::StatusOr<std::optional<Answer>> answer =
+        GetOnce(key, caller, compile, &joined);
+    if (joined && GetQuotaExceeded(answer.status()).has_value()) continue;
+    if (!answer.ok()) return answer.status();
+    if (answer->has_value()) return **std::move(answer);
   }
 }
 
-absl::StatusOr<CompileCache::Answer> CompileCache::GetOnce(
+absl::StatusOr<std::optional<CompileCache::Answer>> CompileCache::GetOnce(
     const std::string& key, const CompileCaller& caller, const Compile& compile,
     bool* joined) {
   std::shared_ptr<InFlight> flight;
@@ -66,12 +77,12 @@ absl::StatusOr<CompileCache::Answer> CompileCache::GetOnce(
       }
       kept->second->touched = SteadyNow();
     } else if (const auto begun = in_flight_.find(key);
-               begun != in_flight_.end()) {
+               begun != in_flight_.end() && begun->second->Helps(caller)) {
       flight = begun->second;
       *joined = true;
       ++flight->joined;
     } else {
-      flight = in_flight_[key] = std::make_shared<InFlight>();
+      flight = in_flight_[key] = std::make_shared<InFlight>(caller.name);
     }
   }
   if (*joined) return Join(*flight, caller);
@@ -107,7 +118,8 @@ void CompileCache::Publish(const std::string& key,
                            const std::shared_ptr<InFlight>& flight) {
   {
     absl::MutexLock lock(&mutex_);
-    // One that was abandoned may have a successor.
+    // One that was abandoned, or that another client did not wait for, may
+    // have a successor.
     const auto begun = in_flight_.find(key);
     if (begun != in_flight_.end() && begun->second == flight) {
       in_flight_.erase(begun);
@@ -165,7 +177,7 @@ bool CompileCache::Abandon(const std::string& key,
   return true;
 }
 
-absl::StatusOr<CompileCache::Answer> CompileCache::Join(
+absl::StatusOr<std::optional<CompileCache::Answer>> CompileCache::Join(
     InFlight& flight, const CompileCaller& caller) {
   while (!flight.AwaitDone()) {
     const bool gone = caller.gone();
@@ -176,6 +188,10 @@ absl::StatusOr<CompileCache::Answer> CompileCache::Join(
         --flight.joined;
         ++statistics_.misses;
         return absl::CancelledError("the caller has gone");
+      }
+      if (!flight.Helps(caller)) {
+        --flight.joined;
+        return std::nullopt;
       }
       stage = flight.stage;
     }
@@ -192,7 +208,8 @@ absl::StatusOr<CompileCache::Answer> CompileCache::Join(
 
 void CompileCache::Insert(const std::string& key, Program program) {
   const uint64_t size = SizeOf(*program);
-  if (size > max_bytes_) return;
+  // The first of two clients that have made it at once has put it there.
+  if (size > max_bytes_ || by_key_.contains(key)) return;
   statistics_.bytes += size;
   ++statistics_.entries;
   order_.push_front(

@@ -2,7 +2,7 @@
 //
 // Compiled programs by CompileKey, in two tiers: memory, and a disk that
 // outlives the daemon. Concurrent identical requests share one compilation, or
-// one read of the disk.
+// one read of the disk; those of different clients share it once it runs.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(auto answer, cache.Get(key, caller, compile));
 //   if (answer.tier != CompileCache::Tier::kNone) ...
@@ -14,6 +14,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,10 +114,13 @@ class CompileCache {
   };
   using Order = std::list<Kept>;
 
-  // Sets `joined` if it has waited for another caller's compilation.
-  absl::StatusOr<Answer> GetOnce(const std::string& key,
-                                 const CompileCaller& caller,
-                                 const Compile& compile, bool* joined);
+  // Sets `joined` if it has waited for another caller's compilation. Returns
+  // nullopt if that waits for a turn of another client, so that the caller must
+  // try again.
+  absl::StatusOr<std::optional<Answer>> GetOnce(const std::string& key,
+                                                const CompileCaller& caller,
+                                                const Compile& compile,
+                                                bool* joined);
   // Loads the program from disk, or compiles it, and publishes the result.
   absl::StatusOr<Answer> Compute(const std::string& key,
                                  const CompileCaller& caller,
@@ -133,7 +137,9 @@ class CompileCache {
                Tier tier, const std::shared_ptr<InFlight>& flight);
   bool TouchIsDue(const Kept& kept) const;
   Program Use(Order::iterator kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<Answer> Join(InFlight& flight, const CompileCaller& caller);
+  // As GetOnce.
+  absl::StatusOr<std::optional<Answer>> Join(InFlight& flight,
+                                             const CompileCaller& caller);
   void Insert(const std::string& key, Program program)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EvictLast() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/quota_exceeded.h"
 #include "core/base/status_macros.h"
 
 namespace holdfast {
@@ -65,11 +66,18 @@ absl::Status CompileQueue::CheckRoom(const std::string& name) {
   if (own == 0 || own < left || running_.size() < slots_) {
     return absl::OkStatus();
   }
-  return absl::ResourceExhaustedError(absl::StrCat(
+  absl::Status full = absl::ResourceExhaustedError(absl::StrCat(
       waiting_, " requests wait for a compiler, ", own,
       " of them this client's; the limit is ", max_waiting_,
       ", and a client may have as many as are left to the others; try again "
       "later"));
+  // So that it refuses this client alone: see CompileCache::Get.
+  SetQuotaExceeded({.quota = "a client's requests that wait for a compiler",
+                    .limit = own,
+                    .used = own,
+                    .requested = 1},
+                   &full);
+  return full;
 }
 
 void CompileQueue::Join(const std::string& name, bool first, Ticket* ticket) {

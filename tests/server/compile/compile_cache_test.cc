@@ -281,6 +281,68 @@ TEST_F(CompileCacheFlightTest, TheLastToGoEndsTheCompilation) {
   EXPECT_FALSE(Hits(cache_, "key"));
 }
 
+// A client whose line is long asks for what others will want, too.
+TEST_F(CompileCacheFlightTest, NobodyWaitsInAnotherClientsLine) {
+  CompileCaller busy, other;
+  busy.name = "uid 1000";
+  other.name = "uid 1001";
+  absl::Notification asked, waits, let_go;
+  std::thread first([&] {
+    const auto answer = cache_.Get(
+        "key", busy,
+        [&](const CompileCaller& callers)
+            -> absl::StatusOr<CompileCache::Outcome> {
+          asked.Notify();
+          waits.WaitForNotification();
+          callers.report({.queue_position = 9, .queue_length = 9});
+          let_go.WaitForNotification();
+          return CompileCache::Outcome{MakeProgram("of the long line")};
+        });
+    EXPECT_TRUE(answer.ok()) << answer.status();
+  });
+  asked.WaitForNotification();
+  // It joins what seems to run, and leaves it when it turns out to wait.
+  other.report = [&](const CompileStage& stage) {
+    EXPECT_EQ(stage.queue_position, 0u);
+    if (!waits.HasBeenNotified()) waits.Notify();
+  };
+  const auto made = cache_.Get("key", other, Making("of its own turn"));
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->program->response.log(), "of its own turn");
+  EXPECT_EQ(made->tier, CompileCache::Tier::kNone);
+  let_go.Notify();
+  first.join();
+  EXPECT_EQ(cache_.Find("key"), made->program);
+  EXPECT_EQ(cache_.statistics().entries, 1u);
+}
+
+TEST_F(CompileCacheFlightTest, AClientsOwnRequestsWaitInItsLineTogether) {
+  CompileCaller caller;
+  caller.name = "uid 1000";
+  absl::Notification asked, joined;
+  std::thread first([&] {
+    const auto answer =
+        cache_.Get("key", caller,
+                   [&](const CompileCaller& callers)
+                       -> absl::StatusOr<CompileCache::Outcome> {
+                     callers.report({.queue_position = 9, .queue_length = 9});
+                     asked.Notify();
+                     joined.WaitForNotification();
+                     return CompileCache::Outcome{MakeProgram("once")};
+                   });
+    EXPECT_TRUE(answer.ok()) << answer.status();
+  });
+  asked.WaitForNotification();
+  CompileCaller second = caller;
+  second.report = [&](const CompileStage&) {
+    if (!joined.HasBeenNotified()) joined.Notify();
+  };
+  const auto answer = cache_.Get("key", second, Making("twice"));
+  first.join();
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->program->response.log(), "once");
+}
+
 TEST_F(CompileCacheFlightTest, WhoComesAfterItWasGivenUpCompilesAnew) {
   CompileCaller gone;
   gone.gone = [] { return true; };
