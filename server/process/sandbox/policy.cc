@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/process/sandbox/policy.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "core/base/machine_memory.h"
 
 namespace holdfast {
 namespace {
@@ -25,9 +24,7 @@ constexpr uint64_t kExecutorThreads = 4096;
 // Device memory and arenas are shared, and not part of it: the account counts
 // them.
 uint64_t PrivateMemoryOfAnExecutor() {
-  const auto machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                       static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return std::max(machine / 2, uint64_t{2} << 30);
+  return std::max(MachineMemory() / 2, uint64_t{2} << 30);
 }
 
 SandboxPolicy ExecutorPolicy(SandboxRole role) {
