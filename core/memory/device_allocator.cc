@@ -79,6 +79,9 @@ absl::StatusOr<Allocation> DeviceAllocator::Allocate(
   if (absl::IsResourceExhausted(block.status())) {
     if (const auto place = shared_.Allocate(rounded)) block = *place;
   }
+  if (absl::IsResourceExhausted(block.status()) && IsShared(rounded)) {
+    if (const auto place = AllocateInSmallestChunk(rounded)) block = *place;
+  }
   HOLDFAST_RETURN_IF_ERROR(block.status());
   return Use(*block, size);
 }
@@ -132,11 +135,20 @@ absl::StatusOr<Block> DeviceAllocator::Find(uint64_t size,
     if (auto block = TakeOwnPending(size, stream->id())) return *block;
   }
   Reap();
-  const bool shared = size <= options_.chunk_bytes / 2;
-  if (!shared) return AllocateChunk(RoundUp(size, granularity_));
+  if (!IsShared(size)) return AllocateChunk(RoundUp(size, granularity_));
   if (auto block = shared_.Allocate(size)) return *block;
   HOLDFAST_RETURN_IF_ERROR(AllocateSharedChunk());
   return *shared_.Allocate(size);
+}
+
+// Where the device itself has no memory, a smaller chunk would be the last.
+std::optional<Block> DeviceAllocator::AllocateInSmallestChunk(uint64_t size) {
+  if (!refused_) return std::nullopt;
+  const absl::StatusOr<Block> chunk =
+      AllocateChunk(RoundUp(size, granularity_));
+  if (!chunk.ok()) return std::nullopt;
+  AddShared(chunk->span, chunk->size);
+  return shared_.Allocate(size);
 }
 
 absl::Status DeviceAllocator::AllocateSharedChunk() {
@@ -297,9 +309,12 @@ absl::StatusOr<std::unique_ptr<Chunk>> DeviceAllocator::CreateReserved(
 absl::StatusOr<std::unique_ptr<Chunk>> DeviceAllocator::Reserved(
     uint64_t size,
     absl::FunctionRef<absl::StatusOr<std::unique_ptr<Chunk>>()> make) {
-  if (options_.reserve) HOLDFAST_RETURN_IF_ERROR(options_.reserve(size));
+  absl::Status status;
+  if (options_.reserve) status = options_.reserve(size);
+  refused_ = !status.ok();
+  if (refused_) return status;
   auto chunk = make();
-  absl::Status status = chunk.status();
+  status = chunk.status();
   for (const CUdevice peer : peers_) {
     if (!status.ok()) break;
     status = (*chunk)->SetAccess(peer, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);

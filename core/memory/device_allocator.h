@@ -206,6 +206,14 @@ class DeviceAllocator {
   std::optional<Block> TakeOwnPending(uint64_t size, uint64_t stream_id);
   // Creates a chunk and returns all of it as one block.
   absl::StatusOr<Block> AllocateChunk(uint64_t size);
+  // Returns true if an allocation of this size lies in a chunk with others.
+  bool IsShared(uint64_t size) const {
+    return size <= options_.chunk_bytes / 2;
+  }
+  // Makes a shared chunk that is no larger than `size` needs, where one of
+  // `chunk_bytes` was refused by options_.reserve. Returns nullopt if the
+  // device refused it, or if the small one is refused, too.
+  std::optional<Block> AllocateInSmallestChunk(uint64_t size);
   // Makes a large chunk if memory is plentiful, else a small one.
   absl::Status AllocateSharedChunk();
   // Returns an eighth of the bytes in shared chunks, at most an eighth of the
@@ -256,7 +264,8 @@ class DeviceAllocator {
   std::map<uint32_t, std::unique_ptr<Chunk>> chunks_;
   std::set<CUdevice> peers_;  // devices that have access
   uint32_t next_chunk_id_;
-  BlockIndex shared_;  // free blocks of the chunks that allocations share
+  bool refused_ = false;  // options_.reserve has refused the last chunk
+  BlockIndex shared_;     // free blocks of the chunks that allocations share
   std::set<uint32_t> shared_chunks_;
   uint64_t shared_bytes_ = 0;  // of these chunks
   std::set<uint32_t> alone_;   // chunks of AllocateAlone

@@ -308,6 +308,23 @@ TEST_F(DeviceAllocatorTest, WhereALargeChunkIsRefusedASmallOneIsMade) {
               StatusIs(absl::StatusCode::kResourceExhausted, "refused"));
 }
 
+// A limit that the first chunk of a session would exceed leaves room for small
+// buffers.
+TEST_F(DeviceAllocatorTest,
+       WhereNoSharedChunkMayBeMadeOneAsSmallAsItsBufferIs) {
+  auto allocator = Make(kSmallest - 1);
+  ASSERT_OK_AND_ASSIGN(const Allocation small, allocator->Allocate(1, nullptr));
+  EXPECT_LT(reserved_, kSmallest);
+  EXPECT_EQ(reserved_, observed_.at(small.block.span).size);
+  // Others lie in it, too.
+  ASSERT_OK_AND_ASSIGN(const Allocation next, allocator->Allocate(1, nullptr));
+  EXPECT_EQ(next.block.span, small.block.span);
+  ASSERT_OK(allocator->Free(small, nullptr));
+  ASSERT_OK(allocator->Free(next, nullptr));
+  EXPECT_THAT(allocator->Allocate(kSmallest, nullptr),
+              StatusIs(absl::StatusCode::kResourceExhausted, "refused"));
+}
+
 TEST_F(DeviceAllocatorTest, WhereTheDeviceHasNoLargeChunkASmallOneIsMade) {
   auto allocator = Make();
   const auto live = AllocateMany(*allocator, 48);
