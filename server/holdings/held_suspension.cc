@@ -6,6 +6,7 @@
 
 #include "core/base/status_macros.h"
 #include "server/holdings/assigned_devices.h"
+#include "server/tenants/tenant.h"
 
 namespace holdfast {
 
@@ -14,8 +15,14 @@ absl::StatusOr<HeldSuspension::Room> HeldSuspension::Prepare(
   HOLDFAST_RETURN_IF_ERROR(memory_.CheckAlone());
   uint64_t bytes = 0;
   chunks_ = memory_.PlanSave(&bytes);
+  Charge of_tenant;
+  if (const auto& tenant = memory_.tenant(); path.empty() && tenant) {
+    HOLDFAST_ASSIGN_OR_RETURN(of_tenant,
+                              tenant->suspended_bytes()->Take(bytes));
+  }
   HOLDFAST_ASSIGN_OR_RETURN(saved_,
                             SuspendedMemory::Create(path, bytes, host_));
+  of_tenant_ = std::move(of_tenant);
   return Room{chunks_, saved_->descriptor(), bytes};
 }
 
@@ -30,6 +37,9 @@ absl::Status HeldSuspension::Adopt(KeptSession& kept) {
       saved_,
       SuspendedMemory::Adopt(std::move(kept.image), kept.suspension->path(),
                              kept.suspension->bytes(), host_));
+  if (const auto& tenant = memory_.tenant(); saved_->path().empty() && tenant) {
+    of_tenant_ = tenant->suspended_bytes()->TakeBeyondLimit(saved_->bytes());
+  }
   for (const internal::ChunkCreated& chunk : kept.suspension->chunks()) {
     memory_.AdoptSaved(chunk);
   }
@@ -60,6 +70,7 @@ void HeldSuspension::Drop() {
   kept_record_ = {};
   kept_image_ = {};
   saved_ = nullptr;
+  of_tenant_ = {};
 }
 
 }  // namespace holdfast

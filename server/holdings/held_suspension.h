@@ -36,8 +36,11 @@ class HeldSuspension {
 
   // Makes room for the bytes of the session's device memory, in a file at
   // `path` or, if that is empty, in host memory. Nothing changes for the
-  // session yet. FAILED_PRECONDITION: as SessionMemory::CheckAlone. Also fails
-  // as SuspendedMemory::Create.
+  // session yet. Bytes in host memory count for the session's tenant. Otherwise
+  // a tenant could fill the host memory of all sessions: its quota of device
+  // memory does not count them. RESOURCE_EXHAUSTED: the tenant has too many of
+  // them. FAILED_PRECONDITION: as SessionMemory::CheckAlone. Also fails as
+  // SuspendedMemory::Create.
   absl::StatusOr<Room> Prepare(const std::string& path);
   // Releases the device memory. REQUIRES: Prepare has succeeded, and the bytes
   // are saved.
@@ -67,6 +70,7 @@ class HeldSuspension {
   SessionMemory& memory_;
   Quota& host_;
   std::unique_ptr<SuspendedMemory> saved_;
+  Charge of_tenant_;             // for saved_ in host memory
   internal::SaveMemory chunks_;  // the offset of each in saved_
   SessionDescriptors::Kept kept_image_;
   SessionDescriptors::Kept kept_record_;

@@ -63,6 +63,9 @@ class SessionMemory {
     imports_.Open(session_, tenant_);
   }
 
+  // The tenant of Open; null: none.
+  const std::shared_ptr<Tenant>& tenant() const { return tenant_; }
+
   // Keeps a chunk alive until Release. RESOURCE_EXHAUSTED: too many.
   absl::Status Hold(const internal::ChunkCreated& created, UniqueFd fd);
   void Release(uint64_t chunk);

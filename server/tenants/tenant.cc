@@ -26,6 +26,15 @@ uint64_t ChunkLimitOf(const v1::Quota& quota) {
   return ChunkLimit(LimitOr(quota.device_bytes()), /*devices=*/1);
 }
 
+std::shared_ptr<Quota> MakeChunkQuota(const std::string& what,
+                                      const std::string& tenant,
+                                      const v1::Quota& quota) {
+  return Quota::Create({.name = absl::StrCat(what, " ", tenant),
+                        .unit = "bytes",
+                        .limit = ChunkLimitOf(quota),
+                        .set_by = "twice the tenant's quota, and 64 MiB"});
+}
+
 CompileBudget::Limits CompileLimits(const v1::Quota& quota) {
   return {.time_per_hour = absl::Seconds(quota.compile_time().seconds()) +
                            absl::Nanoseconds(quota.compile_time().nanos()),
@@ -40,11 +49,10 @@ Tenant::Tenant(const Options& options)
       code_owner_(options.code_owner),
       device_bytes_(
           MakeQuota("device_bytes", name_, options.quota.device_bytes())),
-      chunk_bytes_(Quota::Create(
-          {.name = absl::StrCat("device memory reserved by tenant ", name_),
-           .unit = "bytes",
-           .limit = ChunkLimitOf(options.quota),
-           .set_by = "twice the tenant's quota, and 64 MiB"})),
+      chunk_bytes_(MakeChunkQuota("device memory reserved by tenant", name_,
+                                  options.quota)),
+      suspended_bytes_(MakeChunkQuota("memory of suspended sessions of tenant",
+                                      name_, options.quota)),
       pinned_bytes_(
           MakeQuota("pinned_bytes", name_, options.quota.pinned_bytes())),
       arena_bytes_(
@@ -67,6 +75,7 @@ Tenant::Tenant(const Options& options)
 void Tenant::SetQuota(const v1::Quota& quota) {
   device_bytes_->SetLimit(LimitOr(quota.device_bytes()));
   chunk_bytes_->SetLimit(ChunkLimitOf(quota));
+  suspended_bytes_->SetLimit(ChunkLimitOf(quota));
   pinned_bytes_->SetLimit(LimitOr(quota.pinned_bytes()));
   arena_bytes_->SetLimit(LimitOr(quota.arena_bytes()));
   collection_bytes_->SetLimit(LimitOr(quota.collection_bytes()));

@@ -121,6 +121,11 @@ class Tenant {
   // many small buffers that have a chunk each, or the holes between buffers,
   // would take a whole device.
   const std::shared_ptr<Quota>& chunk_bytes() const { return chunk_bytes_; }
+  // Bytes of its suspended sessions in host memory. The limit is that of
+  // chunk_bytes().
+  const std::shared_ptr<Quota>& suspended_bytes() const {
+    return suspended_bytes_;
+  }
   // Bytes of the versions of its collections.
   const std::shared_ptr<Quota>& collection_bytes() const {
     return collection_bytes_;
@@ -157,6 +162,7 @@ class Tenant {
   const std::string code_owner_;
   const std::shared_ptr<Quota> device_bytes_;
   const std::shared_ptr<Quota> chunk_bytes_;
+  const std::shared_ptr<Quota> suspended_bytes_;
   const std::shared_ptr<Quota> pinned_bytes_;
   const std::shared_ptr<Quota> arena_bytes_;
   const std::shared_ptr<Quota> collection_bytes_;
