@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "core/cuda/archive.h"
@@ -72,21 +74,25 @@ std::string Text(absl::string_view bytes) {
   return std::string(bytes.substr(0, bytes.find('\0')));
 }
 
-bool ReadEntry(const FatbinEntry& entry, absl::string_view payload,
-               std::string* text) {
+bool ReadContent(const FatbinEntry& entry, absl::string_view payload,
+                 std::string* content) {
   if ((entry.flags & (kLz4 | kZstd)) == 0) {
-    *text = Text(payload);
+    *content = std::string(payload);
     return true;
   }
   if (entry.compressed_size > payload.size()) return false;
   payload = payload.substr(0, entry.compressed_size);
+  return (entry.flags & kLz4) != 0
+             ? DecompressLz4(payload, entry.uncompressed_size, content)
+             : DecompressZstd(payload, entry.uncompressed_size, content);
+}
+
+bool ReadEntry(const FatbinEntry& entry, absl::string_view payload,
+               std::string* text) {
   std::string content;
-  const bool good =
-      (entry.flags & kLz4) != 0
-          ? DecompressLz4(payload, entry.uncompressed_size, &content)
-          : DecompressZstd(payload, entry.uncompressed_size, &content);
-  if (good) *text = Text(content);
-  return good;
+  if (!ReadContent(entry, payload, &content)) return false;
+  *text = Text(content);
+  return true;
 }
 
 // False if the header or what it claims goes beyond `size`.
@@ -105,32 +111,42 @@ bool IsBetter(const FatbinEntry& entry, const FatbinEntry& best, uint32_t own) {
   return entry.arch <= own ? entry.arch >= best.arch : entry.arch < best.arch;
 }
 
-CUresult ReadFatbin(const char* fatbin, size_t size, uint32_t arch,
-                    std::vector<std::string>* modules, std::string* log) {
+// Calls `visit` with each entry and its payload. Returns false if the fat
+// binary is damaged.
+bool ForEachEntry(
+    const char* fatbin, size_t size,
+    absl::FunctionRef<void(const FatbinEntry&, absl::string_view)> visit) {
   FatbinHeader header{};
-  if (!ReadHeader(fatbin, size, &header)) {
-    *log = kDamaged;
-    return CUDA_ERROR_NO_BINARY_FOR_GPU;
-  }
+  if (!ReadHeader(fatbin, size, &header)) return false;
   const char* at = fatbin + header.header_size;
   uint64_t left = header.payload_size;
-  FatbinEntry best{};
-  absl::string_view payload;
   while (left >= sizeof(FatbinEntry)) {
     FatbinEntry entry;
     memcpy(&entry, at, sizeof(entry));
     if (entry.header_size < sizeof(entry) || entry.header_size > left ||
         entry.payload_size > left - entry.header_size) {
-      *log = kDamaged;
-      return CUDA_ERROR_NO_BINARY_FOR_GPU;
+      return false;
     }
-    if (entry.kind == kKindPtx &&
-        (payload.empty() || IsBetter(entry, best, arch))) {
-      best = entry;
-      payload = {at + entry.header_size, entry.payload_size};
-    }
+    visit(entry, {at + entry.header_size, entry.payload_size});
     at += entry.header_size + entry.payload_size;
     left -= entry.header_size + entry.payload_size;
+  }
+  return true;
+}
+
+CUresult ReadFatbin(const char* fatbin, size_t size, uint32_t arch,
+                    std::vector<std::string>* modules, std::string* log) {
+  FatbinEntry best{};
+  absl::string_view payload;
+  const auto choose = [&](const FatbinEntry& entry, absl::string_view bytes) {
+    if (entry.kind != kKindPtx) return;
+    if (!payload.empty() && !IsBetter(entry, best, arch)) return;
+    best = entry;
+    payload = bytes;
+  };
+  if (!ForEachEntry(fatbin, size, choose)) {
+    *log = kDamaged;
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
   if (payload.empty()) {
     *log = kOnlyMachineCode;
@@ -222,6 +238,21 @@ void Append(T value, std::string* bytes) {
 }
 
 }  // namespace
+
+std::vector<std::string> FatbinParts(absl::string_view fatbin) {
+  std::vector<std::string> parts;
+  size_t left = kMaxDecompressed;
+  ForEachEntry(fatbin.data(), fatbin.size(),
+               [&](const FatbinEntry& entry, absl::string_view payload) {
+                 const size_t size =
+                     std::max<size_t>(payload.size(), entry.uncompressed_size);
+                 std::string part;
+                 if (size > left || !ReadContent(entry, payload, &part)) return;
+                 left -= size;
+                 parts.push_back(std::move(part));
+               });
+  return parts;
+}
 
 CUresult ReadContainer(const void* image, size_t size, uint32_t arch,
                        std::vector<std::string>* modules, std::string* log) {

@@ -25,6 +25,10 @@ inline constexpr size_t kUnknownSize = SIZE_MAX;
 CUresult ReadContainer(const void* image, size_t size, uint32_t arch,
                        std::vector<std::string>* modules, std::string* log);
 
+// Returns the contents of a fat binary, decompressed: PTX, and cubins. Leaves
+// out damaged parts and those beyond kMaxDecompressed bytes in sum.
+std::vector<std::string> FatbinParts(absl::string_view fatbin);
+
 // Returns the PTX of a linker's input. The input is an image as above, PTX text
 // without a zero, or a host object. From a host object, takes the PTX of each
 // fat binary. Leaves out the toolkit's device runtime (libcudadevrt), since a

@@ -11,10 +11,13 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 
 namespace holdfast::cuda {
 namespace {
+
+constexpr absl::string_view kZero("\0", 1);
 
 // Copies a structure out of the image; nullopt: it does not lie in it.
 template <typename T>
@@ -133,7 +136,8 @@ class CubinNames {
   std::vector<std::string> names_;
 };
 
-// PTX without its comments.
+// PTX without its comments and the contents of its strings, in which braces and
+// semicolons mean nothing. A string ends with its line at the latest.
 std::string WithoutComments(absl::string_view ptx) {
   std::string text;
   text.reserve(ptx.size());
@@ -143,8 +147,12 @@ std::string WithoutComments(absl::string_view ptx) {
     } else if (absl::StartsWith(ptx.substr(i), "/*")) {
       const size_t end = ptx.find("*/", i + 2);
       i = end == absl::string_view::npos ? ptx.size() : end + 2;
+    } else if (ptx[i] == '"') {
+      const size_t end = std::min(ptx.find_first_of("\"\n", i + 1), ptx.size());
+      text.append(2, '"');
+      i = std::min(end + (end < ptx.size() && ptx[end] == '"'), ptx.size());
     } else {
-      const size_t next = std::min(ptx.find('/', i + 1), ptx.size());
+      const size_t next = std::min(ptx.find_first_of("/\"", i + 1), ptx.size());
       text.append(ptx.data() + i, next - i);
       i = next;
     }
@@ -152,22 +160,50 @@ std::string WithoutComments(absl::string_view ptx) {
   return text;
 }
 
-// ".visible .global .align 4 .b8 table[16] = ": table.
-std::string NameInDeclaration(absl::string_view declaration) {
-  declaration = declaration.substr(0, declaration.find('='));
-  declaration = declaration.substr(0, declaration.find('['));
-  bool is_variable = false;
-  absl::string_view last;
-  for (const absl::string_view word : absl::StrSplit(
-           declaration, absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty())) {
-    if (word == ".extern" || word == ".texref" || word == ".samplerref" ||
-        word == ".surfref" || word == ".func" || word == ".entry") {
-      return "";
-    }
-    if (word == ".global" || word == ".const") is_variable = true;
-    last = word;
+// The parts between commas outside of parentheses.
+std::vector<absl::string_view> Declarators(absl::string_view declaration) {
+  std::vector<absl::string_view> parts;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < declaration.size(); ++i) {
+    const char c = declaration[i];
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (c != ',' || depth > 0) continue;
+    parts.push_back(declaration.substr(begin, i - begin));
+    begin = i + 1;
   }
-  return is_variable && !absl::StartsWith(last, ".") ? std::string(last) : "";
+  parts.push_back(declaration.substr(begin));
+  return parts;
+}
+
+// Words end at blanks, and before the dot of a directive.
+std::vector<std::string> Words(absl::string_view declarator) {
+  declarator = declarator.substr(0, declarator.find('='));
+  declarator = declarator.substr(0, declarator.find('['));
+  return absl::StrSplit(absl::StrReplaceAll(declarator, {{".", " ."}}),
+                        absl::ByAnyChar(" \t\r\n\v\f"), absl::SkipEmpty());
+}
+
+// ".visible .global .align 4 .b8 table[16] = , other": table and other.
+std::vector<std::string> NamesInDeclaration(absl::string_view declaration) {
+  bool is_variable = false;
+  std::vector<std::string> names;
+  for (const absl::string_view declarator : Declarators(declaration)) {
+    const std::vector<std::string> words = Words(declarator);
+    for (const std::string& word : words) {
+      if (word == ".extern" || word == ".texref" || word == ".samplerref" ||
+          word == ".surfref" || word == ".func" || word == ".entry") {
+        return {};
+      }
+      if (word == ".global" || word == ".const") is_variable = true;
+    }
+    if (!is_variable) return {};
+    if (!words.empty() && !absl::StartsWith(words.back(), ".")) {
+      names.push_back(words.back());
+    }
+  }
+  return names;
 }
 
 // Declarations end with a semicolon outside all braces. A function's body, and
@@ -190,8 +226,9 @@ std::vector<std::string> NamesInPtx(absl::string_view ptx) {
       // The end of a function, which no semicolon follows.
       if (depth == 0 && !assigned) begin_next();
     } else if (depth == 0 && c == ';') {
-      std::string name = NameInDeclaration(declaration);
-      if (!name.empty()) names.push_back(std::move(name));
+      for (std::string& name : NamesInDeclaration(declaration)) {
+        names.push_back(std::move(name));
+      }
       begin_next();
     } else if (depth == 0) {
       assigned = assigned || c == '=';
@@ -201,8 +238,11 @@ std::vector<std::string> NamesInPtx(absl::string_view ptx) {
   return names;
 }
 
+// Other images are binary.
 bool IsPtx(absl::string_view image) {
-  return absl::StrContains(image.substr(0, 4096), ".version");
+  while (absl::EndsWith(image, kZero)) image.remove_suffix(1);
+  return !absl::StrContains(image, kZero) &&
+         absl::StrContains(image, ".version");
 }
 
 }  // namespace

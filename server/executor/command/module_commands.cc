@@ -13,6 +13,7 @@
 #include "core/cuda/image.h"
 #include "core/cuda/variable_names.h"
 #include "server/executor/command/command_handlers.h"
+#include "server/executor/resources/charged_module.h"
 
 namespace holdfast::executor {
 namespace {
@@ -25,8 +26,10 @@ absl::Status LoadImage(Resources& resources, absl::string_view image,
                        ModuleResource* module) {
   HOLDFAST_ASSIGN_OR_RETURN(DeviceState * device,
                             resources.devices.OpenFirst());
-  HOLDFAST_ASSIGN_OR_RETURN(module->module,
-                            cuda::Module::Load(device->context, image));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      module->module,
+      LoadCharged(device->context, resources.devices.first_ordinal(), image,
+                  resources.account()));
   if (cuda::MayPrint(image)) resources.watcher().ExpectOutput();
   auto variables = cuda::VariableNames(image);
   if (variables.ok()) {

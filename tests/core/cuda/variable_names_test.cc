@@ -135,6 +135,35 @@ TEST(VariableNamesTest, CommentsOfPtxEndWhereTheyEnd) {
             (Names{"a", "c", "d", "e"}));
 }
 
+TEST(VariableNamesTest, ADeclarationMayHaveSeveralVariables) {
+  EXPECT_EQ(VariableNames(".version 8.0\n"
+                          ".global .align 4 .b32 a, b[2] = {1, 2}, c = 7;\n"
+                          ".global.v2.f32 d[4][2];\n"
+                          ".global .attribute(.unified(19, 95)) .b8 e[8];\n"
+                          ".const\v.u64 f[] = {generic(a), mask(0xff, b)};\n"
+                          ".func (.reg .b32 r) g (.reg .b32 x, .reg .b32 y);\n")
+                .value(),
+            (Names{"a", "b", "c", "d", "e", "f"}));
+}
+
+TEST(VariableNamesTest, StringsOfPtxAreNoBraces) {
+  EXPECT_EQ(VariableNames(".version 8.0\n"
+                          ".file 1 \"{ // /* ;\"\n"
+                          ".global .u32 a;\n"
+                          ".file 2 \"unfinished {\n"
+                          "; .global .u32 b;\n")
+                .value(),
+            (Names{"a", "b"}));
+}
+
+TEST(VariableNamesTest, PtxMayBeginWithALongComment) {
+  EXPECT_EQ(
+      VariableNames("//" + std::string(10000, 'x') +
+                    "\n.version 8.0\n.global .u32 a;" + std::string(3, '\0'))
+          .value(),
+      Names{"a"});
+}
+
 // A look at the whole declaration for each brace would take many minutes.
 TEST(VariableNamesTest, PtxIsReadInTimeInProportionToItsLength) {
   const size_t length = size_t{4} << 20;

@@ -163,6 +163,31 @@ TEST_F(QuotaTest, MemoryLimitIsExactToTheByteThatWasAskedFor) {
   EXPECT_EQ(Usage().device_bytes().used(), kMiB);
 }
 
+// However the module declares them; a compiler writes one declaration a line.
+TEST_F(QuotaTest, VariablesOfModulesCountAsBuffers) {
+  Start({"--session-memory=8MiB"});
+  Client client(unix_);
+  const auto load = [](uint32_t module, const std::string& variables) {
+    v1::Command command;
+    command.mutable_load_module()->set_module(
+        Name(HandleKind::kModule, module));
+    command.mutable_load_module()->set_inline_(
+        absl::StrCat(".version 8.0\n.target sm_75\n.address_size 64\n",
+                     variables, ".visible .entry k() { ret; }\n"));
+    return command;
+  };
+  v1::Command unload;
+  unload.mutable_unload_module()->set_module(Name(HandleKind::kModule, 0));
+  EXPECT_EQ(client.Run({load(0, ".visible .global .b8 a[6291456];\n")}), "");
+  ExpectRefused(
+      client.Run({load(1, ".global .align 4 .b8 b[2097152], c[4];\n")}),
+      "2097156 bytes asked for, 6291456 are in use, the limit is 8388608");
+  EXPECT_EQ(client.Run({load(2, ".const .b8 d[4];\n"), unload}), "");
+  EXPECT_TRUE(Eventually([&] { return Usage().device_bytes().used() == 4; }));
+  EXPECT_EQ(client.Run({Client::Device(0, 8 * kMiB - 4)}), "");
+  EXPECT_EQ(Totals().second, Usage().reserved_bytes().used());
+}
+
 TEST_F(QuotaTest, AClientMayAskForLessThanTheDaemonAllowsAndNotForMore) {
   Start({"--session-memory=2MiB"});
   Client more(unix_, uint64_t{1} << 40), less(unix_, kMiB), none(unix_);

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_EXECUTOR_RESOURCES_CHARGED_MODULE_H_
+#define HOLDFAST_SERVER_EXECUTOR_RESOURCES_CHARGED_MODULE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/cuda/context.h"
+#include "core/cuda/module.h"
+#include "server/account/account.h"
+
+namespace holdfast::executor {
+
+// Loads an image for a device, and charges the memory of its variables there as
+// that of a buffer, until the module is unloaded. Otherwise a client could take
+// a device by large variables, whatever its quota. Memory of the code itself is
+// not charged, because its size is not known.
+//
+// Fails as cuda::Module::Load. RESOURCE_EXHAUSTED: the variables exceed a limit
+// of device memory; the module is not loaded.
+absl::StatusOr<std::shared_ptr<const cuda::Module>> LoadCharged(
+    const std::shared_ptr<const cuda::Context>& context, uint32_t device,
+    absl::string_view image, Account& account);
+
+}  // namespace holdfast::executor
+
+#endif  // HOLDFAST_SERVER_EXECUTOR_RESOURCES_CHARGED_MODULE_H_

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/cuda/container.h"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace holdfast::cuda {
+namespace {
+
+void Append(uint64_t value, size_t bytes, std::string* out) {
+  out->append(reinterpret_cast<const char*>(&value), bytes);
+}
+
+// An entry of 64 bytes and its content: kind 1 is PTX, 2 a cubin.
+std::string Entry(uint16_t kind, const std::string& content,
+                  uint64_t flags = 0) {
+  std::string entry;
+  Append(kind, 2, &entry);
+  Append(0x101, 2, &entry);  // version
+  Append(72, 4, &entry);     // of the header
+  Append(content.size(), 8, &entry);
+  Append(flags == 0 ? 0 : content.size(), 4, &entry);  // compressed size
+  entry.append(8, '\0');                               // options, minor, major
+  Append(90, 4, &entry);                               // architecture
+  entry.append(8, '\0');                               // name
+  Append(flags, 8, &entry);
+  entry.append(8, '\0');                    // reserved
+  Append(flags == 0 ? 0 : 100, 8, &entry);  // uncompressed size
+  entry.append(8, '\0');
+  return entry + content;
+}
+
+std::string Fatbin(const std::string& entries) {
+  std::string fatbin;
+  Append(0xba55ed50, 4, &fatbin);
+  Append(1, 2, &fatbin);
+  Append(16, 2, &fatbin);
+  Append(entries.size(), 8, &fatbin);
+  return fatbin + entries;
+}
+
+using Parts = std::vector<std::string>;
+
+TEST(FatbinPartsTest, AllPartsAreReadWithTheirZeros) {
+  const std::string cubin(
+      "\x7f"
+      "ELF\0\1",
+      6);
+  EXPECT_EQ(FatbinParts(Fatbin(Entry(2, cubin) + Entry(1, ".version 8.0"))),
+            (Parts{cubin, ".version 8.0"}));
+}
+
+TEST(FatbinPartsTest, DamagedPartsAreLeftOut) {
+  constexpr uint64_t kZstd = 0x8000;
+  EXPECT_EQ(FatbinParts(Fatbin(Entry(1, "no frame", kZstd) + Entry(1, "a"))),
+            Parts{"a"});
+  const std::string whole = Fatbin(Entry(1, "a"));
+  for (size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_LE(FatbinParts(whole.substr(0, size)).size(), 1u);
+  }
+  EXPECT_EQ(FatbinParts(""), Parts{});
+}
+
+}  // namespace
+}  // namespace holdfast::cuda
