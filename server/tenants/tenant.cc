@@ -22,6 +22,15 @@ std::shared_ptr<Quota> MakeQuota(const std::string& what,
                         .set_by = "the tenant's quota"});
 }
 
+// Collections take device memory, too: a quota that says nothing of them bounds
+// them by what it says of buffers.
+v1::Quota Complete(v1::Quota quota) {
+  if (quota.collection_bytes() == 0) {
+    quota.set_collection_bytes(quota.device_bytes());
+  }
+  return quota;
+}
+
 uint64_t ChunkLimitOf(const v1::Quota& quota) {
   return ChunkLimit(LimitOr(quota.device_bytes()), /*devices=*/1);
 }
@@ -58,11 +67,11 @@ Tenant::Tenant(const Options& options)
       arena_bytes_(
           MakeQuota("arena_bytes", name_, options.quota.arena_bytes())),
       collection_bytes_(MakeQuota("collection_bytes", name_,
-                                  options.quota.collection_bytes())),
+                                  Complete(options.quota).collection_bytes())),
       compile_budget_(std::make_shared<CompileBudget>(
           name_, CompileLimits(options.quota), options.compile_group)),
       group_(options.group),
-      quota_(options.quota),
+      quota_(Complete(options.quota)),
       reserved_device_bytes_(options.reserved_device_bytes),
       weight_(options.weight),
       kernel_time_limit_(options.kernel_time_limit),
@@ -78,10 +87,10 @@ void Tenant::SetQuota(const v1::Quota& quota) {
   suspended_bytes_->SetLimit(ChunkLimitOf(quota));
   pinned_bytes_->SetLimit(LimitOr(quota.pinned_bytes()));
   arena_bytes_->SetLimit(LimitOr(quota.arena_bytes()));
-  collection_bytes_->SetLimit(LimitOr(quota.collection_bytes()));
+  collection_bytes_->SetLimit(LimitOr(Complete(quota).collection_bytes()));
   compile_budget_->SetLimits(CompileLimits(quota));
   absl::MutexLock lock(&mutex_);
-  quota_ = quota;
+  quota_ = Complete(quota);
   if (counts_ != nullptr) counts_->SetLimits(quota);
 }
 

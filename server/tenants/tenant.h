@@ -93,8 +93,9 @@ class Tenant {
   // Holdings stay, also over a lower limit.
   void Update(const Options& options);
 
-  // Replaces the quota alone. A limit of 0 is no limit. Holdings over a new
-  // limit stay.
+  // Replaces the quota alone. A limit of 0 is no limit, but for
+  // collection_bytes, which is then as large as device_bytes. Holdings over a
+  // new limit stay.
   void SetQuota(const v1::Quota& quota);
 
   // Returns a session's slot in the page in which the tenant's executors add up

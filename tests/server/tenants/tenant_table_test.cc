@@ -42,6 +42,23 @@ TEST_F(TenantTableTest, AnIdentityThatNothingNamesIsItsOwnTenant) {
   EXPECT_NE(tenants_.Of(User(8)), a);
 }
 
+// Collections lie on the device as buffers do, and outlive sessions.
+TEST(TenantTest, CollectionsAreBoundedAsBuffersAreUnlessTheQuotaSaysOtherwise) {
+  v1::Quota quota;
+  quota.set_device_bytes(100);
+  Tenant tenant({.name = "team", .quota = quota});
+  EXPECT_EQ(tenant.collection_bytes()->limit(), 100u);
+  EXPECT_EQ(tenant.quota().collection_bytes(), 100u);
+  quota.set_collection_bytes(200);
+  tenant.SetQuota(quota);
+  EXPECT_EQ(tenant.collection_bytes()->limit(), 200u);
+  tenant.SetQuota({});
+  EXPECT_EQ(tenant.collection_bytes()->limit(), Quota::kUnlimited);
+  quota.set_collection_bytes(0);
+  tenant.SetQuota(quota);
+  EXPECT_EQ(tenant.collection_bytes()->limit(), 100u);
+}
+
 // Else the next machine with the address would run code that another's
 // executors have made.
 TEST_F(TenantTableTest, AnAddressSharesCodeWithNobody) {
