@@ -321,7 +321,8 @@ class Buffer(BytesAlone, _native.Buffer, Closing):
             imports: how often it may be redeemed.
             session_id: the session that may redeem it, "s-7"; default: any of the daemon.
             tenant: the tenant whose sessions may redeem it, "team-a"; default: any.
-            offset, size: the bytes that they get; size 0: to the end.
+            offset, size: the bytes that their Buffer has; size 0: to the end. This is no wall: their
+                kernels reach the whole of this Buffer. Copy secrets to a Buffer of their own.
 
         Raises:
             CUDAError: the Buffer is not of a resource with ``ipc_enabled``.
