@@ -74,13 +74,26 @@ CUresult Parse(const CUstreamBatchMemOpParams& parameters,
   }
 }
 
+// The threads of this process that wait for values. They share a number of
+// looks a second: each thread alone would look every millisecond, and a
+// thousand of them, one for each stream that waits, would take all processors.
+std::atomic<int> g_waiting{0};
+
+std::chrono::microseconds LongestPause() {
+  constexpr std::chrono::microseconds kOfOne{1000};
+  constexpr std::chrono::microseconds kOfEach{125};
+  return std::max(kOfOne, g_waiting.load() * kOfEach);
+}
+
 // Polls: anybody may write the value, another process included.
 void Wait(const MemoryMap& memory, const MemoryOperation& operation) {
   std::chrono::microseconds pause{1};
+  ++g_waiting;
   while (!Satisfied(memory, operation)) {
     std::this_thread::sleep_for(pause);
-    if (pause < std::chrono::milliseconds(1)) pause *= 2;
+    pause = std::min(2 * pause, LongestPause());
   }
+  --g_waiting;
 }
 
 void Write(const MemoryMap& memory, const MemoryOperation& operation) {
