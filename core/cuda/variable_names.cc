@@ -10,7 +10,11 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 
@@ -238,6 +242,123 @@ std::vector<std::string> NamesInPtx(absl::string_view ptx) {
   return names;
 }
 
+uint64_t Times(uint64_t a, uint64_t b) {
+  uint64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+uint64_t Plus(uint64_t a, uint64_t b) {
+  uint64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+// ".b8": 1; ".v4": 4; other words: 1. The largest type has 128 bits.
+uint64_t Factor(const std::string& word) {
+  for (const uint64_t bytes : {2, 4, 8, 16}) {
+    if (absl::EndsWith(word, absl::StrCat(bytes * 8))) return bytes;
+  }
+  if (word == ".f16x2") return 4;
+  if (word == ".bf16x2") return 4;
+  if (word == ".v2") return 2;
+  return word == ".v4" ? 4 : word == ".v8" ? 8 : 1;
+}
+
+// "[4][0x10]": 64. nullopt: other than plain numbers.
+std::optional<uint64_t> Elements(absl::string_view declarator) {
+  declarator = declarator.substr(0, declarator.find('='));
+  uint64_t elements = 1;
+  for (size_t at = declarator.find('['); at != absl::string_view::npos;
+       at = declarator.find('[')) {
+    declarator.remove_prefix(at + 1);
+    const size_t end = declarator.find(']');
+    if (end == absl::string_view::npos) return std::nullopt;
+    const absl::string_view text =
+        absl::StripAsciiWhitespace(declarator.substr(0, end));
+    uint64_t count = 0;
+    if (!absl::SimpleAtoi(text, &count) && !absl::SimpleHexAtoi(text, &count)) {
+      return std::nullopt;
+    }
+    elements = Times(elements, count);
+  }
+  return elements;
+}
+
+// A directive begins with a dot, perhaps behind a label; an instruction has its
+// first dot within its name.
+bool IsDirective(absl::string_view statement) {
+  const size_t dot = statement.find('.');
+  return dot != absl::string_view::npos &&
+         (dot == 0 || statement[dot - 1] == ':' ||
+          absl::ascii_isspace(static_cast<unsigned char>(statement[dot - 1])));
+}
+
+absl::StatusOr<uint64_t> DeclaredBytes(absl::string_view statement) {
+  if (!IsDirective(statement)) return 0;
+  bool is_variable = false;
+  uint64_t bytes = 0;
+  uint64_t of_element = 1;
+  for (const absl::string_view declarator : Declarators(statement)) {
+    for (const std::string& word : Words(declarator)) {
+      is_variable = is_variable || word == ".global" || word == ".const";
+      if (absl::StartsWith(word, ".")) {
+        of_element = Times(of_element, Factor(word));
+      }
+    }
+    if (!is_variable) return 0;
+    const std::optional<uint64_t> elements = Elements(declarator);
+    if (!elements.has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a function declares a variable whose size is no plain number: \"",
+          statement.substr(0, 100), "\""));
+    }
+    bytes = Plus(bytes, Times(of_element, *elements));
+  }
+  return bytes;
+}
+
+absl::StatusOr<uint64_t> BytesInFunctions(absl::string_view ptx) {
+  uint64_t bytes = 0;
+  std::string statement;
+  int depth = 0;
+  int values = 0;  // braces around the values of a variable
+  for (const char c : WithoutComments(ptx)) {
+    if (values > 0) {
+      values += c == '{' ? 1 : c == '}' ? -1 : 0;
+    } else if (c == '{' && absl::StrContains(statement, '=')) {
+      values = 1;
+    } else if (c == '{' || c == '}') {
+      depth = std::max(depth + (c == '{' ? 1 : -1), 0);
+      statement.clear();
+    } else if (c != ';') {
+      statement.push_back(c);
+    } else {
+      if (depth > 0) {
+        const absl::StatusOr<uint64_t> more = DeclaredBytes(statement);
+        if (!more.ok()) return more.status();
+        bytes = Plus(bytes, *more);
+      }
+      statement.clear();
+    }
+  }
+  return bytes;
+}
+
+uint64_t BytesInSections(absl::string_view cubin) {
+  const Sections sections(cubin);
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < sections.size(); ++i) {
+    const auto section = sections.Get(i);
+    if (section.has_value() && HoldsVariables(sections.NameOf(i))) {
+      bytes = Plus(bytes, section->sh_size);
+    }
+  }
+  return bytes;
+}
+
+bool IsCubin(absl::string_view image) {
+  return absl::StartsWith(image, absl::string_view(ELFMAG, SELFMAG));
+}
+
 // Other images are binary.
 bool IsPtx(absl::string_view image) {
   while (absl::EndsWith(image, kZero)) image.remove_suffix(1);
@@ -249,12 +370,19 @@ bool IsPtx(absl::string_view image) {
 
 absl::StatusOr<std::vector<std::string>> VariableNames(
     absl::string_view image) {
-  if (absl::StartsWith(image, absl::string_view(ELFMAG, SELFMAG))) {
-    return CubinNames(image).Find();
-  }
+  if (IsCubin(image)) return CubinNames(image).Find();
   if (IsPtx(image)) return NamesInPtx(image);
   return absl::UnimplementedError(
       "the variables of an image that is neither PTX nor a cubin");
+}
+
+absl::StatusOr<uint64_t> HiddenVariableBytes(absl::string_view image) {
+  if (IsPtx(image)) return BytesInFunctions(image);
+  return 0;
+}
+
+uint64_t CubinVariableBytes(absl::string_view image) {
+  return IsCubin(image) ? BytesInSections(image) : 0;
 }
 
 }  // namespace holdfast::cuda

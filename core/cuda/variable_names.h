@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_CORE_CUDA_VARIABLE_NAMES_H_
 #define HOLDFAST_CORE_CUDA_VARIABLE_NAMES_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,16 @@ namespace holdfast::cuda {
 // total size is at most the image's. UNIMPLEMENTED: the image is neither PTX
 // nor a cubin.
 absl::StatusOr<std::vector<std::string>> VariableNames(absl::string_view image);
+
+// Returns the bytes of the .global and .const variables that functions of PTX
+// declare for themselves, which no driver finds by name. 0: the image is not
+// PTX. INVALID_ARGUMENT: a size is not written in plain numbers, as compilers
+// write it.
+absl::StatusOr<uint64_t> HiddenVariableBytes(absl::string_view image);
+
+// Returns the bytes of the sections of a cubin that hold variables. 0: the
+// image is no cubin.
+uint64_t CubinVariableBytes(absl::string_view image);
 
 }  // namespace holdfast::cuda
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/executor/resources/charged_module.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,32 +21,51 @@ struct ChargedModule {
   std::shared_ptr<const cuda::Module> module;
 };
 
-// Which part of a fat binary the driver has loaded is not known, so these are
-// the names in all parts.
-std::set<std::string> NamesIn(absl::string_view image) {
+// What an image tells of its variables. Which part of a fat binary the driver
+// loads is not known: these are the names in all parts, and the most bytes.
+struct Variables {
   std::set<std::string> names;
-  const auto add = [&names](absl::string_view part) {
-    const auto found = cuda::VariableNames(part);
-    if (found.ok()) names.insert(found->begin(), found->end());
-  };
-  const auto format = cuda::CheckImage(image);
-  if (!format.ok() || *format != cuda::ImageFormat::kFatbin) {
-    add(image);
-    return names;
-  }
-  for (const std::string& part : cuda::FatbinParts(image)) add(part);
-  return names;
+  uint64_t hidden_bytes = 0;
+  uint64_t cubin_bytes = 0;
+};
+
+absl::Status AddPart(absl::string_view part, Variables* variables) {
+  const auto names = cuda::VariableNames(part);
+  if (names.ok()) variables->names.insert(names->begin(), names->end());
+  HOLDFAST_ASSIGN_OR_RETURN(const uint64_t hidden,
+                            cuda::HiddenVariableBytes(part));
+  variables->hidden_bytes = std::max(variables->hidden_bytes, hidden);
+  variables->cubin_bytes =
+      std::max(variables->cubin_bytes, cuda::CubinVariableBytes(part));
+  return absl::OkStatus();
 }
 
-// The driver knows the size of each variable, however its dimensions are
-// written. It has taken the memory by then.
+absl::StatusOr<Variables> VariablesIn(absl::string_view image) {
+  Variables variables;
+  const auto format = cuda::CheckImage(image);
+  if (format.ok() && *format == cuda::ImageFormat::kFatbin) {
+    for (const std::string& part : cuda::FatbinParts(image)) {
+      HOLDFAST_RETURN_IF_ERROR(AddPart(part, &variables));
+    }
+  } else {
+    HOLDFAST_RETURN_IF_ERROR(AddPart(image, &variables));
+  }
+  return variables;
+}
+
+// The driver knows the size of each variable with a name, however its
+// dimensions are written. It has taken the memory by then.
 uint64_t VariableBytes(const cuda::Module& module, const cuda::Context& context,
-                       absl::string_view image) {
+                       const Variables& variables) {
   uint64_t bytes = 0;
-  for (const std::string& name : NamesIn(image)) {
+  for (const std::string& name : variables.names) {
     const auto global = module.FindGlobal(name, context);
     if (!global.ok()) continue;
     if (__builtin_add_overflow(bytes, global->size, &bytes)) return UINT64_MAX;
+  }
+  bytes = std::max(bytes, variables.cubin_bytes);
+  if (__builtin_add_overflow(bytes, variables.hidden_bytes, &bytes)) {
+    return UINT64_MAX;
   }
   return bytes;
 }
@@ -55,9 +75,10 @@ uint64_t VariableBytes(const cuda::Module& module, const cuda::Context& context,
 absl::StatusOr<std::shared_ptr<const cuda::Module>> LoadCharged(
     const std::shared_ptr<const cuda::Context>& context, uint32_t device,
     absl::string_view image, Account& account) {
+  HOLDFAST_ASSIGN_OR_RETURN(const Variables variables, VariablesIn(image));
   auto owned = std::make_shared<ChargedModule>();
   HOLDFAST_ASSIGN_OR_RETURN(owned->module, cuda::Module::Load(context, image));
-  const uint64_t bytes = VariableBytes(*owned->module, *context, image);
+  const uint64_t bytes = VariableBytes(*owned->module, *context, variables);
   if (bytes > 0) {
     HOLDFAST_ASSIGN_OR_RETURN(owned->of_buffers,
                               account.device_memory()->Take(bytes));

@@ -146,6 +146,46 @@ TEST(VariableNamesTest, ADeclarationMayHaveSeveralVariables) {
             (Names{"a", "b", "c", "d", "e", "f"}));
 }
 
+uint64_t Hidden(const std::string& body) {
+  return HiddenVariableBytes(
+             ".version 8.0\n.global .b8 outside[1000];\n"
+             ".entry k(.param .u64 p) {\n" +
+             body + "\nret;\n}\n.global .b8 behind[1000];\n")
+      .value();
+}
+
+TEST(HiddenVariablesTest, VariablesInFunctionsAreCountedByTheirDeclaration) {
+  EXPECT_EQ(Hidden(""), 0u);
+  EXPECT_EQ(Hidden("ld.global.u32 %r1, [outside]; .reg .b64 %r<2>;"), 0u);
+  EXPECT_EQ(Hidden("@%p ld.const.v2.u32 {%r1, %r2}, [x+4];"), 0u);
+  EXPECT_EQ(Hidden(".shared .align 4 .b8 s[64]; .local .b8 l[64];"), 0u);
+  EXPECT_EQ(Hidden(".global .align 8 .b8 a[100];"), 100u);
+  EXPECT_EQ(Hidden(".global.v4.f32 a[2][0x10], b;"), 33 * 16u);
+  EXPECT_EQ(Hidden("{ { .const .u64 a[4] = {1, {2}, 3}, b[2]; } }"), 48u);
+  EXPECT_EQ(Hidden("L1:.global .u16 a; L2: .visible .global .b64 a;"), 10u);
+  EXPECT_EQ(Hidden(".global .b8 a[18446744073709551615][2];"), UINT64_MAX);
+}
+
+TEST(HiddenVariablesTest, ASizeThatIsNotPlainIsRefused) {
+  for (const char* size : {"[2*3]", "[]", "[N]", "[4"}) {
+    EXPECT_FALSE(
+        HiddenVariableBytes(std::string(".version 8.0\n.func f() { .global .b8 "
+                                        "a") +
+                            size + "; ret; }")
+            .ok())
+        << size;
+  }
+  EXPECT_EQ(HiddenVariableBytes("no PTX").value(), 0u);
+}
+
+TEST(HiddenVariablesTest, ACubinTellsTheSizesOfItsSections) {
+  EXPECT_EQ(CubinVariableBytes(kPtx), 0u);
+  const std::string cubin = MakeCubin();
+  for (size_t size = 0; size < cubin.size(); ++size) {
+    CubinVariableBytes(cubin.substr(0, size));
+  }
+}
+
 TEST(VariableNamesTest, StringsOfPtxAreNoBraces) {
   EXPECT_EQ(VariableNames(".version 8.0\n"
                           ".file 1 \"{ // /* ;\"\n"

@@ -182,6 +182,9 @@ TEST_F(QuotaTest, VariablesOfModulesCountAsBuffers) {
   ExpectRefused(
       client.Run({load(1, ".global .align 4 .b8 b[2097152], c[4];\n")}),
       "2097156 bytes asked for, 6291456 are in use, the limit is 8388608");
+  ExpectRefused(
+      client.Run({load(3, ".func f() { .global .b64 e[524288]; }\n")}),
+      "4194304 bytes asked for, 6291456 are in use");
   EXPECT_EQ(client.Run({load(2, ".const .b8 d[4];\n"), unload}), "");
   EXPECT_TRUE(Eventually([&] { return Usage().device_bytes().used() == 4; }));
   EXPECT_EQ(client.Run({Client::Device(0, 8 * kMiB - 4)}), "");
