@@ -204,6 +204,24 @@ absl::Status Order(const Stream& stream, const Semaphore& semaphore,
   return absl::OkStatus();
 }
 
+absl::Status Give(const std::unique_ptr<Session>& session, uint64_t bytes,
+                  const Stream& stream, const LaunchConfig& config,
+                  const Kernel& produce, const Kernel& consume) {
+  // The process that makes the memory:
+  HOLDFAST_ASSIGN_OR_RETURN(const Buffer x,
+                            session->device(0).AllocateShared(bytes));
+  HOLDFAST_RETURN_IF_ERROR(Launch(stream, config, produce, x));
+  HOLDFAST_RETURN_IF_ERROR(stream.Synchronize());
+  HOLDFAST_ASSIGN_OR_RETURN(
+      const std::string token,
+      x.Export({.rights = Rights::kReadWrite, .max_imports = 2}));
+
+  // A process that has received the token:
+  HOLDFAST_ASSIGN_OR_RETURN(const Buffer y, session->device(0).Import(token));
+  HOLDFAST_RETURN_IF_ERROR(Launch(stream, config, consume, y));
+  return absl::OkStatus();
+}
+
 absl::Status Run(const Buffer& x, std::vector<float>& values,
                  const Stream& stream, const Kernel& kernel, int n) {
   HOLDFAST_RETURN_IF_ERROR(x.Upload(values, stream));
