@@ -51,6 +51,17 @@ def test_an_array_says_what_it_is(device):
     assert str(a) == str(np.zeros((2, 3), "f4"))
 
 
+def test_a_name_of_numpys_arrays_is_told_with_the_array_that_has_it(device):
+    a = ha.zeros((2, 3), "f4")
+    with pytest.raises(AttributeError, match=r"holdfast\.array\.asnumpy\(a\)\.sum"):
+        a.sum()
+    assert not hasattr(a, "mean") and getattr(a, "max", None) is None
+    with pytest.raises(AttributeError, match="no attribute 'summ'$"):
+        a.summ()
+    with pytest.raises(AttributeError, match="ipc_enabled"):  # the property's own
+        a.__cuda_array_interface__
+
+
 def test_what_makes_arrays_is_as_numpys(device):
     same(ha.zeros(3), np.zeros(3))
     same(ha.zeros((2, 0)), np.zeros((2, 0)))

@@ -184,6 +184,15 @@ class Array:
         """The elements as numbers in lists. Waits."""
         return asnumpy(self).tolist()
 
+    def __getattr__(self, name):
+        """Called for a name that an Array lacks; the error tells which object has a name of NumPy's."""
+        if hasattr(type(self), name):  # A property has failed: its own error says why.
+            return object.__getattribute__(self, name)
+        text = f"'Array' object has no attribute {name!r}"
+        if hasattr(numpy.ndarray, name) and not name.startswith("__"):
+            text += f", NumPy's arrays have it: holdfast.array.asnumpy(a).{name}"
+        raise AttributeError(text, name=name, obj=self)
+
     def __array__(self, *args, **kwargs):
         raise TypeError(
             "the elements are in the daemon: holdfast.array.asnumpy(a) copies them here, "
