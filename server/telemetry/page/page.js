@@ -30,8 +30,11 @@ const known = (value, unit) => (value === undefined ? "–" : `${number(value)} 
 const percent = (share) => (share === undefined ? "–" : `${Math.round(100 * share)} %`);
 const perSecond = (rate) => (rate === undefined ? "–" : number(rate));
 const sum = (values) => values.reduce((total, value) => total + (value ?? 0), 0);
+// The sum of the values that are known; undefined if none is.
+const sumOfKnown = (values) => (values.every((value) => value === undefined) ? undefined : sum(values));
 
-// The look before, to which this one is compared: {time, status}.
+// The look before, to which this one is compared: {time, status}. The time is the daemon's, in
+// seconds: an answer that is late changes no rate.
 let before;
 // A row of figures for each look, in the order of CURVES; kept while the page is loaded again.
 const looks = [];
@@ -39,8 +42,8 @@ const looks = [];
 // How fast a figure that only grows has grown since the look before. undefined: not known, as when
 // the daemon or the session is new.
 function growth(now, past, time) {
-  if (now === undefined || past === undefined || now < past) return undefined;
-  return (now - past) / (time - before.time) * 1000;
+  if (now === undefined || past === undefined || now < past || time <= before.time) return undefined;
+  return (now - past) / (time - before.time);
 }
 
 // One cell: text, or an element, with a class.
@@ -96,7 +99,7 @@ function showDevices(devices) {
   fill("devices", devices.map((device) => {
     const used = device.total_memory - (device.free_memory ?? device.total_memory);
     return [
-      cell(String(device.ordinal)),
+      cell(String(device.ordinal), "short"),
       cell(device.name),
       cell(meter(used, device.total_memory)),
       cell(bytes(used), "number"),
@@ -130,13 +133,14 @@ function showTenants(sessions) {
     tenants.get(session.tenant).push(session);
   }
   element("tenant-section").hidden = tenants.size < 2;
-  fill("tenants", [...tenants].map(([name, own]) => [
+  const byName = [...tenants].sort(([one], [other]) => one.localeCompare(other));
+  fill("tenants", byName.map(([name, own]) => [
     cell(name),
     cell(number(own.length), "number"),
     cell(bytes(sum(own.map((session) => session.device_bytes))), "number"),
     cell(bytes(sum(own.map((session) => session.host_bytes))), "number"),
-    cell(percent(sum(own.map((session) => session.gpu_share))), "number"),
-    cell(number(sum(own.map((session) => session.launch_rate))), "number"),
+    cell(percent(sumOfKnown(own.map((session) => session.gpu_share))), "number"),
+    cell(perSecond(sumOfKnown(own.map((session) => session.launch_rate))), "number"),
   ]));
 }
 
@@ -145,7 +149,7 @@ function showSessions(status) {
   element("session-table").hidden = status.sessions === undefined;
   showTenants(status.sessions ?? []);
   fill("sessions", (status.sessions ?? []).map((session) => [
-    cell(session.id),
+    cell(session.id, "short"),
     cell(session.state, ["lost", "faulted"].includes(session.state) ? "bad" : ""),
     cell(session.tenant),
     cell(session.name),
@@ -223,7 +227,7 @@ function showCurves(status, time) {
 }
 
 function show(status) {
-  const time = performance.now();
+  const time = status.uptime_seconds;
   element("host").textContent = status.host || "Holdfast";
   document.title = status.host ? `${status.host} – Holdfast` : "Holdfast";
   element("version").textContent = `Holdfast ${status.version}`;
