@@ -47,10 +47,10 @@ Examples:
   holdfast exec --direct -- ./saxpy
   holdfast exec --memcheck -- ./saxpy
 
-PROGRAM loads Holdfast's libcuda.so.1 instead of NVIDIA's. It has to use the
-driver's interface: programs with NVIDIA's runtime inside (nvcc's default)
-end with "operation not supported". HOLDFAST_CUDA_LOG=1 prints why a call of
-the driver failed.)";
+PROGRAM loads Holdfast's libcuda.so.1 and libcudart.so.13 instead of NVIDIA's.
+Programs with NVIDIA's runtime inside (nvcc's default) do not run: compile them
+with nvcc -cudart shared. HOLDFAST_CUDA_LOG=1 prints why a call of the driver
+failed.)";
 
 struct ExecOptions {
   std::string device;

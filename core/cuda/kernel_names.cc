@@ -34,11 +34,22 @@ std::string Hint(absl::string_view name, const std::string& symbol) {
                       source_name);
 }
 
+// A template of the source is in the module only as the instances that the
+// compilation has been asked for.
+std::string NoKernel(absl::string_view name) {
+  constexpr absl::string_view kText = "; the module has no kernel";
+  if (absl::StrContains(name, '<')) return std::string(kText);
+  return absl::StrCat(kText, "; if ", name,
+                      " is a template, compile it with a name expression, "
+                      "such as \"",
+                      name, "<float>\"");
+}
+
 }  // namespace
 
 std::string DescribeKernels(absl::string_view name,
                             const std::vector<std::string>& symbols) {
-  if (symbols.empty()) return "; the module has no kernel";
+  if (symbols.empty()) return NoKernel(name);
   const size_t shown = std::min(symbols.size(), kMaxNamesInMessage);
   std::vector<std::string> names;
   for (size_t i = 0; i < shown; ++i) names.push_back(Described(symbols[i]));

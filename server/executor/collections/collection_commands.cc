@@ -58,9 +58,10 @@ absl::StatusOr<internal::CommittedBuffer> Place(Resources& resources,
     place.set_chunk(ChunkName(buffer->device, buffer->allocation->block.span));
     place.set_size(buffer->size);
   } else {
-    return absl::FailedPreconditionError(
-        absl::StrCat(DescribeHandle(handle),
-                     " was not allocated with SHARING_EXPORT, or is a part"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        DescribeHandle(handle), " was not allocated with SHARING_EXPORT, as ",
+        "Device::AllocateShared and hf_buffer_allocate_shared "
+        "do, or is a part"));
   }
   return place;
 }

@@ -51,9 +51,9 @@ absl::Status SessionDevices::CheckMayUse(uint32_t ordinal) const {
           options_.devices.end()) {
     return absl::OkStatus();
   }
-  return absl::PermissionDeniedError(
-      absl::StrCat("device ", ordinal, " is not one of this session's: ",
-                   absl::StrJoin(options_.devices, ", ")));
+  return absl::PermissionDeniedError(absl::StrCat(
+      "device ", ordinal, " is not one of this session's devices, which are ",
+      absl::StrJoin(options_.devices, ", ")));
 }
 
 memory::AllocatorOptions SessionDevices::AllocatorOptionsOf(uint32_t ordinal) {

@@ -53,7 +53,8 @@ absl::Status CheckExportable(const v1::ExportResource& command,
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(absl::StrCat(
-      DescribeHandle(handle), " was not allocated with SHARING_EXPORT"));
+      DescribeHandle(handle), " was not allocated with SHARING_EXPORT, as ",
+      "Device::AllocateShared and hf_buffer_allocate_shared do"));
 }
 
 // A range that is exported, as the supervisor names it: in a chunk of this
@@ -238,7 +239,8 @@ absl::Status ExportIpcHandle(const CommandContext& context,
   if (owner->imported != nullptr) return ImportedError(handle);
   if (owner->ipc == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat(
-        DescribeHandle(handle), " was not allocated with SHARING_IPC"));
+        DescribeHandle(handle), " was not allocated with SHARING_IPC, as ",
+        "Device::AllocateIpc and hf_buffer_allocate_ipc do"));
   }
   HOLDFAST_RETURN_IF_ERROR(cuda::CheckRange(
       DescribeHandle(handle), command.offset(), command.size(), buffer->size));

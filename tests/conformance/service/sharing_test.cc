@@ -178,7 +178,8 @@ TEST_F(SharingTest, WhatIsNotMadeForItIsNotExported) {
                        maker.session->device(0).Allocate(kBytes));
   EXPECT_THAT(plain.Export().status(),
               StatusIs(StatusCode::kFailedPrecondition,
-                       "was not allocated with SHARING_EXPORT"));
+                       "was not allocated with SHARING_EXPORT, as "
+                       "Device::AllocateShared"));
   ASSERT_OK_AND_ASSIGN(const Buffer host, maker.session->AllocateHost(64));
   EXPECT_THAT(host.Export().status(),
               StatusIs(StatusCode::kFailedPrecondition, "SHARING_EXPORT"));

@@ -10,11 +10,17 @@ namespace holdfast::cuda {
 namespace {
 
 TEST(KernelNamesTest, KernelsAreListedByBothNames) {
-  EXPECT_EQ(DescribeKernels("x", {}), "; the module has no kernel");
+  EXPECT_EQ(DescribeKernels("x<int>", {}), "; the module has no kernel");
   EXPECT_EQ(DescribeKernels("x", {"_Z1pPi", "add"}),
             "; the module has _Z1pPi (p), add");
   const std::vector<std::string> many(100, "k");
   EXPECT_NE(DescribeKernels("x", many).find(" and 68 more"), std::string::npos);
+}
+
+TEST(KernelNamesTest, AModuleWithoutKernelsMayComeOfATemplate) {
+  EXPECT_EQ(DescribeKernels("scale", {}),
+            "; the module has no kernel; if scale is a template, compile it "
+            "with a name expression, such as \"scale<float>\"");
 }
 
 TEST(KernelNamesTest, ANameOfTheSourceIsExplained) {
