@@ -74,7 +74,7 @@ launch(stream, LaunchConfig(grid=196, block=256), kernel, x, np.float32(3), valu
 print(x.copy_to(values, stream=stream))                              # [0. 3. 6. ... 149997.]
 ```
 
-The wheel carries the daemon, the software driver and the command line `holdfast`. `pip install holdfast[cu13]`
+The wheel carries the daemon `holdfastd`, the software driver and the command line `holdfast`. `pip install holdfast[cu13]`
 brings the CUDA compiler and its headers, for machines without a CUDA toolkit.
 """
 
@@ -88,6 +88,7 @@ Tag: {_TAG}
 _ENTRY_POINTS = """\
 [console_scripts]
 holdfast = holdfast.__main__:main
+holdfastd = holdfast.__main__:daemon
 """
 
 
@@ -156,8 +157,8 @@ def _main(out, *arguments):
     license_file = files.pop("LICENSE")
     with open(header, encoding="utf-8") as file:
         version = re.search(r'HF_VERSION "([^"]+)"', file.read()).group(1)
-    for name, path in _system_libraries(files["libholdfast.so.0"]):
-        files[name] = path
+    for library in {"libholdfast.so.0", "libholdfast_metrics.so"} & files.keys():
+        files.update(_system_libraries(files[library]))
     make_wheel(out, files, version, license_file)
 
 

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the command line program ``holdfast``, for ``python -m holdfast``."""
+"""Runs the programs that the package carries.
+
+``python -m holdfast`` is the command line ``holdfast``. pip makes the scripts ``holdfast`` and
+``holdfastd``.
+"""
 
 import os
 import shutil
 import sys
 
 
-def _on_path():
-    """Returns the first executable ``holdfast`` in $PATH that is not a script, or None.
+def _on_path(name):
+    """Returns the first executable ``name`` in $PATH that is not a script, or None.
 
-    The package installs a script ``holdfast`` that calls this module. The function skips scripts,
-    because the script would otherwise execute itself.
+    The package installs scripts that call this module. The function skips scripts, because a script
+    would otherwise execute itself.
     """
     for folder in os.get_exec_path():
-        program = shutil.which("holdfast", path=folder)
+        program = shutil.which(name, path=folder)
         if program is not None and not _is_script(program):
             return program
     return None
@@ -28,14 +32,23 @@ def _is_script(program):
         return False
 
 
-def main():
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "holdfast")
-    program = os.environ.get("HOLDFAST_CLI") or (
-        beside if os.access(beside, os.X_OK) else _on_path()
+def _execute(name, variable):
+    """Replaces this process by the program that the variable names, else the package's, else that of $PATH."""
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+    program = os.environ.get(variable) or (
+        beside if os.access(beside, os.X_OK) else _on_path(name)
     )
     if program is None:
-        sys.exit("the program holdfast is neither in the package nor in $PATH; set HOLDFAST_CLI")
-    os.execv(program, ["holdfast", *sys.argv[1:]])
+        sys.exit(f"the program {name} is neither in the package nor in $PATH; set {variable}")
+    os.execv(program, [name, *sys.argv[1:]])
+
+
+def main():
+    _execute("holdfast", "HOLDFAST_CLI")
+
+
+def daemon():
+    _execute("holdfastd", "HOLDFAST_DAEMON")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,17 @@ environment/bin/python "$example" | tee output
 grep -q "saxpy<double> is right" output
 environment/bin/python -m holdfast --version | grep -q 0.1.0
 environment/bin/holdfast --version | grep -q 0.1.0
+# The daemon, with metrics and their libraries.
+environment/bin/holdfastd --device=cpu --listen="unix:$work/daemon.sock" --runtime-dir="$work/run" \
+  --metrics-address=127.0.0.1:0 --ready-fd=3 3>ready 2>log &
+daemon=$!
+until [ -s ready ] || ! kill -0 "$daemon"; do sleep 0.1; done
+grep -q "http://127.0.0.1:.*/metrics" ready || cat log >&2
+environment/bin/python - "$(grep -o 'http://[^ ]*' ready)" <<'SCRIPT'
+import sys, urllib.request
+assert b"holdfast_build_info" in urllib.request.urlopen(sys.argv[1]).read()
+SCRIPT
+kill "$daemon" && wait "$daemon"
 # What an index shows.
 environment/bin/pip show --verbose holdfast >shown
 grep -q "^License: Apache-2.0" shown && grep -q "Typing :: Typed" shown
