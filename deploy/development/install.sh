@@ -15,8 +15,12 @@ set -euo pipefail
 root=$1 prefix=$2 libraries=$3 version=$4 include=$5 archive=$6 header=$7 pc=$8
 here=$(dirname "$0")
 
+# Where the system's loader does not look, programs carry the library's folder.
+if [ "$prefix" = /usr ]; then rpath=; else rpath=" -Wl,-rpath,\${libdir}"; fi
+
 fill_in() {
-  sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" -e "s|^libdir=.*|libdir=\${prefix}/$libraries|" "$1"
+  sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" -e "s|^libdir=.*|libdir=\${prefix}/$libraries|" \
+    -e "s|^Libs: .*|&$rpath|" "$1"
 }
 
 mkdir -p "$root/include" "$root/$libraries"/{pkgconfig,cmake/holdfast} "$root/share/holdfast/bazel"
