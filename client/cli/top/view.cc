@@ -246,10 +246,21 @@ std::vector<const v1::SessionInfo*> Sorted(const TopSnapshot& snapshot,
   return sessions;
 }
 
-// "q leaves   sorted by: m memory   g gpu ..."
+// Whether a line of `room` characters shows the column of sessions.
+bool IsShown(const char* title, size_t room) {
+  const std::vector<bool> shown = Shown(SessionColumns(), room);
+  for (size_t i = 0; i < shown.size(); ++i) {
+    if (absl::string_view(SessionColumns()[i].title) == title) return shown[i];
+  }
+  return false;
+}
+
+// "q leaves   sort by   m memory   g gpu ...": the keys of the columns that are
+// shown, so that the order can be seen.
 std::string KeysLine(size_t room) {
   std::vector<std::string> parts = {"q leaves", "sort by"};
   for (const SortOrder& order : SortOrders()) {
+    if (!IsShown(order.title, room)) continue;
     parts.push_back(absl::StrCat(std::string(1, order.key), " ", order.name));
   }
   return Joined(parts, room);

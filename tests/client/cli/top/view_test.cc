@@ -177,6 +177,16 @@ TEST(TopViewTest, TheLastLineSaysTheKeys) {
   EXPECT_EQ(TopView(Example(), nullptr, {20, 4}, {.keys = true}).size(), 4u);
 }
 
+TEST(TopViewTest, TheLastLineHasTheKeysOfTheColumnsThatAreShown) {
+  const auto narrow = TopView(Example(), nullptr, {80, 30}, {.keys = true});
+  EXPECT_EQ(narrow.back(),
+            "q leaves   sort by   m memory   g gpu   c copies   f faults   "
+            "a age");
+  const auto wide = TopView(Example(), nullptr, {160, 30}, {.keys = true});
+  EXPECT_TRUE(absl::StrContains(wide.back(), "t time")) << wide.back();
+  EXPECT_TRUE(absl::StrContains(wide.back(), "l launches")) << wide.back();
+}
+
 TEST(FitTest, ColorsTakeNoRoomAndEndWithTheText) {
   EXPECT_EQ(Fit("\x1b[31mab\x1b[0m", 3), "\x1b[31mab\x1b[0m ");
   EXPECT_EQ(Fit("\x1b[31mabc\x1b[0m", 2), "\x1b[31mab\x1b[0m");
