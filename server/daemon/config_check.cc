@@ -18,6 +18,7 @@
 #include "server/restart/successor.h"
 #include "server/rpc/credentials.h"
 #include "server/rpc/tls_certificates.h"
+#include "server/telemetry/exporter_library.h"
 #include "server/telemetry/metrics_server.h"
 #include "server/tenants/audit_log.h"
 #include "server/tenants/policy.h"
@@ -57,8 +58,11 @@ absl::Status CheckMetrics(const Config& config) {
   if (!config.metrics_address.has_value()) return absl::OkStatus();
   HOLDFAST_RETURN_IF_ERROR(MetricsServer::CheckReach(
       *config.metrics_address, config.metrics_beyond_loopback));
-  if (config.metrics_password_file.empty()) return absl::OkStatus();
-  return ReadPassword(config.metrics_password_file).status();
+  if (!config.metrics_password_file.empty()) {
+    HOLDFAST_RETURN_IF_ERROR(
+        ReadPassword(config.metrics_password_file).status());
+  }
+  return ExporterLibrary::Load().status();
 }
 
 absl::Status CheckFolders(const Config& config) {

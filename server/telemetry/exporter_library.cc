@@ -167,8 +167,11 @@ absl::StatusOr<ExporterLibrary> ExporterLibrary::Load() {
     }
     return ExporterLibrary(*get());
   }
-  return absl::UnavailableError(absl::StrCat("metrics need ", kFile, "; tried ",
-                                             absl::StrJoin(tried, "; ")));
+  return absl::UnavailableError(absl::StrCat(
+      "metrics need ", kFile,
+      ", which is in the wheel, in the package holdfastd and in the archive "
+      "holdfast-metrics of the bundle; tried ",
+      absl::StrJoin(tried, "; ")));
 }
 
 absl::StatusOr<std::unique_ptr<ExporterLibrary::Server>> ExporterLibrary::Serve(

@@ -70,6 +70,14 @@ TEST_F(ConfigCheckTest, FindsWhatAStartWouldRefuse) {
   ExpectMistake({"--policy=" + Path("none.toml")}, "none.toml");
 }
 
+TEST_F(ConfigCheckTest, MetricsNeedTheirLibrary) {
+  const std::string library = getenv("HOLDFAST_METRICS_LIBRARY");
+  setenv("HOLDFAST_METRICS_LIBRARY", Path("none.so").c_str(), 1);
+  ExpectMistake({"--metrics-address=127.0.0.1:9464"},
+                "metrics need libholdfast_metrics.so, which is in the wheel");
+  setenv("HOLDFAST_METRICS_LIBRARY", library.c_str(), 1);
+}
+
 TEST_F(ConfigCheckTest, WhatIsRightIsLeftAsItIs) {
   EXPECT_EQ(Check({"--audit-log=" + Path("audit.log"), "--user-range=5-9",
                    "--listen=tcp:127.0.0.1:0", "--listen=tcp:127.0.0.1:0",
