@@ -100,7 +100,7 @@ bool Arguments::LearnKinds() {
 bool Arguments::SetBuffer(PyObject* object, size_t index, uint64_t offset) {
   auto* const handle = Handle<hf_buffer>::Of(object);
   if (handle->closed) {
-    PyErr_Format(PyExc_ValueError, "argument %zu is a Buffer that is closed",
+    PyErr_Format(PyExc_RuntimeError, "argument %zu: Buffer has been closed",
                  index);
     return false;
   }

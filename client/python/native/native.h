@@ -162,7 +162,7 @@ class Use {
       const Ref name(PyObject_GetAttrString(
           reinterpret_cast<PyObject*>(Py_TYPE(self)), "__name__"));
       if (name) {
-        PyErr_Format(PyExc_RuntimeError, "this %S is closed", name.get());
+        PyErr_Format(PyExc_RuntimeError, "%S has been closed", name.get());
       }
       return false;
     }

@@ -77,7 +77,7 @@ def test_a_closed_buffer_has_neither_address_nor_resource(device, stream):
         buffer.close()
         assert buffer.handle == 0 and not buffer.handle
         assert buffer.memory_resource is None
-        with pytest.raises(ValueError, match="closed"):
+        with pytest.raises(RuntimeError, match="closed"):
             int(handle)
 
 

@@ -476,7 +476,7 @@ def test_a_resource_closes_the_buffer_that_begins_at_an_address(device, stream):
     with pytest.raises(ValueError, match="no open Buffer of 32 bytes"):
         resource.deallocate(buffer.handle, 32, stream=stream)
     resource.deallocate(buffer.handle, 64, stream)
-    with pytest.raises(ValueError, match="closed"):
+    with pytest.raises(RuntimeError, match="closed"):
         buffer.fill(0, stream=stream)
 
 

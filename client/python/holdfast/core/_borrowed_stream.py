@@ -42,6 +42,7 @@ class BorrowedStream(Stream):
     def create_graph_builder(self):
         return self._target().create_graph_builder()
 
+    is_closed = property(lambda self: self._target().is_closed)
     handle = property(lambda self: self._target().handle)
     is_nonblocking = property(lambda self: self._target().is_nonblocking)
     priority = property(lambda self: self._target().priority)

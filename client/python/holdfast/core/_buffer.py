@@ -8,12 +8,12 @@ from and to it, and kernels use it in place.
 """
 
 from holdfast import _native, _sharing
-from holdfast._closing import Closing
 from holdfast._errors import CUDAError, out_of_memory
 from holdfast._progress import Progress
 from holdfast.core._address import Address
 from holdfast.core._bytes import array_bytes, fill_pattern, pinned_place
 from holdfast.core._bytes_alone import BytesAlone
+from holdfast.core._closable import Closable
 from holdfast.core._dlpack import CPU, CUDA_HOST, make_capsule
 from holdfast.core._local_view import LocalView
 from holdfast.core._options import not_served
@@ -39,7 +39,7 @@ _NOT_SHARED = (
 )
 
 
-class Buffer(BytesAlone, _native.Buffer, Closing):
+class Buffer(BytesAlone, _native.Buffer, Closable):
     """An allocation; made by a memory resource, ``Device.allocate`` or ``ObjectCode.get_global``.
 
     Freed when it is closed or collected, in the order of the stream of its allocation.
@@ -246,9 +246,7 @@ class Buffer(BytesAlone, _native.Buffer, Closing):
     def _is_closed(self):
         return self._memory is None and self._closed
 
-    def _check_open(self):
-        if self._is_closed:
-            raise ValueError("the Buffer is closed")
+    is_closed = _is_closed
 
     def _first_address(self):
         """The number of the first byte's address, for kernels of the session; of pinned memory,
@@ -266,8 +264,8 @@ class Buffer(BytesAlone, _native.Buffer, Closing):
 
     @property
     def size(self):
-        """Bytes."""
-        return self._length
+        """Bytes; 0 when the Buffer is closed."""
+        return 0 if self._is_closed else self._length
 
     @property
     def handle(self):
@@ -279,6 +277,7 @@ class Buffer(BytesAlone, _native.Buffer, Closing):
     @property
     def device_id(self):
         """The device's ordinal; -1 for pinned memory."""
+        self._check_open()
         return self._device_id
 
     @property
@@ -298,12 +297,14 @@ class Buffer(BytesAlone, _native.Buffer, Closing):
     def is_device_accessible(self):
         """Whether kernels can use it: all but ordinary memory of this process, which pinned memory
         is, too, where the daemon is on another machine."""
+        self._check_open()
         if self._release is not None:
             return self._resource.is_device_accessible
         return self._device_id >= 0 or isinstance(self._memory, _native.Span)
 
     @property
     def is_host_accessible(self):
+        self._check_open()
         if self._release is not None:
             return self._resource.is_host_accessible
         return self._device_id < 0
@@ -505,6 +506,7 @@ class Buffer(BytesAlone, _native.Buffer, Closing):
 
     def set_deallocation_stream(self, stream):
         """Frees in the order of ``stream`` from now on; a user's resource is given it."""
+        self._check_open()
         self._stream = check_stream(stream)
         if self._release is not None:
             self._release.stream = self._stream
@@ -515,14 +517,17 @@ class Buffer(BytesAlone, _native.Buffer, Closing):
         On a stream that is recorded, a node of the graph frees it, which has to be memory of a
         graph. The memory of a graph stays as long as the graph, and the Buffer. Memory that nodes
         of graphs use stays as long as these.
+
+        Raises:
+            RuntimeError: ``stream`` is closed; the Buffer is open as before.
         """
+        where = self._stream if stream is None else check_stream(stream)
         heir = self._heir
         if heir is None:
             self._charge = None
             if self._release is not None:
                 release, self._release = self._release, None
                 release(stream)
-        where = self._stream if stream is None else check_stream(stream)
         builder = None if where is None else where._builder
         if self._is_of_graph:
             if builder is not None:

@@ -36,6 +36,8 @@ class Context:
     def close(self):
         """Nothing: the context is the executor's."""
 
+    is_closed = property(lambda self: False)
+
     def __eq__(self, other):
         return isinstance(other, Context) and self._device == other._device
 

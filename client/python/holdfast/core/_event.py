@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from holdfast import _native, _sharing
-from holdfast._closing import Closing
 from holdfast._errors import CUDAError, SessionLostError
+from holdfast.core._closable import Closable
 from holdfast.core._options import Options
 
 
@@ -24,7 +24,7 @@ class EventOptions(Options):
     }
 
 
-class Event(_native.Event, Closing):
+class Event(_native.Event, Closable):
     """A mark in a stream; made by ``Stream.record`` or ``Device.create_event``.
 
     ``end - start`` is the time between two recordings in milliseconds.
@@ -161,14 +161,17 @@ class Event(_native.Event, Closing):
 
     @property
     def is_timing_enabled(self):
+        self._check_open()
         return bool(self._options.timing_enabled)
 
     @property
     def is_blocking_sync(self):
+        self._check_open()
         return bool(self._options.blocking_sync)
 
     @property
     def is_ipc_enabled(self):
+        self._check_open()
         return bool(self._options.ipc_enabled)
 
     # Before 1.0.
@@ -178,16 +181,18 @@ class Event(_native.Event, Closing):
     @property
     def device(self):
         """None: the event is another process's."""
+        self._check_open()
         return None if self._is_imported else self._device
 
     @property
     def context(self):
+        self._check_open()
         return None if self._is_imported else self._device.context
 
     @property
     def handle(self):
-        """The event's name in its session; not a CUevent."""
-        return self._handle
+        """The event's name in its session, 0 when it is closed; not a CUevent."""
+        return 0 if self._closed else self._handle
 
     def close(self):
         """Destroys the event. It may be closed again."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from holdfast import _native
 from holdfast._errors import CUDAError
+from holdfast.core._closable import Closable
 from holdfast.core._module import FORMATS, ObjectCode, working_device
 from holdfast.core._options import Options, as_options, not_served
 
@@ -93,13 +94,15 @@ class LinkerOptions(Options):
         return [word.encode() for word in (*arch, *self._all_words())]
 
 
-class Linker:
+class Linker(Closable):
     """Links objects into one, in the daemon.
 
     Args:
         object_codes: one ObjectCode or more, in link order.
         options: LinkerOptions, or a dict.
     """
+
+    _closed = False
 
     def __init__(self, *object_codes, options=None):
         if not object_codes:
@@ -118,6 +121,7 @@ class Linker:
         Raises:
             NVRTCError: the objects do not link; ``get_error_log`` has the log.
         """
+        self._check_open()
         target_type = str(target_type).lower()
         if target_type not in ("cubin", "ptx", "ltoir"):
             raise ValueError(f"Unsupported target type: {target_type!r} (cubin, ptx, ltoir)")
@@ -167,9 +171,11 @@ class Linker:
         return stored, result
 
     def get_error_log(self):
+        self._check_open()
         return self._error_log
 
     def get_info_log(self):
+        self._check_open()
         return self._info_log
 
     @classmethod
@@ -190,7 +196,8 @@ class Linker:
         return id(self)
 
     def close(self):
-        """Nothing: a linker holds nothing in the daemon. The logs stay."""
+        """Ends what the linker can do, its logs included; it holds nothing in the daemon."""
+        self._closed = True
 
     def __repr__(self):
         return f"<Linker of {len(self._inputs)} objects>"

@@ -11,6 +11,7 @@ import weakref
 
 from holdfast import _sharing
 from holdfast._errors import CUDAError, invalid_argument
+from holdfast.core._closable import Closable
 
 _registry = weakref.WeakValueDictionary()
 
@@ -209,8 +210,14 @@ class GraphMemoryResourceAttributes(MemoryPoolAttributes):
         super().__setattr__(name, value)
 
 
-class Pool:
+class Pool(Closable):
     """A bound on memory, with a count of it, and a name by which other processes know it."""
+
+    _closed = False
+
+    @classmethod
+    def _public_name(cls):
+        return cls.__name__
 
     def _start(self, max_size, ipc_enabled, is_handle_owned):
         size = operator.index(max_size)
@@ -225,6 +232,7 @@ class Pool:
             _registry[self._uuid] = self
 
     def _check_allocates(self):
+        self._check_open()
         if self._is_mapped:
             raise TypeError("Cannot allocate from a mapped IPC-enabled memory resource")
 
@@ -310,7 +318,9 @@ class Pool:
         place[0].close(stream)
 
     def close(self):
-        """Nothing: the memory is the session's."""
+        """Ends the allocations of a resource of its own; Buffers stay. Nothing for a device's
+        default resource, whose memory is the session's."""
+        self._closed = self._closed or self._is_handle_owned
 
 
 def device_of(handle, device_id):

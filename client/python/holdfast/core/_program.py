@@ -4,6 +4,7 @@ import os
 from holdfast import _native
 from holdfast._errors import CUDAError
 from holdfast._progress import compile_line
+from holdfast.core._closable import Closable
 from holdfast.core._module import FORMATS, ObjectCode, kinds_in, working_device
 from holdfast.core._options import Options, as_options
 
@@ -262,7 +263,7 @@ def _named(entries):
     ]
 
 
-class Program:
+class Program(Closable):
     """A source, to be compiled by the daemon, which keeps what it has compiled.
 
     Args:
@@ -270,6 +271,8 @@ class Program:
         code_type: "c++", "ptx" or "nvvm".
         options: ProgramOptions, or a dict.
     """
+
+    _closed = False
 
     def __init__(self, code, code_type, options=None):
         self._code_type = str(code_type).lower()
@@ -333,6 +336,7 @@ class Program:
             ValueError: with a cache: what ``utils.make_program_cache_key`` refuses, and
                 ``name_expressions``, whose lowered names no cache keeps.
         """
+        self._check_open()
         target_type = str(target_type).lower()
         if target_type not in _TARGETS[self._code_type]:
             raise ValueError(
@@ -475,7 +479,8 @@ class Program:
         )
 
     def close(self):
-        """Nothing: a program holds nothing in the daemon."""
+        """Ends what the program can do; it holds nothing in the daemon."""
+        self._closed = True
 
     def __repr__(self):
         return f"<Program backend='{self.backend}'>"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from holdfast import _native
-from holdfast._closing import Closing
 from holdfast.core import _foreign
+from holdfast.core._closable import Closable
 from holdfast.core._event import Event, EventOptions
 from holdfast.core._options import Options, as_options, not_served
 
@@ -19,7 +19,7 @@ class StreamOptions(Options):
     _fields = {"nonblocking": True, "priority": None}
 
 
-class Stream(_native.Stream, Closing):
+class Stream(_native.Stream, Closable):
     """An ordered queue of work on one device; made by ``Device.create_stream``."""
 
     def __new__(cls, *args, **kwargs):
@@ -135,25 +135,32 @@ class Stream(_native.Stream, Closing):
 
     def create_graph_builder(self):
         """A GraphBuilder that records this stream."""
+        self._check_open()
         return self._make_graph_builder()
 
     @property
     def handle(self):
         """Where this process has loaded CUDA (CuPy, PyTorch): a CUstream of this process, for other
-        libraries, that acts as one with this stream. Else the stream's name in its session."""
+        libraries, that acts as one with this stream. Else the stream's name in its session.
+        0: the stream is closed."""
+        if self.is_closed:
+            return 0
         return self._cuda_handle if self._has_cuda_handle() else self._handle
 
     @property
     def is_nonblocking(self):
+        self._check_open()
         return self._nonblocking
 
     @property
     def priority(self):
         """The priority that the stream asked for; a policy's stream-priorities may give it another."""
+        self._check_open()
         return self._priority
 
     @property
     def device(self):
+        self._check_open()
         return self._device
 
     @property
@@ -211,10 +218,13 @@ def check_stream(stream):
     if not isinstance(stream, Stream):
         recorded = getattr(stream, "_captured_stream_", None)
         if recorded is not None:
+            recorded._check_open()
             return recorded
         if hasattr(stream, "__cuda_stream__"):
             from holdfast.core._borrowed_stream import borrowed
 
             return borrowed(None, stream)._target()
         raise TypeError(f"a Stream expected, got {type(stream).__name__}: {_ARRAY}")
-    return stream._target()
+    target = stream._target()
+    target._check_open()
+    return target

@@ -4,7 +4,7 @@
 import weakref
 
 from holdfast import _native
-from holdfast._closing import Closing
+from holdfast.core._closable import Closable
 from holdfast.core._held import held
 from holdfast.core._options import not_served
 from holdfast.core.graph._definition import GraphCondition, GraphDefinition, plain
@@ -21,7 +21,7 @@ from holdfast.core.graph._nested_nodes import (
 _NOT_STARTED, _BUILDING, _ENDED, _CLOSED = range(4)
 
 
-class GraphBuilder(Closing):
+class GraphBuilder(Closable):
     """Records what its stream is given as a graph; made by ``Device.create_graph_builder`` or
     ``Stream.create_graph_builder``.
 
@@ -62,6 +62,10 @@ class GraphBuilder(Closing):
     def _captured_stream_(self):
         self._check_not_closed()
         return self._stream
+
+    @property
+    def is_closed(self):
+        return self._state == _CLOSED
 
     def _check_not_closed(self):
         if self._state == _CLOSED:

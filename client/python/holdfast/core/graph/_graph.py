@@ -4,9 +4,9 @@
 import re
 
 from holdfast import _native
-from holdfast._closing import Closing
 from holdfast._errors import CUDAError
 from holdfast.core._buffer import Buffer
+from holdfast.core._closable import Closable
 from holdfast.core._held import note_launches
 from holdfast.core._options import Options, as_options, not_served
 from holdfast.core._stream import check_stream
@@ -121,7 +121,7 @@ def write_drawing(definition, names, path, options):
         file.write(drawing(definition, names, options))
 
 
-class Graph(_native.Graph, Closing):
+class Graph(_native.Graph, Closable):
     """A graph that is ready to run; made by ``GraphBuilder.complete`` or
     ``GraphDefinition.instantiate``.
 
@@ -195,8 +195,7 @@ class Graph(_native.Graph, Closing):
         return definition
 
     def __getitem__(self, node):
-        if self._closed:
-            raise ValueError("the graph is closed")
+        self._check_open()
         if node not in self._ids:
             raise KeyError(f"{node!r} is not a node of the definition that this graph was made of")
         return ExecutableNode(self, node, self._ids[node])
