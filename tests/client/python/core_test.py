@@ -200,9 +200,40 @@ def test_pinned_memory_stages_copies(device, stream, kind):
 
 def test_pinned_memory_is_of_no_device():
     assert PinnedMemoryResource().device_id == -1
-    with pytest.raises(RuntimeError, match="not bound to any GPU"):
-        LegacyPinnedMemoryResource().device_id
+    assert LegacyPinnedMemoryResource().device_id == -1  # as cuda.core 1.3
 
+
+def test_a_kernel_is_equal_to_itself(device):
+    code = Program('extern "C" __global__ void a() {} extern "C" __global__ void b() {}', "c++")
+    module = code.compile("cubin")
+    one, again, other = (module.get_kernel(name) for name in ("a", b"a", "b"))
+    assert one == again and hash(one) == hash(again) and len({one, again, other}) == 2
+    assert one != other and one != "a"
+
+
+def test_symbols_may_be_bytes_as_compilers_give_them(device):
+    ptx = Program('extern "C" __global__ void lowered() {}', "c++").compile("ptx").code
+    for name in ("lowered", b"lowered"):
+        module = ObjectCode.from_ptx(ptx, symbol_mapping={"mine": name})
+        assert module.get_kernel("mine").name == "lowered"
+    with pytest.raises(TypeError, match="a name expected, got int"):
+        ObjectCode.from_ptx(ptx, symbol_mapping={"mine": 1})
+
+
+def test_a_program_may_have_no_name_and_one_with_a_folder(device, tmp_path):
+    source = '#include "beside.h"\nextern "C" __global__ void k(int* x) { *x = BESIDE; }'
+    assert Program("", "c++", ProgramOptions(name=None)).compile("ptx").name == "default_program"
+    (tmp_path / "beside.h").write_text("#define BESIDE 42")
+    name = str(tmp_path / "source.cu")
+    assert Program(source, "c++", ProgramOptions(name=name)).compile("ptx").name == name
+    with pytest.raises(NVRTCError, match="beside.h"):
+        Program(source, "c++", ProgramOptions(name="source.cu")).compile("ptx")
+
+
+def test_macros_are_names_pairs_and_one_list_of_them(device):
+    ProgramOptions(define_macro=["A", ("B", "1 + 2")]).as_bytes()
+    with pytest.raises(RuntimeError, match="define_macro"):
+        ProgramOptions(define_macro=[["A", "1"], ["B", "2"]]).as_bytes()
 
 def test_a_context_is_set_with_its_own_device(device, address):
     assert device.set_current(device.context) == device.context

@@ -240,3 +240,13 @@ def test_a_graph_keeps_its_functions_and_no_longer(stream):
     del graph
     gc.collect()
     assert known() is None
+
+
+def test_a_function_of_another_prototype_is_refused():
+    for prototype in (
+        ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p),
+        ctypes.CFUNCTYPE(None),
+        ctypes.CFUNCTYPE(None, ctypes.c_int),
+    ):
+        with pytest.raises(TypeError, match="CFUNCTYPE"):
+            GraphDefinition().callback(prototype(lambda *args: 0))

@@ -129,7 +129,8 @@ class ObjectCode:
                 module = file.read()
         elif not isinstance(module, (bytes, bytearray)):
             raise TypeError(f"bytes or a path expected, got {type(module).__name__}")
-        self = cls._make(code_type, code=bytes(module), name=name, symbols=symbol_mapping)
+        symbols = {plain_name(n): plain_name(s) for n, s in (symbol_mapping or {}).items()}
+        self = cls._make(code_type, code=bytes(module), name=name, symbols=symbols)
         self._path = path
         if code_type == "cubin":
             self._ptx = _ptx_of(self._code)
@@ -234,10 +235,7 @@ class ObjectCode:
         Raises:
             CUDAError: there is none; the message lists those that exist.
         """
-        if isinstance(name, bytes):
-            name = name.decode()
-        if not isinstance(name, str):
-            raise TypeError(f"a name expected, got {type(name).__name__}")
+        name = plain_name(name)
         device = self._working_device()
         lowered = self._symbols.get(name, name)
         return Kernel._make(self, device, self._load(device._session), lowered)
@@ -269,6 +267,15 @@ class ObjectCode:
     def __repr__(self):
         loaded = (id(module) for module in self._modules.values())
         return f"<ObjectCode handle={next(loaded, 0):#x} code_type={self._code_type!r}>"
+
+
+def plain_name(name):
+    """A name as str; compilers' interfaces have bytes."""
+    if isinstance(name, bytes):
+        name = name.decode()
+    if not isinstance(name, str):
+        raise TypeError(f"a name expected, got {type(name).__name__}")
+    return name
 
 
 def _rebuild(code_type, code, name, symbols, ptx, kinds=None):
@@ -419,11 +426,21 @@ class Kernel(_native.Kernel):
         self = _native.Kernel.__new__(cls)
         self._load(module, name, device._ordinal, code._parameter_kinds(name))
         self._code = code
+        self._module = module
         self._lowered = name
         self._device_id = device._ordinal
         self._descriptions = {}
         device._session._kernels[self._handle] = self
         return self
+
+    def __eq__(self, other):
+        """Whether it is the same kernel of the same loaded object."""
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return self._module is other._module and self._lowered == other._lowered
+
+    def __hash__(self):
+        return hash((id(self._module), self._lowered))
 
     def _learn_kinds(self):
         """For a Python number that is an argument: see ObjectCode._parameter_kinds."""

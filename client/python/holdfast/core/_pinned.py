@@ -220,6 +220,3 @@ class LegacyPinnedMemoryResource(PinnedMemoryResource):
     def __init__(self):
         super().__init__()
 
-    @property
-    def device_id(self):
-        raise RuntimeError("pinned memory is not bound to any GPU")

@@ -39,6 +39,8 @@ def _values(name):
 def _macros(value):
     """A name, a (name, value), or a list of either."""
     if isinstance(value, list):
+        if any(isinstance(item, list) for item in value):
+            raise RuntimeError(f"Expected define_macro as a list of strings and pairs, got {value!r}")
         return tuple(word for item in value for word in _macros(item))
     if isinstance(value, str):
         return (f"--define-macro={value}",)
@@ -174,6 +176,8 @@ class ProgramOptions(Options):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
+        if self.name is None:
+            self.name = self._fields["name"]
         _check_extra_sources(self.extra_sources)
 
     def _words(self):
@@ -462,18 +466,21 @@ class Program(Closable):
     def _ask_daemon(self, device, target_type, names, line):
         options = self._options
         is_cpp = self._code_type == "c++"
+        # The daemon has no folders of this machine: what a name with one finds beside it is sent.
+        folder, name = os.path.split(options.name)
+        beside = (folder,) if folder and not options.no_source_include else ()
         return _native.compile(
             device._session._daemon,
             self._source,
             _LANGUAGES[self._code_type],
             FORMATS[target_type],
-            options.name,
+            name or ProgramOptions._fields["name"],
             options.arch or f"sm_{device.arch}",
             self._words(target_type),
             names,
             _named((options.headers or {}).items()),
             _named(options.extra_sources or ()),
-            _paths(options.include_path) if is_cpp else (),
+            (*beside, *_paths(options.include_path)) if is_cpp else (),
             _paths(options.pre_include) if is_cpp else (),
             line,
         )

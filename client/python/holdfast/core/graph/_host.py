@@ -27,6 +27,17 @@ def _is_of_ctypes(function):
     return ctypes is not None and isinstance(function, ctypes._CFuncPtr)
 
 
+def _check_prototype(function):
+    """Raises a TypeError if the function of ctypes is not a CUhostFn, ``void (*)(void*)``."""
+    import ctypes
+
+    if function.restype is not None or tuple(function.argtypes or ()) != (ctypes.c_void_p,):
+        raise TypeError(
+            "a host function is ctypes.CFUNCTYPE(None, ctypes.c_void_p), this one returns "
+            f"{function.restype} and takes {function.argtypes}"
+        )
+
+
 def _call_of(function, user_data):
     """A function without arguments."""
     if not callable(function):
@@ -37,6 +48,7 @@ def _call_of(function, user_data):
         return function
     import ctypes
 
+    _check_prototype(function)
     if isinstance(user_data, (bytes, bytearray)):
         data = ctypes.create_string_buffer(bytes(user_data), len(user_data))
         return lambda: function(ctypes.addressof(data))
