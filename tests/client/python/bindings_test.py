@@ -193,6 +193,19 @@ def test_a_launch_has_a_config_with_attributes(module, memory):
     assert [a.id for a in config.attrs] == [attribute.id] and config.hStream == driver.CUstream(0)
 
 
+def test_an_argument_that_does_not_fit_its_type_is_refused(module, memory):
+    kernel, to = check(driver.cuModuleGetFunction(module, b"add")), memory(4)
+    for number, kind in (
+        (2**32 + 5, ctypes.c_int),
+        (-(2**31) - 1, ctypes.c_int),
+        (200, ctypes.c_byte),
+        (-1, ctypes.c_uint),
+        (2**64, ctypes.c_void_p),
+    ):
+        with pytest.raises(OverflowError, match="does not fit"):
+            driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, 0, ((to, number), (None, kind)), 0)
+
+
 # Structs.
 
 

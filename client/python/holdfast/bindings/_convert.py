@@ -156,7 +156,18 @@ def _argument(value, kind):
         value = value.value
     elif hasattr(value, "item"):  # a scalar of NumPy
         value = value.item()
-    return kind(value)
+    made = kind(value)
+    _check_kept(value, made)
+    return made
+
+
+def _check_kept(value, made):
+    """Raises OverflowError if ctypes has dropped bits of a number, as it does in silence."""
+    if not isinstance(value, int) or not isinstance(made, ctypes._SimpleCData):
+        return
+    kept = made.value  # None: a null pointer
+    if (kept is None or type(kept) is int) and (kept or 0) != value:
+        raise OverflowError(f"kernelParams: {value} does not fit into {type(made).__name__}")
 
 
 def check_count(values, count):
