@@ -220,6 +220,9 @@ void holdfast_bulk_copy(WorkerContext* worker, uint32_t lanes,
                         const uint64_t* to, const uint64_t* from,
                         const uint64_t* bytes, uint64_t* results);
 
+// Returns %clock64. The clock has 1 GHz, which is the device's
+// CU_DEVICE_ATTRIBUTE_CLOCK_RATE, and no adjustment of the time sets it back.
+uint64_t holdfast_clock(WorkerContext* worker);
 // Returns %globaltimer, in nanoseconds.
 uint64_t holdfast_globaltimer(WorkerContext* worker);
 

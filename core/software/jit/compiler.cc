@@ -170,6 +170,7 @@ llvm::Error DefineHostSymbols(LLJIT* jit, llvm::orc::JITDylib* library,
   DEFINE(holdfast_multiply_matrices);
   DEFINE(holdfast_load_tile);
   DEFINE(holdfast_store_tile);
+  DEFINE(holdfast_clock);
   DEFINE(holdfast_globaltimer);
   DEFINE(holdfast_device_vprintf);
   DEFINE(holdfast_device___assertfail);

@@ -299,15 +299,23 @@ KernelFault::Kind Free(uint64_t address) {
              : KernelFault::Kind::kFreedTwice;
 }
 
+uint64_t NanosecondsOf(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 +
+         static_cast<uint64_t>(now.tv_nsec);
+}
+
 }  // namespace
 
 extern "C" {
 
+uint64_t holdfast_clock(WorkerContext*) {
+  return NanosecondsOf(CLOCK_MONOTONIC);
+}
+
 uint64_t holdfast_globaltimer(WorkerContext*) {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000 +
-         static_cast<uint64_t>(now.tv_nsec);
+  return NanosecondsOf(CLOCK_REALTIME);
 }
 
 void holdfast_device_vprintf(WorkerContext* worker, uint32_t lanes,

@@ -537,6 +537,25 @@ extern "C" __global__ void k(volatile int* flag, int* out) {
 // Code without a loop does not look whether it is cancelled, so the blocks that
 // a thread has taken run to their ends: for seconds at most, where a million
 // blocks of one thread would run for a quarter of a minute.
+// What waits for a number of cycles computes it from the clock's rate.
+TEST(KernelTest, TheClockHasTheRateThatTheDeviceTells) {
+  KernelProgram program(R"(extern "C" __global__ void k(long long* out) {
+    unsigned long long from, to;
+    const long long begin = clock64();
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(from));
+    do {
+      asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(to));
+    } while (to - from < 20000000);
+    out[0] = clock64() - begin;
+    out[1] = to - from;
+  })");
+  std::vector<long long> out(2);
+  ExpectSuccess(program.Run(Geometry(1, 1), out.data()));
+  // CU_DEVICE_ATTRIBUTE_CLOCK_RATE is 1 GHz.
+  EXPECT_GE(out[0], out[1]);
+  EXPECT_LT(out[0], out[1] * 3 / 2);
+}
+
 TEST(KernelTest, TheLargestGridCanBeGivenUp) {
   std::string source = R"(extern "C" __global__ void k(volatile int* out) {
     out += threadIdx.x * 5 % 32;)";
