@@ -110,6 +110,8 @@ class Context : public std::enable_shared_from_this<Context> {
   // id.
   uint64_t id() const { return id_; }
   std::atomic<unsigned>& flags() { return flags_; }
+  // A hint, which changes no result.
+  std::atomic<CUfunc_cache>& cache_config() { return cache_config_; }
 
   absl::StatusOr<std::shared_ptr<Stream>> LegacyStream();
   // The calling thread's own default stream.
@@ -137,6 +139,7 @@ class Context : public std::enable_shared_from_this<Context> {
   const uint64_t id_;
   const cuda::StreamAttributes::Limits limits_of_streams_;
   std::atomic<unsigned> flags_;
+  std::atomic<CUfunc_cache> cache_config_{CU_FUNC_CACHE_PREFER_NONE};
 
   absl::Mutex mutex_;
   std::shared_ptr<Stream> legacy_ ABSL_GUARDED_BY(mutex_);

@@ -64,6 +64,7 @@ CUresult Locate(const End& end, const BoxCopy& box, CopyEnd* start,
 CUresult DescribeEnds(const End& to, const End& from, const BoxCopy& box,
                       CopyDescription* copy) {
   copy->box = box;
+  if (copy->is_empty()) return CUDA_SUCCESS;
   const CUresult result =
       Locate(to, box, &copy->destination, &copy->box.destination);
   return result != CUDA_SUCCESS

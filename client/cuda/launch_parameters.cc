@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cuda/launch_parameters.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -24,8 +25,8 @@ bool Divides(const std::optional<Dim3>& cluster, const Dim3& grid) {
           grid.z % cluster->z == 0);
 }
 
-}  // namespace
-
+// The buffer of CU_LAUNCH_PARAM_BUFFER_POINTER and ..._SIZE; null data if there
+// is none. `extra` may be null.
 std::span<const std::byte> ParameterBuffer(void** extra) {
   const std::byte* data = nullptr;
   size_t size = 0;
@@ -37,6 +38,37 @@ std::span<const std::byte> ParameterBuffer(void** extra) {
     }
   }
   return {data, size};
+}
+
+// The bytes of the block of all parameters.
+size_t SizeOfParameters(const Function& function) {
+  size_t size = 0;
+  for (const auto& parameter : function.parameters()) {
+    size = std::max<size_t>(size, parameter.offset() + parameter.size());
+  }
+  return size;
+}
+
+// A buffer may end with the padding that a struct of the parameters has.
+size_t RoundUp(size_t size) {
+  constexpr size_t kAlignment = 8;
+  return (size + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+CUresult ReadParameterBuffer(const Function& function, void** extra,
+                             std::vector<std::byte>* block) {
+  block->assign(SizeOfParameters(function), std::byte{0});
+  if (block->empty()) return CUDA_SUCCESS;
+  const std::span<const std::byte> buffer = ParameterBuffer(extra);
+  if (buffer.data() == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (buffer.size() > RoundUp(block->size())) {
+    return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  }
+  std::memcpy(block->data(), buffer.data(),
+              std::min(buffer.size(), block->size()));
+  return CUDA_SUCCESS;
 }
 
 bool ReadArguments(const Function& function, void** values,
@@ -56,23 +88,16 @@ bool ReadArguments(const Function& function, void** values,
   return true;
 }
 
-bool CopyParameters(const Function& function, void** values, void** extra,
-                    std::vector<std::byte>* block) {
-  const std::span<const std::byte> buffer = ParameterBuffer(extra);
-  int i = 0;
+CUresult CopyParameters(const Function& function, void** values, void** extra,
+                        std::vector<std::byte>* block) {
+  if (values == nullptr) return ReadParameterBuffer(function, extra, block);
+  block->assign(SizeOfParameters(function), std::byte{0});
   for (const auto& parameter : function.parameters()) {
-    const size_t end = parameter.offset() + parameter.size();
-    const std::byte* value = nullptr;
-    if (values != nullptr) {
-      value = static_cast<const std::byte*>(values[i++]);
-    } else if (end <= buffer.size()) {
-      value = buffer.data() + parameter.offset();
-    }
-    if (value == nullptr) return false;
-    if (block->size() < end) block->resize(end);
+    const void* const value = *values++;
+    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
     std::memcpy(block->data() + parameter.offset(), value, parameter.size());
   }
-  return true;
+  return CUDA_SUCCESS;
 }
 
 bool ApplyAttribute(const CUlaunchAttribute& attribute, LaunchConfig* config) {

@@ -16,9 +16,13 @@
 
 namespace holdfast::libcuda {
 
-// Returns the buffer of CU_LAUNCH_PARAM_BUFFER_POINTER and ..._SIZE; null data
-// if there is none. `extra` may be null.
-std::span<const std::byte> ParameterBuffer(void** extra);
+// Copies the buffer of CU_LAUNCH_PARAM_BUFFER_POINTER and ..._SIZE to the block
+// of all parameters. As CUDA's driver, takes a buffer that ends early; the
+// bytes that it lacks are 0. `extra` may be null. CUDA_ERROR_INVALID_VALUE: the
+// kernel has parameters, and there is no buffer.
+// CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: the buffer is larger than all parameters.
+CUresult ReadParameterBuffer(const Function& function, void** extra,
+                             std::vector<std::byte>* block);
 
 // Appends one argument for each parameter, from `values` or, if that is null,
 // from the bytes of all parameters in `block`. An argument may refer to this
@@ -28,10 +32,10 @@ bool ReadArguments(const Function& function, void** values,
                    std::vector<Argument>* arguments);
 
 // Copies the parameters from `values` or, if that is null, from the buffer of
-// `extra` into one block, each at its offset. Returns false if a parameter is
-// missing.
-bool CopyParameters(const Function& function, void** values, void** extra,
-                    std::vector<std::byte>* block);
+// `extra` into one block, each at its offset. CUDA_ERROR_INVALID_VALUE: a
+// parameter is missing.
+CUresult CopyParameters(const Function& function, void** values, void** extra,
+                        std::vector<std::byte>* block);
 
 // Stores the attribute in `config`. Returns false if it is not supported.
 bool ApplyAttribute(const CUlaunchAttribute& attribute, LaunchConfig* config);

@@ -3,7 +3,8 @@
 
 namespace holdfast::cuda {
 
-void StoreAttributeOfUnknown(CUpointer_attribute attribute, void* data) {
+void StoreAttributeOfUnknown(CUpointer_attribute attribute, CUdeviceptr host,
+                             void* data) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       StoreAttribute<int>(data, CU_DEVICE_INVALID);
@@ -13,6 +14,9 @@ void StoreAttributeOfUnknown(CUpointer_attribute attribute, void* data) {
     case CU_POINTER_ATTRIBUTE_MAPPED:
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       StoreAttribute(data, 0U);
+      return;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      StoreAttribute(data, host);
       return;
     default:
       StoreAttribute<unsigned long long>(data, 0);

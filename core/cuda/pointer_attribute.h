@@ -18,9 +18,11 @@ CUresult StoreAttribute(void* data, Value value) {
   return CUDA_SUCCESS;
 }
 
-// Stores the value that cuPointerGetAttributes has for a pointer that the
-// driver does not know.
-void StoreAttributeOfUnknown(CUpointer_attribute attribute, void* data);
+// Stores the value that cuPointerGetAttributes has for an attribute that the
+// memory lacks. `host` is the pointer if the driver does not know its memory,
+// which is the program's own then; else 0.
+void StoreAttributeOfUnknown(CUpointer_attribute attribute, CUdeviceptr host,
+                             void* data);
 
 }  // namespace holdfast::cuda
 

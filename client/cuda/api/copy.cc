@@ -64,7 +64,12 @@ CUresult Copy(const CopyDescription& copy, CUstream handle, Wait wait) {
 CUresult CopyLinear(CopyEnd to, CopyEnd from, size_t size, CUstream handle,
                     Wait wait) {
   if (size > 0 && (to.address == 0 || from.address == 0)) {
-    return WithWork(handle, RefuseCapture,
+    // As in CUDA's driver, a capture survives it, unless the copy would wait.
+    const auto capture = [&](Process&, Stream&, NodeWork*) {
+      return wait == Wait::kYes ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                                : CUDA_ERROR_INVALID_VALUE;
+    };
+    return WithWork(handle, capture,
                     [](Process&, Stream&) { return CUDA_ERROR_INVALID_VALUE; });
   }
   return Copy({to, from, {.width = size}}, handle, wait);
@@ -106,8 +111,8 @@ CUresult FillRows(CUdeviceptr address, size_t pitch, uint32_t value,
                   Wait wait) {
   const auto submit = [&](Process& process, Stream& stream) -> CUresult {
     if (count == 0 || height == 0) return CUDA_SUCCESS;
-    if (address % width != 0 || pitch % width != 0 ||
-        count > SIZE_MAX / width) {
+    if (address % width != 0 || count > SIZE_MAX / width ||
+        (height > 1 && (pitch % width != 0 || pitch < count * width))) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     HOLDFAST_ANSWER_OR_ASSIGN(const Operand target,

@@ -114,18 +114,21 @@ CUresult OnDevice(CUdevice device, Body body) {
 
 CUresult ActiveBlocks(int* blocks, CUfunction handle, int threads,
                       size_t shared) {
-  return WithFunction(handle,
-                      [&](Process& process, Function& function) -> CUresult {
-                        if (blocks == nullptr || threads <= 0)
-                          return CUDA_ERROR_INVALID_VALUE;
-                        HOLDFAST_ANSWER_OR_ASSIGN(
-                            const uint64_t found,
-                            Occupancy(function.kernel(), CurrentDevice(process))
-                                .MaxActiveBlocksPerMultiprocessor(
-                                    static_cast<uint32_t>(threads), shared));
-                        *blocks = static_cast<int>(found);
-                        return CUDA_SUCCESS;
-                      });
+  return WithFunction(
+      handle, [&](Process& process, Function& function) -> CUresult {
+        if (blocks == nullptr || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
+        *blocks = 0;
+        if (shared > static_cast<uint64_t>(function.dynamic_shared_limit())) {
+          return CUDA_SUCCESS;
+        }
+        HOLDFAST_ANSWER_OR_ASSIGN(
+            const uint64_t found,
+            Occupancy(function.kernel(), CurrentDevice(process))
+                .MaxActiveBlocksPerMultiprocessor(
+                    static_cast<uint32_t>(threads), shared));
+        *blocks = static_cast<int>(found);
+        return CUDA_SUCCESS;
+      });
 }
 
 // A function of the program that tells a block's shared memory is asked for
@@ -284,7 +287,11 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks,
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    int* blocks, CUfunction function, int threads, size_t shared, unsigned) {
+    int* blocks, CUfunction function, int threads, size_t shared,
+    unsigned flags) {
+  if ((flags & ~CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   return ActiveBlocks(blocks, function, threads, shared);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/cuda/api/call.h"
+#include "client/cuda/graph/capture.h"
 #include "client/cuda/graph/work.h"
 #include "client/cuda/launch_parameters.h"
 
@@ -36,9 +37,9 @@ CUresult CaptureLaunch(Stream& stream, CUfunction handle,
   // In a graph, a programmatic edge allows this overlap. This library treats
   // every edge as a full dependency.
   kernel.config.attributes.programmatic_stream_serialization.reset();
-  if (!CopyParameters(*kernel.function, values, extra, &kernel.block)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
+  const CUresult copied =
+      CopyParameters(*kernel.function, values, extra, &kernel.block);
+  if (copied != CUDA_SUCCESS) return copied;
   for (const CUlaunchAttribute& attribute : attributes) {
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_IGNORE ||
         attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
@@ -55,8 +56,13 @@ CUresult Submit(Process& process, const Stream& stream, Function& function,
                 const LaunchConfig& config, void** values, void** extra) {
   const std::shared_ptr<Context> context = stream.context();
   if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  std::vector<std::byte> block;  // outlives the arguments, which refer to it
+  if (values == nullptr) {
+    const CUresult read = ReadParameterBuffer(function, extra, &block);
+    if (read != CUDA_SUCCESS) return read;
+  }
   std::vector<Argument> arguments;
-  if (!ReadArguments(function, values, ParameterBuffer(extra), &arguments)) {
+  if (!ReadArguments(function, values, block, &arguments)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   HOLDFAST_ANSWER_OR_ASSIGN(const Kernel kernel, function.In(*context));
@@ -88,11 +94,16 @@ CUresult Launch(CUfunction handle, const LaunchConfig& config,
   return WithWork(
       stream_handle,
       [&](Process& process, Stream& stream, NodeWork* work) {
-        const CUresult checked = check(process);
-        return checked != CUDA_SUCCESS
-                   ? checked
-                   : CaptureLaunch(stream, handle, std::move(function), config,
-                                   attributes, values, extra, work);
+        CUresult result = check(process);
+        if (result == CUDA_SUCCESS) {
+          result = CaptureLaunch(stream, handle, std::move(function), config,
+                                 attributes, values, extra, work);
+        }
+        // As in CUDA's driver, a launch that fails invalidates the capture.
+        if (result != CUDA_SUCCESS) {
+          stream.capture->capture->is_invalidated = true;
+        }
+        return result;
       },
       [&](Process& process, Stream& stream) {
         const CUresult checked = check(process);

@@ -17,12 +17,14 @@ namespace {
 
 CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
   return WithContext([&](Process& process, Context& context) -> CUresult {
-    if (pointer == nullptr || size == 0 ||
-        (flags & ~holdfast::cuda::kHostAllocFlags) != 0) {
+    if (pointer == nullptr || (flags & ~holdfast::cuda::kHostAllocFlags) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     const CUresult unsafe = CheckUnsafeCall(process);
     if (unsafe != CUDA_SUCCESS) return unsafe;
+    // As CUDA's driver: no bytes are null, and cuMemFreeHost takes null.
+    *pointer = nullptr;
+    if (size == 0) return CUDA_SUCCESS;
     auto allocation = NewAllocation(context, size);
     allocation->flags = flags;
     const CUresult allocated = AllocatePinned(process, *allocation);
@@ -220,15 +222,16 @@ CUresult cuMemHostRegister_v2(void* pointer, size_t size, unsigned flags) {
 CUresult cuMemHostUnregister(void* pointer) {
   return WithObjects([&](Process& process) {
     if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const auto address = reinterpret_cast<uint64_t>(pointer);
+    const auto known = process.memory.Find(address);
+    if (known != nullptr && known->address != address) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     const auto found = process.memory.Remove(
-        reinterpret_cast<uint64_t>(pointer),
-        [](const Allocation& memory) { return memory.is_registered; });
-    if (found != nullptr) return CUDA_SUCCESS;
-    const auto around =
-        process.memory.Find(reinterpret_cast<uint64_t>(pointer));
-    return around != nullptr && around->is_registered
-               ? CUDA_ERROR_INVALID_VALUE
-               : ErrorOfMissing(process, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+        address, [](const Allocation& memory) { return memory.is_registered; });
+    return found == nullptr
+               ? ErrorOfMissing(process, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)
+               : CUDA_SUCCESS;
   });
 }
 
@@ -271,7 +274,8 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
       if (memory == nullptr ||
           GetPointerAttribute(*memory, attributes[i], pointer, data[i]) !=
               CUDA_SUCCESS) {
-        holdfast::cuda::StoreAttributeOfUnknown(attributes[i], data[i]);
+        holdfast::cuda::StoreAttributeOfUnknown(
+            attributes[i], memory == nullptr ? pointer : 0, data[i]);
       }
     }
     return CUDA_SUCCESS;

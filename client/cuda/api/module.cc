@@ -94,7 +94,7 @@ CUresult WithModule(void* handle, Body body) {
 
 CUresult GetFunction(CUfunction* function, void* handle, const char* name) {
   return WithModule(handle, [&](Process& process, Module& module) -> CUresult {
-    if (AnyNull(function, name)) return CUDA_ERROR_INVALID_VALUE;
+    if (AnyNull(function, name) || *name == 0) return CUDA_ERROR_INVALID_VALUE;
     const auto found = process.code.GetFunction(module, name);
     if (absl::IsUnimplemented(found.status()))
       return RefuseCode(found.status());
@@ -128,7 +128,9 @@ CUresult Count(unsigned* count, void* handle) {
 CUresult GetGlobal(CUdeviceptr* pointer, size_t* size, void* handle,
                    const char* name) {
   return WithModule(handle, [&](Process& process, Module& module) -> CUresult {
-    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (name == nullptr || (pointer == nullptr && size == nullptr)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     // A library's variables are those of the current context's device.
     const CUcontext owner =
         module.context() != nullptr ? module.context() : CurrentContext();
@@ -259,6 +261,14 @@ CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count,
 CUresult cuLibraryGetGlobal(CUdeviceptr* pointer, size_t* size,
                             CUlibrary library, const char* name) {
   return GetGlobal(pointer, size, library, name);
+}
+
+// No code with managed variables is loaded.
+CUresult cuLibraryGetManaged(CUdeviceptr*, size_t*, CUlibrary library,
+                             const char* name) {
+  return WithModule(library, [&](Process&, Module&) {
+    return name == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
+  });
 }
 
 CUresult cuLibraryGetModule(CUmodule* handle, CUlibrary library) {

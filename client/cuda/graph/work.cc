@@ -97,10 +97,11 @@ CUresult ReadKernel(Process& process, const CUDA_KERNEL_NODE_PARAMS& p,
   if (result != CUDA_SUCCESS) return result;
   result = FindKernel(process, &read);
   if (result != CUDA_SUCCESS) return result;
-  if ((p.kernelParams != nullptr && p.extra != nullptr) ||
-      !CopyParameters(*read.function, p.kernelParams, p.extra, &read.block)) {
+  if (p.kernelParams != nullptr && p.extra != nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  result = CopyParameters(*read.function, p.kernelParams, p.extra, &read.block);
+  if (result != CUDA_SUCCESS) return result;
   read.config = {.grid = {p.gridDimX, p.gridDimY, p.gridDimZ},
                  .block = {p.blockDimX, p.blockDimY, p.blockDimZ},
                  .dynamic_shared_bytes = p.sharedMemBytes};

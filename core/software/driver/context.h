@@ -33,6 +33,8 @@ class Context : public std::enable_shared_from_this<Context> {
   uint64_t id() const { return id_; }
   // May change after the context was made, by cuDevicePrimaryCtxSetFlags.
   std::atomic<unsigned>& flags() { return flags_; }
+  // A hint, which changes no result.
+  std::atomic<CUfunc_cache>& cache_config() { return cache_config_; }
   CUcontext handle() const { return handle_; }
 
   // False from End on.
@@ -88,6 +90,7 @@ class Context : public std::enable_shared_from_this<Context> {
   const uint64_t id_;
   const CUcontext handle_;
   std::atomic<unsigned> flags_;
+  std::atomic<CUfunc_cache> cache_config_{CU_FUNC_CACHE_PREFER_NONE};
   std::atomic<bool> alive_{true};
 
   mutable Mutex mutex_;

@@ -34,7 +34,9 @@ void Gather(const KernelProperties& p, void** values, std::string* block) {
   }
 }
 
-// The parameter block from `extra`: pairs of a name and a value.
+// The parameter block from `extra`: pairs of a name and a value. As CUDA's
+// driver, takes a buffer that ends early, and refuses a longer one. The bytes
+// that it lacks are 0.
 CUresult ReadExtra(void** extra, std::string* block) {
   const void* buffer = nullptr;
   const size_t* size = nullptr;
@@ -47,10 +49,13 @@ CUresult ReadExtra(void** extra, std::string* block) {
       return CUDA_ERROR_INVALID_VALUE;
     }
   }
-  if (buffer == nullptr || size == nullptr || *size < block->size()) {
-    return CUDA_ERROR_INVALID_VALUE;
+  if (buffer == nullptr || size == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  // A buffer may end with the padding that a struct of the parameters has.
+  constexpr size_t kAlignment = 8;
+  if (*size > (block->size() + kAlignment - 1) / kAlignment * kAlignment) {
+    return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   }
-  memcpy(&(*block)[0], buffer, block->size());
+  memcpy(&(*block)[0], buffer, std::min(*size, block->size()));
   return CUDA_SUCCESS;
 }
 
@@ -135,8 +140,8 @@ CUresult CheckGeometry(const Kernel& kernel, const Device& device,
   if (g.cooperative) {
     // All blocks must be resident at a time.
     const uint64_t resident =
-        static_cast<uint64_t>(
-            kernel.BlocksPerMultiprocessor(threads, g.dynamic_shared_bytes)) *
+        static_cast<uint64_t>(kernel.BlocksPerMultiprocessor(
+            device.ordinal(), threads, g.dynamic_shared_bytes)) *
         device.multiprocessors();
     const uint64_t blocks = uint64_t{g.grid[0]} * g.grid[1] * g.grid[2];
     if (blocks > resident) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;

@@ -127,10 +127,14 @@ void Kernel::GetRequiredCluster(CUdevice device, uint32_t (*cluster)[3]) const {
   }
 }
 
-int Kernel::BlocksPerMultiprocessor(int threads, size_t dynamic_shared) const {
+int Kernel::BlocksPerMultiprocessor(CUdevice device, int threads,
+                                    size_t dynamic_shared) const {
   using Limits = DeviceLimits;
   const KernelProperties& p = properties();
-  if (threads < 1 || threads > p.max_threads_per_block) return 0;
+  if (threads < 1 || threads > p.max_threads_per_block ||
+      dynamic_shared > static_cast<size_t>(max_dynamic_shared(device))) {
+    return 0;
+  }
   const int whole_warps = RoundUp(threads, Limits::kWarpSize);
   const size_t shared = p.static_shared_bytes + dynamic_shared;
   if (shared > Limits::kSharedPerBlockOptIn) return 0;

@@ -58,9 +58,11 @@ class Kernel {
     return settings_[device].large_clusters;
   }
 
-  // Returns the number of blocks of this size that fit one multiprocessor at a
-  // time. 0: not even one fits.
-  int BlocksPerMultiprocessor(int threads, size_t dynamic_shared) const;
+  // Returns the number of blocks of this size that fit one multiprocessor of
+  // the device at a time. 0: not even one fits, or the kernel may not have that
+  // much dynamic shared memory.
+  int BlocksPerMultiprocessor(CUdevice device, int threads,
+                              size_t dynamic_shared) const;
 
  private:
   struct DeviceSettings {

@@ -99,6 +99,27 @@ TEST_F(LaunchTest, OneBufferMayHoldAllParameters) {
   EXPECT_EQ(Values()[10], 50.0f);
 }
 
+// What the H200's driver makes of buffers of other sizes.
+TEST_F(LaunchTest, AParameterBufferMayEndEarlyAndNotLate) {
+  struct {
+    CUdeviceptr data;
+    float factor;
+    unsigned count;
+  } parameters{memory_, 5, kCount};
+  size_t size = sizeof(parameters) - sizeof(parameters.count);
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &parameters,
+                   CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+  const auto launch = [&] {
+    return Cuda().cuLaunchKernel(scale_, 1, 1, 1, 128, 1, 1, 0, nullptr,
+                                 nullptr, extra);
+  };
+  EXPECT_OK(launch());  // the count is not given
+  size = sizeof(parameters) + 1;
+  EXPECT_CUDA(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, launch());
+  size = 4096;
+  EXPECT_CUDA(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, launch());
+}
+
 TEST_F(LaunchTest, GeometryOutsideTheLimitsIsRefused) {
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, LaunchEmpty(0, 1, 1, 1, 1, 1));
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, LaunchEmpty(1, 0, 1, 1, 1, 1));

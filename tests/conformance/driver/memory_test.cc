@@ -226,14 +226,62 @@ TEST_F(MemoryTest, PointerAttributesTellDeviceFromHost) {
 TEST_F(MemoryTest, ManyAttributesOfAnUnknownPointerAreNoError) {
   int local = 0;
   CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                 CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+                                 CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                 CU_POINTER_ATTRIBUTE_HOST_POINTER};
   unsigned type = 7;
   int ordinal = 7;
-  void* values[] = {&type, &ordinal};
+  void* host = nullptr;
+  void* values[] = {&type, &ordinal, &host};
   EXPECT_OK(Cuda().cuPointerGetAttributes(
-      2, names, values, reinterpret_cast<CUdeviceptr>(&local)));
+      3, names, values, reinterpret_cast<CUdeviceptr>(&local)));
   EXPECT_EQ(type, 0u);
   EXPECT_EQ(ordinal, -2);
+  EXPECT_EQ(host, &local);
+}
+
+TEST_F(MemoryTest, NoPinnedBytesAreANullPointer) {
+  int local = 0;
+  void* host = &local;
+  ASSERT_OK(Cuda().cuMemHostAlloc(&host, 0, 0));
+  EXPECT_EQ(host, nullptr);
+  EXPECT_OK(Cuda().cuMemFreeHost(host));
+}
+
+TEST_F(MemoryTest, CopiesOfNothingAreNotLookedAt) {
+  const DeviceMemory memory(64);
+  char host[64] = {};
+  CUDA_MEMCPY2D rows{};
+  rows.srcMemoryType = CU_MEMORYTYPE_HOST;
+  rows.srcHost = host;
+  rows.srcPitch = 4;
+  rows.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  rows.dstDevice = *memory;
+  rows.dstPitch = 16;
+  rows.WidthInBytes = 6;
+  rows.Height = 2;
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, Cuda().cuMemcpy2D_v2(&rows));
+  rows.Height = 0;
+  EXPECT_OK(Cuda().cuMemcpy2D_v2(&rows));
+  const CUDA_MEMCPY3D nothing{};
+  EXPECT_OK(Cuda().cuMemcpy3D_v2(&nothing));
+}
+
+TEST_F(MemoryTest, RowsOfAFillDoNotOverlap) {
+  const DeviceMemory memory(64);
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemsetD2D8_v2(*memory, 2, 1, 4, 2));
+  EXPECT_OK(Cuda().cuMemsetD2D8_v2(*memory, 4, 1, 4, 2));
+  EXPECT_OK(Cuda().cuMemsetD2D8_v2(*memory, 2, 1, 4, 0));
+}
+
+TEST_F(MemoryTest, TheMiddleOfRegisteredMemoryIsNotUnregistered) {
+  std::vector<char> host(1 << 20);
+  ASSERT_OK(Cuda().cuMemHostRegister_v2(host.data(), host.size(), 0));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemHostUnregister(host.data() + 4096));
+  EXPECT_OK(Cuda().cuMemHostUnregister(host.data()));
+  EXPECT_CUDA(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
+              Cuda().cuMemHostUnregister(host.data()));
 }
 
 TEST_F(MemoryTest, PinnedMemoryIsVisibleToBothSides) {

@@ -153,6 +153,31 @@ TEST_F(ModuleTest, OccupancyIsBoundedByTheMultiprocessor) {
   EXPECT_GE(grid, Attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
 }
 
+TEST_F(ModuleTest, OccupancyIsNothingBeyondTheKernelsSharedMemory) {
+  CUfunction function = nullptr;
+  ASSERT_OK(Cuda().cuModuleGetFunction(&function, module_, "empty"));
+  const auto blocks = [&](size_t shared) {
+    int found = -1;
+    EXPECT_OK(Cuda().cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        &found, function, 64, shared));
+    return found;
+  };
+  EXPECT_GT(blocks(49152), 0);
+  EXPECT_EQ(blocks(60000), 0);
+  ASSERT_OK(Cuda().cuFuncSetAttribute(
+      function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 60000));
+  EXPECT_GT(blocks(60000), 0);
+  EXPECT_EQ(blocks(60001), 0);
+}
+
+TEST_F(ModuleTest, NamesAndPlacesOfResultsAreNeeded) {
+  CUfunction function = nullptr;
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuModuleGetFunction(&function, module_, ""));
+  EXPECT_CUDA(CUDA_ERROR_NOT_FOUND,
+              Cuda().cuModuleGetFunction(&function, module_, "none"));
+}
+
 using ModuleErrorTest = ContextTest;
 
 TEST_F(ModuleErrorTest, BadPtxIsRefusedWithItsReasonInTheLog) {

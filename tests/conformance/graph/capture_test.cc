@@ -145,6 +145,24 @@ TEST_F(Captures, AskingACapturingStreamInvalidates) {
   ExpectEnd(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
+TEST_F(Captures, ALaunchThatFailsInvalidates) {
+  Begin();
+  Arguments arguments{array(0), array(1), 1};
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuLaunchKernel(affine_, 0, 1, 1, 32, 1, 1, 0, stream_,
+                                    arguments.pointers, nullptr));
+  EXPECT_EQ(Status(stream_), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+  ExpectEnd(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+TEST_F(Captures, ACopyOfNullDoesNotInvalidate) {
+  Begin();
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
+              Cuda().cuMemcpyAsync(0, array(0), 4, stream_));
+  EXPECT_EQ(Status(stream_), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  EndAndRun();
+}
+
 TEST_F(Captures, EventsOfBeforeAreAnotherMatter) {
   ASSERT_OK(Cuda().cuEventRecord(event_, other_));
   Begin();

@@ -46,6 +46,13 @@ inline bool RefusedByCapture(Driver& driver, Stream& stream, CUresult* result) {
   });
 }
 
+// Invalidates the stream's capture, if it captures.
+inline void BreakCapture(Driver& driver, Stream& stream) {
+  if (driver.graphs.capturing == 0) return;
+  const DefinitionsLock lock(driver.graphs);
+  if (stream.capture != nullptr) stream.capture->capture->is_invalidated = true;
+}
+
 // For calls that CUDA calls unsafe during a capture of any stream, such as
 // cuMemAlloc. Returns the error if the call is not allowed.
 inline CUresult CheckUnsafe(Driver& driver) {

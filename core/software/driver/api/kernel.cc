@@ -71,7 +71,8 @@ CUresult ActiveBlocks(int* blocks, CUfunction function, int threads,
                       size_t shared) {
   return WithKernel(function, [&](Kernel& kernel) {
     if (blocks == nullptr || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
-    *blocks = kernel.BlocksPerMultiprocessor(threads, shared);
+    *blocks = kernel.BlocksPerMultiprocessor(
+        Driver::Get().CurrentDevice().ordinal(), threads, shared);
     return CUDA_SUCCESS;
   });
 }
@@ -85,15 +86,17 @@ CUresult PotentialBlock(int* grid, int* block, CUfunction function,
     const int most = kernel.properties().max_threads_per_block;
     const int start = limit > 0 ? std::min(limit, most) : most;
     int best = 0;
+    const Device& device = Driver::Get().CurrentDevice();
     const int warp = DeviceLimits::kWarpSize;
     for (int threads = start; threads > 0;
          threads = (threads - 1) / warp * warp) {
       const int blocks = kernel.BlocksPerMultiprocessor(
-          threads, shared_of_block ? shared_of_block(threads) : shared);
+          device.ordinal(), threads,
+          shared_of_block ? shared_of_block(threads) : shared);
       if (blocks * threads > best) {
         best = blocks * threads;
         *block = threads;
-        *grid = blocks * Driver::Get().CurrentDevice().multiprocessors();
+        *grid = blocks * device.multiprocessors();
       }
     }
     return best > 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -115,12 +118,12 @@ CUresult WithClusters(int* number, CUfunction function,
         geometry.grid[1] == 0 || geometry.grid[2] == 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    const int each =
-        threads > DeviceLimits::kThreadsPerBlock
-            ? 0
-            : kernel.BlocksPerMultiprocessor(static_cast<int>(threads),
-                                             geometry.dynamic_shared_bytes);
     const Device& device = Driver::Get().CurrentDevice();
+    const int each = threads > DeviceLimits::kThreadsPerBlock
+                         ? 0
+                         : kernel.BlocksPerMultiprocessor(
+                               device.ordinal(), static_cast<int>(threads),
+                               geometry.dynamic_shared_bytes);
     if (each > 0) {
       result = ResolveCluster(kernel, device, &geometry);
       if (result != CUDA_SUCCESS) return result;
@@ -301,7 +304,8 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared,
   return WithKernel(function, [&](Kernel& kernel) {
     using Limits = DeviceLimits;
     if (shared == nullptr || blocks <= 0 ||
-        kernel.BlocksPerMultiprocessor(threads, 0) < blocks) {
+        kernel.BlocksPerMultiprocessor(Driver::Get().CurrentDevice().ordinal(),
+                                       threads, 0) < blocks) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     const size_t each = Limits::kSharedPerMultiprocessor / blocks -

@@ -26,7 +26,11 @@ CUresult Launch(CUfunction function, const LaunchGeometry& geometry,
     KernelLaunch launch;
     const CUresult result = PrepareLaunch(std::move(kernel), stream.context(),
                                           geometry, values, extra, &launch);
-    if (result != CUDA_SUCCESS) return result;
+    if (result != CUDA_SUCCESS) {
+      // As in CUDA's driver, a launch that fails invalidates the capture.
+      BreakCapture(driver, stream);
+      return result;
+    }
     CUresult captured;
     if (Captured(driver, stream, &captured, [&](NodeWork* node) {
           *node = KernelWork{function, stream.context().handle(),

@@ -69,6 +69,9 @@ CUresult AllocateHost(void** pointer, size_t size, unsigned flags) {
     if (pointer == nullptr || (flags & ~holdfast::cuda::kHostAllocFlags) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
+    // As CUDA's driver: no bytes are null, and cuMemFreeHost takes null.
+    *pointer = nullptr;
+    if (size == 0) return CUDA_SUCCESS;
     uintptr_t address = 0;
     const CUresult result =
         Allocate(driver, context, MemoryKind::kHost, size, flags, &address);
@@ -277,8 +280,7 @@ CUresult cuMemHostUnregister(void* pointer) {
     if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     const std::optional<Region> region = driver.memory.Find(address);
-    if (region.has_value() && region->kind == MemoryKind::kRegistered &&
-        region->address != address) {
+    if (region.has_value() && region->address != address) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     const CUresult result = Free(driver, address, {MemoryKind::kRegistered},
@@ -354,7 +356,8 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
       if (!region.has_value() ||
           GetPointerAttribute(driver, *region, attributes[i], pointer,
                               data[i]) != CUDA_SUCCESS) {
-        holdfast::cuda::StoreAttributeOfUnknown(attributes[i], data[i]);
+        holdfast::cuda::StoreAttributeOfUnknown(
+            attributes[i], !region.has_value() ? pointer : 0, data[i]);
       }
     }
     return CUDA_SUCCESS;

@@ -99,7 +99,7 @@ CUresult WithLibrary(CUlibrary handle, Body body) {
 
 CUresult FindKernel(const Library& library, const char* name,
                     CUfunction* kernel) {
-  if (AnyNull(kernel, name)) return CUDA_ERROR_INVALID_VALUE;
+  if (AnyNull(kernel, name) || *name == 0) return CUDA_ERROR_INVALID_VALUE;
   const Library::Entry* entry = library.FindKernel(name);
   if (entry == nullptr) return CUDA_ERROR_NOT_FOUND;
   if (!entry->kernel->properties().unsupported.empty()) {
@@ -111,7 +111,9 @@ CUresult FindKernel(const Library& library, const char* name,
 
 CUresult FindGlobal(const Library& library, const Context& context,
                     const char* name, CUdeviceptr* pointer, size_t* size) {
-  if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (name == nullptr || (pointer == nullptr && size == nullptr)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   GlobalVariable variable;
   const CUresult result = library.FindGlobal(name, context, &variable);
   if (result != CUDA_SUCCESS) return result;
