@@ -115,8 +115,8 @@ cudaError_t CurrentDevice(const Driver& driver, int* device) {
 
 cudaError_t ResetDevice(const Driver& driver) {
   int device = 0;
-  const cudaError_t error = CurrentDevice(driver, &device);
-  if (error != cudaSuccess) return error;
+  // After a fault no context can be asked for its device.
+  if (CurrentDevice(driver, &device) != cudaSuccess) device = thread.device;
   Primary& primary = PrimaryOf(device);
   const std::lock_guard lock(primary.mutex);
   if (primary.context != nullptr) {

@@ -67,7 +67,11 @@ cudaError_t cudaGetDeviceFlags(unsigned* flags) {
   if (flags == nullptr) return Record(cudaErrorInvalidValue);
   return WithCurrentDevice([&](const Driver& driver, int device) {
     int active = 0;
-    return driver.DevicePrimaryCtxGetState(device, flags, &active);
+    const CUresult result =
+        driver.DevicePrimaryCtxGetState(device, flags, &active);
+    // As CUDA's runtime: host memory can be mapped in any case.
+    if (result == CUDA_SUCCESS) *flags |= cudaDeviceMapHost;
+    return result;
   });
 }
 

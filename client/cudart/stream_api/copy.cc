@@ -68,10 +68,10 @@ template <typename Body>
 cudaError_t WithRows(void* to, size_t to_pitch, const void* from,
                      size_t from_pitch, size_t width, size_t height,
                      cudaMemcpyKind kind, Body body) {
-  if (width > to_pitch || width > from_pitch) {
-    return Record(cudaErrorInvalidValue);
-  }
   const size_t size = height == 0 ? 0 : width;
+  if (size > to_pitch || size > from_pitch) {
+    return Record(cudaErrorInvalidPitchValue);
+  }
   return WithCopy(kind, size, [&](const Driver& driver) {
     const CUDA_MEMCPY2D rows =
         DescribeRows(to, to_pitch, from, from_pitch, width, height, kind);
@@ -83,13 +83,14 @@ cudaError_t WithRows(void* to, size_t to_pitch, const void* from,
 template <typename Body>
 cudaError_t WithBox(const cudaMemcpy3DParms* box, Body body) {
   if (box == nullptr) return Record(cudaErrorInvalidValue);
-  return WithCopy(box->kind, 1, [&](const Driver& driver) -> cudaError_t {
+  const cudaExtent& extent = box->extent;
+  const bool is_empty =
+      extent.width == 0 || extent.height == 0 || extent.depth == 0;
+  const size_t size = is_empty ? 0 : 1;
+  return WithCopy(box->kind, size, [&](const Driver& driver) -> cudaError_t {
     CUDA_MEMCPY3D described;
     const cudaError_t error = DescribeBox(driver, *box, &described);
-    if (error != cudaSuccess) return error;
-    const bool empty = described.WidthInBytes == 0 || described.Height == 0 ||
-                       described.Depth == 0;
-    return empty ? cudaSuccess : Translate(body(driver, described));
+    return error != cudaSuccess ? error : Translate(body(driver, described));
   });
 }
 

@@ -351,6 +351,27 @@ TEST(ContextTest, IsThePrimaryOneOfTheDevice) {
   }).join();
 }
 
+TEST(CopyTest, RowsOfNothingAreNotLookedAt) {
+  char host[16] = {};
+  void* device = nullptr;
+  ASSERT_EQ(cudaMalloc(&device, sizeof host), cudaSuccess);
+  constexpr cudaMemcpyKind kIn = cudaMemcpyHostToDevice;
+  EXPECT_EQ(cudaMemcpy2D(device, 2, host, 2, 4, 2, kIn),
+            cudaErrorInvalidPitchValue);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidPitchValue);
+  EXPECT_EQ(cudaMemcpy2D(device, 2, host, 2, 4, 0, kIn), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy2D(device, 2, host, 2, 0, 2, kIn), cudaSuccess);
+  const cudaMemcpy3DParms nothing{};
+  EXPECT_EQ(cudaMemcpy3D(&nothing), cudaSuccess);
+  EXPECT_EQ(cudaFree(device), cudaSuccess);
+}
+
+TEST(ContextTest, HostMemoryCanBeMapped) {
+  unsigned flags = 0;
+  EXPECT_EQ(cudaGetDeviceFlags(&flags), cudaSuccess);
+  EXPECT_EQ(flags & cudaDeviceMapHost, cudaDeviceMapHost);
+}
+
 // Ends the process's use of the device, so that it is the last one.
 TEST(StickyErrorTest, StaysInAllThreads) {
   Registration registration;
@@ -368,6 +389,7 @@ TEST(StickyErrorTest, StaysInAllThreads) {
     EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
     EXPECT_EQ(cudaGetLastError(), cudaErrorIllegalAddress);
   }).join();
+  EXPECT_EQ(cudaDeviceReset(), cudaSuccess) << "as NVIDIA's runtime has it";
 }
 
 }  // namespace
