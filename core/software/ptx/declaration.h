@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the classes of the parser agree on about declarations.
+#ifndef HOLDFAST_CORE_SOFTWARE_PTX_DECLARATION_H_
+#define HOLDFAST_CORE_SOFTWARE_PTX_DECLARATION_H_
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "core/software/ptx/ast.h"
+
+namespace holdfast::software::ptx {
+
+// The meaning of each name of a scope.
+using Names = std::map<std::string, Operand, std::less<>>;
+
+// The linkage words before a variable or a function.
+struct Linkage {
+  bool external = false;
+  bool visible = false;
+  bool weak = false;  // .weak and .common
+};
+
+}  // namespace holdfast::software::ptx
+
+#endif  // HOLDFAST_CORE_SOFTWARE_PTX_DECLARATION_H_

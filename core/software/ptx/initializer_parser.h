@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the initial values of a variable: the text behind '='.
+#ifndef HOLDFAST_CORE_SOFTWARE_PTX_INITIALIZER_PARSER_H_
+#define HOLDFAST_CORE_SOFTWARE_PTX_INITIALIZER_PARSER_H_
+
+#include <cstdint>
+
+#include "core/software/ptx/declaration.h"
+#include "core/software/ptx/token_stream.h"
+
+namespace holdfast::software::ptx {
+
+// A value is a number or the address of a variable or a function. An address is
+// known only when the module is loaded, so that it becomes zeros and a
+// relocation.
+class InitializerParser {
+ public:
+  // `globals` has the names whose addresses may be taken. Both arguments must
+  // outlive this object.
+  InitializerParser(TokenStream& tokens, const Names& globals)
+      : tokens_(tokens), globals_(globals) {}
+
+  // Reads one value, or a list in braces of any depth, and appends it to the
+  // variable's initial values and relocations. The type of the variable must be
+  // known. Reports an error and returns false if the text is no such value.
+  bool Parse(Variable* variable);
+
+ private:
+  bool ParseValue(Variable* variable);
+  bool ParseFloat(Variable* variable);
+  // Reads name, name+8 or generic(name)+8.
+  bool ParseAddress(Variable* variable);
+  bool ParseSymbol(Relocation* relocation);
+
+  TokenStream& tokens_;
+  const Names& globals_;
+};
+
+}  // namespace holdfast::software::ptx
+
+#endif  // HOLDFAST_CORE_SOFTWARE_PTX_INITIALIZER_PARSER_H_
