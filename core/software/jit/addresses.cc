@@ -5,33 +5,13 @@
 // over the test of the number.
 #include "core/software/jit/addresses.h"
 
+#include "core/software/jit/spaces.h"
+
 namespace holdfast::software::jit {
 
-using ptx::Instruction;
-using ptx::Modifier;
 using ptx::Operand;
 using ptx::Space;
 using ptx::Type;
-
-Space SpaceOf(const Instruction& instruction) {
-  const auto& words = instruction.modifiers;
-  if (words.Has(Modifier::kGlobal)) return Space::kGlobal;
-  if (words.Has(Modifier::kConst)) return Space::kConst;
-  if (words.Has(Modifier::kShared) || words.Has(Modifier::kSharedCta)) {
-    return Space::kShared;
-  }
-  if (words.Has(Modifier::kSharedCluster)) return Space::kSharedCluster;
-  if (words.Has(Modifier::kLocal)) return Space::kLocal;
-  if (words.Has(Modifier::kParam) || words.Has(Modifier::kParamEntry) ||
-      words.Has(Modifier::kParamFunc)) {
-    return Space::kParam;
-  }
-  return Space::kGeneric;
-}
-
-bool IsShared(Space space) {
-  return space == Space::kShared || space == Space::kSharedCluster;
-}
 
 // start + offset, where `start` may be noted from an instruction in front. The
 // note is what makes a test cheap: several accesses to one register at several
@@ -64,9 +44,27 @@ Value Addresses::ReadStart(const Step& step, const Operand& operand) const {
   return is_address ? start : v_.As(start, Type::kU64);
 }
 
-// Returns the addresses without the offset of a register. Addresses of shared
-// memory are offsets that may stand in 32-bit registers. They are
-// sign-extended: a lane that is in bounds is then right even if another wraps.
+// Returns what addresses of the operand count from; null: nothing.
+llvm::Value* Addresses::BaseOf(const Operand& operand, Space space) const {
+  if (space == Space::kParam) {
+    return b_.CreatePtrToInt(c_.parameters, b_.getInt64Ty());
+  }
+  if (!IsShared(space)) return nullptr;
+  return operand.kind == Operand::Kind::kRegister ? c_.shared_window
+                                                  : c_.shared;
+}
+
+// Addresses of shared memory are offsets that may stand in 32-bit registers.
+// They are sign-extended: a lane that is in bounds is then right even if
+// another wraps.
+llvm::Value* Addresses::Widened(llvm::Value* part, Space space) const {
+  llvm::Type* wide = b_.Like(part, b_.getInt64Ty());
+  if (!IsShared(space)) return b_.CreateZExtOrTrunc(part, wide);
+  llvm::Type* narrow = b_.Like(part, b_.getInt32Ty());
+  return b_.CreateSExt(b_.CreateTrunc(part, narrow), wide);
+}
+
+// Returns the addresses without the offset of a register.
 Value Addresses::StartOf(const Step& step, const Operand& operand,
                          Space space) const {
   const bool is_register = operand.kind == Operand::Kind::kRegister;
@@ -75,27 +73,13 @@ Value Addresses::StartOf(const Step& step, const Operand& operand,
     if (known != nullptr) return known->start;
   }
   Value address = ReadStart(step, operand);
-  const bool shared = IsShared(space);
-  llvm::Value* base = space == Space::kParam
-                          ? b_.CreatePtrToInt(c_.parameters, b_.getInt64Ty())
-                      : !shared     ? nullptr
-                      : is_register ? c_.shared_window
-                                    : c_.shared;
+  llvm::Value* base = BaseOf(operand, space);
   for (llvm::Value*& part : address.parts) {
-    llvm::Type* wide = part->getType()->isVectorTy()
-                           ? b_.VectorOf(b_.getInt64Ty())
-                           : static_cast<llvm::Type*>(b_.getInt64Ty());
     if (is_register) part = b_.CreateFreeze(part);
-    if (shared) {
-      llvm::Type* narrow = b_.Like(part, b_.getInt32Ty());
-      part = b_.CreateSExt(b_.CreateTrunc(part, narrow), wide);
-    } else {
-      part = b_.CreateZExtOrTrunc(part, wide);
-    }
-    if (base != nullptr) {
-      part = b_.CreateAdd(
-          part, part->getType()->isVectorTy() ? b_.Splat(base) : base);
-    }
+    part = Widened(part, space);
+    if (base == nullptr) continue;
+    part = b_.CreateAdd(part,
+                        part->getType()->isVectorTy() ? b_.Splat(base) : base);
   }
   address.type = Type::kU64;
   address.shape.zeros = 0;  // as far as is known

@@ -9,9 +9,9 @@
 #include <bit>
 
 #include "core/software/abi/shared_memory.h"
-#include "core/software/jit/addresses.h"
 #include "core/software/jit/arithmetic/compute.h"
 #include "core/software/jit/arithmetic/routine.h"
+#include "core/software/jit/spaces.h"
 
 namespace holdfast::software::jit {
 

@@ -7,6 +7,7 @@
 #include "core/software/jit/async_emitter.h"
 
 #include "core/software/abi/abi.h"
+#include "core/software/jit/spaces.h"
 
 namespace holdfast::software::jit {
 

@@ -7,6 +7,7 @@
 
 #include "core/software/jit/arithmetic/half.h"
 #include "core/software/jit/reduction.h"
+#include "core/software/jit/spaces.h"
 
 namespace holdfast::software::jit {
 

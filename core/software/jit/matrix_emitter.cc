@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "core/software/jit/spaces.h"
 #include "core/software/ptx/matrix.h"
 #include "core/software/semantics/matrix_product.h"
 

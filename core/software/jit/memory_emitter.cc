@@ -10,6 +10,7 @@
 #include "core/software/abi/abi.h"
 #include "core/software/abi/shared_memory.h"
 #include "core/software/jit/runtime_calls.h"
+#include "core/software/jit/spaces.h"
 
 namespace holdfast::software::jit {
 

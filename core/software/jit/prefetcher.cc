@@ -8,7 +8,7 @@
 
 #include <cstdlib>
 
-#include "core/software/jit/addresses.h"
+#include "core/software/jit/spaces.h"
 
 namespace holdfast::software::jit {
 

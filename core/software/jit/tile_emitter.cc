@@ -8,6 +8,7 @@
 #include "core/software/jit/tile_emitter.h"
 
 #include "core/software/abi/abi.h"
+#include "core/software/jit/spaces.h"
 #include "core/software/ptx/matrix.h"
 #include "core/software/semantics/matrix_product.h"
 #include "core/software/semantics/tile.h"

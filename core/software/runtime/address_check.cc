@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The slow half of the test that generated code makes of addresses
-// (jit/address_check.cc): looks at each lane, and reports the first one
+// (jit/address_check.h): looks at each lane, and reports the first one
 // that is wrong.
 #include "core/software/runtime/address_check.h"
 
