@@ -6,21 +6,16 @@
 #include "core/software/jit/arithmetic_emitter.h"
 
 #include <algorithm>
-#include <bit>
 
-#include "core/software/abi/shared_memory.h"
 #include "core/software/jit/arithmetic/compute.h"
 #include "core/software/jit/arithmetic/routine.h"
-#include "core/software/jit/spaces.h"
 
 namespace holdfast::software::jit {
 
 using analysis::LaneShape;
 using ptx::Instruction;
-using ptx::Modifier;
 using ptx::Opcode;
 using ptx::Operand;
-using ptx::Space;
 using ptx::Type;
 
 namespace {
@@ -43,14 +38,13 @@ bool IsPredicateLogic(const Instruction& instruction) {
 void ArithmeticEmitter::Emit(const Step& step) const {
   const Instruction& instruction = step.instruction;
   const auto& operands = instruction.operands;
-  if (instruction.carry != ptx::kNoRegister) return EmitCarry(step);
+  if (instruction.carry != ptx::kNoRegister) return carries_.Emit(step);
   if (operands.size() < 2) return c_.Fail(instruction, "not an operation");
-  if (operands[0].kind == Operand::Kind::kVector) return EmitUnpack(step);
-  if (operands[1].kind == Operand::Kind::kVector) return EmitPack(step);
-  if (lower::DestinationCount(instruction) == 2) {
-    return instruction.opcode() == Opcode::kLop3 ? EmitLogicPair(step)
-                                                 : EmitSetpPair(step);
+  if (operands[0].kind == Operand::Kind::kVector) {
+    return packs_.EmitUnpack(step);
   }
+  if (operands[1].kind == Operand::Kind::kVector) return packs_.EmitPack(step);
+  if (lower::DestinationCount(instruction) == 2) return pairs_.Emit(step);
   EmitOne(step);
 }
 
@@ -112,17 +106,8 @@ void ArithmeticEmitter::CheckWidened(const Step& step,
 // no such operation.
 llvm::Value* ArithmeticEmitter::ComputePart(const Instruction& instruction,
                                             bool varying, Values in) const {
-  if (instruction.opcode() == Opcode::kCvta) {
-    return ConvertAddress(instruction, in[0]);
-  }
-  if (instruction.opcode() == Opcode::kMapa) {
-    return MapAddress(instruction, in[0], in[1]);
-  }
-  if (instruction.opcode() == Opcode::kGetctarank) {
-    llvm::Value* rank = b_.CreateLShr(
-        FromClusterStart(instruction, in[0]),
-        b_.ConstantLike(in[0], std::countr_zero(kSharedStrideBytes)));
-    return b_.CreateTrunc(rank, b_.Like(rank, b_.getInt32Ty()));
+  if (llvm::Value* address = addresses_.Compute(instruction, in)) {
+    return address;
   }
   return varying && IsRoutine(instruction) ? CallRoutine(b_, instruction, in)
                                            : Compute(b_, instruction, in);
@@ -149,51 +134,6 @@ Value ArithmeticEmitter::CombinePredicates(const Instruction& instruction,
     result.parts.push_back(Compute(b_, instruction, parts));
   }
   return result;
-}
-
-// cvta, of one scalar or a chunk's vector.
-// Generic addresses are addresses of this process; those of shared memory and
-// of parameters are offsets from their base.
-llvm::Value* ArithmeticEmitter::ConvertAddress(const Instruction& instruction,
-                                               llvm::Value* address) const {
-  const Space space = SpaceOf(instruction);
-  llvm::Value* base = IsShared(space) ? c_.shared_window
-                      : space == Space::kParam
-                          ? b_.CreatePtrToInt(c_.parameters, b_.getInt64Ty())
-                          : nullptr;
-  if (base == nullptr) return address;
-  base = b_.CreateTrunc(base, address->getType()->getScalarType());
-  if (address->getType()->isVectorTy()) base = b_.Splat(base);
-  return instruction.modifiers.Has(Modifier::kTo) ? b_.CreateSub(address, base)
-                                                  : b_.CreateAdd(address, base);
-}
-
-// How far the address is from the shared memory of the cluster's first block.
-llvm::Value* ArithmeticEmitter::FromClusterStart(const Instruction& instruction,
-                                                 llvm::Value* address) const {
-  if (SpaceOf(instruction) == Space::kSharedCluster) return address;
-  return b_.CreateSub(address, ClusterStart(address));
-}
-
-llvm::Value* ArithmeticEmitter::ClusterStart(llvm::Value* like) const {
-  llvm::Value* start =
-      b_.CreateZExtOrTrunc(c_.shared_window, like->getType()->getScalarType());
-  return like->getType()->isVectorTy() ? b_.Splat(start) : start;
-}
-
-// mapa: the same place in the shared memory of the block with this rank.
-llvm::Value* ArithmeticEmitter::MapAddress(const Instruction& instruction,
-                                           llvm::Value* address,
-                                           llvm::Value* rank) const {
-  llvm::Value* offset =
-      b_.CreateAnd(FromClusterStart(instruction, address),
-                   b_.ConstantLike(address, kSharedStrideBytes - 1));
-  llvm::Value* block =
-      b_.CreateMul(b_.CreateZExtOrTrunc(rank, address->getType()),
-                   b_.ConstantLike(address, kSharedStrideBytes));
-  llvm::Value* mapped = b_.CreateAdd(offset, block);
-  if (SpaceOf(instruction) == Space::kSharedCluster) return mapped;
-  return b_.CreateAdd(mapped, ClusterStart(address));
 }
 
 }  // namespace holdfast::software::jit

@@ -12,7 +12,11 @@
 
 #include <vector>
 
+#include "core/software/jit/address_conversion.h"
+#include "core/software/jit/carry_emitter.h"
 #include "core/software/jit/operands.h"
+#include "core/software/jit/pack_emitter.h"
+#include "core/software/jit/pair_emitter.h"
 
 namespace holdfast::software::jit {
 
@@ -28,7 +32,14 @@ class OverflowCheck {
 class ArithmeticEmitter {
  public:
   ArithmeticEmitter(const EmitContext& context, const Operands& operands)
-      : c_(context), b_(context.b), v_(context.b), operands_(operands) {}
+      : c_(context),
+        b_(context.b),
+        v_(context.b),
+        addresses_(context),
+        carries_(context, operands),
+        packs_(context, operands),
+        pairs_(context, operands),
+        operands_(operands) {}
 
   // Masked code needs no check, because no affine value is widened there.
   void set_overflow_check(OverflowCheck* check) { overflow_ = check; }
@@ -44,26 +55,14 @@ class ArithmeticEmitter {
                           absl::Span<const Value> in) const;
   llvm::Value* ComputePart(const ptx::Instruction& instruction, bool varying,
                            Values in) const;
-  llvm::Value* ConvertAddress(const ptx::Instruction& instruction,
-                              llvm::Value* address) const;
-  llvm::Value* MapAddress(const ptx::Instruction& instruction,
-                          llvm::Value* address, llvm::Value* rank) const;
-  llvm::Value* FromClusterStart(const ptx::Instruction& instruction,
-                                llvm::Value* address) const;
-  // Returns a value of the type of `like`: a scalar, or a vector for all lanes.
-  llvm::Value* ClusterStart(llvm::Value* like) const;
-  // mov between a register and its parts (emit_pack.cc).
-  void EmitPack(const Step& step) const;
-  void EmitUnpack(const Step& step) const;
-  // Sums that leave a carry or take one (emit_carry.cc).
-  void EmitCarry(const Step& step) const;
-  // setp p|q and lop3 d|p (emit_pairs.cc).
-  void EmitSetpPair(const Step& step) const;
-  void EmitLogicPair(const Step& step) const;
 
   const EmitContext& c_;
   Builder& b_;
   const LaneValues v_;
+  const AddressConversion addresses_;
+  const CarryEmitter carries_;
+  const PackEmitter packs_;
+  const PairEmitter pairs_;
   const Operands& operands_;
   OverflowCheck* overflow_ = nullptr;
 };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// mov between a register and its parts.
-#include "core/software/jit/arithmetic_emitter.h"
+#include "core/software/jit/pack_emitter.h"
 
 namespace holdfast::software::jit {
 
@@ -29,10 +27,8 @@ Type PartOf(int bits) {
 
 }  // namespace
 
-// mov.b64 %rd, {%lo, %hi}
-// The first element is the lowest part. Parts are widened, shifted to their
-// place and joined by |.
-void ArithmeticEmitter::EmitPack(const Step& step) const {
+// Parts are widened, shifted to their place and joined by |.
+void PackEmitter::EmitPack(const Step& step) const {
   const Instruction& instruction = step.instruction;
   const auto& elements = instruction.operands[1].elements;
   const int bits = ptx::BitsOf(instruction.type());
@@ -54,10 +50,7 @@ void ArithmeticEmitter::EmitPack(const Step& step) const {
   operands_.Write(step.lanes, instruction.operands[0], result);
 }
 
-// mov.b64 {%lo, %hi}, %rd: shifted down and cut. The parts of a uniform number
-// are uniform, too; those of an affine one are not affine, since a carry may go
-// from one to the other.
-void ArithmeticEmitter::EmitUnpack(const Step& step) const {
+void PackEmitter::EmitUnpack(const Step& step) const {
   const Instruction& instruction = step.instruction;
   const auto& elements = instruction.operands[0].elements;
   const int bits = ptx::BitsOf(instruction.type());
@@ -69,20 +62,27 @@ void ArithmeticEmitter::EmitUnpack(const Step& step) const {
   const Value whole =
       operands_.Read(step.lanes, instruction.operands[1], instruction.type());
   for (size_t i = 0; i < elements.size(); ++i) {
-    Value part{LaneShape::Varying(), narrow, {}};
-    for (int c = 0; c < c_.chunks(); ++c) {
-      part.parts.push_back(
-          b_.CreateTrunc(b_.CreateLShr(v_.Vector(whole, c), each * i),
-                         b_.VectorOf(b_.getIntNTy(each))));
-    }
-    if (whole.shape.chunk_uniform() && whole.shape.wide) {
-      part.shape = LaneShape{};
-      part.parts.resize(1);
-      part.parts[0] = b_.CreateTrunc(b_.CreateLShr(whole.parts[0], each * i),
-                                     b_.getIntNTy(each));
-    }
-    operands_.Write(step.lanes, elements[i], part);
+    operands_.Write(step.lanes, elements[i],
+                    PartAt(whole, each * static_cast<int>(i), narrow));
   }
+}
+
+// The parts of a uniform number are uniform, too; those of an affine one are
+// not affine, since a carry may go from one to the other.
+Value PackEmitter::PartAt(const Value& whole, int shift, Type narrow) const {
+  llvm::Type* number = b_.getIntNTy(ptx::BitsOf(narrow));
+  Value part{LaneShape::Varying(), narrow, {}};
+  for (int c = 0; c < c_.chunks(); ++c) {
+    part.parts.push_back(b_.CreateTrunc(
+        b_.CreateLShr(v_.Vector(whole, c), shift), b_.VectorOf(number)));
+  }
+  if (whole.shape.chunk_uniform() && whole.shape.wide) {
+    part.shape = LaneShape{};
+    part.parts.resize(1);
+    part.parts[0] =
+        b_.CreateTrunc(b_.CreateLShr(whole.parts[0], shift), number);
+  }
+  return part;
 }
 
 }  // namespace holdfast::software::jit

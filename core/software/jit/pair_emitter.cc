@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Instructions with two results: setp p|q and lop3 d|p.
+#include "core/software/jit/pair_emitter.h"
+
 #include "core/software/jit/arithmetic/bits.h"
 #include "core/software/jit/arithmetic/comparison.h"
 #include "core/software/jit/arithmetic/half.h"
-#include "core/software/jit/arithmetic_emitter.h"
 
 namespace holdfast::software::jit {
 
@@ -12,12 +11,15 @@ using analysis::LaneShape;
 using ptx::Instruction;
 using ptx::Type;
 
-// setp p|q, a, b[, c]: q is as p, of the opposite comparison; of packed
-// numbers p is about the low halves and q about the high ones.
-void ArithmeticEmitter::EmitSetpPair(const Step& step) const {
+void PairEmitter::Emit(const Step& step) const {
+  return step.instruction.opcode() == ptx::Opcode::kLop3 ? EmitLogic(step)
+                                                         : EmitSetp(step);
+}
+
+// setp p|q, a, b[, c]
+void PairEmitter::EmitSetp(const Step& step) const {
   const Instruction& instruction = step.instruction;
   const auto& operands = instruction.operands;
-  const Type half = ptx::HalfOf(instruction.type());
   Value results[2];
   for (Value& result : results) {
     result = {LaneShape::Varying(), Type::kPred, {}};
@@ -27,17 +29,9 @@ void ArithmeticEmitter::EmitSetpPair(const Step& step) const {
   for (int c = 0; c < c_.chunks(); ++c) {
     llvm::Value* x = v_.Vector(a, c);
     llvm::Value* y = v_.Vector(b, c);
-    llvm::Value* sides[2];
-    if (half == Type::kNone) {
-      sides[0] = Compare(b_, instruction, instruction.type(), x, y);
-      if (sides[0] == nullptr)
-        return c_.Fail(instruction, "cannot be translated");
-      sides[1] = b_.CreateNot(sides[0]);
-    } else {
-      for (int i = 0; i < 2; ++i) {
-        sides[i] = Compare(b_, instruction, half, HalfAt(b_, x, 16 * i),
-                           HalfAt(b_, y, 16 * i));
-      }
+    Sides sides = Compared(instruction, x, y);
+    if (sides[0] == nullptr) {
+      return c_.Fail(instruction, "cannot be translated");
     }
     for (int i = 0; i < 2; ++i) {
       if (operands.size() > 4) {
@@ -52,9 +46,27 @@ void ArithmeticEmitter::EmitSetpPair(const Step& step) const {
   operands_.Write(step.lanes, operands[1], results[1]);
 }
 
+// q is as p, of the opposite comparison; of packed numbers p is about the low
+// halves and q about the high ones.
+PairEmitter::Sides PairEmitter::Compared(const Instruction& instruction,
+                                         llvm::Value* x, llvm::Value* y) const {
+  const Type half = ptx::HalfOf(instruction.type());
+  Sides sides = {};
+  if (half == Type::kNone) {
+    sides[0] = Compare(b_, instruction, instruction.type(), x, y);
+    if (sides[0] != nullptr) sides[1] = b_.CreateNot(sides[0]);
+    return sides;
+  }
+  for (int i = 0; i < 2; ++i) {
+    sides[i] = Compare(b_, instruction, half, HalfAt(b_, x, 16 * i),
+                       HalfAt(b_, y, 16 * i));
+  }
+  return sides;
+}
+
 // lop3.or.b32 d|p, a, b, c, table, q: p is whether d or q is not zero; of .and
 // whether both are.
-void ArithmeticEmitter::EmitLogicPair(const Step& step) const {
+void PairEmitter::EmitLogic(const Step& step) const {
   const Instruction& instruction = step.instruction;
   const auto& operands = instruction.operands;
   Value in[3];
@@ -62,8 +74,8 @@ void ArithmeticEmitter::EmitLogicPair(const Step& step) const {
     in[i] = operands_.Read(step.lanes, operands[i + 2], instruction.type());
   }
   const Value with = operands_.Read(step.lanes, operands[6], Type::kPred);
-  Value bits{analysis::LaneShape::Varying(), instruction.type(), {}};
-  Value any{analysis::LaneShape::Varying(), Type::kPred, {}};
+  Value bits{LaneShape::Varying(), instruction.type(), {}};
+  Value any{LaneShape::Varying(), Type::kPred, {}};
   for (int c = 0; c < c_.chunks(); ++c) {
     llvm::Value* result = LookUpLogic(b_, v_.Vector(in[0], c),
                                       v_.Vector(in[1], c), v_.Vector(in[2], c),
