@@ -338,11 +338,10 @@ absl::Status Reader::ReadConcurrency(const toml::table& table,
 absl::Status Reader::ReadTenant(const toml::table& table, Policy* policy,
                                 TenantPolicy* tenant) const {
   HOLDFAST_RETURN_IF_ERROR(CheckKeys(
-      table,
-      {"users", "groups", "certificates", "subjects", "token-groups", "weight",
-       "devices", "kernel-time-limit", "collections", "reserved-memory",
-       "stream-priorities", "group", "thread-percentage", "foreign-exports",
-       "quota"}));
+      table, {"users", "groups", "certificates", "subjects", "token-groups",
+              "weight", "devices", "kernel-time-limit", "collections",
+              "reserved-memory", "stream-priorities", "group",
+              "thread-percentage", "foreign-exports", "quota"}));
   for (const char* const key : {"subjects", "token-groups"}) {
     const toml::node* const node = table.get(key);
     if (node == nullptr || policy->tokens != nullptr) continue;
@@ -426,10 +425,9 @@ absl::Status Reader::ReadOvercommit(const toml::node& node,
 }
 
 absl::StatusOr<Policy> Reader::Read(const toml::table& root) {
-  HOLDFAST_RETURN_IF_ERROR(CheckKeys(
-      root,
-      {"unnamed", "overcommit", "foreign-exports", "operators", "tokens",
-       "groups", "tenants"}));
+  HOLDFAST_RETURN_IF_ERROR(
+      CheckKeys(root, {"unnamed", "overcommit", "foreign-exports", "operators",
+                       "tokens", "groups", "tenants"}));
   Policy policy;
   policy.serves_unnamed = false;
   if (const toml::node* const unnamed = root.get("unnamed")) {

@@ -35,7 +35,7 @@
 //   devices = [0, 1]
 //   reserved-memory = "4GiB"         # of each device; no other tenant gets it
 //   collections = ["team-b"]         # or "private" (default), "everybody"
-//   foreign-exports = true           # processes outside Holdfast map its memory
+//   foreign-exports = true           # processes outside map its memory
 //
 //   [tenants.team-a.quota]
 //   device-memory = "8GiB"           # pinned-memory, arena-memory,
