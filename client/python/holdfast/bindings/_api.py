@@ -36,11 +36,15 @@ class Api:
     Attributes:
         name: "driver", "runtime" or "nvrtc".
         table: what bindings/generate.py has made from the header.
+        peer_driver: cuda.bindings.driver, where a program uses it together with this module instead
+            of cuda.bindings.runtime. Handles of the runtime are then of its classes, as they are in
+            cuda.bindings. Set before a name of the module is used.
     """
 
     def __init__(self, name, module):
         _apis[name] = self
         self.name = name
+        self.peer_driver = None
         self._module = module
         self._makers = {
             "functions": self._make_function,

@@ -5,7 +5,7 @@ import ctypes
 
 from holdfast.bindings import _convert
 from holdfast.bindings._codec import Codec
-from holdfast.bindings._types import Handle, Struct
+from holdfast.bindings._types import Struct, is_handle
 
 # By enumeration, then by the end of the member's name; types as in the tables, and:
 #   b4, b1  a truth value of so many bytes
@@ -98,8 +98,9 @@ class Value:
         elif isinstance(value, Struct):
             self._memory = value
             self.getPtr = value.getPtr
-        elif isinstance(value, Handle) and self._kind[0] != "h":
-            ctypes.memmove(self._memory, value.getPtr(), ctypes.sizeof(value._ctype))
+        elif is_handle(value) and self._kind[0] != "h":
+            size = ctypes.sizeof(getattr(value, "_ctype", ctypes.c_uint64))
+            ctypes.memmove(self._memory, value.getPtr(), size)
         else:
             self._codec.write(None, self.getPtr(), bool(value) if self._is_truth else value)
         return self

@@ -150,8 +150,8 @@ def _argument(value, kind):
         return value
     if hasattr(value, "_as_argument"):
         value = value._as_argument()
-    elif hasattr(value, "getPtr"):
-        value = value.getPtr()
+    elif hasattr(value, "getPtr"):  # a struct, or a handle of cuda.bindings.driver
+        value = int(value) if hasattr(value, "__int__") else value.getPtr()
     elif isinstance(value, ctypes._SimpleCData):
         value = value.value
     elif hasattr(value, "item"):  # a scalar of NumPy

@@ -10,7 +10,7 @@ import weakref
 
 from holdfast.bindings import _convert
 from holdfast.bindings._codec import Codec
-from holdfast.bindings._types import Handle, Struct, view_handle
+from holdfast.bindings._types import Struct, is_handle, view_handle
 
 
 def make_member(api, field, offset, kind, counter):
@@ -160,7 +160,7 @@ def _make_handle_behind(codec):
         return view_handle(codec.cls, place, owner) if place else codec.cls()
 
     def write(owner, address, value):
-        _write_pointer(owner, address, value.getPtr() if isinstance(value, Handle) else value)
+        _write_pointer(owner, address, value.getPtr() if is_handle(value) else value)
         owner._kept[address] = value
 
     return read, write
@@ -185,7 +185,7 @@ def _make_list(codec, counter, is_written):
             ctypes.c_uint64.from_address(address).value = values or 0
             owner._kept.pop(address, None)
             return
-        values = [values] if isinstance(values, (Struct, Handle)) else list(values)
+        values = [values] if isinstance(values, Struct) or is_handle(values) else list(values)
         place, memory = codec.array(values)
         _point_to(owner, address, place if values else 0, (memory, len(values)))
 

@@ -57,20 +57,32 @@ class Handle:
         return self._at or self._cell.value
 
 
+_peers = []  # classes of cuda.bindings.driver that handles derive from
+
+
+def is_handle(value):
+    return isinstance(value, (Handle, *_peers))
+
+
 def make_handle(api, name):
     kind = api.table["handles"][name]
-    base = Handle
+    base, peer = Handle, None
     if api.name == "runtime" and kind[0] == "*" and kind != "*()":
         driver = api_of("driver")
         handles = driver.table["handles"].items()
-        base = next((driver.get(own) for own, of in handles if of == kind), Handle)
+        own = next((own for own, of in handles if of == kind), None)
+        peer = getattr(api.peer_driver, own, None) if own else None
+        base = driver.get(own) if own else Handle
     members = {
-        "__slots__": (),
         "__module__": _module(api),
         "_ctype": _convert.NUMBERS.get(kind, ctypes.c_uint64),
         "_check": staticmethod(_convert.make_handle_check(kind)),
         "_write": staticmethod(hex if kind[0] == "*" else str),
     }
+    if peer is not None:
+        _peers.append(peer)
+        return type(name, (peer,), members)
+    members["__slots__"] = ()
     return type(name, (base,), members)
 
 

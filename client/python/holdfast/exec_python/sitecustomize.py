@@ -33,6 +33,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module):
         served = importlib.import_module("holdfast.bindings.runtime")
+        try:
+            served._api.peer_driver = importlib.import_module("cuda.bindings.driver")
+        except ImportError:
+            pass  # a part of the package
 
         def find(name):
             try:

@@ -17,13 +17,40 @@ def cudaDeviceSynchronize():
 def cudaOfALaterVersion():
     return 14
 """)
+# Its driver works, and gives programs handles that they use with both.
+with open("packages/cuda/bindings/driver.py", "w", encoding="utf-8") as file:
+    file.write("""
+import ctypes
+
+class Handle:
+    def __init__(self, init_value=0, _ptr=0):
+        self._cell = ctypes.c_uint64.from_address(_ptr) if _ptr else ctypes.c_uint64(init_value)
+
+    def __int__(self):
+        return self._cell.value
+
+    def getPtr(self):
+        return ctypes.addressof(self._cell)
+
+class CUstream(Handle):
+    pass
+
+class CUgraph(Handle):
+    pass
+
+class CUgraphNode(Handle):
+    pass
+
+class cuuint64_t(Handle):
+    pass
+""")
 with open("packages/sitecustomize.py", "w", encoding="utf-8") as file:
     file.write("import sys\nsys.of_the_user = 1\n")
 with open("program.py", "w", encoding="utf-8") as file:
     file.write("""
 import sys
 import numpy as np
-from cuda.bindings import runtime
+from cuda.bindings import driver, runtime
 assert sys.of_the_user == 1
 done = runtime.cudaDeviceSynchronize()
 assert done == (runtime.cudaError_t.cudaSuccess,), done
@@ -34,6 +61,21 @@ copy = np.zeros(4096, np.uint8)
 kind = runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost
 assert runtime.cudaMemcpy(copy.ctypes.data, memory, 4096, kind)[0] == runtime.cudaError_t.cudaSuccess
 assert (copy == 7).all()
+
+def right(result):
+    assert result[0] == runtime.cudaError_t.cudaSuccess, result
+    return result[1] if len(result) == 2 else result[1:]
+
+assert runtime.cudaMemset(memory, 8, driver.cuuint64_t(4096))[0] == runtime.cudaError_t.cudaSuccess
+stream = right(runtime.cudaStreamCreate())
+assert isinstance(stream, driver.CUstream), stream
+right(runtime.cudaStreamSynchronize(driver.CUstream(int(stream))))
+graph = right(runtime.cudaGraphCreate(0))
+first = right(runtime.cudaGraphAddEmptyNode(graph, None, 0))
+right(runtime.cudaGraphAddEmptyNode(graph, [driver.CUgraphNode(int(first))], 1))
+nodes = right(runtime.cudaGraphGetNodes(graph, 2))[0]
+assert all(isinstance(node, driver.CUgraphNode) for node in nodes) and int(first) in map(int, nodes), nodes
+right(runtime.cudaStreamDestroy(stream))
 print("version", runtime.cudaOfALaterVersion())
 """)
 
