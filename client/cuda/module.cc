@@ -24,7 +24,7 @@ int64_t AttributeOf(const v1::KernelDescription& description,
 Function::Function(const std::shared_ptr<Module>& module, Kernel kernel,
                    v1::KernelDescription description)
     : module_(module),
-      is_of_library_(module->context_id() == 0),
+      module_context_id_(module->context_id()),
       kernel_(std::move(kernel)),
       description_(std::move(description)),
       has_clusters_(
@@ -46,8 +46,12 @@ CUresult Function::CheckBlock(const Dim3& block) const {
              : CUDA_ERROR_INVALID_VALUE;
 }
 
+bool Function::IsUsableIn(const Context& context) const {
+  return module_context_id_ == 0 || module_context_id_ == context.id();
+}
+
 absl::StatusOr<Kernel> Function::In(const Context& context) {
-  if (!is_of_library_) return kernel_;
+  if (module_context_id_ != 0) return kernel_;
   absl::MutexLock lock(&mutex_);
   const auto known = in_contexts_.find(context.id());
   if (known != in_contexts_.end()) return known->second;
@@ -73,7 +77,7 @@ void Function::EndContext(uint64_t context_id) {
 absl::Status Function::SetAttribute(const std::string& name, int64_t value,
                                     uint32_t device) {
   HOLDFAST_RETURN_IF_ERROR(kernel_.SetAttribute(name, value, device));
-  if (!is_of_library_) return absl::OkStatus();
+  if (module_context_id_ != 0) return absl::OkStatus();
   absl::MutexLock lock(&mutex_);
   attributes_[{name, device}] = value;
   for (const auto& [id, kernel] : in_contexts_) {

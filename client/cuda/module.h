@@ -40,6 +40,8 @@ class Function {
 
   // Null if the module was unloaded.
   std::shared_ptr<Module> module() const { return module_.lock(); }
+  // True if it is a library's, or the module's context is this one.
+  bool IsUsableIn(const Context& context) const;
   // Returns the kernel to launch in a context. FAILED_PRECONDITION: the module
   // was unloaded.
   absl::StatusOr<Kernel> In(const Context& context);
@@ -74,7 +76,7 @@ class Function {
 
  private:
   const std::weak_ptr<Module> module_;
-  const bool is_of_library_;
+  const uint64_t module_context_id_;  // 0: of a library
   const Kernel kernel_;
   const v1::KernelDescription description_;
   const bool has_clusters_;

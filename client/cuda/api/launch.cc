@@ -29,6 +29,7 @@ CUresult CaptureLaunch(Stream& stream, CUfunction handle,
                        void** values, void** extra, NodeWork* work) {
   const std::shared_ptr<Context> context = stream.context();
   if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  if (!function->IsUsableIn(*context)) return CUDA_ERROR_INVALID_HANDLE;
   KernelWork kernel{.handle = handle,
                     .function = std::move(function),
                     .context = {context->handle(), context->device().ordinal()},
@@ -56,6 +57,7 @@ CUresult Submit(Process& process, const Stream& stream, Function& function,
                 const LaunchConfig& config, void** values, void** extra) {
   const std::shared_ptr<Context> context = stream.context();
   if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  if (!function.IsUsableIn(*context)) return CUDA_ERROR_INVALID_HANDLE;
   std::vector<std::byte> block;  // outlives the arguments, which refer to it
   if (values == nullptr) {
     const CUresult read = ReadParameterBuffer(function, extra, &block);

@@ -99,6 +99,14 @@ TEST_F(LaunchTest, OneBufferMayHoldAllParameters) {
   EXPECT_EQ(Values()[10], 50.0f);
 }
 
+TEST_F(LaunchTest, AModulesKernelRunsInItsContextOnly) {
+  CUcontext other = nullptr;
+  ASSERT_OK(Cuda().cuCtxCreate_v4(&other, nullptr, 0, 0));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_HANDLE, LaunchEmpty(1, 1, 1, 1, 1, 1));
+  EXPECT_OK(Cuda().cuCtxDestroy_v2(other));
+  EXPECT_OK(LaunchEmpty(1, 1, 1, 1, 1, 1));
+}
+
 // What the H200's driver makes of buffers of other sizes.
 TEST_F(LaunchTest, AParameterBufferMayEndEarlyAndNotLate) {
   struct {
