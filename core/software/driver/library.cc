@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/software/driver/device.h"
+#include "core/software/driver/settings.h"
 
 namespace holdfast::software {
 
@@ -45,8 +46,10 @@ CUresult Kernel::GetAttribute(CUfunction_attribute attribute, CUdevice device,
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
       return answer(std::clamp(p.registers, 1, 255));
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
       return answer(p.ptx_version);
+    // PTX is compiled for the device.
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+      return answer(GetSettings().arch());
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
       return answer(0);
     case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:

@@ -170,6 +170,17 @@ TEST_F(ModuleTest, OccupancyIsNothingBeyondTheKernelsSharedMemory) {
   EXPECT_EQ(blocks(60001), 0);
 }
 
+TEST_F(ModuleTest, PtxIsCompiledForTheDevice) {
+  CUfunction function = nullptr;
+  ASSERT_OK(Cuda().cuModuleGetFunction(&function, module_, "empty"));
+  int version = 0;
+  ASSERT_OK(Cuda().cuFuncGetAttribute(
+      &version, CU_FUNC_ATTRIBUTE_BINARY_VERSION, function));
+  EXPECT_EQ(version,
+            10 * Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+}
+
 TEST_F(ModuleTest, NamesAndPlacesOfResultsAreNeeded) {
   CUfunction function = nullptr;
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,
