@@ -145,6 +145,7 @@ CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
   if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0) return CUDA_ERROR_INVALID_VALUE;
   return WithStream(handle, [&](Process& process, Stream& stream) {
+    if (process.events.Find(event) == nullptr) BreakCapture(process, stream);
     return WithEvent(event, [&](ProgramEvent& found) -> CUresult {
       CUresult captured = CUDA_SUCCESS;
       const bool is_external = (flags & CU_EVENT_WAIT_EXTERNAL) != 0;

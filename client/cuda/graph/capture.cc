@@ -249,6 +249,12 @@ bool IsWaitCaptured(Process& process, Stream& stream, const ProgramEvent& event,
   });
 }
 
+void BreakCapture(Process& process, Stream& stream) {
+  if (!IsAnythingCaptured(process)) return;
+  const DefinitionsLock lock(process.graphs);
+  if (stream.capture != nullptr) stream.capture->capture->is_invalidated = true;
+}
+
 bool IsPointOfCapture(Process& process, const ProgramEvent& event) {
   if (!IsAnythingCaptured(process)) return false;
   const DefinitionsLock lock(process.graphs);

@@ -91,6 +91,8 @@ bool IsWaitCaptured(Process& process, Stream& stream, const ProgramEvent& event,
 // Returns true if the event is a point of a capture, and invalidates the
 // capture: such an event cannot be queried or synchronized with.
 bool IsPointOfCapture(Process& process, const ProgramEvent& event);
+// Invalidates the stream's capture, if it captures.
+void BreakCapture(Process& process, Stream& stream);
 // Called when a stream is destroyed. A capture that began with this stream ends
 // without a graph. Any other capture continues, and the stream's work must be
 // joined before its end.

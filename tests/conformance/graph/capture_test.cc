@@ -155,6 +155,13 @@ TEST_F(Captures, ALaunchThatFailsInvalidates) {
   ExpectEnd(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
+TEST_F(Captures, AWaitForNoEventInvalidates) {
+  Begin();
+  EXPECT_CUDA(CUDA_ERROR_INVALID_HANDLE,
+              Cuda().cuStreamWaitEvent(stream_, nullptr, 0));
+  ExpectEnd(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
 TEST_F(Captures, ACopyOfNullDoesNotInvalidate) {
   Begin();
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE,

@@ -158,7 +158,10 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
   return WithStream(handle, [&](Driver& driver, Stream& stream) {
     if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0) return CUDA_ERROR_INVALID_VALUE;
     const std::shared_ptr<Event> found = driver.events.Find(event);
-    if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (found == nullptr) {
+      BreakCapture(driver, stream);
+      return CUDA_ERROR_INVALID_HANDLE;
+    }
     CUresult captured;
     if (WaitIsCaptured(driver, stream, *found, event, flags, &captured)) {
       return captured;
