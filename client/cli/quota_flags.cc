@@ -43,7 +43,7 @@ void AddSessionQuota(CLI::App* command, QuotaFlags* flags) {
 void AddTenantQuota(CLI::App* command, QuotaFlags* flags) {
   AddSessionQuota(command, flags);
   AddBytes(command, "--collection-memory", &flags->collection_bytes,
-           "Device memory of its collections; default: as --memory");
+           "Device memory of its collections; default: --memory and 64 MiB");
   command->add_option("--sessions", flags->sessions, "Sessions at once");
   command
       ->add_option("--compile-time", flags->compile_time,

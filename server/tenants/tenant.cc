@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/tenants/tenant.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "core/base/quota_exceeded.h"
 #include "core/base/status_macros.h"
@@ -23,10 +25,14 @@ std::shared_ptr<Quota> MakeQuota(const std::string& what,
 }
 
 // Collections take device memory, too: a quota that says nothing of them bounds
-// them by what it says of buffers.
+// them by what it says of buffers. They are counted by chunks, which are larger
+// than the buffers.
 v1::Quota Complete(v1::Quota quota) {
-  if (quota.collection_bytes() == 0) {
-    quota.set_collection_bytes(quota.device_bytes());
+  if (quota.collection_bytes() == 0 && quota.device_bytes() != 0) {
+    quota.set_collection_bytes(
+        quota.device_bytes() +
+        std::min(kChunkSlackOfDevice,
+                 Quota::kUnlimited - quota.device_bytes()));
   }
   return quota;
 }

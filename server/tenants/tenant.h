@@ -94,8 +94,8 @@ class Tenant {
   void Update(const Options& options);
 
   // Replaces the quota alone. A limit of 0 is no limit, but for
-  // collection_bytes, which is then as large as device_bytes. Holdings over a
-  // new limit stay.
+  // collection_bytes, which is then device_bytes and kChunkSlackOfDevice.
+  // Holdings over a new limit stay.
   void SetQuota(const v1::Quota& quota);
 
   // Returns a session's slot in the page in which the tenant's executors add up

@@ -9,6 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "server/account/chunk_limit.h"
+#include "server/account/quota.h"
 #include "server/identity/identity.h"
 
 namespace holdfast {
@@ -47,16 +49,20 @@ TEST(TenantTest, CollectionsAreBoundedAsBuffersAreUnlessTheQuotaSaysOtherwise) {
   v1::Quota quota;
   quota.set_device_bytes(100);
   Tenant tenant({.name = "team", .quota = quota});
-  EXPECT_EQ(tenant.collection_bytes()->limit(), 100u);
-  EXPECT_EQ(tenant.quota().collection_bytes(), 100u);
+  EXPECT_EQ(tenant.collection_bytes()->limit(), 100 + kChunkSlackOfDevice);
+  EXPECT_EQ(tenant.quota().collection_bytes(), 100 + kChunkSlackOfDevice);
   quota.set_collection_bytes(200);
   tenant.SetQuota(quota);
   EXPECT_EQ(tenant.collection_bytes()->limit(), 200u);
   tenant.SetQuota({});
   EXPECT_EQ(tenant.collection_bytes()->limit(), Quota::kUnlimited);
   quota.set_collection_bytes(0);
+  quota.set_device_bytes(Quota::kUnlimited - 1);
   tenant.SetQuota(quota);
-  EXPECT_EQ(tenant.collection_bytes()->limit(), 100u);
+  EXPECT_EQ(tenant.collection_bytes()->limit(), Quota::kUnlimited);
+  quota.set_device_bytes(100);
+  tenant.SetQuota(quota);
+  EXPECT_EQ(tenant.collection_bytes()->limit(), 100 + kChunkSlackOfDevice);
 }
 
 // Else the next machine with the address would run code that another's
