@@ -283,17 +283,63 @@ std::optional<uint64_t> Elements(absl::string_view declarator) {
   return elements;
 }
 
-// A directive begins with a dot, perhaps behind a label; an instruction has its
-// first dot within its name.
-bool IsDirective(absl::string_view statement) {
-  const size_t dot = statement.find('.');
-  return dot != absl::string_view::npos &&
-         (dot == 0 || statement[dot - 1] == ':' ||
-          absl::ascii_isspace(static_cast<unsigned char>(statement[dot - 1])));
+bool IsOfName(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' ||
+         c == '$' || c == '%';
+}
+
+// Removes blanks, and then the letters of a name or number.
+absl::string_view ConsumeWord(absl::string_view* text) {
+  *text = absl::StripLeadingAsciiWhitespace(*text);
+  const auto* const end =
+      std::find_if_not(text->begin(), text->end(), IsOfName);
+  const absl::string_view word(text->data(), end - text->begin());
+  text->remove_prefix(word.size());
+  return word;
+}
+
+// Removes the rest of a line directive: "1 5 28" or
+// "1 5 28, function_name $L__info_string0, inlined_at 1 12 3". No semicolon
+// ends it, so an instruction or a declaration may follow.
+void ConsumeLine(absl::string_view* text) {
+  for (;;) {
+    absl::string_view rest = *text;
+    const absl::string_view word = ConsumeWord(&rest);
+    if (word == "function_name") {
+      ConsumeWord(&rest);
+    } else if (word.empty() && !absl::ConsumePrefix(&rest, ",") &&
+               !absl::ConsumePrefix(&rest, "+")) {
+      return;
+    } else if (!word.empty() && word != "inlined_at" &&
+               !absl::ascii_isdigit(static_cast<unsigned char>(word[0]))) {
+      return;
+    }
+    *text = rest;
+  }
+}
+
+// Returns the statement without the labels and line directives before it.
+absl::string_view WithoutLabels(absl::string_view statement) {
+  for (;;) {
+    absl::string_view rest = statement;
+    const absl::string_view word = ConsumeWord(&rest);
+    const absl::string_view at_word = rest;
+    if (word.empty() && absl::ConsumePrefix(&rest, ".loc") && !rest.empty() &&
+        !IsOfName(rest[0])) {
+      ConsumeLine(&rest);
+    } else if (word.empty()) {
+      return at_word;
+    } else {
+      rest = absl::StripLeadingAsciiWhitespace(rest);
+      if (!absl::ConsumePrefix(&rest, ":")) return statement;
+    }
+    statement = rest;
+  }
 }
 
 absl::StatusOr<uint64_t> DeclaredBytes(absl::string_view statement) {
-  if (!IsDirective(statement)) return 0;
+  statement = WithoutLabels(statement);
+  if (!absl::StartsWith(statement, ".")) return 0;
   bool is_variable = false;
   uint64_t bytes = 0;
   uint64_t of_element = 1;

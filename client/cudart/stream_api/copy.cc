@@ -69,8 +69,10 @@ cudaError_t WithRows(void* to, size_t to_pitch, const void* from,
                      size_t from_pitch, size_t width, size_t height,
                      cudaMemcpyKind kind, Body body) {
   const size_t size = height == 0 ? 0 : width;
+  // NVIDIA's runtime gives one row another error than several.
   if (size > to_pitch || size > from_pitch) {
-    return Record(cudaErrorInvalidPitchValue);
+    return Record(height == 1 ? cudaErrorInvalidValue
+                              : cudaErrorInvalidPitchValue);
   }
   return WithCopy(kind, size, [&](const Driver& driver) {
     const CUDA_MEMCPY2D rows =

@@ -359,6 +359,8 @@ TEST(CopyTest, RowsOfNothingAreNotLookedAt) {
   EXPECT_EQ(cudaMemcpy2D(device, 2, host, 2, 4, 2, kIn),
             cudaErrorInvalidPitchValue);
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidPitchValue);
+  EXPECT_EQ(cudaMemcpy2D(device, 2, host, 2, 4, 1, kIn), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemcpy2D(device, 2, host, 2, 4, 0, kIn), cudaSuccess);
   EXPECT_EQ(cudaMemcpy2D(device, 2, host, 2, 0, 2, kIn), cudaSuccess);
   const cudaMemcpy3DParms nothing{};

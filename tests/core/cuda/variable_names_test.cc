@@ -166,6 +166,20 @@ TEST(HiddenVariablesTest, VariablesInFunctionsAreCountedByTheirDeclaration) {
   EXPECT_EQ(Hidden(".global .b8 a[18446744073709551615][2];"), UINT64_MAX);
 }
 
+// No semicolon ends a line directive.
+TEST(HiddenVariablesTest, LinesOfTheSourceAreNotDeclarations) {
+  EXPECT_EQ(Hidden(".loc 1 5 28\nst.global.f64 [%rd2], %fd2;"), 0u);
+  EXPECT_EQ(Hidden("$L__BB0_1:\n.loc\t1 5 28, function_name $L__info0, "
+                   "inlined_at 1 12 3\n@%p1 ld.const.u32 %r1, [%rd2+4];"),
+            0u);
+  EXPECT_EQ(Hidden(".loc 1 5 28, function_name info0+16, inlined_at 1 2 3\n"
+                   ".loc 1 6 1\nL: ld.global.v2.u32 {%r1, %r2}, [%rd2];"),
+            0u);
+  EXPECT_EQ(Hidden(".loc 1 5 28 .global .b8 a[100];"), 100u);
+  EXPECT_EQ(Hidden("L1: .loc 1 5 28\nL2 : .loc 1 6 2\n.const .u64 a;"), 8u);
+  EXPECT_EQ(Hidden(".local .b8 a[8]; .loc"), 0u);
+}
+
 TEST(HiddenVariablesTest, ASizeThatIsNotPlainIsRefused) {
   for (const char* size : {"[2*3]", "[]", "[N]", "[4"}) {
     EXPECT_FALSE(
