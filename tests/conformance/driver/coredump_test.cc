@@ -77,8 +77,8 @@ TEST_F(CoredumpTest, AContextHasAFileOfItsOwnAndNoPipe) {
 
 TEST_F(CoredumpTest, ASizeIsThatOfTheValue) {
   EXPECT_OK(SetText(set_, CU_COREDUMP_FILE, "file"));
-  char value[8] = {};
-  for (size_t size : {0, 1, 4}) {
+  char value[1024] = {};  // what NVIDIA's driver may write, whatever the size
+  for (size_t size : {1, 4}) {
     EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, get_(CU_COREDUMP_FILE, value, &size));
   }
   size_t size = 5;

@@ -37,8 +37,7 @@ class Api:
         name: "driver", "runtime" or "nvrtc".
         table: what bindings/generate.py has made from the header.
         peer_driver: cuda.bindings.driver, where a program uses it together with this module instead
-            of cuda.bindings.runtime. Handles of the runtime are then of its classes, as they are in
-            cuda.bindings. Set before a name of the module is used.
+            of cuda.bindings.runtime. Handles of the runtime are then handles of its classes. Set before a name of the module is used.
     """
 
     def __init__(self, name, module):

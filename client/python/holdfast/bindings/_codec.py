@@ -4,7 +4,7 @@
 import ctypes
 
 from holdfast.bindings import _convert
-from holdfast.bindings._types import view
+from holdfast.bindings._types import Handle, view
 
 
 class Codec:
@@ -24,14 +24,16 @@ class Codec:
             self.size = self.cls._size
             return
         if self.kind == "h":
-            self.ctype = self.cls._ctype
+            # Classes of cuda.bindings have pointers.
+            handle = self.cls if issubclass(self.cls, Handle) else Handle
+            self.ctype = handle._ctype
         elif self.kind == "e":
             self.ctype = ctypes.c_int
         else:
             self.ctype = _convert.NUMBERS.get(kind, ctypes.c_uint64)
         self._check = _convert.checks.get(kind, _convert.number)
         if self.kind == "h":
-            self._check = self.cls._check
+            self._check = handle._check
         elif self.kind[0] in "*v":
             self._check = _convert.pointer
         self.size = ctypes.sizeof(self.ctype)

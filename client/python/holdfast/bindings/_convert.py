@@ -84,7 +84,7 @@ def pointer(value):
     if isinstance(value, int):
         return value
     if hasattr(value, "getPtr"):
-        return index(value) if hasattr(value, "__index__") else value.getPtr()
+        return int(value) if hasattr(value, "__int__") else value.getPtr()
     view = _Buffer()
     try:
         _get_buffer(value, ctypes.byref(view), _ANY_CONTIGUOUS)

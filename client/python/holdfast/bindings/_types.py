@@ -66,23 +66,23 @@ def is_handle(value):
 
 def make_handle(api, name):
     kind = api.table["handles"][name]
-    base, peer = Handle, None
+    base = Handle
     if api.name == "runtime" and kind[0] == "*" and kind != "*()":
         driver = api_of("driver")
         handles = driver.table["handles"].items()
         own = next((own for own, of in handles if of == kind), None)
         peer = getattr(api.peer_driver, own, None) if own else None
+        if peer is not None:
+            _peers.append(peer)
+            return peer
         base = driver.get(own) if own else Handle
     members = {
+        "__slots__": (),
         "__module__": _module(api),
         "_ctype": _convert.NUMBERS.get(kind, ctypes.c_uint64),
         "_check": staticmethod(_convert.make_handle_check(kind)),
         "_write": staticmethod(hex if kind[0] == "*" else str),
     }
-    if peer is not None:
-        _peers.append(peer)
-        return type(name, (peer,), members)
-    members["__slots__"] = ()
     return type(name, (base,), members)
 
 
@@ -132,6 +132,8 @@ def view(cls, address, owner):
 
 def view_handle(cls, address, owner):
     """A handle within the memory of ``owner``, which it keeps."""
+    if not issubclass(cls, Handle):  # of cuda.bindings, which keeps no owner: a copy
+        return cls(ctypes.c_uint64.from_address(address).value)
     found = cls(_ptr=address)
     found._at, found._kept = 0, owner
     return found

@@ -9,6 +9,7 @@ from checks import finish, holds
 
 # A cuda-bindings whose runtime does not work: NVIDIA's works with NVIDIA's driver alone.
 os.makedirs("packages/cuda/bindings")
+open("packages/cuda/bindings/__init__.py", "w", encoding="utf-8").close()
 with open("packages/cuda/bindings/runtime.py", "w", encoding="utf-8") as file:
     file.write("""
 def cudaDeviceSynchronize():
@@ -41,6 +42,9 @@ class CUgraph(Handle):
 class CUgraphNode(Handle):
     pass
 
+class CUdeviceptr(Handle):
+    pass
+
 class cuuint64_t(Handle):
     pass
 """)
@@ -66,7 +70,7 @@ def right(result):
     assert result[0] == runtime.cudaError_t.cudaSuccess, result
     return result[1] if len(result) == 2 else result[1:]
 
-assert runtime.cudaMemset(memory, 8, driver.cuuint64_t(4096))[0] == runtime.cudaError_t.cudaSuccess
+assert runtime.cudaMemset(driver.CUdeviceptr(memory), 8, driver.cuuint64_t(4096))[0] == runtime.cudaError_t.cudaSuccess
 stream = right(runtime.cudaStreamCreate())
 assert isinstance(stream, driver.CUstream), stream
 right(runtime.cudaStreamSynchronize(driver.CUstream(int(stream))))
