@@ -77,10 +77,9 @@ TEST_F(CoredumpTest, AContextHasAFileOfItsOwnAndNoPipe) {
 
 TEST_F(CoredumpTest, ASizeIsThatOfTheValue) {
   EXPECT_OK(SetText(set_, CU_COREDUMP_FILE, "file"));
-  char value[1024] = {};  // what NVIDIA's driver may write, whatever the size
-  for (size_t size : {1, 4}) {
-    EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, get_(CU_COREDUMP_FILE, value, &size));
-  }
+  // NVIDIA's driver (580) takes sizes that are too small, and writes more.
+  // Ours refuses them: coredump_settings_test.
+  char value[1024] = {};
   size_t size = 5;
   EXPECT_OK(get_(CU_COREDUMP_FILE, value, &size));
   EXPECT_STREQ(value, "file");
