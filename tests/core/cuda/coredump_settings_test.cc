@@ -33,6 +33,11 @@ TEST(CoredumpSettingsTest, ATextHasALimit) {
   size = found.size();
   EXPECT_EQ(settings.Get(CU_COREDUMP_FILE, found.data(), &size), CUDA_SUCCESS);
   EXPECT_STREQ(found.c_str(), most.c_str());
+  for (size = 0; size <= most.size(); size += 341) {
+    EXPECT_EQ(settings.Get(CU_COREDUMP_FILE, found.data(), &size),
+              CUDA_ERROR_INVALID_VALUE)
+        << size;
+  }
 }
 
 }  // namespace
