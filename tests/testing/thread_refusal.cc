@@ -16,7 +16,8 @@ constexpr int kAll = std::numeric_limits<int>::max();
 // The threads that the process can still start.
 std::atomic<int> allowed_threads{kAll};
 
-bool TakeThread() {
+// A sanitizer has its own pthread_create.
+[[maybe_unused]] bool TakeThread() {
   int allowed = allowed_threads;
   while (allowed > 0 && allowed != kAll &&
          !allowed_threads.compare_exchange_weak(allowed, allowed - 1)) {
