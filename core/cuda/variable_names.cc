@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -189,7 +190,9 @@ std::vector<std::string> Words(absl::string_view declarator) {
                         absl::ByAnyChar(" \t\r\n\v\f"), absl::SkipEmpty());
 }
 
-// ".visible .global .align 4 .b8 table[16] = , other": table and other.
+// ".visible .global .align 4 .b8 table[16] = , other": table and other. No
+// semicolon ends the lines at the head of a module, such as ".target sm_90,
+// debug", so they may come before the first variable.
 std::vector<std::string> NamesInDeclaration(absl::string_view declaration) {
   bool is_variable = false;
   std::vector<std::string> names;
@@ -202,43 +205,47 @@ std::vector<std::string> NamesInDeclaration(absl::string_view declaration) {
       }
       if (word == ".global" || word == ".const") is_variable = true;
     }
-    if (!is_variable) return {};
-    if (!words.empty() && !absl::StartsWith(words.back(), ".")) {
+    if (is_variable && !words.empty() && !absl::StartsWith(words.back(), ".")) {
       names.push_back(words.back());
     }
   }
   return names;
 }
 
-// Declarations end with a semicolon outside all braces. A function's body, and
-// the values of a variable, are in braces.
-std::vector<std::string> NamesInPtx(absl::string_view ptx) {
-  const std::string text = WithoutComments(ptx);
-  std::vector<std::string> names;
-  std::string declaration;
-  bool assigned = false;  // the declaration has a value
+// Calls `visit` with each statement that a semicolon ends, and with the number
+// of braces around it: 0 outside functions. The values of a variable, which are
+// in braces too, are left out.
+void ForEachStatement(absl::string_view ptx,
+                      absl::FunctionRef<void(int, absl::string_view)> visit) {
+  std::string statement;
+  bool assigned = false;  // the statement has a value
   int depth = 0;
-  const auto begin_next = [&] {
-    declaration.clear();
-    assigned = false;
-  };
-  for (const char c : text) {
-    if (c == '{') {
-      ++depth;
-    } else if (c == '}') {
-      depth = std::max(depth - 1, 0);
-      // The end of a function, which no semicolon follows.
-      if (depth == 0 && !assigned) begin_next();
-    } else if (depth == 0 && c == ';') {
-      for (std::string& name : NamesInDeclaration(declaration)) {
-        names.push_back(std::move(name));
-      }
-      begin_next();
-    } else if (depth == 0) {
+  int values = 0;  // braces around the values of a variable
+  for (const char c : WithoutComments(ptx)) {
+    const bool is_brace = c == '{' || c == '}';
+    if (values > 0 || (assigned && is_brace)) {
+      values = std::max(values + (c == '{') - (c == '}'), 0);
+    } else if (c == ';' || is_brace) {
+      if (c == ';') visit(depth, statement);
+      if (c == '{') ++depth;
+      if (c == '}') depth = std::max(depth - 1, 0);
+      statement.clear();
+      assigned = false;
+    } else {
       assigned = assigned || c == '=';
-      declaration.push_back(c);
+      statement.push_back(c);
     }
   }
+}
+
+std::vector<std::string> NamesInPtx(absl::string_view ptx) {
+  std::vector<std::string> names;
+  ForEachStatement(ptx, [&](int depth, absl::string_view statement) {
+    if (depth > 0) return;
+    for (std::string& name : NamesInDeclaration(statement)) {
+      names.push_back(std::move(name));
+    }
+  });
   return names;
 }
 
@@ -363,29 +370,12 @@ absl::StatusOr<uint64_t> DeclaredBytes(absl::string_view statement) {
 }
 
 absl::StatusOr<uint64_t> BytesInFunctions(absl::string_view ptx) {
-  uint64_t bytes = 0;
-  std::string statement;
-  int depth = 0;
-  int values = 0;  // braces around the values of a variable
-  for (const char c : WithoutComments(ptx)) {
-    if (values > 0) {
-      values += c == '{' ? 1 : c == '}' ? -1 : 0;
-    } else if (c == '{' && absl::StrContains(statement, '=')) {
-      values = 1;
-    } else if (c == '{' || c == '}') {
-      depth = std::max(depth + (c == '{' ? 1 : -1), 0);
-      statement.clear();
-    } else if (c != ';') {
-      statement.push_back(c);
-    } else {
-      if (depth > 0) {
-        const absl::StatusOr<uint64_t> more = DeclaredBytes(statement);
-        if (!more.ok()) return more.status();
-        bytes = Plus(bytes, *more);
-      }
-      statement.clear();
-    }
-  }
+  absl::StatusOr<uint64_t> bytes = 0;
+  ForEachStatement(ptx, [&](int depth, absl::string_view statement) {
+    if (depth == 0 || !bytes.ok()) return;
+    const absl::StatusOr<uint64_t> more = DeclaredBytes(statement);
+    bytes = more.ok() ? Plus(*bytes, *more) : more;
+  });
   return bytes;
 }
 

@@ -146,6 +146,21 @@ TEST(VariableNamesTest, ADeclarationMayHaveSeveralVariables) {
             (Names{"a", "b", "c", "d", "e", "f"}));
 }
 
+// As "nvcc -G" and "clang++ -g" write it, with no function before the variable.
+TEST(VariableNamesTest, TheHeadOfAModuleMayHaveCommas) {
+  EXPECT_EQ(VariableNames(".version 9.0\n.target sm_75, debug\n"
+                          ".address_size 64\n"
+                          ".file 1 \"a.cu\", 1700000000, 123\n"
+                          ".visible .global .align 4 .b8 x[16];\n"
+                          ".global .align 4 .u32 y = 3, z;\n")
+                .value(),
+            (Names{"x", "y", "z"}));
+  EXPECT_EQ(VariableNames(".version 9.0\n.target sm_75, debug\n"
+                          ".extern .global .b8 x[];\n")
+                .value(),
+            Names{});
+}
+
 uint64_t Hidden(const std::string& body) {
   return HiddenVariableBytes(
              ".version 8.0\n.global .b8 outside[1000];\n"
@@ -219,6 +234,13 @@ TEST(VariableNamesTest, PtxMayBeginWithALongComment) {
 }
 
 // A look at the whole declaration for each brace would take many minutes.
+TEST(HiddenVariablesTest, PtxIsReadInTimeInProportionToItsLength) {
+  std::string declaration = ".global .u32 x";
+  declaration.append(size_t{4} << 20, ' ').append("= ");
+  for (int i = 0; i < 1 << 21; ++i) declaration.append("{}");
+  EXPECT_EQ(Hidden(declaration + ";"), 4u);
+}
+
 TEST(VariableNamesTest, PtxIsReadInTimeInProportionToItsLength) {
   const size_t length = size_t{4} << 20;
   std::string ptx = ".version 8.0\n.global .u32 x";
