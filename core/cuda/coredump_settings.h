@@ -15,14 +15,15 @@ namespace holdfast::cuda {
 // them runs, and refuses to switch dumps on. The class is a plain value.
 class CoredumpSettings {
  public:
-  // CUDA_ERROR_INVALID_VALUE: there is no such attribute, a pointer is null, or
-  // `*size` is not the size of the value; a text has kMaxText bytes at most.
+  // CUDA_ERROR_INVALID_VALUE: there is no such attribute, a pointer is null,
+  // `*size` is not the size of the value, or a text has more than kMaxText
+  // bytes.
   // CUDA_ERROR_NOT_SUPPORTED: the value switches dumps on.
   CUresult Set(CUcoredumpSettings attribute, const void* value,
                const size_t* size);
   // Writes the value, or `*size` if `value` is null. CUDA_ERROR_INVALID_VALUE:
-  // there is no such attribute, `size` is null, or `*size` is not the size of
-  // the value; a text needs a byte more than it has.
+  // there is no such attribute, `size` is null, `*size` is not the size of the
+  // value, or a text and the zero behind it have more than `*size` bytes.
   CUresult Get(CUcoredumpSettings attribute, void* value, size_t* size) const;
 
   // False for an attribute that only the process has.

@@ -21,8 +21,8 @@ absl::StatusOr<std::vector<std::string>> VariableNames(absl::string_view image);
 
 // Returns the bytes of the .global and .const variables that functions of PTX
 // declare for themselves, which no driver finds by name. 0: the image is not
-// PTX. INVALID_ARGUMENT: a size is not written in plain numbers, as compilers
-// write it.
+// PTX. INVALID_ARGUMENT: a size is an expression; compilers write plain
+// numbers.
 absl::StatusOr<uint64_t> HiddenVariableBytes(absl::string_view image);
 
 // Returns the bytes of the sections of a cubin that hold variables. 0: the

@@ -47,9 +47,9 @@ bool AddressCheck::IsKnownGood(const CheckedAccess& access) const {
   return known != nullptr && window_.IsCovered(access, *known);
 }
 
-// The note is that of Addresses. There may be none, or one of another space,
-// where an instruction has one register for two addresses: such an entry's
-// parts are not what was tested.
+// Addresses made the note of the register. There is no note, or only a note for
+// another space, if the instruction has one register for two addresses; the
+// note does not have the tested address then.
 void AddressCheck::NoteGood(const CheckedAccess& access) const {
   if (!access.at_register() || access.step.guarded()) return;
   TestedAddress* tested =

@@ -33,8 +33,8 @@ class BufferCheck {
 
   // Returns true if accesses to the space are tested byte by byte: in memcheck
   // mode, except for local memory and parameters, which have no buffers, and
-  // for a cluster's shared memory, of which is not known which bytes the blocks
-  // use.
+  // for a cluster's shared memory, because it is not known which of its bytes
+  // the blocks use.
   static bool AppliesTo(ptx::Space space);
 
   // Returns true if an access to a variable by its name stays inside of it.

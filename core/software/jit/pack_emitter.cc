@@ -67,8 +67,8 @@ void PackEmitter::EmitUnpack(const Step& step) const {
   }
 }
 
-// The parts of a uniform number are uniform, too; those of an affine one are
-// not affine, since a carry may go from one to the other.
+// The parts of a uniform number are uniform, too. The parts of an affine number
+// are not affine, since a carry may go from one part to the other.
 Value PackEmitter::PartAt(const Value& whole, int shift, Type narrow) const {
   llvm::Type* number = b_.getIntNTy(ptx::BitsOf(narrow));
   Value part{LaneShape::Varying(), narrow, {}};

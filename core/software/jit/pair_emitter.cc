@@ -46,8 +46,8 @@ void PairEmitter::EmitSetp(const Step& step) const {
   operands_.Write(step.lanes, operands[1], results[1]);
 }
 
-// q is as p, of the opposite comparison; of packed numbers p is about the low
-// halves and q about the high ones.
+// p is the result of the comparison, and q is the opposite. For packed numbers,
+// p compares the low halves, and q compares the high halves.
 PairEmitter::Sides PairEmitter::Compared(const Instruction& instruction,
                                          llvm::Value* x, llvm::Value* y) const {
   const Type half = ptx::HalfOf(instruction.type());

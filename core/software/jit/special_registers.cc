@@ -130,7 +130,7 @@ Value SpecialRegisters::ReadLanemask(Special special) const {
   return result;
 }
 
-// Cycles of the device's clock, which has 1 GHz; nanoseconds.
+// Returns cycles of the device's clock, which has 1 GHz, or nanoseconds.
 Value SpecialRegisters::ReadClock(Special special) const {
   const bool timer = special >= Special::kGlobaltimer;
   llvm::Value* now = runtime_.Call(

@@ -68,10 +68,10 @@ bool WindowCheck::IsGoodVariable(const CheckedAccess& access) const {
   }
 }
 
-// Not of small accesses side by side: they are many, and with no test between
-// them LLVM has the loads of a long block wait in more registers than there are
-// (the tiled matmul took 1.5 times as long). Bytes are few in such blocks, and
-// a lane that runs alone needs few registers.
+// Small accesses side by side are tested again. They are many, and with no test
+// between them LLVM has the loads of a long block wait in more registers than
+// there are (the tiled matmul took 1.5 times as long). Bytes are few in such
+// blocks, and a lane that runs alone needs few registers.
 bool WindowCheck::IsCovered(const CheckedAccess& access,
                             const TestedAddress& known) const {
   const uint64_t bytes = access.bytes;

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The test that an address lies where kernels may go, and that it is a multiple
-// of the size of the access, which a CPU would not mind.
+// The test that an address lies where kernels may access memory, and that it is
+// a multiple of the size of the access, which a CPU does not require.
 //
-// Where kernels may go is the window (abi/window.h), a power of two in
-// size that starts at a multiple of it. So both questions are one: with a 1
-// for each bit that the window's addresses have in common, and for each bit
-// that must be zero,
+// Kernels may access the window (abi/window.h). Its size is a power of two, and
+// its base is a multiple of its size. So one test is enough, with a mask that
+// has a 1 for each bit that all addresses of the window share, and for each bit
+// that is 0 in an aligned address:
 //
 //   ((address ^ base) & (~(window - 1) | (bytes - 1))) == 0
 //
-// The results of ^ of all lanes are joined by | first, and tested once. An
-// offset into shared memory is tested in the same way, against the least power
-// of two that an arena fits into.
+// The results of ^ of all lanes are joined by |, and tested once. An offset
+// into shared memory is tested in the same way, against the least power of two
+// that an arena fits into.
 //
 // Not every access needs a test of its own. Nothing is ever mapped near the
-// window (kWindowGuardBytes) or near an arena, and each has a reach of half
-// that room: of lanes at a constant distance, only the first is tested, if the
-// last one is within reach of it; and what was tested for a register holds for
-// other offsets from that register within reach.
+// window (kWindowGuardBytes) or near an arena. The reach of a tested address is
+// half of that distance: an access within reach faults, or finds memory of
+// kernels. So for lanes at a constant distance only the first lane is tested,
+// if the last lane is within its reach. And the test of a register holds for
+// other offsets from the register that are within reach.
 #ifndef HOLDFAST_CORE_SOFTWARE_JIT_WINDOW_CHECK_H_
 #define HOLDFAST_CORE_SOFTWARE_JIT_WINDOW_CHECK_H_
 

@@ -27,16 +27,16 @@ class BodyLabels {
   explicit BodyLabels(Function& function) : function_(function), scopes_(1) {}
 
   // Begin and end a scope. The undefined labels of the scope move to the
-  // enclosing scope; those of the outermost scope stay.
+  // enclosing scope; the labels of the outermost scope stay.
   void Open() { scopes_.emplace_back(); }
   void Close();
 
   // Returns the label with this name in the present scope. `use`: where the
   // text names it.
   Operand Named(absl::string_view name, Location use);
-  // Lets the label stand for the end of the body as far as it is read. Define
-  // returns false if the label is defined already. DefineTargets names a list
-  // of labels, for brx.idx.
+  // Both define a label. Define makes it stand for the instruction that is read
+  // next, and returns false if the label is defined already. DefineTargets
+  // makes it stand for a list of labels, for brx.idx.
   bool Define(absl::string_view name, Location location);
   void DefineTargets(absl::string_view name, Location location,
                      std::vector<uint32_t> targets);
@@ -53,7 +53,7 @@ class BodyLabels {
   Function& function_;
   // The numbers of labels by name, for each open scope.
   std::vector<std::map<std::string, uint32_t, std::less<>>> scopes_;
-  // Pairs of numbers of one label, that of the inner scope first.
+  // Pairs of numbers of one label, the number of the inner scope first.
   std::vector<std::pair<uint32_t, uint32_t>> same_;
 };
 

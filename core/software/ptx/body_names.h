@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The registers and variables that a function's body can name. PTX has nested
-// scopes, and a name of an inner scope hides that of an outer one.
+// scopes, and a name of an inner scope hides the same name of an outer scope.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_BODY_NAMES_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_BODY_NAMES_H_
 

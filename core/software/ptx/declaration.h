@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the classes of the parser agree on about declarations.
+// Types of declarations that the classes of the parser share.
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_DECLARATION_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_DECLARATION_H_
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that leave their buffers in memcheck mode: by every kind of access,
-// by a byte or by many, into memory that is mapped and that others own. Each
-// must end with the fault of an illegal address that names the buffer; and none
-// of those that stay inside.
+// Kernels in memcheck mode. A kernel that leaves its buffer, by any kind of
+// access and by one byte or many, must end with the fault of an illegal
+// address, although the memory there is mapped. The fault names the buffer. A
+// kernel that stays inside its buffer must not fault.
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -93,7 +93,8 @@ class MemcheckTest : public Test {
   std::shared_ptr<const BufferEntry> good_;
 };
 
-// Of 120 bytes: the last access of 16 bytes reaches over the end.
+// The buffer has 120 bytes, so that the last access of 16 bytes reaches over
+// its end.
 TEST_F(MemcheckTest, EveryWayOutOfABufferFaults) {
   const auto buffer = BufferEntry::Make(place(), 120);
   const auto neighbour = BufferEntry::Make(place() + 512, 4096);
@@ -122,8 +123,8 @@ TEST_F(MemcheckTest, EveryWayOutOfABufferFaults) {
   }
 }
 
-// To the last byte, in every shape of addresses; what the lanes that stay away
-// hold does not count.
+// All bytes of the buffer may be accessed, by every shape of addresses. The
+// addresses of lanes that do not take part do not matter.
 TEST_F(MemcheckTest, AccessesInsideOfABufferRun) {
   constexpr uint64_t kSize = 32 * 16 * 3;
   const auto buffer = BufferEntry::Make(place(), kSize);
@@ -181,7 +182,7 @@ AGAIN:
   const auto executable = Load(ptx);
   const LaunchOutcome outcome = Run(*executable, place(), 1);
   ExpectIllegal(outcome, "loop");
-  // The second one follows without a gap, so that nobody can tell.
+  // The second buffer follows without a gap, so that the loop goes through it.
   ExpectText(outcome, absl::StrCat("st: 4-byte write at ", Hex(place() + 512),
                                    ", right behind the end of the buffer of "
                                    "256 bytes at ",
@@ -264,7 +265,7 @@ TEST_F(MemcheckTest, ABufferThatWasFreedIsNamed) {
   ExpectText(outcome, absl::StrCat("4-byte write at ", Hex(place() + 60),
                                    ", in the buffer of 64 bytes at ",
                                    Hex(place()), " that was freed"));
-  // Its bytes are another's, who frees nothing of it.
+  // A new buffer gets a part of its bytes. The rest stays freed.
   const auto next = BufferEntry::Make(place() + 32, 64);
   EXPECT_EQ(RunAlone(write, place() + 60).result, CUDA_SUCCESS);
   EXPECT_EQ(RunAlone(write, place()).result, CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -339,7 +340,7 @@ TEST_F(MemcheckTest, AVariableByItsNameIsCheckedAsWell) {
   ExpectText(outcome, "right behind the end of the variable table");
 }
 
-// To the byte, where otherwise the page decides.
+// Without memcheck, shared memory ends at the end of a page.
 TEST_F(MemcheckTest, SharedMemoryEndsWithItsLastByte) {
   const std::string ptx = R"(
 .version 8.0
@@ -367,8 +368,8 @@ TEST_F(MemcheckTest, SharedMemoryEndsWithItsLastByte) {
   ExpectIllegal(Run(*executable, uint64_t{0} - 4, kLanes, 100), "in front");
 }
 
-// The table forgets the oldest ones and their parts, so that it does not grow
-// while a program allocates and frees for hours.
+// The table forgets the oldest freed buffers and their parts, so that it does
+// not grow while a program allocates and frees for hours.
 TEST_F(MemcheckTest, ManyFreedBuffersAreForgotten) {
   auto first = BufferEntry::Make(place(), 1);
   BufferTable::Get()->AddPart(place(), 1);
