@@ -233,6 +233,16 @@ TEST(VariableNamesTest, PtxMayBeginWithALongComment) {
       Names{"a"});
 }
 
+// A part of a fat binary may have more behind its text.
+TEST(VariableNamesTest, PtxEndsAtItsFirstZero) {
+  using std::string_literals::operator""s;
+  const std::string ptx =
+      ".version 8.0\n.global .u32 a;\n.func f() { .global .u64 b; ret; }\n"
+      "\0.global .u32 c; \1"s;
+  EXPECT_EQ(VariableNames(ptx).value(), Names{"a"});
+  EXPECT_EQ(HiddenVariableBytes(ptx).value(), 8u);
+}
+
 // A look at the whole declaration for each brace would take many minutes.
 TEST(HiddenVariablesTest, PtxIsReadInTimeInProportionToItsLength) {
   std::string declaration = ".global .u32 x";
