@@ -74,9 +74,13 @@ std::string Text(absl::string_view bytes) {
   return std::string(bytes.substr(0, bytes.find('\0')));
 }
 
+bool IsCompressed(const FatbinEntry& entry) {
+  return (entry.flags & (kLz4 | kZstd)) != 0;
+}
+
 bool ReadContent(const FatbinEntry& entry, absl::string_view payload,
                  std::string* content) {
-  if ((entry.flags & (kLz4 | kZstd)) == 0) {
+  if (!IsCompressed(entry)) {
     *content = std::string(payload);
     return true;
   }
@@ -239,19 +243,23 @@ void Append(T value, std::string* bytes) {
 
 }  // namespace
 
-std::vector<std::string> FatbinParts(absl::string_view fatbin) {
-  std::vector<std::string> parts;
-  size_t left = kMaxDecompressed;
+bool VisitFatbinParts(absl::string_view fatbin,
+                      absl::FunctionRef<void(absl::string_view part)> visit) {
+  size_t left = kMaxFatbinBytes;
+  bool fits = true;
   ForEachEntry(fatbin.data(), fatbin.size(),
                [&](const FatbinEntry& entry, absl::string_view payload) {
+                 const bool compressed = IsCompressed(entry);
                  const size_t size =
-                     std::max<size_t>(payload.size(), entry.uncompressed_size);
-                 std::string part;
-                 if (size > left || !ReadContent(entry, payload, &part)) return;
+                     compressed ? entry.uncompressed_size : payload.size();
+                 fits = fits && size <= left &&
+                        (!compressed || size <= kMaxDecompressed);
+                 if (!fits) return;
                  left -= size;
-                 parts.push_back(std::move(part));
+                 std::string part;
+                 if (ReadContent(entry, payload, &part)) visit(part);
                });
-  return parts;
+  return fits;
 }
 
 CUresult ReadContainer(const void* image, size_t size, uint32_t arch,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "cuda.h"
 
@@ -25,9 +26,15 @@ inline constexpr size_t kUnknownSize = SIZE_MAX;
 CUresult ReadContainer(const void* image, size_t size, uint32_t arch,
                        std::vector<std::string>* modules, std::string* log);
 
-// Returns the contents of a fat binary, decompressed: PTX, and cubins. Leaves
-// out damaged parts and those beyond kMaxDecompressed bytes in sum.
-std::vector<std::string> FatbinParts(absl::string_view fatbin);
+// The most bytes of all parts of a fat binary, decompressed.
+inline constexpr size_t kMaxFatbinBytes = size_t{4} << 30;
+
+// Calls `visit` with each part of a fat binary, decompressed: PTX, and cubins.
+// Leaves out damaged parts. Returns false, and visits no further part, at a
+// part of more than kMaxDecompressed bytes, and when all parts together have
+// more than kMaxFatbinBytes.
+bool VisitFatbinParts(absl::string_view fatbin,
+                      absl::FunctionRef<void(absl::string_view part)> visit);
 
 // Returns the PTX of a linker's input. The input is an image as above, PTX text
 // without a zero, or a host object. From a host object, takes the PTX of each

@@ -6,8 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/container.h"
+#include "core/cuda/decompress.h"
 #include "core/cuda/image.h"
 #include "core/cuda/variable_names.h"
 #include "server/account/quota.h"
@@ -21,8 +23,8 @@ struct ChargedModule {
   std::shared_ptr<const cuda::Module> module;
 };
 
-// What an image tells of its variables. Which part of a fat binary the driver
-// loads is not known: these are the names in all parts, and the most bytes.
+// The variables of an image. It is not known which part of a fat binary the
+// driver loads, so these are the names in all parts, and the most bytes of one.
 struct Variables {
   std::set<std::string> names;
   uint64_t hidden_bytes = 0;
@@ -44,8 +46,17 @@ absl::StatusOr<Variables> VariablesIn(absl::string_view image) {
   Variables variables;
   const auto format = cuda::CheckImage(image);
   if (format.ok() && *format == cuda::ImageFormat::kFatbin) {
-    for (const std::string& part : cuda::FatbinParts(image)) {
-      HOLDFAST_RETURN_IF_ERROR(AddPart(part, &variables));
+    absl::Status status;
+    const bool fits =
+        cuda::VisitFatbinParts(image, [&](absl::string_view part) {
+          if (status.ok()) status = AddPart(part, &variables);
+        });
+    HOLDFAST_RETURN_IF_ERROR(status);
+    if (!fits) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the fat binary has a part of more than ",
+                       cuda::kMaxDecompressed, " bytes, or parts of more than ",
+                       cuda::kMaxFatbinBytes, " bytes in all"));
     }
   } else {
     HOLDFAST_RETURN_IF_ERROR(AddPart(image, &variables));

@@ -18,9 +18,9 @@ namespace holdfast::executor {
 // a device by large variables, whatever its quota. Memory of the code itself is
 // not charged, because its size is not known.
 //
-// Fails as cuda::Module::Load and cuda::HiddenVariableBytes.
-// RESOURCE_EXHAUSTED: the variables exceed a limit of device memory; the module
-// is not loaded.
+// Fails as cuda::Module::Load and cuda::HiddenVariableBytes. INVALID_ARGUMENT:
+// a fat binary is larger than cuda::VisitFatbinParts reads. RESOURCE_EXHAUSTED:
+// the variables exceed a limit of device memory; the module is not loaded.
 absl::StatusOr<std::shared_ptr<const cuda::Module>> LoadCharged(
     const std::shared_ptr<const cuda::Context>& context, uint32_t device,
     absl::string_view image, Account& account);

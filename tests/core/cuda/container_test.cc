@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 
 namespace holdfast::cuda {
@@ -16,8 +17,8 @@ void Append(uint64_t value, size_t bytes, std::string* out) {
 }
 
 // An entry of 64 bytes and its content: kind 1 is PTX, 2 a cubin.
-std::string Entry(uint16_t kind, const std::string& content,
-                  uint64_t flags = 0) {
+std::string Entry(uint16_t kind, const std::string& content, uint64_t flags = 0,
+                  uint64_t size = 100) {
   std::string entry;
   Append(kind, 2, &entry);
   Append(0x101, 2, &entry);  // version
@@ -28,8 +29,8 @@ std::string Entry(uint16_t kind, const std::string& content,
   Append(90, 4, &entry);                               // architecture
   entry.append(8, '\0');                               // name
   Append(flags, 8, &entry);
-  entry.append(8, '\0');                    // reserved
-  Append(flags == 0 ? 0 : 100, 8, &entry);  // uncompressed size
+  entry.append(8, '\0');                     // reserved
+  Append(flags == 0 ? 0 : size, 8, &entry);  // uncompressed size
   entry.append(8, '\0');
   return entry + content;
 }
@@ -45,24 +46,47 @@ std::string Fatbin(const std::string& entries) {
 
 using Parts = std::vector<std::string>;
 
+Parts PartsOf(const std::string& fatbin) {
+  Parts parts;
+  EXPECT_TRUE(VisitFatbinParts(
+      fatbin, [&](absl::string_view part) { parts.emplace_back(part); }));
+  return parts;
+}
+
 TEST(FatbinPartsTest, AllPartsAreReadWithTheirZeros) {
   const std::string cubin(
       "\x7f"
       "ELF\0\1",
       6);
-  EXPECT_EQ(FatbinParts(Fatbin(Entry(2, cubin) + Entry(1, ".version 8.0"))),
+  EXPECT_EQ(PartsOf(Fatbin(Entry(2, cubin) + Entry(1, ".version 8.0"))),
             (Parts{cubin, ".version 8.0"}));
 }
 
 TEST(FatbinPartsTest, DamagedPartsAreLeftOut) {
   constexpr uint64_t kZstd = 0x8000;
-  EXPECT_EQ(FatbinParts(Fatbin(Entry(1, "no frame", kZstd) + Entry(1, "a"))),
+  EXPECT_EQ(PartsOf(Fatbin(Entry(1, "no frame", kZstd) + Entry(1, "a"))),
             Parts{"a"});
   const std::string whole = Fatbin(Entry(1, "a"));
   for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_LE(FatbinParts(whole.substr(0, size)).size(), 1u);
+    EXPECT_LE(PartsOf(whole.substr(0, size)).size(), 1u);
   }
-  EXPECT_EQ(FatbinParts(""), Parts{});
+  EXPECT_EQ(PartsOf(""), Parts{});
+}
+
+// Otherwise large parts would hide another part.
+TEST(FatbinPartsTest, PartsBeyondTheLimitsAreNotPassedOver) {
+  constexpr uint64_t kLz4 = 0x2000;
+  constexpr uint64_t kMost = uint64_t{256} << 20;
+  const auto fits = [](const std::string& entries) {
+    return VisitFatbinParts(Fatbin(entries), [](absl::string_view) {});
+  };
+  const std::string large = Entry(1, "no frame", kLz4, kMost);
+  EXPECT_TRUE(fits(large + Entry(1, "a")));
+  EXPECT_FALSE(fits(Entry(1, "no frame", kLz4, kMost + 1)));
+  std::string many;
+  for (int i = 0; i < 16; ++i) many += large;
+  EXPECT_TRUE(fits(many));
+  EXPECT_FALSE(fits(many + Entry(1, "a")));
 }
 
 }  // namespace
