@@ -5,6 +5,7 @@
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_BODY_NAMES_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_BODY_NAMES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -32,8 +33,8 @@ class BodyNames {
   // Begin and end the innermost scope.
   void Open() { scopes_.emplace_back(); }
   void Close() { scopes_.pop_back(); }
-  // Returns true after the outermost scope has ended.
-  bool empty() const { return scopes_.empty(); }
+  // Returns the number of open scopes: 0 after the outermost one has ended.
+  size_t depth() const { return scopes_.size(); }
 
   // The functions below need a scope.
   //

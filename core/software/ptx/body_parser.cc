@@ -2,15 +2,28 @@
 #include "core/software/ptx/body_parser.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace holdfast::software::ptx {
+namespace {
+
+// A name is looked up in each open scope, and an undefined label moves through
+// all of them.
+constexpr size_t kMostNested = 256;
+
+}  // namespace
 
 bool BodyParser::Parse() {
   if (!tokens_.Expect('{')) return false;
-  while (!names_.empty() && !tokens_.AtEnd()) ParseStatement();
-  if (!names_.empty()) return tokens_.Fail("missing '}' at the end");
+  while (names_.depth() > 0 && !tokens_.AtEnd()) {
+    ParseStatement();
+    if (names_.depth() > kMostNested) {
+      return tokens_.Fail("scopes are nested too deeply");
+    }
+  }
+  if (names_.depth() > 0) return tokens_.Fail("missing '}' at the end");
   const Label* undefined = labels_.Finish();
   return undefined == nullptr ||
          tokens_.FailAt(

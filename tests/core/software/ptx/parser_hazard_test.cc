@@ -515,6 +515,22 @@ TEST(ParserHazardTest, BadExpressionsAreRefused) {
   }
 }
 
+// Each label that is not defined yet moves through all scopes.
+TEST(ParserHazardTest, ScopesAreNotNestedWithoutLimit) {
+  const auto nested = [](size_t depth, int labels) {
+    std::string text(depth, '{');
+    for (int i = 0; i < labels; ++i) absl::StrAppend(&text, "bra L", i, ";");
+    text.append(depth, '}');
+    for (int i = 0; i < labels; ++i) absl::StrAppend(&text, "L", i, ":");
+    return Parse(WithInstruction(text));
+  };
+  EXPECT_TRUE(nested(200, 2).ok());
+  const ParseResult result = nested(300000, 300000);
+  ASSERT_FALSE(result.ok());
+  EXPECT_TRUE(absl::StrContains(result.errors[0], "nested too deeply"))
+      << result.errors[0];
+}
+
 TEST(ParserHazardTest, VectorsOfTheRightLengthAreTaken) {
   for (const char* instruction :
        {"ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%a];",
