@@ -13,6 +13,7 @@ class Codec:
     Attributes:
         cls: the class of an enumeration, a handle or a struct; else None.
         size: bytes of an element.
+        unwrap: the function that returns the number for C of a Python value; not of structs.
     """
 
     def __init__(self, api, kind):
@@ -24,18 +25,15 @@ class Codec:
             self.size = self.cls._size
             return
         if self.kind == "h":
-            # Classes of cuda.bindings have pointers.
+            # A class of cuda.bindings has no _ctype: its handles are pointers.
             handle = self.cls if issubclass(self.cls, Handle) else Handle
-            self.ctype = handle._ctype
+            self.ctype, self.unwrap = handle._ctype, handle._check
         elif self.kind == "e":
-            self.ctype = ctypes.c_int
-        else:
-            self.ctype = _convert.NUMBERS.get(kind, ctypes.c_uint64)
-        self._check = _convert.checks.get(kind, _convert.number)
-        if self.kind == "h":
-            self._check = handle._check
+            self.ctype, self.unwrap = ctypes.c_int, _convert.number
         elif self.kind[0] in "*v":
-            self._check = _convert.pointer
+            self.ctype, self.unwrap = ctypes.c_uint64, _convert.pointer
+        else:
+            self.ctype, self.unwrap = _convert.NUMBERS[kind], _convert.checks[kind]
         self.size = ctypes.sizeof(self.ctype)
 
     def wrap(self, value):
@@ -43,10 +41,6 @@ class Codec:
         if self.kind == "e":
             return member(self.cls, value)
         return value if self.cls is None else self.cls(value)
-
-    def unwrap(self, value):
-        """The number for C."""
-        return self._check(value)
 
     def read(self, owner, address):
         if self.kind == "t":
