@@ -25,8 +25,9 @@ _MODULES = {
     "nvrtc": (["nvrtc.h"], "nvrtcResult", r"nvrtc[A-Z]"),
 }  # fmt: skip
 
-# What CUDA's headers for graphics use of headers that a toolkit does not have: their own types, of
-# the same sizes. A struct without a body stands for what is a pointer in Python.
+# Stand-ins for headers that CUDA's headers for graphics include and that are not in the include
+# folder: the types that CUDA's headers use, with their sizes. A pointer to a struct without a body
+# is a handle in Python.
 _GRAPHICS = {
     "EGL/egl.h": "typedef int EGLint;",
     "EGL/eglext.h": """

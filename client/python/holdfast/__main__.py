@@ -13,8 +13,8 @@ import sys
 def _on_path(name):
     """Returns the first executable ``name`` in $PATH that is not a script, or None.
 
-    The package installs scripts that call this module. The function skips scripts, because a script
-    would otherwise execute itself.
+    The package installs scripts that call this module; a script that is not skipped would execute
+    itself.
     """
     for folder in os.get_exec_path():
         program = shutil.which(name, path=folder)
@@ -33,7 +33,8 @@ def _is_script(program):
 
 
 def _execute(name, variable):
-    """Replaces this process by the program that the variable names, else the package's, else that of $PATH."""
+    """Replaces this process by the program that the environment variable names, else by the
+    package's, else by that of $PATH."""
     beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
     program = os.environ.get(variable) or (
         beside if os.access(beside, os.X_OK) else _on_path(name)

@@ -235,6 +235,7 @@ def test_macros_are_names_pairs_and_one_list_of_them(device):
     with pytest.raises(RuntimeError, match="define_macro"):
         ProgramOptions(define_macro=[["A", "1"], ["B", "2"]]).as_bytes()
 
+
 def test_a_context_is_set_with_its_own_device(device, address):
     assert device.set_current(device.context) == device.context
     with pytest.raises(TypeError, match="a Context expected, got int"):

@@ -185,7 +185,8 @@ class Array:
         return asnumpy(self).tolist()
 
     def __getattr__(self, name):
-        """Called for a name that an Array lacks; the error tells which object has a name of NumPy's."""
+        """Raises the error for a name that an Array lacks. If NumPy's arrays have the name, the
+        error says how to get one."""
         if hasattr(type(self), name):  # A property has failed: its own error says why.
             return object.__getattribute__(self, name)
         text = f"'Array' object has no attribute {name!r}"

@@ -36,8 +36,9 @@ class Api:
     Attributes:
         name: "driver", "runtime" or "nvrtc".
         table: what bindings/generate.py has made from the header.
-        peer_driver: cuda.bindings.driver, where a program uses it together with this module instead
-            of cuda.bindings.runtime. Handles of the runtime are then handles of its classes. Set before a name of the module is used.
+        peer_driver: the module cuda.bindings.driver, if this module stands in for
+            cuda.bindings.runtime beside it; else None. Handles of the runtime that are handles of
+            the driver are then of its classes. Set before the first name is used.
     """
 
     def __init__(self, name, module):

@@ -40,8 +40,8 @@ def make_member(api, field, offset, kind, counter):
 
 
 def make_writer(field, kind):
-    """The function that writes a member's value for the text of its struct, with what stands
-    before the value."""
+    """The function that returns a member's value as its struct's text has it behind the colon:
+    a space and the value, or a line for each member of a struct."""
     if kind[0] == "t":
         return lambda value: "".join(f"\n    {line}" for line in str(value).splitlines())
     if kind in ("*v", "*kv"):
@@ -79,8 +79,9 @@ def _write_kernel_parameters(owner, address, value):
 
 
 def _point_to(owner, address, place, memory):
-    """Stores the address of new memory, which ends with the owner. If the program has given the
-    address of the owner's memory, which may then outlive the owner, the member is cleared."""
+    """Stores the address of new memory, which ``memory`` keeps and which ends with the owner. An
+    owner that was made with ``_ptr`` is in memory of the program, which may live longer: the member
+    is cleared when such an owner ends."""
     ctypes.c_uint64.from_address(address).value = place
     owner._kept[address] = memory
     while isinstance(owner._owner, Struct):
@@ -142,7 +143,8 @@ def _make_array(api, kind):
 
 
 def _make_copier(codec):
-    """Structs of an array are copies: the array is what is assigned."""
+    """The function that reads an element of an array of structs as a copy, as cuda.bindings does. A
+    change of the copy has an effect when the program assigns the array."""
 
     def read(owner, address):
         made = codec.cls()
@@ -153,7 +155,8 @@ def _make_copier(codec):
 
 
 def _make_handle_behind(codec):
-    """A member that points to one handle. Without an address it is a handle of its own, 0."""
+    """A member that points to one handle. While it points to nothing, it reads as a new handle that
+    is 0."""
 
     def read(owner, address):
         place = _read_pointer(owner, address)

@@ -57,7 +57,7 @@ class Handle:
         return self._at or self._cell.value
 
 
-_peers = []  # classes of cuda.bindings.driver that handles derive from
+_peers = []  # classes of cuda.bindings.driver that are the runtime's handles, too
 
 
 def is_handle(value):

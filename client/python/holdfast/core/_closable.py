@@ -3,8 +3,11 @@ from holdfast._closing import Closing
 
 
 class Closable(Closing):
-    """An object of cuda.core that ends with ``close``: it tells whether it has, and refuses work
-    then. ``_closed`` is a class's or a native property."""
+    """An object of cuda.core that tells whether it is closed, and refuses work when it is.
+
+    REQUIRES: the class has ``_closed``, as an attribute or a native property, or its own
+    ``is_closed``.
+    """
 
     __slots__ = ()
 

@@ -219,4 +219,3 @@ class LegacyPinnedMemoryResource(PinnedMemoryResource):
 
     def __init__(self):
         super().__init__()
-

@@ -40,7 +40,9 @@ def _macros(value):
     """A name, a (name, value), or a list of either."""
     if isinstance(value, list):
         if any(isinstance(item, list) for item in value):
-            raise RuntimeError(f"Expected define_macro as a list of strings and pairs, got {value!r}")
+            raise RuntimeError(
+                f"Expected define_macro as a list of strings and pairs, got {value!r}"
+            )
         return tuple(word for item in value for word in _macros(item))
     if isinstance(value, str):
         return (f"--define-macro={value}",)
@@ -466,7 +468,8 @@ class Program(Closable):
     def _ask_daemon(self, device, target_type, names, line):
         options = self._options
         is_cpp = self._code_type == "c++"
-        # The daemon has no folders of this machine: what a name with one finds beside it is sent.
+        # A source whose name has a folder finds headers there. The daemon cannot read folders of
+        # this machine: the client finds these headers and sends them.
         folder, name = os.path.split(options.name)
         beside = (folder,) if folder and not options.no_source_include else ()
         return _native.compile(

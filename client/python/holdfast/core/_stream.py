@@ -154,7 +154,8 @@ class Stream(_native.Stream, Closable):
 
     @property
     def priority(self):
-        """The priority that the stream asked for; a policy's stream-priorities may give it another."""
+        """The priority that the stream asked for. The daemon's policy (stream-priorities) may have
+        given it another."""
         self._check_open()
         return self._priority
 

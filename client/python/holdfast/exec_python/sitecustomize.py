@@ -36,7 +36,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         try:
             served._api.peer_driver = importlib.import_module("cuda.bindings.driver")
         except ImportError:
-            pass  # a part of the package
+            pass  # The package is there without its driver module.
 
         def find(name):
             try:
