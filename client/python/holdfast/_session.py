@@ -175,7 +175,7 @@ class Session(_native.Session, Closing):
     def _place(self, number):
         """(Buffer, offset) of an address that was asked for here, or None."""
         for first, buffer in list(self._addressed.items()):
-            if first <= number < first + max(buffer.size, 1) and not buffer._is_closed:
+            if first <= number < first + max(buffer.size, 1) and not buffer.is_closed:
                 return buffer, number - first
         return None
 

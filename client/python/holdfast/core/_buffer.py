@@ -243,10 +243,8 @@ class Buffer(BytesAlone, _native.Buffer, Closable):
         return self
 
     @property
-    def _is_closed(self):
+    def is_closed(self):
         return self._memory is None and self._closed
-
-    is_closed = _is_closed
 
     def _first_address(self):
         """The number of the first byte's address, for kernels of the session; of pinned memory,
@@ -258,20 +256,20 @@ class Buffer(BytesAlone, _native.Buffer, Closable):
             number = getattr(self._memory, "_number", None)
             address = _native.address_of(self._memory) if number is None else number
         known = self._session._addressed.get(address)
-        if known is None or known._is_closed:
+        if known is None or known.is_closed:
             self._session._addressed[address] = self
         return address
 
     @property
     def size(self):
         """Bytes; 0 when the Buffer is closed."""
-        return 0 if self._is_closed else self._length
+        return 0 if self.is_closed else self._length
 
     @property
     def handle(self):
         """The address, for kernels: ``launch(..., buffer.handle + 64)``, and as a number:
         ``int(buffer.handle)``. 0: the Buffer is closed, or pinned memory of 0 bytes."""
-        is_nothing = self._is_closed or self._length == 0 and self._memory is not None
+        is_nothing = self.is_closed or self._length == 0 and self._memory is not None
         return 0 if is_nothing else Address(self, 0)
 
     @property
@@ -283,7 +281,7 @@ class Buffer(BytesAlone, _native.Buffer, Closable):
     @property
     def memory_resource(self):
         """What allocated it; None: nothing that is known here, or the Buffer is closed."""
-        return None if self._is_closed else self._resource
+        return None if self.is_closed else self._resource
 
     owner = property(lambda self: self._owner)
     is_managed = property(lambda self: False)
@@ -322,8 +320,9 @@ class Buffer(BytesAlone, _native.Buffer, Closable):
             imports: how often it may be redeemed.
             session_id: the session that may redeem it, "s-7"; default: any of the daemon.
             tenant: the tenant whose sessions may redeem it, "team-a"; default: any.
-            offset, size: the bytes that their Buffer has; size 0: to the end. This is no wall: their
-                kernels reach the whole of this Buffer. Copy secrets to a Buffer of their own.
+            offset, size: the bytes that their Buffer has; size 0: to the end. The range protects
+                nothing: their kernels can access the whole of this Buffer. Bytes that importers
+                must not read go to another Buffer.
 
         Raises:
             CUDAError: the Buffer is not of a resource with ``ipc_enabled``.
@@ -539,7 +538,7 @@ class Buffer(BytesAlone, _native.Buffer, Closable):
             where = None
         if where is not None and where._closed:
             where = None
-        if not self._is_closed:
+        if not self.is_closed:
             if heir is not None:
                 heir._inherit(where)
             self._memory = None
@@ -633,7 +632,7 @@ class Buffer(BytesAlone, _native.Buffer, Closable):
         return hash(self._place_of_bytes())
 
     def __repr__(self):
-        if self._is_closed:
+        if self.is_closed:
             return "<Buffer, closed>"
         try:
             ptr = f"{id(self) if self._is_of_graph else self._first_address():#x}"
@@ -644,7 +643,7 @@ class Buffer(BytesAlone, _native.Buffer, Closable):
     def _repr_html_(self):
         from holdfast import _html
 
-        if self._is_closed:
+        if self.is_closed:
             return _html.card("Buffer", (("state", "closed"),))
         place = "pinned memory" if self._memory is not None else f"device {self._device_id}"
         return _html.card("Buffer", (("memory", _html.bytes_of(self._length)), ("place", place)))

@@ -81,7 +81,7 @@ def held(operand):
     if not isinstance(operand, Buffer) or isinstance(operand, Heir) or operand._is_of_graph:
         return operand
     heir = operand._heir
-    if heir is None and not operand._is_closed:
+    if heir is None and not operand.is_closed:
         heir = Heir._of(operand)
         operand._heir_reference = weakref.ref(heir)
     return operand if heir is None else heir
@@ -92,7 +92,7 @@ def live(operand):
     if isinstance(operand, Address):
         buffer = live(operand._buffer)
         return operand if buffer is operand._buffer else Address(buffer, operand._offset)
-    if isinstance(operand, Buffer) and operand._is_closed:
+    if isinstance(operand, Buffer) and operand.is_closed:
         return operand if operand._heir is None else operand._heir
     return operand
 

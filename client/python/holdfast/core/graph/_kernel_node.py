@@ -18,7 +18,7 @@ def _is_whole(old, config, kernel):
 
 def _check_open(arguments):
     for argument in arguments or ():
-        if isinstance(argument, Buffer) and argument._is_closed:
+        if isinstance(argument, Buffer) and argument.is_closed:
             raise ValueError(f"{argument!r}: the Buffer has no active allocation: it is closed")
 
 

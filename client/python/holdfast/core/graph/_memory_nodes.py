@@ -36,7 +36,7 @@ def _check_owner(name, place, owner):
     if owner is not None and isinstance(place, Buffer):
         raise ValueError(f"{name}_owner cannot be used when {name} is a Buffer: the node keeps it")
     for what, buffer in ((name, place), (f"{name}_owner", owner)):
-        if isinstance(buffer, Buffer) and buffer._is_closed:
+        if isinstance(buffer, Buffer) and buffer.is_closed:
             raise ValueError(f"{what} Buffer has no active allocation: it is closed")
 
 
