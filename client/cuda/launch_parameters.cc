@@ -49,12 +49,6 @@ size_t SizeOfParameters(const Function& function) {
   return size;
 }
 
-// A buffer may end with the padding that a struct of the parameters has.
-size_t RoundUp(size_t size) {
-  constexpr size_t kAlignment = 8;
-  return (size + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 }  // namespace
 
 CUresult ReadParameterBuffer(const Function& function, void** extra,
@@ -63,11 +57,8 @@ CUresult ReadParameterBuffer(const Function& function, void** extra,
   if (block->empty()) return CUDA_SUCCESS;
   const std::span<const std::byte> buffer = ParameterBuffer(extra);
   if (buffer.data() == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (buffer.size() > RoundUp(block->size())) {
-    return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-  }
-  std::memcpy(block->data(), buffer.data(),
-              std::min(buffer.size(), block->size()));
+  if (buffer.size() > block->size()) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  std::memcpy(block->data(), buffer.data(), buffer.size());
   return CUDA_SUCCESS;
 }
 

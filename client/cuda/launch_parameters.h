@@ -20,7 +20,8 @@ namespace holdfast::libcuda {
 // of all parameters. As CUDA's driver, takes a buffer that ends early; the
 // bytes that it lacks are 0. `extra` may be null. CUDA_ERROR_INVALID_VALUE: the
 // kernel has parameters, and there is no buffer.
-// CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: the buffer is larger than all parameters.
+// CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: the buffer goes on behind the last
+// parameter, be it with the padding of a struct.
 CUresult ReadParameterBuffer(const Function& function, void** extra,
                              std::vector<std::byte>* block);
 
@@ -32,8 +33,8 @@ bool ReadArguments(const Function& function, void** values,
                    std::vector<Argument>* arguments);
 
 // Copies the parameters from `values` or, if that is null, from the buffer of
-// `extra` into one block, each at its offset. CUDA_ERROR_INVALID_VALUE: a
-// parameter is missing.
+// `extra` into one block, each at its offset. Fails as ReadParameterBuffer, and
+// with CUDA_ERROR_INVALID_VALUE if a pointer in `values` is null.
 CUresult CopyParameters(const Function& function, void** values, void** extra,
                         std::vector<std::byte>* block);
 

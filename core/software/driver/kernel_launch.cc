@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -50,12 +49,8 @@ CUresult ReadExtra(void** extra, std::string* block) {
     }
   }
   if (buffer == nullptr || size == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  // A buffer may end with the padding that a struct of the parameters has.
-  constexpr size_t kAlignment = 8;
-  if (*size > (block->size() + kAlignment - 1) / kAlignment * kAlignment) {
-    return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-  }
-  memcpy(&(*block)[0], buffer, std::min(*size, block->size()));
+  if (*size > block->size()) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  memcpy(&(*block)[0], buffer, *size);
   return CUDA_SUCCESS;
 }
 

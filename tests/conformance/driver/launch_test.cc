@@ -128,6 +128,32 @@ TEST_F(LaunchTest, AParameterBufferMayEndEarlyAndNotLate) {
   EXPECT_CUDA(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, launch());
 }
 
+TEST_F(LaunchTest, AParameterBufferHasNoPaddingAtItsEnd) {
+  CUmodule module = nullptr;
+  ASSERT_OK(Cuda().cuModuleLoadData(
+      &module,
+      ".version 8.0\n.target sm_75\n.address_size 64\n"
+      ".visible .entry k(.param .u64 p, .param .u32 q) { ret; }\n"));
+  CUfunction kernel = nullptr;
+  ASSERT_OK(Cuda().cuModuleGetFunction(&kernel, module, "k"));
+  struct {
+    CUdeviceptr p = 0;
+    unsigned q = 0;
+  } parameters;
+  size_t size = sizeof(parameters.p) + sizeof(parameters.q);
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &parameters,
+                   CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+  const auto launch = [&] {
+    return Cuda().cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr,
+                                 extra);
+  };
+  EXPECT_OK(launch());
+  size = sizeof(parameters);
+  EXPECT_CUDA(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, launch());
+  EXPECT_OK(Cuda().cuCtxSynchronize_v2(context_));
+  EXPECT_OK(Cuda().cuModuleUnload(module));
+}
+
 TEST_F(LaunchTest, GeometryOutsideTheLimitsIsRefused) {
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, LaunchEmpty(0, 1, 1, 1, 1, 1));
   EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, LaunchEmpty(1, 0, 1, 1, 1, 1));
