@@ -144,21 +144,23 @@ CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
   if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0) return CUDA_ERROR_INVALID_VALUE;
-  return WithStream(handle, [&](Process& process, Stream& stream) {
-    if (process.events.Find(event) == nullptr) BreakCapture(process, stream);
-    return WithEvent(event, [&](ProgramEvent& found) -> CUresult {
-      CUresult captured = CUDA_SUCCESS;
-      const bool is_external = (flags & CU_EVENT_WAIT_EXTERNAL) != 0;
-      if (is_external ? IsCaptured(process, stream, &captured,
-                                   [&](NodeWork* work) {
-                                     return ReadEventWait(process, event, work);
-                                   })
-                      : IsWaitCaptured(process, stream, found, &captured)) {
-        return captured;
-      }
-      HOLDFAST_ANSWER_IF_ERROR(stream.Enter());
-      return Answer(stream.queue().Wait(found.event));
-    });
+  return WithStream(handle, [&](Process& process, Stream& stream) -> CUresult {
+    const auto found = process.events.Find(event);
+    if (found == nullptr) {
+      BreakCapture(process, stream);
+      return ErrorOfMissing(process, CUDA_ERROR_INVALID_HANDLE);
+    }
+    CUresult captured = CUDA_SUCCESS;
+    const bool is_external = (flags & CU_EVENT_WAIT_EXTERNAL) != 0;
+    if (is_external ? IsCaptured(process, stream, &captured,
+                                 [&](NodeWork* work) {
+                                   return ReadEventWait(process, event, work);
+                                 })
+                    : IsWaitCaptured(process, stream, *found, &captured)) {
+      return captured;
+    }
+    HOLDFAST_ANSWER_IF_ERROR(stream.Enter());
+    return Answer(stream.queue().Wait(found->event));
   });
 }
 
