@@ -1330,8 +1330,8 @@ typedef struct hf_export_options {
   size_t struct_size;
   /* True: importers may write, or signal. False: the device prevents it. */
   bool writable;
-  /* The range of a buffer that importers get; size 0: to the end. This is no
-   * wall: kernels of importers reach the whole buffer. */
+  /* The range of a buffer that importers get; size 0: to the end. It protects
+   * nothing: kernels of importers can access the whole buffer. */
   uint64_t offset;
   uint64_t size;
   /* The session that may import, "s-7"; NULL: any session of the daemon. */

@@ -63,8 +63,9 @@ cudaError_t Start(const Driver& driver) {
   return cudaSuccess;
 }
 
-// Returns the driver that the process has loaded, by its name or by a path of a
-// file; else the driver that the loader finds; null: there is none.
+// Returns the libcuda.so.1 that the process has loaded; else the driver of
+// another soname that is in the process's global scope, as the software driver
+// can be; else the libcuda.so.1 that the loader finds. Null: there is none.
 void* OpenDriver() {
   constexpr char kName[] = "libcuda.so.1";
   void* loaded = dlopen(kName, RTLD_NOW | RTLD_NOLOAD);

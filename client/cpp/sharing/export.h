@@ -22,7 +22,7 @@ enum class Rights { kRead, kReadWrite };
 struct ExportOptions {
   Rights rights = Rights::kRead;
   // The range of a buffer that importers get, in bytes; size 0: to the end.
-  // This is no wall: kernels of importers reach the whole buffer.
+  // It protects nothing: kernels of importers can access the whole buffer.
   uint64_t offset = 0;
   uint64_t size = 0;
   // The session that may redeem the token ("s-7"); empty: any session.

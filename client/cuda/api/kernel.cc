@@ -14,7 +14,7 @@ using holdfast::Occupancy;
 namespace {
 
 // body(Process&, Function&) with a CUfunction or a CUkernel. `error_of_null` is
-// the error for the handle 0, which CUDA does not refuse alike in all calls.
+// the error for the handle 0: CUDA's calls differ in it.
 template <typename Body>
 CUresult WithFunction(void* handle, Body body,
                       CUresult error_of_null = CUDA_ERROR_INVALID_HANDLE) {
