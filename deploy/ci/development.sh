@@ -33,8 +33,7 @@ with_pkg_config() {
   cp "$abseil"/absl_*.pc pkgconfig
   sed "s|\${pcfiledir}|$libraries/pkgconfig|" "$libraries/pkgconfig/holdfast-cpp.pc" >pkgconfig/holdfast-cpp.pc
   read -ra flags < <(PKG_CONFIG_LIBDIR=$work/pkgconfig pkg-config --cflags --libs holdfast-cpp)
-  # The carried libraries of a bundle are beside libholdfast.so.
-  g++ -std=c++20 -O1 -o with_pkg_config scale.cc "${flags[@]}" -Wl,-rpath-link,"$libraries"
+  g++ -std=c++20 scale.cc -o with_pkg_config "${flags[@]}"
   runs "pkg-config" ./with_pkg_config
 }
 
