@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is closed says so, is refused as a RuntimeError wherever it is used, and may be closed again."""
+"""A closed object says that it is closed; each use of it is a RuntimeError, and it may be closed again."""
 
 from checks import build, core, device, equal, finish, refused, run, stream, works, zeros
 
