@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --memcheck of `holdfast run` and `holdfast exec`: a private daemon with a
-// software device that finds kernels that leave their buffers.
+// `holdfast run --memcheck` and `holdfast exec --memcheck` start a private
+// daemon, whose software device finds accesses outside of all buffers.
 #ifndef HOLDFAST_CLIENT_CLI_MEMCHECK_ADDRESS_H_
 #define HOLDFAST_CLIENT_CLI_MEMCHECK_ADDRESS_H_
 
@@ -17,8 +17,8 @@ inline constexpr char kMemcheckHelp[] =
     "On a software device of a private daemon that checks every access: a "
     "kernel that leaves its buffers ends with an error that names the buffer";
 
-// Returns the address of that daemon; a usage error of `command` if the user
-// has named an address.
+// Returns the address that starts this daemon, or a usage error of `command` if
+// the user has given --address.
 absl::StatusOr<std::string> MemcheckAddress(const CommonOptions& options,
                                             absl::string_view command);
 

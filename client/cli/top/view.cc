@@ -246,7 +246,7 @@ std::vector<const v1::SessionInfo*> Sorted(const TopSnapshot& snapshot,
   return sessions;
 }
 
-// Whether a line of `room` characters shows the column of sessions.
+// Whether a line of `room` characters shows the column `title` of sessions.
 bool IsShown(const char* title, size_t room) {
   const std::vector<bool> shown = Shown(SessionColumns(), room);
   for (size_t i = 0; i < shown.size(); ++i) {

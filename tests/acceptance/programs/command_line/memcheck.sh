@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# With --memcheck, a kernel that leaves its buffers, even for the buffer beside, gets an error with buffer and distance.
+# With --memcheck, an access outside of a buffer, even to the buffer beside it, is an error with buffer and distance.
 # shellcheck source=tests/acceptance/checks/checks.sh
 . "$CHECKS/checks.sh"
 cat >put.cu <<'SOURCE'
