@@ -26,6 +26,9 @@ refused "stores into y" 1 'right behind the end of the buffer of 16 bytes' go pu
 same "kernel, block, thread" "$(grep -c 'kernel put, block (0,0,0), thread (4,0,0)' out)" 1
 same "the line of the source" "$(grep -c 'PTX line [0-9]*, put.cu:3: st:' out)" 1
 same "a write, of its size" "$(grep -c '4-byte write at 0x' out)" 1
+works "stores into y, unchecked" holdfast run --address=embedded:device=cpu put.cu --kernel put --grid 4 --block 256 \
+  scratch:16 out:y.npy:i32[4] i32:1000 --print
+same "overwrites y" "$(grep 'y.npy: i32\[4\] = ' out | grep -vc '= \[0, 0, 0, 0\]')" 1
 works "a load inside" go get scratch:16 i32:3 scratch:4
 refused "a load behind the end" 1 '4-byte read at 0x[0-9a-f]*, 4 bytes behind the end of the buffer of 16 bytes' \
   go get scratch:16 i32:5 scratch:4
