@@ -27,6 +27,10 @@ struct CompileCache::InFlight {
   // Under the cache's mutex.
   size_t joined = 0;  // who wait beside the one who began it
   CompileStage stage;
+  bool runs = false;  // a worker compiles it
+  // True if it has ended because another flight made the program, or began to
+  // make it, while it waited for a turn. Its callers try again.
+  bool overtaken = false;
 
   // Waiting threads hold this as readers, so that all are woken at once; one
   // after the other, each would have to wake the next.
@@ -91,7 +95,7 @@ absl::StatusOr<std::optional<CompileCache::Answer>> CompileCache::GetOnce(
   return Answer{std::move(found), Tier::kMemory};
 }
 
-absl::StatusOr<CompileCache::Answer> CompileCache::Compute(
+absl::StatusOr<std::optional<CompileCache::Answer>> CompileCache::Compute(
     const std::string& key, const CompileCaller& caller, const Compile& compile,
     const std::shared_ptr<InFlight>& flight) {
   Tier tier = Tier::kDisk;
@@ -101,6 +105,7 @@ absl::StatusOr<CompileCache::Answer> CompileCache::Compute(
     outcome = compile(CallersOf(caller, key, flight));
   }
   Publish(key, outcome, tier, flight);
+  if (flight->overtaken) return std::nullopt;
   if (!outcome.ok()) return outcome.status();
   // Those who wait have been answered.
   if (tier == Tier::kNone && outcome->keep && disk_ != nullptr) {
@@ -124,7 +129,8 @@ void CompileCache::Publish(const std::string& key,
     if (begun != in_flight_.end() && begun->second == flight) {
       in_flight_.erase(begun);
     }
-    if (tier == Tier::kNone) ++statistics_.misses;
+    flight->overtaken = flight->overtaken && !outcome.ok();
+    if (tier == Tier::kNone && !flight->overtaken) ++statistics_.misses;
     if (outcome.ok() && outcome->keep) Insert(key, outcome->program);
   }
   absl::MutexLock lock(&flight->mutex);
@@ -154,13 +160,10 @@ CompileCaller CompileCache::CallersOf(const CompileCaller& first,
   callers.owner = first.owner;
   callers.budget = first.budget;
   callers.gone = [this, &first, &key, &flight] {
-    return first.gone() && Abandon(key, flight);
+    return (first.gone() && Abandon(key, flight)) || IsOvertaken(key, flight);
   };
-  callers.report = [this, &first, &flight](const CompileStage& stage) {
-    {
-      absl::MutexLock lock(&mutex_);
-      flight->stage = stage;
-    }
+  callers.report = [this, &first, &key, &flight](const CompileStage& stage) {
+    Note(key, flight, stage);
     first.report(stage);
   };
   return callers;
@@ -175,6 +178,29 @@ bool CompileCache::Abandon(const std::string& key,
   if (begun != in_flight_.end() && begun->second == flight)
     in_flight_.erase(begun);
   return true;
+}
+
+void CompileCache::Note(const std::string& key,
+                        const std::shared_ptr<InFlight>& flight,
+                        const CompileStage& stage) {
+  absl::MutexLock lock(&mutex_);
+  flight->stage = stage;
+  flight->runs = stage.queue_position == 0;
+  // Others join it rather than a flight that still waits.
+  const auto begun = in_flight_.find(key);
+  if (flight->runs && begun != in_flight_.end() && !begun->second->runs) {
+    begun->second = flight;
+  }
+}
+
+bool CompileCache::IsOvertaken(const std::string& key,
+                               const std::shared_ptr<InFlight>& flight) {
+  absl::MutexLock lock(&mutex_);
+  if (flight->stage.queue_position == 0) return false;
+  const auto begun = in_flight_.find(key);
+  flight->overtaken = by_key_.contains(key) ||
+                      (begun != in_flight_.end() && begun->second->runs);
+  return flight->overtaken;
 }
 
 absl::StatusOr<std::optional<CompileCache::Answer>> CompileCache::Join(
@@ -198,6 +224,7 @@ absl::StatusOr<std::optional<CompileCache::Answer>> CompileCache::Join(
     caller.report(stage);
   }
   absl::MutexLock lock(&mutex_);
+  if (flight.overtaken) return std::nullopt;
   if (!flight.outcome.ok()) {
     ++statistics_.misses;
     return flight.outcome.status();

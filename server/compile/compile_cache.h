@@ -2,7 +2,8 @@
 //
 // Compiled programs by CompileKey, in two tiers: memory, and a disk that
 // outlives the daemon. Concurrent identical requests share one compilation, or
-// one read of the disk; those of different clients share it once it runs.
+// one read of the disk; those of different clients share it once it runs. A
+// request that waits for a turn then gives up its place in the line.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(auto answer, cache.Get(key, caller, compile));
 //   if (answer.tier != CompileCache::Tier::kNone) ...
@@ -115,22 +116,30 @@ class CompileCache {
   using Order = std::list<Kept>;
 
   // Sets `joined` if it has waited for another caller's compilation. Returns
-  // nullopt if that waits for a turn of another client, so that the caller must
-  // try again.
+  // nullopt if the caller must try again: the compilation that it joined waits
+  // for a turn of another client, or its own was overtaken.
   absl::StatusOr<std::optional<Answer>> GetOnce(const std::string& key,
                                                 const CompileCaller& caller,
                                                 const Compile& compile,
                                                 bool* joined);
   // Loads the program from disk, or compiles it, and publishes the result.
-  absl::StatusOr<Answer> Compute(const std::string& key,
-                                 const CompileCaller& caller,
-                                 const Compile& compile,
-                                 const std::shared_ptr<InFlight>& flight);
+  // Returns nullopt if the flight was overtaken.
+  absl::StatusOr<std::optional<Answer>> Compute(
+      const std::string& key, const CompileCaller& caller,
+      const Compile& compile, const std::shared_ptr<InFlight>& flight);
   // Returns one CompileCaller for all callers that wait for the program which
   // `first` has begun. REQUIRES: all three arguments outlive the result.
   CompileCaller CallersOf(const CompileCaller& first, const std::string& key,
                           const std::shared_ptr<InFlight>& flight);
   bool Abandon(const std::string& key, const std::shared_ptr<InFlight>& flight);
+  // Notes the stage. A flight that runs takes the place of one that waits, so
+  // that later callers join it.
+  void Note(const std::string& key, const std::shared_ptr<InFlight>& flight,
+            const CompileStage& stage);
+  // Returns true if the flight waits for a turn in vain: the program is there,
+  // or another flight for it runs.
+  bool IsOvertaken(const std::string& key,
+                   const std::shared_ptr<InFlight>& flight);
   Outcome LoadFromDisk(const std::string& key);  // its program may be nullptr
   // Keeps a success and wakes the callers that wait.
   void Publish(const std::string& key, const absl::StatusOr<Outcome>& outcome,

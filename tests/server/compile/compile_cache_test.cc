@@ -316,6 +316,68 @@ TEST_F(CompileCacheFlightTest, NobodyWaitsInAnotherClientsLine) {
   EXPECT_EQ(cache_.statistics().entries, 1u);
 }
 
+// Returns a compilation that waits for a turn until it is given up.
+CompileCache::Compile Waiting(absl::Notification* waits) {
+  return [waits](const CompileCaller& callers)
+             -> absl::StatusOr<CompileCache::Outcome> {
+    callers.report({.queue_position = 1, .queue_length = 1});
+    EXPECT_FALSE(callers.gone());
+    waits->Notify();
+    while (!callers.gone()) std::this_thread::yield();
+    return absl::CancelledError("gone");
+  };
+}
+
+TEST_F(CompileCacheFlightTest, WhoWaitsForATurnJoinsACompilationThatRuns) {
+  CompileCaller busy, other;
+  busy.name = "uid 1000";
+  other.name = "uid 1001";
+  absl::Notification waits, joined;
+  const auto get = [&](const CompileCaller& caller) {
+    const auto answer = cache_.Get("key", caller, Waiting(&waits));
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(answer->program->response.log(), "once");
+    EXPECT_EQ(answer->tier, CompileCache::Tier::kMemory);
+  };
+  std::thread first([&] {
+    busy.report = [&](const CompileStage& stage) {
+      if (stage.queue_position == 0 && !joined.HasBeenNotified()) {
+        joined.Notify();
+      }
+    };
+    get(busy);
+  });
+  waits.WaitForNotification();
+  const auto made =
+      cache_.Get("key", other,
+                 [&](const CompileCaller& callers)
+                     -> absl::StatusOr<CompileCache::Outcome> {
+                   callers.report({});
+                   joined.WaitForNotification();
+                   return CompileCache::Outcome{MakeProgram("once")};
+                 });
+  first.join();
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->tier, CompileCache::Tier::kNone);
+  EXPECT_EQ(cache_.statistics().misses, 1u);
+}
+
+TEST_F(CompileCacheFlightTest, WhoWaitsForATurnTakesAProgramThatIsThere) {
+  CompileCaller busy, other;
+  busy.name = "uid 1000";
+  other.name = "uid 1001";
+  absl::Notification waits;
+  std::thread first([&] {
+    const auto answer = cache_.Get("key", busy, Waiting(&waits));
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(answer->program->response.log(), "made meanwhile");
+  });
+  waits.WaitForNotification();
+  EXPECT_TRUE(cache_.Get("key", other, Making("made meanwhile")).ok());
+  first.join();
+  EXPECT_EQ(cache_.statistics().misses, 1u);
+}
+
 TEST_F(CompileCacheFlightTest, AClientsOwnRequestsWaitInItsLineTogether) {
   CompileCaller caller;
   caller.name = "uid 1000";
