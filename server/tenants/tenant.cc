@@ -12,16 +12,19 @@
 namespace holdfast {
 namespace {
 
+constexpr char kQuota[] = "the tenant's quota";
+
 uint64_t LimitOr(uint64_t limit) {
   return limit == 0 ? Quota::kUnlimited : limit;
 }
 
 std::shared_ptr<Quota> MakeQuota(const std::string& what,
-                                 const std::string& tenant, uint64_t limit) {
+                                 const std::string& tenant, uint64_t limit,
+                                 const std::string& set_by = kQuota) {
   return Quota::Create({.name = absl::StrCat(what, " of tenant ", tenant),
                         .unit = "bytes",
                         .limit = LimitOr(limit),
-                        .set_by = "the tenant's quota"});
+                        .set_by = set_by});
 }
 
 // Collections take device memory, too: a quota that says nothing of them bounds
@@ -35,6 +38,13 @@ v1::Quota Complete(v1::Quota quota) {
                  Quota::kUnlimited - quota.device_bytes()));
   }
   return quota;
+}
+
+// Returns what sets the limit of collection_bytes, for refusals.
+std::string CollectionLimitSetBy(const v1::Quota& quota) {
+  if (quota.collection_bytes() != 0) return kQuota;
+  return "the tenant's quota of device_bytes, and 64 MiB, as none is set for "
+         "collection_bytes";
 }
 
 uint64_t ChunkLimitOf(const v1::Quota& quota) {
@@ -73,7 +83,8 @@ Tenant::Tenant(const Options& options)
       arena_bytes_(
           MakeQuota("arena_bytes", name_, options.quota.arena_bytes())),
       collection_bytes_(MakeQuota("collection_bytes", name_,
-                                  Complete(options.quota).collection_bytes())),
+                                  Complete(options.quota).collection_bytes(),
+                                  CollectionLimitSetBy(options.quota))),
       compile_budget_(std::make_shared<CompileBudget>(
           name_, CompileLimits(options.quota), options.compile_group)),
       group_(options.group),
@@ -93,7 +104,8 @@ void Tenant::SetQuota(const v1::Quota& quota) {
   suspended_bytes_->SetLimit(ChunkLimitOf(quota));
   pinned_bytes_->SetLimit(LimitOr(quota.pinned_bytes()));
   arena_bytes_->SetLimit(LimitOr(quota.arena_bytes()));
-  collection_bytes_->SetLimit(LimitOr(Complete(quota).collection_bytes()));
+  collection_bytes_->SetLimit(LimitOr(Complete(quota).collection_bytes()),
+                              CollectionLimitSetBy(quota));
   compile_budget_->SetLimits(CompileLimits(quota));
   absl::MutexLock lock(&mutex_);
   quota_ = Complete(quota);

@@ -89,13 +89,15 @@ class Tenant {
 
   // Replaces the configuration, except for name, kind, code_owner, group and
   // compile_group. Devices, stream priorities, concurrency and the kernel time
-  // limit apply to new sessions, everything else to open sessions, too.
+  // limit apply to new sessions, and so does foreign_exports for IPC handles.
+  // Everything else applies to open sessions, too.
   // Holdings stay, also over a lower limit.
   void Update(const Options& options);
 
-  // Replaces the quota alone. A limit of 0 is no limit, but for
-  // collection_bytes, which is then device_bytes and kChunkSlackOfDevice.
-  // Holdings over a new limit stay.
+  // Replaces the quota alone. A limit of 0 is no limit. There is one exception:
+  // if device_bytes has a limit and collection_bytes is 0, the limit of
+  // collection_bytes is that of device_bytes plus kChunkSlackOfDevice. Holdings
+  // over a new limit stay.
   void SetQuota(const v1::Quota& quota);
 
   // Returns a session's slot in the page in which the tenant's executors add up

@@ -51,9 +51,16 @@ TEST(TenantTest, CollectionsAreBoundedAsBuffersAreUnlessTheQuotaSaysOtherwise) {
   Tenant tenant({.name = "team", .quota = quota});
   EXPECT_EQ(tenant.collection_bytes()->limit(), 100 + kChunkSlackOfDevice);
   EXPECT_EQ(tenant.quota().collection_bytes(), 100 + kChunkSlackOfDevice);
+  const auto refusal = [&] {
+    const uint64_t limit = tenant.collection_bytes()->limit();
+    return std::string(
+        tenant.collection_bytes()->Take(limit + 1).status().message());
+  };
+  EXPECT_TRUE(absl::StrContains(refusal(), "quota of device_bytes"));
   quota.set_collection_bytes(200);
   tenant.SetQuota(quota);
   EXPECT_EQ(tenant.collection_bytes()->limit(), 200u);
+  EXPECT_FALSE(absl::StrContains(refusal(), "quota of device_bytes"));
   tenant.SetQuota({});
   EXPECT_EQ(tenant.collection_bytes()->limit(), Quota::kUnlimited);
   quota.set_collection_bytes(0);
