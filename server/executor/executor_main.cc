@@ -299,6 +299,7 @@ Session::Options SessionOptions(const internal::Assign& assign,
   });
   options.resources.account = account;
   options.resources.stream_priorities = assign.stream_priorities();
+  options.resources.foreign_exports = !assign.no_foreign_exports();
   options.resources.first_chunk = FirstChunk(assign.epoch());
   options.resources.chunk_created = [&link, placement = PlacementOf(assign)](
                                         uint32_t device,

@@ -188,6 +188,7 @@ absl::StatusOr<SessionRegistry::Opened> SessionRegistry::Start(
   assign.set_tenant(caller.client());
   assign.set_trace_id(LogScope::Current().trace_id);
   assign.set_stream_priorities(caller.tenant->stream_priorities());
+  assign.set_no_foreign_exports(!caller.tenant->foreign_exports());
   assign.set_token(token);
   const std::string descriptor_path =
       absl::StrCat(options_.socket_directory, "/", id, ".fds");

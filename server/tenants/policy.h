@@ -76,7 +76,8 @@ struct Policy {
   bool serves_unnamed = true;
   // The sum of the quotas of device memory may exceed the devices' memory.
   bool overcommit = true;
-  // Of tenants that have no setting of their own; see TenantPolicy.
+  // TenantPolicy::foreign_exports of the tenants whose table does not set it,
+  // and of tenants that have no table.
   bool foreign_exports = true;
   std::vector<TenantPolicy> tenants;  // in the order of the file
   // The groups that tenants of CreateTenant may join, by name, with the setting

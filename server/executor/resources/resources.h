@@ -123,6 +123,8 @@ struct ResourceOptions : SessionDevices::Options {
   // The part of each device's range of stream priorities that the session uses.
   v1::StreamPriorityClass stream_priorities =
       v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
+  // The session may have IPC handles for processes outside Holdfast.
+  bool foreign_exports = true;
   // The places for arenas; null: anywhere.
   std::shared_ptr<ArenaPlaces> arena_places;
   // Called with host memory that outlives this process; the descriptor is

@@ -232,6 +232,11 @@ absl::Status ExportIpcHandle(const CommandContext& context,
                              const v1::ExportResource& command) {
   const uint64_t handle = command.resource();
   Resources& resources = context.resources;
+  if (!resources.options().foreign_exports) {
+    return absl::PermissionDeniedError(
+        "the policy does not let processes outside Holdfast map memory of "
+        "this session: foreign-exports = false");
+  }
   HOLDFAST_ASSIGN_OR_RETURN(const BufferResource* owner,
                             OwnerOf(resources, handle));
   HOLDFAST_ASSIGN_OR_RETURN(const BufferResource* buffer,

@@ -14,7 +14,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/handle.h"
 #include "holdfast/v1/admin.grpc.pb.h"
+#include "holdfast/v1/commands.grpc.pb.h"
 #include "tests/server/integration/policy_fixture.h"
 
 namespace holdfast {
@@ -157,6 +159,45 @@ stream-priorities = "high"
     EXPECT_FALSE(variables.empty());
     EXPECT_FALSE(absl::StrContains(variables, "CUDA_MPS_ACTIVE")) << variables;
   }
+}
+
+// Returns the error of an export by an IPC handle. There is no such buffer.
+v1::Error IpcExportError(const ChannelPtr& channel,
+                         const TestSession& session) {
+  v1::CommandBatch batch;
+  batch.set_first_sequence(1);
+  v1::ExportResource& command =
+      *batch.add_commands()->mutable_export_resource();
+  command.set_resource(Handle{HandleKind::kBuffer, 1, 0}.Pack());
+  command.set_foreign(v1::FOREIGN_HANDLE_IPC);
+  batch.add_commands()->mutable_fence()->set_all_streams(true);
+  grpc::ClientContext context;
+  session.AddToken(&context);
+  v1::ResultBatch results;
+  const grpc::Status status =
+      v1::CommandService::NewStub(channel)->Run(&context, batch, &results);
+  EXPECT_TRUE(status.ok()) << Text(status);
+  for (const v1::Result& result : results.results()) {
+    if (result.has_error()) return result.error();
+  }
+  return {};
+}
+
+// A process that has opened the handle keeps the memory, as it does with a
+// descriptor.
+TEST_F(PolicyTest, ForeignExportsAreRefusedByIpcHandlesToo) {
+  const ChannelPtr unix = daemon_->Unix();
+  TestSession allowed(unix);
+  EXPECT_EQ(IpcExportError(unix, allowed).code(), StatusCode::NOT_FOUND);
+  Write("unnamed = \"serve\"\nforeign-exports = false\n");
+  daemon_ = std::make_unique<DaemonProcess>(
+      std::vector<std::string>{"--policy=" + policy()});
+  const ChannelPtr again = daemon_->Unix();
+  TestSession refused(again);
+  const v1::Error error = IpcExportError(again, refused);
+  EXPECT_EQ(error.code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_TRUE(absl::StrContains(error.message(), "foreign-exports = false"))
+      << error.message();
 }
 
 TEST_F(PolicyTest, AJobSharesAnMpsServerIfThePolicyLetsIt) {
