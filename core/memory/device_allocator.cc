@@ -141,7 +141,8 @@ absl::StatusOr<Block> DeviceAllocator::Find(uint64_t size,
   return *shared_.Allocate(size);
 }
 
-// Where the device itself has no memory, a smaller chunk would be the last.
+// If the device itself refused the larger chunk, it is full: few small chunks
+// would fit.
 std::optional<Block> DeviceAllocator::AllocateInSmallestChunk(uint64_t size) {
   if (!refused_) return std::nullopt;
   const absl::StatusOr<Block> chunk =

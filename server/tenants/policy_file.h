@@ -4,7 +4,7 @@
 //
 //   unnamed = "refuse"               # or "serve": each is its own tenant
 //   overcommit = false               # quotas of device memory fit the devices
-//   foreign-exports = false          # of tenants that do not set their own
+//   foreign-exports = false          # for tenants that do not set it
 //
 //   [operators]
 //   users = ["alice", 1000]          # names or numbers

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memcheck through a daemon: a session's buffers are cut out of chunks that it
-// shares among them, and a kernel that leaves one of them is told of it.
+// Memcheck through a daemon. A session's buffers share chunks. A kernel that
+// leaves its buffer faults, also where the chunk goes on, and the error names
+// the buffer.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -114,7 +115,7 @@ TEST_F(MemcheckTest, ALoadBehindTheLastByteIsFound) {
                 "4-byte read at " + Hex(x.address().value() + 40));
 }
 
-// Of a size that fills its block, and of a chunk of its own.
+// The sizes include one that fills its block, and one with its own chunk.
 TEST_F(MemcheckTest, BuffersOfAllSizesHaveEnds) {
   for (const uint64_t bytes :
        {uint64_t{512}, uint64_t{4096}, uint64_t{1} << 20, uint64_t{32} << 20}) {
@@ -134,7 +135,7 @@ TEST_F(MemcheckTest, AFreedBufferIsFoundInTheOrderOfTheStream) {
   {
     const Buffer x = Allocate(64);
     address = x.address().value();
-    // Freed behind these, which may use it.
+    // These launches may still use the buffer, which is freed behind them.
     for (int i = 0; i < 20; ++i) {
       ASSERT_EQ(Launch(*stream_, {.grid = 1, .block = 16},
                        module_->GetKernel("put").value(), x, 16),
@@ -149,7 +150,7 @@ TEST_F(MemcheckTest, AFreedBufferIsFoundInTheOrderOfTheStream) {
                              " that was freed"));
 }
 
-// What is kept of freed buffers is no leak.
+// The allocator keeps some freed buffers out of use, but not without end.
 TEST_F(MemcheckTest, MemoryThatWasFreedIsUsedAgainWhenItIsNeeded) {
   for (int i = 0; i < 300; ++i) {
     const Buffer x = Allocate(uint64_t{12} << 20);

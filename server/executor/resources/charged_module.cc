@@ -24,7 +24,8 @@ struct ChargedModule {
 };
 
 // The variables of an image. It is not known which part of a fat binary the
-// driver loads, so these are the names in all parts, and the most bytes of one.
+// driver loads, so `names` has the names in all parts, and each number of bytes
+// is that of the part with the most.
 struct Variables {
   std::set<std::string> names;
   uint64_t hidden_bytes = 0;

@@ -13,10 +13,10 @@
 
 namespace holdfast::executor {
 
-// Loads an image for a device, and charges the memory of its variables there as
-// that of a buffer, until the module is unloaded. Otherwise a client could take
-// a device by large variables, whatever its quota. Memory of the code itself is
-// not charged, because its size is not known.
+// Loads an image for a device. The memory of the image's variables is charged
+// like a buffer on that device until the module is unloaded. Otherwise a client
+// with a small quota could fill the device with variables. The memory of the
+// code itself is not charged, because its size is not known.
 //
 // Fails as cuda::Module::Load and cuda::HiddenVariableBytes. INVALID_ARGUMENT:
 // a fat binary is larger than cuda::VisitFatbinParts reads. RESOURCE_EXHAUSTED:
