@@ -49,9 +49,10 @@ absl::Status Hold(const std::string& address, bool busy) {
   HOLDFAST_ASSIGN_OR_RETURN(const Buffer buffer,
                             session->device(0).Allocate(1 << 20, stream));
   HOLDFAST_RETURN_IF_ERROR(buffer.Fill(uint8_t{42}, stream));
-  HOLDFAST_RETURN_IF_ERROR(stream.Synchronize());
   HOLDFAST_ASSIGN_OR_RETURN(const Buffer pinned,
                             session->AllocateHost(1 << 20));
+  // All memory is there when the id is printed.
+  HOLDFAST_RETURN_IF_ERROR(stream.Synchronize());
   const auto arena = session->CreateArena(1 << 20);
   if (!arena.ok() && !absl::IsFailedPrecondition(arena.status())) {
     return arena.status();
