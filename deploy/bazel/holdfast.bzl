@@ -26,11 +26,13 @@ _COPIES_DEPS = select({
     "//conditions:default": [],
 })
 
-def holdfast_cc_library(name, copts = [], deps = [], **kwargs):
-    """A library; by convention one .h/.cc pair."""
+def holdfast_cc_library(name, srcs = None, hdrs = None, copts = [], deps = [], **kwargs):
+    """A library: by convention one .h/.cc pair of its name. A header alone has `srcs = []`."""
     declare_headers()
     native.cc_library(
         name = name,
+        srcs = [name + ".cc"] if srcs == None else srcs,
+        hdrs = [name + ".h"] if hdrs == None else hdrs,
         copts = HOLDFAST_COPTS + _test_copts() + copts + precompiled_copts(copts) + (_COPIES_COPTS if _looks_at_copies() else []),
         deps = deps + precompiled_deps(copts) + (_COPIES_DEPS if _looks_at_copies() else []),
         **kwargs
@@ -42,19 +44,22 @@ _GLIBC = select({
     "//conditions:default": [],
 })
 
-def holdfast_cc_binary(name, deps = [], copts = [], linkshared = False, **kwargs):
+def holdfast_cc_binary(name, srcs = None, deps = [], copts = [], linkshared = False, **kwargs):
+    """A program, of one .cc of its name by convention, or a shared library, of `deps` alone."""
     native.cc_binary(
         name = name,
+        srcs = ([] if linkshared else [name + ".cc"]) if srcs == None else srcs,
         copts = HOLDFAST_COPTS + _test_copts() + copts + precompiled_copts(copts),
         linkshared = linkshared,
         deps = deps + precompiled_deps(copts) + _GLIBC + ([] if linkshared else _TSAN),
         **kwargs
     )
 
-def holdfast_cc_test(name, deps = [], copts = [], size = "small", carried = False, **kwargs):
-    """A GoogleTest test with its own main from the library. `carried`: the bundle has it."""
+def holdfast_cc_test(name, srcs = None, deps = [], copts = [], size = "small", carried = False, **kwargs):
+    """A GoogleTest test of one .cc of its name; main is the library's. `carried`: the bundle has it."""
     native.cc_test(
         name = name,
+        srcs = [name + ".cc"] if srcs == None else srcs,
         size = size,
         copts = HOLDFAST_COPTS + _test_copts() + copts + precompiled_copts(copts) + _COPIES_COPTS,
         deps = deps + ["@system//:gtest_main"] + precompiled_deps(copts) + _TSAN + _COPIES_DEPS + (_GLIBC if carried else []),

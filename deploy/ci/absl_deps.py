@@ -111,7 +111,7 @@ class Build:
         self.rules = list(self._rules(tree))
 
     def _rules(self, tree):
-        """Each call with sources and deps, with the values of its loop's variable."""
+        """Each call, with the values of its loop's variable."""
         loops = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.ListComp) and isinstance(node.elt, ast.Call):
@@ -123,6 +123,16 @@ class Build:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "").startswith("holdfast_cc_"):
                 yield node, loops.get(node, (None, [""]))
+
+    @staticmethod
+    def _keys(rule):
+        """The attributes, with those of deploy/bazel/holdfast.bzl: files of the target's name."""
+        keys = {key.arg: key.value for key in rule.keywords if key.arg}
+        if not getattr(keys.get("linkshared"), "value", False):
+            own = [("srcs", ".cc")] + [("hdrs", ".h")] * (rule.func.id == "holdfast_cc_library")
+            for attribute, ending in own:
+                keys.setdefault(attribute, ast.BinOp(keys["name"], ast.Add(), ast.Constant(ending)))
+        return keys
 
     def _needed(self, keys, variable, values):
         """The targets of Abseil that a rule needs; None if not all of its files are known."""
@@ -152,12 +162,10 @@ class Build:
         """Returns what is wrong, a line each. Mends it if `fix`."""
         wrong, edits = [], []
         for rule, (variable, values) in self.rules:
-            keys = {key.arg: key.value for key in rule.keywords if key.arg}
+            keys = self._keys(rule)
             deps = keys.get("deps")
             while isinstance(deps, ast.BinOp):  # _COMMON + ["..."]
                 deps = deps.right
-            if "srcs" not in keys and "hdrs" not in keys:
-                continue
             needed = self._needed(keys, variable, values)
             if needed is None:
                 continue
