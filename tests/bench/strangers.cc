@@ -46,18 +46,10 @@
 #include "holdfast/v1/module_commands.pb.h"
 #include "holdfast/v1/objects.pb.h"
 #include "holdfast/v1/sessions.grpc.pb.h"
+#include "tests/testing/kernels.h"
 
 namespace holdfast {
 namespace {
-
-constexpr char kPtx[] = R"(.version 7.0
-.target sm_52
-.address_size 64
-.visible .entry nothing()
-{
-  ret;
-}
-)";
 
 struct Options {
   std::string address;
@@ -87,9 +79,10 @@ class RoundTrips {
         session_, Session::Open({.address = address_, .name = "strangers"}));
     HOLDFAST_ASSIGN_OR_RETURN(
         const ObjectCode object,
-        ObjectCode::Put(session_->daemon(), kPtx, v1::OBJECT_FORMAT_PTX));
+        ObjectCode::Put(session_->daemon(), test_ptx::kModule<test_ptx::kEmpty>,
+                        v1::OBJECT_FORMAT_PTX));
     HOLDFAST_ASSIGN_OR_RETURN(Module module, session_->Load(object));
-    HOLDFAST_ASSIGN_OR_RETURN(Kernel kernel, module.GetKernel("nothing"));
+    HOLDFAST_ASSIGN_OR_RETURN(Kernel kernel, module.GetKernel("empty"));
     HOLDFAST_ASSIGN_OR_RETURN(Stream stream,
                               session_->device(0).CreateStream());
     HOLDFAST_RETURN_IF_ERROR(RunOnce(stream, kernel));

@@ -19,33 +19,10 @@
 #include "client/cpp/session.h"
 #include "core/base/status_macros.h"
 #include "holdfast/v1/objects.pb.h"
+#include "tests/testing/kernels.h"
 
 namespace holdfast {
 namespace {
-
-constexpr char kPtx[] = R"(.version 7.0
-.target sm_52
-.address_size 64
-
-.visible .entry work(.param .u64 p0, .param .u32 p1)
-{
-  .reg .pred %p<2>;
-  .reg .b32 %r<5>;
-  .reg .b64 %rd<3>;
-  ld.param.u64 %rd1, [p0];
-  ld.param.u32 %r1, [p1];
-  cvta.to.global.u64 %rd2, %rd1;
-  mov.u32 %r2, %tid.x;
-AGAIN:
-  shr.u32 %r3, %r2, 7;
-  mad.lo.u32 %r2, %r2, 1664525, %r3;
-  sub.u32 %r1, %r1, 1;
-  setp.ne.u32 %p1, %r1, 0;
-  @%p1 bra AGAIN;
-  st.global.u32 [%rd2], %r2;
-  ret;
-}
-)";
 
 struct Load {
   std::string address;
@@ -103,7 +80,8 @@ absl::Status Run(const Load& load) {
       Session::Open({.address = load.address, .name = "tenant_load"}));
   HOLDFAST_ASSIGN_OR_RETURN(
       const ObjectCode object,
-      ObjectCode::Put(session->daemon(), kPtx, v1::OBJECT_FORMAT_PTX));
+      ObjectCode::Put(session->daemon(), test_ptx::kModule<test_ptx::kWork>,
+                      v1::OBJECT_FORMAT_PTX));
   HOLDFAST_ASSIGN_OR_RETURN(const Module module, session->Load(object));
   HOLDFAST_ASSIGN_OR_RETURN(const Kernel kernel, module.GetKernel("work"));
   HOLDFAST_ASSIGN_OR_RETURN(const Target a, MakeTarget(session->device(0)));

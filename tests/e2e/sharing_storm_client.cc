@@ -43,6 +43,7 @@
 #include "holdfast/v1/collections.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "tests/e2e/sharing_storm_board.h"
+#include "tests/testing/kernels.h"
 
 namespace holdfast::e2e {
 namespace {
@@ -51,21 +52,6 @@ constexpr char kSource[] = R"(
 extern "C" __global__ void stray(int* x) { x[1ll << 39] = 1; }
 extern "C" __global__ void trap(int* x) { asm("trap;"); }
 extern "C" __global__ void store(int* x) { x[threadIdx.x] = 7; }
-)";
-// The same as kSource's `store`, for processes that have no compiler.
-constexpr char kStorePtx[] = R"(
-.version 7.0
-.target sm_70
-.address_size 64
-.visible .entry store(.param .u64 address)
-{
-  .reg .b64 %a;
-  .reg .b32 %v;
-  ld.param.u64 %a, [address];
-  mov.b32 %v, 7;
-  st.global.u32 [%a], %v;
-  ret;
-}
 )";
 constexpr size_t kMostHeld = 6;
 constexpr uint64_t kChunk = 2 << 20;
@@ -129,15 +115,17 @@ class OwnDriver {
   CUresult Store(CUdeviceptr address) const {
     CUlibrary library = nullptr;
     CUkernel kernel = nullptr;
-    if (api().cuLibraryLoadData(&library, kStorePtx, nullptr, nullptr, 0,
-                                nullptr, nullptr, 0) != CUDA_SUCCESS ||
+    if (api().cuLibraryLoadData(&library, test_ptx::kModule<test_ptx::kStore>,
+                                nullptr, nullptr, 0, nullptr, nullptr,
+                                0) != CUDA_SUCCESS ||
         api().cuLibraryGetKernel(&kernel, library, "store") != CUDA_SUCCESS) {
       std::abort();
     }
     CUlaunchConfig config = {};
     config.gridDimX = config.gridDimY = config.gridDimZ = 1;
     config.blockDimX = config.blockDimY = config.blockDimZ = 1;
-    void* arguments[] = {&address};
+    uint32_t value = 7;
+    void* arguments[] = {&address, &value};
     const CUresult launched = api().cuLaunchKernelEx(
         &config, reinterpret_cast<CUfunction>(kernel), arguments, nullptr);
     if (launched != CUDA_SUCCESS) return launched;

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "client/bench/kernels.h"
 #include "core/base/handle.h"
 #include "core/memory/device_allocator.h"
 #include "holdfast/v1/commands.pb.h"
@@ -21,16 +22,6 @@ namespace holdfast::executor {
 namespace {
 
 constexpr int kBatch = 512;
-
-constexpr char kPtx[] = R"(.version 7.0
-.target sm_52
-.address_size 64
-.visible .entry four(.param .u64 p0, .param .u64 p1, .param .f32 p2,
-                     .param .u64 p3)
-{
-  ret;
-}
-)";
 
 uint64_t NameOf(HandleKind kind, uint32_t index, uint32_t generation = 1) {
   return Handle{kind, generation, index}.Pack();
@@ -92,7 +83,7 @@ class Dispatch : public benchmark::Fixture {
     buffer.set_device(0);
     v1::LoadModule& module = *batch.add_commands()->mutable_load_module();
     module.set_module(NameOf(HandleKind::kModule, 0));
-    module.set_inline_(kPtx);
+    module.set_inline_(bench::kEmptyKernels);
     v1::GetKernel& kernel = *batch.add_commands()->mutable_get_kernel();
     kernel.set_kernel(NameOf(HandleKind::kKernel, 0));
     kernel.set_module(NameOf(HandleKind::kModule, 0));
@@ -175,7 +166,7 @@ BENCHMARK_F(Dispatch, AllocateAndFree)(benchmark::State& state) {
 
 void BM_DriverLaunch(benchmark::State& state) {
   const auto context = testing::SoftwareContext();
-  const auto module = cuda::Module::Load(context, kPtx);
+  const auto module = cuda::Module::Load(context, bench::kEmptyKernels);
   const auto kernel = cuda::Kernel::Find(*module, "four");
   const auto stream = cuda::Stream::Create(context, {});
   CUlaunchConfig config{};

@@ -6,67 +6,19 @@
 #include <vector>
 
 #include "tests/conformance/graph/graph_api.h"
+#include "tests/testing/kernels.h"
 
 namespace holdfast::conformance {
 namespace {
-
-// countdown(handle, unsigned* left): --*left; the condition is whether any is
-//   left, by one thread
-// set(handle, unsigned value): the condition is `value`
-constexpr char kConditionPtx[] = R"(
-.version 8.3
-.target sm_75
-.address_size 64
-
-.extern .func cudaGraphSetConditional(.param .b64 p_handle,
-                                      .param .b32 p_value);
-
-.visible .entry countdown(.param .u64 p_handle, .param .u64 p_left)
-{
-    .reg .pred %p<2>;
-    .reg .b32 %r<4>;
-    .reg .b64 %rd<3>;
-    ld.param.u64 %rd1, [p_handle];
-    ld.param.u64 %rd2, [p_left];
-    ld.global.u32 %r1, [%rd2];
-    sub.u32 %r2, %r1, 1;
-    st.global.u32 [%rd2], %r2;
-    setp.ne.u32 %p1, %r2, 0;
-    selp.u32 %r3, 1, 0, %p1;
-    {
-    .param .b64 param0;
-    .param .b32 param1;
-    st.param.b64 [param0], %rd1;
-    st.param.b32 [param1], %r3;
-    call.uni cudaGraphSetConditional, (param0, param1);
-    }
-    ret;
-}
-
-.visible .entry set(.param .u64 p_handle, .param .u32 p_value)
-{
-    .reg .b32 %r<2>;
-    .reg .b64 %rd<2>;
-    ld.param.u64 %rd1, [p_handle];
-    ld.param.u32 %r1, [p_value];
-    {
-    .param .b64 param0;
-    .param .b32 param1;
-    st.param.b64 [param0], %rd1;
-    st.param.b32 [param1], %r1;
-    call.uni cudaGraphSetConditional, (param0, param1);
-    }
-    ret;
-}
-)";
 
 class Conditional : public GraphTest {
  protected:
   void SetUp() override {
     GraphTest::SetUp();
-    ASSERT_OK(Cuda().cuModuleLoadData(&conditions_, kConditionPtx));
+    ASSERT_OK(Cuda().cuModuleLoadData(
+        &conditions_, test_ptx::kModule<test_ptx::kConditions>));
     ASSERT_OK(
-        Cuda().cuModuleGetFunction(&countdown_, conditions_, "countdown"));
+        Cuda().cuModuleGetFunction(&countdown_, conditions_, "count_down"));
     ASSERT_OK(Cuda().cuModuleGetFunction(&set_, conditions_, "set"));
   }
   void TearDown() override {

@@ -12,6 +12,7 @@
 #include "core/cuda/host_memory.h"
 #include "core/cuda/kernel.h"
 #include "core/cuda/module.h"
+#include "tests/testing/kernels.h"
 #include "tests/testing/software_driver.h"
 #include "tests/testing/status_matchers.h"
 
@@ -21,48 +22,14 @@ namespace {
 using holdfast::testing::SoftwareContext;
 using holdfast::testing::StatusIs;
 
-// scale(float* data, float factor, unsigned count): data[i] *= factor.
-constexpr char kScale[] = R"(
-.version 8.0
-.target sm_90
-.address_size 64
-
-.global .align 4 .u32 answer = 42;
-
-.visible .entry scale(
-    .param .u64 scale_param_0,
-    .param .f32 scale_param_1,
-    .param .u32 scale_param_2)
-{
-    .reg .pred %p<2>;
-    .reg .f32 %f<4>;
-    .reg .b32 %r<6>;
-    .reg .b64 %rd<5>;
-    ld.param.u64 %rd1, [scale_param_0];
-    ld.param.f32 %f1, [scale_param_1];
-    ld.param.u32 %r1, [scale_param_2];
-    mov.u32 %r2, %ctaid.x;
-    mov.u32 %r3, %ntid.x;
-    mov.u32 %r4, %tid.x;
-    mad.lo.s32 %r5, %r2, %r3, %r4;
-    setp.ge.u32 %p1, %r5, %r1;
-    @%p1 bra DONE;
-    cvta.to.global.u64 %rd2, %rd1;
-    mul.wide.u32 %rd3, %r5, 4;
-    add.s64 %rd4, %rd2, %rd3;
-    ld.global.f32 %f2, [%rd4];
-    mul.f32 %f3, %f2, %f1;
-    st.global.f32 [%rd4], %f3;
-DONE:
-    ret;
-}
-)";
-
 class LaunchTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_OK_AND_ASSIGN(stream_, Stream::Create(context_, {}));
-    ASSERT_OK_AND_ASSIGN(module_, Module::Load(context_, kScale));
+    ASSERT_OK_AND_ASSIGN(
+        module_,
+        Module::Load(context_,
+                     test_ptx::kModule<test_ptx::kScale, test_ptx::kBump>));
     ASSERT_OK_AND_ASSIGN(kernel_, Kernel::Find(module_, "scale"));
   }
 
@@ -214,19 +181,20 @@ TEST_F(LaunchTest, AClusterMustDivideTheGrid) {
 TEST_F(LaunchTest, KernelsAreListedWhenANameIsWrong) {
   EXPECT_THAT(Kernel::Find(module_, "skale"),
               StatusIs(absl::StatusCode::kNotFound,
-                       "no kernel is named \"skale\"; the module has scale"));
+                       "no kernel is named \"skale\"; the module has bump, "
+                       "scale"));
 }
 
 TEST_F(LaunchTest, GlobalsCanBeFoundAndRead) {
   ASSERT_OK_AND_ASSIGN(const Module::Global global,
-                       module_->FindGlobal("answer", *context_));
+                       module_->FindGlobal("counter", *context_));
   EXPECT_EQ(global.size, 4u);
   ASSERT_OK_AND_ASSIGN(auto memory, HostMemory::Allocate(context_, 4));
   ASSERT_OK(CopyAsync(*stream_, memory->device_address(), global.address, 4));
   ASSERT_OK(stream_->Synchronize());
-  uint32_t answer = 0;
-  std::memcpy(&answer, memory->data(), 4);
-  EXPECT_EQ(answer, 42u);
+  uint32_t counter = 0;
+  std::memcpy(&counter, memory->data(), 4);
+  EXPECT_EQ(counter, 7u);
   EXPECT_THAT(module_->FindGlobal("question", *context_),
               StatusIs(absl::StatusCode::kNotFound, "\"question\""));
 }

@@ -21,6 +21,7 @@
 #include "core/base/unique_fd.h"
 #include "server/executor/service/fd_receiver.h"
 #include "tests/server/executor/executor_fixture.h"
+#include "tests/testing/kernels.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::testing {
@@ -38,23 +39,7 @@ constexpr bool kHasArenaRange = true;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr char kTaken[] = {'\0'};
 
-// put(unsigned* to): *to = 5.
-constexpr char kPtx[] = R"(
-.version 8.0
-.target sm_90
-.address_size 64
-
-.visible .entry put(.param .u64 p_to)
-{
-    .reg .b32 %r<2>;
-    .reg .b64 %rd<3>;
-    ld.param.u64 %rd1, [p_to];
-    cvta.to.global.u64 %rd2, %rd1;
-    mov.u32 %r1, 5;
-    st.global.u32 [%rd2], %r1;
-    ret;
-}
-)";
+constexpr const char* kPtx = test_ptx::kModule<test_ptx::kStore>;
 
 std::string Token(char last) { return std::string(15, 't') + last; }
 
@@ -175,15 +160,15 @@ class ArenaTest : public ExecutorTest {
     return Outcome(batch);
   }
 
-  // Makes `put` kernel 0.
+  // Makes `store` kernel 0.
   void LoadPut() {
     Batch batch(next_sequence_);
     batch.LoadInline(ModuleName(0), kPtx);
-    batch.GetKernel(KernelName(0), ModuleName(0), "put");
+    batch.GetKernel(KernelName(0), ModuleName(0), "store");
     ASSERT_EQ(Outcome(batch), 0);
   }
 
-  // Launches `put` on this place of an arena, or on this address, and waits;
+  // Launches `store` on this place of an arena, or on this address, and waits;
   // how it ended.
   int Put(uint64_t arena, uint64_t offset) {
     v1::Argument to;
@@ -207,6 +192,7 @@ class ArenaTest : public ExecutorTest {
       dim->set_z(1);
     }
     *launch.add_arguments() = to;
+    launch.add_arguments()->set_u32(5);
     return Outcome(batch);
   }
 
@@ -305,7 +291,7 @@ TEST_F(ArenaTest, AnAddressThatCannotBeHadIsExchangedForAnother) {
   ASSERT_EQ(Place(ArenaName(0), first.get(), taken), taken);
   constexpr uint64_t kPage = 4096;
   constexpr uint64_t kEnd = kArenaRangeBase + kArenaRangeBytes;
-  const auto own = reinterpret_cast<uint64_t>(&kPtx) / kPage * kPage;
+  const auto own = reinterpret_cast<uint64_t>(kPtx) / kPage * kPage;
   uint32_t index = 1;
   for (const uint64_t wish :
        {uint64_t{1}, kPage, taken, taken + kPage, taken - kSize + kPage,

@@ -17,6 +17,7 @@
 #include "server/relay/transfer_pipe.h"
 #include "server/relay/transfer_pipes.h"
 #include "tests/server/executor/executor_fixture.h"
+#include "tests/testing/kernels.h"
 #include "tests/testing/pipe_client.h"
 #include "tests/testing/status_matchers.h"
 
@@ -33,32 +34,7 @@ constexpr size_t kMostBytes = (96 + 320) * kMiB;
 constexpr size_t kMostBytes = 96 * kMiB;
 #endif
 
-// wait_for(unsigned* flag, unsigned* seen): returns when *flag is not 0. The
-// store keeps a compiler from reading the flag only once.
-constexpr char kPtx[] = R"(
-.version 8.0
-.target sm_90
-.address_size 64
-
-.visible .entry wait_for(
-    .param .u64 wait_for_param_0,
-    .param .u64 wait_for_param_1)
-{
-    .reg .pred %p<2>;
-    .reg .b32 %r<2>;
-    .reg .b64 %rd<5>;
-    ld.param.u64 %rd1, [wait_for_param_0];
-    ld.param.u64 %rd2, [wait_for_param_1];
-    cvta.to.global.u64 %rd3, %rd1;
-    cvta.to.global.u64 %rd4, %rd2;
-AGAIN:
-    ld.global.u32 %r1, [%rd3];
-    st.global.u32 [%rd4], %r1;
-    setp.eq.s32 %p1, %r1, 0;
-    @%p1 bra AGAIN;
-    ret;
-}
-)";
+constexpr const char* kPtx = test_ptx::kModule<test_ptx::kWaitFor>;
 
 class BackPressureTest : public ExecutorTest {
  protected:

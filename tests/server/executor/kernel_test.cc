@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "core/base/sha256.h"
 #include "tests/server/executor/executor_fixture.h"
+#include "tests/testing/kernels.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::testing {
@@ -18,63 +19,8 @@ namespace {
 
 using grpc::StatusCode;
 
-// _Z5scalePffj: scale(float* data, float factor, unsigned count).
-// wait_for(unsigned* flag, unsigned* seen): returns when *flag is not 0. The
-// store keeps a compiler from reading the flag only once.
-constexpr char kPtx[] = R"(
-.version 8.0
-.target sm_90
-.address_size 64
-
-.global .align 4 .u32 answer = 42;
-
-.visible .entry _Z5scalePffj(
-    .param .u64 _Z5scalePffj_param_0,
-    .param .f32 _Z5scalePffj_param_1,
-    .param .u32 _Z5scalePffj_param_2)
-{
-    .reg .pred %p<2>;
-    .reg .f32 %f<4>;
-    .reg .b32 %r<6>;
-    .reg .b64 %rd<5>;
-    ld.param.u64 %rd1, [_Z5scalePffj_param_0];
-    ld.param.f32 %f1, [_Z5scalePffj_param_1];
-    ld.param.u32 %r1, [_Z5scalePffj_param_2];
-    mov.u32 %r2, %ctaid.x;
-    mov.u32 %r3, %ntid.x;
-    mov.u32 %r4, %tid.x;
-    mad.lo.s32 %r5, %r2, %r3, %r4;
-    setp.ge.u32 %p1, %r5, %r1;
-    @%p1 bra DONE;
-    cvta.to.global.u64 %rd2, %rd1;
-    mul.wide.u32 %rd3, %r5, 4;
-    add.s64 %rd4, %rd2, %rd3;
-    ld.global.f32 %f2, [%rd4];
-    mul.f32 %f3, %f2, %f1;
-    st.global.f32 [%rd4], %f3;
-DONE:
-    ret;
-}
-
-.visible .entry wait_for(
-    .param .u64 wait_for_param_0,
-    .param .u64 wait_for_param_1)
-{
-    .reg .pred %p<2>;
-    .reg .b32 %r<2>;
-    .reg .b64 %rd<5>;
-    ld.param.u64 %rd1, [wait_for_param_0];
-    ld.param.u64 %rd2, [wait_for_param_1];
-    cvta.to.global.u64 %rd3, %rd1;
-    cvta.to.global.u64 %rd4, %rd2;
-AGAIN:
-    ld.global.u32 %r1, [%rd3];
-    st.global.u32 [%rd4], %r1;
-    setp.eq.s32 %p1, %r1, 0;
-    @%p1 bra AGAIN;
-    ret;
-}
-)";
+constexpr const char* kPtx =
+    test_ptx::kModule<test_ptx::kScale, test_ptx::kWaitFor, test_ptx::kBump>;
 
 class KernelTest : public ExecutorTest {
  protected:
@@ -89,7 +35,7 @@ class KernelTest : public ExecutorTest {
     batch.LoadInline(ModuleName(0), kPtx);
     (*batch.Add().mutable_load_module()->mutable_symbols())["never"] =
         "used";  // No module: an error.
-    batch.GetKernel(KernelName(0), ModuleName(0), "_Z5scalePffj");
+    batch.GetKernel(KernelName(0), ModuleName(0), "scale");
     batch.GetKernel(KernelName(1), ModuleName(0), "wait_for");
     const auto results = Run(batch);
     ASSERT_EQ(results.size(), 1u) << results.begin()->second.DebugString();
@@ -295,18 +241,18 @@ TEST_F(KernelTest, KernelsAreListedWhenANameIsWrong) {
   batch.GetKernel(KernelName(2), ModuleName(0), "skale");
   const v1::Error error = ErrorOf(batch);
   EXPECT_EQ(error.code(), StatusCode::NOT_FOUND);
-  EXPECT_TRUE(absl::StrContains(error.message(), "_Z5scalePffj"));
+  EXPECT_TRUE(absl::StrContains(error.message(), "scale"));
   EXPECT_TRUE(absl::StrContains(error.message(), "wait_for"));
 }
 
 TEST_F(KernelTest, ObjectsOfTheStoreComeWithTheirSymbols) {
   const std::string sha256 = ToBytes(Sha256(kPtx));
-  PutObject(sha256, kPtx, {{"scale", "_Z5scalePffj"}});
+  PutObject(sha256, kPtx, {{"scale<float>", "scale"}});
   Batch batch(10);
   auto& load = *batch.Add().mutable_load_module();
   load.set_module(ModuleName(1));
   load.set_object_sha256(sha256);
-  batch.GetKernel(KernelName(2), ModuleName(1), "scale");
+  batch.GetKernel(KernelName(2), ModuleName(1), "scale<float>");
   batch.Add().mutable_describe_kernel()->set_kernel(KernelName(2));
   const uint64_t describe = batch.last_sequence();
   batch.Add().mutable_describe_module()->set_module(ModuleName(1));
@@ -314,12 +260,12 @@ TEST_F(KernelTest, ObjectsOfTheStoreComeWithTheirSymbols) {
   const auto results = Run(batch);
   ASSERT_EQ(results.size(), 2u);
   const v1::KernelDescription& kernel = results.at(describe).kernel();
-  EXPECT_EQ(kernel.name(), "_Z5scalePffj");
+  EXPECT_EQ(kernel.name(), "scale");
   ASSERT_EQ(kernel.parameters_size(), 3);
   EXPECT_EQ(kernel.parameters(1).size(), 4u);
   EXPECT_GT(kernel.attributes().at("max_threads_per_block"), 0);
-  EXPECT_EQ(results.at(module).module().kernels_size(), 2);
-  EXPECT_EQ(results.at(module).module().symbols().at("scale"), "_Z5scalePffj");
+  EXPECT_EQ(results.at(module).module().kernels_size(), 3);
+  EXPECT_EQ(results.at(module).module().symbols().at("scale<float>"), "scale");
 }
 
 TEST_F(KernelTest, AModuleOfFewKernelsIsDescribedWithThem) {
@@ -335,16 +281,16 @@ TEST_F(KernelTest, AModuleOfFewKernelsIsDescribedWithThem) {
     command.set_max_described_kernels(most);
     return batch.last_sequence();
   };
-  const uint64_t names = describe(1);
-  const uint64_t kernels = describe(2);
-  batch.GetKernel(KernelName(2), ModuleName(1), "_Z5scalePffj");
+  const uint64_t names = describe(2);
+  const uint64_t kernels = describe(3);
+  batch.GetKernel(KernelName(2), ModuleName(1), "scale");
   batch.Add().mutable_describe_kernel()->set_kernel(KernelName(2));
   const uint64_t alone = batch.last_sequence();
   const auto results = Run(batch);
-  EXPECT_EQ(results.at(names).module().kernels_size(), 2);
+  EXPECT_EQ(results.at(names).module().kernels_size(), 3);
   EXPECT_EQ(results.at(names).module().descriptions_size(), 0);
   const v1::ModuleDescription& module = results.at(kernels).module();
-  ASSERT_EQ(module.descriptions_size(), 2);
+  ASSERT_EQ(module.descriptions_size(), 3);
   EXPECT_EQ(module.descriptions(0).name(), module.kernels(0));
   const v1::KernelDescription& kernel = results.at(alone).kernel();
   const auto same = std::find_if(
@@ -389,14 +335,14 @@ TEST_F(KernelTest, GlobalsAreBuffersThatEndWithTheirModule) {
   auto& get = *batch.Add().mutable_get_global();
   get.set_buffer(BufferName(5));
   get.set_module(ModuleName(0));
-  get.set_name("answer");
+  get.set_name("counter");
   const uint64_t read = batch.Read(StreamName(0), BufferName(5), 0, 4);
   batch.Add().mutable_unload_module()->set_module(ModuleName(0));
   const uint64_t gone = batch.Read(StreamName(0), BufferName(5), 0, 4);
   AddScale(batch, 1, 0);
   const uint64_t launch = batch.last_sequence();
   const auto results = Run(batch);
-  EXPECT_EQ(results.at(read).data(), std::string("\x2a\0\0\0", 4));
+  EXPECT_EQ(results.at(read).data(), std::string("\7\0\0\0", 4));
   EXPECT_EQ(results.at(gone).error().code(), StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(results.at(launch).error().code(), StatusCode::FAILED_PRECONDITION);
 }

@@ -19,36 +19,10 @@
 #include "core/base/handle.h"
 #include "holdfast/v1/admin.grpc.pb.h"
 #include "tests/server/integration/daemon_fixture.h"
+#include "tests/testing/kernels.h"
 
 namespace holdfast {
 namespace {
-
-// work(unsigned* x, unsigned rounds): a few nanoseconds a round.
-constexpr char kPtx[] = R"(
-.version 8.0
-.target sm_90
-.address_size 64
-
-.visible .entry work(.param .u64 work_param_0, .param .u32 work_param_1)
-{
-    .reg .pred %p<2>;
-    .reg .b32 %r<6>;
-    .reg .b64 %rd<3>;
-    ld.param.u64 %rd1, [work_param_0];
-    ld.param.u32 %r1, [work_param_1];
-    cvta.to.global.u64 %rd2, %rd1;
-    ld.global.u32 %r2, [%rd2];
-AGAIN:
-    shr.u32 %r3, %r2, 7;
-    mad.lo.u32 %r4, %r2, 1664525, %r3;
-    add.u32 %r2, %r4, %r1;
-    sub.u32 %r1, %r1, 1;
-    setp.ne.u32 %p1, %r1, 0;
-    @%p1 bra AGAIN;
-    st.global.u32 [%rd2], %r2;
-    ret;
-}
-)";
 
 constexpr uint32_t kMillion = 1'000'000;
 
@@ -78,7 +52,7 @@ class Client {
     allocate.set_device(0);
     v1::LoadModule& load = *batch.add_commands()->mutable_load_module();
     load.set_module(kModule);
-    load.set_inline_(kPtx);
+    load.set_inline_(test_ptx::kModule<test_ptx::kWork>);
     v1::GetKernel& get = *batch.add_commands()->mutable_get_kernel();
     get.set_kernel(kKernel);
     get.set_module(kModule);

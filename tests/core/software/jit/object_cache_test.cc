@@ -15,6 +15,7 @@
 
 #include "core/software/runtime/executable.h"
 #include "gtest/gtest.h"
+#include "tests/testing/kernels.h"
 
 namespace holdfast::software::jit {
 namespace {
@@ -123,21 +124,6 @@ TEST_F(ObjectCacheTest, FolderThatCannotBeMadeIsNoHarm) {
   EXPECT_FALSE(cache.Load("ab12", &object_));
 }
 
-constexpr char kPtx[] = R"(
-.version 7.0
-.target sm_75
-.address_size 64
-.visible .global .align 4 .u32 counter = 7;
-.visible .entry bump()
-{
-    .reg .b32 %r<3>;
-    ld.global.u32 %r1, [counter];
-    add.u32 %r2, %r1, 1;
-    st.global.u32 [counter], %r2;
-    ret;
-}
-)";
-
 // Loads and runs the kernel in a process of its own, with memory of another
 // size taken first, so that its variable lies elsewhere.
 int RunInProcess(const std::string& folder, size_t shift) {
@@ -147,7 +133,9 @@ int RunInProcess(const std::string& folder, size_t shift) {
     std::vector<std::unique_ptr<Executable>> others(shift + 1);
     std::string log;
     for (auto& executable : others) {
-      if (Executable::Load(kPtx, &executable, &log) != CUDA_SUCCESS) _exit(2);
+      if (Executable::Load(test_ptx::kModule<test_ptx::kBump>, &executable,
+                           &log) != CUDA_SUCCESS)
+        _exit(2);
     }
     Executable& last = *others.back();
     const std::atomic<bool> cancel{false};

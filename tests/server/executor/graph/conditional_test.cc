@@ -2,52 +2,10 @@
 //
 // Conditional nodes: which branches run, by conditions that kernels set.
 #include "tests/server/executor/graph/graph_fixture.h"
+#include "tests/testing/kernels.h"
 
 namespace holdfast::testing {
 namespace {
-
-// set(condition, value): the condition becomes `value`.
-// count_down(condition, unsigned* left): takes one from *left, which becomes
-// the condition.
-constexpr char kPtx[] = R"(
-.version 8.3
-.target sm_80
-.address_size 64
-
-.extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
-
-.visible .entry set(.param .u64 condition, .param .u32 value)
-{
-    .reg .b32 %r<2>;
-    .reg .b64 %rd<2>;
-    .param .b64 a;
-    .param .b32 b;
-    ld.param.u64 %rd1, [condition];
-    ld.param.u32 %r1, [value];
-    st.param.b64 [a], %rd1;
-    st.param.b32 [b], %r1;
-    call.uni cudaGraphSetConditional, (a, b);
-    ret;
-}
-
-.visible .entry count_down(.param .u64 condition, .param .u64 left)
-{
-    .reg .b32 %r<3>;
-    .reg .b64 %rd<4>;
-    .param .b64 a;
-    .param .b32 b;
-    ld.param.u64 %rd1, [condition];
-    ld.param.u64 %rd2, [left];
-    cvta.to.global.u64 %rd3, %rd2;
-    ld.global.u32 %r1, [%rd3];
-    sub.u32 %r2, %r1, 1;
-    st.global.u32 [%rd3], %r2;
-    st.param.b64 [a], %rd1;
-    st.param.b32 [b], %r2;
-    call.uni cudaGraphSetConditional, (a, b);
-    ret;
-}
-)";
 
 class ConditionalTest : public GraphTest {
  protected:
@@ -55,7 +13,7 @@ class ConditionalTest : public GraphTest {
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(GraphTest::SetUp());
     Batch batch = Next();
-    batch.LoadInline(ModuleName(1), kPtx);
+    batch.LoadInline(ModuleName(1), test_ptx::kModule<test_ptx::kConditions>);
     batch.GetKernel(KernelName(1), ModuleName(1), "set");
     batch.GetKernel(KernelName(2), ModuleName(1), "count_down");
     const auto results = Do(batch);

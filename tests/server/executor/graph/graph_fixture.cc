@@ -3,33 +3,9 @@
 
 #include <cstring>
 
+#include "tests/testing/kernels.h"
+
 namespace holdfast::testing {
-namespace {
-
-constexpr char kPtx[] = R"(
-.version 8.0
-.target sm_80
-.address_size 64
-
-.visible .entry add(.param .u64 data, .param .u32 value)
-{
-    .reg .b32 %r<5>;
-    .reg .b64 %rd<5>;
-    ld.param.u64 %rd1, [data];
-    ld.param.u32 %r1, [value];
-    mov.u32 %r2, %tid.x;
-    cvta.to.global.u64 %rd2, %rd1;
-    mul.wide.u32 %rd3, %r2, 4;
-    add.s64 %rd4, %rd2, %rd3;
-    ld.global.u32 %r3, [%rd4];
-    add.u32 %r4, %r3, %r1;
-    st.global.u32 [%rd4], %r4;
-    ret;
-}
-)";
-
-}  // namespace
-
 void GraphTest::SetUp() {
   ASSERT_NO_FATAL_FAILURE(ExecutorTest::SetUp());
   Batch batch = Next();
@@ -39,7 +15,7 @@ void GraphTest::SetUp() {
     batch.Allocate(BufferName(i), kBytes);
     batch.FillWord(StreamName(0), BufferName(i), 0, kBytes, i);
   }
-  batch.LoadInline(ModuleName(0), kPtx);
+  batch.LoadInline(ModuleName(0), test_ptx::kModule<test_ptx::kAdd>);
   batch.GetKernel(KernelName(0), ModuleName(0), "add");
   const auto results = Do(batch);
   ASSERT_TRUE(results.empty()) << results.begin()->second.DebugString();

@@ -22,6 +22,7 @@
 #include "server/executor/recovery/restore.h"
 #include "server/journal/journal_reader.h"
 #include "server/journal/layout.h"
+#include "tests/testing/kernels.h"
 #include "tests/testing/software_driver.h"
 #include "tests/testing/status_matchers.h"
 
@@ -30,16 +31,10 @@ namespace {
 
 using holdfast::testing::StatusIs;
 
-constexpr char kPtx[] = R"(.version 7.0
-.target sm_52
-.address_size 64
-.visible .global .align 4 .u32 counter = 5;
-.visible .global .align 8 .u64 total = 7;
-.visible .entry nothing()
-{
-  ret;
-}
-)";
+constexpr char kVariables[] =
+    ".visible .global .align 4 .u32 counter = 5;\n"
+    ".visible .global .align 8 .u64 total = 7;\n";
+constexpr const char* kPtx = test_ptx::kModule<kVariables, test_ptx::kEmpty>;
 
 uint64_t NameOf(HandleKind kind, uint32_t index) {
   return holdfast::Handle{kind, 1, index}.Pack();
@@ -84,7 +79,7 @@ class Side {
     Run(load);
     kernel.mutable_get_kernel()->set_kernel(NameOf(HandleKind::kKernel, index));
     kernel.mutable_get_kernel()->set_module(ModuleOf(index));
-    kernel.mutable_get_kernel()->set_name("nothing");
+    kernel.mutable_get_kernel()->set_name("empty");
     Run(kernel);
     global.mutable_get_global()->set_buffer(NameOf(HandleKind::kBuffer, index));
     global.mutable_get_global()->set_module(ModuleOf(index));
