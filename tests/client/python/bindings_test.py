@@ -6,6 +6,7 @@ handles, structs, arrays and callbacks.
 """
 
 import ctypes
+import enum
 import os
 import subprocess
 
@@ -169,10 +170,61 @@ def test_what_lies_in_memory_of_the_program_is_passed_by_its_address(module):
     check(driver.cuMemFreeHost(host))
 
 
-@pytest.mark.parametrize("wrong", [(1,), ((1,), (ctypes.c_int, None)), ((object(),), (None,)), 1.5])
-def test_arguments_in_no_form_are_refused(module, wrong):
+class Of3(enum.Enum):
+    THREE = 3
+
+
+@pytest.mark.parametrize(
+    "value, kind, number",
+    [
+        (driver.CUmemorytype.CU_MEMORYTYPE_DEVICE, ctypes.c_int, 2),
+        (runtime.cudaMemcpyKind.cudaMemcpyDeviceToDevice, ctypes.c_int, 3),
+        (runtime.cudaMemcpyKind.cudaMemcpyDeviceToDevice, ctypes.c_longlong, 3),
+        (runtime.cudaMemcpyKind.cudaMemcpyDeviceToDevice, None, 3),
+        (Of3.THREE, ctypes.c_uint, 3),
+        (Of3.THREE, None, 3),
+        (True, ctypes.c_int, 1),
+        (np.bool_(True), ctypes.c_int, 1),
+        (np.uint8(7), ctypes.c_int, 7),
+        (np.array(8), ctypes.c_int, 8),
+        (np.array([8]), ctypes.c_int, 8),
+        (ctypes.c_short(-9), ctypes.c_int, -9),
+        ((ctypes.c_int * 1)(4), None, 4),
+        ((ctypes.c_int * 1)(4), ctypes.c_int * 1, 4),
+        (driver.cuuint32_t(6), None, 6),
+        (driver.cuuint32_t(6), ctypes.c_int, 6),
+    ],
+)
+def test_a_number_is_an_argument_in_each_of_its_forms(module, memory, value, kind, number):
+    to = memory(4)
+    check(driver.cuMemsetD32(to, 0, 1))
     kernel = check(driver.cuModuleGetFunction(module, b"add"))
-    with pytest.raises(TypeError):
+    arguments = (to, value), (ctypes.c_void_p, kind)
+    check(driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, 0, arguments, 0))
+    assert read(to, 1)[0] == number
+
+
+@pytest.mark.parametrize(
+    "wrong, reason",
+    [
+        ((1,), "not a valid type"),
+        (((1,), (ctypes.c_int, None)), "1 values, but 2 types"),
+        (((object(),), (None,)), "needs a type"),
+        (((1,), (None,)), "needs a type"),
+        (((1,), (int,)), "<class 'int'> is not a type of ctypes"),
+        (((Of3.THREE,), (Of3,)), "is not a type of ctypes"),
+        (((np.float32(1),), (np.float32,)), "is not a type of ctypes"),
+        (((1,), (8,)), "8 is not a type of ctypes"),
+        (((1.5,), (ctypes.c_int,)), "1.5 is no value of c_int"),
+        ((("text",), (ctypes.c_int,)), "'text' is no value of c_int"),
+        (((np.zeros(2, np.int32),), (ctypes.c_int,)), "is no value of c_int"),
+        ((([1],), (ctypes.c_double,)), r"\[1\] is no value of c_double"),
+        (1.5, "expected Type int or buffer protocol"),
+    ],
+)
+def test_arguments_in_no_form_are_refused(module, wrong, reason):
+    kernel = check(driver.cuModuleGetFunction(module, b"add"))
+    with pytest.raises(TypeError, match=reason):
         driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, 0, wrong, 0)
 
 

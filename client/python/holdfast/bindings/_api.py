@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the names of a module when they are first used, from the module's table."""
 
+import ctypes
 import enum
 import functools
 import json
@@ -30,6 +31,17 @@ class _Enumeration(enum.IntEnum):
         return format(self.value, spec) if spec else str(self)
 
 
+class _ArgumentEnumeration(_Enumeration):
+    """Numbers that cuda.bindings.driver passes to kernels: it knows the members of its own
+    enumerations, and objects with an address."""
+
+    def getPtr(self):
+        """The address of the number, as an int of C."""
+        if not hasattr(self, "_cell"):
+            self._cell = ctypes.c_int(self.value)
+        return ctypes.addressof(self._cell)
+
+
 class Api:
     """The functions, types and constants of one header.
 
@@ -38,7 +50,8 @@ class Api:
         table: what bindings/generate.py has made from the header.
         peer_driver: the module cuda.bindings.driver, if this module stands in for
             cuda.bindings.runtime beside it; else None. Handles of the runtime that are handles of
-            the driver are then of its classes. Set before the first name is used.
+            the driver are then of its classes, and its kernels take members of enumerations. Set
+            before the first name is used.
     """
 
     def __init__(self, name, module):
@@ -105,7 +118,8 @@ class Api:
 
     def _make_enum(self, name):
         module = f"holdfast.bindings.{self.name}"
-        return _Enumeration(name, self.table["enums"][name], module=module)
+        base = _Enumeration if self.peer_driver is None else _ArgumentEnumeration
+        return base(name, self.table["enums"][name], module=module)
 
     def _make_struct(self, name):
         from holdfast.bindings._types import make_struct

@@ -62,6 +62,10 @@ _release_buffer = ctypes.pythonapi.PyBuffer_Release
 _release_buffer.argtypes = [ctypes.c_void_p]
 _release_buffer.restype = None
 _ANY_CONTIGUOUS = 0x80 | 0x10 | 0x8
+_C_TYPES = (
+    ctypes.Structure, ctypes.Union, ctypes._SimpleCData, ctypes.Array, ctypes._Pointer,
+    ctypes._CFuncPtr,
+)
 
 
 def number(value):
@@ -116,8 +120,9 @@ def kernel_parameters(value):
     """The array of pointers to a kernel's arguments, as an address or as an object that keeps it.
 
     ``value`` is None, an address, a buffer of pointers, or a pair of tuples: values, and their
-    types of ctypes. The type None stands for a value that knows its bytes: a handle or a struct of
-    these modules, an instance of ctypes, a member of an enumeration.
+    types of ctypes. A number may be a member of an enumeration or a scalar of NumPy. The type None
+    stands for a value that knows its bytes: a handle or a struct of these modules, an instance of
+    ctypes, a member of an enumeration.
     """
     if not isinstance(value, (tuple, list)):
         return pointer(value)
@@ -143,22 +148,35 @@ def _argument(value, kind):
             return value.getPtr()
         if isinstance(value, enum.Enum):
             return ctypes.c_int(value.value)
-        if isinstance(value, (ctypes.Structure, ctypes.Union, ctypes._SimpleCData, ctypes.Array)):
+        if isinstance(value, _C_TYPES):
             return value
         raise TypeError(f"kernelParams: {type(value)} needs a type")
+    if not (isinstance(kind, type) and issubclass(kind, _C_TYPES)):
+        raise TypeError(f"kernelParams: {kind!r} is not a type of ctypes")
     if isinstance(value, kind):
         return value
-    if hasattr(value, "_as_argument"):
-        value = value._as_argument()
-    elif hasattr(value, "getPtr"):  # a struct, or a handle of cuda.bindings.driver
-        value = int(value) if hasattr(value, "__int__") else value.getPtr()
-    elif isinstance(value, ctypes._SimpleCData):
-        value = value.value
-    elif hasattr(value, "item"):  # a scalar of NumPy
-        value = value.item()
-    made = kind(value)
+    value = _plain(value)
+    try:
+        made = kind(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"kernelParams: {value!r} is no value of {kind.__name__}") from None
     _check_kept(value, made)
     return made
+
+
+def _plain(value):
+    """A value that the types of ctypes take."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if hasattr(value, "_as_argument"):
+        return value._as_argument()
+    if hasattr(value, "getPtr"):  # a struct, or a handle of cuda.bindings.driver
+        return int(value) if hasattr(value, "__int__") else value.getPtr()
+    if isinstance(value, ctypes._SimpleCData):
+        return value.value
+    if hasattr(value, "item") and getattr(value, "size", 1) == 1:  # NumPy's, with one number
+        return value.item()
+    return value
 
 
 def _check_kept(value, made):

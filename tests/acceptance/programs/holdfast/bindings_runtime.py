@@ -52,6 +52,7 @@ with open("packages/sitecustomize.py", "w", encoding="utf-8") as file:
     file.write("import sys\nsys.of_the_user = 1\n")
 with open("program.py", "w", encoding="utf-8") as file:
     file.write("""
+import ctypes
 import sys
 import numpy as np
 from cuda.bindings import driver, runtime
@@ -61,6 +62,9 @@ assert done == (runtime.cudaError_t.cudaSuccess,), done
 error, memory = runtime.cudaMalloc(4096)
 assert error == runtime.cudaError_t.cudaSuccess, error
 assert runtime.cudaMemset(memory, 7, 4096)[0] == runtime.cudaError_t.cudaSuccess
+# As a kernel's argument of the driver module, which asks for the address of what it does not know.
+for number in runtime.cudaMemcpyKind:
+    assert ctypes.c_int.from_address(number.getPtr()).value == number
 copy = np.zeros(4096, np.uint8)
 kind = runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost
 assert runtime.cudaMemcpy(copy.ctypes.data, memory, 4096, kind)[0] == runtime.cudaError_t.cudaSuccess
