@@ -17,8 +17,8 @@ _CHANGES = {
         "ir_versions = [i32(2), i32(0), i32(3), i32(2)]",
     ),
     "numba.cuda.cudadrv.driver": (
-        "variants = ('_v2', '')",
-        "variants = ('',) if fname in ('cuCtxGetDevice', 'cuCtxSynchronize') else ('_v2', '')",
+        "for variant in variants:",
+        "for variant in ('',) if fname in ('cuCtxGetDevice', 'cuCtxSynchronize') else variants:",
     ),
 }
 
