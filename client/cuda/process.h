@@ -58,8 +58,10 @@ class Process {
   // True after Init. False in the child of a fork: the session belongs to the
   // parent.
   bool initialized() const { return initialized_; }
+  // True in the child of a fork. What the connection knows stays there.
+  bool forked() const { return forked_; }
 
-  // REQUIRES, for all calls below: Init has succeeded.
+  // REQUIRES, for all calls below: Init has succeeded, here or in the parent.
   Connection& connection() const { return *connection_; }
   PinnedMemory& pinned() { return *pinned_; }
   ContextTable& contexts() { return *contexts_; }

@@ -86,10 +86,12 @@ CUresult cuInit(unsigned flags) {
                                                        : CUDA_SUCCESS;
 }
 
-// Programs ask for the version before cuInit, too.
+// Programs ask for the version before cuInit and after a fork, too.
 CUresult cuDriverGetVersion(int* version) {
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  HOLDFAST_ANSWER_IF_ERROR(Process::Get().Init());
+  if (!Process::Get().forked()) {
+    HOLDFAST_ANSWER_IF_ERROR(Process::Get().Init());
+  }
   *version =
       std::min(Process::Get().connection().driver_version(), CUDA_VERSION);
   return CUDA_SUCCESS;

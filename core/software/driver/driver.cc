@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/driver/driver.h"
 
+#include <pthread.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +40,17 @@ Driver::Driver()
                                        CUcontext handle) {
         return std::make_shared<Context>(*FindDevice(ordinal), flags, handle);
       }) {}
+
+bool Driver::Initialize() {
+  if (forked_) return false;
+  [[maybe_unused]] static const int registered =
+      pthread_atfork(nullptr, nullptr, [] {
+        Driver& driver = Get();
+        if (driver.initialized_.exchange(false)) driver.forked_ = true;
+      });
+  initialized_ = true;
+  return true;
+}
 
 std::vector<std::unique_ptr<Device>> Driver::MakeDevices() {
   const Settings& settings = GetSettings();

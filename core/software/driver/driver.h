@@ -41,8 +41,11 @@ class Driver {
   // Never fails.
   static Driver& Get();
 
-  // cuInit. All other calls are refused before it.
-  void Initialize() { initialized_ = true; }
+  // cuInit. All other calls are refused before it. Returns false in a process
+  // that was forked from one that uses the driver.
+  bool Initialize();
+  // True after Initialize. False in a process that was forked from then on: it
+  // has none of the threads that run kernels.
   bool initialized() const { return initialized_; }
 
   int device_count() const { return static_cast<int>(devices_.size()); }
@@ -84,6 +87,7 @@ class Driver {
   std::vector<std::unique_ptr<Device>> MakeDevices();
 
   std::atomic<bool> initialized_{false};
+  std::atomic<bool> forked_{false};
   const std::vector<std::unique_ptr<Device>> devices_;  // by ordinal
   ContextTable contexts_;                               // of devices_
 };

@@ -37,8 +37,7 @@ extern "C" {
 CUresult cuInit(unsigned flags) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   if (Driver::Get().device_count() == 0) return CUDA_ERROR_NO_DEVICE;
-  Driver::Get().Initialize();
-  return CUDA_SUCCESS;
+  return Driver::Get().Initialize() ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 CUresult cuDriverGetVersion(int* version) {

@@ -3,6 +3,8 @@
 // The library as a loader sees it.
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -152,6 +154,32 @@ TEST_F(ExportsTest, APerThreadFormIsTheFunction) {
   EXPECT_EQ(id("cuStreamGetId_ptsz", nullptr),
             id("cuStreamGetId", CU_STREAM_PER_THREAD));
   EXPECT_NE(id("cuStreamGetId_ptsz", nullptr), id("cuStreamGetId", nullptr));
+}
+
+// The child of a program that uses the driver has none of its threads, and gets
+// what an H200's driver answers there.
+TEST_F(ExportsTest, AForkedProcessIsNotInitialized) {
+  const auto init =
+      reinterpret_cast<decltype(&cuInit)>(dlsym(library_, "cuInit"));
+  const auto count = reinterpret_cast<decltype(&cuDeviceGetCount)>(
+      dlsym(library_, "cuDeviceGetCount"));
+  const auto version = reinterpret_cast<decltype(&cuDriverGetVersion)>(
+      dlsym(library_, "cuDriverGetVersion"));
+  ASSERT_EQ(init(0), CUDA_SUCCESS);
+  const pid_t child = fork();
+  if (child == 0) {
+    int value = 0;
+    const bool right = init(0) == CUDA_ERROR_NOT_INITIALIZED &&
+                       init(1) == CUDA_ERROR_INVALID_VALUE &&
+                       count(&value) == CUDA_ERROR_NOT_INITIALIZED &&
+                       version(&value) == CUDA_SUCCESS && value >= 13000;
+    _exit(right ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  int value = 0;
+  EXPECT_EQ(count(&value), CUDA_SUCCESS);
 }
 
 // A program that retained the context releases it, also after a reset.
