@@ -17,6 +17,7 @@ CUresult JitOptions::Parse(unsigned count, CUjit_option* options, void** values,
   if (count > 0 && (options == nullptr || values == nullptr)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  parsed->start_ = std::chrono::steady_clock::now();
   for (unsigned i = 0; i < count; ++i) {
     switch (options[i]) {
       case CU_JIT_INFO_LOG_BUFFER:
@@ -31,20 +32,22 @@ CUresult JitOptions::Parse(unsigned count, CUjit_option* options, void** values,
       case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
         parsed->errors_.size = &values[i];
         break;
-      case CU_JIT_MAX_REGISTERS:
-        parsed->max_registers_ =
-            static_cast<unsigned>(reinterpret_cast<uintptr_t>(values[i]));
+      case CU_JIT_WALL_TIME:
+        parsed->wall_time_ = &values[i];
         break;
       default:
-        break;
+        if (parsed->limits_.Read(options[i], &values[i]) != CUDA_SUCCESS) {
+          return CUDA_ERROR_INVALID_VALUE;
+        }
     }
   }
   return CUDA_SUCCESS;
 }
 
 std::vector<std::string> JitOptions::LinkerOptions() const {
-  if (max_registers_ == 0) return {};
-  return {absl::StrCat("-maxrregcount=", max_registers_)};
+  const uint32_t registers = limits_.Registers();
+  if (registers == 0) return {};
+  return {absl::StrCat("-maxrregcount=", registers)};
 }
 
 void JitOptions::Log::Write(absl::string_view text) const {
@@ -73,6 +76,13 @@ void JitOptions::Report(const absl::Status& status,
                         absl::string_view information) const {
   information_.Write(information);
   errors_.Write(status.ok() ? "" : LogOf(status));
+  if (wall_time_ == nullptr) return;
+  const std::chrono::duration<float, std::milli> time =
+      std::chrono::steady_clock::now() - start_;
+  const float milliseconds = time.count();
+  uint32_t bits = 0;
+  std::memcpy(&bits, &milliseconds, sizeof(bits));
+  *wall_time_ = reinterpret_cast<void*>(uintptr_t{bits});
 }
 
 void SayCodeIsRefused(CUresult result, const absl::Status& reason) {

@@ -36,15 +36,21 @@ absl::StatusOr<v1::ObjectFormat> FormatOf(CUjitInputType type) {
 }  // namespace
 
 absl::Status LinkState::Add(Daemon& daemon, CUjitInputType type,
-                            absl::string_view bytes, absl::string_view name) {
+                            absl::string_view bytes, absl::string_view name,
+                            const JitOptions& options) {
   if (is_software_ && type == CU_JIT_INPUT_LIBRARY &&
       absl::EndsWith(name, "libcudadevrt.a")) {
     return absl::OkStatus();
   }
   HOLDFAST_ASSIGN_OR_RETURN(const v1::ObjectFormat format, FormatOf(type));
+  std::string limited;
   // The length of a text may count its zero byte.
   if (format == v1::OBJECT_FORMAT_PTX) {
-    bytes = absl::StripSuffix(bytes, absl::string_view("\0", 1));
+    cuda::KernelLimits limits = options_.limits();
+    limits.Replace(options.limits());
+    limited =
+        limits.Apply(absl::StripSuffix(bytes, absl::string_view("\0", 1)));
+    bytes = limited;
   }
   HOLDFAST_ASSIGN_OR_RETURN(const ObjectCode object,
                             ObjectCode::Put(daemon, bytes, format));

@@ -26,10 +26,11 @@ class LinkState {
         is_software_(is_software),
         linker_({.options = options.LinkerOptions()}) {}
 
-  // Sends the input to the daemon's store, unless it is there. UNIMPLEMENTED:
-  // the daemon cannot link inputs of this type.
+  // Sends the input to the daemon's store, unless it is there. The limits of
+  // `options` replace those of the link, for PTX. UNIMPLEMENTED: the daemon
+  // cannot link inputs of this type.
   absl::Status Add(Daemon& daemon, CUjitInputType type, absl::string_view bytes,
-                   absl::string_view name);
+                   absl::string_view name, const JitOptions& options);
   // Links the inputs. Returns the code, valid until the next Complete or the
   // end of this object. PTX includes a final zero byte, because a program may
   // store the code in a file.

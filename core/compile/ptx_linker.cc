@@ -2,6 +2,7 @@
 #include "core/compile/ptx_linker.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <set>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/error_detail.h"
@@ -17,6 +19,8 @@
 #include "core/compile/compiler_error.h"
 #include "core/compile/link_input.h"
 #include "core/compile/ptx_module.h"
+#include "core/cuda/kernel_limits.h"
+#include "cuda.h"
 
 namespace holdfast::compile {
 namespace {
@@ -53,9 +57,7 @@ bool IsExternal(const PtxStatement& statement) {
 
 class PtxLinker {
  public:
-  // `max_registers` of a kernel that has no .maxnreg; "": no limit.
-  explicit PtxLinker(std::string max_registers = "")
-      : max_registers_(std::move(max_registers)) {}
+  explicit PtxLinker(const cuda::KernelLimits& limits = {}) : limits_(limits) {}
 
   absl::Status Add(const LinkInput& input) {
     HOLDFAST_RETURN_IF_ERROR(CheckLinkInput(input));
@@ -239,13 +241,8 @@ class PtxLinker {
   }
 
   void WriteFunction(size_t i, const PtxStatement& function) {
-    if (!function.entry || max_registers_.empty() ||
-        absl::StrContains(function.head, ".maxnreg")) {
-      return Write(i, function.text);
-    }
-    Write(i, function.head);
-    absl::StrAppend(&text_, ".maxnreg ", max_registers_, "\n");
-    Write(i, function.text.substr(function.head.size()));
+    Write(i, function.entry ? limits_.Apply(function.text)
+                            : std::string(function.text));
   }
 
   void WriteRest() {
@@ -272,7 +269,7 @@ class PtxLinker {
     return CompilerError(absl::StatusCode::kInvalidArgument, detail);
   }
 
-  const std::string max_registers_;
+  const cuda::KernelLimits limits_;
   std::vector<PtxModule> modules_;
   std::vector<std::string> inputs_;  // their names
   std::vector<std::string> errors_;
@@ -298,11 +295,25 @@ absl::StatusOr<ObjectCode> Object(std::string bytes, const std::string& arch) {
   return object;
 }
 
+absl::Status ReadMaxRegisters(const Option& option,
+                              cuda::KernelLimits* limits) {
+  uintptr_t registers = 0;
+  void* value = nullptr;
+  if (absl::SimpleAtoi(option.value, &registers)) {
+    value = reinterpret_cast<void*>(registers);
+  }
+  return limits->Read(CU_JIT_MAX_REGISTERS, &value) == CUDA_SUCCESS
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(
+                   absl::StrCat("compiler option \"", option.text,
+                                "\" needs a number of registers from 1"));
+}
+
 }  // namespace
 
 absl::StatusOr<ObjectCode> LinkPtx(const LinkSource& source) {
   HOLDFAST_ASSIGN_OR_RETURN(const auto options, ParseOptions(source.options));
-  std::string max_registers;
+  cuda::KernelLimits limits;
   for (const Option& option : options) {
     if (option.spec->name != "--maxrregcount") {
       return absl::InvalidArgumentError(
@@ -311,9 +322,9 @@ absl::StatusOr<ObjectCode> LinkPtx(const LinkSource& source) {
                        "joins PTX into PTX "
                        "as it is"));
     }
-    max_registers = option.value;
+    HOLDFAST_RETURN_IF_ERROR(ReadMaxRegisters(option, &limits));
   }
-  PtxLinker linker(std::move(max_registers));
+  PtxLinker linker(limits);
   for (const LinkInput& input : source.inputs) {
     HOLDFAST_RETURN_IF_ERROR(linker.Add(input));
   }

@@ -16,7 +16,7 @@ namespace holdfast::compile {
 // run PTX itself need it. Thread-safe.
 //
 // The only option is --maxrregcount, which becomes the .maxnreg of each kernel
-// without one. INVALID_ARGUMENT: there is another option; an input is not a PTX
+// whose text does not limit it, as CU_JIT_MAX_REGISTERS does (kernel_limits.h). INVALID_ARGUMENT: there is another option; an input is not a PTX
 // module; or a symbol is defined twice or nowhere, or is a function in one
 // module and a variable in another (the ErrorDetail's log names each).
 absl::StatusOr<ObjectCode> LinkPtx(const LinkSource& source);

@@ -39,24 +39,31 @@ CUresult cuLinkCreate_v2(unsigned count, CUjit_option* options, void** values,
 }
 
 CUresult cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void* data,
-                          size_t size, const char* name, unsigned,
-                          CUjit_option*, void**) {
+                          size_t size, const char* name, unsigned count,
+                          CUjit_option* options, void** values) {
   return WithLinker(handle, [&](holdfast::Daemon& daemon, LinkState& state) {
     if (data == nullptr || size == 0) return CUDA_ERROR_INVALID_VALUE;
+    JitOptions jit;
+    const CUresult result = JitOptions::Parse(count, options, values, &jit);
+    if (result != CUDA_SUCCESS) return result;
     return Answer(state.Add(daemon, type,
                             {static_cast<const char*>(data), size},
-                            name == nullptr ? "" : name));
+                            name == nullptr ? "" : name, jit));
   });
 }
 
 CUresult cuLinkAddFile_v2(CUlinkState handle, CUjitInputType type,
-                          const char* path, unsigned, CUjit_option*, void**) {
+                          const char* path, unsigned count,
+                          CUjit_option* options, void** values) {
   return WithLinker(handle, [&](holdfast::Daemon& daemon, LinkState& state) {
     if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    JitOptions jit;
+    const CUresult result = JitOptions::Parse(count, options, values, &jit);
+    if (result != CUDA_SUCCESS) return result;
     std::ifstream file(path, std::ios::binary);
     if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
     const std::string content(std::istreambuf_iterator<char>(file), {});
-    return Answer(state.Add(daemon, type, content, path));
+    return Answer(state.Add(daemon, type, content, path, jit));
   });
 }
 

@@ -19,8 +19,14 @@ namespace {
 
 absl::StatusOr<std::shared_ptr<Module>> Read(Process& process,
                                              const void* image,
-                                             const Context* context) {
-  HOLDFAST_ASSIGN_OR_RETURN(const Image found, ImageOf(image));
+                                             const Context* context,
+                                             const JitOptions& options) {
+  HOLDFAST_ASSIGN_OR_RETURN(Image found, ImageOf(image));
+  std::string limited;
+  if (found.format == holdfast::v1::OBJECT_FORMAT_PTX) {
+    limited = options.limits().Apply(found.bytes);
+    found.bytes = limited;
+  }
   return Module::Load(process.connection().session(), found, context);
 }
 
@@ -36,7 +42,7 @@ CUresult RefuseCode(const absl::Status& status) {
 template <typename Handle>
 CUresult Load(Process& process, const void* image, const Context* context,
               const JitOptions& options, Handle* handle) {
-  auto loaded = Read(process, image, context);
+  auto loaded = Read(process, image, context, options);
   options.Report(loaded.status());
   if (loaded.ok()) {
     *handle = reinterpret_cast<Handle>(process.code.Add(*std::move(loaded)));

@@ -20,6 +20,7 @@ CUresult JitOptions::Parse(unsigned count, CUjit_option* options, void** values,
   if (count > 0 && (options == nullptr || values == nullptr)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  parsed->start_ = std::chrono::steady_clock::now();
   std::bitset<CU_JIT_NUM_OPTIONS> seen;
   for (unsigned i = 0; i < count; ++i) {
     const auto option = static_cast<unsigned>(options[i]);
@@ -40,11 +41,18 @@ CUresult JitOptions::Parse(unsigned count, CUjit_option* options, void** values,
       case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
         parsed->info_.SetSize(&values[i]);
         break;
-      default:
+      case CU_JIT_WALL_TIME:
+        parsed->wall_time_ = &values[i];
         break;
+      default:
+        if (parsed->limits_.Read(options[i], &values[i]) != CUDA_SUCCESS) {
+          return CUDA_ERROR_INVALID_VALUE;
+        }
     }
   }
-  return CUDA_SUCCESS;
+  return seen[CU_JIT_THREADS_PER_BLOCK] && seen[CU_JIT_TARGET]
+             ? CUDA_ERROR_INVALID_VALUE
+             : CUDA_SUCCESS;
 }
 
 void JitOptions::Log::SetSize(void** value) {
@@ -60,6 +68,18 @@ void JitOptions::Log::Write(const std::string& log) const {
   memcpy(buffer, log.data(), length);
   buffer[length] = '\0';
   *size = reinterpret_cast<void*>(length);
+}
+
+void JitOptions::Report(const std::string& errors) const {
+  error_.Write(errors);
+  info_.Write("");
+  if (wall_time_ == nullptr) return;
+  const std::chrono::duration<float, std::milli> time =
+      std::chrono::steady_clock::now() - start_;
+  const float milliseconds = time.count();
+  uint32_t bits = 0;
+  memcpy(&bits, &milliseconds, sizeof(bits));
+  *wall_time_ = reinterpret_cast<void*>(uintptr_t{bits});
 }
 
 CUresult CheckTarget(const Executable& executable, std::string* log) {
@@ -86,13 +106,13 @@ CUresult LoadImage(const void* image, const JitOptions& options,
     result = CUDA_ERROR_INVALID_IMAGE;
   }
   if (result == CUDA_SUCCESS) {
+    for (std::string& module : modules) module = options.limits().Apply(module);
     result = modules.size() == 1
                  ? Executable::Load(modules[0], executable, &log)
                  : Executable::LoadLinked(modules, executable, &log);
   }
   if (result == CUDA_SUCCESS) result = CheckTarget(**executable, &log);
-  options.WriteErrorLog(result == CUDA_SUCCESS ? "" : log);
-  options.WriteInfoLog("");
+  options.Report(result == CUDA_SUCCESS ? "" : log);
   if (result != CUDA_SUCCESS && GetSettings().trace != Trace::kOff) {
     Print(cuda::ErrorName(result), ": ", log);
   }

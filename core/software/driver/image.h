@@ -5,31 +5,36 @@
 #ifndef HOLDFAST_CORE_SOFTWARE_DRIVER_IMAGE_H_
 #define HOLDFAST_CORE_SOFTWARE_DRIVER_IMAGE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "core/cuda/kernel_limits.h"
 #include "core/software/runtime/executable.h"
 #include "cuda.h"
 
 namespace holdfast::software {
 
-// The options of a load that this driver acts on: the buffers for logs. Other
-// options are hints for a compiler, and are ignored.
+// The options of a load that this driver acts on: the buffers for logs, the
+// time, and the limits of kernels. Other options are hints for a compiler, and
+// are ignored.
 class JitOptions {
  public:
-  // CUDA_ERROR_INVALID_VALUE: an option is unknown or given twice. The arrays
-  // must outlive the object.
+  // CUDA_ERROR_INVALID_VALUE: an option is unknown or given twice, or a limit
+  // is 0. The arrays must outlive the object.
   static CUresult Parse(unsigned count, CUjit_option* options, void** values,
                         JitOptions* parsed);
 
-  // Write a log into the caller's buffer, cut off to its size, with a zero byte
-  // at the end. Set the option for the size to the number of bytes written,
-  // without the zero byte. No effect unless a buffer and a size were given.
-  void WriteErrorLog(const std::string& log) const { error_.Write(log); }
+  // Writes the log of errors, and an empty log of information, into the
+  // caller's buffers, cut off to their size, with a zero byte at the end. Sets
+  // the option for the size to the number of bytes written, without the zero
+  // byte. No effect unless a buffer and a size were given. Also sets the option
+  // for the time to the milliseconds since Parse, as a float.
+  void Report(const std::string& errors) const;
   // True if the program reads the error log.
   bool has_error_log() const { return error_.buffer != nullptr; }
-  void WriteInfoLog(const std::string& log) const { info_.Write(log); }
+  const cuda::KernelLimits& limits() const { return limits_; }
 
  private:
   struct Log {
@@ -42,6 +47,9 @@ class JitOptions {
   };
   Log error_;
   Log info_;
+  cuda::KernelLimits limits_;
+  void** wall_time_ = nullptr;  // the option's value
+  std::chrono::steady_clock::time_point start_;
 };
 
 // Returns CUDA_ERROR_INVALID_PTX, with the reason in *log, if the code is for a

@@ -27,15 +27,14 @@ void MoveTo(std::vector<std::string>* all, std::vector<std::string>* more) {
 CUresult Linker::Report(CUresult result, const std::string& log) {
   MutexLock lock(&mutex_);
   if (!log.empty()) absl::StrAppend(&log_, log_.empty() ? "" : "\n", log);
-  options_.WriteErrorLog(log_);
-  options_.WriteInfoLog("");
+  options_.Report(log_);
   return result == CUDA_SUCCESS || options_.has_error_log()
              ? result
              : RefuseCode(result, log);
 }
 
 CUresult Linker::Add(CUjitInputType type, const void* data, size_t size,
-                     absl::string_view name) {
+                     absl::string_view name, const cuda::KernelLimits& limits) {
   if (data == nullptr || size == 0) return CUDA_ERROR_INVALID_VALUE;
   if (type < 0 || type >= CU_JIT_NUM_INPUT_TYPES) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -43,12 +42,15 @@ CUresult Linker::Add(CUjitInputType type, const void* data, size_t size,
   // Read as what it is, within its bytes: text needs no zero at its end, and a
   // container's header cannot claim more than the zeros behind it.
   const std::string bytes(static_cast<const char*>(data), size);
-  if (cuda::IsArchive(bytes)) return AddArchive(bytes, name);
+  cuda::KernelLimits own = options_.limits();
+  own.Replace(limits);
+  if (cuda::IsArchive(bytes)) return AddArchive(bytes, name, own);
   std::vector<std::string> modules;
   std::string log;
   CUresult result =
       cuda::ReadLinkInput(bytes, GetSettings().arch(), &modules, &log);
-  for (const std::string& module : modules) {
+  for (std::string& module : modules) {
+    module = own.Apply(module);
     if (result == CUDA_SUCCESS) result = Executable::Check(module, &log);
   }
   if (result != CUDA_SUCCESS) {
@@ -61,7 +63,8 @@ CUresult Linker::Add(CUjitInputType type, const void* data, size_t size,
   return Report(result, "");
 }
 
-CUresult Linker::AddArchive(absl::string_view archive, absl::string_view name) {
+CUresult Linker::AddArchive(absl::string_view archive, absl::string_view name,
+                            const cuda::KernelLimits& limits) {
   std::vector<cuda::ArchiveMember> members;
   if (!cuda::ReadArchive(archive, &members)) {
     return Report(CUDA_ERROR_INVALID_IMAGE,
@@ -80,6 +83,7 @@ CUresult Linker::AddArchive(absl::string_view archive, absl::string_view name) {
       found.left_out.push_back(
           absl::StrCat(name, "(", member.name, ") is left out: ", log));
     }
+    for (std::string& module : modules) module = limits.Apply(module);
     MoveTo(&found.members, &modules);
   }
   if (!has_device_code) {

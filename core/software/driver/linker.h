@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
+#include "core/cuda/kernel_limits.h"
 #include "core/software/base/mutex.h"
 #include "core/software/driver/image.h"
 #include "cuda.h"
@@ -19,19 +20,21 @@ namespace holdfast::software {
 // cuLinkComplete calls Complete. cuModuleLoadData accepts the image.
 class Linker {
  public:
-  // Later calls write their logs to the buffers of `options`.
+  // Later calls write their logs to the buffers of `options`. The limits are
+  // for each input.
   explicit Linker(const JitOptions& options) : options_(options) {}
 
   // Adds an input and checks its code: PTX, a fat binary with PTX, a host
   // object that contains PTX, an image that another Linker made, or an archive
   // of these. Complete links only the members of an archive that it needs;
-  // members without PTX are left out. `name` is for the log.
+  // members without PTX are left out. `name` is for the log. `limits` are for
+  // this input, and replace those of the linker.
   // CUDA_ERROR_INVALID_VALUE: no data, or an unknown type.
   // CUDA_ERROR_NO_BINARY_FOR_GPU: the input has machine code, but no PTX.
   // CUDA_ERROR_INVALID_IMAGE: a host object or an archive has no code for a
   // GPU, or the archive is damaged or thin.
   CUresult Add(CUjitInputType type, const void* data, size_t size,
-               absl::string_view name);
+               absl::string_view name, const cuda::KernelLimits& limits = {});
 
   // Links the inputs and sets *image. The linker owns the image, which is valid
   // until the next successful Complete or the linker's end. `size` may be null.
@@ -53,7 +56,8 @@ class Linker {
     std::vector<std::string> left_out;  // members, with the reason
   };
 
-  CUresult AddArchive(absl::string_view archive, absl::string_view name);
+  CUresult AddArchive(absl::string_view archive, absl::string_view name,
+                      const cuda::KernelLimits& limits);
   CUresult Link(Inputs inputs, std::string* log, std::string* image) const;
 
   const JitOptions options_;

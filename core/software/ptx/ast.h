@@ -149,6 +149,7 @@ struct Function {
   uint32_t required_block[3] = {0, 0, 0};
   uint32_t max_block[3] = {0, 0, 0};
   uint32_t max_registers = 0;  // .maxnreg; 0: not set
+  uint32_t min_blocks = 0;     // .minnctapersm; 0: not set
   // .reqnctapercluster, in blocks; 0: not given.
   uint32_t required_cluster[3] = {0, 0, 0};
   uint32_t max_cluster_blocks = 0;   // .maxclusterrank; 0: not given

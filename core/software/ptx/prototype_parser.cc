@@ -78,8 +78,7 @@ bool PrototypeParser::ParseDirective(absl::string_view word,
     return ParseNumber(&function->max_cluster_blocks);
   }
   if (word == "minnctapersm" || word == "maxnctapersm") {
-    uint32_t ignored = 0;
-    return ParseNumber(&ignored);
+    return ParseNumber(&function->min_blocks);
   }
   if (word == "explicitcluster") {
     function->cluster_must_be_set = true;

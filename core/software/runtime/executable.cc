@@ -15,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/cuda/kernel_limits.h"
 #include "core/software/base/mutex.h"
 #include "core/software/jit/compiler.h"
 #include "core/software/jit/object_cache.h"
@@ -90,9 +91,9 @@ class KernelCode {
     properties.static_shared_bytes = kernel_.static_shared_bytes;
     size_t registers = std::min<size_t>(function.registers.size(), 255);
     if (function.max_registers != 0) {
-      registers = std::min<size_t>(registers, function.max_registers);
+      registers = std::min<size_t>(
+          registers, cuda::AllowedRegisters(function.max_registers));
     }
-    properties.registers = static_cast<int>(registers);
     std::copy_n(function.required_block, 3, properties.required_block);
     const uint32_t* limit = function.required_block[0] != 0
                                 ? function.required_block
@@ -102,7 +103,10 @@ class KernelCode {
           uint64_t{limit[0]} * std::max(limit[1], 1u) * std::max(limit[2], 1u);
       properties.max_threads_per_block =
           static_cast<int>(std::min<uint64_t>(threads, 1024));
+      registers = std::min<size_t>(
+          registers, cuda::RegistersThatFit(threads, function.min_blocks));
     }
+    properties.registers = static_cast<int>(registers);
     std::copy_n(function.required_cluster, 3, properties.required_cluster);
     properties.max_cluster_blocks = function.max_cluster_blocks;
     properties.cluster_must_be_set = function.cluster_must_be_set;

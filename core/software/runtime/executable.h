@@ -43,7 +43,9 @@ struct KernelProperties {
   size_t static_shared_bytes = 0;
   size_t constant_bytes = 0;
   size_t local_bytes = 0;  // per thread
-  int registers = 0;       // declared in the PTX, at most .maxnreg
+  // Those that the PTX declares, at most what .maxnreg allows, and what is left
+  // for each thread of a block of .maxntid, or of .minnctapersm such blocks.
+  int registers = 0;
   // The value of .reqntid or .maxntid, else 1024.
   int max_threads_per_block = 1024;
   uint32_t required_block[3] = {0, 0, 0};  // .reqntid; zeros: free

@@ -6,8 +6,9 @@
 Stops after SECONDS: the tests that ran by then are a sample of all. A test that fails for what
 NVIDIA's compiler refuses or writes says nothing about the driver. Fails if less than PERCENT (98) of
 the other tests are right. Known to be wrong: kernels do not reach memory of the program's own heap that
-was registered with cuMemHostRegister, CU_JIT_MAX_REGISTERS changes no kernel's attributes, and numba
-launches kernels of a context that was reset; in front of a daemon there are no IPC handles, too.
+was registered with cuMemHostRegister, and numba launches kernels of a context that was reset, which an
+H200's driver refuses as well (CUDA_ERROR_INVALID_HANDLE); in front of a daemon there are no IPC handles,
+too.
 """
 
 import os

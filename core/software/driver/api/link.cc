@@ -37,21 +37,29 @@ CUresult cuLinkCreate_v2(unsigned count, CUjit_option* options, void** values,
 }
 
 CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data,
-                          size_t size, const char* name, unsigned,
-                          CUjit_option*, void**) {
+                          size_t size, const char* name, unsigned count,
+                          CUjit_option* options, void** values) {
   return WithLinker(state, [&](Linker& linker) {
-    return linker.Add(type, data, size, name == nullptr ? "" : name);
+    JitOptions jit;
+    const CUresult result = JitOptions::Parse(count, options, values, &jit);
+    if (result != CUDA_SUCCESS) return result;
+    return linker.Add(type, data, size, name == nullptr ? "" : name,
+                      jit.limits());
   });
 }
 
 CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type,
-                          const char* path, unsigned, CUjit_option*, void**) {
+                          const char* path, unsigned count,
+                          CUjit_option* options, void** values) {
   return WithLinker(state, [&](Linker& linker) {
     if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    JitOptions jit;
+    const CUresult result = JitOptions::Parse(count, options, values, &jit);
+    if (result != CUDA_SUCCESS) return result;
     std::ifstream file(path, std::ios::binary);
     if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
     const std::string content(std::istreambuf_iterator<char>(file), {});
-    return linker.Add(type, content.data(), content.size(), path);
+    return linker.Add(type, content.data(), content.size(), path, jit.limits());
   });
 }
 

@@ -159,6 +159,28 @@ TEST(ImageTest, LogIsCutToItsBuffer) {
   EXPECT_EQ(loaded.log.size(), 7u);
 }
 
+TEST(JitOptionsTest, TheTimeIsAFloat) {
+  JitOptions jit;
+  CUjit_option option = CU_JIT_WALL_TIME;
+  void* value = nullptr;
+  ASSERT_EQ(JitOptions::Parse(1, &option, &value, &jit), CUDA_SUCCESS);
+  jit.Report("");
+  const auto bits = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(value));
+  float milliseconds = 0;
+  memcpy(&milliseconds, &bits, sizeof(bits));
+  EXPECT_GT(milliseconds, 0);
+  EXPECT_LT(milliseconds, 10000);
+}
+
+TEST(JitOptionsTest, ThreadsAndATargetExcludeEachOther) {
+  JitOptions jit;
+  CUjit_option options[] = {CU_JIT_TARGET, CU_JIT_THREADS_PER_BLOCK};
+  void* values[] = {reinterpret_cast<void*>(uintptr_t{90}),
+                    reinterpret_cast<void*>(uintptr_t{32})};
+  EXPECT_EQ(JitOptions::Parse(2, options, values, &jit),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST(JitOptionsTest, UnknownAndRepeatedOptionsAreRefused) {
   JitOptions jit;
   void* values[2] = {};
