@@ -22,9 +22,8 @@ class ArenaGroup {
   bool Map() {
     constexpr size_t kBytes =
         (kMaxClusterBlocks - 1) * kSharedStrideBytes + kSharedMemoryBytes;
-    memory_ = WindowMemory::Map(kBytes, kSharedGuardBytes);
-    return memory_ != nullptr &&
-           mprotect(memory_->data(), memory_->bytes(), PROT_NONE) == 0;
+    memory_ = WindowMemory::MapClosed(kBytes, kSharedGuardBytes);
+    return memory_ != nullptr;
   }
 
   uint8_t* arena(size_t number) const {

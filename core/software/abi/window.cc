@@ -114,13 +114,22 @@ AddressSpace& GetAddressSpace() {
 
 std::unique_ptr<WindowMemory> WindowMemory::Map(size_t bytes,
                                                 size_t guard_bytes) {
+  auto memory = MapClosed(bytes, guard_bytes);
+  if (memory == nullptr ||
+      mprotect(memory->data(), memory->bytes(), PROT_READ | PROT_WRITE) != 0) {
+    return nullptr;
+  }
+  return memory;
+}
+
+std::unique_ptr<WindowMemory> WindowMemory::MapClosed(size_t bytes,
+                                                      size_t guard_bytes) {
   if (bytes == 0 || bytes > GetKernelWindow().size) return nullptr;
   const size_t size = RoundUpToPage(bytes);
   const size_t guard = RoundUpToPage(guard_bytes);
   auto range = RuntimeSpace().Reserve(size + 2 * guard, kPageSize, 0);
   if (range == nullptr) return nullptr;
   auto* data = reinterpret_cast<uint8_t*>(range->address() + guard);
-  if (mprotect(data, size, PROT_READ | PROT_WRITE) != 0) return nullptr;
   std::unique_ptr<WindowMemory> memory(new WindowMemory);
   memory->range_ = std::move(range);
   memory->data_ = data;

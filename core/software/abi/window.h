@@ -68,12 +68,16 @@ class WindowMemory {
   // `bytes` > 0.
   static std::unique_ptr<WindowMemory> Map(
       size_t bytes, size_t guard_bytes = kLeastGuardBytes);
+  // As Map, but the bytes are not accessible: the owner opens parts of them by
+  // mprotect. Until then no limit of memory counts them.
+  static std::unique_ptr<WindowMemory> MapClosed(
+      size_t bytes, size_t guard_bytes = kLeastGuardBytes);
   // Unmaps the memory; its addresses may be handed out again.
   ~WindowMemory();
   WindowMemory(const WindowMemory&) = delete;
   WindowMemory& operator=(const WindowMemory&) = delete;
 
-  // Writable. Kernels can change these bytes.
+  // Kernels can change the bytes that are accessible.
   uint8_t* data() const { return data_; }
   size_t bytes() const { return bytes_; }
 

@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/cuda/stream_attributes.h"
+#include "core/software/base/memory_room.h"
 #include "core/software/base/start_thread.h"
 #include "core/software/driver/context.h"
 #include "core/software/driver/fault.h"
@@ -26,6 +29,40 @@ constexpr std::chrono::seconds kIdleThread{1};
 constexpr std::chrono::milliseconds kMoment{1};
 
 std::atomic<uint64_t> last_stream_id{0};
+
+// Threads of all streams.
+std::atomic<int> g_workers{0};
+
+size_t ThreadStackBytes() {
+  pthread_attr_t attributes;
+  size_t bytes = 0;
+  if (pthread_getattr_default_np(&attributes) != 0) return bytes;
+  pthread_attr_getstacksize(&attributes, &bytes);
+  pthread_attr_destroy(&attributes);
+  return bytes;
+}
+
+// Starts a thread that runs `work` and has the signals of this one blocked.
+// Returns false if the system allows no more threads or the process would have
+// no memory left; LastRefusal says so.
+bool StartWorkerThread(std::function<void()> work) {
+  const int workers = ++g_workers;
+  std::string reason = kNoThread;
+  if (!HasMemoryRoom(ThreadStackBytes(), RoomFor::kThread)) {
+    reason = absl::StrCat("no memory for the stack of one more thread, ",
+                          ThreadStackBytes(), " bytes: the limit is ",
+                          MemoryLimitText());
+  } else if (auto thread = StartThread(std::move(work)); thread.has_value()) {
+    thread->detach();
+    return true;
+  }
+  --g_workers;
+  Refuse(CUDA_ERROR_OUT_OF_MEMORY,
+         absl::StrCat(reason, "; ", workers - 1,
+                      " streams have a thread, because they have work or had "
+                      "some a moment ago"));
+  return false;
+}
 
 }  // namespace
 
@@ -179,14 +216,10 @@ bool Stream::WakeWorker() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  auto worker = StartThread([self = shared_from_this()] { self->Work(); });
+  has_worker_ =
+      StartWorkerThread([self = shared_from_this()] { self->Work(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (worker.has_value()) {
-    worker->detach();
-  } else {
-    Refuse(CUDA_ERROR_OUT_OF_MEMORY, kNoThread);
-  }
-  return has_worker_ = worker.has_value();
+  return has_worker_;
 }
 
 void Stream::Work() {
@@ -207,6 +240,7 @@ void Stream::Work() {
     while (ReadyLocked()) RunNext();
   }
   has_worker_ = false;
+  --g_workers;
 }
 
 }  // namespace holdfast::software

@@ -67,6 +67,8 @@ class Grid {
         geometry_(geometry),
         memory_(parameters, kernel.lowered->parameter_bytes),
         printer_(geometry.print_bytes) {
+    threads_ =
+        uint64_t{geometry.block[0]} * geometry.block[1] * geometry.block[2];
     if (!memory_.ok()) return;
     launch_.printer = &printer_;
     launch_.parameters = memory_.parameters();
@@ -96,8 +98,6 @@ class Grid {
     }
     launch_.shared_bytes = shared_bytes_.value_or(0);
     blocks_ = uint64_t{geometry.grid[0]} * geometry.grid[1] * geometry.grid[2];
-    threads_ =
-        uint64_t{geometry.block[0]} * geometry.block[1] * geometry.block[2];
   }
 
   LaunchOutcome Run() {
@@ -305,10 +305,13 @@ class Grid {
   void FailForMemory() {
     stopped_ = true;
     MutexLock lock(&mutex_);
-    outcome_ = {CUDA_ERROR_OUT_OF_MEMORY,
+    // A launch that has begun fails as a kernel does. CUDA_ERROR_OUT_OF_MEMORY
+    // would be a refusal, after which a context goes on.
+    outcome_ = {CUDA_ERROR_LAUNCH_FAILED,
                 absl::StrCat("kernel ", kernel_.lowered->function->name,
-                             ": no memory for stacks, parameters and shared "
-                             "memory")};
+                             ": no memory for stacks, local memory, parameters "
+                             "and shared memory of blocks of ",
+                             threads_, " threads")};
   }
 
   bool Fail(const KernelFault& fault, const WorkerContext& worker) {

@@ -13,6 +13,7 @@
 #include <cpuid.h>
 #include <ucontext.h>
 
+#include <atomic>
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
@@ -90,9 +91,19 @@ jit::MachineState StateOf(const ucontext_t& context) {
   return state;
 }
 
+std::atomic<bool (*)(uintptr_t)> repair_fault{nullptr};
+
+// The access failed because the page does not allow it.
+bool Repaired(int signal, const siginfo_t& info) {
+  if (signal != SIGSEGV || info.si_code != SEGV_ACCERR) return false;
+  const auto repair = repair_fault.load();
+  return repair != nullptr && repair(reinterpret_cast<uintptr_t>(info.si_addr));
+}
+
 void OnSignal(int signal, siginfo_t* info, void* context) {
   Escape* escape = current;
   if (escape == nullptr) return PassOn(signal, info, context);
+  if (Repaired(signal, *info)) return;
   current = nullptr;
   if (signal == SIGSEGV || signal == SIGBUS) {
     escape->fault = KernelFault{KernelFault::Kind::kAddress,
@@ -157,6 +168,10 @@ std::optional<KernelFault> RunGuarded(WorkerContext* worker,
   // To copy an empty one would copy all its bytes.
   if (!escape.fault.has_value()) return std::nullopt;
   return escape.fault;
+}
+
+void SetFaultRepair(bool (*repair)(uintptr_t address)) {
+  repair_fault = repair;
 }
 
 // An address in the window may be unmapped. Instead of asking first, which

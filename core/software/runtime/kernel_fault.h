@@ -56,6 +56,11 @@ struct KernelFault {
 std::optional<KernelFault> RunGuarded(WorkerContext* worker,
                                       absl::FunctionRef<void()> code);
 
+// Sets the function that handles a fault of generated code at `address` first.
+// It returns true if the code can go on, as after a stack has grown. It is
+// called in a signal handler, on the thread that has faulted.
+void SetFaultRepair(bool (*repair)(uintptr_t address));
+
 // Calls `access`, which accesses memory that a kernel points at. Returns the
 // address of the fault, or nullopt. A fault abandons `access` without running
 // destructors. REQUIRES: called within RunGuarded.

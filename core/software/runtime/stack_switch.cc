@@ -3,8 +3,12 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <utility>
+
+#include "core/base/sanitizer.h"
 
 // The debugger's view (CFI) ends at the start of a warp. It leaves by a jump: a
 // CPU takes for granted that a return goes behind the last call, but this goes
@@ -77,26 +81,44 @@ constexpr size_t kGuardBytes = 4096;
 constexpr size_t kColours = 16;
 constexpr size_t kColourBytes = 320;
 
+// A sanitizer handles the signals of faults itself.
+constexpr size_t kOpenAtFirst = kSanitized ? Stack::kBytes : Stack::kFirstBytes;
+
+// Counts the stacks of the process. Returns false if there are as many as there
+// may be.
+std::atomic<int> g_stacks{0};
+bool CountStack() {
+  if (g_stacks.fetch_add(1) < Stack::kMost) return true;
+  --g_stacks;
+  return false;
+}
+
 }  // namespace
 
 Stack::Stack(size_t number) : offset_(number % kColours * kColourBytes) {
+  if (!CountStack()) return;
   void* memory = mmap(nullptr, kGuardBytes + kBytes, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return;
-  base_ = static_cast<char*>(memory);
-  if (mprotect(base_ + kGuardBytes, kBytes, PROT_READ | PROT_WRITE) != 0) {
+  if (memory != MAP_FAILED) {
+    base_ = static_cast<char*>(memory);
+    open_ = base_ + kGuardBytes + kBytes - kOpenAtFirst;
+    if (mprotect(open_, kOpenAtFirst, PROT_READ | PROT_WRITE) == 0) return;
     munmap(base_, kGuardBytes + kBytes);
     base_ = nullptr;
   }
+  --g_stacks;
 }
 
 Stack::~Stack() {
   EndNotes(notes_);
-  if (base_ != nullptr) munmap(base_, kGuardBytes + kBytes);
+  if (base_ == nullptr) return;
+  munmap(base_, kGuardBytes + kBytes);
+  --g_stacks;
 }
 
 Stack::Stack(Stack&& other) noexcept
     : base_(std::exchange(other.base_, nullptr)),
+      open_(other.open_),
       offset_(other.offset_),
       notes_(std::exchange(other.notes_, {})) {}
 
@@ -115,6 +137,18 @@ StackPosition Stack::Enter(void (*function)(void*), void* argument) {
   frame[6] = reinterpret_cast<void*>(&holdfast_enter_stack);
   frame[7] = nullptr;  // of the entry, whose stack is aligned from here
   return {frame, notes_};
+}
+
+bool Stack::Grow(uintptr_t address) {
+  const auto first = reinterpret_cast<uintptr_t>(base_) + kGuardBytes;
+  const auto open = reinterpret_cast<uintptr_t>(open_);
+  if (base_ == nullptr || address < first || address >= open) return false;
+  const uintptr_t aligned = address / kGuardBytes * kGuardBytes;
+  const uintptr_t begin = std::max(first, aligned - kFirstBytes);
+  auto* const from = reinterpret_cast<char*>(begin);
+  if (mprotect(from, open - begin, PROT_READ | PROT_WRITE) != 0) return false;
+  open_ = from;
+  return true;
 }
 
 }  // namespace holdfast::software

@@ -21,12 +21,36 @@
 #include <bit>
 
 #include "absl/strings/str_cat.h"
+#include "core/software/base/memory_room.h"
 #include "core/software/runtime/kernel_fault.h"
 
 namespace holdfast::software {
+namespace {
+
+// Of the thread; null before its first use and after its end. A signal handler
+// cannot make one.
+thread_local WarpScheduler* g_of_thread = nullptr;
+
+}  // namespace
+
+WarpScheduler::WarpScheduler() {
+  g_of_thread = this;
+  SetFaultRepair(&GrowStackOfThread);
+}
+
+WarpScheduler::~WarpScheduler() { g_of_thread = nullptr; }
+
 WarpScheduler& WarpScheduler::OfThread() {
   thread_local WarpScheduler scheduler;
   return scheduler;
+}
+
+bool WarpScheduler::GrowStackOfThread(uintptr_t address) {
+  if (g_of_thread == nullptr) return false;
+  for (Stack& stack : g_of_thread->stacks_) {
+    if (stack.Grow(address)) return true;
+  }
+  return false;
 }
 
 // The first frame of a warp's stack: runs generated code for all blocks of its
@@ -46,6 +70,11 @@ void WarpScheduler::Main(void* argument) {
 }
 
 bool WarpScheduler::Reserve(size_t warps, size_t places) {
+  if (stacks_.size() < warps &&
+      !HasMemoryRoom((warps - stacks_.size()) * Stack::kFirstBytes,
+                     RoomFor::kKernel)) {
+    return false;
+  }
   while (stacks_.size() < warps) {
     stacks_.emplace_back(stacks_.size());
     if (!stacks_.back().ok()) {

@@ -102,6 +102,9 @@ class WarpScheduler {
   // stacks of the thread's largest launch.
   static WarpScheduler& OfThread();
 
+  WarpScheduler(const WarpScheduler&) = delete;
+  WarpScheduler& operator=(const WarpScheduler&) = delete;
+
   // Runs all blocks to their ends; the warps of all places take turns. Returns
   // false, and runs nothing, if there is no memory for stacks. On a fault,
   // jumps to launch.escape and does not return. A deadlock is a fault: all
@@ -139,6 +142,12 @@ class WarpScheduler {
   void EndInBlock(Warp* warp, uint32_t lanes, uint32_t count);
 
  private:
+  WarpScheduler();
+  ~WarpScheduler();
+
+  // Grows the stack of the calling thread that `address` belongs to. Returns
+  // false if it belongs to none.
+  static bool GrowStackOfThread(uintptr_t address);
   static void Main(void* warp);
   // Makes room for so many warps and places. Returns false if there is no
   // memory for stacks.

@@ -7,17 +7,21 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "core/cuda/event.h"
 #include "core/cuda/host_memory.h"
 #include "core/cuda/stream.h"
 #include "core/cuda/stream_value.h"
+#include "tests/testing/memory_limit.h"
 #include "tests/testing/software_driver.h"
 #include "tests/testing/status_matchers.h"
 
 namespace holdfast::software {
 namespace {
 
+using ::holdfast::testing::MemoryLimit;
 using ::holdfast::testing::SoftwareContext;
 using ::holdfast::testing::StatusIs;
 using ::holdfast::testing::ThreadRefusal;
@@ -56,6 +60,35 @@ TEST_F(ThreadRefusalTest, TheStreamGoesOnWhenThereAreThreadsAgain) {
   ASSERT_OK(Wait());
   Signal();
   EXPECT_OK(stream_->Synchronize());
+}
+
+// Each stream that waits has a thread, and each thread a stack. The last bytes
+// below the limit belong to the heap.
+TEST_F(ThreadRefusalTest, StacksOfStreamsLeaveMemoryForEverythingElse) {
+  constexpr uint64_t kLimit = uint64_t{1} << 30;
+  constexpr int kStreams = 200;  // Their stacks of 8 MiB are 1600 MiB.
+  std::vector<std::unique_ptr<cuda::Stream>> streams;
+  for (int i = 0; i < kStreams; ++i) {
+    ASSERT_OK_AND_ASSIGN(auto stream, cuda::Stream::Create(context_, {}));
+    streams.push_back(std::move(stream));
+  }
+  absl::Status status;
+  {
+    const MemoryLimit limit(kLimit);
+    for (auto stream = streams.begin(); status.ok() && stream != streams.end();
+         ++stream) {
+      status = cuda::WaitValueAsync(**stream, memory_->device_address(), 1);
+    }
+    const std::vector<char> heap(kLimit / 8, 1);
+    EXPECT_EQ(heap.back(), 1);
+  }
+  EXPECT_THAT(status,
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       "bytes of memory of the process's own (RLIMIT_DATA)"));
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
+                               "streams have a thread"));
+  Signal();
+  for (const auto& stream : streams) EXPECT_OK(stream->Synchronize());
 }
 
 // The mark behind work would have to be reached by a thread.

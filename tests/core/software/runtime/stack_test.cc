@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels with more values than registers: the rest is on the stack of a warp.
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/sanitizer.h"
 #include "core/software/runtime/executable.h"
 #include "core/software/runtime/fault_report.h"
 #include "gtest/gtest.h"
+#include "tests/testing/memory_limit.h"
 
 namespace holdfast::software {
 namespace {
 
 constexpr int kThreads = 64;
+constexpr int kLargeBlock = 1024;
 
 // keep(in, out): loads `values` numbers a thread, meets the others, and adds
 // the numbers up, the last one first.
@@ -48,14 +53,14 @@ std::string KeepingPtx(int values) {
 }
 
 LaunchOutcome RunKeep(int values, const std::vector<uint64_t>& in,
-                      std::vector<uint64_t>* out) {
+                      std::vector<uint64_t>* out, int threads = kThreads) {
   std::unique_ptr<Executable> executable;
   std::string log;
   EXPECT_EQ(Executable::Load(KeepingPtx(values), &executable, &log),
             CUDA_SUCCESS)
       << log;
   LaunchGeometry geometry;
-  geometry.block[0] = kThreads;
+  geometry.block[0] = threads;
   const void* parameters[] = {in.data(), out->data()};
   return executable->Launch(0, geometry, parameters, nullptr);
 }
@@ -73,6 +78,28 @@ TEST(StackTest, HoldsThousandsOfValuesAcrossABarrier) {
     }
     EXPECT_EQ(out[t], sum) << t;
   }
+}
+
+// Streams have a thread each. A block of 1024 threads has 32 stacks, whose
+// addresses alone are four times the limit here.
+TEST(StackTest, ManyThreadsRunBlocksWithBarriersUnderALimitOfMemory) {
+  if (kSanitized) GTEST_SKIP();
+  constexpr int kLaunches = 32;
+  const ::holdfast::testing::MemoryLimit limit(uint64_t{2} << 30);
+  std::atomic<int> right{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kLaunches; ++i) {
+    threads.emplace_back([&right] {
+      constexpr int kValues = 2;
+      const std::vector<uint64_t> in(size_t{kValues} * kLargeBlock, 1);
+      std::vector<uint64_t> out(kLargeBlock);
+      const LaunchOutcome outcome = RunKeep(kValues, in, &out, kLargeBlock);
+      EXPECT_EQ(outcome.result, CUDA_SUCCESS) << outcome.message;
+      right += out.back() == kValues;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, kLaunches);
 }
 
 class NoCode : public jit::CompiledKernel {
