@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "server/config/child_arguments.h"
 
 namespace holdfast::server {
 namespace {
@@ -67,7 +68,7 @@ DaemonParts::DaemonParts(const Config& config, Spawner& spawner,
       audit(std::move(audit_log)),
       store(config.object_store),
       code(CodeDirectory(config), config.cache_disk / 4),
-      ledger(config.host_memory, shares),
+      ledger(config.host_memory, shares, ServesOthers(config)),
       fleet(config, spawner, health,
             {.store = store,
              .code = code,

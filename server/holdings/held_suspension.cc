@@ -20,10 +20,24 @@ absl::StatusOr<HeldSuspension::Room> HeldSuspension::Prepare(
     HOLDFAST_ASSIGN_OR_RETURN(of_tenant,
                               tenant->suspended_bytes()->Take(bytes));
   }
-  HOLDFAST_ASSIGN_OR_RETURN(saved_,
-                            SuspendedMemory::Create(path, bytes, host_));
+  HOLDFAST_ASSIGN_OR_RETURN(
+      saved_, SuspendedMemory::Create(path, bytes, *ledger_.host()));
   of_tenant_ = std::move(of_tenant);
+  const absl::Status status = TakeShare();
+  if (!status.ok()) {
+    Drop();
+    return status;
+  }
   return Room{chunks_, saved_->descriptor(), bytes};
+}
+
+absl::Status HeldSuspension::TakeShare() {
+  const auto& tenant = memory_.tenant();
+  if (!saved_->path().empty() || tenant == nullptr) return absl::OkStatus();
+  const auto share = ledger_.HostOf(tenant->name(), tenant->suspended_bytes());
+  if (share == nullptr) return absl::OkStatus();
+  HOLDFAST_ASSIGN_OR_RETURN(share_, share->Take(saved_->bytes()));
+  return absl::OkStatus();
 }
 
 void HeldSuspension::Suspend() {
@@ -36,7 +50,8 @@ absl::Status HeldSuspension::Adopt(KeptSession& kept) {
   HOLDFAST_ASSIGN_OR_RETURN(
       saved_,
       SuspendedMemory::Adopt(std::move(kept.image), kept.suspension->path(),
-                             kept.suspension->bytes(), host_));
+                             kept.suspension->bytes(), *ledger_.host()));
+  HOLDFAST_RETURN_IF_ERROR(TakeShare());
   if (const auto& tenant = memory_.tenant(); saved_->path().empty() && tenant) {
     of_tenant_ = tenant->suspended_bytes()->TakeBeyondLimit(saved_->bytes());
   }
@@ -71,6 +86,7 @@ void HeldSuspension::Drop() {
   kept_image_ = {};
   saved_ = nullptr;
   of_tenant_ = {};
+  share_ = {};
 }
 
 }  // namespace holdfast

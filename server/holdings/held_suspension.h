@@ -13,6 +13,7 @@
 #include "server/holdings/session_descriptors.h"
 #include "server/holdings/session_memory.h"
 #include "server/kept/kept_state.h"
+#include "server/memory/memory_ledger.h"
 #include "server/memory/suspended_memory.h"
 
 namespace holdfast {
@@ -31,8 +32,8 @@ class HeldSuspension {
 
   // All must outlive this object.
   HeldSuspension(const SessionDescriptors& kept, SessionMemory& memory,
-                 Quota& host)
-      : kept_(kept), memory_(memory), host_(host) {}
+                 const MemoryLedger& ledger)
+      : kept_(kept), memory_(memory), ledger_(ledger) {}
 
   // Makes room for the bytes of the session's device memory, in a file at
   // `path` or, if that is empty, in host memory. Nothing changes for the
@@ -63,14 +64,17 @@ class HeldSuspension {
   void Drop();
 
  private:
+  // Charges bytes in host memory to the tenant's share of it.
+  absl::Status TakeShare();
   // Keeps the place of the bytes for the next daemon.
   void Keep();
 
   const SessionDescriptors& kept_;
   SessionMemory& memory_;
-  Quota& host_;
+  const MemoryLedger& ledger_;
   std::unique_ptr<SuspendedMemory> saved_;
   Charge of_tenant_;             // for saved_ in host memory
+  Charge share_;                 // the same bytes of MemoryLedger::HostOf
   internal::SaveMemory chunks_;  // the offset of each in saved_
   SessionDescriptors::Kept kept_image_;
   SessionDescriptors::Kept kept_record_;

@@ -18,7 +18,7 @@ SessionHoldings::SessionHoldings(const Services& services)
       variables_(kept_, *services.ledger.host()),
       arenas_(kept_),
       objects_(kept_, services.store),
-      suspension_(kept_, memory_, *services.ledger.host()) {}
+      suspension_(kept_, memory_, services.ledger) {}
 
 absl::Status SessionHoldings::Open(const internal::Assign& assign,
                                    std::shared_ptr<Tenant> tenant) {

@@ -31,13 +31,21 @@ uint64_t HostLimit(const internal::AccountLimits& limits) {
 }  // namespace
 
 MemoryLedger::MemoryLedger(uint64_t host_bytes,
-                           std::shared_ptr<DeviceShares> shares)
+                           std::shared_ptr<DeviceShares> shares,
+                           bool divide_host)
     : host_(Quota::Create({.name = "host memory of all sessions",
                            .unit = kBytes,
                            .limit = LimitOr(host_bytes),
                            .set_by = "--host-memory"})),
       shares_(shares == nullptr ? std::make_shared<DeviceShares>()
-                                : std::move(shares)) {}
+                                : std::move(shares)),
+      host_shares_(divide_host ? std::make_shared<HostShares>(host_)
+                               : nullptr) {}
+
+void MemoryLedger::SetTakingOver(bool taking_over) {
+  shares_->SetTakingOver(taking_over);
+  if (host_shares_ != nullptr) host_shares_->SetTakingOver(taking_over);
+}
 
 void MemoryLedger::AddDevices(const internal::Ready& ready) {
   DeviceSizes sizes;
@@ -67,6 +75,18 @@ std::shared_ptr<Quota> MemoryLedger::OnDevice(uint32_t device,
                             }});
 }
 
+std::shared_ptr<Quota> MemoryLedger::HostOf(
+    const std::string& tenant, std::shared_ptr<const Quota> own) const {
+  if (host_shares_ == nullptr) return nullptr;
+  return Quota::Create(
+      {.name = absl::StrCat("share of host memory of tenant ", tenant),
+       .unit = kBytes,
+       .reserve = [shares = host_shares_, tenant, own](uint64_t bytes)
+           -> absl::Status { return shares->Take(tenant, *own, bytes); },
+       .release = [shares = host_shares_,
+                   tenant](uint64_t bytes) { shares->Return(tenant, bytes); }});
+}
+
 void MemoryLedger::Report(v1::MemoryTotals* totals) const {
   host_->Report(totals->mutable_host_bytes());
   for (const auto& [ordinal, sums] : shares_->totals()) {
@@ -90,6 +110,9 @@ void MemoryGrants::Open(const internal::AccountLimits& limits, size_t devices,
                          .unit = kBytes,
                          .limit = HostLimit(limits),
                          .set_by = "--pinned-memory, --arena-memory"});
+  if (tenant_ == nullptr) return;
+  pinned_share_ = ledger_.HostOf(tenant_->name(), tenant_->pinned_bytes());
+  arena_share_ = ledger_.HostOf(tenant_->name(), tenant_->arena_bytes());
 }
 
 // A kind of host memory that does not exist counts as the executor's own.
@@ -127,12 +150,22 @@ absl::StatusOr<MemoryGrants::Quotas> MemoryGrants::QuotasOf(
     if (tenant_ != nullptr) quotas.push_back(tenant_->chunk_bytes());
     return quotas;
   }
+  return QuotasOfHost(place.host());
+}
+
+// The tenant's share comes behind the sum of all tenants: HostShares counts on
+// it.
+MemoryGrants::Quotas MemoryGrants::QuotasOfHost(
+    internal::HostMemory memory) const {
   Quotas quotas = {host_, ledger_.host()};
-  if (tenant_ != nullptr && place.host() == internal::HOST_MEMORY_PINNED) {
+  if (tenant_ == nullptr) return quotas;
+  if (memory == internal::HOST_MEMORY_PINNED) {
     quotas.push_back(tenant_->pinned_bytes());
+    if (pinned_share_ != nullptr) quotas.push_back(pinned_share_);
   }
-  if (tenant_ != nullptr && place.host() == internal::HOST_MEMORY_ARENA) {
+  if (memory == internal::HOST_MEMORY_ARENA) {
     quotas.push_back(tenant_->arena_bytes());
+    if (arena_share_ != nullptr) quotas.push_back(arena_share_);
   }
   return quotas;
 }
@@ -246,6 +279,8 @@ void MemoryGrants::Close() {
   host_ = nullptr;
   tenant_ = nullptr;
   of_tenant_.clear();
+  pinned_share_ = nullptr;
+  arena_share_ = nullptr;
 }
 
 void MemoryGrants::ReportReserved(v1::QuotaUsage* usage) const {

@@ -25,6 +25,7 @@
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/v1/sessions.pb.h"
 #include "server/account/quota.h"
+#include "server/memory/host_shares.h"
 #include "server/tenants/device_shares.h"
 #include "server/tenants/tenant.h"
 
@@ -38,8 +39,12 @@ class MemoryLedger {
  public:
   // `host_bytes` limits the host memory of all sessions; 0: no limit. `shares`
   // accounts for device memory by tenant; null: without reservations.
+  // `divide_host`: tenants without a quota divide host memory as HostShares
+  // says. Otherwise it goes to the first request, for a daemon that serves one
+  // user only.
   explicit MemoryLedger(uint64_t host_bytes,
-                        std::shared_ptr<DeviceShares> shares = nullptr);
+                        std::shared_ptr<DeviceShares> shares = nullptr,
+                        bool divide_host = false);
   MemoryLedger(const MemoryLedger&) = delete;
   MemoryLedger& operator=(const MemoryLedger&) = delete;
 
@@ -50,8 +55,8 @@ class MemoryLedger {
   size_t device_count() const;
   bool HasDevice(uint32_t device) const;
 
-  // See DeviceShares.
-  void SetTakingOver(bool taking_over) { shares_->SetTakingOver(taking_over); }
+  // See DeviceShares and HostShares.
+  void SetTakingOver(bool taking_over);
 
   // The sum of host memory.
   const std::shared_ptr<Quota>& host() const { return host_; }
@@ -61,6 +66,13 @@ class MemoryLedger {
   // shares. Charges of different quotas cannot be added.
   std::shared_ptr<Quota> OnDevice(uint32_t device,
                                   const std::string& tenant) const;
+
+  // Returns a quota for a tenant's host memory that `own`, a quota of the
+  // tenant, counts as well. The quota has no limit of its own, but asks the
+  // shares; an amount is charged to host() first. Charges of different quotas
+  // cannot be added. Null if host memory is not divided.
+  std::shared_ptr<Quota> HostOf(const std::string& tenant,
+                                std::shared_ptr<const Quota> own) const;
 
   // Sums of all sessions, with limits, for administrators.
   void Report(v1::MemoryTotals* totals) const;
@@ -72,6 +84,7 @@ class MemoryLedger {
  private:
   const std::shared_ptr<Quota> host_;
   const std::shared_ptr<DeviceShares> shares_;
+  const std::shared_ptr<HostShares> host_shares_;  // null: not divided
 };
 
 // The memory granted to one executor, within its session's limits. It is given
@@ -151,6 +164,7 @@ class MemoryGrants {
 
   static PlaceKey KeyOf(const internal::MemoryPlace& place);
   absl::StatusOr<Quotas> QuotasOf(const internal::MemoryPlace& place);
+  Quotas QuotasOfHost(internal::HostMemory memory) const;
   const std::shared_ptr<Quota>& OnDevice(uint32_t device);
 
   const MemoryLedger& ledger_;
@@ -159,6 +173,9 @@ class MemoryGrants {
   std::shared_ptr<Tenant> tenant_;
   // The tenant's share of each device that was asked for.
   std::map<uint32_t, std::shared_ptr<Quota>> of_tenant_;
+  // The tenant's shares of host memory; null: none.
+  std::shared_ptr<Quota> pinned_share_;
+  std::shared_ptr<Quota> arena_share_;
   std::map<PlaceKey, Granted> granted_;
 };
 

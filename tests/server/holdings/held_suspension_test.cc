@@ -8,6 +8,7 @@
 #include "server/account/quota.h"
 #include "server/holdings/session_descriptors.h"
 #include "server/kept/descriptor_store.h"
+#include "server/memory/memory_ledger.h"
 #include "tests/server/holdings/session_memory_fixture.h"
 #include "tests/testing/status_matchers.h"
 
@@ -29,9 +30,9 @@ class HeldSuspensionTest : public SessionMemoryTest {
 
   DescriptorStore store_;
   SessionDescriptors descriptors_{store_};
-  std::shared_ptr<Quota> host_ = Quota::Create(
-      {.name = "host memory", .unit = "bytes", .limit = 1024 * kMiB});
-  HeldSuspension suspension_{descriptors_, maker_->held, *host_};
+  MemoryLedger ledger_{3 * kSize, /*shares=*/nullptr, /*divide_host=*/true};
+  const std::shared_ptr<Quota> host_ = ledger_.host();
+  HeldSuspension suspension_{descriptors_, maker_->held, ledger_};
 };
 
 TEST_F(HeldSuspensionTest,
@@ -59,6 +60,20 @@ TEST_F(HeldSuspensionTest,
   const std::string path = ::testing::TempDir() + "/suspended";
   ASSERT_OK(suspension_.Prepare(path));
   EXPECT_EQ(suspended().used(), others.amount());
+}
+
+TEST_F(HeldSuspensionTest, ATenantWithoutAQuotaLeavesHostMemoryToOthers) {
+  maker_->payer->SetQuota({});
+  EXPECT_OK(suspension_.Prepare(""));
+  suspension_.Drop();
+  // Another session of the tenant has half of it.
+  const auto own = ledger_.HostOf("uid 1000", maker_->payer->suspended_bytes());
+  ASSERT_OK_AND_ASSIGN(const Charge others, host_->Take(3 * kSize / 2));
+  ASSERT_OK_AND_ASSIGN(const Charge share, own->Take(3 * kSize / 2));
+  EXPECT_THAT(suspension_.Prepare("").status(),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       "host memory of tenant uid 1000, which has no quota"));
+  EXPECT_EQ(host_->used(), others.amount());
 }
 
 }  // namespace

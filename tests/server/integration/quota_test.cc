@@ -359,12 +359,12 @@ TEST_F(QuotaTest, SessionsOfTheSoftwareDeviceShareItsMemory) {
 }
 
 TEST_F(QuotaTest, SessionsShareTheHostsMemory) {
-  Start({"--host-memory=2MiB"});
+  Start({"--host-memory=4MiB"});
   Client first(unix_), second(unix_);
   EXPECT_EQ(first.Run({Client::Host(0, kMiB)}), "");
-  ExpectRefused(second.Run({Client::Host(0, kMiB + 1)}),
-                "host memory of all sessions: 1048577 bytes asked for, 1048576 "
-                "are in use, the limit is 2097152 bytes (--host-memory)");
+  ExpectRefused(second.Run({Client::Host(0, 3 * kMiB + 1)}),
+                "host memory of all sessions: 3145729 bytes asked for, 1048576 "
+                "are in use, the limit is 4194304 bytes (--host-memory)");
   EXPECT_EQ(second.Run({Client::Host(1, kMiB)}), "");
   EXPECT_TRUE(first.session().Close().ok());
   EXPECT_EQ(Totals().first, kMiB);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/memory/memory_ledger.h"
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/base/quota_exceeded.h"
@@ -355,6 +357,63 @@ TEST_F(MemoryLedgerTest, WhatIsCreditedIsNotChargedTwice) {
   grants.Forgive(Device(0), 10 * kMiB);
   EXPECT_OK(grants.Release(Device(0), 10 * kMiB));
   EXPECT_EQ(Used()[1], 10 * kMiB + 1);
+}
+
+// alice and bob, and the daemon's host memory of 1000 MiB.
+class DividedHostMemoryTest : public ::testing::Test {
+ protected:
+  // Opens a session of a tenant with a quota of pinned memory; 0: none.
+  void Open(MemoryGrants& grants, const std::string& name, uint64_t pinned) {
+    v1::Quota quota;
+    quota.set_pinned_bytes(pinned);
+    auto& tenant = tenants_[name];
+    if (tenant == nullptr) {
+      tenant = std::make_shared<Tenant>(
+          Tenant::Options{.name = name, .quota = quota});
+    }
+    grants.Open({}, 1, tenant);
+  }
+
+  std::map<std::string, std::shared_ptr<Tenant>> tenants_;
+  MemoryLedger ledger_{1000 * kMiB, /*shares=*/nullptr, /*divide_host=*/true};
+  MemoryGrants a_{ledger_}, b_{ledger_};
+};
+
+TEST_F(DividedHostMemoryTest, ATenantWithoutAQuotaLeavesAsMuchAsItHas) {
+  MemoryGrants second(ledger_);
+  Open(a_, "alice", 0);
+  Open(second, "alice", 0);
+  Open(b_, "bob", 0);
+  EXPECT_OK(a_.Reserve(Host(), 300 * kMiB));
+  EXPECT_OK(second.Reserve(Host(internal::HOST_MEMORY_ARENA), 200 * kMiB));
+  EXPECT_THAT(second.Reserve(Host(internal::HOST_MEMORY_ARENA), 1),
+              StatusIs(kExhausted,
+                       "host memory of tenant alice, which has no quota: 1 "
+                       "bytes asked for, it holds 524288000"));
+  EXPECT_OK(b_.Reserve(Host(), 250 * kMiB));
+  EXPECT_THAT(b_.Reserve(Host(), 1), StatusIs(kExhausted, "of tenant bob"));
+  EXPECT_OK(a_.Release(Host(), 300 * kMiB));
+  EXPECT_OK(b_.Reserve(Host(), 125 * kMiB));
+}
+
+TEST_F(DividedHostMemoryTest, AQuotaAllowsWhatItSays) {
+  Open(a_, "alice", 900 * kMiB);
+  Open(b_, "bob", 0);
+  EXPECT_OK(a_.Reserve(Host(), 900 * kMiB));
+  EXPECT_THAT(a_.Reserve(Host(), 1), StatusIs(kExhausted, "pinned_bytes"));
+  EXPECT_OK(b_.Reserve(Host(), 50 * kMiB));
+  EXPECT_FALSE(b_.Reserve(Host(), 1).ok());
+}
+
+TEST_F(DividedHostMemoryTest, ANewDaemonTakesOverWhatIsHeld) {
+  Open(a_, "alice", 0);
+  ledger_.SetTakingOver(true);
+  EXPECT_OK(a_.Reserve(Host(), 800 * kMiB));
+  ledger_.SetTakingOver(false);
+  EXPECT_FALSE(a_.Reserve(Host(), 1).ok());
+  a_.Close();
+  Open(b_, "bob", 0);
+  EXPECT_OK(b_.Reserve(Host(), 500 * kMiB));
 }
 
 }  // namespace

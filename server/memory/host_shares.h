@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HOLDFAST_SERVER_MEMORY_HOST_SHARES_H_
+#define HOLDFAST_SERVER_MEMORY_HOST_SHARES_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "server/account/quota.h"
+
+namespace holdfast {
+
+// Divides the host memory of a daemon among tenants without a quota of it. Such
+// a tenant may take an amount if its new total is at most the amount that was
+// free before. One tenant alone therefore gets half of --host-memory, and
+// others always find room. The rule is that of FairShare (server/rpc), and that
+// of sessions of one client.
+//
+// A tenant with a quota may take all that its quota says. Thread-safe.
+class HostShares {
+ public:
+  // `host` counts the host memory of all sessions. If it has no limit, nothing
+  // is divided.
+  explicit HostShares(std::shared_ptr<const Quota> host)
+      : host_(std::move(host)) {}
+
+  // Charges a tenant. REQUIRES: the amount is charged to `host` already. `own`
+  // is the tenant's quota of this memory. RESOURCE_EXHAUSTED: `own` has no
+  // limit, and the amount is over the tenant's share; the message names the
+  // amounts held, asked for and free, also as a QuotaExceeded.
+  absl::Status Take(const std::string& tenant, const Quota& own,
+                    uint64_t bytes);
+  // REQUIRES: these bytes were taken.
+  void Return(const std::string& tenant, uint64_t bytes);
+
+  // While a daemon takes over the sessions of an earlier one, Take refuses
+  // nothing.
+  void SetTakingOver(bool taking_over) { taking_over_ = taking_over; }
+
+ private:
+  const std::shared_ptr<const Quota> host_;
+  std::atomic<bool> taking_over_ = false;
+  absl::Mutex mutex_;
+  // Tenants that hold nothing have no entry.
+  std::map<std::string, uint64_t> held_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_MEMORY_HOST_SHARES_H_
