@@ -171,38 +171,58 @@ void MaskedPath::Converge(const Step& step) {
   }
 }
 
-// The lanes that have to meet with the first of `lanes`. Its mask should name
-// the lane itself, but need not.
-llvm::Value* MaskedPath::GroupOf(const Step& step, llvm::Value* lanes) const {
+// Chooses the group that runs, of the lanes `all` at a point of the warp.
+// `missing` are the lanes that live and are not here. A group's mask should
+// name the lane itself, but need not. If the lanes have masks of their own,
+// lanes of several groups may be here, and a group that is here as a whole goes
+// first; if none is, the lowest lane's group is `group`, and not `whole`.
+MaskedPath::Group MaskedPath::GroupOf(const Step& step,
+                                      llvm::Value* all) const {
+  llvm::Value* missing = b_.CreateAnd(e_.pending.LoadLive(), b_.CreateNot(all));
+  auto whole = [&](llvm::Value* group) {
+    return b_.CreateICmpEQ(b_.CreateAnd(missing, group), b_.I32(0));
+  };
   if (step.instruction.operands.empty() ||
       step.instruction.modifiers.Has(Modifier::kAligned)) {
-    return b_.I32(kAllLanes);
+    return {b_.I32(kAllLanes), whole(b_.I32(kAllLanes))};
   }
-  llvm::Value* group = arrays_.OfFirstLane(
-      e_.instructions.operands().Read(
-          step.lanes, step.instruction.operands.back(), Type::kU32),
-      lanes);
-  llvm::Value* first = b_.CreateAnd(lanes, b_.CreateNeg(lanes));
-  return b_.CreateOr(group, first);
+  const Value masks = e_.instructions.operands().Read(
+      step.lanes, step.instruction.operands.back(), Type::kU32);
+  llvm::Value* candidates = all;
+  if (!masks.shape.uniform()) {
+    llvm::Value* here = b_.CreateAnd(all, LanesOfWholeGroups(masks, missing));
+    candidates = b_.CreateSelect(b_.CreateICmpEQ(here, b_.I32(0)), all, here);
+  }
+  llvm::Value* first = b_.CreateAnd(candidates, b_.CreateNeg(candidates));
+  llvm::Value* mask = arrays_.OfFirstLane(masks, candidates);
+  return {b_.CreateOr(mask, first), whole(mask)};
 }
 
-// Runs at once if all lanes that are asked for have come, or if no other lane
-// can run any more. Groups with masks of their own may meet at one place: the
-// group of the first lane that arrives runs, and others stay parked.
-// `missing` are the lanes of the group that live and have not come.
-// `parked.round` says that they never will, since no other lane can run
-// (WakeWarpWaiters): those that are here then go on without them.
+// The lanes whose masks name none of the `missing` lanes.
+llvm::Value* MaskedPath::LanesOfWholeGroups(const Value& masks,
+                                            llvm::Value* missing) const {
+  Value whole{analysis::LaneShape::Varying(), Type::kPred, {}};
+  for (int c = 0; c < c_.chunks(); ++c) {
+    whole.parts.push_back(b_.CreateICmpEQ(
+        b_.CreateAnd(e_.values.Vector(masks, c), b_.Splat(missing)),
+        b_.Splat(b_.I32(0))));
+  }
+  return e_.values.BitsOfPredicate(whole);
+}
+
+// A group runs at once if all its lanes have come, or if no other lane can run
+// any more: then `parked.round` says that the missing lanes never will come
+// (ForceWarpPoints), and the lanes that are here go on without them. Where
+// several groups may be here, the rest looks again at once: it may hold a group
+// that is here as a whole, which nobody would wake, and the groups go on
+// together.
 void MaskedPath::ConvergeWarp(const Step& step) {
   const size_t k = step.block;
   const Parked& parked = parked_.at(k);
-  llvm::Value* lanes = step.lanes.Exec(b_);
-  llvm::Value* all = b_.CreateOr(lanes, b_.LoadI32(parked.lanes));
-  llvm::Value* group = GroupOf(step, lanes);
-  llvm::Value* missing = b_.CreateAnd(
-      b_.CreateAnd(e_.pending.LoadLive(), group), b_.CreateNot(all));
-  llvm::Value* go =
-      b_.CreateOr(b_.CreateICmpEQ(missing, b_.I32(0)),
-                  b_.CreateICmpNE(b_.LoadI32(parked.round), b_.I32(0)));
+  llvm::Value* all = b_.CreateOr(step.lanes.Exec(b_), b_.LoadI32(parked.lanes));
+  const Group group = GroupOf(step, all);
+  llvm::Value* go = b_.CreateOr(
+      group.whole, b_.CreateICmpNE(b_.LoadI32(parked.round), b_.I32(0)));
   auto* run = b_.NewBlock("meet");
   auto* wait = b_.NewBlock("park");
   b_.CreateCondBr(go, run, wait);
@@ -210,15 +230,18 @@ void MaskedPath::ConvergeWarp(const Step& step) {
   b_.CreateStore(all, parked.lanes);
   b_.CreateBr(DispatchFrom(k + 1));
   b_.SetInsertPoint(run);
-  llvm::Value* running = b_.CreateAnd(all, group);
-  b_.CreateStore(b_.CreateAnd(all, b_.CreateNot(group)), parked.lanes);
+  b_.CreateStore(b_.I32(0), parked.lanes);
   b_.CreateStore(b_.I32(0), parked.round);
-  b_.CreateStore(running, exec_);
+  b_.CreateStore(b_.I32(0), Retried());
+  b_.CreateStore(b_.CreateAnd(all, group.lanes), exec_);
   if (step.instruction.opcode() != Opcode::kBar) {
     e_.instructions.EmitUnguarded(step);
   }
   e_.pending.Add(c_.kernel.blocks[k].next, step.lanes.Exec(b_));
-  b_.CreateBr(DispatchFrom(k + 1));
+  llvm::Value* rest = b_.CreateAnd(all, b_.CreateNot(group.lanes));
+  e_.pending.Add(static_cast<int>(k), rest);
+  b_.CreateCondBr(b_.CreateICmpEQ(rest, b_.I32(0)), DispatchFrom(k + 1),
+                  dispatch_[k]);
 }
 
 // The lanes arrive at once, and are parked with the round that they wait for.
@@ -260,6 +283,7 @@ void MaskedPath::Release(size_t k) {
   e_.barriers.WriteReduction(step, round, lanes);
   e_.pending.Add(block.next, lanes);
   b_.CreateStore(b_.I32(0), parked.lanes);
+  b_.CreateStore(b_.I32(0), Retried());
   b_.CreateStore(b_.I32(1), Again());
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
@@ -269,14 +293,19 @@ void MaskedPath::Release(size_t k) {
 // The field of the frame that says: look for pending blocks again.
 llvm::Value* MaskedPath::Again() const { return c_.Slot(c_.layout.Again()); }
 
-// The end of the chain of dispatch blocks. Lanes whose barriers have been
-// passed go on. Lanes that wait for lanes of their own warp need not wait
-// longer if no other lane can run; else another warp has to.
-// In this order: lanes at barriers that other warps have completed since; if
-// that, or a loop that rotates, has made lanes pending, another pass over the
-// chain; then lanes that wait for their own warp; and only if none of these can
-// go on, other warps run (holdfast_wait). If no lane is parked either, the warp
-// has ended.
+// The field of the frame that says: the groups at the points of the warp have
+// been looked at since a lane last went on from one.
+llvm::Value* MaskedPath::Retried() const {
+  return c_.Slot(c_.layout.Retried());
+}
+
+// The end of the chain of dispatch blocks. In this order: lanes whose barriers
+// other warps have completed go on; if that, or a loop that rotates, has made
+// lanes pending, another pass over the chain; then lanes that wait for lanes of
+// their own warp look again, since lanes may have ended; then other warps run
+// (holdfast_wait) if lanes wait for them; and only if none do, lanes that wait
+// for their own warp go on without the missing ones. If no lane is parked, the
+// warp has ended.
 void MaskedPath::EmitIdle() {
   b_.SetInsertPoint(idle_);
   for (const auto& [k, parked] : parked_) {
@@ -285,19 +314,38 @@ void MaskedPath::EmitIdle() {
     }
   }
   auto* again = b_.NewBlock("again");
-  auto* rest = b_.NewBlock("idle.warp");
+  auto* rest = b_.NewBlock("idle.rest");
   b_.CreateCondBr(b_.CreateICmpNE(b_.LoadI32(Again()), b_.I32(0)), again, rest);
   b_.SetInsertPoint(again);
   b_.CreateStore(b_.I32(0), Again());
   b_.CreateBr(DispatchFrom(0));
 
   b_.SetInsertPoint(rest);
-  llvm::Value* waiting = WakeWarpWaiters();
-  auto* check = b_.NewBlock("idle.check");
+  llvm::Value* at_warp = LanesParkedAt(ConvergencePoint::kWarp);
+  llvm::Value* at_block = LanesParkedAt(ConvergencePoint::kBlock);
+  auto* warp = b_.NewBlock("idle.warp");
+  auto* block = b_.NewBlock("idle.block");
+  auto* retry = b_.NewBlock("idle.retry");
+  auto* force = b_.NewBlock("idle.force");
   auto* wait = b_.NewBlock("idle.wait");
-  b_.CreateCondBr(b_.CreateICmpEQ(waiting, b_.I32(0)), c_.done, check);
-  b_.SetInsertPoint(check);
-  b_.CreateCondBr(b_.CreateICmpNE(b_.LoadI32(Again()), b_.I32(0)), again, wait);
+  b_.CreateCondBr(b_.CreateICmpNE(at_warp, b_.I32(0)), warp, block);
+  b_.SetInsertPoint(block);
+  b_.CreateCondBr(b_.CreateICmpNE(at_block, b_.I32(0)), wait, c_.done);
+  b_.SetInsertPoint(warp);
+  auto* retried = b_.NewBlock("idle.retried");
+  b_.CreateCondBr(b_.CreateICmpEQ(b_.LoadI32(Retried()), b_.I32(0)), retry,
+                  retried);
+  b_.SetInsertPoint(retried);
+  llvm::Value* others = c_.facts.warps_wait
+                            ? b_.CreateICmpNE(at_block, b_.I32(0))
+                            : b_.getFalse();
+  b_.CreateCondBr(others, wait, force);
+  b_.SetInsertPoint(retry);
+  RetryWarpPoints();
+  b_.CreateBr(again);
+  b_.SetInsertPoint(force);
+  ForceWarpPoints();
+  b_.CreateBr(again);
   b_.SetInsertPoint(wait);
   if (c_.facts.warps_wait) {
     e_.runtime.Call("holdfast_wait", b_.getVoidTy(), {});
@@ -305,22 +353,38 @@ void MaskedPath::EmitIdle() {
   b_.CreateBr(idle_);
 }
 
-// Makes lanes pending that wait for lanes of their own warp. Returns all lanes
-// that wait, i32.
-llvm::Value* MaskedPath::WakeWarpWaiters() {
+// The lanes that wait at points of this kind, i32.
+llvm::Value* MaskedPath::LanesParkedAt(ConvergencePoint kind) const {
   llvm::Value* waiting = b_.I32(0);
   for (const auto& [k, parked] : parked_) {
-    llvm::Value* lanes = b_.LoadI32(parked.lanes);
-    waiting = b_.CreateOr(waiting, lanes);
-    if (ConvergencePointAt(c_.kernel, k) != ConvergencePoint::kWarp) continue;
-    llvm::Value* some =
-        b_.CreateZExt(b_.CreateICmpNE(lanes, b_.I32(0)), b_.getInt32Ty());
-    e_.pending.Add(static_cast<int>(k), lanes);
-    b_.CreateStore(b_.I32(0), parked.lanes);
-    b_.CreateStore(some, parked.round);
-    b_.CreateStore(b_.CreateOr(b_.LoadI32(Again()), some), Again());
+    if (ConvergencePointAt(c_.kernel, k) != kind) continue;
+    waiting = b_.CreateOr(waiting, b_.LoadI32(parked.lanes));
   }
   return waiting;
+}
+
+// Makes all lanes pending that wait for lanes of their own warp.
+void MaskedPath::RetryWarpPoints() {
+  for (const auto& [k, parked] : parked_) {
+    if (ConvergencePointAt(c_.kernel, k) != ConvergencePoint::kWarp) continue;
+    e_.pending.Add(static_cast<int>(k), b_.LoadI32(parked.lanes));
+    b_.CreateStore(b_.I32(0), parked.lanes);
+  }
+  b_.CreateStore(b_.I32(1), Retried());
+}
+
+// Lets groups go on without their missing lanes, at all points at once: each
+// side of a branch may wait for the other side at a point of its own.
+void MaskedPath::ForceWarpPoints() {
+  for (const auto& [k, parked] : parked_) {
+    if (ConvergencePointAt(c_.kernel, k) != ConvergencePoint::kWarp) continue;
+    llvm::Value* lanes = b_.LoadI32(parked.lanes);
+    e_.pending.Add(static_cast<int>(k), lanes);
+    b_.CreateStore(b_.I32(0), parked.lanes);
+    b_.CreateStore(
+        b_.CreateZExt(b_.CreateICmpNE(lanes, b_.I32(0)), b_.getInt32Ty()),
+        parked.round);
+  }
 }
 
 }  // namespace holdfast::software::jit

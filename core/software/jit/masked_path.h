@@ -54,13 +54,24 @@ class MaskedPath : public ControlFlow {
     llvm::Value* round;  // at a point of a warp: not 0: wait no longer
   };
 
+  // Lanes that meet at a convergence point of the warp.
+  struct Group {
+    llvm::Value* lanes;  // i32
+    llvm::Value* whole;  // i1: all of them that live are here
+  };
+
   void ConvergeWarp(const Step& step);
   void ConvergeBlock(const Step& step);
-  llvm::Value* GroupOf(const Step& step, llvm::Value* lanes) const;
+  Group GroupOf(const Step& step, llvm::Value* all) const;
+  llvm::Value* LanesOfWholeGroups(const Value& masks,
+                                  llvm::Value* missing) const;
   void Release(size_t k);
   void EmitIdle();
-  llvm::Value* WakeWarpWaiters();
+  llvm::Value* LanesParkedAt(lower::ConvergencePoint kind) const;
+  void RetryWarpPoints();
+  void ForceWarpPoints();
   llvm::Value* Again() const;
+  llvm::Value* Retried() const;
 
   FunctionEmitters& e_;
   EmitContext& c_;

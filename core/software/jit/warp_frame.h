@@ -30,8 +30,11 @@ class WarpFrame {
   uint64_t Spins() const { return Live() + 8; }
   // Lanes that go on in front of an instruction in the middle of a block.
   uint64_t Resumed() const { return Live() + 12; }
+  // Not zero: groups of lanes that wait for each other have been looked at
+  // since a lane last went on from a convergence point.
+  uint64_t Retried() const { return Live() + 16; }
   // The lanes that wait at block k, their barrier and its round.
-  uint64_t Parked(size_t k) const { return Live() + 16 + 12 * k; }
+  uint64_t Parked(size_t k) const { return Live() + 20 + 12 * k; }
 
   // Makes room for a register of masked code at the first call.
   uint64_t Register(uint32_t index, uint64_t bytes) {

@@ -32,6 +32,22 @@ extern "C" __global__ void normalize(const float* in, float* out, int columns) {
   for (int i = threadIdx.x; i < columns; i += blockDim.x) out[blockIdx.x * columns + i] = (row[i] - mean) * scale;
 }
 """
+# Each tile of eight splits by value, and then the whole warp splits by another value.
+GROUPS = r"""
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void groups(int* out) {
+  const int t = threadIdx.x;
+  const auto block = cg::this_thread_block();
+  const auto part = cg::binary_partition(cg::tiled_partition<8>(block), t % 3 == 0);
+  out[4 * t] = cg::reduce(part, t, cg::plus<int>());
+  const auto same = cg::labeled_partition(cg::tiled_partition<32>(block), t % 5);
+  out[4 * t + 1] = cg::reduce(same, t, cg::plus<int>());
+  out[4 * t + 2] = same.thread_rank();
+  out[4 * t + 3] = __popc(__ballot_sync(0xffffffff, t & 1));
+}
+"""
 TILES = r"""
 #include <cuda_fp16.h>
 #include <mma.h>
@@ -70,4 +86,13 @@ b = random.integers(-8, 8, (k, n)).astype(np.float16)
 c = zeros(m * n, np.float32)
 run(build(TILES).get_kernel("multiply"), (m // 64, n // 16), 128, up(a), up(b.T.copy()), c, *map(np.int32, (m, n, k)))
 equal("a product of matrices, by tiles", down(c, np.float32).reshape(m, n), 0.5 * (a.astype(float) @ b.astype(float)))
+t = np.arange(64)
+warp, tile, third, fifth = t // 32, t // 8, t % 3 == 0, t % 5
+grouped = zeros(4 * 64, np.int32)
+run(build(GROUPS).get_kernel("groups"), 1, 64, grouped)
+near = (tile[:, None] == tile) & (third[:, None] == third)
+alike = (warp[:, None] == warp) & (fifth[:, None] == fifth)
+ranks = (alike & (t < t[:, None])).sum(1)
+wanted = np.stack([near @ t, alike @ t, ranks, np.full(64, 16)], 1)
+equal("groups of groups, then the warp", down(grouped, np.int32), wanted.ravel())
 finish()

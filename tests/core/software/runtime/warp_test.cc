@@ -3,6 +3,7 @@
 // Shuffles, votes, matches and reductions over the lanes of a warp, and atomic
 // operations, in full warps, in the last, partial one, and in diverged code.
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -218,6 +219,157 @@ extern "C" __global__ void k(const int* in, int* out) {
     }
     ExpectSuccess(program.Run(Geometry(1, 32), in.data(), out.data()));
     for (int i = 0; i < 32; ++i) EXPECT_EQ(out[i], i % 3 ? least : most) << i;
+  }
+}
+
+// Groups with masks of their own split the warp twice, and then all lanes meet:
+// a group that is there as a whole goes on, and no lane is left out.
+TEST(GroupTest, AllLanesMeetAfterGroupsWithMasksOfTheirOwn) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(unsigned* out, unsigned all) {
+  const unsigned t = threadIdx.x;
+  unsigned* o = out + t * 6;
+  const unsigned tile = 0xffu << (t & 24);
+  const unsigned group = __match_any_sync(tile, t % 3 == 0);
+  o[0] = __reduce_add_sync(group, t);
+  o[1] = __match_any_sync(all, t % 5);
+  o[2] = __reduce_add_sync(o[1], 1);
+  o[3] = __ballot_sync(all, t % 7 == 0);
+  o[4] = __shfl_sync(group, t, __ffs(group) - 1);
+  o[5] = __reduce_max_sync(all, t);
+})");
+  std::vector<unsigned> out(32 * 6, 0);
+  ExpectSuccess(program.Run(Geometry(1, 32), out.data(), ~0u));
+  for (unsigned t = 0; t < 32; ++t) {
+    unsigned sum = 0, first = 32, fifth = 0, seventh = 0;
+    for (unsigned i = 0; i < 32; ++i) {
+      if (i / 8 == t / 8 && (i % 3 == 0) == (t % 3 == 0)) {
+        sum += i;
+        first = std::min(first, i);
+      }
+      if (i % 5 == t % 5) fifth |= 1u << i;
+      if (i % 7 == 0) seventh |= 1u << i;
+    }
+    const unsigned* o = &out[t * 6];
+    EXPECT_EQ(o[0], sum) << t;
+    EXPECT_EQ(o[1], fifth) << t;
+    EXPECT_EQ(o[2], static_cast<unsigned>(std::popcount(fifth))) << t;
+    EXPECT_EQ(o[3], seventh) << t;
+    EXPECT_EQ(o[4], first) << t;
+    EXPECT_EQ(o[5], 31u) << t;
+  }
+}
+
+TEST(GroupTest, GroupsGoAroundLoopsOfTheirOwnLengths) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(int* out) {
+  const int t = threadIdx.x;
+  const unsigned group = 0xfu << (t & 28);
+  int sum = t;
+  for (int i = 0; i <= t / 4 * 3; ++i) {
+    sum = __shfl_sync(group, sum, (t & 28) + ((t + 1) & 3)) + i;
+    __syncwarp(group);
+  }
+  out[t] = sum + 1000 * __popc(__ballot_sync(0xffffffffu, sum & 1));
+})");
+  std::vector<int> out(32, 0);
+  ExpectSuccess(program.Run(Geometry(1, 32), out.data()));
+  int sums[32] = {}, odd = 0;
+  for (int t = 0; t < 32; ++t) {
+    const int rounds = t / 4 * 3 + 1;
+    sums[t] = (t & 28) + ((t + rounds) & 3) + rounds * (rounds - 1) / 2;
+    odd += sums[t] & 1;
+  }
+  for (int t = 0; t < 32; ++t) EXPECT_EQ(out[t], sums[t] + 1000 * odd) << t;
+}
+
+// As on GPUs, the two sides of a branch wait for each other at points of their
+// own, round after round.
+TEST(GroupTest, BothSidesOfABranchMeetAtPointsOfTheirOwn) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(int* out) {
+  __shared__ int value[32];
+  const int t = threadIdx.x;
+  value[t] = t;
+  __syncwarp();
+  for (int i = 0; i < 10; ++i) {
+    if (t < 16) {
+      const int other = value[t + 16];
+      __syncwarp();
+      value[t] = 3 * other + i;
+      __syncwarp();
+    } else {
+      const int other = value[t - 16];
+      __syncwarp();
+      value[t] = other + 1;
+      __syncwarp();
+    }
+  }
+  out[t] = value[t];
+})");
+  std::vector<int> out(32, 0);
+  ExpectSuccess(program.Run(Geometry(1, 32), out.data()));
+  for (int t = 0; t < 16; ++t) {
+    int low = t, high = t + 16;
+    for (int i = 0; i < 10; ++i) {
+      const int old = low;
+      low = 3 * high + i;
+      high = old + 1;
+    }
+    EXPECT_EQ(out[t], low) << t;
+    EXPECT_EQ(out[t + 16], high) << t;
+  }
+}
+
+// The lanes that wait for their warp stay until the other lanes have come from
+// a barrier with another warp, which comes late.
+TEST(GroupTest, LanesWaitForLanesAtABarrierWithAnotherWarp) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(int* out) {
+  __shared__ int value[64];
+  const int t = threadIdx.x;
+  value[t] = 0;
+  __syncthreads();
+  if (t % 32 < 16) {
+    if (t >= 32) value[t] = t;
+    asm volatile("barrier.sync 1, 32;" ::: "memory");
+    if (t < 32) value[t] = value[t + 32] + 1000;
+  }
+  __syncwarp();
+  out[t] = value[t ^ 16];
+})");
+  std::vector<int> out(64, 0);
+  ExpectSuccess(program.Run(Geometry(1, 64), out.data()));
+  for (int t = 16; t < 32; ++t) {
+    EXPECT_EQ(out[t], (t ^ 16) + 32 + 1000) << t;
+    EXPECT_EQ(out[t + 32], (t ^ 16) + 32) << t;
+  }
+}
+
+TEST(GroupTest, LanesThatEndAreNotWaitedForByGroupsFurtherOn) {
+  KernelProgram program(R"(
+extern "C" __global__ void k(unsigned* out) {
+  const unsigned t = threadIdx.x;
+  const unsigned upper = 0xfffe0000u, lower = 0x0001ffffu;
+  if (t == 16) {
+    for (unsigned i = 0; i < 50; ++i) out[64 + i] = i;
+    return;
+  }
+  unsigned seen;
+  if (t > 16) {
+    seen = __ballot_sync(upper, t & 1);
+  } else {
+    seen = __ballot_sync(lower, t & 1);
+  }
+  out[t] = seen;
+  out[32 + t] = __ballot_sync(0xffffffffu, t % 3 == 0);
+})");
+  std::vector<unsigned> out(128, 0);
+  ExpectSuccess(program.Run(Geometry(1, 32), out.data()));
+  for (unsigned t = 0; t < 32; ++t) {
+    if (t == 16) continue;
+    EXPECT_EQ(out[t], t > 16 ? 0xaaaa0000u : 0x0000aaaau) << t;
+    EXPECT_EQ(out[32 + t], 0x49249249u) << t;
   }
 }
 
