@@ -2,11 +2,23 @@
 """Tarballs that run wherever they are unpacked."""
 
 def _carry(target):
-    """Copies the shared libraries that a library needs and a bare system lacks beside it."""
+    """Copies the shared libraries that a library needs and a bare system lacks beside it, for an older glibc."""
     return (
-        "ldd $(location %s) | awk '$$2 == \"=>\" && $$1 !~ /^(libc|libm|libstdc\\+\\+|libgcc_s)\\.so/ { print $$3 }' | " % target +
-        "xargs -r install -m 755 -t $$root/lib"
+        "carried=$$(mktemp -d) && " +
+        "ldd $(location %s) | awk '$$2 == \"=>\" && $$1 !~ /^(libc|libm|libdl|libpthread|libstdc\\+\\+|libgcc_s)\\.so/ { print $$3 }' | " % target +
+        "xargs -r install -m 755 -t $$carried && " +
+        "/usr/bin/python3 -B $(location %s) $(location %s) $$carried/* && " % (_OLDER_LIBRARIES, _LIBHF_C) +
+        "strip -o $$carried/libhf_c.so $(location %s) && " % _LIBHF_C +
+        "install -m 755 -t $$root/lib $$carried/* && rm -r $$carried"
     )
+
+_OLDER_LIBRARIES = "//deploy/bazel/glibc:older_libraries.py"
+_LIBHF_C = "//deploy/bazel/glibc:libhf_c.so"
+_CARRY_SRCS = [
+    _OLDER_LIBRARIES,
+    _LIBHF_C,
+    "//deploy/bazel/glibc:moved.inc",
+]
 
 def _pack():
     return [
@@ -47,7 +59,7 @@ def bundle(name, binaries = [], libraries = [], files = [], carried = [], links 
     native.genrule(
         name = name,
         testonly = True,  # tests are among the binaries
-        srcs = binaries + libraries + files + drivers + manual,
+        srcs = binaries + libraries + files + drivers + manual + (_CARRY_SRCS if carried else []),
         outs = [name + ".tar.gz"],
         cmd = " && ".join(commands + _pack()),
     )
@@ -78,7 +90,7 @@ def development_bundle(name, library):
     ]
     native.genrule(
         name = name,
-        srcs = files.values() + [library, "//deploy/development:files"],
+        srcs = files.values() + [library, "//deploy/development:files"] + _CARRY_SRCS,
         outs = [name + ".tar.gz"],
         cmd = " && ".join(commands + _pack()),
     )

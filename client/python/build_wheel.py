@@ -16,11 +16,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 # manylinux: the oldest glibc that the programs start with; deploy/ci/glibc.sh looks at their symbols.
-_TAG = "cp310-abi3-manylinux_2_34_x86_64"
+_TAG = "cp310-abi3-manylinux_2_31_x86_64"
 
 _METADATA = """\
 Metadata-Version: 2.1
@@ -93,7 +94,7 @@ holdfastd = holdfast.__main__:daemon
 
 
 def _system_libraries(library):
-    """The shared libraries that `library` needs and that a bare system does not have."""
+    """Of the shared libraries that `library` needs and that a bare system does not have: name and path."""
     bare = re.compile(r"^(ld-linux|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)[.-]")
     listing = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
     for name, path in re.findall(r"(\S+) => (/\S+)", listing):
@@ -147,6 +148,16 @@ def wheel_name(version):
     return f"holdfast-{version}-{_TAG}.whl"
 
 
+def _add_carried(files, older_libraries, folder):
+    """Adds to `files` what the package's libraries need beside themselves, changed for an older glibc in `folder`."""
+    carried = {}
+    for library in {"libholdfast.so.0", "libholdfast_metrics.so"} & files.keys():
+        for name, path in _system_libraries(files[library]):
+            carried[name] = shutil.copyfile(path, os.path.join(folder, name))
+    subprocess.run([sys.executable, "-B", older_libraries, files["libhf_c.so"], *carried.values()], check=True)
+    files.update(carried)
+
+
 def _main(out, *arguments):
     if out == "--name":
         return print(wheel_name(*arguments))
@@ -155,11 +166,12 @@ def _main(out, *arguments):
     files = dict(argument.split("=", 1) for argument in arguments)
     header = files.pop("holdfast.h")
     license_file = files.pop("LICENSE")
+    older_libraries = files.pop("older_libraries.py")
     with open(header, encoding="utf-8") as file:
         version = re.search(r'HF_VERSION "([^"]+)"', file.read()).group(1)
-    for library in {"libholdfast.so.0", "libholdfast_metrics.so"} & files.keys():
-        files.update(_system_libraries(files[library]))
-    make_wheel(out, files, version, license_file)
+    with tempfile.TemporaryDirectory() as folder:
+        _add_carried(files, older_libraries, folder)
+        make_wheel(out, files, version, license_file)
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):

@@ -22,6 +22,7 @@ def wheel(name, out, package, binaries, tables = {}):
         arguments.append("%s=$$stripped/%s" % (file, file))
     commands.append(
         "/usr/bin/python3 $(location build_wheel.py) $@ holdfast.h=$(location //client/c:holdfast.h) LICENSE=$(location //:LICENSE) " +
+        "older_libraries.py=$(location //deploy/bazel/glibc:older_libraries.py) " +
         " ".join(arguments),
     )
     commands.append("rm -rf $$stripped")
@@ -31,6 +32,8 @@ def wheel(name, out, package, binaries, tables = {}):
             "build_wheel.py",
             "//:LICENSE",
             "//client/c:holdfast.h",
+            "//deploy/bazel/glibc:moved.inc",
+            "//deploy/bazel/glibc:older_libraries.py",
         ],
         outs = [out],
         cmd = " && ".join(commands),

@@ -38,9 +38,16 @@ def holdfast_cc_library(name, srcs = None, hdrs = None, copts = [], deps = [], *
         **kwargs
     )
 
-# Programs need no newer glibc than that of RHEL 9. Sanitizers bring a runtime of their own.
+# Programs and shared libraries need no newer glibc than that of Debian 11. Sanitizers bring a runtime of their own.
 _GLIBC = select({
     "//deploy/bazel:clang": ["//deploy/bazel/glibc:older"],
+    "//conditions:default": [],
+})
+_GLIBC_OF_PROGRAMS = select({
+    "//deploy/bazel:clang": [
+        "//deploy/bazel/glibc:older",
+        "//deploy/bazel/glibc:start",
+    ],
     "//conditions:default": [],
 })
 
@@ -51,7 +58,7 @@ def holdfast_cc_binary(name, srcs = None, deps = [], copts = [], linkshared = Fa
         srcs = ([] if linkshared else [name + ".cc"]) if srcs == None else srcs,
         copts = HOLDFAST_COPTS + _test_copts() + copts + precompiled_copts(copts),
         linkshared = linkshared,
-        deps = deps + precompiled_deps(copts) + _GLIBC + ([] if linkshared else _TSAN),
+        deps = deps + precompiled_deps(copts) + (_GLIBC if linkshared else _GLIBC_OF_PROGRAMS + _TSAN),
         **kwargs
     )
 
@@ -62,7 +69,7 @@ def holdfast_cc_test(name, srcs = None, deps = [], copts = [], size = "small", c
         srcs = [name + ".cc"] if srcs == None else srcs,
         size = size,
         copts = HOLDFAST_COPTS + _test_copts() + copts + precompiled_copts(copts) + _COPIES_COPTS,
-        deps = deps + ["@system//:gtest_main"] + precompiled_deps(copts) + _TSAN + _COPIES_DEPS + (_GLIBC if carried else []),
+        deps = deps + ["@system//:gtest_main"] + precompiled_deps(copts) + _TSAN + _COPIES_DEPS + (_GLIBC_OF_PROGRAMS if carried else []),
         **kwargs
     )
 

@@ -9,7 +9,7 @@ directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 for archive in bazel-bin/deploy/holdfast*.tar.gz; do tar -xzf "$archive" -C "$directory"; done
 
-allowed='linux-vdso|libc\.so|libm\.so|ld-linux'
+allowed='linux-vdso|libc\.so|libm\.so|libdl\.so|libpthread\.so|ld-linux'
 for binary in "$directory"/holdfast/bin/* "$directory"/holdfast/lib/*.so; do
   case "${binary##*/}" in
     libholdfast_metrics.so | libholdfast.so) also="$allowed|libstdc\+\+|libgcc_s|$directory/holdfast/lib/" ;;

@@ -52,7 +52,7 @@ _LEFT_OUT = re.compile(
 )
 
 # Every RHEL 9 and Fedora has these in its own repositories, and mends them.
-_OF_THE_SYSTEM = re.compile(r"^(ld-linux-x86-64|libc|libm|libstdc\+\+|libgcc_s|libssl|libcrypto|libz|libcares)\.so\b")
+_OF_THE_SYSTEM = re.compile(r"^(ld-linux-x86-64|libc|libm|libdl|libpthread|libstdc\+\+|libgcc_s|libssl|libcrypto|libz|libcares)\.so\b")
 
 _CARRIED_FOLDER = "usr/lib/holdfast"
 

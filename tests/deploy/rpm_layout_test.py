@@ -57,6 +57,7 @@ class RulesTest(unittest.TestCase):
         linux-vdso.so.1 (0x00007ffc)
         libgrpc++.so.1.51 => /lib/x86_64-linux-gnu/libgrpc++.so.1.51 (0x00007f)
         libssl.so.3 => /lib/x86_64-linux-gnu/libssl.so.3 (0x00007f)
+        libpthread.so.0 => /lib/x86_64-linux-gnu/libpthread.so.0 (0x00007f)
         libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f)
         libcrypt.so.1 => /lib/x86_64-linux-gnu/libcrypt.so.1 (0x00007f)
         /lib64/ld-linux-x86-64.so.2 (0x00007f)

@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 export HOME=$work TMPDIR=$work
 unset HOLDFAST_DAEMON HOLDFAST_SOFTWARE_DRIVER HOLDFAST_ADDRESS PYTHONPATH
-named=holdfast-0.1.0-cp310-abi3-manylinux_2_34_x86_64.whl
+named=holdfast-0.1.0-cp310-abi3-manylinux_2_31_x86_64.whl
 cp "$wheel" "$named"
 /usr/bin/python3 -m venv --system-site-packages environment
 environment/bin/pip install --quiet --no-index --no-deps "$named"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two functions of glibc above 2.34 that the distribution's static
-// libstdc++ and libgcc call, so that programs start where glibc is older:
-// Ubuntu 22.04 has 2.35, RHEL 9 has 2.34. Hidden: each program and library has
-// its own, and no other library sees them.
+// Two functions of glibc 2.35 and 2.36 that the distribution's static libgcc
+// and libstdc++ call.
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/random.h>
@@ -12,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+
+#include "deploy/bazel/glibc/hidden.h"
 
 namespace {
 
@@ -48,14 +48,14 @@ extern "C" {
 
 // Stands for glibc 2.35's. Called by libgcc for each frame that an exception
 // unwinds; libgcc reads dlfo_eh_frame alone on x86-64.
-__attribute__((visibility("hidden"))) int _dl_find_object(
-    void* address, dl_find_object* result) noexcept {
+HOLDFAST_OLDER int _dl_find_object(void* address,
+                                   dl_find_object* result) noexcept {
   Search search = {reinterpret_cast<uintptr_t>(address), result};
   return dl_iterate_phdr(&Visit, &search) == 1 ? 0 : -1;
 }
 
 // Stands for glibc 2.36's. Called by std::random_device.
-__attribute__((visibility("hidden"))) uint32_t arc4random() noexcept {
+HOLDFAST_OLDER uint32_t arc4random() noexcept {
   uint32_t number = 0;
   while (getrandom(&number, sizeof number, 0) !=
          static_cast<ssize_t>(sizeof number)) {

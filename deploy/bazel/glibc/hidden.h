@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// HOLDFAST_OLDER: of what this folder defines under names of glibc and of the
+// C++ library. Each program and library has its own, which no other library
+// sees; libhf_c.so alone, which stands beside libraries of the distribution,
+// shows them.
+#ifndef DEPLOY_BAZEL_GLIBC_HIDDEN_H_
+#define DEPLOY_BAZEL_GLIBC_HIDDEN_H_
+
+#ifdef HOLDFAST_OLDER_SHOWN
+#define HOLDFAST_OLDER __attribute__((visibility("default")))
+#else
+#define HOLDFAST_OLDER __attribute__((visibility("hidden")))
+#endif
+
+#endif  // DEPLOY_BAZEL_GLIBC_HIDDEN_H_

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A variable of glibc 2.32's, by which the C++ library leaves locks out of a
+// process with one thread. Without it, it locks.
+#include "deploy/bazel/glibc/hidden.h"
+
+extern "C" {
+// As <sys/single_threaded.h> declares it.
+HOLDFAST_OLDER char __libc_single_threaded = 0;
+}
