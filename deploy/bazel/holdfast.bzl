@@ -62,46 +62,70 @@ def holdfast_cc_binary(name, srcs = None, deps = [], copts = [], linkshared = Fa
         **kwargs
     )
 
-def holdfast_cc_test(name, srcs = None, deps = [], copts = [], size = "small", carried = False, **kwargs):
-    """A GoogleTest test of one .cc of its name; main is the library's. `carried`: the bundle has it."""
+# Files that tests find by variables of their environment: `paths` of the rules below.
+SOFTWARE_DRIVER = {"HOLDFAST_SOFTWARE_DRIVER": "//core/software:libholdfast_software.so"}
+DAEMON = dict(SOFTWARE_DRIVER, HOLDFAST_DAEMON = "//server:holdfastd")
+
+def _environment(paths, env):
+    return dict({variable: "$(rootpath %s)" % path for variable, path in paths.items()}, **env)
+
+def holdfast_cc_test(
+        name,
+        srcs = None,
+        deps = [],
+        copts = [],
+        size = "small",
+        paths = {},
+        data = [],
+        env = {},
+        carried = False,
+        **kwargs):
+    """A GoogleTest test of one .cc of its name; main is the library's.
+
+    `paths`: variables of its environment, and the file that each names. `carried`: the bundle has it.
+    """
     native.cc_test(
         name = name,
         srcs = [name + ".cc"] if srcs == None else srcs,
         size = size,
+        data = data + paths.values(),
+        env = _environment(paths, env),
         copts = HOLDFAST_COPTS + _test_copts() + copts + precompiled_copts(copts) + _COPIES_COPTS,
         deps = deps + ["@system//:gtest_main"] + precompiled_deps(copts) + _TSAN + _COPIES_DEPS + (_GLIBC_OF_PROGRAMS if carried else []),
         **kwargs
     )
 
-def _test_again(name, test, env, data, **kwargs):
+def _test_again(name, test, paths, env, data, **kwargs):
     """Runs the binary of a test of this package again. Compiles and links nothing."""
     native.sh_test(
         name = name,
         srcs = ["//deploy/bazel:with_environment.sh"],
         args = ["$(rootpath :%s)" % test],
-        data = data + [":" + test],
-        env = env,
+        data = data + paths.values() + [":" + test],
+        env = _environment(paths, env),
         **kwargs
     )
 
-def holdfast_devices_test(test, devices, env = {}, data = [], tags = [], size = "small", **kwargs):
-    """Runs the binary of a test again, with so many software devices. `env` and `data` are those of the test."""
+def holdfast_devices_test(test, devices, paths = {}, env = {}, data = [], tags = [], size = "small", **kwargs):
+    """Runs the binary of a test again, with so many software devices. `paths`, `env` and `data` are those of the test."""
     _test_again(
         name = "%s_%d_devices" % (test, devices),
         test = test,
         size = size,
+        paths = paths,
         data = data,
         env = dict(env, HOLDFAST_SOFTWARE_DEVICES = str(devices)),
         tags = tags,
         **kwargs
     )
 
-def holdfast_memcheck_test(test, env = {}, data = [], size = "small", **kwargs):
+def holdfast_memcheck_test(test, paths = {}, env = {}, data = [], size = "small", **kwargs):
     """Runs the binary of a test again, with memcheck on: a correct program runs as it does without."""
     _test_again(
         name = test + "_memcheck",
         test = test,
         size = size,
+        paths = paths,
         data = data,
         env = dict(env, HOLDFAST_SOFTWARE_MEMCHECK = "1"),
         **kwargs
