@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/error_detail.h"
@@ -68,6 +69,19 @@ std::string Compile(const std::string& name) {
   return code->bytes.c_str();  // without the terminating zero
 }
 
+std::string ReadOrCompile(const std::string& name) {
+  const std::string folder = Environment("HOLDFAST_KERNELS_PTX", "");
+  if (folder.empty()) return Compile(name);
+  const std::string path =
+      absl::StrCat(folder, "/", name, ".", Architecture(), ".ptx");
+  if (std::ifstream stored(path); stored) {
+    return {std::istreambuf_iterator<char>(stored), {}};
+  }
+  std::string ptx = Compile(name);
+  std::ofstream(path) << ptx;
+  return ptx;
+}
+
 }  // namespace
 
 const cuda::DriverApi& Cuda() {
@@ -90,15 +104,9 @@ int Architecture() {
 }
 
 std::string CompileToPtx(const std::string& name) {
-  const std::string folder = Environment("HOLDFAST_KERNELS_PTX", "");
-  if (folder.empty()) return Compile(name);
-  const std::string path =
-      absl::StrCat(folder, "/", name, ".", Architecture(), ".ptx");
-  if (std::ifstream stored(path); stored) {
-    return {std::istreambuf_iterator<char>(stored), {}};
-  }
-  std::string ptx = Compile(name);
-  std::ofstream(path) << ptx;
+  static auto& compiled = *new std::map<std::string, std::string>;
+  std::string& ptx = compiled[name];
+  if (ptx.empty()) ptx = ReadOrCompile(name);
   return ptx;
 }
 

@@ -26,8 +26,9 @@ const cuda::DriverApi& Cuda();
 // Returns HOLDFAST_KERNELS_ARCH.
 int Architecture();
 
-// Returns the PTX of cu/<name>.cu, compiled with --fmad=false. Ends the process
-// with the compiler's log if the source does not compile.
+// Returns the PTX of cu/<name>.cu, compiled with --fmad=false, once in a
+// process. Ends the process with the compiler's log if the source does not
+// compile. Not thread-safe.
 std::string CompileToPtx(const std::string& name);
 
 // Ends the process with a message that names `what`, unless `result` is
