@@ -16,9 +16,10 @@ namespace holdfast::compile {
 // run PTX itself need it. Thread-safe.
 //
 // The only option is --maxrregcount, which becomes the .maxnreg of each kernel
-// whose text does not limit it, as CU_JIT_MAX_REGISTERS does (kernel_limits.h). INVALID_ARGUMENT: there is another option; an input is not a PTX
-// module; or a symbol is defined twice or nowhere, or is a function in one
-// module and a variable in another (the ErrorDetail's log names each).
+// whose text does not limit it, as CU_JIT_MAX_REGISTERS does (kernel_limits.h).
+// INVALID_ARGUMENT: there is another option; an input is not a PTX module; or a
+// symbol is defined twice or nowhere, or is a function in one module and a
+// variable in another (the ErrorDetail's log names each).
 absl::StatusOr<ObjectCode> LinkPtx(const LinkSource& source);
 
 // Returns one PTX module unchanged, for machines without a compiler that could
