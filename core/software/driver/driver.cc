@@ -98,6 +98,8 @@ void Driver::EndContext(Context& context) {
   code.EndContext(id);
   memory.RemoveContext(id);
   coredumps.Remove(id);
+  // All devices have one heap.
+  if (contexts_.All().empty()) EndDeviceHeap();
 }
 
 void Driver::DrainAll() {

@@ -24,6 +24,15 @@ bool DeviceHeap::SetLimit(size_t bytes) {
   return true;
 }
 
+void DeviceHeap::Clear() {
+  MutexLock lock(&mutex_);
+  memory_.reset();
+  free_ = FreeRanges();
+  used_.clear();
+  freed_.clear();
+  bytes_ = kFirstBytes;
+}
+
 // At first use; a heap of nothing, or without memory, stays empty.
 bool DeviceHeap::Map() {
   if (memory_ != nullptr) return true;

@@ -17,7 +17,8 @@ namespace holdfast::software {
 
 // The heap of malloc in device code. It lies in the window, and has 8 MiB
 // unless SetLimit changes the size. Blocks outlive launches, until device code
-// frees them. The heap's own data lie elsewhere, where no kernel can write.
+// frees them or the last context ends. The heap's own data lie elsewhere, where
+// no kernel can write.
 // Thread-safe.
 class DeviceHeap {
  public:
@@ -26,6 +27,9 @@ class DeviceHeap {
   // Sets the size. Returns false, and changes nothing, if memory has been
   // allocated before.
   bool SetLimit(size_t bytes);
+  // Ends all blocks, and gives the heap its first size. REQUIRES: no kernel
+  // runs.
+  void Clear();
   // Returns a block aligned to 16 bytes; null for 0 bytes, and if there is no
   // room.
   void* Allocate(size_t bytes);
@@ -39,7 +43,9 @@ class DeviceHeap {
   bool Map() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
-  size_t bytes_ ABSL_GUARDED_BY(mutex_) = size_t{8} << 20;
+  static constexpr size_t kFirstBytes = size_t{8} << 20;
+
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = kFirstBytes;
   std::unique_ptr<WindowMemory> memory_ ABSL_GUARDED_BY(mutex_);
   FreeRanges free_ ABSL_GUARDED_BY(mutex_);  // addresses
   // The bytes of each block in use, by address.

@@ -349,6 +349,8 @@ bool SetDeviceHeapBytes(size_t bytes) {
   return DeviceHeap::Get().SetLimit(bytes);
 }
 
+void EndDeviceHeap() { DeviceHeap::Get().Clear(); }
+
 std::vector<size_t> Executable::MembersNeeded(
     const std::vector<std::string>& modules,
     const std::vector<std::string>& members) {

@@ -171,6 +171,10 @@ class Executable {
 // default is 8 MiB. Returns false after the first allocation from the heap.
 bool SetDeviceHeapBytes(size_t bytes);
 
+// Ends that heap with all of its blocks. The next one has the default size.
+// REQUIRES: no kernel runs.
+void EndDeviceHeap();
+
 }  // namespace holdfast::software
 
 #endif  // HOLDFAST_CORE_SOFTWARE_RUNTIME_EXECUTABLE_H_

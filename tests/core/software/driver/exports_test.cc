@@ -70,6 +70,11 @@ class ExportsTest : public testing::Test {
     return function;
   }
 
+  template <typename F>
+  F* Symbol(const char* name) {
+    return reinterpret_cast<F*>(dlsym(library_, name));
+  }
+
   void* library_ = nullptr;
   decltype(&cuGetProcAddress_v2) find_ = nullptr;
 };
@@ -210,6 +215,47 @@ TEST_F(ExportsTest, AResetLeavesThePrimaryContextRetained) {
   EXPECT_EQ(allocate(&memory, 16), CUDA_SUCCESS);
   EXPECT_EQ(release(0), CUDA_SUCCESS);
   EXPECT_EQ(release(0), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_F(ExportsTest, TheHeapOfDeviceCodeEndsWithTheLastContext) {
+  const auto limit = Symbol<decltype(cuCtxSetLimit)>("cuCtxSetLimit");
+  const auto reset = Symbol<decltype(cuDevicePrimaryCtxReset_v2)>(
+      "cuDevicePrimaryCtxReset_v2");
+  const auto release = Symbol<decltype(cuDevicePrimaryCtxRelease_v2)>(
+      "cuDevicePrimaryCtxRelease_v2");
+  const auto retain =
+      Symbol<decltype(cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain");
+  ASSERT_EQ(Symbol<decltype(cuInit)>("cuInit")(0), CUDA_SUCCESS);
+  while (release(0) == CUDA_SUCCESS) continue;  // other tests'
+  CUcontext context = nullptr;
+  ASSERT_EQ(retain(&context, 0), CUDA_SUCCESS);
+  ASSERT_EQ(Symbol<decltype(cuCtxSetCurrent)>("cuCtxSetCurrent")(context),
+            CUDA_SUCCESS);
+  CUmodule module = nullptr;
+  CUfunction kernel = nullptr;
+  ASSERT_EQ(Symbol<decltype(cuModuleLoadData)>("cuModuleLoadData")(
+                &module,
+                ".version 7.5\n.target sm_75\n.address_size 64\n"
+                ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
+                ".visible .entry k() { .param .b64 n; .param .b64 r;\n"
+                "st.param.b64 [n], 64; call (r), malloc, (n); ret; }\n"),
+            CUDA_SUCCESS);
+  ASSERT_EQ(Symbol<decltype(cuModuleGetFunction)>("cuModuleGetFunction")(
+                &kernel, module, "k"),
+            CUDA_SUCCESS);
+  EXPECT_EQ(limit(CU_LIMIT_MALLOC_HEAP_SIZE, 1 << 20), CUDA_SUCCESS);
+  ASSERT_EQ(Symbol<decltype(cuLaunchKernel)>("cuLaunchKernel")(
+                kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_EQ(Symbol<decltype(cuCtxSynchronize)>("cuCtxSynchronize")(),
+            CUDA_SUCCESS);
+  EXPECT_EQ(limit(CU_LIMIT_MALLOC_HEAP_SIZE, 2 << 20),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(reset(0), CUDA_SUCCESS);
+  ASSERT_EQ(retain(&context, 0), CUDA_SUCCESS);
+  EXPECT_EQ(limit(CU_LIMIT_MALLOC_HEAP_SIZE, 2 << 20), CUDA_SUCCESS);
+  EXPECT_EQ(release(0), CUDA_SUCCESS);
+  EXPECT_EQ(release(0), CUDA_SUCCESS);
 }
 
 TEST_F(ExportsTest, WhatIsNotImplementedSaysSo) {

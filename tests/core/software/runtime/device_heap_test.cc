@@ -45,5 +45,18 @@ TEST(DeviceHeapTest, FindsABlockThatIsFreedTwice) {
   EXPECT_FALSE(heap.Free(left));
 }
 
+TEST(DeviceHeapTest, EndsWithItsBlocksAndItsLimit) {
+  DeviceHeap& heap = DeviceHeap::Get();
+  void* const block = heap.Allocate(64);
+  ASSERT_NE(block, nullptr);
+  heap.Clear();
+  EXPECT_TRUE(heap.Free(block)) << "no block of the new heap";
+  EXPECT_TRUE(heap.SetLimit(1 << 16));
+  EXPECT_NE(heap.Allocate(64), nullptr);
+  EXPECT_FALSE(heap.SetLimit(1 << 20));
+  heap.Clear();
+  EXPECT_NE(heap.Allocate(4 << 20), nullptr) << "of 8 MiB";
+}
+
 }  // namespace
 }  // namespace holdfast::software
