@@ -2,6 +2,7 @@
 """The structs of holdfast.bindings: their texts, members and memory. No driver is loaded."""
 
 import ctypes
+import weakref
 
 import pytest
 from holdfast.bindings import driver, runtime
@@ -162,6 +163,18 @@ def test_a_list_in_memory_of_the_program_ends_with_its_struct(struct, member, va
     assert ctypes.string_at(outer.getPtr(), driver.sizeof(struct)) != empty
     del inner
     assert ctypes.string_at(outer.getPtr(), driver.sizeof(struct)) == empty
+
+
+def test_a_member_that_is_assigned_again_and_again_ends_once():
+    outer = driver.CUlaunchConfig()
+    inner = driver.CUlaunchConfig(_ptr=outer.getPtr())
+    inner.attrs = [driver.CUlaunchAttribute()]
+    before = len(weakref.finalize._registry)
+    for _ in range(100):
+        inner.attrs = [driver.CUlaunchAttribute()]
+    assert len(weakref.finalize._registry) == before
+    del inner
+    assert not _word(outer, 40)
 
 
 def test_a_struct_clears_only_its_own_list():

@@ -11,6 +11,7 @@ from holdfast.core import (
     Device,
     GraphMemoryResource,
     LaunchConfig,
+    PinnedMemoryResource,
     Program,
     ProgramOptions,
     launch,
@@ -469,6 +470,42 @@ def test_kinds_of_recorded_nodes(device, stream, add, x):
     kernel = kinds[KernelNode]
     assert kernel.grid == (2, 3, 1) and kernel.block == (4, 1, 1) and kernel.shmem_size == 16
     assert Device() == device
+
+
+def test_recorded_fills_and_copies_can_be_changed(device, stream, x):
+    builder = device.create_graph_builder().begin_building()
+    x.buffer.fill(b"\x05\0\0\0", stream=builder)
+    x.buffer.sub(0, 4).copy_from(x.buffer.sub(4, 4), stream=builder)
+    definition = builder.end_building().graph_definition
+    fill, copy = sorted(definition.nodes(), key=lambda node: isinstance(node, MemcpyNode))
+    assert (fill.value, fill.element_size, fill.width, fill.height) == (5, 4, 3, 1)
+    assert int(fill.dptr) == int(x.buffer.handle) == int(copy.dst)
+    assert (int(copy.src), copy.size) == (int(x.buffer.handle) + 4, 4)
+    graph = definition.instantiate()
+    assert run(graph, x) == [5, 5, 5]
+    graph[fill].update(value=b"\x07\0\0\0", width=2)
+    assert run(graph, x) == [7, 7, 5]
+    graph[copy].update(src=x.buffer.handle + 8)
+    assert run(graph, x) == [5, 7, 5]
+    # The definition is as it was recorded, until it is changed itself.
+    fill.update(dst=x.buffer.handle + 4, width=2)
+    assert run(definition.instantiate(), x) == [5, 5, 5]
+    assert (fill.value, fill.width) == (5, 2)
+
+
+def test_a_recorded_fill_of_pinned_memory_can_be_changed(device, stream):
+    memory = PinnedMemoryResource().allocate(8, stream=stream)
+    if memory._is_ordinary:
+        pytest.skip("the daemon is on another machine: ordinary memory, which graphs do not fill")
+    builder = device.create_graph_builder().begin_building()
+    memory.fill(1, stream=builder)
+    definition = builder.end_building().graph_definition
+    (fill,) = definition.nodes()
+    graph = definition.instantiate()
+    graph[fill].update(value=3, width=4)
+    graph.launch(stream)
+    stream.sync()
+    assert bytes(memory.memory)[:4] == b"\3\3\3\3"
 
 
 def test_a_definition_allocates_for_its_nodes(device, stream, add, x):

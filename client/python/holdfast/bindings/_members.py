@@ -87,7 +87,16 @@ def _point_to(owner, address, place, memory):
     while isinstance(owner._owner, Struct):
         owner = owner._owner
     if owner._owner is None:
-        weakref.finalize(owner, _clear, address, place).atexit = False
+        _clear_at_end(owner, address, place)
+
+
+def _clear_at_end(owner, address, place):
+    """In place of what was to be cleared for an earlier value: a program may assign a member of one
+    struct without end."""
+    if address in owner._endings:
+        owner._endings[address].detach()
+    owner._endings[address] = ending = weakref.finalize(owner, _clear, address, place)
+    ending.atexit = False
 
 
 def _clear(address, place):

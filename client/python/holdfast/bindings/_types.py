@@ -97,7 +97,7 @@ class Struct:
         _ptr: the address of a struct that others own; default: new memory, all zero.
     """
 
-    __slots__ = ("_address", "_owner", "_kept", "__weakref__")
+    __slots__ = ("_address", "_owner", "_kept", "_endings", "__weakref__")
     _size = 0
     _alignment = 1
     _members = {}  # name -> function that writes the value for `repr`
@@ -107,6 +107,8 @@ class Struct:
         self._kept = {}
         if _ptr:
             self._address, self._owner = _ptr, None
+            # By the member's address: the finalizers of members in the program's memory.
+            self._endings = {}
         else:
             self._owner = memory = (ctypes.c_char * (self._size + self._alignment))()
             self._address = -(-ctypes.addressof(memory) // self._alignment) * self._alignment

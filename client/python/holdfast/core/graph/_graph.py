@@ -241,7 +241,7 @@ class ExecutableNode:
             raise not_served(f"changing a {type(node).__name__}", "make another graph")
         if node not in graph._values:
             raise ValueError("the whole graph was updated: change this node by Graph.update, too")
-        values = node._merged(graph._values[node], *args, **kwargs)
+        values = node._changed(graph._values[node], *args, **kwargs)
         params, keep = node._build(graph._session, values)
         graph._set_node(self._within, self._id, params)
         graph._session._check()

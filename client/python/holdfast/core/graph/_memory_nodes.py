@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes that fill, copy, allocate and free memory."""
 
+import json
+
 from holdfast import _native
 from holdfast._errors import invalid_argument
 from holdfast.core._address import Address
@@ -40,6 +42,34 @@ def _check_owner(name, place, owner):
             raise ValueError(f"{what} Buffer has no active allocation: it is closed")
 
 
+def _number_and_offset(buffer):
+    """How messages name the first byte of a Buffer."""
+    params = _native.node_fill(buffer._copied_memory(), 0, b"\0", 1, 1, 0)
+    area = json.loads(params.describe())["fill_rect"]["destination"]
+    return int(area["buffer"]), int(area.get("offset") or 0)
+
+
+def _recorded_place(graph, number, offset):
+    """The Address of memory that a message of a recorded node names; None: it is closed."""
+    for used in graph._used:
+        buffer = getattr(used, "_buffer", None) or used
+        if not isinstance(buffer, Buffer) or buffer.is_closed:
+            continue
+        own_number, first = _number_and_offset(buffer)
+        within = int(offset or 0) - first
+        if own_number == int(number or 0) and 0 <= within < buffer.size:
+            return Address(buffer, within)
+    return None
+
+
+def _recorded_pattern(fill):
+    """The value of a fill's message, as fill_pattern takes it, and the size of an element."""
+    for name, size in (("word", 4), ("half_word", 2)):
+        if name in fill:
+            return int(fill[name]).to_bytes(size, "little"), size
+    return int(fill.get("byte") or 0), 1
+
+
 def _handle_of(operand):
     operand = live(operand)
     return operand.handle if isinstance(operand, Buffer) else operand
@@ -61,7 +91,7 @@ class MemsetNode(ChangeableNode):
     @is_update("MemsetNode.update")
     def _merged(old, dst=None, value=None, width=None, height=None, pitch=None, *, dst_owner=None):
         if old is None:
-            raise not_served("changing a fill that was recorded", "record it again")
+            raise not_served("changing a fill of memory that is closed", "record it again")
         _check_owner("dst", dst, dst_owner)
         owner = old[5] if dst is None else dst_owner
         return (*given(old[:5], (dst, value, width, height, pitch)), owner)
@@ -86,8 +116,17 @@ class MemsetNode(ChangeableNode):
         params.set_device(max(buffer._device_id, 0))
         return params, (held(buffer), memory, held(owner))
 
-    def _value(self, index):
-        return None if self._values is None else self._values[index]
+    def _recorded_values(self):
+        message = self._description()
+        fill = message.get("fill") or message["fill_rect"]
+        area = fill.get("destination", fill)
+        dst = _recorded_place(self._graph, area.get("buffer"), area.get("offset"))
+        if dst is None:
+            return None
+        value, element = _recorded_pattern(fill)
+        width = int(fill.get("width") or fill.get("size") or 0) // element
+        height, pitch = int(fill.get("height") or 1), int(area.get("row_pitch") or 0)
+        return dst, value, width, height, pitch, None
 
     @property
     def dptr(self):
@@ -119,7 +158,10 @@ class MemcpyNode(ChangeableNode):
     @is_update("MemcpyNode.update")
     def _merged(old, dst=None, src=None, size=None, *, dst_owner=None, src_owner=None):
         if old is None:
-            raise not_served("changing a copy that was recorded", "record it again")
+            raise not_served(
+                "changing a copy of a box, or of memory that is closed, that was recorded",
+                "record it again",
+            )
         _check_owner("dst", dst, dst_owner)
         _check_owner("src", src, src_owner)
         dst_owner = old[3] if dst is None else dst_owner
@@ -141,13 +183,25 @@ class MemcpyNode(ChangeableNode):
         params = _native.node_copy(memories[0], to_offset, memories[1], source_offset, size)
         return params, (held(to), held(source), *memories, *map(held, owners))
 
+    def _recorded_values(self):
+        copy = self._description().get("copy")
+        if copy is None:
+            return None
+        dst, src = (
+            _recorded_place(self._graph, copy.get(side), copy.get(f"{side}_offset"))
+            for side in ("destination", "source")
+        )
+        if dst is None or src is None:
+            return None
+        return dst, src, int(copy.get("size") or 0), None, None
+
     def _operand(self, index):
-        return None if self._values is None else _handle_of(self._values[index])
+        return _handle_of(self._value(index))
 
     def _side(self, index):
-        if self._values is None or self._graph is None:
-            return "0x0(D)"
         place = self._operand(index)
+        if place is None or self._graph is None:
+            return "0x0(D)"
         buffer, _ = _place("place", place, self._graph._session)
         return f"{_shown(place)}({'H' if buffer.is_host_accessible else 'D'})"
 
@@ -156,7 +210,7 @@ class MemcpyNode(ChangeableNode):
 
     dst = property(lambda self: self._operand(0))
     src = property(lambda self: self._operand(1))
-    size = property(lambda self: None if self._values is None else self._values[2])
+    size = property(lambda self: self._value(2))
 
 
 _MEMORY_TYPES = ("device", "host", "managed")

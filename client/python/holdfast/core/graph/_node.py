@@ -234,8 +234,9 @@ def is_update(qualname):
 class ChangeableNode(GraphNode):
     """A node whose parameters can be changed, here and in an instantiated graph.
 
-    ``_values`` has them; None: they were recorded. A subclass has ``_merged``, what ``update``
-    takes, and ``_build``, which makes what the daemon gets of values, and what they keep.
+    ``_values`` has them; None: they were recorded, and ``_recorded_values`` reads them. A subclass
+    has ``_merged``, what ``update`` takes, and ``_build``, which makes what the daemon gets of
+    values, and what they keep.
     """
 
     _values = None
@@ -248,8 +249,21 @@ class ChangeableNode(GraphNode):
         self._params, self._keep = self._build(session, values)
         self._values = values
 
+    def _recorded_values(self):
+        """The values of a recorded node; None: they are not known."""
+        return None
+
+    def _value(self, index):
+        if self._values is None and self._graph is not None:
+            self._values = self._recorded_values()
+        return None if self._values is None else self._values[index]
+
+    def _changed(self, old, *args, **kwargs):
+        """The values after an update of ``old``; None: of those that were recorded."""
+        return self._merged(self._recorded_values() if old is None else old, *args, **kwargs)
+
     def update(self, *args, **kwargs):
-        self._take(self._graph._session, self._merged(self._values, *args, **kwargs))
+        self._take(self._graph._session, self._changed(self._values, *args, **kwargs))
 
 
 def given(old, new):
