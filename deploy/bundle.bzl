@@ -20,15 +20,23 @@ _CARRY_SRCS = [
     "//deploy/bazel/glibc:moved.inc",
 ]
 
+_SBOM = "//deploy:sbom.py"
+_TEXTS_SRCS = [
+    _SBOM,
+    "//deploy/debian:control",
+]
+
 def _pack():
     return [
+        # The licences of the libraries ask for their texts in every copy.
+        "/usr/bin/python3 -B $(location %s) --texts $$root/share/licenses" % _SBOM,
         "tar -C $$(dirname $$root) --sort=name --owner=0 --group=0 --numeric-owner " +
         "--mtime=@0 -cf - holdfast | gzip -n > $@",
         "rm -rf $$(dirname $$root)",
     ]
 
 def bundle(name, binaries = [], libraries = [], files = [], carried = [], links = {}, drivers = [], manual = []):
-    """Makes NAME.tar.gz with holdfast/bin, holdfast/lib, holdfast/share/man and holdfast/.
+    """Makes NAME.tar.gz with holdfast/bin, holdfast/lib, holdfast/share/man, holdfast/share/licenses and holdfast/.
 
     Args:
       name: of the target and the archive.
@@ -59,7 +67,7 @@ def bundle(name, binaries = [], libraries = [], files = [], carried = [], links 
     native.genrule(
         name = name,
         testonly = True,  # tests are among the binaries
-        srcs = binaries + libraries + files + drivers + manual + (_CARRY_SRCS if carried else []),
+        srcs = binaries + libraries + files + drivers + manual + _TEXTS_SRCS + (_CARRY_SRCS if carried else []),
         outs = [name + ".tar.gz"],
         cmd = " && ".join(commands + _pack()),
     )
@@ -90,7 +98,7 @@ def development_bundle(name, library):
     ]
     native.genrule(
         name = name,
-        srcs = files.values() + [library, "//deploy/development:files"] + _CARRY_SRCS,
+        srcs = files.values() + [library, "//deploy/development:files"] + _TEXTS_SRCS + _CARRY_SRCS,
         outs = [name + ".tar.gz"],
         cmd = " && ".join(commands + _pack()),
     )

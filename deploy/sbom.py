@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the libraries of the distribution that Holdfast's programs are linked with, as CycloneDX 1.4 JSON. The bundle,
-the wheel and the RPM packages carry some of them.
+"""Tells the libraries of the distribution that Holdfast's programs are linked with. The bundle, the wheel and the RPM
+packages carry some of them, too.
 
-    sbom.py VERSION
+    sbom.py VERSION                          prints them as CycloneDX 1.4 JSON
+    sbom.py --texts FOLDER                   writes their copyrights and licences into FOLDER: a file for each source,
+                                             and those of the distribution's common licences that these name
+    sbom.py --texts FOLDER LABEL...          the same of what a program with these dependencies (@system//:NAME) is
+                                             linked with, without the common licences, which a Debian has
 
 Those are the -dev packages of deploy/debian/control's Build-Depends, without those of tests, and the compiler's own
 libraries; the versions are those of this machine, which has built the programs. The time stamp is $SOURCE_DATE_EPOCH.
@@ -13,13 +17,36 @@ import datetime
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import uuid
 from urllib.parse import quote
 
 _CONTROL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "debian", "control")
-_NOT_LINKED = {"libbenchmark-dev", "libgmock-dev", "libgtest-dev", "libslurm-dev", "python3-dev"}
+# The bundle has programs that are linked with GoogleTest.
+_NOT_LINKED = {"libbenchmark-dev", "libslurm-dev", "python3-dev"}
+_COMMON = "/usr/share/common-licenses"
+_LONG = 1 << 20
+
+# Of the targets of third_party/system.BUILD: the packages whose archives or headers they are.
+_PACKAGES = {
+    "absl": ["libabsl-dev"],
+    "boost": ["libboost-dev"],
+    "cli11": ["libcli11-dev"],
+    "crypto": ["libssl-dev"],
+    "grpc": ["libc-ares-dev", "libgrpc++-dev", "libgrpc-dev", "libre2-dev", "libssl-dev", "zlib1g-dev"],
+    "grpc_reflection": ["libgrpc++-dev"],
+    "gtest": ["libgmock-dev", "libgtest-dev"],
+    "gtest_main": ["libgtest-dev"],
+    "json": ["nlohmann-json3-dev"],
+    "llvm": ["libzstd-dev", "llvm-19-dev", "zlib1g-dev"],
+    "prometheus": ["prometheus-cpp-dev"],
+    "protobuf": ["libprotobuf-dev"],
+    "toml": ["libtomlplusplus-dev"],
+    "zlib": ["zlib1g-dev"],
+    "zstd": ["libzstd-dev"],
+}
 _FIELDS = "${Package}\\t${Version}\\t${source:Package}\\t${source:Version}\\t${Architecture}\\n"
 
 
@@ -27,8 +54,37 @@ def linked_packages():
     with open(_CONTROL, encoding="utf-8") as file:
         depends = re.search(r"^Build-Depends:((?:.|\n )*)", file.read(), re.MULTILINE).group(1)
     names = set(re.findall(r"[\w.+-]+-dev\b", depends)) - _NOT_LINKED
-    compiler = subprocess.run(["g++", "-dumpversion"], capture_output=True, text=True, check=True).stdout.strip()
-    return sorted(names | {f"libstdc++-{compiler}-dev", f"libgcc-{compiler}-dev"})
+    return sorted(names | _compiler_packages())
+
+
+def _compiler_packages():
+    compiler = _output("g++", "-dumpversion").strip()
+    return {f"libstdc++-{compiler}-dev", f"libgcc-{compiler}-dev"}
+
+
+def _output(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def _installed(packages):
+    """A line of _FIELDS for each; of one that only names the present version, for that."""
+    lines = _output("dpkg-query", "--show", f"--showformat={_FIELDS}", *packages).splitlines()
+    named = [line.split("\t")[0] for line in lines if line.split("\t")[2].endswith("-defaults")]
+    if not named:
+        return sorted(lines)
+    present = _output("dpkg-query", "--show", "--showformat=${Depends}\\n", *named).split()
+    return _installed(set(packages) - set(named) | set(present))
+
+
+def _without_single_files(text):
+    """Of the folders that the files lie in, others say it. Boost's has 1400 paragraphs of single files."""
+    paragraphs = re.split(r"\n[ \t]*\n", text)
+    kept = [
+        paragraph
+        for paragraph in paragraphs
+        if not paragraph.lstrip().startswith("Files:") or re.search(r"\*$", paragraph.split("\nCopyright:")[0], re.MULTILINE)
+    ]
+    return "\n\n".join(kept)
 
 
 def component(line):
@@ -45,13 +101,7 @@ def component(line):
 
 
 def bill(version):
-    listing = subprocess.run(
-        ["dpkg-query", "--show", f"--showformat={_FIELDS}", *linked_packages()],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    components = [component(line) for line in sorted(listing.splitlines())]
+    components = [component(line) for line in _installed(linked_packages())]
     time = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), datetime.timezone.utc)
     product = {
         "type": "application",
@@ -72,5 +122,41 @@ def bill(version):
     }
 
 
+def packages_of(labels):
+    """What a program is linked with that depends on these targets."""
+    names = {re.sub(r"^absl_.*", "absl", label.partition("//:")[2]) for label in labels}
+    unknown = names - _PACKAGES.keys()
+    if unknown:
+        raise ValueError(f"deploy/sbom.py does not say of which packages @system//:{', '.join(sorted(unknown))} is")
+    return sorted(_compiler_packages().union(*(_PACKAGES[name] for name in names)))
+
+
+def write_texts(folder, packages, common):
+    """`common`: whether the common licences that the texts name are written, too."""
+    os.makedirs(folder, exist_ok=True)
+    licences = set()
+    for line in _installed(packages):
+        package, _, source, *_ = line.split("\t")
+        with open(f"/usr/share/doc/{package}/copyright", encoding="utf-8") as file:
+            text = file.read()
+        if len(text) > _LONG:
+            text = _without_single_files(text)
+        with open(os.path.join(folder, source), "w", encoding="utf-8") as file:
+            file.write(text)
+        licences.update(re.findall(rf"{_COMMON}/([\w+-]+(?:\.\d+)?)", text))
+    if not common:
+        return
+    os.makedirs(os.path.join(folder, "common-licenses"))
+    for name in sorted(licences):
+        shutil.copyfile(os.path.join(_COMMON, name), os.path.join(folder, "common-licenses", name))
+
+
+def _main(first, *others):
+    if first != "--texts":
+        return print(json.dumps(bill(first), indent=2))
+    folder, *labels = others
+    write_texts(folder, packages_of(labels) if labels else linked_packages(), common=not labels)
+
+
 if __name__ == "__main__":
-    print(json.dumps(bill(sys.argv[1]), indent=2))
+    _main(*sys.argv[1:])

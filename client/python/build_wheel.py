@@ -111,8 +111,16 @@ def _write(archive, records, name, data, mode):
     records.append(f"{name},sha256={digest},{len(data)}")
 
 
-def make_wheel(out, files, version, license_file):
-    """Writes `out`. `files`: name in the package -> path."""
+def _licenses(folder):
+    """Of the files below: their names in .dist-info, and paths."""
+    for path, _, names in os.walk(folder):
+        for name in names:
+            file = os.path.join(path, name)
+            yield os.path.join("licenses", os.path.relpath(file, folder)), file
+
+
+def make_wheel(out, files, version, license_file, licenses):
+    """Writes `out`. `files`: name in the package -> path; `licenses`: the folder of those of the libraries."""
     described = f"holdfast-{version}.dist-info"
     records = []
     with open(license_file, "rb") as file:
@@ -131,6 +139,9 @@ def make_wheel(out, files, version, license_file):
             ("LICENSE", license_text),
         ]:
             _write(archive, records, f"{described}/{name}", data, 0o644)
+        for name, path in sorted(_licenses(licenses)):
+            with open(path, "rb") as file:
+                _write(archive, records, f"{described}/{name}", file.read(), 0o644)
         records.append(f"{described}/RECORD,,\n")
         _write(archive, [], f"{described}/RECORD", "\n".join(records).encode(), 0o644)
 
@@ -167,11 +178,14 @@ def _main(out, *arguments):
     header = files.pop("holdfast.h")
     license_file = files.pop("LICENSE")
     older_libraries = files.pop("older_libraries.py")
+    sbom = files.pop("sbom.py")
     with open(header, encoding="utf-8") as file:
         version = re.search(r'HF_VERSION "([^"]+)"', file.read()).group(1)
     with tempfile.TemporaryDirectory() as folder:
         _add_carried(files, older_libraries, folder)
-        make_wheel(out, files, version, license_file)
+        licenses = os.path.join(folder, "licenses")
+        subprocess.run([sys.executable, "-B", sbom, "--texts", licenses], check=True)
+        make_wheel(out, files, version, license_file, licenses)
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):

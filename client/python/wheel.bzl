@@ -23,6 +23,7 @@ def wheel(name, out, package, binaries, tables = {}):
     commands.append(
         "/usr/bin/python3 $(location build_wheel.py) $@ holdfast.h=$(location //client/c:holdfast.h) LICENSE=$(location //:LICENSE) " +
         "older_libraries.py=$(location //deploy/bazel/glibc:older_libraries.py) " +
+        "sbom.py=$(location //deploy:sbom.py) " +
         " ".join(arguments),
     )
     commands.append("rm -rf $$stripped")
@@ -32,8 +33,10 @@ def wheel(name, out, package, binaries, tables = {}):
             "build_wheel.py",
             "//:LICENSE",
             "//client/c:holdfast.h",
+            "//deploy:sbom.py",
             "//deploy/bazel/glibc:moved.inc",
             "//deploy/bazel/glibc:older_libraries.py",
+            "//deploy/debian:control",
         ],
         outs = [out],
         cmd = " && ".join(commands),

@@ -9,6 +9,8 @@
 #                               bundle and the full wheel, which it builds
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/ci/unpack.sh
+. deploy/ci/unpack.sh
 
 if [ $# -eq 0 ]; then
   bazel build --noshow_progress --ui_event_filters=-info //deploy:bundle //client/python:full_wheel
@@ -17,17 +19,6 @@ fi
 
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
-
-unpack() {  # FILE FOLDER
-  mkdir -p "$2"
-  case "$1" in
-    *.deb) dpkg-deb --extract "$1" "$2" ;;
-    *.rpm) rpm2archive - <"$1" | tar -xz -C "$2" ;;
-    *.whl) python3 -m zipfile -e "$1" "$2" ;;
-    *.tar.gz) tar -xzf "$1" -C "$2" ;;
-    *) cp -L "$1" "$2" ;;
-  esac
-}
 
 debian_11="GLIBC_2.31 GLIBCXX_3.4.28 CXXABI_1.3.12"
 rhel_9="GLIBC_2.34 GLIBCXX_3.4.29 CXXABI_1.3.13"
@@ -72,7 +63,7 @@ for archive in "$@"; do
     # shellcheck disable=SC2001
     sed 's/^/  /' <<<"$newer"
     failures=$((failures + 1))
-  done < <(find "$folder" -type f -exec sh -c 'head -c 4 "$1" | grep -q ELF' - {} \; -print)
+  done < <(programs_and_libraries "$folder")
   echo "$archive: $files programs and libraries"
 done
 [ "$failures" -eq 0 ]

@@ -226,6 +226,8 @@ check "control names every library that setup/packages.txt installs" control_nam
 check "a release is made" deploy/release.sh --dirty --no-image "$folder/release"
 # shellcheck disable=SC2016
 check "its sums are right" sh -c 'cd "$1" && sha256sum --quiet --check SHA256SUMS' - "$folder/release"
+check "each library's licence is in what contains it" deploy/ci/licenses.sh "$folder"/release/*.whl \
+  "$folder"/release/*.tar.gz "$folder"/release/apt/pool/*.deb "$folder"/release/rpm/*.rpm
 deploy/ci/rpm.sh "$folder/release/apt/pool" "$folder/release/rpm" || failures=$((failures + 1))
 mv "$folder/release/apt" "$folder/apt"
 rm -r "$folder/release"

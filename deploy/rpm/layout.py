@@ -15,6 +15,7 @@ A library of the distribution that a file needs and that those systems lack is c
 file's rpath finds it; its licence goes with it.
 """
 
+import gzip
 import os
 import re
 import shutil
@@ -42,6 +43,9 @@ _MOVED = [
     (r"^usr/share/doc/libholdfast-dev/", "usr/share/doc/holdfast-devel/"),
 ]
 
+# Where the licences of linked libraries are, one file a source; rpm has a folder for them.
+_TEXT = re.compile(r"^usr/share/doc/([^/]+)/third-party/(.+?)(\.gz)?$")
+
 _LEFT_OUT = re.compile(
     # What Debian's tools read. The licence is where rpm has it.
     r"^usr/share/lintian/|^usr/share/doc/[^/]+/(changelog\.gz|copyright)$"
@@ -61,6 +65,9 @@ def place(path):
     """Where a file of a Debian package is in the RPM packages, or None if it is not there."""
     if _LEFT_OUT.search(path):
         return None
+    text = _TEXT.match(path)
+    if text:
+        return f"usr/share/licenses/{PACKAGES[text[1]]}/{text[2]}"
     for pattern, folder in _MOVED:
         path = re.sub(pattern, folder, path)
     return path
@@ -147,12 +154,17 @@ class Package:
         source, version = _run("dpkg-query", "--show", f"--showformat={fields}", package).split()
         if source not in self.bundled:
             self.bundled[source] = version
-            self._add(f"/usr/share/doc/{package}/copyright", f"usr/share/licenses/{self.name}/{source}")
+            text = f"usr/share/licenses/{self.name}/{source}"
+            if text not in self.files:
+                self._add(f"/usr/share/doc/{package}/copyright", text)
 
     def _add(self, source, target):
         path = os.path.join(self._tree, target)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         shutil.copy2(source, path, follow_symlinks=False)
+        if source.endswith(".gz") and not path.endswith(".gz"):
+            with gzip.open(source) as packed, open(path, "wb") as file:
+                file.write(packed.read())
         if path.endswith(".pc"):
             with open(source, encoding="utf-8") as old, open(path, "w", encoding="utf-8") as new:
                 new.write(old.read().replace("lib/x86_64-linux-gnu", "lib64"))

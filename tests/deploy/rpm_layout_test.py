@@ -46,6 +46,10 @@ class RulesTest(unittest.TestCase):
         self.assertEqual(layout.entry(path, {path}), f"%config(noreplace) /{path}")
         self.assertEqual(layout.entry("usr/bin/holdfast", {path}), "/usr/bin/holdfast")
         self.assertEqual(layout.entry("usr/share/licenses/a/LICENSE", ()), "%license /usr/share/licenses/a/LICENSE")
+        text = layout.place("usr/share/doc/libholdfast0/third-party/grpc.gz")
+        self.assertEqual(text, "usr/share/licenses/holdfast-libs/grpc")
+        self.assertEqual(layout.place("usr/share/doc/holdfastd/third-party/boost1.74"), "usr/share/licenses/holdfastd/boost1.74")
+        self.assertEqual(layout.entry("usr/share/doc/holdfastd/README.md", ()), "%doc /usr/share/doc/holdfastd/README.md")
 
     def test_folders_of_the_system_are_not_owned(self):
         self.assertEqual(layout.own_folders("usr/share/man/man1/holdfast.1.gz"), [])

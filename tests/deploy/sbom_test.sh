@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=deploy exec /usr/bin/python3 "$1"
