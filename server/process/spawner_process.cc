@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/close_descriptors.h"
 #include "core/base/steady_time.h"
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/spawner.pb.h"
@@ -78,7 +78,7 @@ void KeepOnlyStandardDescriptorsAnd(int channel, int output) {
   } else {
     dup2(channel, kChildChannelFd);
   }
-  syscall(SYS_close_range, kChildChannelFd + 1, ~0u, 0);
+  CloseDescriptorsFrom(kChildChannelFd + 1);
 }
 
 std::vector<char*> Pointers(std::vector<std::string>& strings) {
@@ -237,7 +237,7 @@ void RunSpawnerProcess(pid_t supervisor, const std::string& executable,
 void RunExecutedSpawner(const std::string& executable, int channel) {
   prctl(PR_SET_NAME, "holdfast-spawn");
   if (channel != kChildChannelFd) dup2(channel, kChildChannelFd);
-  syscall(SYS_close_range, kChildChannelFd + 1, ~0u, 0);
+  CloseDescriptorsFrom(kChildChannelFd + 1);
   fcntl(kChildChannelFd, F_SETFD, FD_CLOEXEC);
   signal(SIGHUP, SIG_IGN);
   signal(SIGINT, SIG_IGN);
