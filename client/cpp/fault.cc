@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cpp/fault.h"
 
+#include <cstdint>
+
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -69,6 +71,23 @@ std::string CauseClause(const v1::FaultReport& report) {
   return clause;
 }
 
+// The numbers from `first` to `last`: "3 to 5", "3", "none".
+std::string Numbers(uint64_t first, uint64_t last) {
+  if (first > last) return "none";
+  if (first == last) return absl::StrCat(first);
+  return absl::StrCat(first, " to ", last);
+}
+
+// "\n  commands: 1 to 14 completed, 15 to 17 may have run, none dropped".
+std::string CommandsLine(const v1::FaultReport& report) {
+  const uint64_t completed = report.completed_through();
+  const uint64_t submitted = report.submitted_through();
+  return absl::StrCat("\n  commands: ", Numbers(1, completed), " completed, ",
+                      Numbers(completed + 1, submitted), " may have run, ",
+                      Numbers(submitted + 1, report.received_through()),
+                      " dropped");
+}
+
 }  // namespace
 
 std::optional<v1::FaultReport> FaultOf(const absl::Status& status) {
@@ -113,10 +132,7 @@ std::string DescribeFault(const v1::FaultReport& report) {
 
 std::string DescribeFaultWithoutCause(const v1::FaultReport& report) {
   std::string text = PlaceLine(report);
-  absl::StrAppend(&text, "\n  commands: completed up to ",
-                  report.completed_through(), ", may have run up to ",
-                  report.submitted_through(), ", dropped up to ",
-                  report.received_through());
+  absl::StrAppend(&text, CommandsLine(report));
   for (const std::string& command : report.last_commands()) {
     absl::StrAppend(&text, "\n    ", WithSourceNames(command));
   }

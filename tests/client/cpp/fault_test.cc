@@ -70,6 +70,21 @@ TEST(FaultTest, ThePlaceIsToldOnce) {
       << untold;
 }
 
+TEST(FaultTest, CommandsAreToldByTheirNumbers) {
+  v1::FaultReport report = Report(kDriverSays);
+  EXPECT_TRUE(absl::StrContains(
+      DescribeFault(report),
+      "\n  commands: none completed, none may have run, none dropped\n"))
+      << DescribeFault(report);
+  report.set_completed_through(14);
+  report.set_submitted_through(17);
+  report.set_received_through(18);
+  EXPECT_TRUE(absl::StrContains(
+      DescribeFault(report),
+      "\n  commands: 1 to 14 completed, 15 to 17 may have run, 18 dropped\n"))
+      << DescribeFault(report);
+}
+
 TEST(FaultTest, TheKernelIsNamedWhereTheDriverDoesNot) {
   v1::FaultReport report = Report("the context is lost.");
   report.clear_block();

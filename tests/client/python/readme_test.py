@@ -21,7 +21,7 @@ _VARIES = (
     (r"\b0x[0-9a-f]+\b", "0x*"),
     (r"\bcu[A-Z]\w+: CUDA_ERROR", "cu*: CUDA_ERROR"),
     (r"PTX( line |:)\d+", r"PTX\1*"),
-    (r"up to \d+", "up to *"),
+    (r"(none|\d+( to \d+)?) (completed|may have run|dropped)", r"* \3"),
     (r"(?m)^    \d+: .*\n", ""),
 )
 
