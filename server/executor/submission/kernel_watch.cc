@@ -18,6 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/error_detail.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/rpc/status_conversion.h"
@@ -222,10 +223,15 @@ internal::Fault TimeLimitFault(const KernelWatch::Overrun& overrun,
   internal::Fault fault;
   fault.set_device(launch.device);
   if (launch.kernels.size() == 1) fault.set_kernel(launch.kernels.front());
-  *fault.mutable_error() = ToError(absl::DeadlineExceededError(absl::StrCat(
+  absl::Status status = absl::DeadlineExceededError(absl::StrCat(
       Describe(launch), ", command ", launch.sequence, ", has run for ",
       absl::FormatDuration(absl::Trunc(overrun.ran, absl::Milliseconds(1))),
-      "; the limit is ", absl::FormatDuration(limit), " (", set_by, ")")));
+      "; the limit is ", absl::FormatDuration(limit), " (", set_by, ")"));
+  // As CUDA's driver answers where a display's limit ends a kernel.
+  SetErrorDetail({.result = CUDA_ERROR_LAUNCH_TIMEOUT,
+                  .result_name = "CUDA_ERROR_LAUNCH_TIMEOUT"},
+                 &status);
+  *fault.mutable_error() = ToError(status);
   return fault;
 }
 

@@ -218,6 +218,7 @@ def test_a_kernel_over_its_limit_of_time_is_a_fault(address):
         with pytest.raises(holdfast.Fault) as caught:
             work.stream.sync()
         assert caught.value.kernel == "endless"
+        assert caught.value.result_name == "CUDA_ERROR_LAUNCH_TIMEOUT"
         assert np.array_equal(work.read(), work.values)
 
 

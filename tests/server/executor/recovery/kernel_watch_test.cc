@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/synchronization/notification.h"
+#include "core/base/error_detail.h"
 #include "core/base/status_macros.h"
 #include "core/cuda/copy.h"
 #include "core/cuda/stream_value.h"
@@ -202,6 +203,8 @@ TEST(TimeLimitFaultTest, TheLaunchIsNamedWithBothTimes) {
               StatusIs(absl::StatusCode::kDeadlineExceeded,
                        "kernel spin, command 42, has run for 31s; the limit is "
                        "30s (--kernel-time-limit)"));
+  EXPECT_EQ(GetErrorDetail(FromError(fault.error()))->result_name,
+            "CUDA_ERROR_LAUNCH_TIMEOUT");
   fault = TimeLimitFault({{.sequence = 42,
                            .graph_exec = 0x0800000100000001,
                            .kernels = {"a", "b"}},
