@@ -35,11 +35,13 @@ struct Library {
 const Library& Of(CudaLibrary library) {
   static constexpr Library kClient = {
       "libcuda.so.1", "HOLDFAST_LIBCUDA", "cuda", "../cuda/libcuda.so.1",
-      "the client's libcuda.so.1 (package holdfast-cli)"};
+      "the client's libcuda.so.1 (package holdfast-cli; the bundle's archive "
+      "holdfast-cuda)"};
   static constexpr Library kSoftware = {
       "libholdfast_software.so", "HOLDFAST_SOFTWARE_DRIVER", "cpu",
       "../../core/software/libholdfast_software.so",
-      "the software driver (package holdfast-cpu)"};
+      "the software driver (package holdfast-cpu; the bundle's archive "
+      "holdfast-software-driver)"};
   return library == CudaLibrary::kClient ? kClient : kSoftware;
 }
 
