@@ -62,6 +62,32 @@ def test_a_name_of_numpys_arrays_is_told_with_the_array_that_has_it(device):
         a.__cuda_array_interface__
 
 
+@pytest.mark.parametrize("name", ["copy_to_host", "cpu", "get", "numpy"])
+def test_other_librarys_names_of_a_copy_lead_to_asnumpy(device, name):
+    a = ha.zeros(3, device=device)
+    with pytest.raises(AttributeError, match=rf"'{name}': holdfast.array.asnumpy\(a\) copies"):
+        getattr(a, name)
+
+
+def test_numpys_functions_are_told_with_what_to_do(device):
+    with pytest.raises(AttributeError, match="'sqrt', NumPy has it: holdfast.array.elementwise"):
+        ha.sqrt
+    with pytest.raises(AttributeError, match="'linspace', NumPy has it: use numpy.linspace with"):
+        ha.linspace
+    with pytest.raises(AttributeError, match="no attribute 'linspce'$"):
+        ha.linspce
+
+
+def test_operators_without_a_kernel_say_what_to_do(device):
+    a = ha.zeros((3, 3), device=device)
+    for call in lambda: a**2, lambda: 2**a, lambda: abs(a):
+        with pytest.raises(TypeError, match="holdfast.array.elementwise"):
+            call()
+    for call in lambda: a @ a, lambda: np.zeros((3, 3)) @ a:
+        with pytest.raises(TypeError, match=r"asnumpy\(a\) @ asnumpy\(b\)"):
+            call()
+
+
 def test_what_makes_arrays_is_as_numpys(device):
     same(ha.zeros(3), np.zeros(3))
     same(ha.zeros((2, 0)), np.zeros((2, 0)))

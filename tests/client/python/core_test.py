@@ -399,6 +399,26 @@ def test_wrong_arguments_are_refused_before_the_launch(device, stream):
     stream.sync()
 
 
+def test_what_stands_in_place_of_a_stream_is_named(device, stream):
+    kernel = kernel_of(SCALE, "scale")
+    config = LaunchConfig(grid=1, block=1)
+    order = r"launch\(stream, config, kernel, \*kernel_args\), got "
+    with pytest.raises(TypeError, match=order + "LaunchConfig, Stream, Kernel") as raised:
+        launch(config, stream, kernel)
+    assert raised.value.__suppress_context__
+    with pytest.raises(TypeError, match=order + "Stream, Kernel, LaunchConfig"):
+        launch(stream, kernel, config)
+    with pytest.raises(TypeError, match=r"got int; Device.create_stream\(\) makes one"):
+        launch(0, config, kernel)
+
+
+@pytest.mark.parametrize("name", ["copy_to_host", "cpu", "get", "numpy", "tobytes"])
+def test_other_librarys_names_of_a_copy_lead_to_copy_to(device, stream, name):
+    buffer = device.allocate(4, stream=stream)
+    with pytest.raises(AttributeError, match=rf"no {name}: copy_to\(array, stream=stream\)"):
+        getattr(buffer, name)
+
+
 @pytest.mark.parametrize("dim", [0, -1, (1, 0), (1, 1, 1, 1), "1", None])
 def test_launch_configurations_are_checked(dim):
     with pytest.raises((ValueError, TypeError)):

@@ -23,6 +23,7 @@ import numpy
 from holdfast import _html, _native
 from holdfast.array import _transfer
 from holdfast.core import _foreign
+from holdfast.core._bytes_alone import COPIES_TO_HOST
 from holdfast.core._buffer import Buffer
 from holdfast.core._device import Device
 from holdfast.core._dlpack import make_capsule
@@ -192,6 +193,8 @@ class Array:
         text = f"'Array' object has no attribute {name!r}"
         if hasattr(numpy.ndarray, name) and not name.startswith("__"):
             text += f", NumPy's arrays have it: holdfast.array.asnumpy(a).{name}"
+        elif name in COPIES_TO_HOST:
+            text += ": holdfast.array.asnumpy(a) copies the elements here"
         raise AttributeError(text, name=name, obj=self)
 
     def __array__(self, *args, **kwargs):
@@ -257,6 +260,19 @@ class Array:
             raise TypeError("booleans have no negative: convert them by astype")
         return elementwise("-x", x=self)
 
+    def __pow__(self, other, modulo=None):
+        raise TypeError('no ** of Arrays: holdfast.array.elementwise("pow(x, y)", x=a, y=b)')
+
+    __rpow__ = __pow__
+
+    def __matmul__(self, other):
+        raise TypeError("no linear algebra on Arrays: holdfast.array.asnumpy(a) @ asnumpy(b)")
+
+    __rmatmul__ = __matmul__
+
+    def __abs__(self):
+        raise TypeError('no abs() of Arrays: holdfast.array.elementwise("abs(x)", x=a)')
+
     def __pos__(self):
         return self.copy()
 
@@ -282,6 +298,18 @@ class Array:
             ("memory", _html.bytes_of(self.nbytes) + ("" if self.is_contiguous else ", strided")),
             ("device", self.device),
         ))  # fmt: skip
+
+
+def __getattr__(name):
+    """Raises the error for a name that this module lacks. If NumPy has the name, the error says what
+    to use instead."""
+    text = f"module 'holdfast.array' has no attribute {name!r}"
+    known = None if name.startswith("_") else getattr(numpy, name, None)
+    if isinstance(known, numpy.ufunc):
+        text += ', NumPy has it: holdfast.array.elementwise("EXPRESSION of x", x=a) computes any'
+    elif callable(known):
+        text += f", NumPy has it: use numpy.{name} with holdfast.array.asnumpy(a) and asarray(x)"
+    raise AttributeError(text)
 
 
 def _operator(sign, dtype, is_swapped):

@@ -6,6 +6,7 @@ _HINT = (
     "slices and arithmetic"
 )
 _OF_ARRAYS = ("dtype", "nbytes", "ndim", "shape", "strides")
+COPIES_TO_HOST = ("copy_to_host", "cpu", "get", "numpy", "tobytes", "to_host")
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 
 
@@ -18,6 +19,11 @@ class BytesAlone:
         if name in _OF_ARRAYS:
             instead = ", and size its bytes" if name == "nbytes" else ""
             raise AttributeError(f"{type(self).__name__} has no {name}: {_HINT}{instead}")
+        if name in COPIES_TO_HOST and not hasattr(type(self), name):
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: copy_to(array, stream=stream) copies the "
+                "bytes here"
+            )
         # A property's own AttributeError comes here, too: it is raised anew.
         return object.__getattribute__(self, name)
 

@@ -147,16 +147,32 @@ def launch(stream, config, kernel, *kernel_args):
     try:
         _launch(stream, config, kernel, *kernel_args)
     except (TypeError, RuntimeError):
-        # A dict is a configuration, too, and a GraphBuilder or a borrowed stream a stream.
-        target = check_stream(stream)
-        if not (isinstance(stream, Stream) or hasattr(stream, "_captured_stream_")):
-            warn(_FOREIGN_STREAM, DeprecationWarning, stacklevel=2)
-        is_dict = isinstance(config, dict) and isinstance(kernel, Kernel)
-        known = kernel_args
-        kernel_args = _foreign.arguments(target._device, kernel_args)
-        unchanged = all(one is other for one, other in zip(known, kernel_args))
-        if target is stream and not is_dict and unchanged:
+        try:
+            is_launched = _launch_converted(stream, config, kernel, kernel_args)
+        except Exception as error:
+            raise error from None  # It says why, and the one before does not.
+        if not is_launched:
             raise
-        _launch(target, as_options(LaunchConfig, config), kernel, *kernel_args)
-        if hasattr(stream, "_captured_stream_"):
-            stream._keep(kernel, *kernel_args)
+
+
+def _launch_converted(stream, config, kernel, kernel_args):
+    """Launches with what stands for a Stream, a LaunchConfig or an argument; False: nothing does.
+    A dict is a configuration, too, and a GraphBuilder or a borrowed stream a stream."""
+    if isinstance(stream, LaunchConfig) or isinstance(config, Kernel):
+        raise TypeError(
+            f"the arguments are launch(stream, config, kernel, *kernel_args), "
+            f"got {', '.join(type(one).__name__ for one in (stream, config, kernel))}"
+        )
+    target = check_stream(stream)
+    if not (isinstance(stream, Stream) or hasattr(stream, "_captured_stream_")):
+        warn(_FOREIGN_STREAM, DeprecationWarning, stacklevel=3)
+    is_dict = isinstance(config, dict) and isinstance(kernel, Kernel)
+    known = kernel_args
+    kernel_args = _foreign.arguments(target._device, kernel_args)
+    unchanged = all(one is other for one, other in zip(known, kernel_args))
+    if target is stream and not is_dict and unchanged:
+        return False
+    _launch(target, as_options(LaunchConfig, config), kernel, *kernel_args)
+    if hasattr(stream, "_captured_stream_"):
+        stream._keep(kernel, *kernel_args)
+    return True

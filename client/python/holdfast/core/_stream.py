@@ -225,7 +225,9 @@ def check_stream(stream):
             from holdfast.core._borrowed_stream import borrowed
 
             return borrowed(None, stream)._target()
-        raise TypeError(f"a Stream expected, got {type(stream).__name__}: {_ARRAY}")
+        raise TypeError(
+            f"a Stream expected, got {type(stream).__name__}; Device.create_stream() makes one"
+        )
     target = stream._target()
     target._check_open()
     return target
