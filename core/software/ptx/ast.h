@@ -45,6 +45,7 @@ struct Operand {
   bool negated = false;  // !%p
   bool minus = false;    // -%r, of vmad
   bool memory = false;   // in brackets: the memory at this address + offset
+  bool element = false;  // name[index]: an element of an array; offset has it
   uint32_t index = 0;
   int64_t offset = 0;
   uint64_t bits = 0;

@@ -2,14 +2,21 @@
 #include "core/software/ptx/body_names.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 
 namespace holdfast::software::ptx {
 namespace {
 
 // Beyond this a kernel could not have come from a compiler.
 constexpr uint64_t kMaxRegisters = 1 << 20;
+constexpr uint64_t kMaxVectors = 4096;
+
+// The names of a vector's registers.
+constexpr absl::string_view kLanes = "xyzw";
+constexpr absl::string_view kColors = "rgba";
 
 size_t LengthOfPrefix(absl::string_view name) {
   size_t length = name.size();
@@ -31,6 +38,28 @@ bool BodyNames::AddRange(absl::string_view prefix, Type type, uint64_t count) {
   range_registers_ += std::min(count, kMaxRegisters);
   if (range_registers_ >= kMaxRegisters) return false;
   scopes_.back().ranges[std::string(prefix)] = {type, count};
+  return true;
+}
+
+bool BodyNames::AddVector(absl::string_view name, Type type, int lanes) {
+  Operand vector;
+  vector.kind = Operand::Kind::kVector;
+  for (int i = 0; i < lanes; ++i) {
+    const std::string lane = absl::StrCat(name, ".", kLanes.substr(i, 1));
+    if (!AddRegister(lane, type)) return false;
+    vector.elements.push_back(innermost()[lane]);
+    innermost()[absl::StrCat(name, ".", kColors.substr(i, 1))] =
+        vector.elements[i];
+  }
+  return innermost().emplace(std::string(name), std::move(vector)).second;
+}
+
+bool BodyNames::AddVectorRange(absl::string_view prefix, Type type, int lanes,
+                               uint64_t count) {
+  if (count > kMaxVectors) return false;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!AddVector(absl::StrCat(prefix, i), type, lanes)) return false;
+  }
   return true;
 }
 

@@ -46,8 +46,16 @@ class BodyNames {
   // Declares a range. Returns false if the ranges of the body have 1 Mi
   // registers or more in all.
   bool AddRange(absl::string_view prefix, Type type, uint64_t count);
-  // Sets `operand` to the register, variable, special register or function with
-  // this name. Returns false if there is none.
+  // Declares a vector of 2 or 4 registers, name.x to name.w, which are name.r
+  // to name.a as well. Returns false if the innermost scope has the name
+  // already.
+  bool AddVector(absl::string_view name, Type type, int lanes);
+  // Declares prefix0 to prefix(count - 1) as vectors. Returns false if there
+  // are more than 4096, or one is declared already.
+  bool AddVectorRange(absl::string_view prefix, Type type, int lanes,
+                      uint64_t count);
+  // Sets `operand` to the register, vector of registers, variable, special
+  // register or function with this name. Returns false if there is none.
   bool Find(absl::string_view name, Operand* operand);
 
  private:

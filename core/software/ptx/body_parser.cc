@@ -118,29 +118,38 @@ void BodyParser::ParseLoc() {
 }
 
 // .reg .b32 %r<7>, %t;
+// .reg .v4 .f32 %v;
 bool BodyParser::ParseRegisters() {
+  const int lanes = tokens_.TakeIfDot("v2")   ? 2
+                    : tokens_.TakeIfDot("v4") ? 4
+                                              : 1;
   const Token word = tokens_.Take();
   const auto type = TypeFromSpelling(word.text);
-  if (word.kind != TokenKind::kDotWord || !type) {
+  if (word.kind != TokenKind::kDotWord || !type ||
+      (lanes > 1 && *type == Type::kPred)) {
     return tokens_.FailAt(word.location, "expected the type of a register");
   }
   do {
-    if (!ParseRegister(*type)) return false;
+    if (!ParseRegister(*type, lanes)) return false;
   } while (tokens_.TakeIf(','));
   return tokens_.Expect(';');
 }
 
-bool BodyParser::ParseRegister(Type type) {
+bool BodyParser::ParseRegister(Type type, int lanes) {
   absl::string_view name;
   if (!tokens_.ExpectWord(&name)) return false;
   if (!tokens_.TakeIf('<')) {
-    return names_.AddRegister(name, type) ||
+    const bool added = lanes == 1 ? names_.AddRegister(name, type)
+                                  : names_.AddVector(name, type, lanes);
+    return added ||
            tokens_.Fail(absl::StrCat("'", name, "' is declared twice"));
   }
   uint64_t count = 0;
   if (!tokens_.ExpectInteger(&count) || !tokens_.Expect('>')) return false;
-  return names_.AddRange(name, type, count) ||
-         tokens_.Fail("too many registers");
+  const bool added = lanes == 1
+                         ? names_.AddRange(name, type, count)
+                         : names_.AddVectorRange(name, type, lanes, count);
+  return added || tokens_.Fail("too many registers");
 }
 
 bool BodyParser::ParseBranchTargets(absl::string_view label) {

@@ -31,7 +31,7 @@ class BodyParser {
         names_(globals, std::move(formals), function),
         labels_(function),
         variables_(tokens, globals),
-        operands_(tokens, function, names_, labels_),
+        operands_(tokens, module, function, names_, labels_),
         instructions_(tokens, operands_, function, module.own_features) {}
   BodyParser(const BodyParser&) = delete;
   BodyParser& operator=(const BodyParser&) = delete;
@@ -56,7 +56,8 @@ class BodyParser {
   bool ParseVariables(Space space);
   // Reads what follows .reg.
   bool ParseRegisters();
-  bool ParseRegister(Type type);
+  // `lanes` is 1, or for a vector 2 or 4.
+  bool ParseRegister(Type type, int lanes);
   // Reads .loc, which gives the source line of the instructions that follow.
   void ParseLoc();
   // Reads the targets of a brx.idx. `label` is the name of their list.

@@ -22,6 +22,11 @@ void Append(Variable* variable, uint64_t value) {
 }  // namespace
 
 bool InitializerParser::Parse(Variable* variable) {
+  next_byte_ = 0;
+  return ParseValues(variable) && FailUnlessWhole();
+}
+
+bool InitializerParser::ParseValues(Variable* variable) {
   if (!tokens_.PeekIs('{')) return ParseValue(variable);
   int depth = 0;
   do {
@@ -40,6 +45,10 @@ bool InitializerParser::Parse(Variable* variable) {
 
 bool InitializerParser::ParseValue(Variable* variable) {
   uint64_t number = 0;
+  if (tokens_.Peek().kind == TokenKind::kInteger && tokens_.Peek(1).Is('(')) {
+    return ParseByteOfAddress(variable);
+  }
+  if (next_byte_ != 0) return FailUnlessWhole();
   if (!ConstantExpression(tokens_).Begins()) return ParseFloat(variable);
   if (!ConstantExpression(tokens_).Parse(&number)) return false;
   Append(variable, number);
@@ -69,19 +78,50 @@ bool InitializerParser::ParseFloat(Variable* variable) {
 bool InitializerParser::ParseAddress(Variable* variable) {
   Relocation relocation;
   relocation.offset = variable->initial.size();
-  if (!ParseSymbol(&relocation)) return false;
-  if (tokens_.PeekIs('+') || tokens_.PeekIs('-')) {
-    const bool negative = tokens_.Take().Is('-');
-    uint64_t addend = 0;
-    if (!ConstantExpression(tokens_).ParseTerm(&addend)) return false;
-    relocation.addend = static_cast<int64_t>(negative ? 0 - addend : addend);
-  }
+  if (!ParseSum(&relocation)) return false;
   if (BytesOf(variable->type) != 8) {
     return tokens_.Fail("an address needs a 64-bit element");
   }
   variable->relocations.push_back(relocation);
   Append(variable, 0);
   return true;
+}
+
+bool InitializerParser::ParseSum(Relocation* relocation) {
+  if (!ParseSymbol(relocation)) return false;
+  if (!tokens_.PeekIs('+') && !tokens_.PeekIs('-')) return true;
+  const bool negative = tokens_.Take().Is('-');
+  uint64_t addend = 0;
+  if (!ConstantExpression(tokens_).ParseTerm(&addend)) return false;
+  relocation->addend = static_cast<int64_t>(negative ? 0 - addend : addend);
+  return true;
+}
+
+// The eight bytes become one relocation, at the place of the first.
+bool InitializerParser::ParseByteOfAddress(Variable* variable) {
+  const uint64_t mask = tokens_.Take().bits;
+  tokens_.Take();
+  Relocation relocation;
+  relocation.offset = variable->initial.size() - next_byte_;
+  if (!ParseSum(&relocation) || !tokens_.Expect(')')) return false;
+  if (next_byte_ == 0) variable->relocations.push_back(relocation);
+  const Relocation& whole = variable->relocations.back();
+  if (BytesOf(variable->type) != 1 ||
+      mask != uint64_t{0xFF} << 8 * next_byte_ ||
+      relocation.index != whole.index ||
+      relocation.function != whole.function ||
+      relocation.addend != whole.addend) {
+    return FailUnlessWhole(/*whole=*/false);
+  }
+  next_byte_ = (next_byte_ + 1) % 8;
+  Append(variable, 0);
+  return true;
+}
+
+bool InitializerParser::FailUnlessWhole(bool whole) {
+  return (whole && next_byte_ == 0) ||
+         tokens_.Fail(
+             "the bytes of an address must be all eight, the lowest first");
 }
 
 bool InitializerParser::ParseSymbol(Relocation* relocation) {

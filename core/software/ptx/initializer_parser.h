@@ -27,14 +27,22 @@ class InitializerParser {
   bool Parse(Variable* variable);
 
  private:
+  bool ParseValues(Variable* variable);
   bool ParseValue(Variable* variable);
   bool ParseFloat(Variable* variable);
-  // Reads name, name+8 or generic(name)+8.
   bool ParseAddress(Variable* variable);
+  // Reads one byte of an address, as NVVM writes pointers of packed structs:
+  // 0xFF(name), 0xFF00(name), ... to 0xFF00000000000000(name).
+  bool ParseByteOfAddress(Variable* variable);
+  // Reads name, name+8 or generic(name)+8.
+  bool ParseSum(Relocation* relocation);
   bool ParseSymbol(Relocation* relocation);
+  // Reports an error if bytes of an address are missing.
+  bool FailUnlessWhole(bool whole = true);
 
   TokenStream& tokens_;
   const Names& globals_;
+  int next_byte_ = 0;  // of the address whose bytes are being read
 };
 
 }  // namespace holdfast::software::ptx

@@ -29,6 +29,17 @@ void UnwrapSingleElement(Instruction* instruction) {
   }
 }
 
+// ld, ldu and st access an element of an array that stands without brackets:
+// "ld.shared.f32 %f1, a[2]". In other instructions it is an address.
+void AccessElements(Instruction* instruction) {
+  const Opcode opcode = instruction->opcode();
+  const bool accesses =
+      opcode == Opcode::kLd || opcode == Opcode::kLdu || opcode == Opcode::kSt;
+  for (Operand& operand : instruction->operands) {
+    if (accesses && operand.element) operand.memory = true;
+  }
+}
+
 }  // namespace
 
 bool InstructionParser::Parse(SourceLine source) {
@@ -52,6 +63,7 @@ bool InstructionParser::Parse(SourceLine source) {
     return false;
   }
   UnwrapSingleElement(&instruction);
+  AccessElements(&instruction);
   const std::string mistake = checker_.Check(instruction);
   if (!mistake.empty()) return tokens_.FailAt(instruction.location, mistake);
   function_.body.push_back(std::move(instruction));

@@ -18,6 +18,7 @@ void ModuleParser::Run() {
     tokens_.TakeIf('}');
     if (tokens_.Peek().text.data() == before.text.data()) tokens_.Take();
   }
+  ResolveAliases();
   if (module_.version == 0 && result_.ok()) {
     tokens_.FailAt({1, 1}, "no .version directive");
   }
@@ -38,7 +39,8 @@ bool ModuleParser::ParseTopLevel() {
   if (tokens_.TakeIfDot("address_size")) return ParseAddressSize();
   if (tokens_.TakeIfDot("file")) return ParseFile();
   if (tokens_.TakeIfDot("section")) return SkipSection();
-  if (tokens_.TakeIfDot("pragma") || tokens_.TakeIfDot("alias")) {
+  if (tokens_.TakeIfDot("alias")) return ParseAlias();
+  if (tokens_.TakeIfDot("pragma")) {
     tokens_.SkipStatement();
     return true;
   }
@@ -120,6 +122,45 @@ bool ModuleParser::ParseFile() {
     tokens_.Take();
   }
   return true;
+}
+
+// .alias name, function;
+bool ModuleParser::ParseAlias() {
+  uint32_t indices[2] = {0, 0};
+  for (uint32_t& index : indices) {
+    absl::string_view name;
+    if (&index != indices && !tokens_.Expect(',')) return false;
+    if (!tokens_.ExpectWord(&name)) return false;
+    const auto found = globals_.find(name);
+    if (found == globals_.end() ||
+        found->second.kind != Operand::Kind::kFunction) {
+      return tokens_.Fail(absl::StrCat("'", name, "' is no declared function"));
+    }
+    index = found->second.index;
+  }
+  aliases_.emplace_back(indices[0], indices[1]);
+  return tokens_.Expect(';');
+}
+
+// An alias is a function of its own, with the same body: nothing but its
+// address tells the two apart.
+void ModuleParser::ResolveAliases() {
+  for (const auto& [alias, target] : aliases_) {
+    const Function& declared = module_.functions[alias];
+    Function function = module_.functions[target];
+    if (!function.defined || declared.defined || function.kernel) {
+      tokens_.FailAt(
+          declared.location,
+          absl::StrCat("'", declared.name, "' cannot be an alias of '",
+                       function.name, "'"));
+      continue;
+    }
+    function.name = declared.name;
+    function.visible = declared.visible;
+    function.weak = declared.weak;
+    function.external = false;
+    module_.functions[alias] = std::move(function);
+  }
 }
 
 bool ModuleParser::SkipSection() {

@@ -4,6 +4,10 @@
 #ifndef HOLDFAST_CORE_SOFTWARE_PTX_MODULE_PARSER_H_
 #define HOLDFAST_CORE_SOFTWARE_PTX_MODULE_PARSER_H_
 
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 #include "core/software/ptx/declaration.h"
 #include "core/software/ptx/parser.h"
 #include "core/software/ptx/token_stream.h"
@@ -44,6 +48,10 @@ class ModuleParser {
   bool ParseAddressSize();
   // Reads .file, which gives a number to the name of a source file.
   bool ParseFile();
+  // Reads .alias, which gives the definition of a function a second name.
+  bool ParseAlias();
+  // Gives the aliases their definitions, after all functions.
+  void ResolveAliases();
   // Skips .section and its braces, which only debuggers use.
   bool SkipSection();
   // Reads the linkage words; there may be none.
@@ -58,6 +66,8 @@ class ModuleParser {
   Module& module_;
   TokenStream tokens_;
   Names globals_;  // variables and functions
+  // Indices of functions: the alias, and the function that it stands for.
+  std::vector<std::pair<uint32_t, uint32_t>> aliases_;
   VariableParser variables_;
 };
 

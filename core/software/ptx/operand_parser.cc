@@ -24,8 +24,9 @@ bool OperandParser::ParseSigned(Operand* operand) {
   const TokenKind kind = tokens_.Peek().kind;
   const bool number = kind == TokenKind::kFloat32 ||
                       kind == TokenKind::kFloat64 || tokens_.PeekIs('-');
-  if (number ? !ParseFloat(operand)
-             : !ParseName(operand) || !ParseOffset(operand)) {
+  if (number ? !ParseFloat(operand) : !ParseName(operand)) return false;
+  if (!number &&
+      !(tokens_.PeekIs('[') ? ParseIndex(operand) : ParseOffset(operand))) {
     return false;
   }
   operand->negated = negated;
@@ -78,6 +79,26 @@ bool OperandParser::ParseOffset(Operand* operand) {
                              (negative ? 0 - value : value));
   }
   return true;
+}
+
+bool OperandParser::ParseIndex(Operand* operand) {
+  const bool local = operand->kind == Operand::Kind::kLocalVariable;
+  if (!local && operand->kind != Operand::Kind::kVariable) {
+    return tokens_.Fail("only an array can have an index");
+  }
+  tokens_.Take();
+  const Variable& array = local ? function_.variables[operand->index]
+                                : module_.variables[operand->index];
+  if (!ConstantExpression(tokens_).Begins()) {
+    return tokens_.Fail(absl::StrCat(
+        "the index of '", array.name,
+        "' is not a constant: add it to the address in a register"));
+  }
+  uint64_t index = 0;
+  if (!ConstantExpression(tokens_).Parse(&index)) return false;
+  operand->element = true;
+  operand->offset = static_cast<int64_t>(index * BytesOf(array.type));
+  return tokens_.Expect(']');
 }
 
 bool OperandParser::ParseVector(Operand* operand) {

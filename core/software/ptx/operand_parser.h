@@ -15,10 +15,15 @@ namespace holdfast::software::ptx {
 // says.
 class OperandParser {
  public:
-  // `function` has the registers. All arguments must outlive this object.
-  OperandParser(TokenStream& tokens, const Function& function, BodyNames& names,
-                BodyLabels& labels)
-      : tokens_(tokens), function_(function), names_(names), labels_(labels) {}
+  // `function` has the registers, and both it and `module` have the variables.
+  // All arguments must outlive this object.
+  OperandParser(TokenStream& tokens, const Module& module,
+                const Function& function, BodyNames& names, BodyLabels& labels)
+      : tokens_(tokens),
+        module_(module),
+        function_(function),
+        names_(names),
+        labels_(labels) {}
 
   // Reads a number, a name, a vector or, in brackets, an address.
   bool Parse(Operand* operand);
@@ -39,8 +44,12 @@ class OperandParser {
   bool ParseSelector(Selector* selector);
   // Adds up the offsets behind a name; there may be none.
   bool ParseOffset(Operand* operand);
+  // Reads the index behind the name of an array. It counts numbers of the
+  // array's type.
+  bool ParseIndex(Operand* operand);
 
   TokenStream& tokens_;
+  const Module& module_;
   const Function& function_;
   BodyNames& names_;
   BodyLabels& labels_;

@@ -31,6 +31,18 @@ __global__ void mixed(Mixed m, double* out) { out[threadIdx.x] = m.words[threadI
 __device__ __noinline__ float last(Weights t, int n) { return n > 47 ? t.w[47] : t.w[n] + 0 * last(t, n + 40); }
 extern "C" __global__ void called(Weights t, float* out) { out[threadIdx.x] = last(t, threadIdx.x % 48); }
 """
+# The compiler writes the pointers of packed structs byte by byte.
+PACKED = r"""
+__device__ int numbers[3] = {70, 77, 84};
+__device__ int triple(int x) { return 3 * x; }
+struct __attribute__((packed)) Record { char tag; int* number; short step; int (*function)(int); };
+__device__ Record record = {1, &numbers[1], -2, triple};
+__constant__ Record fixed = {4, numbers, 5, triple};
+extern "C" __global__ void read(int* out) {
+  out[0] = record.tag; out[1] = *record.number; out[2] = record.step; out[3] = record.function(5);
+  out[4] = fixed.tag; out[5] = fixed.number[2]; out[6] = fixed.step; out[7] = fixed.function(6);
+}
+"""
 module = build(SOURCE)
 values = np.arange(48, dtype=np.float32) * 3 + 5
 weights = np.array((values,), [("w", "f4", (48,))])[()]
@@ -58,4 +70,7 @@ for block in (1, 5, 32, 33, 64):
     place = zeros(60, np.int64)
     run(module.get_kernel("where"), -(-60 // block), block, layout, place, np.int32(60))
     equal(f"strides of a tensor, {block} threads", down(place, np.int64), n // 20 * 200 + n // 5 % 4 * 20 + n % 5 * 2)
+fields = zeros(8, np.int32)
+run(build(PACKED).get_kernel("read"), 1, 1, fields)
+equal("pointers in packed variables", down(fields, np.int32), [1, 77, -2, 15, 4, 84, 5, 18])
 finish()

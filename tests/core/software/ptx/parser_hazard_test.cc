@@ -203,6 +203,64 @@ TEST(ParserHazardTest, VectorsHaveAsManyElementsAsTheirInstructionSays) {
   }
 }
 
+TEST(ParserHazardTest, BytesOfAnAddressAndAliasesAreWhole) {
+  const auto error_of = [](absl::string_view declarations) {
+    const ParseResult result =
+        Parse(absl::StrCat(".version 9.0\n.target sm_90\n.address_size 64\n"
+                           ".global .u32 g;\n.global .u32 h;\n",
+                           declarations));
+    return result.ok() ? "" : result.errors[0];
+  };
+  const auto bytes_of = [](absl::string_view name, int from, int to) {
+    std::string bytes;
+    for (int i = from; i < to; ++i) {
+      absl::StrAppend(&bytes, i == from ? "" : ", ", "0xFF",
+                      std::string(2 * i, '0'), "(", name, ")");
+    }
+    return bytes;
+  };
+  const auto list = [&](absl::string_view values) {
+    return error_of(absl::StrCat(".global .u8 b[32] = {", values, "};"));
+  };
+  EXPECT_EQ(list(bytes_of("g", 0, 8)), "");
+  EXPECT_EQ(list(bytes_of("g", 0, 8) + ", 1, " + bytes_of("h", 0, 8)), "");
+  for (const std::string& part :
+       {bytes_of("g", 0, 4), bytes_of("g", 1, 8), bytes_of("g", 0, 7) + ", 1",
+        bytes_of("g", 0, 4) + ", " + bytes_of("h", 4, 8)}) {
+    EXPECT_THAT(list(part), HasSubstr("the bytes of an address must be all "
+                                      "eight, the lowest first"))
+        << part;
+  }
+  EXPECT_THAT(error_of(".global .u16 b[8] = {0xFF(g)};"),
+              HasSubstr("all eight"));
+  EXPECT_EQ(error_of(".func f();\n.func e() { ret; }\n.alias f, e;"), "");
+  EXPECT_THAT(error_of(".func f();\n.func e();\n.alias f, e;"),
+              HasSubstr("'f' cannot be an alias of 'e'"));
+  EXPECT_THAT(error_of(".func e() { ret; }\n.alias f, e;"),
+              HasSubstr("'f' is no declared function"));
+}
+
+TEST(ParserHazardTest, WhatHasNoIndexOrNoLanesIsRefused) {
+  const auto error_of = [](absl::string_view instruction) {
+    const ParseResult result = Parse(WithInstruction(instruction));
+    return result.ok() ? "" : result.errors[0];
+  };
+  EXPECT_EQ(error_of(".shared .u32 a[4]; mov.u32 %r1, a[3];"), "");
+  EXPECT_EQ(error_of("mov.u32 %r1, %r2[3];"),
+            "8:17: only an array can have an index");
+  EXPECT_EQ(error_of(".shared .u32 a[4]; ld.shared.u32 %r1, a[%r2];"),
+            "8:41: the index of 'a' is not a constant: add it to the address "
+            "in a register");
+  EXPECT_EQ(error_of(".reg .v2 .f32 v; mov.f32 %f1, v.y;"), "");
+  EXPECT_EQ(error_of(".reg .v2 .f32 v; mov.f32 %f1, v.z;"),
+            "8:31: 'v.z' is not declared");
+  EXPECT_EQ(error_of(".reg .v2 .f32 v; mov.f32 %f1, v;"),
+            "8:18: operand 2 of 'mov' must be the parts of the other operand");
+  EXPECT_EQ(error_of(".reg .v2 .pred v;"),
+            "8:10: expected the type of a register");
+  EXPECT_EQ(error_of(".reg .v2 .b32 v<5000>;"), "8:22: too many registers");
+}
+
 // As ptxas has it: in braces, one element means the same as without.
 TEST(ParserHazardTest, OneElementOfALoadOrAStoreMayStandInBraces) {
   constexpr size_t kStride = 31;  // there are some 50000

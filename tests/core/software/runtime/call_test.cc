@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/core/software/runtime/kernel_program.h"
 
@@ -450,6 +451,75 @@ TEST(PtxCallTest, RegistersArePassedToRegisters) {
   for (uint32_t t = 0; t < 40; ++t) {
     EXPECT_EQ(out[4 * t], t + 1);
     EXPECT_EQ(out[4 * t + 1], t + 2);
+  }
+}
+
+// As ptxas has it, an index counts numbers of the array's type, also where the
+// array has vectors.
+TEST(PtxOperandTest, ElementsOfArraysAreAddressesOrMemory) {
+  const std::vector<uint32_t> out = RunPtx(
+      ".global .align 16 .v4 .u32 vectors[2] = {{5, 6, 7, 8}, {9, 10, 11, 12}};"
+      "\n.const .u16 halves[2][4] = {{1, 2, 3, 4}, {50, 60, 70, 80}};\n",
+      "  .shared .align 4 .b8 bytes[160]; .shared .u32 words[40];\n"
+      "  mov.u64 a1, bytes[0]; mad.wide.u32 a1, r1, 4, a1;\n"
+      "  st.shared.u32 [a1], r1; st.shared.u32 words[3], 77; bar.sync 0;\n"
+      "  ld.shared.u32 r2, bytes[4 * 7]; ld.shared.u32 r3, words[3];\n"
+      "  ld.global.u32 r4, vectors[5]; mov.u64 a2, halves[7 - 1];\n"
+      "  ld.const.u16 r5, [a2]; st.global.v4.u32 [a0], {r2, r3, r4, r5};\n");
+  for (uint32_t t = 0; t < 40; ++t) {
+    EXPECT_EQ(std::vector<uint32_t>(&out[4 * t], &out[4 * t] + 4),
+              (std::vector<uint32_t>{7, 77, 10, 70}));
+  }
+}
+
+TEST(PtxOperandTest, RegistersCanBeVectors) {
+  const std::vector<uint32_t> out = RunPtx(
+      ".global .align 16 .u32 four[4] = {1, 2, 3, 4};\n",
+      "  .reg .v4 .u32 v; .reg .v2 .b32 %pair<3>;\n"
+      "  ld.global.v4.u32 v, [four]; add.u32 v.y, v.x, v.a;\n"
+      "  mov.b64 a1, {v.z, r1}; mov.b64 %pair2, a1; mov.b32 v.r, %pair2.y;\n"
+      "  { .reg .v4 .u32 v; mov.u32 v.x, 99; }\n"
+      "  st.global.v4.u32 [a0], v;\n");
+  for (uint32_t t = 0; t < 40; ++t) {
+    EXPECT_EQ(std::vector<uint32_t>(&out[4 * t], &out[4 * t] + 4),
+              (std::vector<uint32_t>{t, 5, 3, 4}));
+  }
+}
+
+// NVVM writes a pointer in a packed struct byte by byte, and Clang writes
+// .alias for constructors of one body.
+TEST(PtxOperandTest, AddressesStandInBytesAndFunctionsHaveAliases) {
+  std::string bytes;
+  for (int i = 0; i < 8; ++i) {
+    absl::StrAppend(&bytes, ", 0xFF", std::string(2 * i, '0'),
+                    "(generic(pair)+4)");
+  }
+  const std::vector<uint32_t> out = RunPtx(
+      ".global .align 4 .u32 pair[2] = {1, 77};\n"
+      ".global .align 1 .u8 packed[13] = {9" +
+          bytes +
+          ", 254, 255, 3, 4};\n"
+          ".visible .func (.param .b32 x) other(.param .b32 a);\n"
+          ".func (.param .b32 x) one(.param .b32 a) {\n  .reg .u32 q;"
+          " ld.param.u32 q, [a]; add.u32 q, q, 5; st.param.u32 [x], q; "
+          "ret;\n}\n"
+          ".alias other, one;\n",
+      "  .reg .u64 b<9>; mov.u64 a1, 0; mov.u64 a2, 0;\n"
+      "  ld.global.u8 b1, [packed+1]; ld.global.u8 b2, [packed+2];\n"
+      "  ld.global.u8 b3, [packed+3]; ld.global.u8 b4, [packed+4];\n"
+      "  ld.global.u8 b5, [packed+5]; ld.global.u8 b6, [packed+6];\n"
+      "  ld.global.u8 b7, [packed+7]; ld.global.u8 b8, [packed+8];\n"
+      "  mad.lo.u64 b7, b8, 256, b7; mad.lo.u64 b6, b7, 256, b6;\n"
+      "  mad.lo.u64 b5, b6, 256, b5; mad.lo.u64 b4, b5, 256, b4;\n"
+      "  mad.lo.u64 b3, b4, 256, b3; mad.lo.u64 b2, b3, 256, b2;\n"
+      "  mad.lo.u64 b1, b2, 256, b1; ld.u32 r2, [b1];\n"
+      "  ld.global.s8 r3, [packed+9]; ld.global.u8 r4, [packed+12];\n"
+      "  { .param .b32 p; .param .b32 x; st.param.b32 [p], r1;"
+      " call (x), other, (p); ld.param.b32 r5, [x]; }\n"
+      "  st.global.v4.u32 [a0], {r2, r3, r4, r5};\n");
+  for (uint32_t t = 0; t < 40; ++t) {
+    EXPECT_EQ(std::vector<uint32_t>(&out[4 * t], &out[4 * t] + 4),
+              (std::vector<uint32_t>{77, 0xfffffffe, 4, t + 5}));
   }
 }
 
