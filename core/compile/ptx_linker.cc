@@ -42,6 +42,14 @@ bool IsBuiltIn(absl::string_view name) {
              std::end(kBuiltIn);
 }
 
+// Says why some functions have no definition: nvcc's code calls functions with
+// this prefix where a kernel launches a kernel, and NVIDIA's driver has them.
+absl::string_view ReasonFor(absl::string_view name) {
+  return absl::StartsWith(name, "__cudaCDP2")
+             ? ": kernels cannot launch kernels (dynamic parallelism)"
+             : "";
+}
+
 // "sm_90" before "sm_90a" before "sm_100".
 bool TargetLess(absl::string_view a, absl::string_view b) {
   const auto digits = [](absl::string_view target) {
@@ -133,7 +141,7 @@ class PtxLinker {
         } else {
           errors_.push_back(absl::StrCat("undefined reference to '",
                                          statement.name, "' in '", inputs_[i],
-                                         "'"));
+                                         "'", ReasonFor(statement.name)));
         }
       } else if (found->second.statement->kind != statement.kind) {
         errors_.push_back(absl::StrCat(

@@ -117,6 +117,15 @@ TEST(PtxLinkerTest, EveryErrorNamesSymbolAndInput) {
   EXPECT_TRUE(GetErrorDetail(status).has_value());
 }
 
+TEST(PtxLinkerTest, ALaunchInAKernelIsNamedAsSuch) {
+  EXPECT_THAT(
+      Link({Ptx(".extern .func __cudaCDP2LaunchDeviceV2();"), Ptx("")})
+          .status(),
+      StatusIs(kInvalid,
+               "undefined reference to '__cudaCDP2LaunchDeviceV2' in 'a': "
+               "kernels cannot launch kernels (dynamic parallelism)"));
+}
+
 TEST(PtxLinkerTest, WhatEveryDeviceHasMayStayUndefined) {
   const auto linked =
       Link({Ptx(".extern .func vprintf();\n.extern .shared .b8 s[];"),
