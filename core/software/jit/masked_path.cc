@@ -171,16 +171,18 @@ void MaskedPath::Converge(const Step& step) {
   }
 }
 
-// Chooses the group that runs, of the lanes `all` at a point of the warp.
-// `missing` are the lanes that live and are not here. A group's mask should
-// name the lane itself, but need not. If the lanes have masks of their own,
-// lanes of several groups may be here, and a group that is here as a whole goes
-// first; if none is, the lowest lane's group is `group`, and not `whole`.
+// Chooses the group that runs, of the lanes `all` at a point of the warp. A
+// group's mask should name the lane itself, but need not. If the lanes have
+// masks of their own, lanes of several groups may be here, and a group that is
+// here as a whole goes first; if none is, the lowest lane's group is `lanes`,
+// and not `whole`.
 MaskedPath::Group MaskedPath::GroupOf(const Step& step,
                                       llvm::Value* all) const {
-  llvm::Value* missing = b_.CreateAnd(e_.pending.LoadLive(), b_.CreateNot(all));
+  llvm::Value* live = e_.pending.LoadLive();
   auto whole = [&](llvm::Value* group) {
-    return b_.CreateICmpEQ(b_.CreateAnd(missing, group), b_.I32(0));
+    llvm::Value* missing =
+        b_.CreateAnd(b_.CreateAnd(live, group), b_.CreateNot(all));
+    return b_.CreateICmpEQ(missing, b_.I32(0));
   };
   if (step.instruction.operands.empty() ||
       step.instruction.modifiers.Has(Modifier::kAligned)) {
@@ -188,24 +190,34 @@ MaskedPath::Group MaskedPath::GroupOf(const Step& step,
   }
   const Value masks = e_.instructions.operands().Read(
       step.lanes, step.instruction.operands.back(), Type::kU32);
-  llvm::Value* candidates = all;
-  if (!masks.shape.uniform()) {
-    llvm::Value* here = b_.CreateAnd(all, LanesOfWholeGroups(masks, missing));
-    candidates = b_.CreateSelect(b_.CreateICmpEQ(here, b_.I32(0)), all, here);
+  if (masks.shape.uniform()) {
+    llvm::Value* first = b_.CreateAnd(all, b_.CreateNeg(all));
+    return {b_.CreateOr(masks.parts[0], first), whole(masks.parts[0])};
   }
-  llvm::Value* first = b_.CreateAnd(candidates, b_.CreateNeg(candidates));
-  llvm::Value* mask = arrays_.OfFirstLane(masks, candidates);
-  return {b_.CreateOr(mask, first), whole(mask)};
+  llvm::Value* here = b_.CreateAnd(all, LanesOfWholeGroups(masks, all, live));
+  llvm::Value* some = b_.CreateICmpNE(here, b_.I32(0));
+  llvm::Value* lanes = b_.CreateSelect(some, here, all);
+  llvm::Value* first = b_.CreateAnd(lanes, b_.CreateNeg(lanes));
+  return {b_.CreateOr(arrays_.OfFirstLane(masks, lanes), first), some};
 }
 
-// The lanes whose masks name none of the `missing` lanes.
+// The lanes, of `all`, whose masks name living lanes only that are here with
+// the same mask: in a recursion, lanes of several calls may be here.
 llvm::Value* MaskedPath::LanesOfWholeGroups(const Value& masks,
-                                            llvm::Value* missing) const {
+                                            llvm::Value* all,
+                                            llvm::Value* live) const {
+  llvm::AllocaInst* values =
+      arrays_.Spill(e_.values.Reshape(masks, analysis::LaneShape::Varying()));
+  llvm::AllocaInst* same = b_.AllocaAtEntry(
+      llvm::ArrayType::get(b_.getInt32Ty(), analysis::kWarpLanes));
+  e_.runtime.Call("holdfast_match_any32", b_.getVoidTy(), {values, all, same});
+  const Value mates = arrays_.LoadLanes(same, Type::kB32);
   Value whole{analysis::LaneShape::Varying(), Type::kPred, {}};
   for (int c = 0; c < c_.chunks(); ++c) {
+    llvm::Value* others =
+        b_.CreateAnd(b_.Splat(live), b_.CreateNot(e_.values.Vector(mates, c)));
     whole.parts.push_back(b_.CreateICmpEQ(
-        b_.CreateAnd(e_.values.Vector(masks, c), b_.Splat(missing)),
-        b_.Splat(b_.I32(0))));
+        b_.CreateAnd(e_.values.Vector(masks, c), others), b_.Splat(b_.I32(0))));
   }
   return e_.values.BitsOfPredicate(whole);
 }

@@ -63,8 +63,8 @@ class MaskedPath : public ControlFlow {
   void ConvergeWarp(const Step& step);
   void ConvergeBlock(const Step& step);
   Group GroupOf(const Step& step, llvm::Value* all) const;
-  llvm::Value* LanesOfWholeGroups(const Value& masks,
-                                  llvm::Value* missing) const;
+  llvm::Value* LanesOfWholeGroups(const Value& masks, llvm::Value* all,
+                                  llvm::Value* live) const;
   void Release(size_t k);
   void EmitIdle();
   llvm::Value* LanesParkedAt(lower::ConvergencePoint kind) const;

@@ -321,6 +321,31 @@ extern "C" __global__ void k(int* out) {
   }
 }
 
+// Lanes of several calls are at one point then, each call with its own mask.
+TEST(GroupTest, LanesOfARecursionWaitForTheirOwnCall) {
+  KernelProgram program(R"(
+__device__ __noinline__ int depth(int left, int value) {
+  if (left == 0) return value;
+  const unsigned mask = __activemask();
+  const int result = depth(left - 1, value + 1);
+  __syncwarp(mask);
+  return result * 2 + 1;
+}
+extern "C" __global__ void k(int* out) {
+  const int t = threadIdx.x;
+  out[t] = depth(t % 5, t);
+  out[32 + t] = __ballot_sync(0xffffffffu, t & 1);
+})");
+  std::vector<int> out(64, 0);
+  ExpectSuccess(program.Run(Geometry(1, 32), out.data()));
+  for (int t = 0; t < 32; ++t) {
+    int result = t + t % 5;
+    for (int i = 0; i < t % 5; ++i) result = result * 2 + 1;
+    EXPECT_EQ(out[t], result) << t;
+    EXPECT_EQ(static_cast<unsigned>(out[32 + t]), 0xaaaaaaaau) << t;
+  }
+}
+
 // The lanes that wait for their warp stay until the other lanes have come from
 // a barrier with another warp, which comes late.
 TEST(GroupTest, LanesWaitForLanesAtABarrierWithAnotherWarp) {
