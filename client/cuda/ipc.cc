@@ -154,7 +154,7 @@ CUresult Ipc::GetMemory(Process& process, CUdeviceptr pointer,
 CUresult Ipc::OpenMemory(Process& process, Context& context,
                          const CUipcMemHandle& handle, CUdeviceptr* pointer) {
   const std::string token = Read(kMemory, handle);
-  if (token.empty()) return CUDA_ERROR_INVALID_HANDLE;
+  if (token.empty()) return CUDA_ERROR_INVALID_VALUE;
   return Open(process, context, {context.id(), token}, /*pool=*/nullptr,
               MapToken(context, token), pointer);
 }
@@ -292,11 +292,17 @@ CUresult Ipc::FreePoolMemory(Process& process, CUdeviceptr pointer,
 CUresult Ipc::GetEvent(Process& process, ProgramEvent& event,
                        CUipcEventHandle* handle) {
   if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (event.is_imported) return CUDA_ERROR_INVALID_HANDLE;
+  if (event.is_imported || !event.is_interprocess) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
   HOLDFAST_ANSWER_OR_ASSIGN(const std::string tenant,
                             process.connection().Tenant());
   HOLDFAST_ANSWER_OR_ASSIGN(const std::string token,
                             event.exported.Token(event.event, {}, tenant));
+  {
+    absl::MutexLock lock(&mutex_);
+    own_events_.insert(token);
+  }
   Write(kEvent, token, handle);
   return CUDA_SUCCESS;
 }
@@ -305,6 +311,10 @@ CUresult Ipc::OpenEvent(Process& process, Context& context,
                         const CUipcEventHandle& handle, CUevent* event) {
   const std::string token = Read(kEvent, handle);
   if (token.empty()) return CUDA_ERROR_INVALID_HANDLE;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (own_events_.contains(token)) return CUDA_ERROR_INVALID_CONTEXT;
+  }
   absl::StatusOr<Event> imported = context.device().ImportEvent(token);
   if (!imported.ok()) return AnswerOfOpen(imported.status());
   auto opened = std::make_shared<ProgramEvent>(

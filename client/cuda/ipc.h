@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -73,7 +74,9 @@ class Ipc {
 
   // Export and open events. Each OpenEvent makes another handle. Only the
   // process that made an event records it. CUDA_ERROR_INVALID_HANDLE: GetEvent
-  // got an event of another process; OpenEvent: as OpenMemory.
+  // got an event of another process, or one without CU_EVENT_INTERPROCESS;
+  // OpenEvent got no bytes of GetEvent, or the event is gone.
+  // CUDA_ERROR_INVALID_CONTEXT: this process has made the event.
   CUresult GetEvent(Process& process, ProgramEvent& event,
                     CUipcEventHandle* handle);
   CUresult OpenEvent(Process& process, Context& context,
@@ -105,6 +108,8 @@ class Ipc {
   // The memory of tokens that this process has made.
   std::map<std::string, std::weak_ptr<Allocation>> own_ ABSL_GUARDED_BY(mutex_);
   std::map<Key, Opened> opened_ ABSL_GUARDED_BY(mutex_);
+  // The tokens of events that this process has made.
+  std::set<std::string> own_events_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::libcuda

@@ -5,6 +5,7 @@
 
 #include "client/cuda/answer.h"
 #include "client/cuda/token_descriptor.h"
+#include "core/cuda/allocation_properties.h"
 #include "core/cuda/handle_value.h"
 
 namespace holdfast::libcuda {
@@ -26,17 +27,8 @@ PhysicalMemoryTable& PhysicalMemoryTable::Get() {
 
 CUresult PhysicalMemoryTable::CheckProperties(Process& process,
                                               const CUmemAllocationProp& p) {
-  if (p.type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
-  if (p.location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
-  if (p.location.id < 0 || static_cast<size_t>(p.location.id) >=
-                               process.connection().devices().size()) {
-    return CUDA_ERROR_INVALID_DEVICE;
-  }
-  const unsigned other =
-      p.requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  return other == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+  return cuda::CheckAllocationProperties(
+      p, static_cast<int>(process.connection().devices().size()));
 }
 
 CUresult PhysicalMemoryTable::Create(Process& process, uint64_t size,
@@ -59,19 +51,30 @@ PhysicalMemoryTable::Handle PhysicalMemoryTable::Add(
     std::shared_ptr<PhysicalMemory> memory) {
   const Handle handle = cuda::NewHandleValue();
   absl::MutexLock lock(&mutex_);
-  memories_[handle] = std::move(memory);
+  memories_[handle] = {std::move(memory), 1};
   return handle;
+}
+
+void PhysicalMemoryTable::Retain(Handle handle,
+                                 std::shared_ptr<PhysicalMemory> memory) {
+  absl::MutexLock lock(&mutex_);
+  Entry& entry = memories_[handle];
+  entry.memory = std::move(memory);
+  ++entry.references;
 }
 
 std::shared_ptr<PhysicalMemory> PhysicalMemoryTable::Find(Handle handle) {
   absl::MutexLock lock(&mutex_);
   const auto found = memories_.find(handle);
-  return found == memories_.end() ? nullptr : found->second;
+  return found == memories_.end() ? nullptr : found->second.memory;
 }
 
 bool PhysicalMemoryTable::Remove(Handle handle) {
   absl::MutexLock lock(&mutex_);
-  return memories_.erase(handle) > 0;
+  const auto found = memories_.find(handle);
+  if (found == memories_.end()) return false;
+  if (--found->second.references == 0) memories_.erase(found);
+  return true;
 }
 
 CUresult PhysicalMemoryTable::Export(Process& process, Handle handle, int* fd) {

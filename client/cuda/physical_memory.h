@@ -41,9 +41,7 @@ class PhysicalMemoryTable {
 
   static PhysicalMemoryTable& Get();
 
-  // CUDA_ERROR_NOT_SUPPORTED: host memory, or a handle type other than
-  // descriptors. CUDA_ERROR_INVALID_VALUE: the allocation type is not PINNED.
-  // CUDA_ERROR_INVALID_DEVICE: there is no such device.
+  // Fails as cuda::CheckAllocationProperties.
   static CUresult CheckProperties(Process& process,
                                   const CUmemAllocationProp& properties);
 
@@ -53,9 +51,13 @@ class PhysicalMemoryTable {
                   const CUmemAllocationProp& properties, Handle* handle);
   // Returns a new handle of existing memory.
   Handle Add(std::shared_ptr<PhysicalMemory> memory);
+  // Adds a reference to a handle of `memory`, which Remove takes back. The
+  // handle may have been removed meanwhile.
+  void Retain(Handle handle, std::shared_ptr<PhysicalMemory> memory);
   // Returns null if there is no such handle.
   std::shared_ptr<PhysicalMemory> Find(Handle handle);
-  // Returns false if there is no such handle. Mappings keep the memory.
+  // Removes a reference, and the handle with the last one. Returns false if
+  // there is no such handle. Mappings keep the memory.
   bool Remove(Handle handle);
 
   // Export makes a descriptor that holds a sharing token of the daemon. Import
@@ -68,9 +70,13 @@ class PhysicalMemoryTable {
   CUresult Import(Process& process, int fd, Handle* handle);
 
  private:
+  struct Entry {
+    std::shared_ptr<PhysicalMemory> memory;
+    int references = 0;
+  };
+
   absl::Mutex mutex_;
-  std::map<Handle, std::shared_ptr<PhysicalMemory>> memories_
-      ABSL_GUARDED_BY(mutex_);
+  std::map<Handle, Entry> memories_ ABSL_GUARDED_BY(mutex_);
   // By token: memory that this process has exported.
   std::map<std::string, std::weak_ptr<PhysicalMemory>> exported_
       ABSL_GUARDED_BY(mutex_);

@@ -38,6 +38,7 @@ struct ProgramEvent {
   uint32_t device = 0;  // the session's number
   // Another process made it, and records it.
   bool is_imported = false;
+  bool is_interprocess = false;  // CU_EVENT_INTERPROCESS
   Exported exported;
   // The point of a capture, if the event was last recorded in a capture; else
   // null or stale. Guarded by GraphTable::mutex.

@@ -74,6 +74,7 @@ VirtualMemory::Reservations::value_type* VirtualMemory::Find(
 }
 
 CUresult VirtualMemory::Map(CUdeviceptr address, uint64_t size,
+                            CUmemGenericAllocationHandle handle,
                             std::shared_ptr<PhysicalMemory> memory) {
   if (memory == nullptr || size == 0 || !IsWhole(size) || !IsWhole(address) ||
       size > memory->size()) {
@@ -90,8 +91,10 @@ CUresult VirtualMemory::Map(CUdeviceptr address, uint64_t size,
       after != mappings.begin() &&
       address - std::prev(after)->first < std::prev(after)->second.size;
   if (overlaps_next || overlaps_previous) return CUDA_ERROR_INVALID_VALUE;
+  if (size < memory->size()) return CUDA_ERROR_NOT_SUPPORTED;
   Mapping& mapping = mappings[address];
   mapping.size = size;
+  mapping.handle = handle;
   mapping.memory = std::move(memory);
   return CUDA_SUCCESS;
 }
@@ -110,22 +113,34 @@ std::vector<VirtualMemory::Mappings::iterator> VirtualMemory::Tiles(
   return {};
 }
 
+bool VirtualMemory::Within(Reservation& reservation, CUdeviceptr address,
+                           uint64_t size,
+                           std::vector<Mappings::iterator>* mappings) {
+  const CUdeviceptr end = address + size;
+  auto next = reservation.mappings.lower_bound(address);
+  if (next != reservation.mappings.begin()) {
+    const auto& [begin, before] = *std::prev(next);
+    if (begin + before.size > address) return false;
+  }
+  for (; next != reservation.mappings.end() && next->first < end; ++next) {
+    if (next->second.size > end - next->first) return false;
+    mappings->push_back(next);
+  }
+  return true;
+}
+
 CUresult VirtualMemory::Unmap(Process& process, CUdeviceptr address,
                               uint64_t size) {
   absl::MutexLock lock(&mutex_);
   auto* const found = Find(address, size);
   if (found == nullptr || size == 0) return CUDA_ERROR_INVALID_VALUE;
   Reservation& reservation = found->second;
-  const auto tiles = Tiles(reservation, address, size);
-  if (tiles.empty()) {
-    // As on a GPU, it is no error to unmap addresses where nothing is mapped.
-    const auto next = reservation.mappings.lower_bound(address);
-    const bool is_free =
-        (next == reservation.mappings.end() || next->first >= address + size) &&
-        (next == reservation.mappings.begin() ||
-         std::prev(next)->first + std::prev(next)->second.size <= address);
-    return is_free && IsWhole(size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  std::vector<Mappings::iterator> tiles;
+  if (!IsWhole(size) || !Within(reservation, address, size, &tiles)) {
+    return CUDA_ERROR_INVALID_VALUE;
   }
+  // As on a GPU, it is no error to unmap addresses where nothing is mapped.
+  if (tiles.empty()) return CUDA_SUCCESS;
   HOLDFAST_ANSWER_IF_ERROR(process.connection().session().Synchronize());
   std::vector<Mapping> ended;
   for (const auto& tile : tiles) {
@@ -219,30 +234,35 @@ CUresult VirtualMemory::SetAccess(
   return Answer(mapped.ok() ? updated : mapped);
 }
 
-CUresult VirtualMemory::GetAccess(CUdeviceptr address, int ordinal,
-                                  unsigned long long* flags) {
-  absl::MutexLock lock(&mutex_);
-  auto* const found = Find(address, 1);
-  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const Mappings& mappings = found->second.mappings;
-  const auto after = mappings.upper_bound(address);
-  if (after == mappings.begin()) return CUDA_ERROR_INVALID_VALUE;
-  const auto& [begin, mapping] = *std::prev(after);
-  if (address - begin >= mapping.size) return CUDA_ERROR_INVALID_VALUE;
-  *flags = mapping.memory->ordinal() == ordinal ? mapping.access
-                                                : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-  return CUDA_SUCCESS;
-}
-
-std::shared_ptr<PhysicalMemory> VirtualMemory::MemoryAt(CUdeviceptr address) {
-  absl::MutexLock lock(&mutex_);
+const VirtualMemory::Mapping* VirtualMemory::MappingAt(CUdeviceptr address) {
   auto* const found = Find(address, 1);
   if (found == nullptr) return nullptr;
   const Mappings& mappings = found->second.mappings;
   const auto after = mappings.upper_bound(address);
   if (after == mappings.begin()) return nullptr;
   const auto& [begin, mapping] = *std::prev(after);
-  return address - begin < mapping.size ? mapping.memory : nullptr;
+  return address - begin < mapping.size ? &mapping : nullptr;
+}
+
+CUresult VirtualMemory::GetAccess(CUdeviceptr address, int ordinal,
+                                  unsigned long long* flags) {
+  absl::MutexLock lock(&mutex_);
+  const Mapping* const mapping = MappingAt(address);
+  if (mapping == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *flags = mapping->memory->ordinal() == ordinal
+               ? mapping->access
+               : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  return CUDA_SUCCESS;
+}
+
+CUresult VirtualMemory::Retain(CUdeviceptr address,
+                               CUmemGenericAllocationHandle* handle) {
+  absl::MutexLock lock(&mutex_);
+  const Mapping* const mapping = MappingAt(address);
+  if (mapping == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  PhysicalMemoryTable::Get().Retain(mapping->handle, mapping->memory);
+  *handle = mapping->handle;
+  return CUDA_SUCCESS;
 }
 
 }  // namespace holdfast::libcuda

@@ -39,27 +39,33 @@ class VirtualMemory {
   // reservation, or something is mapped there.
   CUresult Free(CUdeviceptr address, uint64_t size);
 
-  // Maps the first `size` bytes of the memory. CUDA_ERROR_INVALID_VALUE: the
-  // addresses are not reserved or not free, the memory is null or smaller, the
-  // size is 0, or the address or size is no multiple of kGranularity.
+  // Maps the memory of `handle`. CUDA_ERROR_INVALID_VALUE: the addresses are
+  // not reserved or not free, the memory is null or smaller, the size is 0, or
+  // the address or size is no multiple of kGranularity.
+  // CUDA_ERROR_NOT_SUPPORTED: `size` is a part of the memory.
   CUresult Map(CUdeviceptr address, uint64_t size,
+               CUmemGenericAllocationHandle handle,
                std::shared_ptr<PhysicalMemory> memory);
-  // Unmaps the mappings that fill the range. Waits for the session's work.
-  // Succeeds if nothing is mapped in the range. CUDA_ERROR_INVALID_VALUE: the
-  // range is not reserved, has a part of a mapping, or has both mappings and
-  // free addresses.
+  // Unmaps the mappings in the range. Waits for the session's work. Succeeds if
+  // nothing is mapped in the range or in a part of it.
+  // CUDA_ERROR_INVALID_VALUE: the range is not reserved, or has a part of a
+  // mapping.
   CUresult Unmap(Process& process, CUdeviceptr address, uint64_t size);
   // CUDA_ERROR_NOT_SUPPORTED: access for another device than the memory's.
+  // CUDA_ERROR_INVALID_VALUE: the range is not filled by whole mappings, or a
+  // description has no device or no access.
   CUresult SetAccess(Process& process, CUdeviceptr address, uint64_t size,
                      std::span<const CUmemAccessDesc> descriptions);
   CUresult GetAccess(CUdeviceptr address, int ordinal,
                      unsigned long long* flags);
-  // Returns the memory that is mapped at the address; null if there is none.
-  std::shared_ptr<PhysicalMemory> MemoryAt(CUdeviceptr address);
+  // Retains the handle that the memory at the address was mapped by.
+  // CUDA_ERROR_INVALID_VALUE: nothing is mapped there.
+  CUresult Retain(CUdeviceptr address, CUmemGenericAllocationHandle* handle);
 
  private:
   struct Mapping {
     uint64_t size = 0;
+    CUmemGenericAllocationHandle handle = 0;  // of cuMemMap
     std::shared_ptr<PhysicalMemory> memory;
     CUmemAccess_flags access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
     std::optional<Buffer> mapped;  // in the daemon; none without access
@@ -77,6 +83,13 @@ class VirtualMemory {
   // Returns the reservation that has the whole range; null: none has.
   Reservations::value_type* Find(CUdeviceptr address, uint64_t size)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns the mapping that has the address; null: none has.
+  const Mapping* MappingAt(CUdeviceptr address)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Finds the mappings that lie in the range. Returns false if one of them
+  // reaches beyond it.
+  static bool Within(Reservation& reservation, CUdeviceptr address,
+                     uint64_t size, std::vector<Mappings::iterator>* mappings);
   // Returns the mappings that fill the range exactly; empty: there are no such
   // mappings.
   static std::vector<Mappings::iterator> Tiles(Reservation& reservation,

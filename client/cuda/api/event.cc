@@ -85,8 +85,10 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
             {.timing = (flags & CU_EVENT_DISABLE_TIMING) == 0,
              .blocking_sync = (flags & CU_EVENT_BLOCKING_SYNC) != 0,
              .interprocess = (flags & CU_EVENT_INTERPROCESS) != 0}));
-    *event = process.events.Add(std::make_shared<ProgramEvent>(
-        std::move(created), context.id(), context.device().ordinal()));
+    auto made = std::make_shared<ProgramEvent>(std::move(created), context.id(),
+                                               context.device().ordinal());
+    made->is_interprocess = (flags & CU_EVENT_INTERPROCESS) != 0;
+    *event = process.events.Add(std::move(made));
     return CUDA_SUCCESS;
   });
 }

@@ -16,6 +16,7 @@
 #include "client/cuda/ipc.h"
 #include "client/cuda/token_descriptor.h"
 #include "core/base/token.h"
+#include "core/cuda/allocation_properties.h"
 #include "core/cuda/pool_kind.h"
 
 using namespace holdfast::libcuda;
@@ -203,8 +204,13 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
     if (AnyNull(pool, properties)) return CUDA_ERROR_INVALID_VALUE;
     const bool is_shared =
         properties->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    if (!is_shared && properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
-      return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult types =
+        holdfast::cuda::CheckHandleTypes(properties->handleTypes);
+    if (types != CUDA_SUCCESS) return types;
+    // As CUDA's driver, which has another code for the default pool.
+    const CUmemLocation& location = properties->location;
+    if (location.type == CU_MEM_LOCATION_TYPE_DEVICE && !IsDevice(location)) {
+      return CUDA_ERROR_INVALID_VALUE;
     }
     return WithKind(
         properties->allocType, properties->location,

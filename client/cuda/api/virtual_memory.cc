@@ -3,8 +3,6 @@
 // Entry points: memory without addresses, and addresses without memory.
 #include "client/cuda/virtual_memory.h"
 
-#include <utility>
-
 #include "client/cuda/api/call.h"
 #include "client/cuda/physical_memory.h"
 
@@ -67,13 +65,10 @@ CUresult cuMemGetAllocationPropertiesFromHandle(
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle,
                                      void* pointer) {
   return WithObjects([&](Process&) {
-    auto memory =
-        VirtualMemory::Get().MemoryAt(reinterpret_cast<CUdeviceptr>(pointer));
-    if (handle == nullptr || memory == nullptr) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    *handle = PhysicalMemoryTable::Get().Add(std::move(memory));
-    return CUDA_SUCCESS;
+    return handle == nullptr
+               ? CUDA_ERROR_INVALID_VALUE
+               : VirtualMemory::Get().Retain(
+                     reinterpret_cast<CUdeviceptr>(pointer), handle);
   });
 }
 
@@ -124,7 +119,8 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
     return offset != 0 || flags != 0
                ? CUDA_ERROR_INVALID_VALUE
                : VirtualMemory::Get().Map(
-                     address, size, PhysicalMemoryTable::Get().Find(handle));
+                     address, size, handle,
+                     PhysicalMemoryTable::Get().Find(handle));
   });
 }
 
@@ -146,10 +142,15 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size,
 
 CUresult cuMemGetAccess(unsigned long long* flags,
                         const CUmemLocation* location, CUdeviceptr address) {
-  return WithObjects([&](Process&) {
-    return AnyNull(flags, location) ||
-                   location->type != CU_MEM_LOCATION_TYPE_DEVICE
-               ? CUDA_ERROR_INVALID_VALUE
+  return WithObjects([&](Process& process) {
+    if (AnyNull(flags, location) ||
+        location->type != CU_MEM_LOCATION_TYPE_DEVICE) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    const auto devices =
+        static_cast<int>(process.connection().devices().size());
+    return location->id < 0 || location->id >= devices
+               ? CUDA_ERROR_INVALID_DEVICE
                : VirtualMemory::Get().GetAccess(address, location->id, flags);
   });
 }

@@ -62,11 +62,25 @@ class HandleTable {
     return Handle{};
   }
 
-  // Removes the handle, and returns its object; null as for Find.
+  // Adds a reference to the handle of an object, which Remove takes back. The
+  // handle may have been removed meanwhile.
+  void Retain(Handle handle, std::shared_ptr<Object> object) {
+    const auto value = (uint64_t)handle;
+    WriterMutexLock lock(&mutex_);
+    if (!objects_.emplace(value, std::move(object)).second) ++retained_[value];
+  }
+
+  // Removes the handle, or a reference that Retain has added, and returns its
+  // object; null as for Find.
   std::shared_ptr<Object> Remove(Handle handle) {
     WriterMutexLock lock(&mutex_);
     const auto it = objects_.find((uint64_t)handle);
     if (it == objects_.end()) return nullptr;
+    const auto retained = retained_.find(it->first);
+    if (retained != retained_.end()) {
+      if (--retained->second == 0) retained_.erase(retained);
+      return it->second;
+    }
     std::shared_ptr<Object> object = std::move(it->second);
     objects_.erase(it);
     return object;
@@ -93,6 +107,8 @@ class HandleTable {
   mutable SharedMutex mutex_;
   std::unordered_map<uint64_t, std::shared_ptr<Object>> objects_
       ABSL_GUARDED_BY(mutex_);
+  // By handle: references beside the first; no entry for 0.
+  std::unordered_map<uint64_t, int> retained_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::software

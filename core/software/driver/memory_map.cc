@@ -90,6 +90,20 @@ std::vector<Region> MemoryMap::Tiles(uintptr_t address, size_t size) const {
   return tiles;
 }
 
+bool MemoryMap::Within(uintptr_t address, size_t size,
+                       std::vector<Region>* regions) const {
+  ReaderMutexLock lock(&mutex_);
+  const auto first = FindLocked(address);
+  if (first != regions_.end() && first->first != address) return false;
+  const uintptr_t end = address + size;
+  for (auto it = regions_.lower_bound(address);
+       it != regions_.end() && it->first < end; ++it) {
+    if (it->second.size > end - it->first) return false;
+    regions->push_back(it->second);
+  }
+  return true;
+}
+
 void MemoryMap::Advise(uintptr_t address, const cuda::MemoryAdvice& advice) {
   WriterMutexLock lock(&mutex_);
   const auto it = regions_.find(address);

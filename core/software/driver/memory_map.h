@@ -74,6 +74,7 @@ struct Region {
   std::shared_ptr<Backing> backing;  // null if another object unmaps it
   // kMapped: the memory that was mapped.
   std::shared_ptr<PhysicalMemory> physical;
+  CUmemGenericAllocationHandle physical_handle = 0;  // of cuMemMap
   // Set by Insert in memcheck mode: kernels may access the bytes while it
   // lives.
   std::shared_ptr<const BufferEntry> entry;
@@ -112,6 +113,10 @@ class MemoryMap {
   // Returns the regions of a range, by address, if they cover it exactly; else
   // an empty list.
   std::vector<Region> Tiles(uintptr_t address, size_t size) const;
+  // Finds the regions that lie in the range. Returns false if one of them
+  // reaches beyond it.
+  bool Within(uintptr_t address, size_t size,
+              std::vector<Region>* regions) const;
   // Returns true if a region has bytes in the range.
   bool Overlaps(uintptr_t address, size_t size) const;
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/cuda/allocation_properties.h"
 #include "core/software/driver/api/capture_call.h"
 #include "core/software/driver/call.h"
 #include "core/software/driver/graph/allocation.h"
@@ -199,13 +200,14 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
     const std::optional<MemoryKind> kind =
         KindOf(properties->allocType, location);
     if (!kind.has_value()) return CUDA_ERROR_INVALID_VALUE;
+    const CUresult types =
+        holdfast::cuda::CheckHandleTypes(properties->handleTypes);
+    if (types != CUDA_SUCCESS) return types;
     holdfast::UniqueFd fd;
     if (properties->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
       if (*kind == MemoryKind::kManaged) return CUDA_ERROR_NOT_SUPPORTED;
       fd = Block::CreateMemfd(MemoryPool::MemfdName(*kind));
       if (!fd.valid()) return CUDA_ERROR_OUT_OF_MEMORY;
-    } else if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
-      return CUDA_ERROR_NOT_SUPPORTED;
     }
     *pool = driver.pools.Add(std::make_shared<MemoryPool>(
         *driver.FindDevice(IsDevice(location) ? location.id : 0), *kind,

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/cuda/allocation_properties.h"
 #include "core/software/driver/call.h"
 
 using namespace holdfast::software;
@@ -17,18 +18,8 @@ constexpr size_t kGranularity = 2 << 20;
 
 bool IsWhole(size_t size) { return size != 0 && size % kGranularity == 0; }
 
-// CUDA_SUCCESS if the device can make such memory.
 CUresult CheckProperties(Driver& driver, const CUmemAllocationProp& p) {
-  if (p.type != CU_MEM_ALLOCATION_TYPE_PINNED ||
-      p.location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  if (driver.FindDevice(p.location.id) == nullptr) {
-    return CUDA_ERROR_INVALID_DEVICE;
-  }
-  const unsigned other =
-      p.requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  return other == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+  return holdfast::cuda::CheckAllocationProperties(p, driver.device_count());
 }
 
 struct Rights {
@@ -193,13 +184,14 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
                   unsigned long long flags) {
   return WithDriver([&](Driver& driver) {
     const std::shared_ptr<PhysicalMemory> memory = driver.physical.Find(handle);
-    // As on a GPU, only whole allocations can be mapped.
     if (memory == nullptr || flags != 0 || offset != 0 || !IsWhole(size) ||
         address % kGranularity != 0 || size > memory->size() ||
         !driver.reservations.Contains(address, size) ||
         driver.memory.Overlaps(address, size)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
+    // As on a GPU, only whole allocations can be mapped.
+    if (size < memory->size()) return CUDA_ERROR_NOT_SUPPORTED;
     std::unique_ptr<FileView> view;
     const CUresult result = FileView::Create(address, size, memory->fd(), 0,
                                              nullptr, memory, &view);
@@ -212,6 +204,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
     region.readers = region.writers = 0;
     region.backing = std::move(view);
     region.physical = memory;
+    region.physical_handle = handle;
     return driver.memory.Insert(std::move(region)) ? CUDA_SUCCESS
                                                    : CUDA_ERROR_INVALID_VALUE;
   });
@@ -219,14 +212,13 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
 
 CUresult cuMemUnmap(CUdeviceptr address, size_t size) {
   return WithDriver([&](Driver& driver) {
-    const std::vector<Region> regions = Mappings(driver, address, size);
-    if (regions.empty()) {
-      // As on a GPU: unmapping what is reserved and not mapped is no error.
-      const bool nothing = IsWhole(size) &&
-                           driver.reservations.Contains(address, size) &&
-                           !driver.memory.Overlaps(address, size);
-      return nothing ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    std::vector<Region> regions;
+    if (!IsWhole(size) || !driver.reservations.Contains(address, size) ||
+        !driver.memory.Within(address, size, &regions)) {
+      return CUDA_ERROR_INVALID_VALUE;
     }
+    // As on a GPU: unmapping what is reserved and not mapped is no error.
+    if (regions.empty()) return CUDA_SUCCESS;
     driver.DrainAll();
     for (const Region& region : regions) {
       driver.memory.Remove(region.address, {MemoryKind::kMapped});
@@ -262,9 +254,11 @@ CUresult cuMemGetAccess(unsigned long long* flags,
                         const CUmemLocation* location, CUdeviceptr address) {
   return WithDriver([&](Driver& driver) {
     if (AnyNull(flags, location) ||
-        location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
-        driver.FindDevice(location->id) == nullptr) {
+        location->type != CU_MEM_LOCATION_TYPE_DEVICE) {
       return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (driver.FindDevice(location->id) == nullptr) {
+      return CUDA_ERROR_INVALID_DEVICE;
     }
     const std::optional<Region> region = driver.memory.Find(address);
     if (!region.has_value() || region->kind != MemoryKind::kMapped) {
@@ -296,7 +290,8 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle,
         region->physical == nullptr) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    *handle = driver.physical.Add(region->physical);
+    driver.physical.Retain(region->physical_handle, region->physical);
+    *handle = region->physical_handle;
     return CUDA_SUCCESS;
   });
 }
