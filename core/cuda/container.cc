@@ -243,23 +243,27 @@ void Append(T value, std::string* bytes) {
 
 }  // namespace
 
-bool VisitFatbinParts(absl::string_view fatbin,
-                      absl::FunctionRef<void(absl::string_view part)> visit) {
+FatbinState VisitFatbinParts(
+    absl::string_view fatbin,
+    absl::FunctionRef<void(absl::string_view part)> visit) {
   size_t left = kMaxFatbinBytes;
   bool fits = true;
+  const auto measure = [&](const FatbinEntry& entry, absl::string_view bytes) {
+    const bool compressed = IsCompressed(entry);
+    const size_t size = compressed ? entry.uncompressed_size : bytes.size();
+    fits = fits && size <= left && (!compressed || size <= kMaxDecompressed);
+    if (fits) left -= size;
+  };
+  bool whole = ForEachEntry(fatbin.data(), fatbin.size(), measure);
+  if (!fits) return FatbinState::kTooLarge;
+  if (!whole) return FatbinState::kDamaged;
   ForEachEntry(fatbin.data(), fatbin.size(),
                [&](const FatbinEntry& entry, absl::string_view payload) {
-                 const bool compressed = IsCompressed(entry);
-                 const size_t size =
-                     compressed ? entry.uncompressed_size : payload.size();
-                 fits = fits && size <= left &&
-                        (!compressed || size <= kMaxDecompressed);
-                 if (!fits) return;
-                 left -= size;
                  std::string part;
-                 if (ReadContent(entry, payload, &part)) visit(part);
+                 whole = whole && ReadContent(entry, payload, &part);
+                 if (whole) visit(part);
                });
-  return fits;
+  return whole ? FatbinState::kWhole : FatbinState::kDamaged;
 }
 
 CUresult ReadContainer(const void* image, size_t size, uint32_t arch,

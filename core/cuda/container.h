@@ -29,12 +29,19 @@ CUresult ReadContainer(const void* image, size_t size, uint32_t arch,
 // The most bytes of all parts of a fat binary, decompressed.
 inline constexpr size_t kMaxFatbinBytes = size_t{4} << 30;
 
+// What VisitFatbinParts has found.
+enum class FatbinState {
+  kWhole,
+  kDamaged,   // a part cannot be read, or is no part
+  kTooLarge,  // for the limits below
+};
+
 // Calls `visit` with each part of a fat binary, decompressed: PTX, and cubins.
-// Leaves out damaged parts. Returns false, and visits no further part, at a
-// part of more than kMaxDecompressed bytes, and when all parts together have
-// more than kMaxFatbinBytes.
-bool VisitFatbinParts(absl::string_view fatbin,
-                      absl::FunctionRef<void(absl::string_view part)> visit);
+// Visits no part if one has more than kMaxDecompressed bytes or all together
+// have more than kMaxFatbinBytes, and none after a damaged one.
+FatbinState VisitFatbinParts(
+    absl::string_view fatbin,
+    absl::FunctionRef<void(absl::string_view part)> visit);
 
 // Returns the PTX of a linker's input. The input is an image as above, PTX text
 // without a zero, or a host object. From a host object, takes the PTX of each

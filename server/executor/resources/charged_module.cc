@@ -48,12 +48,16 @@ absl::StatusOr<Variables> VariablesIn(absl::string_view image) {
   const auto format = cuda::CheckImage(image);
   if (format.ok() && *format == cuda::ImageFormat::kFatbin) {
     absl::Status status;
-    const bool fits =
+    const cuda::FatbinState state =
         cuda::VisitFatbinParts(image, [&](absl::string_view part) {
           if (status.ok()) status = AddPart(part, &variables);
         });
     HOLDFAST_RETURN_IF_ERROR(status);
-    if (!fits) {
+    if (state == cuda::FatbinState::kDamaged) {
+      return absl::InvalidArgumentError(
+          "the fat binary is damaged: one of its parts cannot be read");
+    }
+    if (state == cuda::FatbinState::kTooLarge) {
       return absl::InvalidArgumentError(
           absl::StrCat("the fat binary has a part of more than ",
                        cuda::kMaxDecompressed, " bytes, or parts of more than ",

@@ -19,8 +19,10 @@ namespace holdfast::executor {
 // code itself is not charged, because its size is not known.
 //
 // Fails as cuda::Module::Load and cuda::HiddenVariableBytes. INVALID_ARGUMENT:
-// a fat binary is larger than cuda::VisitFatbinParts reads. RESOURCE_EXHAUSTED:
-// the variables exceed a limit of device memory; the module is not loaded.
+// a fat binary has damaged parts, or is larger than cuda::VisitFatbinParts
+// reads: variables in parts that are passed over would not be charged.
+// RESOURCE_EXHAUSTED: the variables exceed a limit of device memory; the module
+// is not loaded.
 absl::StatusOr<std::shared_ptr<const cuda::Module>> LoadCharged(
     const std::shared_ptr<const cuda::Context>& context, uint32_t device,
     absl::string_view image, Account& account);

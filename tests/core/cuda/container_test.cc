@@ -48,8 +48,10 @@ using Parts = std::vector<std::string>;
 
 Parts PartsOf(const std::string& fatbin) {
   Parts parts;
-  EXPECT_TRUE(VisitFatbinParts(
-      fatbin, [&](absl::string_view part) { parts.emplace_back(part); }));
+  EXPECT_EQ(
+      VisitFatbinParts(
+          fatbin, [&](absl::string_view part) { parts.emplace_back(part); }),
+      FatbinState::kWhole);
   return parts;
 }
 
@@ -62,31 +64,37 @@ TEST(FatbinPartsTest, AllPartsAreReadWithTheirZeros) {
             (Parts{cubin, ".version 8.0"}));
 }
 
-TEST(FatbinPartsTest, DamagedPartsAreLeftOut) {
+// Otherwise variables in them would not be charged.
+TEST(FatbinPartsTest, DamagedPartsAreNotPassedOver) {
   constexpr uint64_t kZstd = 0x8000;
-  EXPECT_EQ(PartsOf(Fatbin(Entry(1, "no frame", kZstd) + Entry(1, "a"))),
-            Parts{"a"});
+  int parts = 0;
+  const auto visit = [&](const std::string& fatbin) {
+    return VisitFatbinParts(fatbin, [&](absl::string_view) { ++parts; });
+  };
+  EXPECT_EQ(visit(Fatbin(Entry(1, "no frame", kZstd) + Entry(1, "a"))),
+            FatbinState::kDamaged);
   const std::string whole = Fatbin(Entry(1, "a"));
   for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_LE(PartsOf(whole.substr(0, size)).size(), 1u);
+    EXPECT_EQ(visit(whole.substr(0, size)), FatbinState::kDamaged) << size;
   }
-  EXPECT_EQ(PartsOf(""), Parts{});
+  EXPECT_EQ(parts, 0);
 }
 
 // Otherwise large parts would hide another part.
 TEST(FatbinPartsTest, PartsBeyondTheLimitsAreNotPassedOver) {
   constexpr uint64_t kLz4 = 0x2000;
   constexpr uint64_t kMost = uint64_t{256} << 20;
-  const auto fits = [](const std::string& entries) {
+  const auto state = [](const std::string& entries) {
     return VisitFatbinParts(Fatbin(entries), [](absl::string_view) {});
   };
   const std::string large = Entry(1, "no frame", kLz4, kMost);
-  EXPECT_TRUE(fits(large + Entry(1, "a")));
-  EXPECT_FALSE(fits(Entry(1, "no frame", kLz4, kMost + 1)));
+  EXPECT_EQ(state(large + Entry(1, "a")), FatbinState::kDamaged);
+  EXPECT_EQ(state(Entry(1, "no frame", kLz4, kMost + 1)),
+            FatbinState::kTooLarge);
   std::string many;
   for (int i = 0; i < 16; ++i) many += large;
-  EXPECT_TRUE(fits(many));
-  EXPECT_FALSE(fits(many + Entry(1, "a")));
+  EXPECT_EQ(state(many), FatbinState::kDamaged);
+  EXPECT_EQ(state(many + Entry(1, "a")), FatbinState::kTooLarge);
 }
 
 }  // namespace
