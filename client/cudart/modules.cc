@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cudart/modules.h"
 
+#include <cstdio>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "client/cudart/errors.h"
 #include "client/cudart/program_image.h"
@@ -24,6 +26,8 @@ class Module {
         library_ = nullptr;
         return Translate(result);
       }
+      refused_ = !FindManaged(driver);
+      if (refused_) return cudaErrorNotSupported;
     }
     *library = library_;
     return cudaSuccess;
@@ -36,16 +40,26 @@ class Module {
     library_ = nullptr;
   }
 
-  void Refuse() {
+  void AddManaged(void** host, const char* name) {
     const std::lock_guard lock(mutex_);
-    refused_ = true;
+    managed_.push_back({host, name});
   }
 
  private:
+  struct Managed {
+    void** host;
+    const char* name;
+  };
+
+  // Stores the addresses of the managed variables. Returns false if the driver
+  // has none for this process. Called under `mutex_`.
+  bool FindManaged(const Driver& driver);
+
   const ProgramImage image_;
   std::mutex mutex_;
-  bool refused_ = false;         // Guarded by `mutex_`.
-  CUlibrary library_ = nullptr;  // Null: not loaded. Guarded by `mutex_`.
+  bool refused_ = false;          // Guarded by `mutex_`.
+  std::vector<Managed> managed_;  // Guarded by `mutex_`.
+  CUlibrary library_ = nullptr;   // Null: not loaded. Guarded by `mutex_`.
 };
 
 namespace {
@@ -122,6 +136,25 @@ cudaError_t FunctionOfHandle(const Driver& driver, const void* handle,
 
 }  // namespace
 
+bool Module::FindManaged(const Driver& driver) {
+  for (const Managed& variable : managed_) {
+    CUdeviceptr address = 0;
+    size_t size = 0;
+    if (driver.LibraryGetManaged(&address, &size, library_, variable.name) !=
+        CUDA_SUCCESS) {
+      std::fprintf(stderr,
+                   "libcudart: %s is a __managed__ variable, whose memory this "
+                   "driver does not share with the program.\n",
+                   variable.name);
+      return false;
+    }
+    *variable.host = reinterpret_cast<void*>(address);
+    // The host's expression for the variable is the variable itself.
+    Add(&TheRegistry().variables, this, *variable.host, variable.name);
+  }
+  return true;
+}
+
 Module* RegisterModule(const void* wrapper) {
   return new Module(ProgramImage(wrapper));
 }
@@ -149,7 +182,9 @@ void RegisterVariable(Module* module, const void* host, const char* name) {
   Add(&TheRegistry().variables, module, host, name);
 }
 
-void RefuseModule(Module* module) { module->Refuse(); }
+void RegisterManaged(Module* module, void** host, const char* name) {
+  module->AddManaged(host, name);
+}
 
 cudaError_t LoadModule(const Driver& driver, Module* module) {
   CUlibrary library = nullptr;

@@ -3,6 +3,7 @@
 // Entry points that nvcc's host code calls: the program's images, kernels and
 // variables, and the configurations of launches.
 #include <cstdio>
+#include <cstdlib>
 
 #include "client/cudart/call.h"
 
@@ -53,19 +54,23 @@ void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int,
 
 void __cudaRegisterHostVar(void**, const char*, char*, size_t) {}
 
-void __cudaRegisterManagedVar(void** handle, void**, char*, const char* name,
-                              int, size_t, int, int) {
-  std::fprintf(stderr,
-               "libcudart: %s is a __managed__ variable, which this runtime "
-               "does not serve.\n",
-               name);
-  RefuseModule(ModuleOf(handle));
+void __cudaRegisterManagedVar(void** handle, void** host, char*,
+                              const char* name, int, size_t, int, int) {
+  RegisterManaged(ModuleOf(handle), host, name);
 }
 
+// nvcc's host code calls it before it uses a __managed__ variable, whose
+// pointer would otherwise be null.
 char __cudaInitModule(void** handle) {
-  return WithContext([&](const Driver& driver) {
-           return LoadModule(driver, ModuleOf(handle));
-         }) == cudaSuccess;
+  const cudaError_t error = WithContext([&](const Driver& driver) {
+    return LoadModule(driver, ModuleOf(handle));
+  });
+  if (error == cudaSuccess) return 1;
+  std::fprintf(stderr,
+               "libcudart: the program's __managed__ variables have no memory "
+               "(%s): it ends.\n",
+               cudaGetErrorName(error));
+  std::exit(EXIT_FAILURE);
 }
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block,

@@ -78,6 +78,27 @@ for source in "$programs"/*.cu; do
   if [[ $in_parts == *" $name "* ]]; then try "$name" -rdc=true; fi
 done
 
+# The host's pointer to a __managed__ variable would be null: the program ends with a sentence instead.
+cat >"$directory/managed.cu" <<'END'
+#include <cstdio>
+__managed__ int counter = 5;
+__global__ void Add() { counter += 2; }
+int main() { return counter; }
+END
+if "$nvcc" -std=c++17 -cudart shared -gencode arch=compute_80,code=compute_80 -o "$directory/managed" \
+  "$directory/managed.cu"; then
+  "${runner[@]}" "$directory/managed" 2>"$directory/log"
+  status=$?
+  if [ "$status" -ne 1 ] || ! grep -q '^libcudart: counter is a __managed__ variable' "$directory/log"; then
+    cat "$directory/log"
+    echo "a __managed__ variable: exit status $status"
+    failures=$((failures + 1))
+  fi
+else
+  echo "a __managed__ variable: not compiled"
+  failures=$((failures + 1))
+fi
+
 # With NVIDIA's runtime inside, or in a library, a program is told why it does not run, once.
 is_told() {  # COMMAND...
   local said

@@ -219,9 +219,9 @@ TEST(ModuleTest, RefusesManagedVariables) {
   testing::internal::CaptureStderr();
   __cudaRegisterManagedVar(registration.handle(), &shadow, counter, "shared", 0,
                            4, 0, 0);
+  EXPECT_EQ(Launch(&IncrementStub, nullptr), cudaErrorNotSupported);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("shared is a"),
             std::string::npos);
-  EXPECT_EQ(Launch(&IncrementStub, nullptr), cudaErrorNotSupported);
   EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
 }
 
