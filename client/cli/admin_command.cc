@@ -49,10 +49,10 @@ absl::Status RunDrain(const CommonOptions& options, const DrainOptions& drain) {
                            : "drained: no session is left, and none is opened");
     return absl::OkStatus();
   }
-  return absl::DeadlineExceededError(
-      absl::StrCat(left, left == 1 ? " session is" : " sessions are",
-                   " still open after ", absl::FormatDuration(timeout),
-                   "; no new ones are opened until `drain --stop`"));
+  return absl::DeadlineExceededError(absl::StrCat(
+      left, left == 1 ? " session is" : " sessions are", " still open after ",
+      absl::FormatDuration(timeout),
+      "; no new ones are opened until `holdfast admin drain --stop`"));
 }
 
 absl::Status RunUpgrade(const CommonOptions& options,

@@ -117,7 +117,8 @@ int ReportMissingCommand(const CLI::App& app, const Words& words) {
                       group.get_name(), " is given without a command of it"))),
                   {.json = true});
   }
-  std::fputs(group.help().c_str(), stderr);
+  // Not the group's own help(), whose usage lacks the program's name.
+  std::fputs(app.help().c_str(), stderr);
   return kExitUsage;
 }
 

@@ -5,6 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "core/base/nearest_word.h"
 #include "core/base/printable.h"
 
@@ -43,6 +45,41 @@ std::string About(absl::string_view kind, absl::string_view word,
                   const Words& candidates) {
   return absl::StrCat("there is no ", kind, " \"", ToPrintable(word), "\"",
                       DidYouMean(word, candidates));
+}
+
+// The commands named `word` in the groups of `app`: "admin drain".
+Words InGroups(const CLI::App& app, absl::string_view word) {
+  Words paths;
+  for (const CLI::App* group : app.get_subcommands({})) {
+    for (const std::string& name : CommandsOf(*group)) {
+      if (name != word) continue;
+      paths.push_back(absl::StrCat(group->get_name(), " ", name));
+    }
+  }
+  return paths;
+}
+
+// What to use instead of a command that other programs have; empty: unknown.
+absl::string_view Instead(absl::string_view word) {
+  if (word == "start") return "; `holdfastd` starts a daemon";
+  if (word == "stop") {
+    return "; SIGTERM stops a daemon, and `systemctl stop holdfastd` the "
+           "service";
+  }
+  if (word == "status") {
+    return "; `holdfast version`, `holdfast devices` and `holdfast top` show "
+           "the daemon";
+  }
+  return "";
+}
+
+std::string AboutCommand(const CLI::App& app, const std::string& word) {
+  std::string end(Instead(word));
+  if (const Words paths = InGroups(app, word); end.empty() && !paths.empty()) {
+    end = absl::StrCat("; did you mean ", absl::StrJoin(paths, " or "), "?");
+  }
+  if (end.empty()) return About("command", word, CommandsOf(app));
+  return absl::StrCat(About("command", word, {}), end);
 }
 
 }  // namespace
@@ -88,10 +125,9 @@ std::string AboutUnknownWord(const CLI::App& app, const Words& words) {
       // Its value is no command.
       if (name == word && option->get_expected_min() > 0) ++i;
     } else if (!absl::StartsWith(word, "-")) {
-      const Words names = CommandsOf(*command);
-      if (names.empty()) continue;
+      if (CommandsOf(*command).empty()) continue;
       const CLI::App* next = Find(*command, word);
-      if (next == nullptr) return About("command", word, names);
+      if (next == nullptr) return AboutCommand(*command, word);
       command = next;
     }
   }

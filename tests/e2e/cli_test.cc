@@ -390,6 +390,7 @@ TEST_F(CliTest, AStoreOutsideNamesKernelThreadAndLineAndHarmsNobodyElse) {
 
 TEST_F(CliTest, MisspeltCommandsAndOptionsAreSuggested) {
   ExpectFailure(Holdfast({"device"}), 2, "did you mean devices?");
+  ExpectFailure(Holdfast({"drain"}), 2, "did you mean admin drain?");
   ExpectFailure(Holdfast({"cache", "claer"}), 2, "did you mean clear?");
   ExpectFailure(Holdfast({"frobnicate"}), 2, "no command \"frobnicate\"");
   ExpectFailure(Holdfast({"run", Path("kernels.cu"), "--kernel", "greet",
@@ -610,6 +611,7 @@ TEST_F(CliTest, TextThatNoTerminalShowsHasNoColors) {
 }
 
 TEST_F(CliTest, AGroupWithoutACommandIsAMistakeForPrograms) {
+  ExpectFailure(Holdfast({"admin"}), 2, "Usage: holdfast admin [OPTIONS]");
   for (const std::vector<std::string>& line :
        {std::vector<std::string>{"--json"}, {"cache", "--json"}}) {
     const Outcome failed = Holdfast(line);

@@ -34,6 +34,28 @@ TEST_F(SuggestionTest, TheNearestCommandIsNamed) {
             "there is no command \"frobnicate\"");
 }
 
+TEST_F(SuggestionTest, ACommandOfAGroupIsFound) {
+  EXPECT_EQ(AboutUnknownWord(app_, {"clear"}),
+            "there is no command \"clear\"; did you mean cache clear?");
+  CLI::App* jobs = app_.add_subcommand("jobs");
+  jobs->add_subcommand("clear");
+  EXPECT_EQ(AboutUnknownWord(app_, {"clear"}),
+            "there is no command \"clear\"; did you mean cache clear or jobs "
+            "clear?");
+}
+
+TEST_F(SuggestionTest, CommandsOfOtherProgramsNameTheHoldfastOnes) {
+  app_.add_subcommand("top");
+  EXPECT_EQ(AboutUnknownWord(app_, {"stop"}),
+            "there is no command \"stop\"; SIGTERM stops a daemon, and "
+            "`systemctl stop holdfastd` the service");
+  EXPECT_EQ(AboutUnknownWord(app_, {"status"}),
+            "there is no command \"status\"; `holdfast version`, `holdfast "
+            "devices` and `holdfast top` show the daemon");
+  EXPECT_EQ(AboutUnknownWord(app_, {"start"}),
+            "there is no command \"start\"; `holdfastd` starts a daemon");
+}
+
 TEST_F(SuggestionTest, TheNearestOptionIsNamed) {
   EXPECT_EQ(AboutUnknownWord(app_, {"run", "k.cu", "--gird=1"}),
             "there is no option \"--gird\"; did you mean --grid?");
