@@ -35,13 +35,13 @@ absl::Duration FromProto(const google::protobuf::Duration& proto) {
 absl::Status Refusal(const std::string& tenant, absl::Duration limit,
                      absl::Duration used) {
   const QuotaExceeded exceeded = {
-      .quota = absl::StrCat("compile_time of tenant ", tenant,
+      .quota = absl::StrCat("compile-seconds of tenant ", tenant,
                             ", milliseconds within an hour"),
       .limit = static_cast<uint64_t>(absl::ToInt64Milliseconds(limit)),
       .used = static_cast<uint64_t>(absl::ToInt64Milliseconds(used)),
       .requested = 1};
   absl::Status status = absl::ResourceExhaustedError(absl::StrFormat(
-      "compile_time of tenant %s: one more compilation asked for, compilers "
+      "compile-seconds of tenant %s: one more compilation asked for, compilers "
       "have worked %.1f s for it within the last hour, the limit is %.1f s "
       "(the tenant's quota)",
       tenant, absl::ToDoubleSeconds(used), absl::ToDoubleSeconds(limit)));
@@ -55,7 +55,7 @@ CompileBudget::CompileBudget(const std::string& tenant, const Limits& limits,
                              std::shared_ptr<CompileBudget> group)
     : tenant_(tenant),
       requests_(Quota::Create(
-          {.name = absl::StrCat("compile_requests of tenant ", tenant),
+          {.name = absl::StrCat("compile-requests of tenant ", tenant),
            .unit = "requests",
            .limit = LimitOr(limits.requests),
            .set_by = "the tenant's quota"})),

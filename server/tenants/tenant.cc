@@ -40,11 +40,11 @@ v1::Quota Complete(v1::Quota quota) {
   return quota;
 }
 
-// Returns what sets the limit of collection_bytes, for refusals.
+// Returns what sets the limit of collection-memory, for refusals.
 std::string CollectionLimitSetBy(const v1::Quota& quota) {
   if (quota.collection_bytes() != 0) return kQuota;
-  return "the tenant's quota of device_bytes, and 64 MiB, as none is set for "
-         "collection_bytes";
+  return "the tenant's quota of device-memory, and 64 MiB, as none is set for "
+         "collection-memory";
 }
 
 uint64_t ChunkLimitOf(const v1::Quota& quota) {
@@ -73,16 +73,16 @@ Tenant::Tenant(const Options& options)
       kind_(options.kind),
       code_owner_(options.code_owner),
       device_bytes_(
-          MakeQuota("device_bytes", name_, options.quota.device_bytes())),
+          MakeQuota("device-memory", name_, options.quota.device_bytes())),
       chunk_bytes_(MakeChunkQuota("device memory reserved by tenant", name_,
                                   options.quota)),
       suspended_bytes_(MakeChunkQuota("memory of suspended sessions of tenant",
                                       name_, options.quota)),
       pinned_bytes_(
-          MakeQuota("pinned_bytes", name_, options.quota.pinned_bytes())),
+          MakeQuota("pinned-memory", name_, options.quota.pinned_bytes())),
       arena_bytes_(
-          MakeQuota("arena_bytes", name_, options.quota.arena_bytes())),
-      collection_bytes_(MakeQuota("collection_bytes", name_,
+          MakeQuota("arena-memory", name_, options.quota.arena_bytes())),
+      collection_bytes_(MakeQuota("collection-memory", name_,
                                   Complete(options.quota).collection_bytes(),
                                   CollectionLimitSetBy(options.quota))),
       compile_budget_(std::make_shared<CompileBudget>(

@@ -65,9 +65,9 @@ absl::Status CheckRequest(const v1::CreateTenantRequest& request) {
   HOLDFAST_RETURN_IF_ERROR(CheckQuota(request.quota()));
   const uint64_t quota = request.quota().device_bytes();
   if (quota != 0 && request.reserved_device_bytes() > quota) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "reserved_device_bytes is ", request.reserved_device_bytes(),
-        ", and the quota ", "device_bytes is ", quota));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the reserved memory of ", request.reserved_device_bytes(),
+                     " bytes exceeds the quota of device memory of ", quota));
   }
   return EndOf(request).status();
 }

@@ -179,6 +179,9 @@ TEST_F(ConfigFileTest, MistakesAreToldWithTheirPlace) {
   refused("frobnicate = 3\n", "1:1: unknown key 'frobnicate'; there are: ");
   refused("\n max-sessions = \"abc\"\n", "2:2: max-sessions: ");
   refused("max-sessions = 0\n", "1:1: max-sessions: ");
+  refused("drain-timeout = \"20 sec\"\n",
+          "1:1: drain-timeout: 20 sec is no duration; write 30s, 2m, 500ms or "
+          "a number of seconds");
   refused("listen = [\n", "");
   refused("device = cpu\n", "1:");
   refused("[tls]\ncert = \"a\"\n", "1:2: unknown key 'tls'");

@@ -117,7 +117,7 @@ TEST(InProcessTest, BufferOverTheTenantsQuotaFailsAtTheNextWait) {
   ASSERT_OK_AND_ASSIGN(const Buffer too_much, session->device(0).Allocate(1));
   EXPECT_THAT(session->Synchronize(),
               StatusIs(absl::StatusCode::kResourceExhausted,
-                       "device_bytes of tenant lab"));
+                       "device-memory of tenant lab"));
 }
 
 // The executor goes on until the client has been told, so that nothing but the

@@ -194,15 +194,16 @@ TEST_F(TenantsTest, BytesOfAllSessionsTogetherAreExact) {
   TestSession a(job), b(job);
   EXPECT_TRUE(Allocate(job, a, 0, 2 * kMiB).ok());
   EXPECT_TRUE(Allocate(job, b, 0, kMiB - 1).ok());
-  ExpectExceeded(Allocate(job, b, 1, 2), {.quota = "device_bytes of tenant job",
-                                          .limit = 3 * kMiB,
-                                          .used = 3 * kMiB - 1,
-                                          .requested = 2});
+  ExpectExceeded(Allocate(job, b, 1, 2),
+                 {.quota = "device-memory of tenant job",
+                  .limit = 3 * kMiB,
+                  .used = 3 * kMiB - 1,
+                  .requested = 2});
   EXPECT_TRUE(Allocate(job, b, 2, 1).ok());
   EXPECT_EQ(InfoOf("job").device_bytes(), 3 * kMiB);
   EXPECT_TRUE(Allocate(job, a, 3, kMiB, /*host=*/true).ok());
   ExpectExceeded(Allocate(job, b, 4, 1, /*host=*/true),
-                 {.quota = "pinned_bytes of tenant job",
+                 {.quota = "pinned-memory of tenant job",
                   .limit = kMiB,
                   .used = kMiB,
                   .requested = 1});
@@ -262,8 +263,8 @@ TEST_F(TenantsTest, CompilationsOfATenantAreBounded) {
   EXPECT_GT(info.compile_time().seconds() + info.compile_time().nanos(), 0);
   const grpc::Status refused = compile(job, second);
   EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_TRUE(
-      absl::StrContains(refused.error_message(), "compile_time of tenant job"))
+  EXPECT_TRUE(absl::StrContains(refused.error_message(),
+                                "compile-seconds of tenant job"))
       << Text(refused);
   // The cache's hits are free, and another tenant has a quota of its own.
   EXPECT_TRUE(compile(job, first).ok());

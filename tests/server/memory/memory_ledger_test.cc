@@ -163,19 +163,19 @@ TEST_F(MemoryLedgerTest, ATenantsBytesAreExactOverAllItsSessions) {
   EXPECT_OK(a.Reserve(Buffers(), 60));
   EXPECT_OK(b.Reserve(Buffers(), 40));
   const absl::Status refused = a.Reserve(Buffers(), 1);
-  EXPECT_THAT(refused, StatusIs(kExhausted, "device_bytes of tenant alice"));
+  EXPECT_THAT(refused, StatusIs(kExhausted, "device-memory of tenant alice"));
   EXPECT_EQ(GetQuotaExceeded(refused),
-            (QuotaExceeded{.quota = "device_bytes of tenant alice",
+            (QuotaExceeded{.quota = "device-memory of tenant alice",
                            .limit = 100,
                            .used = 100,
                            .requested = 1}));
   EXPECT_OK(a.Release(Buffers(), 1));
   EXPECT_OK(b.Reserve(Buffers(), 1));
   EXPECT_OK(a.Reserve(Host(), 10));
-  EXPECT_THAT(b.Reserve(Host(), 1), StatusIs(kExhausted, "pinned_bytes"));
+  EXPECT_THAT(b.Reserve(Host(), 1), StatusIs(kExhausted, "pinned-memory"));
   EXPECT_OK(b.Reserve(Host(internal::HOST_MEMORY_ARENA), 20));
   EXPECT_THAT(a.Reserve(Host(internal::HOST_MEMORY_ARENA), 1),
-              StatusIs(kExhausted, "arena_bytes"));
+              StatusIs(kExhausted, "arena-memory"));
   EXPECT_OK(a.Reserve(Host(internal::HOST_MEMORY_STAGING), 1000));
   // A request that the tenant's quota refused is charged nowhere.
   EXPECT_EQ(Used(), (std::vector<uint64_t>{1030, 0, 0}));
@@ -400,7 +400,7 @@ TEST_F(DividedHostMemoryTest, AQuotaAllowsWhatItSays) {
   Open(a_, "alice", 900 * kMiB);
   Open(b_, "bob", 0);
   EXPECT_OK(a_.Reserve(Host(), 900 * kMiB));
-  EXPECT_THAT(a_.Reserve(Host(), 1), StatusIs(kExhausted, "pinned_bytes"));
+  EXPECT_THAT(a_.Reserve(Host(), 1), StatusIs(kExhausted, "pinned-memory"));
   EXPECT_OK(b_.Reserve(Host(), 50 * kMiB));
   EXPECT_FALSE(b_.Reserve(Host(), 1).ok());
 }

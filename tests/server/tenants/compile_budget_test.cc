@@ -26,7 +26,7 @@ TEST(CompileBudgetTest, TheTimeOfAnHourIsBounded) {
   const absl::Status refused = budget.Begin(At(absl::Minutes(59))).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(refused.message(),
-            "compile_time of tenant a: one more compilation asked for, "
+            "compile-seconds of tenant a: one more compilation asked for, "
             "compilers have worked 10.0 s for it within the last hour, the "
             "limit is 10.0 s (the tenant's quota)");
   const auto exceeded = GetQuotaExceeded(refused);
@@ -49,7 +49,7 @@ TEST(CompileBudgetTest, RequestsThatWaitOrRunAreBounded) {
     EXPECT_EQ(budget.requests(), 2u);
     const absl::Status refused = budget.Begin(now).status();
     EXPECT_EQ(refused.message(),
-              "compile_requests of tenant a: 1 requests asked for, 2 are in "
+              "compile-requests of tenant a: 1 requests asked for, 2 are in "
               "use, the limit is 2 requests (the tenant's quota)");
   }
   EXPECT_TRUE(budget.Begin(now).ok());

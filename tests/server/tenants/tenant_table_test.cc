@@ -56,11 +56,11 @@ TEST(TenantTest, CollectionsAreBoundedAsBuffersAreUnlessTheQuotaSaysOtherwise) {
     return std::string(
         tenant.collection_bytes()->Take(limit + 1).status().message());
   };
-  EXPECT_TRUE(absl::StrContains(refusal(), "quota of device_bytes"));
+  EXPECT_TRUE(absl::StrContains(refusal(), "quota of device-memory"));
   quota.set_collection_bytes(200);
   tenant.SetQuota(quota);
   EXPECT_EQ(tenant.collection_bytes()->limit(), 200u);
-  EXPECT_FALSE(absl::StrContains(refusal(), "quota of device_bytes"));
+  EXPECT_FALSE(absl::StrContains(refusal(), "quota of device-memory"));
   tenant.SetQuota({});
   EXPECT_EQ(tenant.collection_bytes()->limit(), Quota::kUnlimited);
   quota.set_collection_bytes(0);
