@@ -49,7 +49,8 @@ CONFIGURATION FILE
       tls-cert = "/etc/holdfast/server.pem"
       tls-key = "/etc/holdfast/server.key"
       max-sessions = 16
-  The command line wins over the file.
+  The command line wins over the file. A DURATION is 30s, 1m30s or 500ms; a
+  number alone is seconds.
 
 SIGNALS
   SIGTERM, SIGINT  drain: no new sessions; stop when the last one has ended or
@@ -122,7 +123,10 @@ void AddDuration(CLI::App* app, const std::string& name,
          [name, duration, least](const std::string& text) {
            if (!ParseDuration(text, duration)) {
              throw CLI::ValidationError(
-                 name, text + " is no duration; write 30s, 2m or 500ms");
+                 name,
+                 text +
+                     " is no duration; write 30s, 2m, 500ms or a number of "
+                     "seconds");
            }
            if (*duration < least) {
              throw CLI::ValidationError(
