@@ -80,7 +80,10 @@ bool Arguments::SetOne(PyObject* object, size_t index) {
       return false;
     }
     all_[index] = hf_f64(PyFloat_AsDouble(object));
-    return CheckSize(index, 8, "a Python float is a double, which");
+    const bool is_scalar = PyFloat_CheckExact(object) == 0;  // numpy.float64
+    return CheckSize(
+        index, 8,
+        is_scalar ? "the argument" : "a Python float is a double, which");
   }
   if (PyComplex_Check(object)) return SetComplex(object, index);
   return SetBytes(object, index);
@@ -256,7 +259,10 @@ bool Arguments::SetUnknown(PyObject* object, size_t index) {
     PyErr_Format(PyExc_TypeError,
                  "the argument is of unsupported type: argument %zu is %R%s",
                  index, Py_TYPE(object),
-                 object == Py_None ? "; a null pointer is 0" : "");
+                 object == Py_None
+                     ? "; a null pointer is 0"
+                     : "; kernels take Buffers, numbers, and scalars and "
+                       "structs of NumPy and ctypes");
     return false;
   }
   all_[index] = hf_raw(data, static_cast<uint64_t>(size));
