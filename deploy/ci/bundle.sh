@@ -12,7 +12,7 @@ for archive in bazel-bin/deploy/holdfast*.tar.gz; do tar -xzf "$archive" -C "$di
 allowed='linux-vdso|libc\.so|libm\.so|libdl\.so|libpthread\.so|ld-linux'
 for binary in "$directory"/holdfast/bin/* "$directory"/holdfast/lib/*.so; do
   case "${binary##*/}" in
-    libholdfast_metrics.so | libholdfast.so) also="$allowed|libstdc\+\+|libgcc_s|$directory/holdfast/lib/" ;;
+    libholdfast_metrics.so | libholdfast.so | libhf_c.so) also="$allowed|libstdc\+\+|libgcc_s|$directory/holdfast/lib/" ;;
     *) also=$allowed ;;
   esac
   extra=$(ldd "$binary" | grep -vE "$also" || true)

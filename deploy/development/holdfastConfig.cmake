@@ -14,6 +14,8 @@ if(NOT TARGET holdfast::c)
   set_target_properties(holdfast::c PROPERTIES
     IMPORTED_LOCATION "${holdfast_libraries}/libholdfast.so"
     IMPORTED_SONAME libholdfast.so.0
+    # An rpath that is for what the library needs, too.
+    INTERFACE_LINK_OPTIONS "LINKER:--disable-new-dtags"
     INTERFACE_INCLUDE_DIRECTORIES "${holdfast_INCLUDE_DIR}")
 endif()
 

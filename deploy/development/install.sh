@@ -16,7 +16,7 @@ root=$1 prefix=$2 libraries=$3 version=$4 include=$5 archive=$6 header=$7 pc=$8
 here=$(dirname "$0")
 
 # Where the system's loader does not look, programs carry the library's folder.
-if [ "$prefix" = /usr ]; then rpath=; else rpath=" -Wl,-rpath,\${libdir}"; fi
+if [ "$prefix" = /usr ]; then rpath=; else rpath=" -Wl,--disable-new-dtags,-rpath,\${libdir}"; fi
 
 fill_in() {
   sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" -e "s|^libdir=.*|libdir=\${prefix}/$libraries|" \
