@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Has shared libraries of the distribution, which an archive or a wheel carries, be loaded where glibc is 2.31 and the
-C++ library is that of GCC 10.
+"""Changes shared libraries of the distribution that an archive or a wheel carries, so that they load where glibc is
+2.31 and the C++ library is that of GCC 10.
 
     older_libraries.py LIBHF_C FILE...
 
-Changes each FILE in place, and only where it is needed. A symbol of a later version is from then on needed without a
-version, and the version is no longer needed. The loader then finds the symbol where glibc had it before (moved.inc), or
-in LIBHF_C, libhf_c.so. The file needs that library from then on, which brings the older places along, and which has to
-lie beside it. The file keeps its size: the library's name takes the place of a version's. A symbol that neither has is
-an error.
+Changes each FILE in place, if it needs a later version of a symbol. The changed file needs the symbol without a
+version. The loader finds the symbol in the library that had it before (moved.inc), or in LIBHF_C, libhf_c.so, which
+has to lie beside the file and brings the older libraries along. The file keeps its size, because the name libhf_c.so
+replaces the name of a version. A symbol that none of these libraries has is an error.
 """
 
 import os
