@@ -59,7 +59,8 @@ Words InGroups(const CLI::App& app, absl::string_view word) {
   return paths;
 }
 
-// What to use instead of a command that other programs have; empty: unknown.
+// Returns the advice for a command that other programs have and Holdfast does
+// not have; empty for any other word.
 absl::string_view Instead(absl::string_view word) {
   if (word == "start") return "; `holdfastd` starts a daemon";
   if (word == "stop") {

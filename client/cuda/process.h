@@ -59,7 +59,8 @@ class Process {
   // True after Init. False in the child of a fork: the session belongs to the
   // parent.
   bool initialized() const { return initialized_; }
-  // True in the child of a fork. What the connection knows stays there.
+  // True in the child of a fork. Init fails there; the connection still tells
+  // the driver's version.
   bool forked() const { return forked_; }
 
   // REQUIRES, for all calls below: Init has succeeded, here or in the parent.

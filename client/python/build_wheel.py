@@ -94,7 +94,7 @@ holdfastd = holdfast.__main__:daemon
 
 
 def _system_libraries(library):
-    """Of the shared libraries that `library` needs and that a bare system does not have: name and path."""
+    """Yields name and path of each shared library that `library` needs and that a bare system does not have."""
     bare = re.compile(r"^(ld-linux|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)[.-]")
     listing = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
     for name, path in re.findall(r"(\S+) => (/\S+)", listing):

@@ -29,7 +29,7 @@ CUresult ReadContainer(const void* image, size_t size, uint32_t arch,
 // The most bytes of all parts of a fat binary, decompressed.
 inline constexpr size_t kMaxFatbinBytes = size_t{4} << 30;
 
-// What VisitFatbinParts has found.
+// The state in which VisitFatbinParts has found a fat binary.
 enum class FatbinState {
   kWhole,
   kDamaged,   // a part cannot be read, or is no part

@@ -24,18 +24,24 @@ output=$folder/output
 root=$folder/root
 system=${XDG_CACHE_HOME:-$HOME/.cache}/holdfast/debian11.tar
 
-# Debian's mirrors have a release until some time after its last update; then the archive has it, whose lists of packages
-# have expired.
+# The mirrors of Debian that this machine's apt knows. A mirror keeps a release until some time after its last update.
+mirrors() {
+  # shellcheck disable=SC2016
+  apt-get indextargets --format '$(ORIGIN) $(SITE)' 'Created-By: Packages' |
+    awk '$1 == "Debian" && $2 !~ /security/ { print $2 }' | sort -u
+}
+
+# Lists of packages expire when a release gets no more updates.
 make_system() {
   local mirror new=${system%.tar}.new.tar
   mkdir -p "${system%/*}"
-  for mirror in http://deb.debian.org/debian http://archive.debian.org/debian; do
+  for mirror in $(mirrors); do
     mmdebstrap --quiet --variant=apt --include=gcc,libc6-dev,mount,pkg-config \
       --aptopt='Acquire::Check-Valid-Until "false"' bullseye "$new" "deb $mirror bullseye main" || continue
     mv "$new" "$system"
     return
   done
-  echo "neither mirror has bullseye"
+  echo "no mirror of this machine's apt has bullseye"
   return 1
 }
 

@@ -13,7 +13,7 @@
 
 namespace holdfast::software {
 
-// For whom memory is wanted. A thread leaves twice the room that a kernel
+// The purpose of the memory. A thread leaves twice the room that a kernel
 // leaves, so that the kernel that the thread was started for can run.
 enum class RoomFor { kThread, kKernel };
 

@@ -27,8 +27,8 @@
 namespace holdfast::software {
 namespace {
 
-// Of the thread; null before its first use and after its end. A signal handler
-// cannot make one.
+// The scheduler of this thread; null before its first use and after its end. A
+// signal handler reads this pointer, because it cannot make a scheduler.
 thread_local WarpScheduler* g_of_thread = nullptr;
 
 }  // namespace

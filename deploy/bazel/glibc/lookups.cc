@@ -14,17 +14,19 @@
 
 namespace {
 
-// glibc's own, or null. What this folder defines is hidden from dlsym.
+// Returns the function of the process's glibc; null if that glibc does not have
+// it. dlsym does not find the functions of this folder, which are hidden.
 template <typename Function>
 Function* Find(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
-// As mallinfo has it: each count modulo 2^32.
+// mallinfo gives each count modulo 2^32.
 size_t Widened(int count) { return static_cast<unsigned>(count); }
 
-// Of the descriptors that are open now. What another thread opens meanwhile
-// stays open in the child unless it is close-on-exec.
+// Adds an action for each descriptor from `first` on that is open now. A
+// descriptor that another thread opens later stays open in the child unless it
+// is close-on-exec.
 int AddCloseOfOpen(posix_spawn_file_actions_t* actions, int first) {
   DIR* directory = opendir("/proc/self/fd");
   if (directory == nullptr) return errno;
@@ -40,7 +42,7 @@ int AddCloseOfOpen(posix_spawn_file_actions_t* actions, int first) {
   return error;
 }
 
-// By number; those of x86-64.
+// The names of the signals of x86-64, by number.
 constexpr const char* kSignals[] = {
     nullptr,  "HUP",  "INT",    "QUIT", "ILL",   "TRAP", "ABRT", "BUS",
     "FPE",    "KILL", "USR1",   "SEGV", "USR2",  "PIPE", "ALRM", "TERM",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Has the distribution's archives, which were compiled for the newest versions
-// of these functions, call the older ones: each jumps to what the loader finds.
-// A jump leaves no frame, so that dlopen and dlsym see who calls them.
-// Hidden, as in older.cc.
+// The distribution's archives were compiled for the newest versions of these
+// functions. Here each name is a jump to the older version, whose address the
+// loader finds. A jump leaves no frame, so dlopen and dlsym see their real
+// caller. The names are hidden, as hidden.h says.
 
 #define MOVED(name, version)                  \
   .symver older_##name, name@version;         \

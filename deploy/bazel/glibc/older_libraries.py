@@ -20,7 +20,7 @@ _MOVED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "moved.inc")
 _LIMITS = {"GLIBC": (2, 31), "GLIBCXX": (3, 4, 28), "CXXABI": (1, 3, 12)}
 _SONAME = b"libhf_c.so"
 
-# Of <elf.h>.
+# Tags of the dynamic section, from <elf.h>.
 _DT_NULL, _DT_NEEDED, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 0, 1, 14, 15, 29
 _ANY_VERSION = 1  # VER_NDX_GLOBAL
 
@@ -57,7 +57,7 @@ class Library:
         return self._text(self._sections[".dynstr"][0] + index)
 
     def symbols(self):
-        """Of each: its number, the index of its name, whether the library defines it."""
+        """Yields of each symbol its number, the index of its name, and whether the library defines it."""
         offset, size, _ = self._sections[".dynsym"]
         for number in range(1, size // 24):
             name, _, _, section = self._read("<IBBH", offset + 24 * number)
@@ -67,13 +67,13 @@ class Library:
         return {self._string(name) for _, name, defined in self.symbols() if defined}
 
     def _entries(self):
-        """Of the dynamic section, to its last unused one: the offset, the tag and the value."""
+        """Yields the offset, the tag and the value of each entry of the dynamic section, unused ones included."""
         offset, size, _ = self._sections[".dynamic"]
         for at in range(offset, offset + size, 16):
             yield (at, *self._read("<QQ", at))
 
     def _needs(self):
-        """Of the files whose versions are needed: the offset, and the offsets of the versions."""
+        """Yields for each file whose versions are needed its offset, and a list of the offsets of its versions."""
         offset, _, count = self._sections.get(".gnu.version_r", (0, 0, 0))
         for _ in range(count):
             _, versions, _, first, following = self._read("<HHIII", offset)
@@ -85,12 +85,12 @@ class Library:
             offset += following
 
     def _version(self, at):
-        """The index that symbols name a version by, and that of its name."""
+        """Returns the index by which symbols name a version, and the index of the version's name."""
         _, _, index, name, _ = self._read("<IHHII", at)
         return index, name
 
     def _strings_in_use(self):
-        """Where texts begin that the loader reads."""
+        """Yields the indices of all texts that the loader reads."""
         for _, name, _ in self.symbols():
             yield name
         for _, tag, value in self._entries():

@@ -5,6 +5,6 @@
 #include "deploy/bazel/glibc/hidden.h"
 
 extern "C" {
-// As <sys/single_threaded.h> declares it.
+// <sys/single_threaded.h> declares this variable.
 HOLDFAST_OLDER char __libc_single_threaded = 0;
 }

@@ -22,7 +22,7 @@ KernelLimits LimitsOf(const Options& options) {
   return limits;
 }
 
-// What the options make of a kernel with these directives.
+// Returns a kernel with these directives as the options change it.
 std::string Limited(const std::string& directives, const Options& options) {
   return LimitsOf(options).Apply(".visible .entry k()" + directives + "{ret;}");
 }
