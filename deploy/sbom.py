@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tells the libraries of the distribution that Holdfast's programs are linked with. The bundle, the wheel and the RPM
+"""Lists the libraries of the distribution that Holdfast's programs are linked with. The bundle, the wheel and the RPM
 packages carry some of them, too.
 
     sbom.py VERSION                          prints them as CycloneDX 1.4 JSON
     sbom.py --texts FOLDER                   writes their copyrights and licences into FOLDER: a file for each source,
                                              and those of the distribution's common licences that these name
-    sbom.py --texts FOLDER LABEL...          the same of what a program with these dependencies (@system//:NAME) is
-                                             linked with, without the common licences, which a Debian has
+    sbom.py --texts FOLDER LABEL...          writes those of the libraries that a program with these dependencies
+                                             (@system//:NAME) is linked with, without the common licences, which every
+                                             Debian has
 
-Those are the -dev packages of deploy/debian/control's Build-Depends, without those of tests, and the compiler's own
-libraries; the versions are those of this machine, which has built the programs. The time stamp is $SOURCE_DATE_EPOCH.
+The libraries are those of the -dev packages of deploy/debian/control's Build-Depends, without those that no program of
+a release is linked with, and the compiler's own; the versions are those of this machine, which has built the programs. The time stamp is $SOURCE_DATE_EPOCH.
 """
 
 import datetime
@@ -24,7 +25,7 @@ import uuid
 from urllib.parse import quote
 
 _CONTROL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "debian", "control")
-# The bundle has programs that are linked with GoogleTest.
+# No program of a release is linked with these. GoogleTest is not among them: the bundle has tests.
 _NOT_LINKED = {"libbenchmark-dev", "libslurm-dev", "python3-dev"}
 _COMMON = "/usr/share/common-licenses"
 _LONG = 1 << 20
@@ -67,7 +68,8 @@ def _output(*command):
 
 
 def _installed(packages):
-    """A line of _FIELDS for each; of one that only names the present version, for that."""
+    """Returns a line of _FIELDS for each package. A package that only depends on another one, the present version, is
+    replaced by that version."""
     lines = _output("dpkg-query", "--show", f"--showformat={_FIELDS}", *packages).splitlines()
     named = [line.split("\t")[0] for line in lines if line.split("\t")[2].endswith("-defaults")]
     if not named:
@@ -77,7 +79,8 @@ def _installed(packages):
 
 
 def _without_single_files(text):
-    """Of the folders that the files lie in, others say it. Boost's has 1400 paragraphs of single files."""
+    """Leaves out the paragraphs about single files. Boost's text has 1400 of them; its paragraphs about folders, which
+    stay, name the same licences."""
     paragraphs = re.split(r"\n[ \t]*\n", text)
     kept = [
         paragraph
@@ -123,7 +126,7 @@ def bill(version):
 
 
 def packages_of(labels):
-    """What a program is linked with that depends on these targets."""
+    """Returns the packages whose libraries a program with these dependencies is linked with."""
     names = {re.sub(r"^absl_.*", "absl", label.partition("//:")[2]) for label in labels}
     unknown = names - _PACKAGES.keys()
     if unknown:

@@ -85,13 +85,14 @@ as() {  # USER COMMAND...
 
 is_debian_11() { [ "$(as root getconf GNU_LIBC_VERSION)" = "glibc 2.31" ] && as root grep bullseye /etc/os-release; }
 
-# An extension module has the symbols of the interpreter that loads it.
+# A library that lies in the same folder is found, as by the rpath of the program that loads both. The interpreter that
+# loads an extension module has the symbols of Python.
 # shellcheck disable=SC2016
 every_symbol_is_found() {
   as root sh -c 'find /opt -type f >/tmp/files
     while read -r file; do
       [ "$(head -c 4 "$file" | tail -c 3)" = ELF ] || continue
-      LD_LIBRARY_PATH=/opt/holdfast/lib ldd -r "$file" | grep -E "not found|undefined symbol" |
+      LD_LIBRARY_PATH=${file%/*} ldd -r "$file" | grep -E "not found|undefined symbol" |
         grep -vE "undefined symbol: _?Py" | sed "s|^|$file: |"
       echo . >>/tmp/looked_at
     done </tmp/files >/tmp/missing

@@ -3,7 +3,7 @@
 # What is shipped starts where glibc and the C++ library are those of Debian 11: no program and no shared library,
 # carried ones among them, has a symbol of a version above GLIBC_2.31, GLIBCXX_3.4.28 and CXXABI_1.3.12. RPM packages
 # need more of the system than that: the libraries that they carry may have the versions of RHEL 9.
-# A symbol that is needed without a version, of carried libraries, is looked for by debian11.sh.
+# Carried libraries need some symbols without a version: debian11.sh checks that these are found.
 #
 # Usage: glibc.sh [FILE...]     archives (.deb, .rpm, .whl, .tar.gz), programs, shared libraries; by default the
 #                               bundle and the full wheel, which it builds

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What is shipped has the licence of each library that it contains: every archive has the texts of those by whose names
-# its programs and libraries know themselves, and of the C++ compiler's; a text of each library of the bill of materials
-# is in one of the archives.
+# What is shipped has the licence of each library that it contains. An archive contains a library if the pattern of the
+# library, in `known` below, is in a program or a library of the archive; the archive then has to have the licence. Each
+# library of the bill of materials has its licence in one of the archives at least, and a pattern.
 #
 # Usage: licenses.sh FILE...     archives: .deb, .rpm, .whl, .tar.gz
 set -euo pipefail
@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.."
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 
-# A source of the distribution, and a pattern of what is in a program that its library is linked into.
+# A source package of the distribution, and a pattern that is in each program that the package's library is linked into.
 known='abseil 4absl
 boost1.74 5beast
 c-ares c-ares
@@ -35,6 +35,9 @@ texts_in() {  # FOLDER: names of sources
   find "$1" -type f \( -path '*/third-party/*' -o -path '*/licenses/*' \) -printf '%f\n' | sed 's/\.gz$//' | sort -u
 }
 
+sources=$(deploy/sbom.py 0 | sed -n 's/.*"value": "\([^ ]*\) .*/\1/p' | sort -u)
+[ -n "$sources" ] || { echo "the bill of materials names no library"; exit 1; }
+
 failures=0
 for archive in "$@"; do
   folder=$directory/${archive##*/}
@@ -51,5 +54,5 @@ done
 while read -r source; do
   grep -qx "$source" "$directory/all" || { echo "no archive has the licence of $source"; failures=$((failures + 1)); }
   grep -q "^$source " <<<"$known" || { echo "deploy/ci/licenses.sh does not know $source"; failures=$((failures + 1)); }
-done < <(deploy/sbom.py 0 | sed -n 's/.*"value": "\([^ ]*\) .*/\1/p' | sort -u)
+done <<<"$sources"
 [ "$failures" -eq 0 ]

@@ -3,7 +3,7 @@
 # Unpacks what is shipped. Sourced.
 #
 #   unpack FILE FOLDER              an archive (.deb, .rpm, .whl, .tar.gz); another file is copied
-#   programs_and_libraries FOLDER   prints the paths of those below
+#   programs_and_libraries FOLDER   prints the path of each program and library in FOLDER
 
 unpack() {
   mkdir -p "$2"

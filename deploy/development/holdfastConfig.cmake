@@ -14,7 +14,7 @@ if(NOT TARGET holdfast::c)
   set_target_properties(holdfast::c PROPERTIES
     IMPORTED_LOCATION "${holdfast_libraries}/libholdfast.so"
     IMPORTED_SONAME libholdfast.so.0
-    # An rpath that is for what the library needs, too.
+    # The loader looks in a program's rpath for the libraries that libholdfast.so needs, too.
     INTERFACE_LINK_OPTIONS "LINKER:--disable-new-dtags"
     INTERFACE_INCLUDE_DIRECTORIES "${holdfast_INCLUDE_DIR}")
 endif()
