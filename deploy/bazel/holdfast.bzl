@@ -43,22 +43,19 @@ _GLIBC = select({
     "//deploy/bazel:clang": ["//deploy/bazel/glibc:older"],
     "//conditions:default": [],
 })
-_GLIBC_OF_PROGRAMS = select({
-    "//deploy/bazel:clang": [
-        "//deploy/bazel/glibc:older",
-        "//deploy/bazel/glibc:start",
-    ],
+_GLIBC_START = select({
+    "//deploy/bazel:clang": ["//deploy/bazel/glibc:start"],
     "//conditions:default": [],
 })
 
 def holdfast_cc_binary(name, srcs = None, deps = [], copts = [], linkshared = False, **kwargs):
-    """A program, of one .cc of its name by convention, or a shared library, of `deps` alone."""
+    """A program: by convention one .cc of its name. With `linkshared`, a shared library of `deps` alone."""
     native.cc_binary(
         name = name,
         srcs = ([] if linkshared else [name + ".cc"]) if srcs == None else srcs,
         copts = HOLDFAST_COPTS + _test_copts() + copts + precompiled_copts(copts),
         linkshared = linkshared,
-        deps = deps + precompiled_deps(copts) + (_GLIBC if linkshared else _GLIBC_OF_PROGRAMS + _TSAN),
+        deps = deps + precompiled_deps(copts) + _GLIBC + ([] if linkshared else _GLIBC_START + _TSAN),
         **kwargs
     )
 
@@ -91,7 +88,7 @@ def holdfast_cc_test(
         data = data + paths.values(),
         env = _environment(paths, env),
         copts = HOLDFAST_COPTS + _test_copts() + copts + precompiled_copts(copts) + _COPIES_COPTS,
-        deps = deps + ["@system//:gtest_main"] + precompiled_deps(copts) + _TSAN + _COPIES_DEPS + (_GLIBC_OF_PROGRAMS if carried else []),
+        deps = deps + ["@system//:gtest_main"] + precompiled_deps(copts) + _TSAN + _COPIES_DEPS + (_GLIBC + _GLIBC_START if carried else []),
         **kwargs
     )
 

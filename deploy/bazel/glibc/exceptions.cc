@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Two functions of std::exception_ptr that libstdc++ 11 has made public
-// (CXXABI_1.3.13), by its constructor and destructor, which it has always
-// offered. Weak, as in library.cc: the archive defines all four in one object.
+// (CXXABI_1.3.13). They call the copy constructor and the destructor, which
+// every version offers. They are weak, as in library.cc: the static C++ library
+// defines all four in one object.
 #include "deploy/bazel/glibc/hidden.h"
 
 extern "C" {

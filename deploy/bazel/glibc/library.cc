@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of the C++ library above GLIBCXX_3.4.28, for what is linked with
-// the shared one. Weak: where the archive is linked in, its own come first.
+// Functions of the C++ library above GLIBCXX_3.4.28, for libraries that are
+// linked with the shared C++ library. They are weak: if the static C++ library
+// is linked in, its definitions come first.
 #include <new>
 
 #include "deploy/bazel/glibc/hidden.h"

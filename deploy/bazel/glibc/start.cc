@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stands for glibc 2.34's __libc_start_main, which a program's first
-// instructions call and which runs the program's constructors itself. The one
-// before has them run by a function that the program brings, and every later
-// glibc runs the function of a program that does so.
+// instructions call and which runs the program's constructors itself. The older
+// version calls a function of the program for that. Every later glibc offers
+// the older version, too, and calls the function.
 #include "deploy/bazel/glibc/hidden.h"
 
 using Main = int (*)(int, char**, char**);

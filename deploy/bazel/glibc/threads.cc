@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A variable of glibc 2.32's, by which the C++ library leaves locks out of a
-// process with one thread. Without it, it locks.
+// A variable of glibc 2.32: while it is not 0, the process has one thread, and
+// the C++ library leaves locks out. Here it is always 0, so the library locks.
 #include "deploy/bazel/glibc/hidden.h"
 
 extern "C" {
