@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=deploy/rpm exec /usr/bin/python3 "$1"
+PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/python3 "$1"

@@ -14,6 +14,8 @@
 #include <fstream>
 #include <string>
 
+#include "gtest/gtest.h"
+
 namespace holdfast::testing {
 
 // While an object of this class exists, the process can have `bytes` more of
@@ -21,9 +23,9 @@ namespace holdfast::testing {
 class MemoryLimit {
  public:
   explicit MemoryLimit(uint64_t bytes) {
-    getrlimit(RLIMIT_DATA, &before_);
+    EXPECT_EQ(getrlimit(RLIMIT_DATA, &before_), 0);
     const rlimit limit = {Present() + bytes, before_.rlim_max};
-    setrlimit(RLIMIT_DATA, &limit);
+    EXPECT_EQ(setrlimit(RLIMIT_DATA, &limit), 0);
   }
   ~MemoryLimit() { setrlimit(RLIMIT_DATA, &before_); }
   MemoryLimit(const MemoryLimit&) = delete;

@@ -22,13 +22,13 @@ KernelLimits LimitsOf(const Options& options) {
   return limits;
 }
 
-// Returns a kernel with these directives as the options change it.
-std::string Limited(const std::string& directives, const Options& options) {
-  return LimitsOf(options).Apply(".visible .entry k()" + directives + "{ret;}");
-}
-
 std::string Kernel(const std::string& directives) {
   return ".visible .entry k()" + directives + "{ret;}";
+}
+
+// Returns a kernel with these directives as the options change it.
+std::string Limited(const std::string& directives, const Options& options) {
+  return LimitsOf(options).Apply(Kernel(directives));
 }
 
 // As an H200's driver counts.

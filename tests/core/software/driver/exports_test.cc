@@ -164,12 +164,10 @@ TEST_F(ExportsTest, APerThreadFormIsTheFunction) {
 // The child of a program that uses the driver has none of its threads, and gets
 // what an H200's driver answers there.
 TEST_F(ExportsTest, AForkedProcessIsNotInitialized) {
-  const auto init =
-      reinterpret_cast<decltype(&cuInit)>(dlsym(library_, "cuInit"));
-  const auto count = reinterpret_cast<decltype(&cuDeviceGetCount)>(
-      dlsym(library_, "cuDeviceGetCount"));
-  const auto version = reinterpret_cast<decltype(&cuDriverGetVersion)>(
-      dlsym(library_, "cuDriverGetVersion"));
+  const auto init = Symbol<decltype(cuInit)>("cuInit");
+  const auto count = Symbol<decltype(cuDeviceGetCount)>("cuDeviceGetCount");
+  const auto version =
+      Symbol<decltype(cuDriverGetVersion)>("cuDriverGetVersion");
   ASSERT_EQ(init(0), CUDA_SUCCESS);
   const pid_t child = fork();
   if (child == 0) {

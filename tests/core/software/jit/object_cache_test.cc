@@ -134,8 +134,9 @@ int RunInProcess(const std::string& folder, size_t shift) {
     std::string log;
     for (auto& executable : others) {
       if (Executable::Load(test_ptx::kModule<test_ptx::kBump>, &executable,
-                           &log) != CUDA_SUCCESS)
+                           &log) != CUDA_SUCCESS) {
         _exit(2);
+      }
     }
     Executable& last = *others.back();
     const std::atomic<bool> cancel{false};

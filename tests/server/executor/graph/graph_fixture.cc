@@ -6,6 +6,7 @@
 #include "tests/testing/kernels.h"
 
 namespace holdfast::testing {
+
 void GraphTest::SetUp() {
   ASSERT_NO_FATAL_FAILURE(ExecutorTest::SetUp());
   Batch batch = Next();
