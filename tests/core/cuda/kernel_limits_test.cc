@@ -44,6 +44,8 @@ TEST(KernelLimitsTest, RegistersAreThoseThatFit) {
   EXPECT_EQ(RegistersThatFit(1024, 9), 64u) << "so many blocks never fit";
   EXPECT_EQ(RegistersThatFit(2000, 1), 32u);
   EXPECT_EQ(RegistersThatFit(UINT64_C(1) << 40, UINT32_MAX), 32u);
+  EXPECT_EQ(RegistersThatFit(UINT64_C(1) << 63, 64), 32u);
+  EXPECT_EQ(RegistersThatFit(UINT64_MAX, UINT64_MAX), 32u);
   EXPECT_EQ(AllowedRegisters(1), 24u);
   EXPECT_EQ(AllowedRegisters(57), 56u);
   EXPECT_EQ(AllowedRegisters(300), 255u);
