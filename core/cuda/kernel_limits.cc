@@ -168,8 +168,8 @@ class KernelLimits::Edits {
 
 // A program may write any numbers: no product of them is computed.
 uint32_t RegistersThatFit(uint64_t threads, uint64_t blocks) {
-  const uint64_t block = DivideUp(
-      std::clamp<uint64_t>(threads, 1, kMostWarps * kWarp), kWarp);
+  const uint64_t block =
+      DivideUp(std::clamp<uint64_t>(threads, 1, kMostWarps * kWarp), kWarp);
   const bool fits = blocks > 0 && blocks <= kMostWarps / block;
   const uint64_t of_part = DivideUp(fits ? block * blocks : block, kParts);
   return AllowedRegisters(static_cast<uint32_t>(std::min<uint64_t>(

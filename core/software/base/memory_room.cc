@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "core/software/base/mutex.h"
 
 namespace holdfast::software {
 namespace {
@@ -24,12 +25,15 @@ rlim_t Limit(decltype(RLIMIT_DATA) resource) {
 }  // namespace
 
 // /proc may be out of the process's sight, so the kernel is asked by an
-// attempt. The pages are never touched.
+// attempt. The pages are never touched. One thread at a time tries: the
+// attempts of all threads of a launch together could be over the limit.
 bool HasMemoryRoom(size_t bytes, RoomFor purpose) {
   const rlim_t limit = std::min(Limit(RLIMIT_DATA), Limit(RLIMIT_AS));
   if (limit == RLIM_INFINITY) return true;
   const rlim_t kept = Kept(limit) / (purpose == RoomFor::kKernel ? 2 : 1);
   const size_t wanted = bytes + kept;
+  static Mutex mutex;
+  MutexLock lock(&mutex);
   void* const room = mmap(nullptr, wanted, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) return false;
