@@ -12,7 +12,6 @@ namespace {
 
 // Beyond this a kernel could not have come from a compiler.
 constexpr uint64_t kMaxRegisters = 1 << 20;
-constexpr uint64_t kMaxVectors = 4096;
 
 // The names of a vector's registers.
 constexpr absl::string_view kLanes = "xyzw";
@@ -28,37 +27,29 @@ size_t LengthOfPrefix(absl::string_view name) {
 
 }  // namespace
 
-bool BodyNames::AddRegister(absl::string_view name, Type type) {
-  const auto [it, added] = innermost().emplace(std::string(name), Operand());
-  if (added) it->second = NewRegister(name, type);
-  return added;
-}
-
-bool BodyNames::AddRange(absl::string_view prefix, Type type, uint64_t count) {
-  range_registers_ += std::min(count, kMaxRegisters);
+bool BodyNames::AddRange(absl::string_view prefix, Type type, int lanes,
+                         uint64_t count) {
+  range_registers_ += std::min(count, kMaxRegisters) * lanes;
   if (range_registers_ >= kMaxRegisters) return false;
-  scopes_.back().ranges[std::string(prefix)] = {type, count};
+  scopes_.back().ranges[std::string(prefix)] = {type, lanes, count};
   return true;
 }
 
-bool BodyNames::AddVector(absl::string_view name, Type type, int lanes) {
-  Operand vector;
-  vector.kind = Operand::Kind::kVector;
+bool BodyNames::AddTo(Names* names, absl::string_view name, Type type,
+                      int lanes) {
+  const auto [it, added] = names->emplace(std::string(name), Operand());
+  if (!added) return false;
+  if (lanes == 1) {
+    it->second = NewRegister(name, type);
+    return true;
+  }
+  it->second.kind = Operand::Kind::kVector;
   for (int i = 0; i < lanes; ++i) {
     const std::string lane = absl::StrCat(name, ".", kLanes.substr(i, 1));
-    if (!AddRegister(lane, type)) return false;
-    vector.elements.push_back(innermost()[lane]);
-    innermost()[absl::StrCat(name, ".", kColors.substr(i, 1))] =
-        vector.elements[i];
-  }
-  return innermost().emplace(std::string(name), std::move(vector)).second;
-}
-
-bool BodyNames::AddVectorRange(absl::string_view prefix, Type type, int lanes,
-                               uint64_t count) {
-  if (count > kMaxVectors) return false;
-  for (uint64_t i = 0; i < count; ++i) {
-    if (!AddVector(absl::StrCat(prefix, i), type, lanes)) return false;
+    const Operand element = NewRegister(lane, type);
+    it->second.elements.push_back(element);
+    names->emplace(lane, element);
+    names->emplace(absl::StrCat(name, ".", kColors.substr(i, 1)), element);
   }
   return true;
 }
@@ -76,24 +67,26 @@ bool BodyNames::Find(absl::string_view name, Operand* operand) {
   return true;
 }
 
-// %r12 may be a name of its own, or number 12 of the range %r.
+// %r12 may be a name of its own, or number 12 of the range %r. %r12.x is a
+// register of the vector %r12.
 bool BodyNames::FindInScopes(absl::string_view name, Operand* operand) {
-  const absl::string_view prefix = name.substr(0, LengthOfPrefix(name));
+  const absl::string_view whole = name.substr(0, name.find('.'));
+  const absl::string_view prefix = whole.substr(0, LengthOfPrefix(whole));
   uint64_t number = 0;
-  const bool numbered = prefix.size() < name.size() &&
-                        absl::SimpleAtoi(name.substr(prefix.size()), &number);
+  const bool numbered = prefix.size() < whole.size() &&
+                        absl::SimpleAtoi(whole.substr(prefix.size()), &number);
   for (size_t i = scopes_.size(); i-- > 0;) {
     Scope& scope = scopes_[i];
-    const auto found = scope.names.find(name);
-    if (found != scope.names.end()) {
-      *operand = found->second;
-      return true;
+    auto found = scope.names.find(name);
+    const auto range =
+        numbered ? scope.ranges.find(prefix) : scope.ranges.end();
+    if (found == scope.names.end() && range != scope.ranges.end() &&
+        number < range->second.count) {
+      AddTo(&scope.names, whole, range->second.type, range->second.lanes);
+      found = scope.names.find(name);
     }
-    if (!numbered) continue;
-    const auto range = scope.ranges.find(prefix);
-    if (range == scope.ranges.end() || number >= range->second.count) continue;
-    *operand = NewRegister(name, range->second.type);
-    scope.names.emplace(std::string(name), *operand);
+    if (found == scope.names.end()) continue;
+    *operand = found->second;
     return true;
   }
   return false;

@@ -41,19 +41,15 @@ class BodyNames {
   // Returns the names of the innermost scope, without registers of ranges that
   // were not looked up.
   Names& innermost() { return scopes_.back().names; }
-  // Declares a register. Returns false if the scope has the name already.
-  bool AddRegister(absl::string_view name, Type type);
-  // Declares a range. Returns false if the ranges of the body have 1 Mi
-  // registers or more in all.
-  bool AddRange(absl::string_view prefix, Type type, uint64_t count);
-  // Declares a vector of 2 or 4 registers, name.x to name.w, which are name.r
-  // to name.a as well. Returns false if the innermost scope has the name
-  // already.
-  bool AddVector(absl::string_view name, Type type, int lanes);
-  // Declares prefix0 to prefix(count - 1) as vectors. Returns false if there
-  // are more than 4096, or one is declared already.
-  bool AddVectorRange(absl::string_view prefix, Type type, int lanes,
-                      uint64_t count);
+  // Declares a register, or with 2 or 4 `lanes` a vector of registers: name.x
+  // to name.w, which are name.r to name.a as well. Returns false if the
+  // innermost scope has the name already.
+  bool Add(absl::string_view name, Type type, int lanes) {
+    return AddTo(&innermost(), name, type, lanes);
+  }
+  // Declares a range of registers or of vectors. Returns false if the ranges of
+  // the body have 1 Mi registers or more in all.
+  bool AddRange(absl::string_view prefix, Type type, int lanes, uint64_t count);
   // Sets `operand` to the register, vector of registers, variable, special
   // register or function with this name. Returns false if there is none.
   bool Find(absl::string_view name, Operand* operand);
@@ -61,6 +57,7 @@ class BodyNames {
  private:
   struct RegisterRange {
     Type type;
+    int lanes;
     uint64_t count;
   };
   struct Scope {
@@ -68,6 +65,7 @@ class BodyNames {
     std::map<std::string, RegisterRange, std::less<>> ranges;  // by prefix
   };
 
+  bool AddTo(Names* names, absl::string_view name, Type type, int lanes);
   bool FindInScopes(absl::string_view name, Operand* operand);
   Operand NewRegister(absl::string_view name, Type type);
 

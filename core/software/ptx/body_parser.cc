@@ -139,17 +139,13 @@ bool BodyParser::ParseRegister(Type type, int lanes) {
   absl::string_view name;
   if (!tokens_.ExpectWord(&name)) return false;
   if (!tokens_.TakeIf('<')) {
-    const bool added = lanes == 1 ? names_.AddRegister(name, type)
-                                  : names_.AddVector(name, type, lanes);
-    return added ||
+    return names_.Add(name, type, lanes) ||
            tokens_.Fail(absl::StrCat("'", name, "' is declared twice"));
   }
   uint64_t count = 0;
   if (!tokens_.ExpectInteger(&count) || !tokens_.Expect('>')) return false;
-  const bool added = lanes == 1
-                         ? names_.AddRange(name, type, count)
-                         : names_.AddVectorRange(name, type, lanes, count);
-  return added || tokens_.Fail("too many registers");
+  return names_.AddRange(name, type, lanes, count) ||
+         tokens_.Fail("too many registers");
 }
 
 bool BodyParser::ParseBranchTargets(absl::string_view label) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/software/ptx/module_parser.h"
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -8,6 +9,13 @@
 #include "core/software/ptx/prototype_parser.h"
 
 namespace holdfast::software::ptx {
+namespace {
+
+// The most instructions, registers and variables of all aliases together: an
+// alias is a copy of its function.
+constexpr size_t kMostCopied = size_t{1} << 18;
+
+}  // namespace
 
 void ModuleParser::Run() {
   while (!tokens_.AtEnd()) {
@@ -145,16 +153,22 @@ bool ModuleParser::ParseAlias() {
 // An alias is a function of its own, with the same body: nothing but its
 // address tells the two apart.
 void ModuleParser::ResolveAliases() {
+  size_t copied = 0;
   for (const auto& [alias, target] : aliases_) {
     const Function& declared = module_.functions[alias];
-    Function function = module_.functions[target];
-    if (!function.defined || declared.defined || function.kernel) {
+    const Function& defined = module_.functions[target];
+    copied += defined.body.size() + defined.registers.size() +
+              defined.variables.size();
+    if (!defined.defined || declared.defined || defined.kernel ||
+        copied > kMostCopied) {
       tokens_.FailAt(
           declared.location,
           absl::StrCat("'", declared.name, "' cannot be an alias of '",
-                       function.name, "'"));
-      continue;
+                       defined.name, "'",
+                       copied > kMostCopied ? ": aliases are too large" : ""));
+      return;
     }
+    Function function = defined;
     function.name = declared.name;
     function.visible = declared.visible;
     function.weak = declared.weak;

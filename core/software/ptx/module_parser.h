@@ -50,7 +50,8 @@ class ModuleParser {
   bool ParseFile();
   // Reads .alias, which gives the definition of a function a second name.
   bool ParseAlias();
-  // Gives the aliases their definitions, after all functions.
+  // Gives the aliases their definitions, after all functions. Stops at the
+  // first error.
   void ResolveAliases();
   // Skips .section and its braces, which only debuggers use.
   bool SkipSection();

@@ -258,7 +258,26 @@ TEST(ParserHazardTest, WhatHasNoIndexOrNoLanesIsRefused) {
             "8:18: operand 2 of 'mov' must be the parts of the other operand");
   EXPECT_EQ(error_of(".reg .v2 .pred v;"),
             "8:10: expected the type of a register");
-  EXPECT_EQ(error_of(".reg .v2 .b32 v<5000>;"), "8:22: too many registers");
+  EXPECT_EQ(error_of(".reg .v2 .b32 v<500000>; mov.b32 %r1, v499999.y;"), "");
+  EXPECT_EQ(error_of(".reg .v2 .b32 v<5>; mov.b32 %r1, v5.y;"),
+            "8:34: 'v5.y' is not declared");
+  EXPECT_EQ(error_of(".reg .v2 .b32 v<600000>;"), "8:24: too many registers");
+}
+
+// A short text must not become many gigabytes.
+TEST(ParserHazardTest, CopiesForAliasesHaveALimit) {
+  std::string text = ".version 9.0\n.target sm_90\n.address_size 64\n";
+  for (int i = 0; i < 1000; ++i) absl::StrAppend(&text, ".func f", i, "();\n");
+  absl::StrAppend(&text, ".func e() {\n");
+  for (int i = 0; i < 1000; ++i) absl::StrAppend(&text, "bar.sync 0;\n");
+  absl::StrAppend(&text, "ret;\n}\n");
+  for (int i = 0; i < 100; ++i) absl::StrAppend(&text, ".alias f", i, ", e;\n");
+  EXPECT_TRUE(Parse(text).ok());
+  for (int i = 100; i < 1000; ++i) {
+    absl::StrAppend(&text, ".alias f", i, ", e;\n");
+  }
+  EXPECT_THAT(Parse(text).errors,
+              ElementsAre(HasSubstr("aliases are too large")));
 }
 
 // As ptxas has it: in braces, one element means the same as without.
