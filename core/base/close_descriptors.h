@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For a child process that shall have no descriptor but those given to it.
+// A child process closes the descriptors that it has inherited by accident.
 #ifndef CORE_BASE_CLOSE_DESCRIPTORS_H_
 #define CORE_BASE_CLOSE_DESCRIPTORS_H_
 

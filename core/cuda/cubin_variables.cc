@@ -45,8 +45,8 @@ class Sections {
     return ReadAt<Elf64_Shdr>(
         image_, header_->e_shoff + uint64_t{index} * sizeof(Elf64_Shdr));
   }
-  // As much of it as tells what the section holds: many sections may share one
-  // long name.
+  // Returns the beginning of the name, which tells what the section holds: many
+  // sections may share one long name.
   absl::string_view NameOf(uint32_t index) const {
     constexpr size_t kMostBytes = 64;
     const auto section = Get(index);

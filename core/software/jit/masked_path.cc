@@ -201,8 +201,9 @@ MaskedPath::Group MaskedPath::GroupOf(const Step& step,
   return {b_.CreateOr(arrays_.OfFirstLane(masks, lanes), first), some};
 }
 
-// The lanes, of `all`, whose masks name living lanes only that are here with
-// the same mask: in a recursion, lanes of several calls may be here.
+// Returns the lanes of `all` whose whole group is here: each living lane that
+// the mask names has come, with the same mask. In a recursion, lanes of several
+// calls may be here, with different masks.
 llvm::Value* MaskedPath::LanesOfWholeGroups(const Value& masks,
                                             llvm::Value* all,
                                             llvm::Value* live) const {
@@ -224,10 +225,9 @@ llvm::Value* MaskedPath::LanesOfWholeGroups(const Value& masks,
 
 // A group runs at once if all its lanes have come, or if no other lane can run
 // any more: then `parked.round` says that the missing lanes never will come
-// (ForceWarpPoints), and the lanes that are here go on without them. Where
-// several groups may be here, the rest looks again at once: it may hold a group
-// that is here as a whole, which nobody would wake, and the groups go on
-// together.
+// (ForceWarpPoints), and the lanes that are here go on without them. The other
+// lanes that are here look again at once: nobody else would wake a whole group
+// among them, and it can run the next block together with this group.
 void MaskedPath::ConvergeWarp(const Step& step) {
   const size_t k = step.block;
   const Parked& parked = parked_.at(k);

@@ -23,7 +23,7 @@ void Append(Variable* variable, uint64_t value) {
 
 bool InitializerParser::Parse(Variable* variable) {
   next_byte_ = 0;
-  return ParseValues(variable) && FailUnlessWhole();
+  return ParseValues(variable) && (next_byte_ == 0 || FailForBytes());
 }
 
 bool InitializerParser::ParseValues(Variable* variable) {
@@ -48,7 +48,7 @@ bool InitializerParser::ParseValue(Variable* variable) {
   if (tokens_.Peek().kind == TokenKind::kInteger && tokens_.Peek(1).Is('(')) {
     return ParseByteOfAddress(variable);
   }
-  if (next_byte_ != 0) return FailUnlessWhole();
+  if (next_byte_ != 0) return FailForBytes();
   if (!ConstantExpression(tokens_).Begins()) return ParseFloat(variable);
   if (!ConstantExpression(tokens_).Parse(&number)) return false;
   Append(variable, number);
@@ -111,17 +111,16 @@ bool InitializerParser::ParseByteOfAddress(Variable* variable) {
       relocation.index != whole.index ||
       relocation.function != whole.function ||
       relocation.addend != whole.addend) {
-    return FailUnlessWhole(/*whole=*/false);
+    return FailForBytes();
   }
   next_byte_ = (next_byte_ + 1) % 8;
   Append(variable, 0);
   return true;
 }
 
-bool InitializerParser::FailUnlessWhole(bool whole) {
-  return (whole && next_byte_ == 0) ||
-         tokens_.Fail(
-             "the bytes of an address must be all eight, the lowest first");
+bool InitializerParser::FailForBytes() {
+  return tokens_.Fail(
+      "the bytes of an address must be all eight, the lowest first");
 }
 
 bool InitializerParser::ParseSymbol(Relocation* relocation) {

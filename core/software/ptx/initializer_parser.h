@@ -37,8 +37,8 @@ class InitializerParser {
   // Reads name, name+8 or generic(name)+8.
   bool ParseSum(Relocation* relocation);
   bool ParseSymbol(Relocation* relocation);
-  // Reports an error if bytes of an address are missing.
-  bool FailUnlessWhole(bool whole = true);
+  // Reports that the bytes of an address are incomplete, and returns false.
+  bool FailForBytes();
 
   TokenStream& tokens_;
   const Names& globals_;
