@@ -75,10 +75,12 @@ bool WarpScheduler::Reserve(size_t warps, size_t places) {
                      RoomFor::kKernel)) {
     return false;
   }
+  const size_t before = stacks_.size();
   while (stacks_.size() < warps) {
     stacks_.emplace_back(stacks_.size());
     if (!stacks_.back().ok()) {
-      stacks_.pop_back();
+      // Other threads may need them.
+      while (stacks_.size() > before) stacks_.pop_back();
       return false;
     }
   }
