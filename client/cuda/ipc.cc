@@ -120,6 +120,15 @@ absl::Status MapPinned(PinnedMemory& pinned, const ArenaReference& reference,
   return absl::OkStatus();
 }
 
+// Adds the object of a token, and removes the objects that have ended.
+template <typename Object>
+void Keep(const std::string& token, const std::shared_ptr<Object>& object,
+          std::map<std::string, std::weak_ptr<Object>>* objects) {
+  std::erase_if(*objects,
+                [](const auto& entry) { return entry.second.expired(); });
+  (*objects)[token] = object;
+}
+
 // cuMemAlloc's memory alone.
 bool CanBeExported(const Allocation& memory) {
   return !memory.is_managed && memory.pool == nullptr && IsFreeable(memory);
@@ -143,9 +152,7 @@ CUresult Ipc::GetMemory(Process& process, CUdeviceptr pointer,
   HOLDFAST_ANSWER_OR_ASSIGN(const std::string token, TokenOf(*memory, tenant));
   {
     absl::MutexLock lock(&mutex_);
-    std::erase_if(own_,
-                  [](const auto& entry) { return entry.second.expired(); });
-    own_[token] = memory;
+    Keep(token, memory, &own_);
   }
   Write(kMemory, token, handle);
   return CUDA_SUCCESS;
@@ -289,19 +296,20 @@ CUresult Ipc::FreePoolMemory(Process& process, CUdeviceptr pointer,
   return CUDA_SUCCESS;
 }
 
-CUresult Ipc::GetEvent(Process& process, ProgramEvent& event,
+CUresult Ipc::GetEvent(Process& process,
+                       const std::shared_ptr<ProgramEvent>& event,
                        CUipcEventHandle* handle) {
   if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (event.is_imported || !event.is_interprocess) {
+  if (event->is_imported || !event->is_interprocess) {
     return CUDA_ERROR_INVALID_HANDLE;
   }
   HOLDFAST_ANSWER_OR_ASSIGN(const std::string tenant,
                             process.connection().Tenant());
   HOLDFAST_ANSWER_OR_ASSIGN(const std::string token,
-                            event.exported.Token(event.event, {}, tenant));
+                            event->exported.Token(event->event, {}, tenant));
   {
     absl::MutexLock lock(&mutex_);
-    own_events_.insert(token);
+    Keep(token, event, &own_events_);
   }
   Write(kEvent, token, handle);
   return CUDA_SUCCESS;
@@ -313,7 +321,10 @@ CUresult Ipc::OpenEvent(Process& process, Context& context,
   if (token.empty()) return CUDA_ERROR_INVALID_HANDLE;
   {
     absl::MutexLock lock(&mutex_);
-    if (own_events_.contains(token)) return CUDA_ERROR_INVALID_CONTEXT;
+    const auto own = own_events_.find(token);
+    if (own != own_events_.end() && !own->second.expired()) {
+      return CUDA_ERROR_INVALID_CONTEXT;
+    }
   }
   absl::StatusOr<Event> imported = context.device().ImportEvent(token);
   if (!imported.ok()) return AnswerOfOpen(imported.status());

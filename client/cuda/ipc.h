@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -77,7 +76,8 @@ class Ipc {
   // got an event of another process, or one without CU_EVENT_INTERPROCESS;
   // OpenEvent got no bytes of GetEvent, or the event is gone.
   // CUDA_ERROR_INVALID_CONTEXT: this process has made the event.
-  CUresult GetEvent(Process& process, ProgramEvent& event,
+  CUresult GetEvent(Process& process,
+                    const std::shared_ptr<ProgramEvent>& event,
                     CUipcEventHandle* handle);
   CUresult OpenEvent(Process& process, Context& context,
                      const CUipcEventHandle& handle, CUevent* event);
@@ -108,8 +108,9 @@ class Ipc {
   // The memory of tokens that this process has made.
   std::map<std::string, std::weak_ptr<Allocation>> own_ ABSL_GUARDED_BY(mutex_);
   std::map<Key, Opened> opened_ ABSL_GUARDED_BY(mutex_);
-  // The tokens of events that this process has made.
-  std::set<std::string> own_events_ ABSL_GUARDED_BY(mutex_);
+  // The events of tokens that this process has made.
+  std::map<std::string, std::weak_ptr<ProgramEvent>> own_events_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::libcuda

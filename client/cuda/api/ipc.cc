@@ -36,8 +36,10 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr pointer) {
 }
 
 CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
-  return WithEvent(event, [&](ProgramEvent& found) {
-    return Ipc::Get().GetEvent(Process::Get(), found, handle);
+  return WithObjects([&](Process& process) {
+    const auto found = process.events.Find(event);
+    return found == nullptr ? ErrorOfMissing(process, CUDA_ERROR_INVALID_HANDLE)
+                            : Ipc::Get().GetEvent(process, found, handle);
   });
 }
 
