@@ -186,11 +186,12 @@ void CompileCache::Note(const std::string& key,
   absl::MutexLock lock(&mutex_);
   flight->stage = stage;
   flight->runs = stage.queue_position == 0;
-  // Others join it rather than a flight that still waits.
-  const auto begun = in_flight_.find(key);
-  if (flight->runs && begun != in_flight_.end() && !begun->second->runs) {
-    begun->second = flight;
-  }
+  if (!flight->runs) return;
+  flight->overtaken = false;  // It got its turn before it left the queue.
+  // Others join it rather than a flight that still waits, or than none: a
+  // flight that replaced it may have been abandoned.
+  std::shared_ptr<InFlight>& begun = in_flight_[key];
+  if (begun == nullptr || !begun->runs) begun = flight;
 }
 
 bool CompileCache::IsOvertaken(const std::string& key,

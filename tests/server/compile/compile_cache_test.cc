@@ -378,6 +378,50 @@ TEST_F(CompileCacheFlightTest, WhoWaitsForATurnTakesAProgramThatIsThere) {
   EXPECT_EQ(cache_.statistics().misses, 1u);
 }
 
+TEST_F(CompileCacheFlightTest, WhoComesAfterAnotherHasGoneJoinsTheOneThatRuns) {
+  CompileCaller busy, gone, late;
+  busy.name = "uid 1000";
+  gone.name = "uid 1001";
+  gone.gone = [] { return true; };
+  late.name = "uid 1002";
+  absl::Notification waits, turn, runs, joined;
+  std::thread first([&] {
+    const auto made =
+        cache_.Get("key", busy,
+                   [&](const CompileCaller& callers)
+                       -> absl::StatusOr<CompileCache::Outcome> {
+                     callers.report({.queue_position = 1, .queue_length = 1});
+                     waits.Notify();
+                     turn.WaitForNotification();
+                     callers.report({});
+                     runs.Notify();
+                     joined.WaitForNotification();
+                     return CompileCache::Outcome{MakeProgram("once")};
+                   });
+    EXPECT_TRUE(made.ok()) << made.status();
+  });
+  waits.WaitForNotification();
+  const auto given_up =
+      cache_.Get("key", gone,
+                 [](const CompileCaller& callers)
+                     -> absl::StatusOr<CompileCache::Outcome> {
+                   callers.report({.queue_position = 1, .queue_length = 1});
+                   EXPECT_TRUE(callers.gone());
+                   return absl::CancelledError("gone");
+                 });
+  EXPECT_EQ(given_up.status().code(), absl::StatusCode::kCancelled);
+  turn.Notify();
+  runs.WaitForNotification();
+  late.report = [&](const CompileStage&) {
+    if (!joined.HasBeenNotified()) joined.Notify();
+  };
+  const auto answer = cache_.Get("key", late, Making("again"));
+  if (!joined.HasBeenNotified()) joined.Notify();
+  first.join();
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->program->response.log(), "once");
+}
+
 TEST_F(CompileCacheFlightTest, AClientsOwnRequestsWaitInItsLineTogether) {
   CompileCaller caller;
   caller.name = "uid 1000";
