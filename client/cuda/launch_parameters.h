@@ -20,8 +20,8 @@ namespace holdfast::libcuda {
 // of all parameters. As CUDA's driver, takes a buffer that ends early; the
 // bytes that it lacks are 0. `extra` may be null. CUDA_ERROR_INVALID_VALUE: the
 // kernel has parameters, and there is no buffer.
-// CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: the buffer goes on behind the last
-// parameter, be it with the padding of a struct.
+// CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: the buffer has bytes behind the last
+// parameter; the padding at the end of a struct is such bytes.
 CUresult ReadParameterBuffer(const Function& function, void** extra,
                              std::vector<std::byte>* block);
 

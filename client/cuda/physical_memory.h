@@ -51,8 +51,8 @@ class PhysicalMemoryTable {
                   const CUmemAllocationProp& properties, Handle* handle);
   // Returns a new handle of existing memory.
   Handle Add(std::shared_ptr<PhysicalMemory> memory);
-  // Adds a reference to a handle of `memory`, which Remove takes back. The
-  // handle may have been removed meanwhile.
+  // Adds a reference to the handle, which Remove takes back. A handle that was
+  // removed names `memory` again.
   void Retain(Handle handle, std::shared_ptr<PhysicalMemory> memory);
   // Returns null if there is no such handle.
   std::shared_ptr<PhysicalMemory> Find(Handle handle);

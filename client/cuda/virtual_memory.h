@@ -42,18 +42,18 @@ class VirtualMemory {
   // Maps the memory of `handle`. CUDA_ERROR_INVALID_VALUE: the addresses are
   // not reserved or not free, the memory is null or smaller, the size is 0, or
   // the address or size is no multiple of kGranularity.
-  // CUDA_ERROR_NOT_SUPPORTED: `size` is a part of the memory.
+  // CUDA_ERROR_NOT_SUPPORTED: `size` is less than that of the memory.
   CUresult Map(CUdeviceptr address, uint64_t size,
                CUmemGenericAllocationHandle handle,
                std::shared_ptr<PhysicalMemory> memory);
-  // Unmaps the mappings in the range. Waits for the session's work. Succeeds if
-  // nothing is mapped in the range or in a part of it.
+  // Unmaps the mappings in the range, and waits for the session's work if there
+  // are any. The range may have addresses where nothing is mapped.
   // CUDA_ERROR_INVALID_VALUE: the range is not reserved, or has a part of a
   // mapping.
   CUresult Unmap(Process& process, CUdeviceptr address, uint64_t size);
   // CUDA_ERROR_NOT_SUPPORTED: access for another device than the memory's.
-  // CUDA_ERROR_INVALID_VALUE: the range is not filled by whole mappings, or a
-  // description has no device or no access.
+  // CUDA_ERROR_INVALID_VALUE: whole mappings do not fill the range, or the
+  // location of a description is no device, or its flags are no access.
   CUresult SetAccess(Process& process, CUdeviceptr address, uint64_t size,
                      std::span<const CUmemAccessDesc> descriptions);
   CUresult GetAccess(CUdeviceptr address, int ordinal,

@@ -24,10 +24,10 @@ void UnregisterModule(Module* module);
 void RegisterKernel(Module* module, const void* host, const char* name);
 void RegisterVariable(Module* module, const void* host, const char* name);
 
-// A __managed__ variable: the load of the module stores its address in *host.
-// If the driver does not share the memory of variables with the program, says
-// so on standard error, and every use of the module fails with
-// cudaErrorNotSupported.
+// Registers a __managed__ variable, whose address the load of the module stores
+// in *host. If the driver does not share the memory of variables with the
+// program, the load prints this on standard error, and every use of the module
+// fails with cudaErrorNotSupported.
 void RegisterManaged(Module* module, void** host, const char* name);
 
 // Loads the module, if it is not loaded.

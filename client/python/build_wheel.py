@@ -112,7 +112,7 @@ def _write(archive, records, name, data, mode):
 
 
 def _licenses(folder):
-    """Of the files below: their names in .dist-info, and paths."""
+    """Yields the name in .dist-info and the path of each file below `folder`."""
     for path, _, names in os.walk(folder):
         for name in names:
             file = os.path.join(path, name)
@@ -120,7 +120,7 @@ def _licenses(folder):
 
 
 def make_wheel(out, files, version, license_file, licenses):
-    """Writes `out`. `files`: name in the package -> path; `licenses`: the folder of those of the libraries."""
+    """Writes `out`. `files`: name in the package -> path; `licenses`: the folder of the libraries' licenses."""
     described = f"holdfast-{version}.dist-info"
     records = []
     with open(license_file, "rb") as file:
@@ -160,7 +160,7 @@ def wheel_name(version):
 
 
 def _add_carried(files, older_libraries, folder):
-    """Adds to `files` what the package's libraries need beside themselves, changed for an older glibc in `folder`."""
+    """Adds to `files` the libraries that the package's libraries need: copies in `folder`, changed for an older glibc."""
     carried = {}
     for library in {"libholdfast.so.0", "libholdfast_metrics.so"} & files.keys():
         for name, path in _system_libraries(files[library]):

@@ -427,9 +427,9 @@ void AddQuotas(CLI::App* app, Config* config) {
   AddBytes(app, "--host-memory", &config->host_memory,
            "half of the memory that machine and control group allow",
            "Pinned, arena and staging memory of all sessions together; 0: no "
-           "limit. If others than this user may connect, a tenant without a "
-           "quota of pinned-memory or arena-memory may hold as much as it "
-           "leaves free, so half of all if it is alone.")
+           "limit. If users other than the daemon's own may connect, a tenant "
+           "without a quota of pinned-memory or arena-memory may hold as much "
+           "as it leaves free, which is half if it is alone.")
       ->group("Quotas");
   app->add_option("--max-handles", config->max_handles,
                   "Handles of one kind (streams, events, buffers, ...) that a "

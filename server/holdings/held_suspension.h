@@ -40,7 +40,8 @@ class HeldSuspension {
   // session yet. Bytes in host memory count for the session's tenant. Otherwise
   // a tenant could fill the host memory of all sessions: its quota of device
   // memory does not count them. RESOURCE_EXHAUSTED: the tenant has too many of
-  // them. FAILED_PRECONDITION: as SessionMemory::CheckAlone. Also fails as
+  // them, or they exceed its share of host memory (HostShares).
+  // FAILED_PRECONDITION: as SessionMemory::CheckAlone. Also fails as
   // SuspendedMemory::Create.
   absl::StatusOr<Room> Prepare(const std::string& path);
   // Releases the device memory. REQUIRES: Prepare has succeeded, and the bytes
@@ -64,7 +65,7 @@ class HeldSuspension {
   void Drop();
 
  private:
-  // Charges bytes in host memory to the tenant's share of it.
+  // Charges the bytes to the tenant's share of host memory, if they lie there.
   absl::Status TakeShare();
   // Keeps the place of the bytes for the next daemon.
   void Keep();

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -18,10 +19,11 @@ namespace holdfast {
 // Divides the host memory of a daemon among tenants without a quota of it. Such
 // a tenant may take an amount if its new total is at most the amount that was
 // free before. One tenant alone therefore gets half of --host-memory, and
-// others always find room. The rule is that of FairShare (server/rpc), and that
-// of sessions of one client.
+// others always find room. FairShare (server/rpc) has the same rule for a
+// capacity that does not change and that nothing else takes from.
 //
-// A tenant with a quota may take all that its quota says. Thread-safe.
+// An amount that a quota of the tenant limits is not refused here, but counts
+// in the tenant's total. Thread-safe.
 class HostShares {
  public:
   // `host` counts the host memory of all sessions. If it has no limit, nothing

@@ -67,10 +67,10 @@ class MemoryLedger {
   std::shared_ptr<Quota> OnDevice(uint32_t device,
                                   const std::string& tenant) const;
 
-  // Returns a quota for a tenant's host memory that `own`, a quota of the
-  // tenant, counts as well. The quota has no limit of its own, but asks the
-  // shares; an amount is charged to host() first. Charges of different quotas
-  // cannot be added. Null if host memory is not divided.
+  // Returns a quota for host memory of a tenant that its quota `own` counts as
+  // well. It refuses an amount as HostShares::Take, and has no other limit.
+  // Charge host() first. Two results are two quotas: their charges cannot be
+  // added. Null if host memory is not divided.
   std::shared_ptr<Quota> HostOf(const std::string& tenant,
                                 std::shared_ptr<const Quota> own) const;
 

@@ -20,7 +20,7 @@ namespace holdfast::executor {
 //
 // Fails as cuda::Module::Load and cuda::HiddenVariableBytes. INVALID_ARGUMENT:
 // a fat binary has damaged parts, or is larger than cuda::VisitFatbinParts
-// reads: variables in parts that are passed over would not be charged.
+// reads. The variables of such parts could not be charged.
 // RESOURCE_EXHAUSTED: the variables exceed a limit of device memory; the module
 // is not loaded.
 absl::StatusOr<std::shared_ptr<const cuda::Module>> LoadCharged(

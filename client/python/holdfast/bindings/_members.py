@@ -91,8 +91,8 @@ def _point_to(owner, address, place, memory):
 
 
 def _clear_at_end(owner, address, place):
-    """In place of what was to be cleared for an earlier value: a program may assign a member of one
-    struct without end."""
+    """Clears the member when its owner ends, if the member still has this value. Replaces the
+    finalizer of an earlier value, so that a member has at most one."""
     if address in owner._endings:
         owner._endings[address].detach()
     owner._endings[address] = ending = weakref.finalize(owner, _clear, address, place)

@@ -150,14 +150,15 @@ def launch(stream, config, kernel, *kernel_args):
         try:
             is_launched = _launch_converted(stream, config, kernel, kernel_args)
         except Exception as error:
-            raise error from None  # It says why, and the one before does not.
+            raise error from None  # Its message has the reason; that of the first try has not.
         if not is_launched:
             raise
 
 
 def _launch_converted(stream, config, kernel, kernel_args):
-    """Launches with what stands for a Stream, a LaunchConfig or an argument; False: nothing does.
-    A dict is a configuration, too, and a GraphBuilder or a borrowed stream a stream."""
+    """Converts the arguments and launches: a GraphBuilder or another library's stream becomes a
+    Stream, a dict a LaunchConfig, and another library's array an argument. Returns False, and
+    launches nothing, if there is nothing to convert."""
     if isinstance(stream, LaunchConfig) or isinstance(config, Kernel):
         raise TypeError(
             f"the arguments are launch(stream, config, kernel, *kernel_args), "

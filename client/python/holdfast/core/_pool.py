@@ -318,8 +318,8 @@ class Pool(Closable):
         place[0].close(stream)
 
     def close(self):
-        """After it, a resource that the program made allocates no more; its Buffers stay. No effect
-        on a device's default resource, whose memory is the session's."""
+        """Ends allocation from a resource that the program made; its Buffers stay. Has no effect on
+        a device's default resource, whose memory is the session's."""
         self._closed = self._closed or self._is_handle_owned
 
 

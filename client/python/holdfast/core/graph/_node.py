@@ -234,9 +234,10 @@ def is_update(qualname):
 class ChangeableNode(GraphNode):
     """A node whose parameters can be changed, here and in an instantiated graph.
 
-    ``_values`` has them; None: they were recorded, and ``_recorded_values`` reads them. A subclass
-    has ``_merged``, what ``update`` takes, and ``_build``, which makes what the daemon gets of
-    values, and what they keep.
+    ``_values`` has the parameters; None: the node was recorded, and ``_recorded_values`` reads
+    them. A subclass has ``_merged``, which takes the arguments of ``update`` and returns the new
+    values, and ``_build``, which returns the daemon's parameters for values, and the objects that
+    the node keeps.
     """
 
     _values = None
@@ -259,7 +260,8 @@ class ChangeableNode(GraphNode):
         return None if self._values is None else self._values[index]
 
     def _changed(self, old, *args, **kwargs):
-        """The values after an update of ``old``; None: of those that were recorded."""
+        """Returns the values after an update. ``old``: the values before; None: those of the
+        recording."""
         return self._merged(self._recorded_values() if old is None else old, *args, **kwargs)
 
     def update(self, *args, **kwargs):
