@@ -33,8 +33,8 @@ absl::Status HostShares::Take(const std::string& tenant, const Quota& own,
   const uint64_t limit = host_->limit();
   const uint64_t used = std::max(host_->used(), bytes) - bytes;
   const uint64_t free = limit - std::min(limit, used);
-  const bool divided = own.limit() == Quota::kUnlimited &&
-                       limit != Quota::kUnlimited && !taking_over_;
+  const bool divided =
+      own.limit() == Quota::kUnlimited && limit != Quota::kUnlimited;
   absl::MutexLock lock(&mutex_);
   uint64_t& held = held_[tenant];
   const bool fits = bytes <= free && held <= free - bytes;

@@ -2,7 +2,6 @@
 #ifndef HOLDFAST_SERVER_MEMORY_HOST_SHARES_H_
 #define HOLDFAST_SERVER_MEMORY_HOST_SHARES_H_
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -26,8 +25,9 @@ namespace holdfast {
 // in the tenant's total. Thread-safe.
 class HostShares {
  public:
-  // `host` counts the host memory of all sessions. If it has no limit, nothing
-  // is divided.
+  // `host` counts the host memory of all sessions. While it has no limit,
+  // nothing is refused: a daemon that takes over the sessions of an earlier one
+  // lifts the limit (LiftedLimits).
   explicit HostShares(std::shared_ptr<const Quota> host)
       : host_(std::move(host)) {}
 
@@ -40,13 +40,8 @@ class HostShares {
   // REQUIRES: these bytes were taken.
   void Return(const std::string& tenant, uint64_t bytes);
 
-  // While a daemon takes over the sessions of an earlier one, Take refuses
-  // nothing.
-  void SetTakingOver(bool taking_over) { taking_over_ = taking_over; }
-
  private:
   const std::shared_ptr<const Quota> host_;
-  std::atomic<bool> taking_over_ = false;
   absl::Mutex mutex_;
   // Tenants that hold nothing have no entry.
   std::map<std::string, uint64_t> held_ ABSL_GUARDED_BY(mutex_);

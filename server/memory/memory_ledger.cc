@@ -42,11 +42,6 @@ MemoryLedger::MemoryLedger(uint64_t host_bytes,
       host_shares_(divide_host ? std::make_shared<HostShares>(host_)
                                : nullptr) {}
 
-void MemoryLedger::SetTakingOver(bool taking_over) {
-  shares_->SetTakingOver(taking_over);
-  if (host_shares_ != nullptr) host_shares_->SetTakingOver(taking_over);
-}
-
 void MemoryLedger::AddDevices(const internal::Ready& ready) {
   DeviceSizes sizes;
   for (const v1::Device& device : ready.devices()) {

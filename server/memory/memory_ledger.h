@@ -55,8 +55,8 @@ class MemoryLedger {
   size_t device_count() const;
   bool HasDevice(uint32_t device) const;
 
-  // See DeviceShares and HostShares.
-  void SetTakingOver(bool taking_over);
+  // See DeviceShares.
+  void SetTakingOver(bool taking_over) { shares_->SetTakingOver(taking_over); }
 
   // The sum of host memory.
   const std::shared_ptr<Quota>& host() const { return host_; }

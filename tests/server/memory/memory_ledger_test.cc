@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/quota_exceeded.h"
+#include "server/restart/lifted_limits.h"
 #include "server/tenants/tenant.h"
 #include "tests/testing/status_matchers.h"
 
@@ -407,9 +408,11 @@ TEST_F(DividedHostMemoryTest, AQuotaAllowsWhatItSays) {
 
 TEST_F(DividedHostMemoryTest, ANewDaemonTakesOverWhatIsHeld) {
   Open(a_, "alice", 0);
-  ledger_.SetTakingOver(true);
-  EXPECT_OK(a_.Reserve(Host(), 800 * kMiB));
-  ledger_.SetTakingOver(false);
+  {
+    LiftedLimits limits;
+    limits.Lift(ledger_.host());
+    EXPECT_OK(a_.Reserve(Host(), 800 * kMiB));
+  }
   EXPECT_FALSE(a_.Reserve(Host(), 1).ok());
   a_.Close();
   Open(b_, "bob", 0);
