@@ -253,12 +253,18 @@ absl::StatusOr<std::shared_ptr<MpsServers::ControlDaemon>> MpsServers::Start(
   HOLDFAST_RETURN_IF_ERROR(Register(daemon));
   const absl::Status served = daemon->AwaitPipes();
   if (!served.ok()) {
+    if (ended()) return Ending();  // End has killed it.
     return absl::UnavailableError(absl::StrCat(
         "the MPS control daemon of group ", group, " ", served.message()));
   }
   LogInfo("group ", group, " has an MPS control daemon, pid ", daemon->pid(),
           ", with its pipes in ", daemon->pipes());
   return daemon;
+}
+
+bool MpsServers::ended() {
+  absl::MutexLock lock(&mutex_);
+  return ended_;
 }
 
 absl::Status MpsServers::Register(

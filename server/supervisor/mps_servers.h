@@ -98,11 +98,14 @@ class MpsServers {
   // UNAVAILABLE: after End.
   absl::StatusOr<std::shared_ptr<Group>> GroupOf(const std::string& name);
   // Makes directories, starts the process and waits until it serves. Removes
-  // all of that when it fails.
+  // all of that when it fails. UNAVAILABLE: the process does not serve, or End
+  // was called.
   absl::StatusOr<std::shared_ptr<ControlDaemon>> Start(
       const std::string& group);
   // Registers the daemon, so that End ends it. UNAVAILABLE: End was called.
   absl::Status Register(const std::shared_ptr<ControlDaemon>& daemon);
+
+  bool ended();
 
   const Options options_;
   absl::Mutex mutex_;

@@ -145,13 +145,13 @@ TEST_F(MpsServersTest, AGroupThatDoesNotStartHoldsUpNoOther) {
   std::atomic<bool> over = false;
   std::thread opener([&] {
     EXPECT_THAT(servers.PipeDirectory({.group = "slow"}).status(),
-                StatusIs(absl::StatusCode::kUnavailable, "group slow"));
+                StatusIs(absl::StatusCode::kUnavailable, "stopping"));
     over = true;
   });
   while (starts_ == 0) absl::SleepFor(absl::Milliseconds(1));
   EXPECT_OK(servers.PipeDirectory({.group = "quick"}));
   EXPECT_FALSE(over);
-  servers.End();  // Also of one that is starting.
+  servers.End();  // Also the control daemon that is starting.
   opener.join();
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
