@@ -115,6 +115,11 @@ absl::Status CheckConfig(const Config& config) {
   if (!config.user_range.empty()) {
     HOLDFAST_RETURN_IF_ERROR(UserRange::Parse(config.user_range).status());
   }
+  if (config.device == "cuda") {
+    LogInfo(
+        "--device=cuda: the driver and its devices are looked for when the ",
+        "daemon starts");
+  }
   return CheckPolicy(config.policy);
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -48,33 +49,56 @@ fs::path PlaceOfLibrary() {
   return library.parent_path();
 }
 
+// Returns the places beside the program and beside the library, each once.
+std::vector<std::string> PlacesOfDaemon() {
+  std::vector<std::string> places;
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& place : {here, PlaceOfLibrary()}) {
+    if (place.empty()) continue;
+    for (const fs::path& folder :
+         {place,
+          // A library of the bundle lies in lib/.
+          place.parent_path() / "bin",
+          place.parent_path().parent_path() / "server"}) {
+      std::string daemon = folder / "holdfastd";
+      if (absl::c_linear_search(places, daemon)) continue;
+      places.push_back(std::move(daemon));
+    }
+  }
+  return places;
+}
+
+std::string FirstProgramOf(const std::vector<std::string>& places) {
+  for (const std::string& place : places) {
+    if (access(place.c_str(), X_OK) == 0) return place;
+  }
+  return "";
+}
+
+std::string FindInPath() {
+  std::vector<std::string> places;
+  for (absl::string_view directory :
+       absl::StrSplit(Environment("PATH"), ':', absl::SkipEmpty())) {
+    places.push_back(absl::StrCat(directory, "/holdfastd"));
+  }
+  return FirstProgramOf(places);
+}
+
 absl::StatusOr<std::string> FindDaemon() {
-  std::vector<std::string> candidates;
   if (std::string named = Environment("HOLDFAST_DAEMON"); !named.empty()) {
-    candidates.push_back(std::move(named));
-  } else {
-    std::error_code error;
-    const fs::path here =
-        fs::read_symlink("/proc/self/exe", error).parent_path();
-    for (const fs::path& place : {here, PlaceOfLibrary()}) {
-      if (place.empty()) continue;
-      candidates.push_back(place / "holdfastd");
-      // A library of the bundle lies in lib/.
-      candidates.push_back(place.parent_path() / "bin" / "holdfastd");
-      candidates.push_back(place.parent_path().parent_path() / "server" /
-                           "holdfastd");
-    }
-    for (absl::string_view directory :
-         absl::StrSplit(Environment("PATH"), ':', absl::SkipEmpty())) {
-      candidates.push_back(absl::StrCat(directory, "/holdfastd"));
-    }
+    if (access(named.c_str(), X_OK) == 0) return named;
+    return absl::NotFoundError(
+        absl::StrCat("HOLDFAST_DAEMON=", named, " is no program"));
   }
-  for (const std::string& candidate : candidates) {
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return absl::NotFoundError(
-      absl::StrCat("cannot find holdfastd for embedded:; looked for ",
-                   absl::StrJoin(candidates, ", "), "; set HOLDFAST_DAEMON"));
+  const std::vector<std::string> places = PlacesOfDaemon();
+  std::string daemon = FirstProgramOf(places);
+  if (daemon.empty()) daemon = FindInPath();
+  if (!daemon.empty()) return daemon;
+  return absl::NotFoundError(absl::StrCat(
+      "cannot find holdfastd for embedded:; it is in no folder of $PATH, and "
+      "none of these is a program: ",
+      absl::StrJoin(places, ", "), "; set HOLDFAST_DAEMON to its path"));
 }
 
 // The compilers that `pip install nvidia-cuda-nvrtc` puts beside the package

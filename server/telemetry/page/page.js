@@ -80,7 +80,7 @@ function showFigures(status) {
       `${Math.round(100 * status.cache.hits / (status.cache.hits + status.cache.misses))} %`],
     ["warm executors", number(status.executors.waiting)],
     ["connections", number(status.connections)],
-    ["refusals", number(status.refusals)],
+    ["refused calls", number(status.refusals)],
     ["faults", number(status.faults)],
   ];
   element("figures").replaceChildren(...figures.map(([name, value]) => {
