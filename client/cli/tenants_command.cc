@@ -265,7 +265,9 @@ void AddQuota(CLI::App* tenants, CommonOptions* options, absl::Status* status) {
         return absl::OkStatus();
       },
       status);
-  command->add_option("NAME", *name, "As the policy or `holdfast tenants create` has it")
+  command
+      ->add_option("NAME", *name,
+                   "As the policy or `holdfast tenants create` has it")
       ->required();
   AddTenantQuota(command, flags.get());
 }
