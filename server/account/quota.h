@@ -39,6 +39,8 @@ class Charge {
   Charge& operator=(Charge&& other) noexcept;
 
   uint64_t amount() const { return amount_; }
+  // The quota that the amount is charged to; null if this charge is empty.
+  const std::shared_ptr<Quota>& quota() const { return quota_; }
 
   // Adds `other`'s amount. REQUIRES: one is empty, or both are of one quota.
   void Add(Charge other);

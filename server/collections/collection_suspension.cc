@@ -271,7 +271,7 @@ absl::StatusOr<CollectionTable::Places> CollectionSuspension::SaveChunks(
   std::vector<std::unique_ptr<const SuspendedMemory>> saved;
   for (SharedChunk* const chunk : move.chunks) {
     HOLDFAST_ASSIGN_OR_RETURN(saved.emplace_back(),
-                              MakeRoom(chunk->size(), on_disk));
+                              MakeRoom(*move.version, chunk->size(), on_disk));
     HOLDFAST_RETURN_IF_ERROR(copiers.Save(*chunk, saved.back()->descriptor()));
   }
   for (size_t i = 0; i < saved.size(); ++i) {
@@ -288,11 +288,15 @@ absl::Status CollectionSuspension::CheckDirectory() const {
 }
 
 absl::StatusOr<std::unique_ptr<const SuspendedMemory>>
-CollectionSuspension::MakeRoom(uint64_t bytes, bool on_disk) const {
+CollectionSuspension::MakeRoom(const CollectionVersion& version, uint64_t bytes,
+                               bool on_disk) const {
   if (on_disk) {
     return SuspendedMemory::CreateUnnamed(options_.directory, bytes);
   }
-  return SuspendedMemory::Create(/*path=*/"", bytes, *ledger_.host());
+  HOLDFAST_ASSIGN_OR_RETURN(
+      MemoryLedger::HostCharge charge,
+      ledger_.TakeHost(version.client, version.quota(), bytes));
+  return SuspendedMemory::CreateInMemory(bytes, std::move(charge));
 }
 
 absl::StatusOr<CollectionSuspension::Moved> CollectionSuspension::Load(

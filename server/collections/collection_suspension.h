@@ -89,9 +89,9 @@ class CollectionSuspension {
   absl::StatusOr<CollectionTable::Places> LoadChunks(
       const CollectionTable::Move& move, const Cancelled& given_up);
   absl::Status CheckDirectory() const;
-  // Makes room for one chunk's bytes.
+  // Makes room for one chunk's bytes, in host memory charged to the owner.
   absl::StatusOr<std::unique_ptr<const SuspendedMemory>> MakeRoom(
-      uint64_t bytes, bool on_disk) const;
+      const CollectionVersion& version, uint64_t bytes, bool on_disk) const;
   Cancelled OrStopping(Cancelled cancelled) const;
 
   CollectionTable& table_;

@@ -66,6 +66,10 @@ absl::Status CheckMetadata(const v1::CommitCollection& contents) {
 
 }  // namespace
 
+std::shared_ptr<const Quota> CollectionVersion::quota() const {
+  return charges.empty() ? nullptr : charges.front()->quota();
+}
+
 uint64_t CollectionVersion::size() const {
   uint64_t bytes = 0;
   for (const SharedResource& buffer : buffers) bytes += buffer.size;

@@ -33,6 +33,8 @@ struct CollectionVersion {
   // share its charge.
   std::vector<std::shared_ptr<const Charge>> charges;
 
+  // The owner's quota of collections; null: the version is not charged.
+  std::shared_ptr<const Quota> quota() const;
   // Bytes of all buffers.
   uint64_t size() const;
   // The distinct chunks of the buffers.

@@ -16,28 +16,26 @@ absl::StatusOr<HeldSuspension::Room> HeldSuspension::Prepare(
   uint64_t bytes = 0;
   chunks_ = memory_.PlanSave(&bytes);
   Charge of_tenant;
-  if (const auto& tenant = memory_.tenant(); path.empty() && tenant) {
-    HOLDFAST_ASSIGN_OR_RETURN(of_tenant,
-                              tenant->suspended_bytes()->Take(bytes));
+  if (!path.empty()) {
+    HOLDFAST_ASSIGN_OR_RETURN(saved_, SuspendedMemory::CreateFile(path, bytes));
+  } else {
+    if (const auto& tenant = memory_.tenant()) {
+      HOLDFAST_ASSIGN_OR_RETURN(of_tenant,
+                                tenant->suspended_bytes()->Take(bytes));
+    }
+    HOLDFAST_ASSIGN_OR_RETURN(MemoryLedger::HostCharge charge, TakeHost(bytes));
+    HOLDFAST_ASSIGN_OR_RETURN(
+        saved_, SuspendedMemory::CreateInMemory(bytes, std::move(charge)));
   }
-  HOLDFAST_ASSIGN_OR_RETURN(
-      saved_, SuspendedMemory::Create(path, bytes, *ledger_.host()));
   of_tenant_ = std::move(of_tenant);
-  const absl::Status status = TakeShare();
-  if (!status.ok()) {
-    Drop();
-    return status;
-  }
   return Room{chunks_, saved_->descriptor(), bytes};
 }
 
-absl::Status HeldSuspension::TakeShare() {
+absl::StatusOr<MemoryLedger::HostCharge> HeldSuspension::TakeHost(
+    uint64_t bytes) const {
   const auto& tenant = memory_.tenant();
-  if (!saved_->path().empty() || tenant == nullptr) return absl::OkStatus();
-  const auto share = ledger_.HostOf(tenant->name(), tenant->suspended_bytes());
-  if (share == nullptr) return absl::OkStatus();
-  HOLDFAST_ASSIGN_OR_RETURN(share_, share->Take(saved_->bytes()));
-  return absl::OkStatus();
+  if (tenant == nullptr) return ledger_.TakeHost("", nullptr, bytes);
+  return ledger_.TakeHost(tenant->name(), tenant->suspended_bytes(), bytes);
 }
 
 void HeldSuspension::Suspend() {
@@ -47,12 +45,16 @@ void HeldSuspension::Suspend() {
 }
 
 absl::Status HeldSuspension::Adopt(KeptSession& kept) {
+  const std::string& path = kept.suspension->path();
+  const uint64_t bytes = kept.suspension->bytes();
+  MemoryLedger::HostCharge charge;
+  if (path.empty()) {
+    HOLDFAST_ASSIGN_OR_RETURN(charge, TakeHost(bytes));
+  }
   HOLDFAST_ASSIGN_OR_RETURN(
-      saved_,
-      SuspendedMemory::Adopt(std::move(kept.image), kept.suspension->path(),
-                             kept.suspension->bytes(), *ledger_.host()));
-  HOLDFAST_RETURN_IF_ERROR(TakeShare());
-  if (const auto& tenant = memory_.tenant(); saved_->path().empty() && tenant) {
+      saved_, SuspendedMemory::Adopt(std::move(kept.image), path, bytes,
+                                     std::move(charge)));
+  if (const auto& tenant = memory_.tenant(); path.empty() && tenant) {
     of_tenant_ = tenant->suspended_bytes()->TakeBeyondLimit(saved_->bytes());
   }
   for (const internal::ChunkCreated& chunk : kept.suspension->chunks()) {
@@ -86,7 +88,6 @@ void HeldSuspension::Drop() {
   kept_image_ = {};
   saved_ = nullptr;
   of_tenant_ = {};
-  share_ = {};
 }
 
 }  // namespace holdfast

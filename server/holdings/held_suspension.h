@@ -42,7 +42,7 @@ class HeldSuspension {
   // memory does not count them. RESOURCE_EXHAUSTED: the tenant has too many of
   // them, or they exceed its share of host memory (HostShares).
   // FAILED_PRECONDITION: as SessionMemory::CheckAlone. Also fails as
-  // SuspendedMemory::Create.
+  // SuspendedMemory::CreateFile.
   absl::StatusOr<Room> Prepare(const std::string& path);
   // Releases the device memory. REQUIRES: Prepare has succeeded, and the bytes
   // are saved.
@@ -65,8 +65,8 @@ class HeldSuspension {
   void Drop();
 
  private:
-  // Charges the bytes to the tenant's share of host memory, if they lie there.
-  absl::Status TakeShare();
+  // Charges bytes in host memory, also to the tenant's share of it.
+  absl::StatusOr<MemoryLedger::HostCharge> TakeHost(uint64_t bytes) const;
   // Keeps the place of the bytes for the next daemon.
   void Keep();
 
@@ -75,7 +75,6 @@ class HeldSuspension {
   const MemoryLedger& ledger_;
   std::unique_ptr<SuspendedMemory> saved_;
   Charge of_tenant_;             // for saved_ in host memory
-  Charge share_;                 // the same bytes of MemoryLedger::HostOf
   internal::SaveMemory chunks_;  // the offset of each in saved_
   SessionDescriptors::Kept kept_image_;
   SessionDescriptors::Kept kept_record_;

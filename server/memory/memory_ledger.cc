@@ -82,6 +82,18 @@ std::shared_ptr<Quota> MemoryLedger::HostOf(
                    tenant](uint64_t bytes) { shares->Return(tenant, bytes); }});
 }
 
+absl::StatusOr<MemoryLedger::HostCharge> MemoryLedger::TakeHost(
+    const std::string& tenant, std::shared_ptr<const Quota> own,
+    uint64_t bytes) const {
+  HostCharge charge;
+  HOLDFAST_ASSIGN_OR_RETURN(charge.of_all, host_->Take(bytes));
+  if (own == nullptr) return charge;
+  const auto share = HostOf(tenant, std::move(own));
+  if (share == nullptr) return charge;
+  HOLDFAST_ASSIGN_OR_RETURN(charge.of_tenant, share->Take(bytes));
+  return charge;
+}
+
 void MemoryLedger::Report(v1::MemoryTotals* totals) const {
   host_->Report(totals->mutable_host_bytes());
   for (const auto& [ordinal, sums] : shares_->totals()) {

@@ -74,6 +74,18 @@ class MemoryLedger {
   std::shared_ptr<Quota> HostOf(const std::string& tenant,
                                 std::shared_ptr<const Quota> own) const;
 
+  // Host memory that is charged to host() and to a tenant's share of it.
+  struct HostCharge {
+    Charge of_all;
+    Charge of_tenant;  // empty: the memory is not divided, or has no tenant
+  };
+  // Charges host memory outside of the grants of a session. `own`: as for
+  // HostOf; null: the memory is of no tenant. RESOURCE_EXHAUSTED: host() or the
+  // tenant's share has no room.
+  absl::StatusOr<HostCharge> TakeHost(const std::string& tenant,
+                                      std::shared_ptr<const Quota> own,
+                                      uint64_t bytes) const;
+
   // Sums of all sessions, with limits, for administrators.
   void Report(v1::MemoryTotals* totals) const;
   // The figures of each device, with what is reserved for tenants.

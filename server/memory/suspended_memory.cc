@@ -37,19 +37,8 @@ absl::StatusOr<UniqueFd> Prepare(UniqueFd fd, const std::string& path,
                       absl::StrCat(path, ": ", extended.message()));
 }
 
-absl::StatusOr<UniqueFd> CreateFile(const std::string& path, uint64_t bytes) {
-  return Prepare(
-      UniqueFd(open(path.c_str(),
-                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)),
-      path, bytes);
-}
-
-absl::StatusOr<UniqueFd> CreateUnnamedFile(const std::string& directory,
-                                           uint64_t bytes) {
-  std::string path = absl::StrCat(directory, "/.suspended-XXXXXX");
-  UniqueFd fd(mkostemp(path.data(), O_CLOEXEC));
-  return Prepare(std::move(fd), path, bytes);
-}
+// A session may have no device memory; a file has at least one byte.
+uint64_t SizeOfFile(uint64_t bytes) { return std::max<uint64_t>(bytes, 1); }
 
 absl::Status CheckLength(int fd, uint64_t bytes) {
   struct stat info = {};
@@ -62,50 +51,44 @@ absl::Status CheckLength(int fd, uint64_t bytes) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::Create(
-    const std::string& path, uint64_t bytes, Quota& host) {
-  // A session may have no device memory; a file has at least one byte.
-  const uint64_t size = std::max<uint64_t>(bytes, 1);
-  UniqueFd fd;
-  Charge charge;
-  if (path.empty()) {
-    HOLDFAST_ASSIGN_OR_RETURN(charge, host.Take(bytes));
-    HOLDFAST_ASSIGN_OR_RETURN(fd, CreateFixedMemfd("holdfast-suspended", size));
-  } else {
-    HOLDFAST_ASSIGN_OR_RETURN(fd, CreateFile(path, size));
-  }
+absl::StatusOr<std::unique_ptr<SuspendedMemory>>
+SuspendedMemory::CreateInMemory(uint64_t bytes, HostCharge charge) {
+  HOLDFAST_ASSIGN_OR_RETURN(
+      UniqueFd fd, CreateFixedMemfd("holdfast-suspended", SizeOfFile(bytes)));
+  return std::unique_ptr<SuspendedMemory>(new SuspendedMemory(
+      std::move(fd), bytes, /*path=*/"", std::move(charge)));
+}
+
+absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::CreateFile(
+    const std::string& path, uint64_t bytes) {
+  const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  HOLDFAST_ASSIGN_OR_RETURN(
+      UniqueFd fd, Prepare(UniqueFd(open(path.c_str(), flags, 0600)), path,
+                           SizeOfFile(bytes)));
   return std::unique_ptr<SuspendedMemory>(
-      new SuspendedMemory(std::move(fd), bytes, path, std::move(charge)));
+      new SuspendedMemory(std::move(fd), bytes, path, {}));
 }
 
 absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::Adopt(
-    UniqueFd fd, const std::string& path, uint64_t bytes, Quota& host) {
+    UniqueFd fd, const std::string& path, uint64_t bytes, HostCharge charge) {
   HOLDFAST_RETURN_IF_ERROR(CheckLength(fd.get(), bytes));
-  Charge charge;
-  if (path.empty()) {
-    HOLDFAST_ASSIGN_OR_RETURN(charge, host.Take(bytes));
-  }
   return std::unique_ptr<SuspendedMemory>(
       new SuspendedMemory(std::move(fd), bytes, path, std::move(charge)));
 }
 
 absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::CreateUnnamed(
     const std::string& directory, uint64_t bytes) {
-  HOLDFAST_ASSIGN_OR_RETURN(
-      UniqueFd fd, CreateUnnamedFile(directory, std::max<uint64_t>(bytes, 1)));
+  std::string path = absl::StrCat(directory, "/.suspended-XXXXXX");
+  UniqueFd made(mkostemp(path.data(), O_CLOEXEC));
+  HOLDFAST_ASSIGN_OR_RETURN(UniqueFd fd,
+                            Prepare(std::move(made), path, SizeOfFile(bytes)));
   return std::unique_ptr<SuspendedMemory>(
-      new SuspendedMemory(std::move(fd), bytes, /*path=*/"", Charge()));
+      new SuspendedMemory(std::move(fd), bytes, /*path=*/"", {}));
 }
 
-absl::StatusOr<std::unique_ptr<SuspendedMemory>> SuspendedMemory::AdoptUnnamed(
-    UniqueFd fd, uint64_t bytes, Quota& host) {
-  // Only memory has seals.
-  if (fcntl(fd.get(), F_GET_SEALS) >= 0) {
-    return Adopt(std::move(fd), /*path=*/"", bytes, host);
-  }
-  HOLDFAST_RETURN_IF_ERROR(CheckLength(fd.get(), bytes));
-  return std::unique_ptr<SuspendedMemory>(
-      new SuspendedMemory(std::move(fd), bytes, /*path=*/"", Charge()));
+// Only memory has seals.
+bool SuspendedMemory::IsHostMemory(int fd) {
+  return fcntl(fd, F_GET_SEALS) >= 0;
 }
 
 SuspendedMemory::~SuspendedMemory() {

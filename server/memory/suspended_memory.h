@@ -9,41 +9,44 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/unique_fd.h"
-#include "server/account/quota.h"
+#include "server/memory/memory_ledger.h"
 
 namespace holdfast {
 
-// The bytes of the device memory of a suspended session or collection, in host
-// memory that is charged to a quota, or in a file without a name. The file ends
+// The bytes of the device memory of a suspended session or collection, in
+// charged host memory or in a file without a name. The file ends
 // with its last descriptor, even if the daemon is killed. One executor fills it
 // and another one reads it, by descriptor. Immutable; thread-safe.
 class SuspendedMemory {
  public:
-  // Makes a file at `path` and removes its name at once; with an empty `path`,
-  // uses host memory, charged to `host`. Allocates the full size at once if the
-  // file system supports it, so that saving does not run out of room.
-  // RESOURCE_EXHAUSTED: the quota or the file system has no room.
+  using HostCharge = MemoryLedger::HostCharge;
+
+  // Takes host memory, for which `charge` was made.
+  static absl::StatusOr<std::unique_ptr<SuspendedMemory>> CreateInMemory(
+      uint64_t bytes, HostCharge charge);
+  // Makes a file at `path` and removes its name at once. Allocates the full
+  // size at once if the file system supports it, so that saving does not run
+  // out of room. RESOURCE_EXHAUSTED: the file system has no room.
   // ALREADY_EXISTS: the file exists.
-  static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Create(
-      const std::string& path, uint64_t bytes, Quota& host);
-  // Takes over the filled file of an earlier daemon. With an empty `path`, `fd`
-  // is host memory, charged to `host`. DATA_LOSS: the file is shorter than
-  // `bytes`. RESOURCE_EXHAUSTED: `host` has no room.
+  static absl::StatusOr<std::unique_ptr<SuspendedMemory>> CreateFile(
+      const std::string& path, uint64_t bytes);
+  // Takes over the filled file of an earlier daemon, or its host memory, for
+  // which `charge` was made and `path` is empty. DATA_LOSS: the file is shorter
+  // than `bytes`.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> Adopt(
-      UniqueFd fd, const std::string& path, uint64_t bytes, Quota& host);
+      UniqueFd fd, const std::string& path, uint64_t bytes, HostCharge charge);
   // Removes the file at path() if it still is this object's file: daemons of
   // earlier versions kept its name.
   ~SuspendedMemory();
   SuspendedMemory(const SuspendedMemory&) = delete;
   SuspendedMemory& operator=(const SuspendedMemory&) = delete;
 
-  // Does the same as Create, for a file in this directory with a name that it
-  // selects. There is no charge, and path() is empty.
+  // Does the same as CreateFile, for a file in this directory with a name that
+  // it selects. path() is empty.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> CreateUnnamed(
       const std::string& directory, uint64_t bytes);
-  // Does the same as Adopt, for a file of CreateUnnamed or for host memory.
-  static absl::StatusOr<std::unique_ptr<SuspendedMemory>> AdoptUnnamed(
-      UniqueFd fd, uint64_t bytes, Quota& host);
+  // Returns true if the descriptor is of host memory, and not of a file.
+  static bool IsHostMemory(int fd);
 
   // The descriptor is open for reading and writing. This object owns it.
   int descriptor() const { return fd_.get(); }
@@ -51,16 +54,17 @@ class SuspendedMemory {
   const std::string& path() const { return path_; }
 
  private:
-  SuspendedMemory(UniqueFd fd, uint64_t bytes, std::string path, Charge charge)
+  SuspendedMemory(UniqueFd fd, uint64_t bytes, std::string path,
+                  HostCharge charge)
       : bytes_(bytes),
         path_(std::move(path)),
         charge_(std::move(charge)),
         fd_(std::move(fd)) {}
 
   const uint64_t bytes_;
-  const std::string path_;  // empty: host memory, or of CreateUnnamed
-  const Charge charge_;
-  const UniqueFd fd_;  // closed before the charge is returned
+  const std::string path_;   // empty: host memory, or of CreateUnnamed
+  const HostCharge charge_;  // empty: the bytes are in a file
+  const UniqueFd fd_;        // closed before the charge is returned
 };
 
 }  // namespace holdfast

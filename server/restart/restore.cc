@@ -97,21 +97,20 @@ void Restore::Adopt(KeptState state) {
   // Their memory lives on in those who use it.
   orphans_.clear();
   of_collections_.clear();
+  saved_.clear();
   owned_.clear();
 }
 
 // A chunk that is also kept on the device was about to leave it, or had just
-// come back. The file is whole in both cases, and is the one that counts: the
+// come back. The file is whole in both cases, and replaces the chunk: the
 // session may have given the number to another chunk since.
 void Restore::TakeSaved(uint64_t number, KeptSession* kept) {
   for (auto& [chunk_number, chunk] : kept->saved_chunks) {
-    Note(MakeSaved({number, chunk_number}, std::move(chunk)),
-         absl::StrCat("suspended chunk ", chunk_number, " of session s-",
-                      number));
+    saved_[{number, chunk_number}] = std::move(chunk);
   }
   for (auto& [chunk_number, chunk] : kept->owned_chunks) {
     const ChunkKey key = {number, chunk_number};
-    if (!of_collections_.contains(key)) owned_[key] = std::move(chunk);
+    if (!saved_.contains(key)) owned_[key] = std::move(chunk);
   }
 }
 
@@ -129,14 +128,21 @@ std::shared_ptr<SharedChunk> Restore::Make(const ChunkKey& key,
   return of_collections_[key] = made;
 }
 
-absl::Status Restore::MakeSaved(const ChunkKey& key, KeptChunk chunk) {
+absl::StatusOr<std::shared_ptr<SharedChunk>> Restore::MakeSaved(
+    const ChunkKey& key, KeptChunk chunk, const std::string& owner) {
+  MemoryLedger::HostCharge charge;
+  if (SuspendedMemory::IsHostMemory(chunk.memory.get())) {
+    const auto tenant = parts_.tenants.OfName(owner, owner);
+    HOLDFAST_ASSIGN_OR_RETURN(
+        charge, parts_.holdings.ledger.TakeHost(
+                    owner, tenant->collection_bytes(), chunk.size));
+  }
   SharedChunk::Options options;
   HOLDFAST_ASSIGN_OR_RETURN(
       options.saved,
-      SuspendedMemory::AdoptUnnamed(std::move(chunk.memory), chunk.size,
-                                    *parts_.holdings.ledger.host()));
-  Make(key, chunk, std::move(options));
-  return absl::OkStatus();
+      SuspendedMemory::Adopt(std::move(chunk.memory), /*path=*/"", chunk.size,
+                             std::move(charge)));
+  return Make(key, chunk, std::move(options));
 }
 
 // As if it had just come back: charged to whose collection it is.
@@ -163,11 +169,13 @@ absl::StatusOr<std::shared_ptr<SharedChunk>> Restore::OfCollection(
   const ChunkKey key = {range.session(), range.chunk()};
   const auto made = of_collections_.find(key);
   if (made != of_collections_.end()) return made->second;
-  const auto found = owned_.find(key);
-  if (found == owned_.end()) return nullptr;
-  KeptChunk chunk = std::move(found->second);
-  owned_.erase(found);
-  return MakeOwned(key, std::move(chunk), owner);
+  if (auto saved = saved_.extract(key)) {
+    return MakeSaved(key, std::move(saved.mapped()), owner);
+  }
+  if (auto owned = owned_.extract(key)) {
+    return MakeOwned(key, std::move(owned.mapped()), owner);
+  }
+  return nullptr;
 }
 
 absl::Status Restore::AdoptMemory(uint64_t number, KeptSession& kept) {

@@ -71,7 +71,8 @@ class Restore {
   // Returns the chunk of a collection; null if the chunk is a session's.
   absl::StatusOr<std::shared_ptr<SharedChunk>> OfCollection(
       const internal::SharedRange& range, const std::string& owner);
-  absl::Status MakeSaved(const ChunkKey& key, KeptChunk chunk);
+  absl::StatusOr<std::shared_ptr<SharedChunk>> MakeSaved(
+      const ChunkKey& key, KeptChunk chunk, const std::string& owner);
   absl::StatusOr<std::shared_ptr<SharedChunk>> MakeOwned(
       const ChunkKey& key, KeptChunk chunk, const std::string& owner);
   // `options` has the place of the bytes.
@@ -86,9 +87,11 @@ class Restore {
   // Memory of ended sessions that other sessions use.
   std::map<uint64_t, KeptSession> ended_;
   std::map<uint64_t, std::unique_ptr<SessionHoldings>> orphans_;
-  // Chunks of collections: restored ones, which are held until Run ends, and
-  // ones whose owner is not known yet.
+  // Restored chunks of collections, which are held until Run ends.
   std::map<ChunkKey, std::shared_ptr<SharedChunk>> of_collections_;
+  // Chunks of collections whose owner is not known yet: suspended, and on a
+  // device.
+  std::map<ChunkKey, KeptChunk> saved_;
   std::map<ChunkKey, KeptChunk> owned_;
   size_t adopted_ = 0;
   size_t versions_ = 0;

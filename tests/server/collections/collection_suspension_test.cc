@@ -28,6 +28,8 @@
 #include "core/base/unique_fd.h"
 #include "holdfast/internal/executor.pb.h"
 #include "holdfast/internal/restart.pb.h"
+#include "server/account/account.h"
+#include "server/account/quota.h"
 #include "server/kept/descriptor_store.h"
 #include "server/memory/chunk_copier.h"
 #include "server/memory/device_memory.h"
@@ -142,14 +144,16 @@ class CollectionSuspensionTest : public ::testing::Test {
     return buffer;
   }
   // A version of these chunks, of which all stay.
-  void Commit(const std::vector<std::shared_ptr<SharedChunk>>& chunks) {
+  void Commit(const std::vector<std::shared_ptr<SharedChunk>>& chunks,
+              CollectionTable::Terms terms = {}) {
     v1::CommitCollection contents;
     contents.set_name("model");
     std::vector<SharedResource> buffers;
     for (const auto& chunk : chunks) buffers.push_back(BufferOf(chunk));
-    ASSERT_TRUE(
-        table_.Commit(kAnna, "s-1", std::move(contents), std::move(buffers), {})
-            .ok());
+    ASSERT_TRUE(table_
+                    .Commit(kAnna, "s-1", std::move(contents),
+                            std::move(buffers), std::move(terms))
+                    .ok());
     v1::ConfigureCollectionRequest all;
     all.set_name("model");
     all.set_keep(0);
@@ -209,7 +213,7 @@ class CollectionSuspensionTest : public ::testing::Test {
 
   DeviceMemory device_;
   DescriptorStore store_;
-  MemoryLedger ledger_{kHost};
+  MemoryLedger ledger_{kHost, /*shares=*/nullptr, /*divide_host=*/true};
   FakeExecutors executors_;
   std::atomic<bool> cancelled_ = false;
   uint64_t chunks_ = 0;
@@ -399,6 +403,36 @@ TEST_F(CollectionSuspensionTest, WithoutHostMemoryOrADirectoryItStays) {
                            /*on_disk=*/true, [] { return false; });
   EXPECT_TRUE(absl::IsFailedPrecondition(on_disk.status()));
   EXPECT_TRUE(IsResident(1));
+}
+
+TEST_F(CollectionSuspensionTest, AnOwnerWithoutAQuotaLeavesHostMemoryToOthers) {
+  const auto quota = Quota::Create({.name = "collections", .unit = "bytes"});
+  {
+    const auto chunk = MakeChunk('a');
+    Commit({chunk},
+           {.charges = {*chunk->ChargeOnce(*quota)}, .visibility = {}});
+  }
+  {
+    // As much as the block of a copy leaves free.
+    const uint64_t held = (kHost - Account::kImageBlockBytes) / 2;
+    const auto pinned = ledger_.TakeHost(kAnna, quota, held);
+    ASSERT_TRUE(pinned.ok());
+    const absl::Status refused = Suspend(1).status();
+    EXPECT_TRUE(absl::StrContains(refused.message(),
+                                  "host memory of tenant uid 1, which has no "
+                                  "quota"))
+        << refused;
+    EXPECT_TRUE(IsResident(1));
+    EXPECT_EQ(ledger_.host()->used(), held);
+    // What a quota allows is not refused.
+    quota->SetLimit(kDevice);
+    EXPECT_EQ(Suspend(1).status(), absl::OkStatus());
+  }
+  // The bytes count for the owner until they are back on the device.
+  quota->SetLimit(Quota::kUnlimited);
+  EXPECT_FALSE(ledger_.TakeHost(kAnna, quota, kHost - kChunk).ok());
+  EXPECT_EQ(Resume(1).status(), absl::OkStatus());
+  EXPECT_TRUE(ledger_.TakeHost(kAnna, quota, kHost - kChunk).ok());
 }
 
 TEST_F(CollectionSuspensionTest, OneThatNobodyWantsAnyMoreIsGivenUp) {

@@ -249,8 +249,8 @@ void SessionMemoryTest::SuspendAndResume(const std::string& name) {
   const collections::CollectionTable::Viewer owner = {.client = "uid 1000"};
   auto away = *collections_.BeginSuspension(owner, name, 0);
   collections::CollectionTable::Places places;
-  places.push_back(away.chunks.at(0)->InFile(*SuspendedMemory::Create(
-      /*path=*/"", kSize, *ledger_.host())));
+  places.push_back(away.chunks.at(0)->InFile(*SuspendedMemory::CreateInMemory(
+      kSize, *ledger_.TakeHost("", nullptr, kSize))));
   ASSERT_OK(collections_.FinishSuspension(away, &places));
   EXPECT_EQ(Orphaned(), 0u);
   auto back = *collections_.BeginResumption(owner, name, 0);
