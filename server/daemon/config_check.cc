@@ -5,18 +5,25 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "core/base/log.h"
 #include "core/base/status_macros.h"
 #include "server/config/runtime_directory.h"
 #include "server/process/user_range.h"
 #include "server/restart/successor.h"
 #include "server/rpc/credentials.h"
+#include "server/rpc/endpoint.h"
+#include "server/rpc/tcp_listener.h"
 #include "server/rpc/tls_certificates.h"
 #include "server/telemetry/exporter_library.h"
 #include "server/telemetry/metrics_server.h"
@@ -50,6 +57,32 @@ absl::Status CheckAddresses(const Config& config) {
     if (!is_tcp) continue;
     HOLDFAST_RETURN_IF_ERROR(
         MakeTcpCredentials(endpoint, tls, config.insecure).status());
+  }
+  return absl::OkStatus();
+}
+
+// The TCP endpoints of the daemon, that of metrics included.
+std::vector<Endpoint> TcpEndpoints(const Config& config) {
+  std::vector<Endpoint> endpoints;
+  for (const Endpoint& endpoint : config.listen) {
+    if (endpoint.kind == Endpoint::Kind::kTcp) endpoints.push_back(endpoint);
+  }
+  if (config.metrics_address.has_value()) {
+    endpoints.push_back(*config.metrics_address);
+  }
+  return endpoints;
+}
+
+// For a daemon that is to be replaced by this program: binds the ports that
+// are not its own. An upgrade that finds another program there would end the
+// daemon.
+absl::Status CheckPorts(const Config& config) {
+  const char* const taken = std::getenv(kTakenPorts);
+  if (taken == nullptr) return absl::OkStatus();
+  const std::vector<std::string> own = absl::StrSplit(taken, ',');
+  for (const Endpoint& endpoint : TcpEndpoints(config)) {
+    if (absl::c_linear_search(own, absl::StrCat(endpoint.port))) continue;
+    HOLDFAST_RETURN_IF_ERROR(TcpListener::Listen(endpoint).status());
   }
   return absl::OkStatus();
 }
@@ -107,9 +140,17 @@ absl::Status CheckSuspendDirectory(const std::string& path) {
                    "suspended sessions: chmod go-w"));
 }
 
+std::string TakenPorts(const Config& config) {
+  return absl::StrJoin(TcpEndpoints(config), ",",
+                       [](std::string* out, const Endpoint& endpoint) {
+                         absl::StrAppend(out, endpoint.port);
+                       });
+}
+
 absl::Status CheckConfig(const Config& config) {
   HOLDFAST_RETURN_IF_ERROR(CheckStateFormat(config.takes_state));
   HOLDFAST_RETURN_IF_ERROR(CheckAddresses(config));
+  HOLDFAST_RETURN_IF_ERROR(CheckPorts(config));
   HOLDFAST_RETURN_IF_ERROR(CheckMetrics(config));
   HOLDFAST_RETURN_IF_ERROR(CheckFolders(config));
   if (!config.user_range.empty()) {

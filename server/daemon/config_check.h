@@ -12,10 +12,15 @@ namespace holdfast::server {
 // --check-config: checks the options, and the files and folders that they name,
 // without devices, without binding an address and without changing a file. Does
 // not check resource limits, nor the suspend directory if the user is root.
-// Before an upgrade, the daemon runs the new binary with --check-config. If the
+// Before an upgrade, the daemon runs the new binary with --check-config, which
+// then also binds the TCP ports that are new in the configuration. If the
 // policy is valid, its number of tenants is logged. Permissions are checked for
 // the user of this process, which may have more permissions than the daemon's.
 absl::Status CheckConfig(const Config& config);
+
+// Returns the TCP ports of a configuration, separated by commas: kTakenPorts of
+// the next daemon.
+std::string TakenPorts(const Config& config);
 
 // Checks the directory for the memory of suspended sessions; an empty path is
 // OK. PERMISSION_DENIED: its owner is neither this user nor root, or its group

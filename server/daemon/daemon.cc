@@ -60,6 +60,9 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Config& config,
                                                       Inheritance inheritance) {
   PrepareProcess();
   KeptState left = SortKept(std::move(inheritance.kept));
+  for (const KeptDescriptor& listener : inheritance.listeners) {
+    left.names.push_back(listener.name.ToString());
+  }
   HOLDFAST_RETURN_IF_ERROR(MakeSocketDirectories(config));
   HOLDFAST_ASSIGN_OR_RETURN(auto audit, AuditLog::Open(config.audit_log));
   // The last of what may fail outside Begin: it ends with its object.

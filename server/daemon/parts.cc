@@ -6,6 +6,7 @@
 
 #include "absl/time/time.h"
 #include "server/config/child_arguments.h"
+#include "server/daemon/config_check.h"
 
 namespace holdfast::server {
 namespace {
@@ -86,7 +87,7 @@ DaemonParts::DaemonParts(const Config& config, Spawner& spawner,
       sessions(SessionOptions(config, *this)),
       idle_suspension(sessions, config.suspend_idle),
       arguments(successor.arguments()),
-      upgrade(std::move(successor), sessions, kept,
+      upgrade(std::move(successor), TakenPorts(config), sessions, kept,
               [this](const std::string& binary, absl::Time deadline) {
                 return fleet.StartAhead(
                     binary, sessions.NextExecutors().devices, deadline);

@@ -25,7 +25,7 @@ absl::Status Sort(Inheritance* inheritance) {
   std::vector<UniqueFd> children;
   for (KeptDescriptor& kept : inheritance->kept) {
     if (kept.name.kind == "listener") {
-      inheritance->listeners.push_back(std::move(kept.fd));
+      inheritance->listeners.push_back(std::move(kept));
     } else if (kept.name.kind == "given") {
       HOLDFAST_ASSIGN_OR_RETURN(std::string path,
                                 ListeningPathOf(kept.fd.get()));

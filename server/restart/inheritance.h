@@ -18,9 +18,9 @@ namespace holdfast {
 // The descriptors that this process got from the process that executed it: the
 // service manager, or the earlier daemon.
 struct Inheritance {
-  InheritedSockets sockets;         // of the service manager
-  std::vector<UniqueFd> listeners;  // of the earlier daemon
-  std::vector<KeptDescriptor> kept;
+  InheritedSockets sockets;               // of the service manager
+  std::vector<KeptDescriptor> listeners;  // of the earlier daemon
+  std::vector<KeptDescriptor> kept;       // all others
   UniqueFd keeper;            // a pidfd; empty: the daemon has no keeper
   HandedProcesses processes;  // started by the earlier daemon for this one
   LeavingSpawner leaving;     // the earlier daemon's spawner, which ends

@@ -60,9 +60,20 @@ std::string DescribeSilentEnd(int status) {
   return absl::StrCat("it said nothing, and died of signal ", WTERMSIG(status));
 }
 
+// This process's environment with one variable more.
+std::vector<std::string> EnvironmentWith(std::string variable) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    environment.emplace_back(*entry);
+  }
+  environment.push_back(std::move(variable));
+  return environment;
+}
+
 // Runs a program to its end. Returns what it printed; an error has that, too.
 absl::StatusOr<std::string> Run(const std::string& binary,
-                                const std::vector<std::string>& arguments) {
+                                const std::vector<std::string>& arguments,
+                                const std::vector<std::string>& environment) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
   const UniqueFd output(ends[0]);
@@ -74,8 +85,9 @@ absl::StatusOr<std::string> Run(const std::string& binary,
   posix_spawn_file_actions_adddup2(&actions, input.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, input.get(), STDERR_FILENO);
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, binary.c_str(), &actions, nullptr,
-                                Argv(arguments).data(), environ);
+  const int error =
+      posix_spawn(&pid, binary.c_str(), &actions, nullptr,
+                  Argv(arguments).data(), Argv(environment).data());
   if (error != 0) {
     return absl::ErrnoToStatus(error, absl::StrCat("execute ", binary));
   }
@@ -119,12 +131,14 @@ bool Successor::IsNew() const {
          (info.st_dev != device_ || info.st_ino != inode_);
 }
 
-absl::StatusOr<std::string> Successor::Check() const {
+absl::StatusOr<std::string> Successor::Check(const std::string& ports) const {
   std::vector<std::string> arguments = arguments_;
   arguments.push_back("--check-config");
   arguments.push_back(absl::StrCat("--takes-state=", kStateFormat));
-  HOLDFAST_RETURN_IF_ERROR(Run(binary_, arguments).status());
-  return Run(binary_, {arguments[0], "--version"});
+  const std::vector<std::string> environment =
+      EnvironmentWith(absl::StrCat(kTakenPorts, "=", ports));
+  HOLDFAST_RETURN_IF_ERROR(Run(binary_, arguments, environment).status());
+  return Run(binary_, {arguments[0], "--version"}, environment);
 }
 
 absl::Status Successor::Execute(std::vector<KeptDescriptor> kept) const {

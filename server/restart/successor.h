@@ -19,6 +19,11 @@ namespace holdfast {
 // (Assign.moved_to).
 inline constexpr int kStateFormat = 3;
 
+// The environment variable of a successor that is checked: the TCP ports on
+// which this daemon listens, separated by commas. The successor binds all other
+// ports of its configuration, to see that they are free.
+inline constexpr char kTakenPorts[] = "HOLDFAST_TAKEN_PORTS";
+
 // The binary that replaces this process: the present contents of the file that
 // the daemon was started from, with the same arguments. Immutable; thread-safe.
 class Successor {
@@ -34,10 +39,11 @@ class Successor {
   // there is no file.
   bool IsNew() const;
 
-  // Runs the binary in child processes to check that it accepts the state and
-  // the arguments. Returns the binary's version. Blocks for up to a minute.
-  // FAILED_PRECONDITION: the binary refuses; the message has its output.
-  absl::StatusOr<std::string> Check() const;
+  // Runs the binary in child processes to check that it accepts the state, the
+  // arguments and the configuration. `ports`: see kTakenPorts. Returns the
+  // binary's version. Blocks for up to a minute. FAILED_PRECONDITION: the
+  // binary refuses; the message has its output.
+  absl::StatusOr<std::string> Check(const std::string& ports) const;
 
   // Executes the binary in this process. Returns only on an error.
   absl::Status Execute(std::vector<KeptDescriptor> kept) const;

@@ -40,10 +40,12 @@ class DaemonUpgrade {
   using StartAhead = std::function<std::unique_ptr<SuccessorSpawner>(
       const std::string& binary, absl::Time deadline)>;
 
-  // `sessions` and `store` must outlive it.
-  DaemonUpgrade(Successor successor, supervisor::SessionRegistry& sessions,
-                DescriptorStore& store, StartAhead start_ahead)
+  // `ports`: see kTakenPorts. `sessions` and `store` must outlive it.
+  DaemonUpgrade(Successor successor, std::string ports,
+                supervisor::SessionRegistry& sessions, DescriptorStore& store,
+                StartAhead start_ahead)
       : successor_(std::move(successor)),
+        ports_(std::move(ports)),
         sessions_(sessions),
         store_(store),
         start_ahead_(std::move(start_ahead)) {}
@@ -84,6 +86,7 @@ class DaemonUpgrade {
   bool AllAhead();
 
   const Successor successor_;
+  const std::string ports_;
   supervisor::SessionRegistry& sessions_;
   DescriptorStore& store_;
   const StartAhead start_ahead_;

@@ -4,7 +4,9 @@
 #include <netinet/in.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -38,19 +40,38 @@ bool SameAddress(const sockaddr& wanted, const sockaddr_storage& bound) {
   }
 }
 
+uint64_t NumberOf(const KeptName& name) {
+  return name.numbers.empty() ? 0 : name.numbers.front();
+}
+
 }  // namespace
 
+KeptSockets::KeptSockets(std::vector<KeptDescriptor> sockets)
+    : sockets_(std::move(sockets)) {
+  for (const KeptDescriptor& socket : sockets_) {
+    last_number_ = std::max(last_number_, NumberOf(socket.name));
+  }
+}
+
 UniqueFd KeptSockets::Take(const sockaddr& address) {
-  for (UniqueFd& socket : sockets_) {
+  for (KeptDescriptor& socket : sockets_) {
     sockaddr_storage bound = {};
     socklen_t size = sizeof bound;
     const bool known =
-        socket.valid() &&
-        getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &size) ==
-            0;
-    if (known && SameAddress(address, bound)) return std::move(socket);
+        socket.fd.valid() &&
+        getsockname(socket.fd.get(), reinterpret_cast<sockaddr*>(&bound),
+                    &size) == 0;
+    if (!known || !SameAddress(address, bound)) continue;
+    taken_[socket.fd.get()] = NumberOf(socket.name);
+    return std::move(socket.fd);
   }
   return UniqueFd();
+}
+
+KeptName KeptSockets::NameOf(int socket, const std::string& kind) {
+  const auto taken = taken_.find(socket);
+  if (taken != taken_.end()) return {kind, {taken->second}};
+  return {kind, {++last_number_}};
 }
 
 UniqueFd KeptSockets::TakeUnix(const std::string& path) {

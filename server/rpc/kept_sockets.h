@@ -4,11 +4,14 @@
 
 #include <sys/socket.h>
 
+#include <cstdint>
+#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/unique_fd.h"
+#include "server/kept/descriptor_store.h"
+#include "server/kept/kept_name.h"
 
 namespace holdfast {
 
@@ -17,8 +20,8 @@ namespace holdfast {
 class KeptSockets {
  public:
   KeptSockets() = default;
-  explicit KeptSockets(std::vector<UniqueFd> sockets)
-      : sockets_(std::move(sockets)) {}
+  // `sockets` have the names of the earlier daemon.
+  explicit KeptSockets(std::vector<KeptDescriptor> sockets);
 
   // Takes out the socket with this address; port 0 matches any port. Returns an
   // invalid UniqueFd if there is none.
@@ -26,8 +29,16 @@ class KeptSockets {
   // The same for a Unix socket.
   UniqueFd TakeUnix(const std::string& path);
 
+  // Returns the name by which the daemon keeps a socket: the earlier daemon's
+  // name for a socket that was taken out here, so that the service manager's
+  // socket of this name is this one; a new name for any other socket. `kind`:
+  // see KeptName.
+  KeptName NameOf(int socket, const std::string& kind);
+
  private:
-  std::vector<UniqueFd> sockets_;
+  std::vector<KeptDescriptor> sockets_;
+  std::map<int, uint64_t> taken_;  // the numbers of sockets' names
+  uint64_t last_number_ = 0;       // of all names
 };
 
 }  // namespace holdfast

@@ -171,7 +171,7 @@ absl::Status RpcServer::Listen(Options& options, grpc::ServerBuilder* builder) {
       HOLDFAST_ASSIGN_OR_RETURN(
           auto listener,
           ListenerAt(endpoint.path, mode, options.inherited, options.left));
-      Keep(options.store, listener->owns_file() ? "listener" : "given",
+      Keep(options, listener->owns_file() ? "listener" : "given",
            listener->descriptor());
       unix_.push_back(std::move(listener));
       continue;
@@ -183,7 +183,7 @@ absl::Status RpcServer::Listen(Options& options, grpc::ServerBuilder* builder) {
     HOLDFAST_ASSIGN_OR_RETURN(entrance.listener,
                               TcpListener::Listen(endpoint, &options.left));
     for (const UniqueFd& socket : entrance.listener->sockets()) {
-      Keep(options.store, "listener", socket.get());
+      Keep(options, "listener", socket.get());
     }
     endpoint.port = entrance.listener->port();
     entrance.grpc = builder->experimental().AddExternalConnectionAcceptor(
@@ -192,9 +192,10 @@ absl::Status RpcServer::Listen(Options& options, grpc::ServerBuilder* builder) {
   return absl::OkStatus();
 }
 
-void RpcServer::Keep(DescriptorStore* store, const char* kind, int socket) {
-  if (store == nullptr) return;
-  kept_.push_back(store->Keep({kind, {kept_.size()}}, socket));
+void RpcServer::Keep(Options& options, const char* kind, int socket) {
+  if (options.store == nullptr) return;
+  kept_.push_back(
+      options.store->Keep(options.left.NameOf(socket, kind), socket));
 }
 
 bool RpcServer::Admit(int fd, const std::string& peer,

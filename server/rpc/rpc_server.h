@@ -113,7 +113,7 @@ class RpcServer {
   void StartAccepting(const Options& options, PeerTable& peers);
   // Keeps a copy of the socket for the next daemon. Does nothing if `store` is
   // null.
-  void Keep(DescriptorStore* store, const char* kind, int socket);
+  void Keep(Options& options, const char* kind, int socket);
   // Asks the monitor, and counts refused connections.
   bool Admit(int fd, const std::string& peer, const std::string& client);
 

@@ -33,9 +33,6 @@ constexpr char kControlDaemon[] = "nvidia-cuda-mps-control";
 constexpr absl::Duration kStartTime = absl::Seconds(10);
 constexpr absl::Duration kPause = absl::Milliseconds(20);
 
-// For a control daemon to end its server and itself.
-constexpr absl::Duration kEndTime = absl::Seconds(1);
-
 // Bytes of a log that an error has.
 constexpr off_t kLogEnd = 400;
 
@@ -108,9 +105,12 @@ std::string EndOfLog(const std::string& path) {
 // log. Its end is that of its server and of the directory, too.
 class MpsServers::ControlDaemon {
  public:
-  ControlDaemon(std::string directory, std::unique_ptr<ChildProcess> process)
-      : directory_(std::move(directory)), process_(std::move(process)) {}
-  ~ControlDaemon() { End(absl::Now() + kEndTime); }
+  ControlDaemon(std::string directory, std::unique_ptr<ChildProcess> process,
+                absl::Duration end_time)
+      : directory_(std::move(directory)),
+        process_(std::move(process)),
+        end_time_(end_time) {}
+  ~ControlDaemon() { End(absl::Now() + end_time_); }
 
   const std::string& pipes() const { return pipes_; }
   pid_t pid() const { return process_->pid(); }
@@ -155,6 +155,7 @@ class MpsServers::ControlDaemon {
   const std::string directory_;
   const std::string pipes_ = directory_ + "/pipe";
   const std::unique_ptr<ChildProcess> process_;
+  const absl::Duration end_time_;
   bool asked_ = false;
 };
 
@@ -167,7 +168,7 @@ void MpsServers::End() {
     if (daemon != nullptr) daemons.push_back(std::move(daemon));
   }
   for (const auto& daemon : daemons) daemon->AskToEnd();
-  const absl::Time deadline = absl::Now() + kEndTime;
+  const absl::Time deadline = absl::Now() + options_.end_time;
   for (const auto& daemon : daemons) daemon->End(deadline);
 }
 
@@ -248,8 +249,8 @@ absl::StatusOr<std::shared_ptr<MpsServers::ControlDaemon>> MpsServers::Start(
     Remove(directory);
     return process.status();
   }
-  const auto daemon = std::make_shared<ControlDaemon>(std::move(directory),
-                                                      *std::move(process));
+  const auto daemon = std::make_shared<ControlDaemon>(
+      std::move(directory), *std::move(process), options_.end_time);
   HOLDFAST_RETURN_IF_ERROR(Register(daemon));
   const absl::Status served = daemon->AwaitPipes();
   if (!served.ok()) {

@@ -50,6 +50,9 @@ class MpsServers {
         start;
     // The time after a failed start in which the group gets its error again.
     absl::Duration start_pause = absl::Seconds(5);
+    // The time for a control daemon to end its server and itself, after which
+    // both are killed.
+    absl::Duration end_time = absl::Seconds(1);
   };
 
   // The directory of a group's pipes. A control daemon that this object has
@@ -76,7 +79,7 @@ class MpsServers {
   void Retain(const std::vector<Concurrency>& tenants);
 
   // Ends the started control daemons and their servers. PipeDirectory starts no
-  // daemon from then on. Blocks for up to 1 s.
+  // daemon from then on. Blocks for up to `end_time`.
   void End();
 
   // Searches the directories of `path`, which has the form of $PATH, for the

@@ -4,9 +4,12 @@
 // which clients notice as one fault, and every other process that is killed.
 // HOLDFAST_RESTART_MEGABYTES makes larger sessions, HOLDFAST_KILL_SEED other
 // orders of kills, HOLDFAST_KILL_ROUNDS more of them.
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -400,6 +403,50 @@ TEST(KeeperTest, IsAskedForByAConfigurationFileAndIsOne) {
   Client client({.address = daemon.address()});
   ASSERT_NO_FATAL_FAILURE(kept.KillDaemon());
   ExpectOneFault(client);
+}
+
+bool IsConnected(const std::string& port) {
+  const UniqueFd client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(std::stoi(port)));
+  return connect(client.get(), reinterpret_cast<const sockaddr*>(&address),
+                 sizeof address) == 0;
+}
+
+// Else the keeper would hold the socket, and clients would wait in it.
+TEST(KeeperTest, AnAddressThatIsNotServedAnyMoreIsClosed) {
+  const std::string file = TestFile("listen.toml");
+  // A socket's path is short.
+  std::string directory = "/tmp/holdfast-e2e-XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  const std::string listen = absl::StrCat(
+      "insecure = true\nlisten = [\"unix:", directory, "/h.sock\"");
+  WriteFile(file, listen + ", \"tcp:127.0.0.1:0\"]\n");
+  Process keeper({ProgramPath("HOLDFAST_DAEMON"), "--device=cpu",
+                  "--log-level=warning", "--keeper", "--config=" + file,
+                  "--runtime-dir=" + directory,
+                  "--cache-directory=" + directory, "--ready-fd=1"});
+  const std::string addresses = keeper.ReadLine();
+  const std::string port = addresses.substr(addresses.rfind(':') + 1);
+  ASSERT_TRUE(IsConnected(port)) << addresses;
+  WriteFile(file, listen + "]\n");
+  {
+    auto connection = Daemon::Connect("unix:" + directory + "/h.sock");
+    ASSERT_TRUE(connection.ok()) << connection.status();
+    ASSERT_EQ(Upgrade(**connection).status(), absl::OkStatus());
+  }
+  // Fewer connections than a socket that nobody accepts from would take.
+  bool connected = true;
+  for (int i = 0; connected && i < 300; ++i) {
+    connected = IsConnected(port);
+    if (connected) absl::SleepFor(absl::Milliseconds(100));
+  }
+  EXPECT_FALSE(connected);
+  keeper.Signal(SIGTERM);
+  keeper.Finish();
+  std::filesystem::remove_all(directory);
 }
 
 TEST(KeeperTest, SessionsOutliveADaemonWhoseSpawnerIsKilled) {

@@ -481,6 +481,25 @@ TEST(UpgradeTest, ABinaryThatRefusesWithoutAWordIsToldByItsEnd) {
   expect_told("died of signal 11");
 }
 
+TEST(UpgradeTest, AConfigurationWithAnotherProgramsPortIsRefused) {
+  const std::string file = TestFile("upgrade.toml");
+  WriteFile(file, "max-sessions = 16\n");
+  const DaemonProcess other;
+  const DaemonProcess daemon({"--config", file});
+  Client client({.address = daemon.address()});
+  const std::string port =
+      other.tcp_address().substr(other.tcp_address().rfind(':') + 1);
+  WriteFile(file, absl::StrCat("metrics-address = \"127.0.0.1:", port, "\"\n"));
+  auto connection = Daemon::Connect(daemon.address());
+  const auto refused = Upgrade(**connection);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(refused.status().message().find(":" + port + ": Address already"),
+            std::string::npos)
+      << refused.status();
+  ASSERT_EQ(client.Add(1), absl::OkStatus());
+  client.ExpectNumbers();
+}
+
 TEST(UpgradeTest, ASignalExecutesTheBinaryThatIsThere) {
   for (const int signal : {SIGHUP, SIGUSR2}) {
     const OwnBinary binary;

@@ -13,7 +13,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "server/config/flags.h"
+#include "server/restart/successor.h"
+#include "server/rpc/endpoint.h"
+#include "server/rpc/tcp_listener.h"
 
 namespace holdfast::server {
 namespace {
@@ -50,6 +54,22 @@ class ConfigCheckTest : public testing::Test {
 
   std::string directory_;
 };
+
+// Before an upgrade; the running daemon's own ports are in use.
+TEST_F(ConfigCheckTest, FindsPortsOfOtherPrograms) {
+  const auto other = TcpListener::Listen(
+      {.kind = Endpoint::Kind::kTcp, .host = "127.0.0.1", .port = 0});
+  ASSERT_TRUE(other.ok()) << other.status();
+  const std::string port = absl::StrCat((*other)->port());
+  const std::vector<std::string> listen = {"--listen=tcp:127.0.0.1:" + port};
+  EXPECT_EQ(Check(listen), absl::OkStatus());
+  setenv(kTakenPorts, "", 1);
+  ExpectMistake(listen, ":" + port + ": Address already in use");
+  ExpectMistake({"--metrics-address=127.0.0.1:" + port}, "already in use");
+  setenv(kTakenPorts, absl::StrCat("7070,", port).c_str(), 1);
+  EXPECT_EQ(Check(listen), absl::OkStatus());
+  unsetenv(kTakenPorts);
+}
 
 TEST_F(ConfigCheckTest, FindsWhatAStartWouldRefuse) {
   ExpectMistake({"--metrics-address=0.0.0.0:9464"},

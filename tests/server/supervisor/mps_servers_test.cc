@@ -198,11 +198,13 @@ TEST_F(MpsServersTest, AControlDaemonIsAskedToEndBeforeItIsKilled) {
     GTEST_SKIP() << "env knows no --default-signal";
   }
   const std::string asked = directory_ + "/asked";
-  MpsServers servers(Options("exec " + heeds + "/bin/sh -c 'trap \"touch " +
-                             asked +
-                             "; exit\" TERM; "
-                             "touch $CUDA_MPS_PIPE_DIRECTORY/control; "
-                             "while true; do sleep 1000; done'"));
+  MpsServers::Options options =
+      Options("exec " + heeds + "/bin/sh -c 'trap \"touch " + asked +
+              "; exit\" TERM; "
+              "touch $CUDA_MPS_PIPE_DIRECTORY/control; "
+              "while true; do sleep 1000; done'");
+  options.end_time = absl::Minutes(1);
+  MpsServers servers(options);
   ASSERT_OK(servers.PipeDirectory({.group = "g"}).status());
   servers.End();
   EXPECT_TRUE(std::filesystem::exists(asked));
