@@ -14,9 +14,10 @@
 namespace holdfast {
 
 // The bytes of the device memory of a suspended session or collection, in host
-// memory that is charged to a quota, or in a file without a name. The file ends
-// with its last descriptor, even if the daemon is killed. One executor fills it
-// and another one reads it, by descriptor. Immutable; thread-safe.
+// memory that is charged to a quota, or in a file without a name. The kernel
+// frees the file when its last descriptor is closed, even if the daemon is
+// killed. One executor fills the file and another executor reads it, by its
+// descriptor. Immutable; thread-safe.
 class SuspendedMemory {
  public:
   // Makes a file at `path` and removes its name at once; with an empty `path`,
@@ -37,11 +38,12 @@ class SuspendedMemory {
   SuspendedMemory(const SuspendedMemory&) = delete;
   SuspendedMemory& operator=(const SuspendedMemory&) = delete;
 
-  // Does the same as Create, for a file in this directory with a name that it
-  // selects. There is no charge, and path() is empty.
+  // Like Create, for a file in this directory. There is no charge, and path()
+  // is empty.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> CreateUnnamed(
       const std::string& directory, uint64_t bytes);
-  // Does the same as Adopt, for a file of CreateUnnamed or for host memory.
+  // Like Adopt, for a file of CreateUnnamed or for host memory, which is
+  // charged to `host`. path() is empty.
   static absl::StatusOr<std::unique_ptr<SuspendedMemory>> AdoptUnnamed(
       UniqueFd fd, uint64_t bytes, Quota& host);
 

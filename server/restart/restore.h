@@ -22,11 +22,11 @@
 namespace holdfast {
 
 // Restores the tenants, collections and sessions that an earlier daemon has
-// left: first tenants, which are charged; then the memory of each session; then
-// collections and imports, which use that memory; then the sessions, which
-// recover by themselves. Objects that cannot be restored are skipped and
-// logged, without harm to others. No limit stops the restoration: a lowered
-// limit only holds for new objects.
+// left. Restores tenants first, because they are charged for the rest; then the
+// memory of each session; then collections and imports, which use that memory.
+// Starts the sessions last; they recover in the background. Objects that cannot
+// be restored are skipped and logged, without harm to others. No limit stops
+// the restoration: a lowered limit only holds for new objects.
 class Restore {
  public:
   struct Parts {
@@ -37,7 +37,7 @@ class Restore {
   explicit Restore(const Parts& parts) : parts_(parts) {}
 
   // Restores `state`. REQUIRES: the devices are known, and no session was
-  // opened.
+  // opened. Called once.
   void Run(KeptState state);
 
   // The numbers of restored sessions and versions.
@@ -60,21 +60,23 @@ class Restore {
   void AdoptImports(uint64_t number, Session& session);
   absl::Status AdoptImport(Session& session, uint64_t import,
                            const internal::ImportRecord& record);
-  // Returns the range: in a restored session, in a session that has ended, or
-  // in a chunk of `owner`'s collections.
+  // Returns the range of a chunk: of a collection of `owner`, of a restored
+  // session, or of a session that has ended.
   absl::StatusOr<SharedResource> Shared(const internal::SharedRange& range,
                                         const std::string& owner);
   absl::StatusOr<SharedResource> Orphaned(const internal::SharedRange& range);
-  // Takes the chunks of collections that are or were suspended; they do not
-  // belong to the session that made them any more.
+  // Takes the chunks of collections that are or were suspended out of `kept`.
+  // These chunks no longer belong to the session that made them.
   void TakeSaved(uint64_t number, KeptSession* kept);
-  // Returns the chunk of a collection; null if the chunk is a session's.
+  // Returns the chunk if it belongs to a collection; null if it belongs to a
+  // session.
   absl::StatusOr<std::shared_ptr<SharedChunk>> OfCollection(
       const internal::SharedRange& range, const std::string& owner);
   absl::Status MakeSaved(const ChunkKey& key, KeptChunk chunk);
   absl::StatusOr<std::shared_ptr<SharedChunk>> MakeOwned(
       const ChunkKey& key, KeptChunk chunk, const std::string& owner);
-  // `options` has the place of the bytes.
+  // Makes the chunk and adds it to of_collections_. `options` has the place of
+  // the bytes.
   std::shared_ptr<SharedChunk> Make(const ChunkKey& key, const KeptChunk& chunk,
                                     SharedChunk::Options options);
   void Start(uint64_t number, Session session);
@@ -86,8 +88,8 @@ class Restore {
   // Memory of ended sessions that other sessions use.
   std::map<uint64_t, KeptSession> ended_;
   std::map<uint64_t, std::unique_ptr<SessionHoldings>> orphans_;
-  // Chunks of collections: restored ones, which are held until Run ends, and
-  // ones whose owner is not known yet.
+  // Chunks of collections. of_collections_ has the restored chunks, which are
+  // held until Run ends; owned_ has chunks whose owner is not known yet.
   std::map<ChunkKey, std::shared_ptr<SharedChunk>> of_collections_;
   std::map<ChunkKey, KeptChunk> owned_;
   size_t adopted_ = 0;
