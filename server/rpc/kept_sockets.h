@@ -12,18 +12,18 @@
 
 namespace holdfast {
 
-// The listening sockets of the earlier daemon. Clients that have connected
-// while no daemon was running wait in them. Not thread-safe.
+// The listening sockets of the earlier daemon. Connections that clients have
+// made while no daemon was running are in their queues. Not thread-safe.
 class KeptSockets {
  public:
   KeptSockets() = default;
   explicit KeptSockets(std::vector<UniqueFd> sockets)
       : sockets_(std::move(sockets)) {}
 
-  // Takes out the socket with this address; port 0 matches any port. Returns an
-  // invalid UniqueFd if there is none.
+  // Removes and returns the socket with this address; port 0 matches any port.
+  // Returns an invalid UniqueFd if there is no such socket.
   UniqueFd Take(const sockaddr& address);
-  // The same for a Unix socket.
+  // Like Take, for the Unix socket at `path`.
   UniqueFd TakeUnix(const std::string& path);
 
  private:

@@ -40,8 +40,8 @@ enum class Namespaces {
 struct SandboxPolicy {
   SandboxRole role = SandboxRole::kCompiler;
 
-  // The files that the first step of the sandbox leaves visible. Empty: only
-  // the second step restricts files.
+  // The files that the first step of the sandbox leaves visible. Empty: the
+  // first step only sets limits, and the second step restricts files.
   std::vector<VisiblePath> files;
 
   // Limits; 0: no limit. Memory and the size of a file are in bytes,

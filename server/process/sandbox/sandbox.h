@@ -35,14 +35,15 @@ class Sandbox {
   // changes to the user of `start`, drops all capabilities, and forbids new
   // privileges and core dumps. Also forbids others to trace the process, except
   // for a CUDA executor, because libcuda fails in a process that cannot be
-  // traced. Libraries among the visible files can still be loaded. REQUIRES:
+  // traced. Libraries among the visible files can still be loaded. If the
+  // policy has no files, only sets limits; Close then does the rest. REQUIRES:
   // the process has one thread.
   Sandbox(const SandboxPolicy& policy, const SandboxStart& start);
 
   // Takes the second step: allows only the system calls of `role`, which may
   // differ from the policy's role once the driver is known. If the policy has
-  // no files, also restricts the process to reading below the directories
-  // `readable`.
+  // no files, first does what the first step has left out, with the directories
+  // `readable` as the visible files.
   void Close(SandboxRole role, const std::vector<std::string>& readable = {});
 
   // True if both system calls and files are restricted, as a process that runs
