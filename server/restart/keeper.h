@@ -13,10 +13,10 @@ namespace holdfast {
 // descriptor store does. After a crash or a failure of the daemon, starts it
 // again with the stored descriptors. Forwards SIGTERM, SIGINT, SIGHUP and
 // SIGUSR2. Accepts messages only from the daemon's process. Blocks until the
-// daemon has ended for good. Returns the exit status of this process: the
-// daemon's, or 1 if the daemon was started 5 times within 30 s and failed, or
-// could not be started. The process cannot be traced or dumped, because it
-// holds the memory of all sessions.
+// daemon has ended for good. Returns the exit status for this process: the
+// daemon's; 1 if the daemon has failed 5 times within 30 s, or could not be
+// started. The process cannot be traced or dumped, because it holds the memory
+// of all sessions.
 //
 // A daemon whose keeper has died starts a new keeper, which adopts the daemon:
 // the daemon sends its descriptors again, and the keeper learns the daemon's

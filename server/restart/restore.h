@@ -40,7 +40,8 @@ class Restore {
   // opened. Called once.
   void Run(KeptState state);
 
-  // The numbers of restored sessions and versions.
+  // Return the numbers of restored sessions, and of restored versions of
+  // collections.
   size_t sessions() const { return adopted_; }
   size_t versions() const { return versions_; }
 
@@ -53,9 +54,12 @@ class Restore {
     std::unique_ptr<SessionHoldings> holdings;
   };
 
+  // Restores `state` while limits are lifted.
   void Adopt(KeptState state);
-  // On an error, `kept` still has the memory that other sessions may use.
+  // Adopts the memory of a session into sessions_. On an error, `kept` still
+  // has the memory that other sessions may use.
   absl::Status AdoptMemory(uint64_t number, KeptSession& kept);
+  // Restore a version of a collection, and the imports of a session.
   absl::Status AdoptVersion(const internal::VersionRecord& record);
   void AdoptImports(uint64_t number, Session& session);
   absl::Status AdoptImport(Session& session, uint64_t import,
@@ -64,6 +68,7 @@ class Restore {
   // session, or of a session that has ended.
   absl::StatusOr<SharedResource> Shared(const internal::SharedRange& range,
                                         const std::string& owner);
+  // Returns the range of a chunk of a session that has ended.
   absl::StatusOr<SharedResource> Orphaned(const internal::SharedRange& range);
   // Takes the chunks of collections that are or were suspended out of `kept`.
   // These chunks no longer belong to the session that made them.
@@ -72,6 +77,8 @@ class Restore {
   // session.
   absl::StatusOr<std::shared_ptr<SharedChunk>> OfCollection(
       const internal::SharedRange& range, const std::string& owner);
+  // Make a chunk of a collection: with its bytes in a file, or on its device
+  // and charged to `owner`.
   absl::Status MakeSaved(const ChunkKey& key, KeptChunk chunk);
   absl::StatusOr<std::shared_ptr<SharedChunk>> MakeOwned(
       const ChunkKey& key, KeptChunk chunk, const std::string& owner);
@@ -79,6 +86,7 @@ class Restore {
   // the bytes.
   std::shared_ptr<SharedChunk> Make(const ChunkKey& key, const KeptChunk& chunk,
                                     SharedChunk::Options options);
+  // Adds the session to the registry, where it recovers.
   void Start(uint64_t number, Session session);
 
   const Parts parts_;

@@ -11,7 +11,7 @@
 namespace holdfast {
 
 // Accepts the connections of one listening socket on a thread of its own, in
-// place of gRPC, so that the daemon can identify each client before its first
+// place of gRPC. The daemon can therefore identify each client before its first
 // byte, refuse connections over the limit, and close a connection.
 class AcceptThread {
  public:

@@ -25,7 +25,7 @@ enum class Phase {
   kLeft,        // The next daemon has the session now.
   kRecovering,  // A thread makes another executor ready.
   kStopped,     // There is no executor; the session's resources wait.
-  kPlacing,     // As kStopped; a thread checks a device for the session.
+  kPlacing,     // Like kStopped; a thread checks a device for the session.
   kRestored,    // Another executor is ready; the client must acknowledge.
   kResuming,    // The other executor is being opened for commands.
   kLost,        // There is no executor, and there will be none.

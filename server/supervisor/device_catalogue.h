@@ -33,8 +33,8 @@ class DeviceCatalogue {
   const v1::Driver& driver() const { return ready_.driver(); }
   // Returns the number of devices. Ordinals go from 0 to size() - 1.
   uint32_t size() const { return static_cast<uint32_t>(ready_.devices_size()); }
-  // Returns the devices in the order of ordinals, with their free memory, and
-  // without their attributes.
+  // Returns the driver and the devices, in the order of ordinals, with their
+  // free memory and without their attributes.
   v1::ListDevicesResponse List(const DeviceMemory& memory) const;
   // Returns the device with its attributes. NOT_FOUND: there is no such device;
   // the message names the number of devices.

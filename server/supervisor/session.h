@@ -135,8 +135,8 @@ class Session {
   // Gives a client that has returned kFirstKeepAlive to open its KeepAlive
   // stream. Has no effect while a stream is open.
   void NoteAttach();
-  // Returns the number of the last received command. Fails as
-  // Executor::ReceivedThrough does.
+  // Returns the number of the last received command. Returns the errors of
+  // Executor::ReceivedThrough.
   absl::StatusOr<uint64_t> ReceivedThrough() const {
     return executor()->ReceivedThrough();
   }

@@ -280,7 +280,7 @@ class SessionRegistry {
   std::function<void()> on_empty_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t deadline_changes_ ABSL_GUARDED_BY(mutex_) = 0;
-  // By number, so oldest first.
+  // The key is the session's number, so the oldest session is first.
   Sessions sessions_ ABSL_GUARDED_BY(mutex_);
 };
 

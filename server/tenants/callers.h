@@ -21,9 +21,10 @@ namespace holdfast {
 
 // Identifies and authorises the caller of each call, and writes the audit log;
 // no other class does either. A bearer token (`authorization: Bearer TOKEN`)
-// names a tenant, whoever sends it on any connection. CreateTenant has made the
-// token, or the policy's issuer has signed it. Without a token, the
-// connection's identity determines the tenant. Thread-safe.
+// names a tenant, independently of the connection on which it is sent.
+// CreateTenant has made the token, or the policy's issuer has signed it.
+// Without a token, the connection's identity determines the tenant.
+// Thread-safe.
 class Callers {
  public:
   // Longer tokens are refused without being parsed.

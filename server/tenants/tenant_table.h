@@ -216,7 +216,7 @@ class TenantTable {
   uint64_t last_kept_ ABSL_GUARDED_BY(mutex_) = 0;  // numbers of records
   std::map<std::string, Temporary, std::less<>> temporary_
       ABSL_GUARDED_BY(mutex_);
-  // By the token's SHA-256.
+  // The key is the token's SHA-256.
   absl::flat_hash_map<std::string, std::shared_ptr<Tenant>> by_token_
       ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uid_t, std::shared_ptr<Tenant>> by_uid_
