@@ -97,8 +97,8 @@ class TransferPipe {
 
   // Closes this end: nothing more can be written. Any thread may call it.
   void Close() { rings_->Close(); }
-  // Returns true if an end was closed. Messages that were written before the
-  // close can still be read.
+  // Returns true if this end was closed. Messages that the other end wrote
+  // before can still be read.
   bool closed() const { return rings_->reader().closed(); }
 
  private:

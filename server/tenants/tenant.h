@@ -30,7 +30,7 @@ namespace holdfast {
 //
 // TenantTable makes tenants, and Callers finds the tenant of each call.
 // Sessions, executors and collections hold their tenant by shared_ptr, so that
-// the object of a tenant that was ended exists until they have ended.
+// a tenant that was ended is still charged for them until they have ended.
 class Tenant {
  public:
   enum class Kind {

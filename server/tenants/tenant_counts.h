@@ -39,10 +39,10 @@ class TenantCounts : public std::enable_shared_from_this<TenantCounts> {
     // Returns a descriptor of the page's memory, for the executor; borrowed.
     int memory() const { return counts_->memory_.get(); }
 
-    // Prepares the slot for a successor of an executor that has ended. The
-    // handles of the ended executor count until EndRestore, and the page
-    // refuses no handle to the successor until then. The commands of the ended
-    // executor no longer count. May be called again if a successor fails.
+    // Prepares the slot for a successor of an executor that has ended. Until
+    // EndRestore, the handles of the ended executor count, and no limit of the
+    // page applies to the successor. The commands of the ended executor no
+    // longer count. May be called again if a successor fails.
     void BeginRestore();
     void EndRestore();
 
