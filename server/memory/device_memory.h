@@ -11,15 +11,17 @@
 
 namespace holdfast {
 
-// Estimates the free memory of each device, in bytes, without a driver: the
-// last value that an executor measured, minus later allocations of sessions,
-// and at most the total minus all of their memory. Thread-safe.
+// Estimates the free memory of each device, in bytes, without a driver. The
+// estimate is the free memory that an executor measured last, minus what
+// sessions have taken since. It is at most the device's total minus all memory
+// of sessions. Thread-safe.
 class DeviceMemory {
  public:
-  // Notes a measurement of the driver by an executor. Replaces an earlier one.
+  // Notes the values, in bytes, that an executor got from the driver. They
+  // replace earlier values.
   void NoteMeasured(uint32_t device, uint64_t free, uint64_t total);
-  // Note that sessions made or freed chunks. More bytes may be returned than
-  // were taken; the sum is then 0.
+  // Note that sessions made or freed chunks of this size. If more bytes are
+  // returned than were taken, the sum is 0.
   void NoteTaken(uint32_t device, uint64_t bytes);
   void NoteReturned(uint32_t device, uint64_t bytes);
 
@@ -33,7 +35,7 @@ class DeviceMemory {
     bool measured = false;
     uint64_t total = 0;
     uint64_t free = 0;        // when it was measured
-    uint64_t taken_then = 0;  // at that time
+    uint64_t taken_then = 0;  // `taken` when it was measured
     uint64_t taken = 0;
   };
 

@@ -15,11 +15,12 @@
 
 namespace holdfast {
 
-// Divides the host memory of a daemon among tenants without a quota of it. Such
-// a tenant may take an amount if its new total is at most the amount that was
-// free before. One tenant alone therefore gets half of --host-memory, and
-// others always find room. FairShare (server/rpc) has the same rule for a
-// capacity that does not change and that nothing else takes from.
+// Divides the daemon's host memory among the tenants that have no quota of host
+// memory. Such a tenant may take an amount if its new total is at most the
+// amount that was free before. One tenant alone therefore gets half of
+// --host-memory, and others always find room. FairShare (server/rpc) has the
+// same rule for a capacity that does not change and that nothing else takes
+// from.
 //
 // An amount that a quota of the tenant limits is not refused here, but counts
 // in the tenant's total. Thread-safe.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The memory granted to executors: of each device and of the host, within their
-// tenants' quotas and reservations. An executor asks before it takes memory
-// (internal.Reserve), and gets all or nothing. A grant counts until it is
-// released or the process has ended.
+// tenants' quotas and reservations. An executor requests memory before it
+// allocates it (internal.Reserve); a request is granted as a whole or refused.
+// A grant counts until the executor releases it or its process has ended.
 //
-// The sums are exact as long as executors ask. A compromised executor could
-// take host memory without asking; the limits of its process and of the
-// daemon's control group still hold. It is never granted more than its
-// session's limit.
+// The sums are exact as long as executors make these requests. A compromised
+// executor could take host memory without a request; the limits of its process
+// and of the daemon's control group still hold. No executor is granted more
+// than its session's limit.
 #ifndef HOLDFAST_SERVER_MEMORY_MEMORY_LEDGER_H_
 #define HOLDFAST_SERVER_MEMORY_MEMORY_LEDGER_H_
 
@@ -33,8 +33,8 @@ namespace holdfast {
 
 // The memory of all sessions of the daemon, and its limits. Thread-safe.
 //
-// The supervisor has one. Each session's MemoryGrants charge their requests to
-// the session, its tenant and this ledger.
+// The supervisor has one ledger. Each session's MemoryGrants charge the
+// session, its tenant and this ledger for each grant.
 class MemoryLedger {
  public:
   // `host_bytes` limits the host memory of all sessions; 0: no limit. `shares`
@@ -62,15 +62,17 @@ class MemoryLedger {
   const std::shared_ptr<Quota>& host() const { return host_; }
 
   // Returns a quota for a tenant's chunks on a device; an empty name stands for
-  // sessions without a tenant. The quota has no limit of its own, but asks the
-  // shares. Charges of different quotas cannot be added.
+  // sessions without a tenant. The quota has no limit of its own, but takes
+  // each amount from DeviceShares, which may refuse it. Each call makes a new
+  // quota; charges of different quotas cannot be added.
   std::shared_ptr<Quota> OnDevice(uint32_t device,
                                   const std::string& tenant) const;
 
-  // Returns a quota for host memory of a tenant that its quota `own` counts as
-  // well. It refuses an amount as HostShares::Take, and has no other limit.
-  // Charge host() first. Two results are two quotas: their charges cannot be
-  // added. Null if host memory is not divided.
+  // Returns a quota for the share of host memory of a tenant; null if host
+  // memory is not divided. `own` is the tenant's quota of the same memory. The
+  // result refuses an amount as HostShares::Take does, and has no other limit.
+  // Each call makes a new quota; charges of different quotas cannot be added.
+  // REQUIRES: a caller charges host() before it charges the result.
   std::shared_ptr<Quota> HostOf(const std::string& tenant,
                                 std::shared_ptr<const Quota> own) const;
 
@@ -88,7 +90,8 @@ class MemoryLedger {
 
   // Sums of all sessions, with limits, for administrators.
   void Report(v1::MemoryTotals* totals) const;
-  // The figures of each device, with what is reserved for tenants.
+  // Returns the sums of each device, including the memory that is reserved for
+  // tenants.
   std::map<uint32_t, DeviceShares::Totals> devices() const {
     return shares_->totals();
   }
@@ -99,29 +102,32 @@ class MemoryLedger {
   const std::shared_ptr<HostShares> host_shares_;  // null: not divided
 };
 
-// The memory granted to one executor, within its session's limits. It is given
-// back when the executor ends. Not thread-safe.
+// The memory granted to one executor, within its session's limits. The
+// destructor returns all grants. Not thread-safe.
 //
-// Owned by SessionHoldings, under its lock. An executor's numbers are hostile
-// input: sums saturate.
+// SessionHoldings owns this object, and guards it by its lock. An executor's
+// numbers are hostile input, so sums saturate.
 class MemoryGrants {
  public:
-  // `ledger` must outlive it.
+  // `ledger` must outlive this object.
   explicit MemoryGrants(const MemoryLedger& ledger) : ledger_(ledger) {}
 
   // Begins to grant memory to a session on `devices` devices; 0: all devices.
-  // The limit of chunks is twice the session's limit of device bytes, plus
-  // 64 MiB a device: for rounding, and for freed memory that is still in use.
-  // Host memory, buffers and chunks count against the tenant, if there is one.
+  // The limit of chunks is twice the session's limit of device bytes, plus 64
+  // MiB for each device, because chunks are rounded up and freed memory may
+  // still be in use. Host memory, buffers and chunks count against the tenant,
+  // if there is one.
   void Open(const internal::AccountLimits& limits, size_t devices,
             std::shared_ptr<Tenant> tenant = nullptr);
 
-  // RESOURCE_EXHAUSTED: over the limit of the session, the tenant or the
-  // daemon. FAILED_PRECONDITION: not between Open and Close. NOT_FOUND: there
-  // is no such device. INVALID_ARGUMENT: `place` names no memory, or buffers of
-  // a session without a tenant. On an error nothing is charged.
+  // Grants `bytes` at `place`. RESOURCE_EXHAUSTED: over the limit of the
+  // session, the tenant or the daemon. FAILED_PRECONDITION: not between Open
+  // and Close. NOT_FOUND: there is no such device. INVALID_ARGUMENT: `place`
+  // names no memory, or buffers of a session without a tenant. On an error
+  // nothing is charged.
   absl::Status Reserve(const internal::MemoryPlace& place, uint64_t bytes);
-  // INVALID_ARGUMENT: fewer bytes are granted. Does nothing after Close.
+  // Returns `bytes` of the grant at `place`. INVALID_ARGUMENT: fewer bytes are
+  // granted. Has no effect after Close.
   absl::Status Release(const internal::MemoryPlace& place, uint64_t bytes);
 
   // Device memory taken out of the grants. While this object lives, it counts
@@ -136,26 +142,30 @@ class MemoryGrants {
   // INVALID_ARGUMENT: fewer bytes are granted, or `place` is not a device.
   absl::StatusOr<Detached> Detach(const internal::MemoryPlace& place,
                                   uint64_t bytes);
-  // The executor has released detached memory: its next Release of as many
-  // bytes returns nothing. Does nothing if nothing is granted there.
+  // Makes later calls of Release at `place` return `bytes` fewer in total. For
+  // detached memory that the executor has freed: the executor releases it, but
+  // it is no longer among the grants. Has no effect if nothing is granted at
+  // `place`.
   void Forgive(const internal::MemoryPlace& place, uint64_t bytes);
 
-  // The session is suspended: gives back everything but arenas, which stay.
+  // Returns all grants except those of arenas, because the session is
+  // suspended.
   void Suspend();
 
-  // The executor has died, and its successor will ask for the same memory
-  // again. The grants are reserved for the successor until EndInheritance,
-  // which gives back the rest.
+  // Sets the grants of an executor that has died aside for its successor, which
+  // will request the same memory again. EndInheritance returns what the
+  // successor has not reserved.
   void BeginInheritance();
   void EndInheritance();
-  // The successor can reserve `bytes` once without a charge, for memory that
-  // was detached.
+  // Lets Reserve grant `bytes` at `place` once without a charge, for detached
+  // memory that the successor uses again.
   void Credit(const internal::MemoryPlace& place, uint64_t bytes);
 
-  // Gives back everything except detached memory, and grants nothing more.
+  // Returns all grants except detached memory, and ends granting.
   void Close();
 
-  // Sum over all devices. Leaves `usage` as it is unless open.
+  // Sets the granted device memory, summed over all devices, and its limit in
+  // `usage`. Leaves `usage` unchanged unless called between Open and Close.
   void ReportReserved(v1::QuotaUsage* usage) const;
 
  private:

@@ -2,8 +2,8 @@
 //
 // Stores compiled code by the SHA-256 of its bytes, in sealed memfds: an
 // executor gets an object as a descriptor, and no process can change it. Beyond
-// its bounds, the store drops the least recently used object. An object stays
-// alive while it is held.
+// its bounds, the store drops the least recently used objects. An object stays
+// alive while a session or another owner holds its pointer.
 //
 //   HOLDFAST_ASSIGN_OR_RETURN(auto writer, ObjectWriter::Create(size));
 //   HOLDFAST_RETURN_IF_ERROR(writer->Append(bytes));
@@ -42,14 +42,15 @@ class ObjectWriter {
  public:
   static constexpr uint64_t kMaxObjectBytes = uint64_t{256} << 20;
 
-  // INVALID_ARGUMENT: size 0. RESOURCE_EXHAUSTED: over kMaxObjectBytes.
+  // Makes a writer for an object of `size` bytes. INVALID_ARGUMENT: `size` is
+  // 0. RESOURCE_EXHAUSTED: `size` is over kMaxObjectBytes.
   static absl::StatusOr<std::unique_ptr<ObjectWriter>> Create(uint64_t size);
 
-  // INVALID_ARGUMENT: more than was announced.
+  // Appends bytes. INVALID_ARGUMENT: the bytes exceed the size given to Create.
   absl::Status Append(absl::string_view bytes);
 
   // Seals the object, computes its hash, and ends the writer. INVALID_ARGUMENT:
-  // fewer bytes than announced.
+  // fewer bytes were appended than the size given to Create.
   absl::StatusOr<std::shared_ptr<const StoredObject>> Finish(
       v1::ObjectFormat format,
       const google::protobuf::Map<std::string, std::string>& symbols);
@@ -71,8 +72,8 @@ class ObjectStore {
   // one client cannot rename another client's kernels.
   enum class Origin { kCompiler, kClient };
 
-  // Returns 1/16 of the process's soft limit of descriptors, but 16 to 4096:
-  // each object takes a descriptor.
+  // Returns 1/16 of the process's soft limit of descriptors, at least 16 and at
+  // most 4096. Each object takes a descriptor.
   static size_t DefaultMaxObjects();
 
   // `max_bytes` counts code and symbols. `max_objects` bounds the objects
@@ -86,8 +87,9 @@ class ObjectStore {
   // the whole store is kept alone, until the next Put.
   bool Put(std::shared_ptr<const StoredObject> object, Origin origin);
 
-  // NOT_FOUND: the object is not stored. INVALID_ARGUMENT: the hash does not
-  // have 32 bytes.
+  // Returns the object with this hash (32 bytes), which becomes the most
+  // recently used one. NOT_FOUND: the object is not stored. INVALID_ARGUMENT:
+  // the hash does not have 32 bytes.
   absl::StatusOr<std::shared_ptr<const StoredObject>> Get(
       absl::string_view sha256);
 

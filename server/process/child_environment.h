@@ -8,10 +8,10 @@
 namespace holdfast {
 
 // Returns the environment for a child process, as "NAME=value": the variables
-// of this process that a CUDA driver, a compiler or a sanitizer reads, and
-// `own`, which replaces variables of the same name. All other variables are
-// left out, because an environment may hold secrets and children run clients'
-// code.
+// of this process that a CUDA driver, a compiler or a sanitizer reads, and the
+// variables of `own`, which replace others of the same name. All other
+// variables are left out, because an environment may hold secrets and children
+// run clients' code.
 std::vector<std::string> ChildEnvironment(
     const std::vector<std::string>& own = {});
 

@@ -17,7 +17,7 @@
 
 namespace holdfast {
 
-// The end of one child process. The spawner's thread sets it, once.
+// The end of one child process. The reader thread of Spawner sets it once.
 // Thread-safe.
 class ChildExit {
  public:
@@ -30,8 +30,9 @@ class ChildExit {
   std::optional<TerminationReport> report_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A child process of the daemon, and the channel to it. Made by Spawner.
-// Reports the end of the process only while the Spawner lives. Thread-safe.
+// A child process of the daemon, and the channel to it. Spawner makes these
+// objects; an object learns the end of its process only while the Spawner
+// exists. Thread-safe.
 class ChildProcess {
  public:
   ChildProcess(pid_t pid, UniqueFd pidfd, Channel channel,
@@ -52,8 +53,8 @@ class ChildProcess {
   // Sends SIGKILL. Has no effect on a process that has ended, even if its pid
   // was reused.
   void Kill();
-  // Sends SIGSTOP: until Kill, the process does nothing and keeps its
-  // resources.
+  // Sends SIGSTOP. The process then does not run, and keeps its resources until
+  // Kill.
   void Freeze();
 
   // Blocks until the process has ended. Several threads may wait, and

@@ -11,16 +11,16 @@
 
 namespace holdfast {
 
-// The spawner of the earlier daemon in this process, and its stopped children;
-// see Spawner::LeaveBehind. The end of a CUDA context holds the driver's lock
-// for a tenth of a second, so the children are ended after their sessions have
-// other executors. They also end with this object and with this process.
-// Move-only.
+// The spawner of the daemon that ran in this process before an upgrade, and its
+// stopped children; see Spawner::LeaveBehind. While a CUDA context ends, it
+// holds the driver's lock for a tenth of a second, so the children are ended
+// only after their sessions have other executors. The children also end with
+// this object and with this process. Move-only.
 class LeavingSpawner {
  public:
   LeavingSpawner() = default;
-  // `channel` is the channel to the spawner, which ends when it closes.
-  // `children` are pidfds.
+  // `channel` is the channel to the spawner; the spawner ends when the channel
+  // closes. `children` are pidfds.
   LeavingSpawner(pid_t pid, UniqueFd channel, std::vector<UniqueFd> children)
       : pid_(pid),
         channel_(std::move(channel)),
@@ -29,14 +29,16 @@ class LeavingSpawner {
   LeavingSpawner& operator=(LeavingSpawner&& other) noexcept;
   ~LeavingSpawner() { End(); }
 
-  // 0: there is none.
+  // Returns the spawner's process id; 0: there is no spawner.
   pid_t pid() const { return pid_; }
 
-  // Kills the children and the spawner at once, because a client continues only
-  // when the connection to its old executor has ended.
+  // Kills the children and the spawner, and waits for the spawner's end. Kills
+  // rather than asks, because a client continues only when the connection to
+  // its old executor has ended. Has no effect if there is no spawner.
   void End();
 
-  // Passes everything to the program that this process executes next.
+  // Gives up ownership: returns the descriptors, for the program that this
+  // process executes next.
   struct Descriptors {
     UniqueFd channel;
     std::vector<UniqueFd> children;

@@ -24,10 +24,10 @@ namespace holdfast {
 // thread-safe.
 class OutputRelay {
  public:
-  // Bytes at once, and then each second.
+  // Bytes of a burst, and bytes per second after it.
   static constexpr LogLimiter::Rate kPerChild = {512 << 10, 16 << 10};
   static constexpr LogLimiter::Rate kAll = {2 << 20, 64 << 10};
-  // Bytes. A longer line is split.
+  // The most bytes of a line. A longer line is split.
   static constexpr size_t kMaxLine = 32 << 10;
   // The time for which a child is not read after a line was dropped, so that
   // the child waits and does not keep this process busy.
@@ -40,12 +40,13 @@ class OutputRelay {
   // Takes the reading end of a pipe to which `pid` writes.
   void Add(pid_t pid, UniqueFd pipe);
 
-  // Appends the pipes to wait for. Returns the number of milliseconds after
-  // which Relay must be called in any case; -1 if it need not be.
+  // Appends the pipes that the caller polls before it calls Relay. Returns the
+  // milliseconds after which Relay must be called even without an event; -1:
+  // there is no such time.
   int AppendTo(std::vector<pollfd>* events, absl::Time now) const;
 
-  // Reads once from each pipe, and drops pipes without writers. Does not wait
-  // for a child.
+  // Reads once from each pipe, and closes pipes that have no writer any more.
+  // Does not block on a child.
   void Relay(absl::Time now);
 
  private:
@@ -58,7 +59,7 @@ class OutputRelay {
 
   // Returns false at the end of the pipe.
   bool Read(Output& output, absl::Time now);
-  // Forwards the finished lines of its text.
+  // Forwards the finished lines of `output.text`, and removes them from it.
   void PassLines(Output& output, absl::Time now);
   void Pass(Output& output, absl::string_view line, absl::Time now);
 

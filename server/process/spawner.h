@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starts the daemon's other processes. A process with threads cannot fork
+// Starts the daemon's child processes. A process with threads cannot fork
 // safely, so the spawner is a separate process, forked from main before any
-// thread exists. It forks and executes on request, and reports the end of each
-// child.
+// thread exists. The spawner process forks and executes on request, and reports
+// the end of each child.
 //
 //   auto spawner = Spawner::Create({});                 // in main, first
 //   auto child = (*spawner)->Spawn({"--role=executor"});
 //   (*child)->channel().Receive(&ready);
 //
 // A child gets its end of the channel as descriptor kChildChannelFd, the
-// standard descriptors and no others, and the environment variables that
-// drivers and compilers read. SIGINT and SIGTERM do not reach it: the
-// supervisor decides when it ends. When the supervisor ends for any reason, the
-// kernel kills the spawner and every child.
+// standard descriptors, and no other descriptors. Its environment has the
+// variables that drivers and compilers read. SIGINT and SIGTERM of a terminal
+// do not reach the child: the supervisor decides when it ends. When the
+// supervisor ends for any reason, the kernel kills the spawner and every child.
 #ifndef HOLDFAST_SERVER_PROCESS_SPAWNER_H_
 #define HOLDFAST_SERVER_PROCESS_SPAWNER_H_
 
@@ -47,8 +47,8 @@ struct SpawnOptions {
   Namespaces namespaces = Namespaces::kNone;
   // Further environment variables, as "NAME=value".
   std::vector<std::string> environment = {};
-  // The user that the child becomes. Null: a new user of the range, if there is
-  // a range.
+  // The user that the child becomes. Null: a free user of the range, if there
+  // is a range; otherwise the daemon's user.
   std::shared_ptr<const UserRange::Lease> user = nullptr;
 };
 
@@ -62,39 +62,44 @@ class Spawner {
     std::shared_ptr<UserRange> users;
   };
 
-  // REQUIRES: the process has one thread, which lives as long as the process.
+  // Forks the spawner process. REQUIRES: the process has one thread, which
+  // lives as long as the process.
   static absl::StatusOr<std::unique_ptr<Spawner>> Create(
       const Options& options);
 
   // Takes over a spawner and its children that the earlier daemon has started
-  // for this one. Kills a child whose user is not the one that this daemon
-  // would have chosen. UNAVAILABLE: the spawner has ended.
+  // for this daemon. Kills a child whose user is not in the range of this
+  // daemon, or is leased already. UNAVAILABLE: the spawner has ended.
   static absl::StatusOr<std::unique_ptr<Spawner>> Adopt(
       HandedProcesses handed, std::shared_ptr<UserRange> users);
 
-  // Kills the spawner and its remaining children.
+  // Ends the spawner and its remaining children, and waits for the spawner's
+  // end.
   ~Spawner();
 
-  // The children that Adopt has taken over. Empty after the first call.
+  // Returns the children that Adopt has taken over; an empty vector after the
+  // first call.
   struct Adopted {
     internal::HandedChild record;
     std::unique_ptr<ChildProcess> process;
   };
   std::vector<Adopted> TakeAdopted() { return std::exchange(adopted_, {}); }
 
-  // Kills the spawner and every child at once, before the process executes
-  // another binary. Returns when the spawner has ended.
+  // Kills the spawner and every child, before the process executes another
+  // binary. Blocks until the spawner has ended.
   void Kill();
 
-  // Stops every child (SIGSTOP). The program that this process executes next
-  // ends them. REQUIRES: called once, and no child is used afterwards.
+  // Stops every child (SIGSTOP), and returns the spawner with its children, for
+  // the program that this process executes next, which ends them. REQUIRES:
+  // called once, and no child is used afterwards.
   LeavingSpawner LeaveBehind();
 
-  // Starts the program in the wanted namespaces, as far as the kernel allows.
-  // The flag --own-namespaces tells the child its namespaces, and --user the
-  // user that it must become. UNAVAILABLE: no process could be started, or the
-  // spawner has ended. Exit code 127 means that the program could not be
-  // executed.
+  // Starts a child with `arguments`, in the namespaces of `options` as far as
+  // the kernel allows. Blocks until the spawner has answered. The child gets
+  // its namespaces by the flag --own-namespaces, and the user that it must
+  // become by --user. UNAVAILABLE: no process could be started, or the spawner
+  // has ended. RESOURCE_EXHAUSTED: no user of the range is free. If the program
+  // cannot be executed, the child exits with code 127.
   absl::StatusOr<std::unique_ptr<ChildProcess>> Spawn(
       const std::vector<std::string>& arguments,
       const SpawnOptions& options = {});
@@ -103,21 +108,22 @@ class Spawner {
     return Spawn(arguments, SpawnOptions{.namespaces = namespaces});
   }
 
-  // Leases a user for children that share one. User 0 if there is no range, or
-  // no user is free.
+  // Leases a user for children that share a user. The lease has user 0 if there
+  // is no range, or if no user is free.
   std::shared_ptr<const UserRange::Lease> TakeUser() const {
     return std::make_shared<const UserRange::Lease>(UserRange::Take(users_));
   }
-  // Returns true if a child may have this user: one of the range, if there is a
-  // range.
+  // Returns true if a child may have this user: a user of the range if there is
+  // a range, otherwise the daemon's user (0).
   bool MayUse(const UserRange::Lease& user) const {
     return (users_ != nullptr) == (user.user() != 0);
   }
 
-  // Calls `callback` once when the spawner process has died unasked; at once if
-  // it has died already. Spawn then always fails. The callback runs before the
-  // ends of the children are reported. It does not run after OnGone(nullptr)
-  // has returned.
+  // Sets the function that is called once when the spawner process has died by
+  // itself; calls it at once if the process has died already. Spawn then always
+  // fails. The callback runs in the thread that reads the spawner's events,
+  // before the ends of the children are reported, and must not call this
+  // object. It does not run after OnGone(nullptr) has returned.
   void OnGone(std::function<void()> callback);
 
  private:

@@ -8,15 +8,16 @@
 
 namespace holdfast {
 
-// Runs the spawner until its channel (a descriptor) closes or the supervisor
-// ends. The spawner has one thread, and closes all other inherited descriptors.
-// The standard output and error of its children are pipes to it; see
-// OutputRelay.
+// Runs the spawner until `channel` (a descriptor) closes or the process
+// `supervisor` ends. The spawner has one thread, and closes all other inherited
+// descriptors. Its children execute `executable`; their standard output and
+// error are pipes to the spawner (OutputRelay).
 [[noreturn]] void RunSpawnerProcess(pid_t supervisor,
                                     const std::string& executable, int channel);
 
-// Runs a spawner that was executed as its own program. It ends only when its
-// channel closes, because the thread that has started it may end first.
+// Runs a spawner that was executed as a program of its own. The spawner ends
+// only when `channel` closes, because the thread that has started it may end
+// first.
 [[noreturn]] void RunExecutedSpawner(const std::string& executable,
                                      int channel);
 

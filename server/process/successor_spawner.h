@@ -35,13 +35,13 @@ namespace holdfast {
 // thread-safe.
 class SuccessorSpawner {
  public:
-  // Executes `binary` with these arguments, which make it a spawner on the
-  // channel kChildChannelFd. It outlives the calling thread, and ends when its
-  // channel closes.
+  // Executes `binary` with these arguments (without the program's name), which
+  // must make it a spawner on the channel kChildChannelFd. The spawner outlives
+  // the calling thread, and ends when its channel closes.
   static absl::StatusOr<std::unique_ptr<SuccessorSpawner>> Start(
       const std::string& binary, std::vector<std::string> arguments);
 
-  // Kills the spawner and its children, unless they were handed over.
+  // Kills the spawner and its children, unless HandOver was called.
   ~SuccessorSpawner();
   SuccessorSpawner(const SuccessorSpawner&) = delete;
   SuccessorSpawner& operator=(const SuccessorSpawner&) = delete;
@@ -54,15 +54,16 @@ class SuccessorSpawner {
     // The device of its context.
     uint32_t device = 0;
   };
-  // Starts a child, and waits until it is ready. Drops a child that ends before
-  // that. Kills a child that is not ready at the deadline (DEADLINE_EXCEEDED).
+  // Starts a child, and blocks until it is ready. UNAVAILABLE: the child could
+  // not be started, or has ended before it was ready. DEADLINE_EXCEEDED: the
+  // child was not ready at the deadline, and was killed.
   absl::Status StartChild(const Child& child, absl::Time deadline);
 
   // Returns the number of children that were ready and have not ended.
   size_t ready();
 
-  // Returns the ready processes, which then outlive this object. REQUIRES: the
-  // process executes the next daemon. Called once.
+  // Returns the spawner and the ready children, which then outlive this object.
+  // REQUIRES: the process executes the next daemon. Called once.
   HandedProcesses HandOver();
 
  private:

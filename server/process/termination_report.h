@@ -11,18 +11,18 @@ struct TerminationReport {
   enum class Cause {
     kExited,
     kSignaled,
-    // The spawner died first; the process was killed with it.
+    // The spawner ended first, and the process was killed with it.
     kUnknown,
   };
   Cause cause = Cause::kUnknown;
-  // The exit code or the signal.
+  // The exit code, or the number of the signal.
   int code = 0;
 
   bool Succeeded() const { return cause == Cause::kExited && code == 0; }
 
-  // Returns a predicate for the process's name: "was killed by signal 9
-  // (SIGKILL)", "exited with code 1". A code above 128 is shown with the signal
-  // that shells encode by it.
+  // Returns text to follow the process's name in a message: "was killed by
+  // signal 9 (SIGKILL)", "exited with code 1". After an exit code above 128,
+  // also names the signal that shells encode by this code.
   std::string ToString() const;
 };
 

@@ -20,7 +20,8 @@ namespace holdfast {
 // Thread-safe.
 class UserRange {
  public:
-  // Returns the user in its destructor. An empty lease has user 0.
+  // Holds one user of the range, and returns it to the range when destroyed. An
+  // empty lease has user 0.
   class Lease {
    public:
     Lease() = default;
@@ -43,12 +44,13 @@ class UserRange {
   // Leases a user, in rotation. Skips users that have a process, such as an
   // executor of an earlier or another daemon: its threads would count against
   // the new process's limit. Reads which users have processes when the range is
-  // made, and again when no other user is free. Empty if every user is leased
-  // or has a process, or if `range` is null. Static, because leases keep the
-  // range alive.
+  // made, and again when no other user is free. Returns an empty lease if every
+  // user is leased or has a process, or if `range` is null. Static, because
+  // leases keep the range alive.
   static Lease Take(const std::shared_ptr<UserRange>& range);
-  // Leases `user` for a process of the earlier daemon. Empty if the range does
-  // not have this user, or the user is leased already.
+  // Leases `user` for a process of the earlier daemon. Returns an empty lease
+  // if `range` is null or does not have this user, or if the user is leased
+  // already.
   static Lease TakeBack(const std::shared_ptr<UserRange>& range, uid_t user);
 
  private:
@@ -59,7 +61,7 @@ class UserRange {
   const uid_t first_;
   const uid_t last_;
   absl::Mutex mutex_;
-  // Modulo the size of the range, the offset at which Take begins.
+  // The offset at which Take begins, modulo the size of the range.
   uid_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   std::set<uid_t> taken_ ABSL_GUARDED_BY(mutex_);
   std::set<uid_t> with_processes_ ABSL_GUARDED_BY(mutex_);

@@ -19,8 +19,9 @@
 
 namespace holdfast {
 
-// A call of the daemon to an executor. Its messages pass through rings of
-// shared memory; gRPC carries only its beginning and its end. Thread-safe.
+// A call of the daemon to an executor. The call's messages pass through rings
+// of shared memory; gRPC carries only the call's beginning and end.
+// Thread-safe.
 //
 //   const auto call = std::make_shared<RingCall>(channel);
 //   ForwardMetadata(client_context, call->context());
@@ -29,15 +30,16 @@ namespace holdfast {
 //   call->EndUp();
 //   return call->AwaitEnd();
 //
-// Keeps itself alive until the call's end. Dropping the pointer does not end
-// the call; Cancel does.
+// The object keeps itself alive until the call's end. Dropping the pointer does
+// not end the call; Cancel does.
 class RingCall final
     : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
       public std::enable_shared_from_this<RingCall> {
  public:
   explicit RingCall(std::shared_ptr<grpc::Channel> executor);
 
-  // Takes metadata before Start, and has the trailers after AwaitEnd.
+  // Returns the call's context: the caller adds metadata before Start, and
+  // reads trailers after AwaitEnd.
   grpc::ClientContext& context() { return context_; }
 
   // Starts the call. `ring_token` names the rings' memory, which the executor
@@ -46,18 +48,19 @@ class RingCall final
   void Start(const std::string& method, const std::string& ring_token,
              std::function<void()> on_end);
 
-  // Waits for the executor's answer or the call's end. Returns true if the
-  // executor has accepted the rings.
+  // Blocks until the executor has answered or the call has ended. Returns true
+  // if the executor has accepted the rings.
   bool AwaitTaken();
   // Ends the direction to the executor, so that the executor may end the call.
-  // May be called again.
+  // A second call has no effect.
   void EndUp();
-  // Ends the call, which fails with CANCELLED.
+  // Cancels the call, which then fails with CANCELLED.
   void Cancel() { context_.TryCancel(); }
 
   bool ended() const;
-  // Waits for the call's end. Returns the executor's status, or gRPC's error.
-  // INTERNAL: the executor sent a message by gRPC, or did not accept the rings.
+  // Blocks until the call has ended. Returns the executor's status, or gRPC's
+  // error. INTERNAL: the executor sent a message by gRPC, or did not accept the
+  // rings.
   grpc::Status AwaitEnd();
 
   void OnReadInitialMetadataDone(bool ok) override;

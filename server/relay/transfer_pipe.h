@@ -53,7 +53,8 @@ class TransferPipe {
   // The most pipes that a session's transfers use at a time.
   static constexpr size_t kMaxPipes = 16;
 
-  // Returns the memfd to share. Its pages are allocated on their first use.
+  // Returns a memfd that both ends map. Its pages are allocated on their first
+  // use.
   static absl::StatusOr<UniqueFd> CreateMemory();
 
   // Maps one end; called once for each end. FAILED_PRECONDITION: `memfd` was
@@ -66,17 +67,19 @@ class TransferPipe {
   absl::StatusOr<bool> Read(Message* message);
   // Returns true if there is a message. Costs one load.
   bool Readable() const { return rings_->reader().Ready(); }
-  // Waits for a message, Interrupt or Close, for at most `limit`. `bytes` is
-  // the size of the transfer: during a large one, the thread sleeps at once
-  // instead of polling first. REQUIRES: as Read.
+  // Blocks until there is a message, or Interrupt or Close is called, for at
+  // most `limit`. `bytes` is the size of the transfer: during a large one, the
+  // thread sleeps at once instead of polling first. REQUIRES: as Read.
   void Await(uint64_t bytes, absl::Duration limit);
-  // Ends the running Await, or else the next one. Any thread may call it.
+  // Ends the running Await, or the next one if none is running. Any thread may
+  // call it.
   void Interrupt() { rings_->reader().Interrupt(); }
 
-  // Writes a message. Any thread may call it. CANCELLED: the pipe is closed.
+  // Writes a message; blocks while the ring is full. Any thread may call it.
+  // CANCELLED: the pipe is closed.
   absl::Status Write(const Message& message);
-  // Writes a message without waiting. Returns false if the pipe is closed, or
-  // the other end does not read. Any thread may call it.
+  // Writes a message without blocking. Returns false if the pipe is closed or
+  // the ring is full. Any thread may call it.
   bool TryWrite(const Message& message);
 
   // Returns true if this end can take a slot.
@@ -94,7 +97,8 @@ class TransferPipe {
 
   // Closes this end: nothing more can be written. Any thread may call it.
   void Close() { rings_->Close(); }
-  // Messages that were written before the close can still be read.
+  // Returns true if this end was closed. Messages that the other end wrote
+  // before can still be read.
   bool closed() const { return rings_->reader().closed(); }
 
  private:
@@ -111,7 +115,7 @@ class TransferPipe {
   uint32_t used_slots_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// The messages that name a slot.
+// Return the messages that name a slot: filled with `size` bytes, or returned.
 internal::PipeMessage FilledSlot(uint32_t slot, size_t size);
 internal::PipeMessage ReturnedSlot(uint32_t slot);
 

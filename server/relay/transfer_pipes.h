@@ -47,9 +47,9 @@ class TransferPipes : public std::enable_shared_from_this<TransferPipes> {
   };
   explicit TransferPipes(Executor executor) : executor_(std::move(executor)) {}
 
-  // The most leases, including leases that wait for a pipe. Each has a thread
-  // of the daemon, which gives one client 256 of them: enough for two such
-  // sessions.
+  // The most leases, including leases that wait for a pipe. Each lease takes a
+  // thread of the daemon. One client has at most 256 threads: enough for two
+  // sessions with this number of leases.
   static constexpr size_t kMaxLeases = 128;
 
   // Returns a lease. RESOURCE_EXHAUSTED: there are kMaxLeases. Does not wait.
@@ -68,13 +68,14 @@ class TransferPipes : public std::enable_shared_from_this<TransferPipes> {
     std::shared_ptr<RingCall> call;     // null: there is no pipe
   };
 
-  // Waits until the lease may use a pipe. Fails as Lease::Open.
+  // Blocks until the lease may use a pipe. Returns the errors of Lease::Open.
   absl::Status AwaitTurn(const Lease& lease, const std::stop_token& cancelled,
                          absl::Time deadline);
   // Returns an idle pipe, or makes one. REQUIRES: AwaitTurn has succeeded.
   absl::StatusOr<Pipe> Open();
   absl::StatusOr<Pipe> Make();
-  // Ends a lease; `in_use`: its AwaitTurn has succeeded.
+  // Ends a lease. `in_use`: AwaitTurn has succeeded for it. `reusable`: the
+  // pipe may serve another transfer.
   void GiveBack(Pipe pipe, bool in_use, bool reusable);
 
   const Executor executor_;
@@ -98,20 +99,21 @@ class TransferPipes::Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  // Waits while kMaxPipes pipes are in use. Then takes an idle pipe, or
-  // makes a pipe and waits for the executor. Called once. CANCELLED:
-  // `cancelled` was requested. DEADLINE_EXCEEDED: all pipes were in use until
-  // `deadline`. UNAVAILABLE: there is no executor, or the session is being
-  // closed. Other errors: the executor's refusal.
+  // Blocks while kMaxPipes pipes are in use. Then takes an idle pipe, or makes
+  // a pipe and waits for the executor. Called once. CANCELLED: `cancelled` was
+  // requested. DEADLINE_EXCEEDED: all pipes were in use until `deadline`.
+  // UNAVAILABLE: there is no executor, or the session is being closed. Other
+  // errors: the executor's refusal.
   absl::Status Open(const std::stop_token& cancelled, absl::Time deadline);
 
   // REQUIRES, also for the methods below: Open has succeeded.
   TransferPipe& pipe() const { return *pipe_.end; }
-  // Cancels the transfer; the pipe closes within a moment.
+  // Cancels the transfer. Does not block; the pipe closes a moment later.
   void Cancel() { pipe_.call->Cancel(); }
   // Notes that the transfer has succeeded. Slots may still be in use.
   void NoteDone() { done_ = true; }
-  // Waits for the executor's status for a closed pipe.
+  // Blocks until the call of the pipe has ended. Returns the executor's status.
+  // For a closed pipe.
   grpc::Status AwaitEnd() const { return pipe_.call->AwaitEnd(); }
 
  private:

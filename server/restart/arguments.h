@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Changes flags that are valid for only one start of the daemon, although a
-// keeper, or a daemon that is being replaced, starts the next one with the same
-// arguments.
+// Changes flags in an argument list. A keeper, or a daemon that is being
+// replaced, starts the next daemon with its own arguments, but some flags are
+// valid for one start only.
 #ifndef HOLDFAST_SERVER_RESTART_ARGUMENTS_H_
 #define HOLDFAST_SERVER_RESTART_ARGUMENTS_H_
 
@@ -13,14 +13,15 @@
 
 namespace holdfast {
 
-// Sets a flag to this value, overriding arguments and configuration file:
-// removes "--flag=value" and, if `takes_value`, "--flag value", else "--flag";
-// then appends "--flag=value". The first argument is the program.
+// Sets `flag` ("--name") to `value`, so that it overrides earlier arguments and
+// the configuration file: removes each "--name=..." and "--name", with the
+// argument after "--name" if `takes_value`, and appends "--name=value". The
+// first argument is the program, and stays.
 void SetFlag(absl::string_view flag, bool takes_value, absl::string_view value,
              std::vector<std::string>* arguments);
 
-// Removes --ready-fd: the daemon has written its addresses to the descriptor
-// and closed it, so another file may have its number.
+// Sets --ready-fd to -1 (none). The daemon has written its addresses to the
+// descriptor and closed it, so another file may have its number.
 inline void ForgetReadyFd(std::vector<std::string>* arguments) {
   SetFlag("--ready-fd", /*takes_value=*/true, "-1", arguments);
 }

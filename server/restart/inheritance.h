@@ -26,12 +26,14 @@ struct Inheritance {
   LeavingSpawner leaving;     // the earlier daemon's spawner, which ends
 };
 
-// Takes the inheritance. REQUIRES: the process has one thread; called once,
-// before any child exists.
+// Takes the descriptors from the environment and sorts them. Ignores
+// descriptors whose names are not of KeptName's form. Returns an error if a
+// list of descriptors is malformed or a socket has no listening path. REQUIRES:
+// the process has one thread; called once, before any child exists.
 absl::StatusOr<Inheritance> TakeInheritance();
 
-// Executes `binary` in this process, and passes `kept` to it. Returns only on
-// an error.
+// Executes `binary` in this process with `arguments` (the first is the
+// program), and passes `kept` to it. Returns only on an error.
 absl::Status ExecuteWith(const std::string& binary,
                          const std::vector<std::string>& arguments,
                          std::vector<KeptDescriptor> kept);

@@ -7,7 +7,7 @@
 //   daemon ── $HOLDFAST_ADOPT ─────────▶ keeper   the daemon's process, and the
 //                                                 socket for its messages
 //
-// A daemon whose keeper has died uses the second (keeper_watch.h).
+// A daemon whose keeper has died uses $HOLDFAST_ADOPT (keeper_watch.h).
 #ifndef HOLDFAST_SERVER_RESTART_KEEPER_HANDOVER_H_
 #define HOLDFAST_SERVER_RESTART_KEEPER_HANDOVER_H_
 
@@ -21,16 +21,19 @@
 
 namespace holdfast {
 
-// Returns a pidfd, close-on-exec; empty if the kernel cannot make one.
+// Returns a pidfd of the process, close-on-exec; empty, with errno set, if
+// there is none.
 UniqueFd OpenProcess(pid_t pid);
 
-// Tells the program that this process executes next to watch `keeper`, a pidfd.
+// Passes `keeper`, a pidfd, to the program that this process executes next,
+// which gets it by TakeKeeper. Clears close-on-exec; the caller still owns it.
 // REQUIRES: the process has one thread, or executes the program next.
 void PassKeeperOn(int keeper);
 
-// Returns the keeper of this daemon; empty if it has none, or if an older
-// keeper has not passed its pidfd. Unsets the variable. REQUIRES: the process
-// has one thread; called once, before any child exists.
+// Returns a pidfd of this daemon's keeper; empty if the daemon has no keeper,
+// or if a keeper of an older version has not passed its pidfd. Unsets the
+// variable. REQUIRES: the process has one thread; called once, before any child
+// exists.
 UniqueFd TakeKeeper();
 
 // A daemon that is running already when its keeper starts.
@@ -40,12 +43,13 @@ struct AdoptedDaemon {
   KeeperSocket socket;
 
   // Returns the variable for the keeper's environment, "NAME=value", with the
-  // numbers of the descriptors.
+  // pid and the numbers of the descriptors.
   std::string Variable() const;
 };
 
-// Returns the daemon that this keeper is to adopt, if there is one. Unsets the
-// variable. REQUIRES: the process has one thread; called once.
+// Returns the daemon that this keeper is to adopt; nullopt if there is none, or
+// if the variable is malformed. Unsets the variable. REQUIRES: the process has
+// one thread; called once.
 std::optional<AdoptedDaemon> TakeAdoptedDaemon();
 
 }  // namespace holdfast

@@ -9,15 +9,16 @@
 
 namespace holdfast {
 
-// The socket on which a keeper receives its daemon's messages. The kernel adds
-// the sender's process id to each.
+// The datagram socket on which a keeper receives its daemon's messages. The
+// kernel adds the sender's process id to each message.
 struct KeeperSocket {
   UniqueFd fd;
   std::string address;  // abstract, as $NOTIFY_SOCKET has it: "@00a2c"
 
   // Makes a socket at an address that the kernel chooses.
   static absl::StatusOr<KeeperSocket> Create();
-  // Returns the socket that another process has made.
+  // Wraps a socket that another process has made with Create. INVALID_ARGUMENT:
+  // `fd` is not a Unix socket with an address.
   static absl::StatusOr<KeeperSocket> Of(UniqueFd fd);
 };
 

@@ -13,39 +13,43 @@
 
 namespace holdfast {
 
-// Starts a new keeper when the daemon's own has died, and sends it every
-// descriptor of the store, so that sessions again outlive the daemon. After
-// kMaxStarts deaths within kStartTime no keeper is started any more; the daemon
-// logs that and continues.
+// Watches the daemon's keeper on a thread of its own. When the keeper has died,
+// starts a new keeper and sends it every descriptor of the store, so that
+// sessions again outlive the daemon. After kMaxStarts starts within kStartTime,
+// the watch starts no more keepers; it logs that, and the daemon continues. Not
+// thread-safe.
 class KeeperWatch {
  public:
   static constexpr size_t kMaxStarts = 5;
   static constexpr absl::Duration kStartTime = absl::Seconds(30);
 
-  // `keeper` is a pidfd; `arguments` are this daemon's. REQUIRES: the store is
-  // settled, and outlives the watch.
+  // `keeper` is a pidfd; `arguments` are this daemon's. REQUIRES:
+  // DescriptorStore::Settle was called on the store, which outlives the watch.
   KeeperWatch(UniqueFd keeper, std::vector<std::string> arguments,
               DescriptorStore& store);
+  // Stops watching. Does not end the keeper.
   ~KeeperWatch();
   KeeperWatch(const KeeperWatch&) = delete;
   KeeperWatch& operator=(const KeeperWatch&) = delete;
 
-  // Stops, and lets the program that this process executes next continue the
-  // watch. REQUIRES: the process executes it next.
+  // Stops watching, and passes the keeper to the program that this process
+  // executes next, which can continue the watch (TakeKeeper). REQUIRES: the
+  // process executes the program next.
   void PassOn();
 
  private:
   void Run();
-  // Blocks until the keeper has ended. Returns false if the watch is to stop.
+  // Blocks until the keeper has ended, and returns true; false if the watch is
+  // to stop.
   bool AwaitEnd();
-  // Returns false if the watch is to stop within the time.
+  // Sleeps for `time`. Returns false at once if the watch is to stop.
   bool Sleep(absl::Duration time);
-  // Starts a keeper, which gets all messages from then on. If that fails, the
-  // last keeper stays the watched one.
+  // Starts a keeper, and directs all further messages for the service manager
+  // to it. On an error, keeper_ is unchanged.
   absl::Status StartKeeper();
   void Stop();
 
-  UniqueFd keeper_;  // of the last one, which may have ended
+  UniqueFd keeper_;  // a pidfd of the last keeper, which may have ended
   const std::vector<std::string> arguments_;
   DescriptorStore& store_;
   const UniqueFd stop_;  // an eventfd

@@ -10,9 +10,10 @@
 
 namespace holdfast {
 
-// Removes the limits of quotas as long as it lives. A daemon adopts an earlier
-// daemon's memory with it: memory that is held stays, even above a limit that
-// was lowered meanwhile, as with Quota::SetLimit. Not thread-safe.
+// Removes limits of quotas, and sets them again when destroyed. While a daemon
+// adopts an earlier daemon's memory, the limits are lifted, so that all of this
+// memory is kept, even above a limit that was lowered meanwhile. Not
+// thread-safe.
 class LiftedLimits {
  public:
   LiftedLimits() = default;
@@ -22,6 +23,7 @@ class LiftedLimits {
   LiftedLimits(const LiftedLimits&) = delete;
   LiftedLimits& operator=(const LiftedLimits&) = delete;
 
+  // Removes the limit of `quota`. Has no effect if it was lifted already.
   void Lift(const std::shared_ptr<Quota>& quota) {
     if (!limits_.emplace(quota, quota->limit()).second) return;
     quota->SetLimit(Quota::kUnlimited);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Processes that a daemon has started for the next one, as named descriptors
-// that pass by execve (inheritance.h) and to no service manager:
+// Converts processes that a daemon has started for the next daemon to named
+// descriptors, and back. The descriptors pass by execve (inheritance.h), and
+// never to a service manager:
 //
 //   hf.processes     HandedProcesses: pids, users, arguments, devices
 //   hf.spawner       the channel to the spawner
@@ -18,8 +19,8 @@
 
 namespace holdfast {
 
-// Returns the named descriptors of the processes and their spawner. Fails if
-// the record cannot be made.
+// Returns the named descriptors of the processes and their spawner. Returns an
+// error if the memfd for the record cannot be made.
 absl::StatusOr<std::vector<KeptDescriptor>> NameProcesses(
     HandedProcesses handed);
 

@@ -22,11 +22,11 @@
 namespace holdfast {
 
 // Restores the tenants, collections and sessions that an earlier daemon has
-// left: first tenants, which are charged; then the memory of each session; then
-// collections and imports, which use that memory; then the sessions, which
-// recover by themselves. Objects that cannot be restored are skipped and
-// logged, without harm to others. No limit stops the restoration: a lowered
-// limit only holds for new objects.
+// left. Restores tenants first, because they are charged for the rest; then the
+// memory of each session; then collections and imports, which use that memory.
+// Starts the sessions last; they recover in the background. Objects that cannot
+// be restored are skipped and logged, without harm to others. No limit stops
+// the restoration: a lowered limit only holds for new objects.
 class Restore {
  public:
   struct Parts {
@@ -37,10 +37,11 @@ class Restore {
   explicit Restore(const Parts& parts) : parts_(parts) {}
 
   // Restores `state`. REQUIRES: the devices are known, and no session was
-  // opened.
+  // opened. Called once.
   void Run(KeptState state);
 
-  // The numbers of restored sessions and versions.
+  // Return the numbers of restored sessions, and of restored versions of
+  // collections.
   size_t sessions() const { return adopted_; }
   size_t versions() const { return versions_; }
 
@@ -53,31 +54,38 @@ class Restore {
     std::unique_ptr<SessionHoldings> holdings;
   };
 
+  // Restores `state` while limits are lifted.
   void Adopt(KeptState state);
-  // On an error, `kept` still has the memory that other sessions may use.
+  // Adopts the memory of a session into sessions_. On an error, `kept` still
+  // has the memory that other sessions may use.
   absl::Status AdoptMemory(uint64_t number, KeptSession& kept);
+  // Restore a version of a collection, and the imports of a session.
   absl::Status AdoptVersion(const internal::VersionRecord& record);
   void AdoptImports(uint64_t number, Session& session);
   absl::Status AdoptImport(Session& session, uint64_t import,
                            const internal::ImportRecord& record);
-  // Returns the range: in a restored session, in a session that has ended, or
-  // in a chunk of `owner`'s collections.
+  // Returns the range of a chunk: of a collection of `owner`, of a restored
+  // session, or of a session that has ended.
   absl::StatusOr<SharedResource> Shared(const internal::SharedRange& range,
                                         const std::string& owner);
+  // Returns the range of a chunk of a session that has ended.
   absl::StatusOr<SharedResource> Orphaned(const internal::SharedRange& range);
-  // Takes the chunks of collections that are or were suspended; they do not
-  // belong to the session that made them any more.
+  // Takes the chunks of collections that are or were suspended out of `kept`.
+  // These chunks no longer belong to the session that made them.
   void TakeSaved(uint64_t number, KeptSession* kept);
-  // Returns the chunk of a collection; null if the chunk is a session's.
+  // Returns the chunk if it belongs to a collection; null if it belongs to a
+  // session.
   absl::StatusOr<std::shared_ptr<SharedChunk>> OfCollection(
       const internal::SharedRange& range, const std::string& owner);
   absl::StatusOr<std::shared_ptr<SharedChunk>> MakeSaved(
       const ChunkKey& key, KeptChunk chunk, const std::string& owner);
   absl::StatusOr<std::shared_ptr<SharedChunk>> MakeOwned(
       const ChunkKey& key, KeptChunk chunk, const std::string& owner);
-  // `options` has the place of the bytes.
+  // Makes the chunk and adds it to of_collections_. `options` has the place of
+  // the bytes.
   std::shared_ptr<SharedChunk> Make(const ChunkKey& key, const KeptChunk& chunk,
                                     SharedChunk::Options options);
+  // Adds the session to the registry, where it recovers.
   void Start(uint64_t number, Session session);
 
   const Parts parts_;

@@ -13,10 +13,9 @@
 
 namespace holdfast {
 
-// The version of the state's format. A daemon accepts the same or a lower
-// version. 2: collections may be suspended (hf.saved, hf.owned). 3: a session
-// may be on another device than the one that its client names
-// (Assign.moved_to).
+// The version of the format of the kept state. A daemon accepts the same or a
+// lower version. 2: collections may be suspended (hf.saved, hf.owned). 3: a
+// session may be on another device than its client names (Assign.moved_to).
 inline constexpr int kStateFormat = 3;
 
 // The environment variable of a successor that is checked: the TCP ports on
@@ -28,15 +27,16 @@ inline constexpr char kTakenPorts[] = "HOLDFAST_TAKEN_PORTS";
 // the daemon was started from, with the same arguments. Immutable; thread-safe.
 class Successor {
  public:
-  // REQUIRES: called at the start, before the file is replaced.
+  // Returns the successor of this process. Returns an error if /proc cannot be
+  // read. REQUIRES: called at the start, before the file is replaced.
   static absl::StatusOr<Successor> Find();
 
   const std::string& binary() const { return binary_; }
   // The first argument is the program.
   const std::vector<std::string>& arguments() const { return arguments_; }
 
-  // Returns true if the file is not the one that this process runs; false if
-  // there is no file.
+  // Returns true if the file was replaced since this process started; false if
+  // it was not, or if there is no file.
   bool IsNew() const;
 
   // Runs the binary in child processes to check that it accepts the state, the

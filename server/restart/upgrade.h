@@ -28,15 +28,16 @@ namespace holdfast {
 //             make their contexts while sessions are served; then every
 //             session's work ends, and new commands wait in the session's ring
 //             or in the client
-//   Execute   clients are told; the executors end, or are stopped and end after
-//             the executors of the new binary have taken over; the process
-//             executes the new binary
+//   Execute   clients are notified; the executors end, or are stopped and end
+//             after the executors of the new binary have taken over; the
+//             process executes the new binary
 //
 // Thread-safe.
 class DaemonUpgrade {
  public:
-  // Starts executors of the binary, and returns when they are ready or their
-  // time is over. Null: the next daemon starts all of its executors itself.
+  // Starts executors of the binary, and blocks until they are ready or
+  // `deadline` has passed. Returns null if none is ready; the next daemon then
+  // starts all of its executors itself.
   using StartAhead = std::function<std::unique_ptr<SuccessorSpawner>(
       const std::string& binary, absl::Time deadline)>;
 
@@ -53,34 +54,39 @@ class DaemonUpgrade {
   // True if the daemon's file was replaced.
   bool IsDue() const { return successor_.IsNew(); }
 
-  // Prepares the upgrade; work has until `deadline` to end. Returns the new
-  // binary's version; call Execute then. Fails as AdminService.Upgrade, without
-  // having changed anything. Blocks.
+  // Prepares the upgrade. Blocks until all work of sessions has ended, at most
+  // until about `deadline`. Returns the new binary's version; the caller then
+  // calls Execute. On an error, sessions continue; the errors are those of
+  // AdminService.Upgrade.
   absl::StatusOr<std::string> Prepare(absl::Time deadline);
+  // Returns true if Prepare has succeeded and Refuse was not called since.
   bool prepared() const {
     absl::MutexLock lock(&mutex_);
     return prepared_;
   }
 
-  // The same for an rpc: Execute waits for at most kAnswerTime until
+  // Like Prepare, for an rpc: Execute then waits for at most 2 s until
   // NoteAnswered reports that the client has the answer.
   absl::StatusOr<std::string> PrepareForCall(absl::Time deadline);
   void NoteAnswered();
 
-  // Makes Prepare fail with `reason`. If it has succeeded, sessions continue,
-  // and Execute must not be called.
+  // Makes a running and every further call of Prepare fail with `reason`. If
+  // Prepare has succeeded, undoes it: sessions continue, and Execute must not
+  // be called.
   void Refuse(const absl::Status& reason);
 
   // Executes the upgrade. Returns only on an error, after which the process
-  // cannot continue. `end_children` ends every child process of the daemon; if
-  // `leave` is true, it may leave them behind instead.
+  // cannot continue serving. `end_children` ends every child process of the
+  // daemon. If `leave` is true, it may stop them instead, and return their
+  // spawner. REQUIRES: prepared().
   using EndChildren = std::function<LeavingSpawner(bool leave)>;
   absl::Status Execute(const EndChildren& end_children);
 
  private:
-  // Starts the successor's executors, and parks the sessions.
+  // Starts the successor's executors, and parks the sessions: waits until their
+  // work has ended, and holds back new work.
   absl::Status MakeReady(absl::Time deadline);
-  // Returns all that the successor gets.
+  // Returns all descriptors that the successor gets.
   std::vector<KeptDescriptor> HandOver();
   // True if every session has an executor that was started ahead.
   bool AllAhead();
@@ -95,7 +101,7 @@ class DaemonUpgrade {
   bool prepared_ ABSL_GUARDED_BY(mutex_) = false;
   bool answered_ ABSL_GUARDED_BY(mutex_) = true;
   absl::Status refused_ ABSL_GUARDED_BY(mutex_);
-  // Null: none was started ahead, or the upgrade is not prepared.
+  // Null: no executor was started ahead, or the upgrade is not prepared.
   std::unique_ptr<SuccessorSpawner> ahead_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -10,18 +10,19 @@
 
 namespace holdfast {
 
-// Accepts the connections of one listening socket, in place of gRPC, so that
-// the daemon knows each client before its first byte, can refuse connections
-// over the limit, and can end a connection.
+// Accepts the connections of one listening socket on a thread of its own, in
+// place of gRPC. The daemon can therefore identify each client before its first
+// byte, refuse connections over the limit, and close a connection.
 class AcceptThread {
  public:
-  // The object's own thread calls `on_connection` with each connection,
-  // non-blocking and close-on-exec. `address` names the socket in the log.
+  // Starts the thread, which calls `on_connection` with each connection,
+  // non-blocking and close-on-exec. `socket` is a listening socket. `address`
+  // names it in the log.
   AcceptThread(UniqueFd socket, std::string address,
                std::function<void(UniqueFd)> on_connection);
 
-  // Ends the thread and closes the socket. Another process with the socket
-  // continues to listen.
+  // Ends the thread and closes the socket. If another process has the socket
+  // too, that process continues to listen.
   ~AcceptThread();
   AcceptThread(const AcceptThread&) = delete;
   AcceptThread& operator=(const AcceptThread&) = delete;

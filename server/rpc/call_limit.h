@@ -18,7 +18,8 @@ namespace holdfast {
 // Thread-safe.
 class CallLimit {
  public:
-  // `calls` is for messages: "transfers of one session".
+  // `calls` names the calls in errors: "transfers of one session". `most` is
+  // the limit.
   CallLimit(std::string calls, int most)
       : calls_(std::move(calls)), most_(most) {}
   CallLimit(const CallLimit&) = delete;

@@ -23,7 +23,8 @@ namespace holdfast {
 // The number of threads never decreases, so that a burst costs only once.
 class CallThreads {
  public:
-  // A single client gets half of the threads; see FairShare.
+  // `max_threads` is the most threads; a single client gets half of them
+  // (FairShare).
   explicit CallThreads(size_t max_threads)
       : share_("calls that wait", max_threads) {}
 
@@ -32,8 +33,9 @@ class CallThreads {
   CallThreads(const CallThreads&) = delete;
   CallThreads& operator=(const CallThreads&) = delete;
 
-  // Runs the call in one of the threads. Returns at once. The call must not
-  // throw. RESOURCE_EXHAUSTED: there is no thread for this client.
+  // Lets one of the threads run `call`, and returns at once. `call` must not
+  // throw. RESOURCE_EXHAUSTED: the client has its share of the threads, or the
+  // system starts no more threads; `call` does not run.
   absl::Status Run(const std::string& client, std::function<void()> call);
 
  private:
@@ -51,7 +53,7 @@ class CallThreads {
   FairShare share_;  // of the threads
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  size_t free_ ABSL_GUARDED_BY(mutex_) = 0;  // threads less calls
+  size_t free_ ABSL_GUARDED_BY(mutex_) = 0;  // threads minus calls
   std::deque<Call> calls_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
 };

@@ -6,14 +6,15 @@
 
 namespace holdfast {
 
-// The base class of calls that wait, and so run on the daemon's own threads.
-// `Reactor` is the grpc::Server...Reactor that the call's method returns.
-// Deletes itself when the call is over.
+// The base class of calls that may wait, and therefore run on the daemon's own
+// threads. `Reactor` is the grpc::Server...Reactor that the call's method
+// returns. The object deletes itself when the call is over.
 template <typename Reactor>
 class Cancellable : public Reactor {
  public:
-  // Stop is requested, on a thread of gRPC, as soon as the client cancels the
-  // call or has gone. Callbacks must not wait.
+  // Returns a token whose stop is requested, on a thread of gRPC, when the
+  // client cancels the call or disconnects. Callbacks of the token must not
+  // wait.
   std::stop_token cancelled() const { return cancel_.get_token(); }
 
   void OnCancel() final { cancel_.request_stop(); }

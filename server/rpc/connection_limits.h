@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The limits of clients before one of their calls is handled, at the sockets of
-// the daemon and of its executors.
+// The limits that hold for a client before any of its calls is handled, at the
+// sockets of the daemon and of its executors.
 #ifndef HOLDFAST_SERVER_RPC_CONNECTION_LIMITS_H_
 #define HOLDFAST_SERVER_RPC_CONNECTION_LIMITS_H_
 
@@ -16,9 +16,9 @@ namespace holdfast {
 struct StreamLimits {
   // The most open streams.
   uint64_t open = 0;
-  // The streams that may fail (by cancellation or reset): `failed` at once, and
-  // `failed_per_second` more in each second. A new connection counts as
-  // kConnectionCost failed streams.
+  // The number of streams that may fail (by cancellation or reset): `failed` in
+  // a burst, and `failed_per_second` more in each second. A new connection
+  // counts as kConnectionCost failed streams.
   double failed = 0;
   double failed_per_second = 0;
   // The time for which a client over a limit is refused after its connections
@@ -26,16 +26,16 @@ struct StreamLimits {
   absl::Duration ban_time;
 };
 
-// The limits of a client that is known by user, certificate or address, and of
-// all holders of a session's token at its executor.
+// The limits of a client that is identified by its user, certificate or
+// address, and of all holders of a session's token at the session's executor.
 inline constexpr StreamLimits kClientStreams = {.open = 8192,
                                                 .failed = 2000,
                                                 .failed_per_second = 400,
                                                 .ban_time = absl::Seconds(10)};
 
-// The limits of one connection to an executor before a call has carried the
-// session's token. An executor in its own namespaces cannot tell users apart,
-// so each connection has its own limits.
+// The limits of a stranger: a connection to an executor before one of its calls
+// has carried the session's token. An executor in its own namespaces cannot
+// distinguish users, so each such connection has its own limits.
 inline constexpr StreamLimits kStrangerStreams = {
     .open = 64,
     .failed = 64,
@@ -51,12 +51,12 @@ inline constexpr int kMaxConcurrentStreams = 1024;
 // The time for the handshakes of TLS and HTTP/2, together.
 inline constexpr int kHandshakeMs = 20'000;
 
-// The bytes that gRPC takes for all connections of a process before it closes
-// some of them.
+// The bytes of memory that gRPC uses for all connections of a process before it
+// closes some of them.
 inline constexpr size_t kMaxConnectionBytes = size_t{1} << 30;
 
-// The most connections to one executor, and the most of them from strangers.
-// Beyond these, a random stranger is closed.
+// The most connections to one executor, and the most strangers among them.
+// Beyond these limits, a random stranger is closed.
 inline constexpr size_t kMaxExecutorConnections = 512;
 inline constexpr size_t kMaxStrangers = 64;
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Limits connections, because gRPC 1.51 limits neither their number nor the
-// streams that a client opens and resets at once (HTTP/2 rapid reset). Each
-// such stream takes about 20 KiB until gRPC has dropped its call, which takes
-// longer than starting it.
+// Limits connections and their streams. gRPC 1.51 limits neither the number of
+// connections nor the streams that a client opens and resets at once (HTTP/2
+// rapid reset). Each such stream takes about 20 KiB until gRPC has dropped its
+// call, and dropping a call takes longer than starting it.
 //
 // The daemon accepts connections itself. The monitor keeps a duplicate of each
 // connection's descriptor. When bytes arrive, but at most every kInterval, it
 // reads the stream counts of the active connections. A connection's counts are
-// available ChannelzSockets::kSettle after gRPC has got it. If a client exceeds
-// a limit, its connections are closed, and it is refused for a while. The
-// monitor does not run while no bytes arrive. connection_limits.h has the
-// limits.
+// available ChannelzSockets::kSettle after gRPC has got the connection. If a
+// client exceeds a limit, its connections are closed, and it is refused for a
+// while. While no bytes arrive, the monitor's thread sleeps.
+// connection_limits.h has the limits.
 #ifndef HOLDFAST_SERVER_RPC_CONNECTION_MONITOR_H_
 #define HOLDFAST_SERVER_RPC_CONNECTION_MONITOR_H_
 
@@ -40,7 +40,7 @@ class ConnectionMonitor {
 
   struct Options {
     size_t max_connections = 0;
-    // Names that limit in the log.
+    // The name of the limit in the log.
     std::string set_by = "--max-connections";
     // The client name under which LogFor counts all lines; empty: each client's
     // own name.
@@ -51,19 +51,20 @@ class ConnectionMonitor {
   // defines, but an idle connection of the client with the most connections is
   // closed for a new one.
   explicit ConnectionMonitor(Options options);
-  // Ends the thread; connections stay as they are.
+  // Ends the thread. Leaves the connections open.
   ~ConnectionMonitor();
 
-  // Registers a connection that gRPC will name `peer`. Returns false if it is
-  // refused; the caller then closes it. `streams` are the client's limits. Each
-  // connection counts as failed streams, so that a client that connects too
-  // often is refused, too.
+  // Registers a connection that gRPC will name `peer`. Duplicates `fd`, which
+  // stays the caller's. Returns false if the connection is refused; the caller
+  // then closes it. `streams` are the client's limits. Each connection counts
+  // as kConnectionCost failed streams, so that a client that connects too often
+  // is refused, too.
   bool Admit(int fd, const std::string& peer, const std::string& client,
              const StreamLimits& streams = kClientStreams);
 
-  // Moves the connection to `client`. No effect if there is no such connection.
-  // Its open streams then count for the new client. Streams that have failed
-  // before still count for the old client.
+  // Moves the connection to `client`. Its open streams then count for the new
+  // client; streams that have failed before still count for the old client. Has
+  // no effect if there is no such connection.
   void Reassign(const std::string& peer, const std::string& client,
                 const StreamLimits& streams = kClientStreams);
 
@@ -71,13 +72,13 @@ class ConnectionMonitor {
   // false if there is no such connection.
   bool End(const std::string& peer);
 
-  // `peer` is the name given to Admit.
+  // Returns true if a connection that was admitted as `peer` is open.
   bool Has(const std::string& peer) const;
   // The number of open, admitted connections.
   size_t connections() const;
 
  private:
-  // A connection that was admitted. gRPC owns its own descriptor.
+  // A connection that was admitted. gRPC has another descriptor of it.
   struct Connection {
     UniqueFd fd;  // duplicate
     std::string peer;
@@ -85,7 +86,8 @@ class ConnectionMonitor {
     int64_t channelz_socket = 0;  // 0: not known yet
     StreamCounts counts;
     absl::Time last_active;  // when it was last seen with a stream
-    // Until this time its socket is searched even if no bytes arrive.
+    // Until this time, Discover searches its channelz socket even if no bytes
+    // arrive.
     absl::Time search_until;
   };
   // The sums of a client's connections. Dropped when the client has no
@@ -107,7 +109,7 @@ class ConnectionMonitor {
   const std::string& LoggedAs(const std::string& client) const {
     return options_.log_as.empty() ? client : options_.log_as;
   }
-  // Reads the connection's stream counts, and adds the difference to those of
+  // Reads the connection's stream counts, and adds the changes to the counts of
   // its client.
   void Look(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Finds the sockets of connections that gRPC has accepted meanwhile.
@@ -130,7 +132,8 @@ class ConnectionMonitor {
   // Forgets the connection, which has ended or is about to.
   void Drop(Connections::iterator connection)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Requests one event for bytes that arrive from now on.
+  // Makes epoll report one event for the next bytes of the connection `id`.
+  // `operation` is EPOLL_CTL_ADD or EPOLL_CTL_MOD.
   void Watch(uint64_t id, int fd, int operation);
   // Drops the entries of clients that no longer need one.
   void ForgetClients() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

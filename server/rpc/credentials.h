@@ -12,8 +12,8 @@
 
 namespace holdfast {
 
-// Returns the credentials of a TCP endpoint: TLS with `certificates`, the
-// latest for each new connection; or plain TCP without certificates.
+// Returns the credentials of a TCP endpoint: TLS with `certificates`, of which
+// each new connection uses the latest; or plain TCP if `certificates` is null.
 // FAILED_PRECONDITION: plain TCP beyond loopback without `insecure`, because
 // session tokens could be read on the way.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeTcpCredentials(

@@ -7,17 +7,17 @@
 namespace holdfast {
 
 // Makes gRPC's waiting thread poll for messages for the next 200 us before it
-// sleeps. Called for each message of a client that waits for its answer, so
-// that the next message wakes no thread; an idle daemon pays nothing. Has no
-// effect on machines with few processors (core/base/spin.h). Thread-safe; costs
-// a read of the clock.
+// sleeps. The daemon calls it for each message whose client waits for the
+// answer, so that the client's next message wakes no thread. An idle daemon
+// does not poll. Has no effect on machines with few processors
+// (core/base/spin.h). Thread-safe; costs a read of the clock.
 //
 // gRPC has no such option. One of its threads waits for all connections of the
 // process in epoll_wait, so this library replaces the C library's epoll_wait by
 // a version that polls first. Holdfast's own code calls epoll_pwait.
 void PollEagerly();
 
-// Returns the number of times that epoll_wait has polled. Thread-safe.
+// Returns how often epoll_wait has polled in this process. Thread-safe.
 uint64_t EagerPolls();
 
 }  // namespace holdfast

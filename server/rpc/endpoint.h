@@ -15,10 +15,11 @@ namespace holdfast {
 struct Endpoint {
   enum class Kind { kUnix, kTcp };
 
-  // INVALID_ARGUMENT: the text has another form, or the path is too long for a
-  // socket.
+  // Parses an address of one of these forms. INVALID_ARGUMENT: the text has
+  // another form, or the path is too long for a socket.
   static absl::StatusOr<Endpoint> Parse(absl::string_view text);
 
+  // Returns the address in the form that Parse takes.
   std::string ToString() const;
 
   // Returns true for 127.0.0.0/8, ::1 and localhost.
@@ -27,7 +28,7 @@ struct Endpoint {
   Kind kind = Kind::kUnix;
   std::string path;
   std::string host;   // without brackets
-  uint16_t port = 0;  // 0: any free one
+  uint16_t port = 0;  // 0: any free port
 };
 
 // The longest path that fits into sockaddr_un with its final zero.

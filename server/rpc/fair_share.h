@@ -19,24 +19,25 @@ namespace holdfast {
 // the rest until the shares are even, and so on. A new client always finds
 // room, even if another client has many connections. Thread-safe.
 //
-// There is one for each resource that clients could use up: threads of calls,
-// open streams, bytes of unfinished uploads. Connections follow the same rule
-// (connection_monitor.h).
+// The daemon has a FairShare for each resource that clients could use up:
+// threads of calls, open streams, bytes of unfinished uploads. Connections
+// follow the same rule (connection_monitor.h).
 class FairShare {
  public:
   // `what` names a unit in errors: "bytes of unfinished uploads".
   FairShare(absl::string_view what, uint64_t capacity)
       : what_(what), capacity_(capacity) {}
 
-  // Takes the whole amount or nothing. On success, Return must follow.
-  // RESOURCE_EXHAUSTED: the amount is over the client's share; the message
-  // names the held and the free amount.
+  // Takes the whole amount or nothing for `client`. On success, the caller must
+  // call Return later. RESOURCE_EXHAUSTED: the amount is over the client's
+  // share; the message names the held and the free amount.
   absl::Status Take(const std::string& client, uint64_t amount);
-  // REQUIRES: this amount was taken.
+  // Returns an amount of `client`. REQUIRES: the client holds at least this
+  // amount.
   void Return(const std::string& client, uint64_t amount);
 
   uint64_t capacity() const { return capacity_; }
-  // The amount that all clients hold now.
+  // Return the amount that all clients hold, and that one client holds.
   uint64_t used() const;
   uint64_t HeldBy(const std::string& client) const;
 
@@ -49,8 +50,8 @@ class FairShare {
   absl::flat_hash_map<std::string, uint64_t> held_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The part of a FairShare that a call holds; the destructor returns it. For a
-// call that takes more over time, and may end at any point. Not thread-safe.
+// The part of a FairShare that one call holds, which may grow during the call.
+// The destructor returns the part. Not thread-safe.
 class ShareHold {
  public:
   // Holds nothing. `share` must outlive the object. `client` is as for

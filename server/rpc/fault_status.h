@@ -12,7 +12,7 @@ namespace holdfast {
 // session whose client has not acknowledged the fault that ended `epoch`.
 absl::Status FaultedError(uint64_t epoch);
 
-// The same for a session that was suspended in `epoch`.
+// Like FaultedError, for a session that was suspended in `epoch`.
 absl::Status SuspendedError(uint64_t epoch);
 
 }  // namespace holdfast

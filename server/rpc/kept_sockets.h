@@ -15,18 +15,18 @@
 
 namespace holdfast {
 
-// The listening sockets of the earlier daemon. Clients that have connected
-// while no daemon was running wait in them. Not thread-safe.
+// The listening sockets of the earlier daemon. Connections that clients have
+// made while no daemon was running are in their queues. Not thread-safe.
 class KeptSockets {
  public:
   KeptSockets() = default;
   // `sockets` have the names of the earlier daemon.
   explicit KeptSockets(std::vector<KeptDescriptor> sockets);
 
-  // Takes out the socket with this address; port 0 matches any port. Returns an
-  // invalid UniqueFd if there is none.
+  // Removes and returns the socket with this address; port 0 matches any port.
+  // Returns an invalid UniqueFd if there is no such socket.
   UniqueFd Take(const sockaddr& address);
-  // The same for a Unix socket.
+  // Like Take, for the Unix socket at `path`.
   UniqueFd TakeUnix(const std::string& path);
 
   // Returns the name by which the daemon keeps a socket: the earlier daemon's

@@ -6,9 +6,10 @@
 
 namespace holdfast {
 
-// Turns gRPC's answer to a request that it cannot parse into INVALID_ARGUMENT
-// with the possible reasons. gRPC answers INTERNAL or UNIMPLEMENTED without a
-// message, and calls no service. For calls with one request.
+// Makes interceptors that change gRPC's answer to a request that gRPC cannot
+// parse. gRPC answers INTERNAL or UNIMPLEMENTED without a message, and calls no
+// service; the interceptor answers INVALID_ARGUMENT and names the possible
+// reasons. Only for calls with a single request.
 class MalformedRequestFactory
     : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:

@@ -14,8 +14,9 @@
 
 namespace holdfast {
 
-// Returns the call's first value of the key; nullopt if it has none. The client
-// chooses the length: the caller must refuse more than key.max_bytes.
+// Returns the call's first value of the key; nullopt if the call has no value.
+// The view is valid as long as the context. The client chooses the length, so
+// the caller must refuse values longer than key.max_bytes.
 std::optional<absl::string_view> FindMetadata(
     const grpc::ServerContextBase& context, const MetadataKey& key);
 

@@ -19,10 +19,11 @@
 
 namespace holdfast {
 
-// A call that sends messages from any thread. Ends when the client cancels it,
-// when End is called, or with RESOURCE_EXHAUSTED if kMaxPending pushes are
-// unread; the messages of one push count once. Deletes itself when it is over,
-// after calling `over`. Thread-safe.
+// A call by which any thread can send messages to the client. The call ends
+// when the client cancels it, when End is called, or with RESOURCE_EXHAUSTED if
+// more than kMaxPending pushes are unsent; the messages of one push count once.
+// The object calls `over` and deletes itself when the call is over.
+// Thread-safe.
 //
 // For answers that continue after the method has returned: the service makes
 // the stream with `new`, returns it to gRPC, and keeps a pointer until `over`
@@ -43,12 +44,14 @@ class PushStream final : public grpc::ServerWriteReactor<Message> {
   // `over` is called once, by gRPC's thread, and must not use the stream.
   explicit PushStream(std::function<void()> over) : over_(std::move(over)) {}
 
-  // Does nothing once the stream is ending.
+  // Queues a message for the client; does not block. Has no effect once the
+  // call is ending.
   void Push(Message message) {
     Push(std::make_shared<const std::vector<Message>>(1, std::move(message)));
   }
 
-  // REQUIRES: `messages` is not empty.
+  // Like Push(Message), for several messages in this order. REQUIRES:
+  // `messages` is not empty.
   void Push(Messages messages) {
     absl::MutexLock lock(&mutex_);
     if (end_.has_value()) return;
@@ -60,7 +63,8 @@ class PushStream final : public grpc::ServerWriteReactor<Message> {
     Proceed();
   }
 
-  // Ends the call after all pushed messages were sent.
+  // Ends the call with `status` after all pushed messages were sent. Only the
+  // first status counts.
   void End(absl::Status status) {
     absl::MutexLock lock(&mutex_);
     if (!end_.has_value()) end_ = std::move(status);
@@ -91,8 +95,8 @@ class PushStream final : public grpc::ServerWriteReactor<Message> {
   }
 
  private:
-  // Drops the messages, because the client has left. The message that is being
-  // sent stays until gRPC has finished with it.
+  // Drops the queued messages, because the client has gone. The message that is
+  // being sent stays until gRPC has finished with it.
   void Drop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     pending_.resize(writing_ ? 1 : 0);
     if (!writing_) written_ = 0;
@@ -113,9 +117,9 @@ class PushStream final : public grpc::ServerWriteReactor<Message> {
 
   const std::function<void()> over_;
   absl::Mutex mutex_;
-  // A message of the first push is being sent while writing_.
+  // While writing_ is true, a message of the first push is being sent.
   std::deque<Messages> pending_ ABSL_GUARDED_BY(mutex_);
-  size_t written_ ABSL_GUARDED_BY(mutex_) = 0;  // of the first
+  size_t written_ ABSL_GUARDED_BY(mutex_) = 0;  // messages of the first push
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);

@@ -7,8 +7,9 @@
 
 namespace holdfast {
 
-// A streaming call that ends at once with an error. `Reactor` is the base that
-// the call's method returns, a grpc::Server...Reactor. Deletes itself.
+// A streaming call that ends at once with an error. `Reactor` is the
+// grpc::Server...Reactor that the call's method returns. The object deletes
+// itself when the call is over.
 //
 //   if (!caller.ok()) return new RefusedStream<UploadReactor>(caller.status());
 template <typename Reactor>

@@ -42,22 +42,23 @@ class RpcServer {
     std::vector<Endpoint> endpoints;
     mode_t socket_mode = 0600;
     // Paths among `endpoints` that are only for the daemon's own user,
-    // regardless of `socket_mode`. If there are any, users are operators only
-    // there.
+    // regardless of `socket_mode`. If the set is not empty, a user is an
+    // operator only at these sockets.
     std::set<std::string> operator_sockets;
     // May be reloaded while the server runs.
     std::shared_ptr<TlsCertificates> tls;  // null: TCP is plain
     bool insecure = false;
-    // Serve gRPC reflection, to every client that can connect, authorised or
-    // not.
+    // Serve gRPC reflection to every client that can connect, even without
+    // authorisation.
     bool reflection = true;
-    // The limit for TCP and Unix sockets together.
+    // The most open connections, to TCP and Unix sockets together.
     size_t max_connections = 4096;
     // Sockets to serve instead of new ones at the same paths, and in addition
     // to `endpoints` at other paths.
     InheritedSockets inherited;
-    // The earlier daemon's sockets, and the store that keeps this server's for
-    // the next daemon. The store outlives the server.
+    // The earlier daemon's sockets, and the store that keeps this server's
+    // sockets for the next daemon; null: they are not kept. The store must
+    // outlive the server.
     KeptSockets left;
     DescriptorStore* store = nullptr;
     // Makes the interceptor of every call; may be null.
@@ -71,15 +72,15 @@ class RpcServer {
     grpc::Service* service;
   };
 
-  // Starts a server, which accepts calls when this returns. REQUIRES: the
-  // services and `peers` outlive the server.
+  // Starts a server, which accepts calls when this function returns. REQUIRES:
+  // the services and `peers` outlive the server.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
       Options options, const std::vector<NamedService>& services,
       PeerTable& peers);
 
   // Stops accepting connections, cancels calls that are open at the deadline,
-  // and blocks until no call is left. Removes the files of its own sockets. May
-  // be called again.
+  // and blocks until no call is left. Removes the files of its own Unix
+  // sockets. A second call has no effect.
   void Shutdown(absl::Time deadline);
 
   ~RpcServer() { Shutdown(absl::InfinitePast()); }
@@ -87,27 +88,27 @@ class RpcServer {
   // The server's endpoints, with the actual ports instead of port 0.
   const std::vector<Endpoint>& endpoints() const { return endpoints_; }
 
-  // The number of open connections, and of connections that the
-  // ConnectionMonitor has refused since the start. For metrics.
+  // Return the number of open connections, and of connections that the
+  // ConnectionMonitor has refused since the start, for metrics.
   size_t connections() const { return monitor_->connections(); }
   uint64_t refused_connections() const { return refused_connections_; }
 
   // Sets the answer of grpc.health.v1 for the server and each of its services:
   // SERVING or NOT_SERVING.
   void SetHealth(bool serving);
-  // The same for another name; devices have names for health checks.
+  // Sets the answer for another name, such as a device's.
   void SetHealthOf(const std::string& name, bool serving);
 
  private:
-  // The way of a TCP endpoint's connections to gRPC: the listener accepts a
-  // connection and passes its descriptor on.
+  // The listener of a TCP endpoint, and gRPC's acceptor, to which the
+  // listener's connections are passed as descriptors.
   struct TcpEntrance {
     std::unique_ptr<TcpListener> listener;
     std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> grpc;
   };
 
   RpcServer() = default;
-  // Opens the sockets of `endpoints_`.
+  // Opens or takes over the sockets of `endpoints_`.
   absl::Status Listen(Options& options, grpc::ServerBuilder* builder);
   // REQUIRES: the server has been built.
   void StartAccepting(const Options& options, PeerTable& peers);

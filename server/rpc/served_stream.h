@@ -24,8 +24,8 @@ namespace holdfast {
 
 // A call whose messages are raw bytes. One of the daemon's threads serves the
 // call, and may block. gRPC's threads only move messages, and read up to
-// kMaxAhead messages ahead. All kinds of calls are handled as streams. The
-// object deletes itself at the end of the call.
+// kMaxAhead messages ahead. Unary calls are handled as streams, too. The object
+// deletes itself at the end of the call.
 //
 //   auto* const call = new ServedStream(*context, &stall_guard_);
 //   call->ServeMessages(threads_, [this, call] { return Upload(*call); });
@@ -37,13 +37,13 @@ class ServedStream
   // The most messages that are read ahead. The two messages of a short call
   // arrive while the thread is being woken.
   static constexpr size_t kMaxAhead = 2;
-  // Reading ahead stops at this number of unserved bytes, because a client may
-  // have many calls.
+  // Reading ahead stops when this number of bytes was read and not served yet,
+  // because a client may have many calls.
   static constexpr size_t kMaxAheadBytes = size_t{256} << 10;
 
-  // `stall_guard` must outlive the call. It cancels the call if the client does
-  // not send a message that Read waits for, or does not take a message, within
-  // the guard's limit. Null: no time limit.
+  // `stall_guard` must outlive the call. It cancels the call if, within the
+  // guard's limit, the client does not send a message that Read waits for, or
+  // does not take a message. Null: no time limit.
   ServedStream(grpc::CallbackServerContext& context, StallGuard* stall_guard,
                size_t max_ahead_bytes = kMaxAheadBytes)
       : context_(context),
@@ -51,12 +51,13 @@ class ServedStream
         max_ahead_bytes_(max_ahead_bytes) {}
 
   // Runs `serve` in one of `threads`, within `client`'s share, and ends the
-  // call with the result of `serve`; with RESOURCE_EXHAUSTED if no thread is
-  // free.
+  // call with the status that `serve` returns. Ends it with RESOURCE_EXHAUSTED
+  // if there is no thread for the client.
   void Serve(CallThreads& threads, std::function<absl::Status()> serve,
              const std::string& client = "");
-  // Begins to read, and serves once the first message or the end has arrived,
-  // so that a silent client holds no thread. REQUIRES: a stall guard.
+  // Like Serve, but begins to read, and runs `serve` only once the first
+  // message or the end of messages has arrived, so that a silent client holds
+  // no thread. REQUIRES: a stall guard.
   void ServeMessages(CallThreads& threads, std::function<absl::Status()> serve,
                      const std::string& client = "");
   // Ends the call. For calls without Serve or ServeMessages.
@@ -66,21 +67,21 @@ class ServedStream
 
   // Begins to read if ServeMessages was not called. Called once, before Read.
   void ReadAhead();
-  // Waits for the client's next message. Returns false if the client sends no
-  // more or has gone. REQUIRES: one thread at a time.
+  // Blocks until the client's next message is there. Returns false if the
+  // client sends no more messages or has gone. REQUIRES: one thread at a time.
   bool Read(grpc::ByteBuffer* message);
-  // Returns true if Read would not wait. Any thread may call it.
+  // Returns true if Read would not block. Any thread may call it.
   bool Readable() const { return readable_; }
-  // Makes a thread of gRPC call `tell` after each message, and after the last.
-  // `tell` runs under a lock, and must not call this object except Readable().
-  // Null ends the calls.
+  // Makes a thread of gRPC call `tell` whenever Readable may have become true:
+  // after each message, and at the end of messages. `tell` runs under a lock,
+  // and must not call this object except Readable(). Null removes `tell`.
   void TellReadable(std::function<void()> tell);
 
   // Blocks until the previous message is written, and begins to write this one.
   // Returns false if the client has gone.
   bool Write(grpc::ByteBuffer message);
-  // Begins to write a message. Returns false if Write would block or the client
-  // has gone.
+  // Begins to write a message, without blocking. Returns false if Write would
+  // block or the client has gone.
   bool TryWrite(grpc::ByteBuffer message);
   // Blocks until the previous message is written. Returns false if the client
   // has gone.
@@ -95,8 +96,8 @@ class ServedStream
  protected:
   // Drops the message that OnReadDone has received, and reads the next one.
   void ReadOn();
-  // Blocks until the client sends no more, or for `limit`. Returns false if the
-  // limit has passed.
+  // Blocks until the client has ended its messages, for at most `limit`.
+  // Returns false if `limit` has passed.
   bool AwaitNoMore(absl::Duration limit);
 
  private:
@@ -113,7 +114,7 @@ class ServedStream
   std::optional<grpc::ByteBuffer> last_;
 
   absl::Mutex mutex_;
-  // Called with the first message.
+  // Called once, when the first message or the end of messages has arrived.
   std::function<void()> begin_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> tell_ ABSL_GUARDED_BY(mutex_);
   std::deque<grpc::ByteBuffer> waiting_ ABSL_GUARDED_BY(mutex_);

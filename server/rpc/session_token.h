@@ -12,7 +12,7 @@
 namespace holdfast {
 
 // Returns the 16 bytes of a call's session token. UNAUTHENTICATED: the call has
-// no token, or it does not have 32 hexadecimal digits.
+// no token, or the token does not have 32 hexadecimal digits.
 absl::StatusOr<std::string> SessionTokenOf(
     const grpc::ServerContextBase& context);
 

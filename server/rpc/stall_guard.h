@@ -34,17 +34,18 @@ class StallGuard {
   StallGuard& operator=(const StallGuard&) = delete;
 
  private:
-  // A waiting call. The deadline is infinite after it was cancelled.
+  // A waiting call. The deadline is infinite once the call was cancelled.
   struct Entry {
     grpc::ServerContextBase* context;
     absl::Time deadline;
   };
 
  public:
-  // Context and guard must outlive the watch.
+  // Limits one wait for a client, for as long as it lives. `guard` and
+  // `context` must outlive it.
   class Watch {
    public:
-    // The time counts from now. Makes no system call.
+    // Begins the time limit. Makes no system call.
     Watch(StallGuard& guard, grpc::ServerContextBase& context);
     ~Watch();
     Watch(const Watch&) = delete;

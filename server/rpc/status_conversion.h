@@ -24,22 +24,26 @@ namespace holdfast {
 // beyond that.
 inline constexpr size_t kDefaultTrailerBytes = size_t{6} << 10;
 
-// Returns the limit of this call (kTrailerBytesKey). A malformed or
-// out-of-range number counts as the nearest allowed one.
+// Returns the limit of trailer bytes that the call's metadata has
+// (kTrailerBytesKey); kDefaultTrailerBytes if there is no valid number. A
+// number out of range counts as the nearest allowed number.
 size_t TrailerBytesOf(const grpc::ServerContextBase& context);
 
-// REQUIRES: !status.ok(); otherwise the code is UNKNOWN, because an Error
-// always reports a failure.
+// Converts a status to an Error. REQUIRES: !status.ok(); otherwise the code is
+// UNKNOWN, because an Error always reports a failure.
 v1::Error ToError(const absl::Status& status);
 
-// A code that is 0 or not canonical becomes UNKNOWN.
+// Converts an Error to a status. A code that is 0 or not canonical becomes
+// UNKNOWN.
 absl::Status FromError(const v1::Error& error);
 
-// An Error with a detail is put into grpc-status-details-bin. The log and, if
-// needed, the message are cut to fit into `trailer_bytes`; the end names the
-// number of missing bytes.
+// Converts a status to gRPC's. Puts the Error with its detail into
+// grpc-status-details-bin. Cuts the detail's log and, if needed, the message to
+// fit into `trailer_bytes`; the cut text ends with the number of missing bytes.
 grpc::Status ToGrpcStatus(const absl::Status& status,
                           size_t trailer_bytes = kDefaultTrailerBytes);
+// Converts gRPC's status, with the detail of grpc-status-details-bin if there
+// is one.
 absl::Status FromGrpcStatus(const grpc::Status& status);
 
 }  // namespace holdfast

@@ -16,26 +16,28 @@
 
 namespace holdfast {
 
-// Listening TCP sockets, one for each address that a host name has.
+// Listening TCP sockets, one for each address of a host name.
 //
-// Connections use the kernel's keepalive: a peer whose machine has vanished is
-// noticed after kDeadPeerSeconds. A stopped process does not count as dead.
+// Connections use the kernel's keepalive: the kernel closes a connection
+// kDeadPeerSeconds after the peer's machine has vanished. A stopped process
+// does not count as vanished.
 class TcpListener {
  public:
-  // 30 s until the first probe, then 4 of them, 5 s apart.
+  // The first probe is sent after 30 s, and the next ones 5 s apart; the
+  // connection ends after 4 probes without an answer.
   static constexpr int kDeadPeerSeconds = 50;
 
-  // Port 0 takes a free port, the same for each address. Uses sockets of the
-  // earlier daemon if there are any. At least one address of the name must
-  // work. UNAVAILABLE: the address is in use, or does not belong to this
-  // machine.
+  // Listens on each address of the endpoint's host name; at least one address
+  // must work. Port 0 takes a free port, the same for each address. Uses
+  // sockets in `kept` that have these addresses; `kept` may be null.
+  // UNAVAILABLE: the address is in use, or does not belong to this machine.
   static absl::StatusOr<std::unique_ptr<TcpListener>> Listen(
       const Endpoint& endpoint, KeptSockets* kept = nullptr);
 
   // The sockets, borrowed. REQUIRES: Start was not called.
   const std::vector<UniqueFd>& sockets() const { return sockets_; }
 
-  // The actual port, also if the endpoint's is 0.
+  // Returns the actual port, even if the endpoint's port is 0.
   uint16_t port() const { return port_; }
 
   // Starts accepting; see AcceptThread. Called once.

@@ -17,7 +17,7 @@ namespace holdfast {
 struct TlsFiles {
   std::string certificate;  // the server's, with its chain
   std::string key;
-  std::string client_ca;  // if set, clients need a certificate of it
+  std::string client_ca;  // if set, it must have signed clients' certificates
 
   bool empty() const {
     return certificate.empty() && key.empty() && client_ca.empty();
@@ -35,20 +35,21 @@ class TlsCertificates {
     std::string client_ca;  // empty: clients need no certificate
   };
 
-  // INVALID_ARGUMENT: certificate or key is missing, a file is not a PEM file
-  // of its kind, or the key does not belong to the certificate. Other errors: a
-  // file cannot be read. Errors name the option and the file.
+  // Reads the files. INVALID_ARGUMENT: certificate or key is missing, a file is
+  // not a PEM file of its kind, or the key does not belong to the certificate.
+  // Other errors: a file cannot be read. Errors name the option and the file.
   static absl::StatusOr<std::shared_ptr<TlsCertificates>> Load(TlsFiles files);
 
-  // Reads the files again. On an error nothing changes. Errors: as of Load, and
-  // INVALID_ARGUMENT if the new certificate has expired or is not valid yet
-  // while the certificate in use is valid. If the certificate in use is not
-  // valid either, only logs a warning, as Load does.
+  // Reads the files again. On an error nothing changes. Returns the errors of
+  // Load, and INVALID_ARGUMENT if the new certificate has expired or is not
+  // valid yet while the certificate in use is valid. If the certificate in use
+  // is not valid either, only logs a warning, as Load does.
   absl::Status Reload();
 
   // Returns the present texts. Reload replaces the object.
   std::shared_ptr<const Texts> texts() const;
 
+  // Returns true if clients need a certificate.
   bool asks_clients() const { return !files_.client_ca.empty(); }
 
  private:

@@ -14,10 +14,12 @@ namespace holdfast {
 //
 //   00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
 //
-// Returns its trace_id and span_id; empty fields for another text, as the
-// standard demands, so that no call fails because of it.
+// Returns the trace_id and span_id of a traceparent. Returns empty fields for a
+// text of another form, as the standard demands, so that no call fails because
+// of it.
 LogFields ParseTraceParent(absl::string_view value);
 
+// Returns the trace of a call; empty fields if the call has no valid one.
 LogFields TraceOf(const grpc::ServerContextBase& context);
 
 }  // namespace holdfast

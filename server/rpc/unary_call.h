@@ -28,7 +28,8 @@
 
 namespace holdfast {
 
-// Ends a call with this status, for errors that are known at once.
+// Ends a call with this status, such as an error that is known at once. The
+// service's method returns the result.
 inline grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
                                         const absl::Status& status) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
@@ -36,8 +37,8 @@ inline grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
   return reactor;
 }
 
-// Answers with the status that `make()` returns. REQUIRES: it does not wait.
-// Runs on gRPC's thread.
+// Answers a call with the status that `make()` returns. Runs `make` on gRPC's
+// thread. REQUIRES: `make` does not wait.
 template <typename Make>
 grpc::ServerUnaryReactor* AnswerNow(grpc::CallbackServerContext* context,
                                     const Make& make) {
@@ -45,12 +46,12 @@ grpc::ServerUnaryReactor* AnswerNow(grpc::CallbackServerContext* context,
   return Answer(context, make());
 }
 
-// The same for `make` that may wait: it runs in one of `threads`, within the
-// client's share. Request, response and context live until it returns, and it
-// is destroyed before the client gets the answer. If it takes a
-// std::stop_token, stop is requested when the call is cancelled. Answers
-// RESOURCE_EXHAUSTED, without running `make`, if there is no thread for this
-// client.
+// Like AnswerNow, but runs `make` in one of `threads`, within the client's
+// share, so that it may wait. Request, response and context live until `make`
+// returns, and `make` is destroyed before the client gets the answer. If `make`
+// takes a std::stop_token, stop is requested when the call is cancelled.
+// Answers RESOURCE_EXHAUSTED, without running `make`, if there is no thread for
+// this client.
 template <typename Make>
 grpc::ServerUnaryReactor* AnswerInThread(grpc::CallbackServerContext* context,
                                          CallThreads& threads,

@@ -14,14 +14,15 @@
 
 namespace holdfast {
 
-// A listening Unix socket. The file has its mode before a client can connect.
+// A listening Unix socket and its file. The file has its mode before other
+// users can connect.
 //
 // RpcServer has one for each Unix endpoint.
 class UnixListener {
  public:
-  // Makes the file; replaces the file of a dead daemon. Errors name the path.
-  // ALREADY_EXISTS: a daemon answers there, or the path is not a socket.
-  // REQUIRES: the path has at most kMaxSocketPathBytes.
+  // Makes the socket and its file; replaces the file of a dead daemon. Errors
+  // name the path. ALREADY_EXISTS: a daemon answers at the path, or the path is
+  // not a socket. REQUIRES: the path has at most kMaxSocketPathBytes.
   static absl::StatusOr<std::unique_ptr<UnixListener>> Listen(
       const std::string& path, mode_t mode);
 
@@ -54,7 +55,7 @@ class UnixListener {
 
   const std::string path_;
   UniqueFd socket_;
-  ino_t inode_ = 0;  // of the own file, so that no other is removed; 0: none
+  ino_t inode_ = 0;  // of the file that the destructor may remove; 0: none
   std::unique_ptr<AcceptThread> thread_;
 };
 

@@ -13,8 +13,8 @@ namespace holdfast {
 
 // Makes a Unix socket of `type`, SOCK_STREAM or SOCK_SEQPACKET, that listens at
 // `path`. Only the daemon's user can connect until the file has `mode`. The
-// caller must remove the file in the end. INVALID_ARGUMENT: the path is too
-// long for a socket. ALREADY_EXISTS: the file exists.
+// caller owns the file, and must remove it in the end. INVALID_ARGUMENT: the
+// path is too long for a socket. ALREADY_EXISTS: the file exists.
 absl::StatusOr<UniqueFd> ListenOnUnixSocket(const std::string& path, int type,
                                             mode_t mode);
 

@@ -35,10 +35,10 @@ struct InheritedDescriptors {
 // Takes the descriptors that the service manager passes to this process, as in
 // sd_listen_fds(3), and marks them close-on-exec. Unsets $LISTEN_FDS,
 // $LISTEN_FDNAMES and $LISTEN_PID. Returns none if $LISTEN_PID is not this
-// process. INVALID_ARGUMENT: a descriptor without a name of `kept` is not a
-// listening Unix stream socket with a path, or there are too many. All
-// descriptors that were taken are then closed. REQUIRES: the process has one
-// thread; called once.
+// process. INVALID_ARGUMENT: a descriptor whose name does not begin with "hf."
+// is not a listening Unix stream socket with a path, or there are too many
+// descriptors. All descriptors that were taken are then closed. REQUIRES: the
+// process has one thread; called once.
 absl::StatusOr<InheritedDescriptors> TakeInheritedDescriptors(
     int first_fd = kFirstInheritedFd);
 

@@ -8,9 +8,9 @@
 
 namespace holdfast {
 
-// Returns the address of the service manager's socket: from SetServiceManager,
-// else $NOTIFY_SOCKET. "@name" is an abstract address. Empty: there is no
-// service manager. Thread-safe.
+// Returns the address of the service manager's socket: the address of
+// SetServiceManager if it was called, else $NOTIFY_SOCKET. "@name" is an
+// abstract address. Empty: there is no service manager. Thread-safe.
 std::string ServiceManagerAddress();
 
 // Sends later messages to this address instead of $NOTIFY_SOCKET. The variable
@@ -18,9 +18,10 @@ std::string ServiceManagerAddress();
 void SetServiceManager(std::string address);
 
 // Sends `state`, such as "READY=1", to the service manager as sd_notify(3)
-// does. If `fd` is not -1, the service manager stores a copy of it. Does
-// nothing without a service manager. Returns false if the message could not be
-// sent within a second; it is then lost. Thread-safe.
+// does. If `fd` is not -1, sends a copy of it, too. Blocks for at most a
+// second. Returns false if the message could not be sent within that time; it
+// is then lost. Returns true, without an effect, if there is no service
+// manager. Thread-safe.
 bool NotifyServiceManager(absl::string_view state, int fd = -1);
 
 }  // namespace holdfast

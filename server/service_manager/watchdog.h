@@ -11,13 +11,13 @@
 
 namespace holdfast {
 
-// Reports to the service manager, periodically, that the daemon is alive. Each
-// report waits for `probe` to return, so that a hanging daemon is killed and
-// restarted (WatchdogSec= of its unit).
+// Reports to the service manager periodically that the daemon works. Each
+// report is sent only after `probe` has returned, so that the service manager
+// kills and restarts a daemon that hangs (WatchdogSec= of its unit).
 class Watchdog {
  public:
   // Returns half of the service manager's timeout, as sd_watchdog_enabled(3)
-  // advises; infinite if it does not watch this process.
+  // advises; infinite if the service manager does not watch this process.
   static absl::Duration Interval();
 
   // Calls `probe` every `interval` in its own thread. Starts no thread if

@@ -19,20 +19,21 @@
 
 namespace holdfast {
 
-// Serves GetServerInfo, ListTenants and the cache's entries to every tenant.
-// Serves operators also the changes of cache, tenants, sessions, and of the
-// daemon itself.
+// Serves GetServerInfo, ListTenants and ListCacheEntries to every tenant, and
+// the other rpcs to operators only: they change the cache, tenants, sessions
+// and the daemon itself.
 //
-// Calls that may wait, and all acts of operators, run in `threads`. Each act is
-// written to the audit log with its outcome. admin.proto documents the effect
-// and the errors of each rpc.
+// Calls that may wait, and all changes by operators, run in `threads`. The
+// outcome of each change is written to the audit log. admin.proto documents the
+// effect and the errors of each rpc.
 class AdminService final : public v1::AdminService::CallbackService {
  public:
-  // Replaces the daemon by a new binary.
+  // The functions by which Upgrade replaces the daemon by a new binary.
   struct UpgradeCalls {
-    // Ends the sessions' work, and returns the new version.
+    // Blocks until the sessions' work has ended, and returns the version of the
+    // new binary.
     std::function<absl::StatusOr<std::string>(absl::Time deadline)> prepare;
-    // Called when the client has the answer, or has gone.
+    // Called when the client has got the answer of Upgrade, or has gone.
     std::function<void()> answered;
   };
 
@@ -50,8 +51,9 @@ class AdminService final : public v1::AdminService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::GetServerInfoRequest* request,
       v1::GetServerInfoResponse* response) override;
-  // Pauses or resumes the opening of sessions, which is recorded at once. A
-  // pause then waits until no session is left, which may take hours.
+  // Pauses or resumes the opening of sessions, and records that at once for the
+  // next daemon. After a pause, waits until no session is left, which may take
+  // hours.
   grpc::ServerUnaryReactor* Drain(grpc::CallbackServerContext* context,
                                   const v1::DrainRequest* request,
                                   v1::DrainResponse* response) override;
@@ -83,7 +85,7 @@ class AdminService final : public v1::AdminService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::CreateTenantRequest* request,
       v1::CreateTenantResponse* response) override;
-  // Waits until the tenant's sessions have ended.
+  // Ends the tenant, and waits until its sessions have ended.
   grpc::ServerUnaryReactor* EndTenant(grpc::CallbackServerContext* context,
                                       const v1::EndTenantRequest* request,
                                       v1::EndTenantResponse* response) override;
@@ -96,20 +98,21 @@ class AdminService final : public v1::AdminService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::SuspendSessionRequest* request,
       v1::SuspendSessionResponse* response) override;
-  // Waits until the call's deadline at most.
+  // Waits for the session's recovery, at most until the call's deadline.
   grpc::ServerUnaryReactor* ResumeSession(
       grpc::CallbackServerContext* context,
       const v1::ResumeSessionRequest* request,
       v1::ResumeSessionResponse* response) override;
-  // The new binary takes over once the answer is sent; see UpgradeCalls.
+  // Answers once the upgrade is prepared. The new binary takes over after the
+  // answer was sent (UpgradeCalls).
   grpc::ServerUnaryReactor* Upgrade(grpc::CallbackServerContext* context,
                                     const v1::UpgradeRequest* request,
                                     v1::UpgradeResponse* response) override;
 
  private:
-  // Carries out an operator's act, which may wait, and writes its outcome to
-  // the audit log. Refuses it to other callers. `object` belongs to the
-  // request.
+  // Carries out the change `act` of an operator by `make`, which may wait, and
+  // writes its outcome to the audit log. Refuses it to other callers. `object`
+  // names what is changed, and must live as long as the request.
   template <typename Make>
   grpc::ServerUnaryReactor* Act(grpc::CallbackServerContext* context,
                                 const char* act, const std::string& object,

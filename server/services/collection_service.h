@@ -12,8 +12,9 @@
 
 namespace holdfast {
 
-// Serves collections. Claims and watches are streams that the table feeds
-// without a thread. Suspend and Resume wait in one of `threads`.
+// Serves collections. ClaimCollection and WatchCollections are streams to which
+// the table pushes messages, without a thread. SuspendCollection and
+// ResumeCollection wait in one of `threads`.
 class CollectionService final : public v1::CollectionService::CallbackService {
  public:
   // The most claims and watches of all clients, shared as FairShare defines.
@@ -60,8 +61,8 @@ class CollectionService final : public v1::CollectionService::CallbackService {
  private:
   absl::StatusOr<collections::CollectionTable::Viewer> ViewerOf(
       const grpc::ServerContextBase& context) const;
-  // Answers with the result of `move`, which moves a version's memory and may
-  // wait.
+  // Answers the call with the result of `move`, which moves a version's memory
+  // and may wait. `act` names the call.
   template <typename Request, typename Response, typename Move>
   grpc::ServerUnaryReactor* AnswerMove(grpc::CallbackServerContext* context,
                                        const char* act, const Request* request,

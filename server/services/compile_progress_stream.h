@@ -16,11 +16,11 @@
 
 namespace holdfast {
 
-// The stream of one CompileWithProgress or LinkWithProgress call: sends a
+// The stream of one CompileWithProgress or LinkWithProgress call. Sends a
 // message for each new stage, repeats the stage from time to time, and sends
 // the outcome last. A client that reads slowly misses stages, and delays no
-// other call. Deletes itself when the stream is over, after Finish at the
-// earliest.
+// other call. The object deletes itself when the stream is over, after Finish
+// at the earliest.
 class CompileProgressStream final
     : public grpc::ServerWriteReactor<v1::CompileProgress> {
  public:
@@ -28,8 +28,9 @@ class CompileProgressStream final
   explicit CompileProgressStream(size_t trailer_bytes)
       : trailer_bytes_(trailer_bytes) {}
 
-  // REQUIRES: called by the thread that serves the call; Finish is called once,
-  // after all calls of Report.
+  // Report sends a stage, and Finish sends the outcome or ends the call with
+  // its error; neither blocks. REQUIRES: the thread that serves the call calls
+  // them, and calls Finish once, last.
   void Report(const CompileStage& stage);
   void Finish(absl::StatusOr<v1::CompileProgress> outcome);
 

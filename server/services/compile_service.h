@@ -17,8 +17,8 @@ class CompileService final : public v1::CompileService::CallbackService {
  public:
   using ProgressReactor = grpc::ServerWriteReactor<v1::CompileProgress>;
 
-  // REQUIRES: compiler and callers outlive the service. At most `max_waiting`
-  // calls wait; one client has at most half of them.
+  // At most `max_waiting` calls wait; one client has at most half of them.
+  // REQUIRES: `compiler` and `callers` outlive the service.
   CompileService(ProgramCompiler& compiler, const Callers& callers,
                  size_t max_waiting);
   ~CompileService() override;
@@ -38,7 +38,8 @@ class CompileService final : public v1::CompileService::CallbackService {
                                     const v1::LinkRequest* request) override;
 
  private:
-  // `make(caller)` runs in a thread that may wait, and returns the answer.
+  // Answers a call with the result of `make(caller)`, which runs in a thread
+  // that may wait.
   template <typename Response, typename Make>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
                                    const CompileCaller& caller,

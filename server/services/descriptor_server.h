@@ -22,12 +22,15 @@ namespace holdfast {
 // It keeps the connection open while it uses the memory. The supervisor cannot
 // see the mappings of another process, so it holds the memory until the
 // connection closes; the kernel closes it if the process dies. Input is
-// hostile: connections without a message are limited, and connections that hold
-// memory are shared fairly among the machine's users.
+// hostile: the number of connections that have not sent a token is limited, and
+// connections that hold memory are shared fairly among the machine's users.
 class DescriptorServer {
  public:
-  static constexpr size_t kMaxSilent = 16;  // beyond, the oldest is closed
-  // Shared by all users: one user gets at most half (FairShare).
+  // The most connections that have not sent a token. Beyond, the oldest one is
+  // closed.
+  static constexpr size_t kMaxSilent = 16;
+  // The most connections that hold memory. One user gets at most half
+  // (FairShare).
   static constexpr size_t kMaxHolding = 1024;
 
   // Serves `socket`, a SOCK_SEQPACKET that listens at `path`. The destructor
@@ -45,8 +48,9 @@ class DescriptorServer {
   struct Connection {
     UniqueFd socket;
     std::shared_ptr<SharedChunk> held;  // null: no message yet
-    std::unique_ptr<ShareHold> share;   // of holding_; null likewise
-    // Lists the process as a reader of a collection's version; may be null.
+    std::unique_ptr<ShareHold> share;   // of holding_; null: no message yet
+    // Keeps the process in the list of readers of a collection's version; null:
+    // the memory belongs to no collection.
     std::shared_ptr<const collections::OpenVersion> reader;
   };
   using Connections = std::list<Connection>;
@@ -55,8 +59,10 @@ class DescriptorServer {
                    ExportRegistry& exports);
   void Loop();
   void Accept();
-  // Handles input of a connection. Returns false if the connection must close.
+  // Handles input of a connection. Returns false if the connection must be
+  // closed.
   bool Attend(Connection& connection);
+  // Redeems the token, and sends the descriptor to the connection.
   absl::Status Hand(Connection& connection, const std::string& token);
 
   const UniqueFd socket_;
@@ -65,7 +71,7 @@ class DescriptorServer {
   ExportRegistry& exports_;
   // Connections that hold memory.
   FairShare holding_{"descriptors of exported memory", kMaxHolding};
-  Connections connections_;  // of the thread; the oldest first
+  Connections connections_;  // oldest first; used by thread_ only
   std::thread thread_;
 };
 

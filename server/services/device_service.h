@@ -18,14 +18,13 @@
 namespace holdfast {
 
 // Serves the list of devices that executors have found, with present health,
-// telemetry and free memory. `show_all` decides whether callers see the
-// processes of other tenants.
+// telemetry and free memory.
 class DeviceService final : public v1::DeviceService::CallbackService {
  public:
   // All arguments must outlive the service. Calls wait in `threads` for the
   // first executor. With `show_all`, every client sees all processes that use a
-  // device, and their sessions. Otherwise only operators do; other clients see
-  // the processes of their own sessions.
+  // device, and their sessions. Otherwise only operators see all processes;
+  // other clients see the processes of their own sessions.
   DeviceService(supervisor::ExecutorPool& pool, const DeviceMemory& memory,
                 const DeviceHealthTable& health,
                 const DeviceTelemetry& telemetry,
@@ -39,7 +38,7 @@ class DeviceService final : public v1::DeviceService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::ListDevicesRequest* request,
       v1::ListDevicesResponse* response) override;
-  // Waits as ListDevices. NOT_FOUND: there is no device with this ordinal.
+  // Waits as ListDevices does. NOT_FOUND: there is no device with this ordinal.
   grpc::ServerUnaryReactor* DescribeDevice(
       grpc::CallbackServerContext* context,
       const v1::DescribeDeviceRequest* request,

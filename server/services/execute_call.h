@@ -7,10 +7,11 @@
 //   client ── TCP, TLS ── daemon ══ rings ══ executor
 //                            └─ gRPC: the call's beginning and end
 //
-// Threads. gRPC's threads receive batches and learn that messages were sent;
-// they never wait. The call's own thread reads results from the ring, and may
-// wait for the client. A second thread, which exists once the ring was full,
-// writes batches that must wait for room.
+// Threads: gRPC's threads receive batches, and run the callbacks for messages
+// that were sent; they never wait. The call's own thread reads results from the
+// ring, and may wait for the client. A second thread writes batches that must
+// wait for room in the ring; it is started when the ring is full for the first
+// time.
 //
 // Locks: mutex_ guards the state that these threads share. It is not held while
 // a thread waits for the executor.
@@ -39,19 +40,20 @@
 
 namespace holdfast {
 
-// Messages are passed on unread. gRPC's thread writes a batch to the ring if
-// there is room; otherwise the second thread does. The next batch is read from
-// the client after that, so that a busy session slows its client down. Results
-// that arrive while a message is being sent follow as one message. The call is
-// cancelled if the client does not take a message within the stall guard's
-// time, or sooner if the session is over. Deletes itself when both sides are
-// done.
+// The call forwards messages without parsing them. gRPC's thread writes a batch
+// to the ring if there is room; otherwise the second thread writes it. The next
+// batch is read from the client only after that, so that a busy session slows
+// its client down. Results that arrive while a message is being sent follow as
+// one message. The call is cancelled if the client does not take a message
+// within the stall guard's time, or sooner if the session is over. The object
+// deletes itself when the calls of client and executor have ended.
 class ExecuteCall final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  // `place` counts the call among the calls of its session until the call ends.
-  // `stall_guard` must outlive the call, which ends with RESOURCE_EXHAUSTED if
-  // there is no thread for it.
+  // Starts the call. `method` is its path. `place` counts the call among the
+  // calls of its session; the call drops `place` when it ends. `stall_guard`
+  // must outlive the call. If the system starts no thread for the call, the
+  // call ends with RESOURCE_EXHAUSTED.
   ExecuteCall(grpc::CallbackServerContext* context, const std::string& method,
               std::shared_ptr<supervisor::Session> session,
               std::shared_ptr<void> place, StallGuard& stall_guard);
@@ -63,21 +65,25 @@ class ExecuteCall final
   void OnDone() override { delete this; }
 
  private:
-  // What the client does with results. StartNextWrite makes it take a message;
-  // OnWriteDone tells that the message was taken, or that the client has gone.
+  // The state of the direction to the client. StartNextWrite begins to send a
+  // message; in OnWriteDone the message was sent, or the client has gone.
   //
   //   kReady ──StartNextWrite──▶ kTaking ──OnWriteDone──▶ kReady or kGone
   enum class Client { kReady, kTaking, kGone };
 
-  // The call's thread: from the offer of the rings to Finish.
+  // The loop of the call's thread: offers the rings, relays results, and
+  // finishes the call.
   void Serve();
-  // Sends the rings to the executor and begins the call to it.
+  // Sends the rings to the executor and starts the call to the executor.
   absl::Status StartUpstream();
   void RelayResults();
-  // Returns the times at which the client's last batch and its results passed,
-  // as an encoded ResultBatch; empty if the client does not measure.
+  // Returns an encoded ResultBatch with the times at which the client's last
+  // batch and the results of this batch passed the daemon; empty if the client
+  // does not measure.
   std::string Times() const;
-  // Sends the last read message. Returns false if the client takes no more.
+  // Sends results to the client, or queues them while a message is being sent;
+  // blocks while too many bytes are queued. Returns false if the client has
+  // gone.
   bool Send(absl::string_view results);
   // Blocks until `taken` is true: until the client has taken a message, or the
   // call is cancelled.
@@ -87,12 +93,14 @@ class ExecuteCall final
   void StartNextWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Reads the client's next batch, unless the call is over.
   void ReadNext();
-  // Gives the batch, which must wait for room, to the second thread.
+  // Hands the batch in incoming_ to the second thread, because the ring has no
+  // room.
   void WriteByThread();
-  // The second thread: writes batches that found the ring full.
+  // The loop of the second thread: writes batches for which the ring had no
+  // room.
   void WriteBatchWhenThereIsRoom();
-  // Ends the call with the reason why no batch can be written. CANCELLED: the
-  // call has ended already.
+  // Ends the call with `status`, the reason why no batch can be written.
+  // CANCELLED means that the call has ended already.
   void Break(const absl::Status& status);
   grpc::Status AwaitEnd();
 
@@ -112,7 +120,7 @@ class ExecuteCall final
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   Client client_ ABSL_GUARDED_BY(mutex_) = Client::kReady;
   JoinedResults results_ ABSL_GUARDED_BY(mutex_);  // to send next
-  // While the client takes a message.
+  // Set while a message is being sent to the client.
   std::optional<StallGuard::Watch> watch_ ABSL_GUARDED_BY(mutex_);
   // The second thread has the batch in incoming_ to write.
   bool ring_full_ ABSL_GUARDED_BY(mutex_) = false;

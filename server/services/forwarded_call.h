@@ -26,8 +26,8 @@ namespace holdfast {
 // byte. There are two directions: "up" to the executor and "down" from it. Each
 // direction reads ahead by a bounded number of bytes, so that a slow reader
 // slows down only its own writer. Cancellation, deadline, status and trailers
-// are passed on. All kinds of calls are handled as streams. Deletes itself when
-// both sides are done.
+// are forwarded. Unary calls are handled as streams, too. The object deletes
+// itself when the calls of client and executor have ended.
 //
 // Each direction goes through the same steps:
 //
@@ -38,35 +38,39 @@ namespace holdfast {
 class ForwardedCall final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  // Starts both calls. `stall_guard` cancels a call whose client does not take
-  // a message; it must outlive the call. A broken call waits in `threads` to
-  // learn how its executor ended. REQUIRES: `context` was not answered yet.
+  // Starts reading from the client, and the call `method` to the executor.
+  // `stall_guard` cancels the call if the client does not take a message. If
+  // the connection to the executor breaks, the call waits in one of `threads`
+  // to find out how the executor ended. `stall_guard` and `threads` must
+  // outlive the call. REQUIRES: `context` was not answered yet.
   ForwardedCall(grpc::CallbackServerContext* context, const std::string& method,
                 std::shared_ptr<supervisor::Session> session,
                 StallGuard& stall_guard, CallThreads& threads);
 
-  // A message from the client has arrived. At the last one, half-closes the
-  // executor's stream.
+  // Handles a message from the client. After the last message, half-closes the
+  // stream to the executor.
   void OnReadDone(bool ok) override;
-  // A message to the client was sent. Cancels the call if that failed.
+  // Runs when a message to the client was sent. Cancels the call if sending
+  // failed.
   void OnWriteDone(bool ok) override;
   void OnCancel() override { upstream_context_.TryCancel(); }
   void OnDone() override { delete this; }
 
  private:
-  // The client side of the call to the executor. An open direction holds the
-  // call, so that the call's end does not overtake a message.
+  // The client side of the call to the executor. Each open direction has a hold
+  // on the call (as of grpc::ClientBidiReactor::AddHold), so that the call's
+  // end does not overtake a message.
   class Upstream final
       : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
    public:
     explicit Upstream(ForwardedCall& call) : call_(call) {}
-    // A message to the executor was sent.
+    // Runs when a message to the executor was sent.
     void OnWriteDone(bool ok) override;
-    // A message from the executor has arrived. After the last one, the status
+    // Handles a message from the executor. After the last message, OnDone
     // follows.
     void OnReadDone(bool ok) override;
-    // The call to the executor has ended. Sends the client its status and
-    // trailers.
+    // Runs when the call to the executor has ended. Sends its status and
+    // trailers to the client.
     void OnDone(const grpc::Status& status) override;
 
    private:
@@ -77,7 +81,7 @@ class ForwardedCall final
   struct Flow {
     // Another message is read while fewer bytes wait.
     static constexpr size_t kMaxWaitingBytes = size_t{2} << 20;
-    // A smaller message counts as so many bytes, because even an empty one
+    // The bytes that a smaller message counts as, because even an empty message
     // takes memory.
     static constexpr size_t kLeastCounted = size_t{4} << 10;
 
@@ -88,26 +92,28 @@ class ForwardedCall final
     // Returns the bytes that a message counts as.
     static size_t CountedBytes(const grpc::ByteBuffer& message);
 
-    // A read has ended.
+    // Takes the message of a read that has ended; `ok` is false at the end.
     void Take(bool ok);
-    // The first message has been written.
+    // Drops the first message, which has been written.
     void DropWritten();
 
     bool open = true;
     bool reading = false;
     bool writing = false;
-    bool ended = false;  // no more will be read
+    bool ended = false;  // no more messages will be read
     grpc::ByteBuffer incoming;
     // The first message is being written while `writing`.
     std::deque<grpc::ByteBuffer> waiting;
     size_t waiting_bytes = 0;
   };
 
-  // ReadUp and ReadDown start a read, unless one is running or too much waits.
+  // ReadUp and ReadDown start a read, unless a read is running or too many
+  // bytes wait.
   void ReadUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReadDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // WriteUp and WriteDown write the first waiting message unless one is being
-  // written, or end their direction.
+  // WriteUp and WriteDown write the first waiting message unless a message is
+  // being written. If no message waits and none will come, they end their
+  // direction.
   void WriteUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Releases the direction's hold on the call to the executor, once.
@@ -127,7 +133,7 @@ class ForwardedCall final
   absl::Mutex mutex_;
   Flow up_ ABSL_GUARDED_BY(mutex_);
   Flow down_ ABSL_GUARDED_BY(mutex_);
-  // While a message is on its way to the client.
+  // Set while a message is being sent to the client.
   std::optional<StallGuard::Watch> watch_ ABSL_GUARDED_BY(mutex_);
 };
 

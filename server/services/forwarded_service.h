@@ -20,17 +20,20 @@
 
 namespace holdfast {
 
-// A service of the protocol that executors serve: forwards each call to the
-// executor of the session whose token it carries. Registered under the
-// service's own name, so that reflection and health list it.
+// Stands for a service of the protocol that executors serve: forwards each call
+// to the executor of the session whose token the call carries. It is registered
+// under the name of that service, so that reflection and health list the
+// service.
 class ForwardedService final : public grpc::Service {
  public:
-  // kBytes: streams pass through shared pipes to the executor. kCommands:
-  // streams pass through shared rings. Single calls pass through gRPC. Every
-  // call ends if its client does not take a message for a minute.
+  // The path of a service's streams to the executor: through rings of shared
+  // memory (kCommands), or through pipes of shared memory (kBytes). Unary calls
+  // pass through gRPC. A call is cancelled if its client does not take a
+  // message for a minute.
   enum class Traffic { kCommands, kBytes };
 
-  // `registry` and `threads` must outlive the service.
+  // `descriptor` is the forwarded service's. `registry` and `threads` must
+  // outlive the object.
   ForwardedService(const google::protobuf::ServiceDescriptor& descriptor,
                    const supervisor::SessionRegistry& registry, Traffic traffic,
                    CallThreads& threads);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results that wait until the client has taken the message before, and then go
-// to it as one message. Encoded ResultBatches one after another are one
-// ResultBatch, whose list has the results of all.
+// Collects results while a message is being sent to the client, and joins them
+// into the next message. Concatenated encodings of ResultBatches are the
+// encoding of one ResultBatch, whose list has the results of all.
 #ifndef HOLDFAST_SERVER_SERVICES_JOINED_RESULTS_H_
 #define HOLDFAST_SERVER_SERVICES_JOINED_RESULTS_H_
 
@@ -21,21 +21,23 @@ namespace holdfast {
 // thread-safe.
 class JoinedResults {
  public:
-  // Results of so many bytes are large: the message keeps their memory.
+  // Results of at least this size, in bytes, are large: the message keeps their
+  // memory.
   static constexpr size_t kLargeBytes = 4096;
 
-  // Each adds an encoded ResultBatch.
+  // Each adds an encoded ResultBatch. AddSmall copies the bytes.
   void AddSmall(absl::string_view results);
   void AddLarge(grpc::Slice results);
 
-  // Returns the message with all results in their order, and keeps none.
+  // Returns a message with all results in their order, and removes them from
+  // this object.
   grpc::ByteBuffer Take();
 
-  // The bytes of all results that wait.
+  // Returns the number of bytes of all collected results.
   size_t bytes() const { return bytes_; }
 
  private:
-  // Makes a part of the small results that were added last.
+  // Moves the bytes of small_ to a new part.
   void CloseSmall();
 
   std::vector<grpc::Slice> parts_;

@@ -17,33 +17,34 @@
 
 namespace holdfast {
 
-// One KeepAlive stream. It is attached to its session while it is open, and
-// deletes itself when it is over.
+// One KeepAlive stream. The stream is attached to its session while it is open.
+// The object deletes itself when the stream is over.
 //
-// Answers each request once, in order, and sends news in between: a fault, the
-// next epoch, a restart. It ends with the session; if the client ends it, the
-// client is detached.
+// Answers each request once, in order. In between, notifies the client of a
+// fault, the next epoch or a restart. The stream ends with the session. If the
+// client ends the stream, the stream is detached from the session.
 class KeepAliveStream final
     : public grpc::ServerBidiReactor<v1::KeepAliveRequest,
                                      v1::KeepAliveResponse> {
  public:
-  // Attaches to the session at once; see Session::AddKeeper. `outlives_kill`:
-  // the session survives if the daemon is killed.
+  // Attaches the stream to the session; see Session::AddKeeper.
+  // `outlives_kill`: the session survives if the daemon is killed.
   KeepAliveStream(std::shared_ptr<supervisor::Session> session,
                   bool outlives_kill);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
-  // Detaches. Waits for a running callback of the session.
+  // Detaches the stream from the session. Blocks until no callback of the
+  // session runs.
   void OnDone() override;
 
  private:
-  // The session's callbacks, which run on its threads. They do not wait.
+  // The callbacks for the session, which run on its threads and do not block.
   void OnSessionEnd(const std::string& reason);
   void OnFault(const v1::FaultReport& report, uint64_t epoch);
   void OnRestart();
-  // Sends the next message, unless one is being sent: the end first, then news,
-  // then answers.
+  // Sends the next message, unless a message is being sent: first the end of
+  // the session, then news_, then answers.
   void Proceed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<supervisor::Session> session_;
@@ -57,7 +58,7 @@ class KeepAliveStream final
   // Responses without a request; the latest of each epoch.
   std::deque<v1::KeepAliveResponse> news_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool answering_ ABSL_GUARDED_BY(mutex_) = false;  // a request
+  bool answering_ ABSL_GUARDED_BY(mutex_) = false;  // sending an answer
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   // The reason of the session's end; "" if the client has closed it.
   std::optional<std::string> ended_ ABSL_GUARDED_BY(mutex_);

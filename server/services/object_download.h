@@ -20,15 +20,16 @@
 namespace holdfast {
 
 // One GetObject call. Sends one part at a time, and no thread waits for the
-// client. Deletes itself when the call is over.
+// client. The object deletes itself when the call is over.
 //
 // Sends the header first, then parts of kMaxPartBytes directly from the store's
 // memory, which the call keeps alive.
 class ObjectDownload final
     : public grpc::ServerWriteReactor<v1::GetObjectResponse> {
  public:
-  // Begins to send. `transfers` must outlive the call. NOT_FOUND: the store
-  // does not have the object.
+  // Begins to send. `transfers` must outlive the call. The call ends with
+  // NOT_FOUND if the store does not have the object, and with
+  // RESOURCE_EXHAUSTED if the client has too many open transfers.
   ObjectDownload(grpc::CallbackServerContext* context,
                  const std::string& client, absl::string_view sha256,
                  ObjectStore& store, ObjectTransfers& transfers);
@@ -48,7 +49,7 @@ class ObjectDownload final
   ShareHold stream_;
   std::shared_ptr<const StoredObject> object_;
   FileMapping mapping_;
-  absl::string_view left_;  // of mapping_
+  absl::string_view left_;  // the bytes of mapping_ that are not sent yet
   v1::GetObjectResponse part_;
   std::optional<StallGuard::Watch> watch_;  // while a part is being sent
 };

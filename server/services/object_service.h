@@ -9,18 +9,19 @@
 
 namespace holdfast {
 
-// Serves the object store. Uploads and downloads hold no thread;
-// ObjectTransfers limits their number and bytes for each client.
+// Serves the object store. Uploads and downloads take no thread while they wait
+// for their client; ObjectTransfers limits their number and bytes for each
+// client.
 class ObjectService final : public v1::ObjectService::CallbackService {
  public:
-  // Both arguments must outlive the service.
+  // `store` and `callers` must outlive the service.
   ObjectService(ObjectStore& store, const Callers& callers);
   ~ObjectService() override;
 
   grpc::ServerReadReactor<v1::PutObjectRequest>* PutObject(
       grpc::CallbackServerContext* context,
       v1::PutObjectResponse* response) override;
-  // NOT_FOUND: the store does not have the object.
+  // Sends an object. NOT_FOUND: the store does not have the object.
   grpc::ServerWriteReactor<v1::GetObjectResponse>* GetObject(
       grpc::CallbackServerContext* context,
       const v1::GetObjectRequest* request) override;

@@ -24,8 +24,9 @@ struct ObjectTransfers {
   static constexpr uint64_t kMaxStreams = 256;
   static constexpr absl::Duration kStallLimit = absl::Minutes(1);
 
-  // `store_bytes` is the limit of the store. Unfinished uploads may take as
-  // many bytes besides.
+  // `store_bytes` is the store's limit in bytes. Unfinished uploads may take
+  // the same number of bytes in addition, but at least twice the largest
+  // object.
   explicit ObjectTransfers(uint64_t store_bytes)
       : streams("calls of PutObject and GetObject", kMaxStreams),
         bytes("bytes of unfinished uploads",

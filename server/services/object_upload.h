@@ -17,16 +17,18 @@
 
 namespace holdfast {
 
-// One PutObject call. Writes each part into a memfd when it arrives, and no
-// thread waits for the next part. Deletes itself when the call is over.
+// One PutObject call. Writes each part into a memfd when the part arrives; no
+// thread waits for the next part. The object deletes itself when the call is
+// over.
 //
-// The client sends the header first, then parts with exactly the header's size
-// in sum. The object is in the store once the call has ended with OK.
+// The client sends the header first, then parts whose sizes add up exactly to
+// the header's size. If the call ends with OK, the compiled object is in the
+// store.
 class ObjectUpload final
     : public grpc::ServerReadReactor<v1::PutObjectRequest> {
  public:
-  // Begins to read. `store` and `transfers` must outlive the call.
-  // RESOURCE_EXHAUSTED: the client has too many open transfers.
+  // Begins to read. `store` and `transfers` must outlive the call. The call
+  // ends with RESOURCE_EXHAUSTED if the client has too many open transfers.
   ObjectUpload(grpc::CallbackServerContext* context, const std::string& client,
                ObjectStore& store, ObjectTransfers& transfers,
                v1::PutObjectResponse* response);
@@ -36,7 +38,8 @@ class ObjectUpload final
   void OnDone() override { delete this; }
 
  private:
-  // The client has the stall guard's time for the next message.
+  // Starts to read the next message. The stall guard cancels the call if the
+  // message does not arrive in time.
   void Read();
   // Handles the header. RESOURCE_EXHAUSTED: its size is over the client's share
   // of the bytes of unfinished uploads.
@@ -52,7 +55,7 @@ class ObjectUpload final
   ObjectTransfers& transfers_;
   v1::PutObjectResponse& response_;
   ShareHold stream_;
-  ShareHold bytes_;  // as announced
+  ShareHold bytes_;  // the header's size
   v1::PutObjectRequest part_;
   v1::ObjectHeader header_;
   std::unique_ptr<ObjectWriter> writer_;    // after the header

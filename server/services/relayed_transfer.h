@@ -19,16 +19,16 @@ namespace holdfast {
 using TransferDirection = internal::BeginTransfer::Direction;
 
 // Serves an Upload or a Download of a remote client by a pipe to the session's
-// executor. Waits for a pipe if all pipes are in use. The bytes of an upload
-// are copied once, from gRPC's slices to the memory that the device reads. The
-// bytes of a download are not copied:
+// executor. The call waits for a pipe if all pipes are in use. The bytes of an
+// upload are copied once, from gRPC's slices to the memory that the device
+// reads. The bytes of a download are not copied:
 //
 //   upload    client ── TCP, TLS ── slices ──copied──▶ slot ──▶ device
 //   download  client ── TCP, TLS ── sent ◀── slot ◀── device
 //
-// Returns the call, which runs on one of `threads` and deletes itself.
-// `stall_guard` cancels the call if the client stalls. `threads` and
-// `stall_guard` must outlive the call.
+// Returns the call at once; gRPC owns it. The call runs on one of `threads` and
+// deletes itself. `stall_guard` cancels the call if the client stalls.
+// `threads` and `stall_guard` must outlive the call.
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* RelayTransfer(
     grpc::CallbackServerContext* context, TransferDirection direction,
     std::shared_ptr<supervisor::Session> session,

@@ -17,8 +17,8 @@
 
 namespace holdfast {
 
-// Creates, ends and lists tenants with their sessions and collections. Its own
-// thread ends tenants whose lifetime is over. Thread-safe.
+// Creates, ends and lists tenants with their sessions and collections. A thread
+// of this object ends tenants whose lifetime is over. Thread-safe.
 class TenantAdmin {
  public:
   // All arguments must outlive the object.
@@ -28,7 +28,7 @@ class TenantAdmin {
   TenantAdmin(const TenantAdmin&) = delete;
   TenantAdmin& operator=(const TenantAdmin&) = delete;
 
-  // Creates a tenant, as TenantTable::Create, and returns its token. For a
+  // Creates a tenant as TenantTable::Create does, and returns its token. For a
   // tenant with reserved memory, blocks for up to 30 s until the devices are
   // known.
   absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
@@ -39,7 +39,7 @@ class TenantAdmin {
   absl::StatusOr<v1::TenantInfo> End(const std::string& name,
                                      const std::string& reason);
 
-  // As TenantTable::SetQuota.
+  // Sets the quota of a tenant as TenantTable::SetQuota does.
   absl::Status SetQuota(const std::string& name, const v1::Quota& quota) {
     return tenants_.SetQuota(name, quota);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The status and trailers for the client of a call that was forwarded to a
-// session's executor.
+// Functions for the end of a call that was forwarded to a session's executor:
+// the client's status and trailers.
 #ifndef HOLDFAST_SERVER_SERVICES_UPSTREAM_END_H_
 #define HOLDFAST_SERVER_SERVICES_UPSTREAM_END_H_
 
@@ -13,8 +13,8 @@
 
 namespace holdfast {
 
-// Copies the executor's trailers, except for gRPC's own, which gRPC derives
-// from the status.
+// Copies the executor's trailers to the client's call, except for gRPC's own
+// trailers, which gRPC derives from the status.
 void PassTrailersOn(const grpc::ClientContext& from,
                     grpc::CallbackServerContext& to);
 
@@ -22,9 +22,9 @@ void PassTrailersOn(const grpc::ClientContext& from,
 // connection to it.
 bool IsBrokenConnection(const grpc::Status& status);
 
-// Returns the session's loss or fault, which explains the broken connection;
-// `status` if there is none, because the executor may have closed its socket
-// without ending. Blocks for up to 2 s.
+// Returns the status of the session's loss or fault, which explains the broken
+// connection. Blocks for up to 2 s until there is one. Otherwise returns
+// `status`: the executor may have closed its socket without ending.
 grpc::Status ExplainBroken(const supervisor::Session& session,
                            const grpc::Status& status);
 

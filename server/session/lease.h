@@ -10,7 +10,7 @@
 namespace holdfast::session {
 
 // A client's right to its session. The lease decides when a session without a
-// client ends, and when another client may take the session up.
+// client ends, and when another client may take it over ("take it up").
 //
 // A client is connected while one of its KeepAlive streams is open. The session
 // waits kFirstKeepAlive for the first stream. After the last stream has ended,
@@ -33,21 +33,24 @@ class Lease {
   // during the first kFirstKeepAlive.
   static Lease Left(absl::Duration grace, absl::Time now, bool had_client);
 
-  // A KeepAlive stream has begun or ended. Disconnect returns true if it was
-  // the last stream.
+  // Note that a KeepAlive stream has begun or ended. Disconnect returns true if
+  // the stream was the last one.
   void Connect();
   bool Disconnect(absl::Time now);
-  // The client has returned, and has time to open a stream.
+  // Notes that the client has returned. It has kFirstKeepAlive to open a
+  // stream.
   void Attach(absl::Time now);
-  // The session is lost. Without an open stream it ends after kLostKept; after
-  // the last stream, it is kept for kLostKept at least, so that its client can
-  // read the error.
+  // Notes that the session is lost. If no stream is open, the session ends
+  // after kLostKept; otherwise it is kept for at least kLostKept after the last
+  // stream, so that its client can read the error.
   void NoteLost(absl::Time now);
 
-  // FAILED_PRECONDITION: another client has the session, may yet return to it,
-  // or has claimed it.
+  // Returns OK if another client may take the session up. FAILED_PRECONDITION:
+  // a client has the session, may yet return to it, or has claimed it.
   absl::Status CheckClaim(absl::Time now) const;
-  // Another client takes the session up. Unclaim reverses Claim.
+  // Notes that another client takes the session up, which has kFirstKeepAlive
+  // to open a stream. Unclaim reverses Claim. REQUIRES: CheckClaim has returned
+  // OK.
   void Claim(absl::Time now);
   void Unclaim() { claimed_until_ = absl::InfinitePast(); }
 

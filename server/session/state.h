@@ -25,7 +25,7 @@ enum class Phase {
   kLeft,        // The next daemon has the session now.
   kRecovering,  // A thread makes another executor ready.
   kStopped,     // There is no executor; the session's resources wait.
-  kPlacing,     // As kStopped; a thread checks a device for the session.
+  kPlacing,     // Like kStopped; a thread checks a device for the session.
   kRestored,    // Another executor is ready; the client must acknowledge.
   kResuming,    // The other executor is being opened for commands.
   kLost,        // There is no executor, and there will be none.
@@ -56,7 +56,7 @@ struct State {
 };
 
 enum class Event {
-  kSuspend,      // An operator wants the session suspended.
+  kSuspend,      // An operator, or the idle limit, suspends the session.
   kSuspended,    // Its executor has saved the device memory.
   kPark,         // The daemon is about to be replaced.
   kParked,       // The executor has finished its work for the next daemon.
@@ -68,7 +68,7 @@ enum class Event {
   kFatal,        // The executor, or the recovery, has failed for good.
   kPlace,        // An operator names the device to resume on.
   kPlaced,       // The check of the device has ended, with any result.
-  kResume,       // The client or an operator wants a stopped session back.
+  kResume,       // The client or an operator resumes a stopped session.
   kRestored,     // Another executor has all resources.
   kNotStarted,   // The system allows no thread for the recovery.
   kAcknowledge,  // The client accepts the fault or the suspension.
@@ -87,7 +87,7 @@ inline constexpr std::array kEvents = {
 
 enum class Action {
   kStopExecutor,  // End the executor that has failed.
-  kTell,          // Tell clients about the fault, the epoch or the loss.
+  kTell,          // Notify clients of the fault, the epoch or the loss.
   kRecover,       // Start a recovery.
 };
 

@@ -13,28 +13,31 @@
 
 namespace holdfast {
 
-// The supervisor's end of a shared event: the page with the EventState. The
-// page outlives the executors of the session that made the event; this session,
-// the exports and the imports of the event hold it. Thread-safe.
+// The page of host memory of a shared event (EventState), as the supervisor
+// holds it. The page outlives the executors of the session that made the event.
+// This session, the exports and the imports of the event hold the object.
+// Thread-safe.
 class EventPage {
  public:
+  // Makes a page for a new event.
   static absl::StatusOr<std::shared_ptr<EventPage>> Create();
   // Takes over the page of an earlier daemon. INVALID_ARGUMENT: `fd` is not a
   // page.
   static absl::StatusOr<std::shared_ptr<EventPage>> Adopt(UniqueFd fd);
 
-  // Stores the page for the next daemon. Called before the page is shared.
+  // Keeps the page in the store under `name`, for the next daemon. REQUIRES:
+  // called before another thread has the object.
   void Keep(DescriptorStore& store, const KeptName& name) {
     kept_ = store.Keep(name, fd_.get());
   }
 
-  // Return a descriptor: for the session that made the event, or for an
-  // importer, which cannot map it for writing.
+  // Return a new descriptor of the page: for the session that made the event,
+  // or for an importer, which cannot map it for writing.
   absl::StatusOr<UniqueFd> OpenForMaker() const;
   absl::StatusOr<UniqueFd> OpenForImporter() const;
 
-  // Notes that the event's session has ended, so that importers end their
-  // waits.
+  // Writes to the page that the event's session has ended, so that importers
+  // end their waits.
   void Abandon();
   bool abandoned() const { return abandoned_; }
 

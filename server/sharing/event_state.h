@@ -11,9 +11,9 @@
 
 namespace holdfast {
 
-// The last recording of an event. It is reached when `word` of the event's
-// device memory has at least the value `number`. Numbers increase from 1; 0
-// means that the event was never recorded.
+// The last recording of an event. A stream has reached the recording when word
+// number `word` of the event's device memory has at least the value `number`.
+// Numbers increase from 1; 0 means that the event was never recorded.
 struct EventRecording {
   static constexpr int kNumberBits = 48;
   static constexpr uint64_t kMaxNumber = (uint64_t{1} << kNumberBits) - 1;
@@ -33,8 +33,8 @@ struct EventRecording {
 struct EventState {
   static constexpr size_t kPageBytes = 4096;
   // The most words of an event's device memory. Each stream that records the
-  // event has its own, because the values of a word must increase in stream
-  // order.
+  // event has its own word, because the values of a word must increase in
+  // stream order.
   static constexpr uint32_t kMaxWords = 65536;
 
   std::atomic<uint64_t> latest{0};  // EventRecording::Pack

@@ -42,8 +42,8 @@ struct SharedResource {
   uint64_t size = 0;
   v1::Rights rights = v1::RIGHTS_UNSPECIFIED;
   std::shared_ptr<EventPage> event;  // null: no event
-  // The version of the collection that it belongs to, if that matters; else
-  // null.
+  // Keeps the collection's version open that the resource belongs to; null:
+  // none.
   std::shared_ptr<const collections::OpenVersion> version;
 };
 
@@ -65,9 +65,10 @@ class ExportRegistry {
   ExportRegistry(const ExportRegistry&) = delete;
   ExportRegistry& operator=(const ExportRegistry&) = delete;
 
-  // Returns a new token: 128 random bits. INVALID_ARGUMENT: the terms are
-  // wrong. RESOURCE_EXHAUSTED: this session, or all sessions, have too many
-  // tokens.
+  // Makes a token by which `resource`, of the session with the id `session`,
+  // can be redeemed under `terms`. Returns the token: 128 random bits.
+  // INVALID_ARGUMENT: the terms are not valid. RESOURCE_EXHAUSTED: this
+  // session, or all sessions, have too many tokens.
   absl::StatusOr<std::string> Export(const std::string& session,
                                      SharedResource resource,
                                      const v1::ExportResource& terms);
@@ -77,23 +78,26 @@ class ExportRegistry {
     std::string session;
     std::string tenant;
   };
-  // Redeems a token; see ImportResource. Counts as one import. NOT_FOUND: there
-  // is no such token. PERMISSION_DENIED: the token is for another session or
-  // tenant. INVALID_ARGUMENT: the resource is of another kind.
+  // Redeems a token for an importing session; see ImportResource. Counts as one
+  // import. NOT_FOUND: there is no such token. PERMISSION_DENIED: the token is
+  // for another session or tenant. INVALID_ARGUMENT: the resource is of another
+  // kind.
   absl::StatusOr<SharedResource> Redeem(absl::string_view token,
                                         const Importer& importer,
                                         v1::HandleKind kind);
-  // Redeems a token that was made for processes outside Holdfast. NOT_FOUND:
-  // there is no such token. PERMISSION_DENIED: it was not made for them.
+  // Redeems a token that was made for processes outside Holdfast. Counts as one
+  // import. NOT_FOUND: there is no such token. PERMISSION_DENIED: the token was
+  // not made for such processes.
   absl::StatusOr<SharedResource> RedeemForeign(absl::string_view token);
 
-  // Revokes a token. OK also if there is no such token. NOT_FOUND: the token
-  // belongs to another session.
+  // Revokes a token of `session`. Returns OK even if there is no such token.
+  // NOT_FOUND: the token belongs to another session.
   absl::Status Revoke(absl::string_view token, const std::string& session);
 
   // Revokes all tokens of the session.
   void EndSession(const std::string& session);
 
+  // Returns the number of the session's tokens.
   size_t CountOf(const std::string& session) const;
 
   // The address where processes outside Holdfast get descriptors, "unix:/path".
@@ -103,9 +107,10 @@ class ExportRegistry {
   }
   const std::string& descriptor_address() const { return descriptor_address_; }
 
-  // Notes a chunk for ReportOrphans, without holding it.
+  // Includes a chunk in ReportOrphans as long as others hold the chunk.
   void Track(const std::shared_ptr<SharedChunk>& chunk);
-  // Sets MemoryTotals.Device.orphaned_bytes of the devices in `totals`.
+  // Adds the sizes of orphaned chunks (Footprint::orphaned) to
+  // MemoryTotals.Device.orphaned_bytes of the devices in `totals`.
   void ReportOrphans(v1::MemoryTotals* totals) const;
 
  private:
@@ -120,8 +125,8 @@ class ExportRegistry {
     uint32_t imports_left = 0;
     absl::Time end;
   };
-  // By the token's SHA-256, so that the time of a look-up reveals nothing about
-  // tokens.
+  // The key is the token's SHA-256, so that the time of a look-up reveals
+  // nothing about tokens.
   using Entries = std::map<std::string, Entry>;
 
   absl::StatusOr<Entries::iterator> Find(absl::string_view token)

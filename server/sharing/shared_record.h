@@ -7,8 +7,9 @@
 
 namespace holdfast {
 
-// Returns the record with which the next daemon shares the resource again. It
-// names a chunk by the session that made it and the chunk's number there.
+// Returns the record from which the next daemon shares the resource again. The
+// record names a chunk by the session that made it and the chunk's number in
+// this session.
 internal::SharedRange RecordOf(const SharedResource& resource);
 
 }  // namespace holdfast

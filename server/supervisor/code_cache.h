@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Machine code that executors on the software device have generated, kept on
-// disk for their owner's next sessions. A kernel may take its executor over and
-// store any bytes, so an owner's code never reaches an executor of another
-// owner: owner and key together name an entry, and only the supervisor, which
-// knows the owner, reads and writes the files.
+// disk for their owner's next sessions. Hostile kernels may control their
+// executor and store any bytes, so an owner's code never reaches an executor of
+// another owner. Owner and key together name an entry. Only the supervisor
+// reads and writes the files, because it knows the owner of each executor.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_CODE_CACHE_H_
 #define HOLDFAST_SERVER_SUPERVISOR_CODE_CACHE_H_
 
@@ -25,14 +25,14 @@ class CodeCache {
   // The limit of one entry, 64 MiB.
   static constexpr uint64_t kMaxCodeBytes = uint64_t{64} << 20;
 
-  // The arguments of DiskCache. Without a directory, or with 0 bytes, the cache
-  // stores nothing.
+  // The arguments are those of DiskCache. Without a directory, or with 0 bytes,
+  // the cache stores nothing.
   CodeCache(std::string directory, uint64_t max_bytes)
       : disk_(std::move(directory), max_bytes) {}
 
-  // Returns the code; nullptr if there is none, or if `owner` is empty. `key`
-  // is the executor's name for the code: 64 hexadecimal digits. Any other key
-  // finds nothing.
+  // Returns the code; null if there is none, or if `owner` is empty. `key` is
+  // the executor's name for the code: 64 hexadecimal digits. Returns null for a
+  // key of another form. Waits for the disk.
   std::shared_ptr<const StoredObject> Load(const std::string& owner,
                                            const std::string& key);
 

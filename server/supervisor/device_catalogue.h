@@ -31,27 +31,29 @@ class DeviceCatalogue {
 
   // The driver that executors have loaded: its kind and version.
   const v1::Driver& driver() const { return ready_.driver(); }
-  // The number of devices. Ordinals are smaller.
+  // Returns the number of devices. Ordinals go from 0 to size() - 1.
   uint32_t size() const { return static_cast<uint32_t>(ready_.devices_size()); }
-  // Returns the devices by ordinal, without their attributes.
+  // Returns the driver and the devices, in the order of ordinals, with their
+  // free memory and without their attributes.
   v1::ListDevicesResponse List(const DeviceMemory& memory) const;
-  // Returns the device with its attributes. NOT_FOUND names the number of
-  // devices.
+  // Returns the device with its attributes. NOT_FOUND: there is no such device;
+  // the message names the number of devices.
   absl::StatusOr<v1::Device> Find(uint32_t ordinal) const;
 
-  // The code format that device 0 runs best: a cubin on a GPU, PTX on the
-  // software device. The default of compilation requests that name no target.
+  // Returns the code format that device 0 runs best: a cubin on a GPU, PTX on
+  // the software device. It is the default for compilation requests that name
+  // no target.
   v1::ObjectFormat DefaultTarget() const;
-  // The compute capability of device 0, such as "90"; "90" if there is no
-  // device.
+  // Returns the compute capability of device 0, such as "90"; "90" if there is
+  // no device.
   std::string DefaultArch() const;
 
  private:
   const internal::Ready ready_;
 };
 
-// Sets the device's free memory as it is known now; clears the field if it is
-// not known. `device` has its ordinal.
+// Sets the device's free memory to the present estimate; clears the field if
+// there is no estimate. REQUIRES: the ordinal is set in `device`.
 void SetFreeMemory(const DeviceMemory& memory, v1::Device* device);
 
 }  // namespace holdfast::supervisor

@@ -19,8 +19,8 @@ bool IsQuarantined(const v1::Device& device);
 uint64_t FreeMemory(const v1::Device& device);
 
 // Returns the devices of `all` with these ordinals, and the driver's
-// description unchanged. Without ordinals, returns all devices. NOT_FOUND: none
-// of the devices exists.
+// description unchanged. If `ordinals` is empty, returns all devices.
+// NOT_FOUND: none of the devices exists.
 absl::StatusOr<v1::ListDevicesResponse> DevicesOfTenant(
     const v1::ListDevicesResponse& all, const std::vector<uint32_t>& ordinals);
 

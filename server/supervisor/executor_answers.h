@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers to the questions of one executor: for memory, objects and code, and
-// about what its session shares. Each question gets one answer. A question is
-// answered at once, except if it opens a version of a collection that is not on
-// its device: the answer follows when CollectionSuspension has resumed the
-// version.
+// Answers the questions of one executor. A question is a request for memory, an
+// object or code, or about memory that its session shares. Each question gets
+// one answer. It is answered at once, unless it opens a version of a collection
+// that is not on its device: then the answer is put off until
+// CollectionSuspension has resumed the version.
 //
-// Threads: the process's reading thread calls Answer, and may block on a full
-// channel. The thread that resumes collections for all processes sends the
-// answers that were put off. It never blocks: if the channel is full then, the
-// process is killed.
+// Threads: the thread that reads the process's messages calls Answer, and may
+// block on a full channel. The thread that resumes collections for all
+// processes sends the answers that were put off. This thread never blocks: if
+// the channel is full, it kills the process.
 //
 // Locks: Waiting::mutex is held while an answer that was put off is sent, so
 // that End waits for it; the session's lock is taken under it. mutex_ guards
@@ -36,8 +36,8 @@ namespace holdfast::supervisor {
 // Thread-safe.
 class ExecutorAnswers {
  public:
-  // Everything outlives this object. `suspension`: null if no collection is
-  // ever suspended.
+  // All parts must outlive this object. `suspension` is null if no collection
+  // is ever suspended.
   struct Services {
     ChildProcess& process;
     ServedSession& session;
@@ -51,18 +51,18 @@ class ExecutorAnswers {
   ExecutorAnswers& operator=(const ExecutorAnswers&) = delete;
 
   // Answers the question, or puts the answer off. `fd` came with the question;
-  // -1: none. INVALID_ARGUMENT: no correct executor asks this. Other errors:
-  // the channel is closed. REQUIRES: the message is a question: FetchObject,
-  // Reserve, LoadCode or SharingRequest.
+  // -1: none. INVALID_ARGUMENT: no correct executor sends this question. Other
+  // errors: the channel is closed. REQUIRES: the message is a question:
+  // FetchObject, Reserve, LoadCode or SharingRequest.
   absl::Status Answer(const internal::FromExecutor& question, int fd);
 
-  // The process takes no answers any more. Answers that were put off are not
-  // sent after End has returned. May be called again.
+  // Drops the answers that were put off: none is sent after End has returned.
+  // Called when the process takes no more answers. A second call has no effect.
   void End();
 
  private:
-  // The answers that were put off. Resumptions share it, and may outlive the
-  // process.
+  // The link from running resumptions to this object. Resumptions may outlive
+  // the object.
   struct Waiting {
     absl::Mutex mutex;
     ExecutorAnswers* answers ABSL_GUARDED_BY(mutex) = nullptr;  // null: ended
@@ -86,8 +86,7 @@ class ExecutorAnswers {
   // whether the version is on its device.
   void AnswerNow(const internal::FromExecutor& question,
                  const absl::Status& resumed);
-  // A place among the answers that wait. TakePlace returns false if there is
-  // none.
+  // Count the answers that wait. TakePlace returns false if too many wait.
   bool TakePlace();
   void LeavePlace();
 

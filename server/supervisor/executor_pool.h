@@ -2,16 +2,18 @@
 //
 // Keeps warm executors, so that opening a session takes milliseconds. A warm
 // executor has loaded its driver, has a context on one device, and waits for a
-// session on this device. Another executor is started when one is taken or has
-// died, on the devices in demand (warm_plan.h). When a start fails, calls fail
-// with its error during a pause; then the pool tries again (start_backoff.h).
+// session on this device. When an executor is taken or has died, the pool
+// starts another one, on the devices in demand (warm_plan.h). When a start
+// fails, calls fail with its error during a pause; then the pool tries again
+// (start_backoff.h).
 //
 // Threads: the pool's own thread starts, awaits and ends executors. Any thread
-// takes one. The reading thread of a warm executor reports its end.
+// may take an executor. The thread that reads a warm executor's messages
+// reports its end.
 //
-// Locks: mutex_ guards everything that the threads share. It is not held while
+// Locks: mutex_ guards the state that the threads share. It is not held while
 // an executor is started, awaited or destroyed, because the callback of an
-// executor's end takes it.
+// executor's end locks it.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_POOL_H_
 #define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_POOL_H_
 
@@ -45,7 +47,8 @@ class ExecutorPool {
       std::function<absl::StatusOr<std::unique_ptr<ExecutorProcess>>(
           uint32_t device)>;
   struct Options {
-    // Returns before the executor is ready; the pool waits until it is.
+    // Starts an executor, and returns before it is ready; the pool waits until
+    // it is ready.
     Starter start;  // called by the pool's own thread
     // The number of warm executors. The first executor is always started, on
     // `first_device`, because it reports the machine's devices.
@@ -70,32 +73,33 @@ class ExecutorPool {
 
   // Starts the pool's thread, which starts the first executor at once.
   // `adopted` are executors that the earlier daemon has started for the
-  // sessions to restore. The pool keeps all of them for 30 s, and then `warm`
-  // of them.
+  // sessions that this daemon restores. The pool keeps all of them for 30 s,
+  // and then `warm` of them.
   explicit ExecutorPool(Options options, Warm adopted = {});
   // Ends the warm executors.
   ~ExecutorPool();
 
   // Returns a ready executor, whose only context is on one of these devices.
-  // Prefers a warm executor; otherwise one is started on the first device.
+  // Prefers a warm executor; otherwise starts an executor on the first device.
   // Blocks until an executor is ready. UNAVAILABLE: no executor could be
   // started; the message has the reason. DEADLINE_EXCEEDED: no executor was
   // ready in time. REQUIRES: `devices` is not empty.
   absl::StatusOr<std::unique_ptr<Executor>> Take(
       const std::vector<uint32_t>& devices, absl::Time deadline);
 
-  // Does the same as Take for a caller that copies memory without a session.
+  // Like Take, for a caller that copies memory without a session.
   absl::StatusOr<std::unique_ptr<ExecutorProcess>> TakeProcess(
       const std::vector<uint32_t>& devices, absl::Time deadline);
 
-  // While a device is not usable, the pool keeps no warm executor there, but on
-  // a usable device. Setting it unusable also ends a pause after a failed
-  // start, which may have failed on this device. Does not end an executor that
-  // is warm there already.
+  // Sets whether the pool starts warm executors on a device. While the device
+  // is not usable, the pool keeps its warm executors on a usable device; an
+  // executor that is warm already is not ended. Setting a device unusable also
+  // ends a pause after a failed start, because the start may have failed on
+  // this device.
   void SetUsable(uint32_t device, bool usable);
 
-  // Returns the devices that executors have found. Waits for the first report.
-  // Fails as Take.
+  // Returns the devices that executors have found. Blocks until the first
+  // report. Returns the errors of Take.
   absl::StatusOr<std::shared_ptr<const DeviceCatalogue>> Devices(
       absl::Time deadline);
 
@@ -105,8 +109,8 @@ class ExecutorPool {
     bool failing = false;  // the last start failed
     // Since the daemon's start.
     uint64_t started = 0;
-    uint64_t failed = 0;  // starts
-    uint64_t lost = 0;    // while they were warm
+    uint64_t failed = 0;  // failed starts
+    uint64_t lost = 0;    // executors that have ended while they were warm
 
     // Adds the figures of another pool.
     Statistics& operator+=(const Statistics& other);
@@ -124,7 +128,7 @@ class ExecutorPool {
   // Returns true while starts are put off, because no call waits and an
   // executor was taken just now (StartBackoff::settled).
   bool Settling() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Returns the time at which Run must check again without a change.
+  // Returns the time at which Run must check again even if nothing has changed.
   absl::Time NextLook() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the next step; nullopt if the pool has the executors that it needs.
   std::optional<WarmPlan::Step> NextStep() const
@@ -140,13 +144,12 @@ class ExecutorPool {
   using Started = absl::StatusOr<std::unique_ptr<ExecutorProcess>>;
 
   // Starts an executor on each of the devices in parallel, and waits until all
-  // are ready. Once the pool has had a ready executor, tries a failed start a
-  // second time, because the first may have been killed by an operator or for
-  // want of memory.
+  // are ready. Once the pool has had a ready executor, repeats a failed start
+  // once, because an operator or the OOM killer may have killed the process.
   void Start(const std::vector<uint32_t>& devices);
   // Adds the executor when it is ready. Blocks up to start_limit.
   absl::Status AwaitReady(Started started, uint32_t device);
-  // Returns true if a failed start is tried again, and counts the failure.
+  // Returns true if a failed start is to be repeated; counts the failure then.
   bool TriesAgain();
   // Makes a ready executor available to calls of Take.
   void Add(Waiting executor, const internal::Ready& ready);
@@ -154,7 +157,8 @@ class ExecutorPool {
   void SetFailed(const absl::Status& status);
   // Takes out the warm executors that have ended.
   Warm TakeDead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Waits until `done`, or until starting fails.
+  // Blocks until `done` returns true, until a start fails, or until the
+  // deadline.
   absl::Status AwaitStart(const std::function<bool()>& done,
                           absl::Time deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -172,7 +176,7 @@ class ExecutorPool {
   bool check_warm_ ABSL_GUARDED_BY(mutex_) = false;
   StartBackoff backoff_ ABSL_GUARDED_BY(mutex_);
   Statistics statistics_ ABSL_GUARDED_BY(mutex_);  // the sums
-  Warm adopted_;  // of the pool's thread, until it has added them
+  Warm adopted_;  // used by thread_ only; empty once they are in warm_
   // No unneeded executor is ended before this time. InfinitePast: no executor
   // was adopted, or the time is over.
   absl::Time keep_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An executor as a child process. The supervisor asks it questions, and reads
-// its answers, its reports and its own questions on one channel. Parts:
+// An executor as a child process. One channel carries the messages: the
+// supervisor's questions and the process's answers, the process's questions and
+// the supervisor's answers, and the process's reports. Parts:
 //
 //   life       the stages of the process: executor_life.h
 //   session    the session that it serves, with the holdings: served_session.h
 //   answers    answers to its questions: executor_answers.h
 //   questions  the supervisor's questions that it has not answered yet
 //
-// Threads: one thread reads the process's messages, notes the reports, and
-// hands the answers to the callers that wait. Any thread may call. The thread
-// of the HangGuard ends a process that hangs.
+// Threads: the reading thread reads the process's messages, notes the reports,
+// and hands the answers to the callers that wait. Any thread may call the
+// public methods. The thread of the HangGuard ends a process that hangs.
 //
 // Locks: mutex_ guards the life, the usage and the counts of work. The session
 // and the answers have locks of their own, and mutex_ is not held while one of
 // them is taken. callback_mutex_ is held while the callback of OnEnd runs. No
-// lock is held while the process is asked or waited for.
+// lock is held while a thread sends a question to the process or waits for the
+// process.
 //
-// A message that our executor never sends, such as an answer without a
+// A message that a correct executor never sends, such as an answer without a
 // question, ends the process: see executor_report.h.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_PROCESS_H_
 #define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_PROCESS_H_
@@ -59,29 +61,30 @@ namespace holdfast::supervisor {
 // Thread-safe.
 class ExecutorProcess final : public Executor, public ChunkCopier {
  public:
-  // Parts of the supervisor that the process may ask; they outlive it.
+  // The parts of the supervisor that answer the process's questions. They must
+  // outlive the object.
   struct Services {
     ObjectStore& store;
     CodeCache& code;
     MemoryLedger& ledger;
-    DeviceMemory& memory;  // learns of the memory that the process takes
+    DeviceMemory& memory;  // notified of the memory that the process takes
     ExportRegistry& exports;
     collections::CollectionTable& collections;
     DescriptorStore& kept;
     ExecutionTotals& totals;  // counts the executors' work
     SharePacer& pacer;
     // Called by the reading thread when the process has ended unexpectedly,
-    // with its session's devices; none if it had no session yet.
+    // with its session's devices; empty if the process had no session yet.
     std::function<void(const std::vector<uint32_t>& devices)> died;
-    // The process is a client of an MPS server. After a fault, the server takes
-    // no new client until all earlier clients have ended.
+    // True if the process is a client of an MPS server. After a fault, the
+    // server takes no new client until all earlier clients have ended.
     bool shares_server = false;
     // Resumes collections that the session opens; null: none is suspended.
     collections::CollectionSuspension* suspension = nullptr;
   };
 
-  // Starts the process, and does not wait until it is ready. Fails as the
-  // spawner does.
+  // Starts the process, and does not wait until it is ready. Returns the errors
+  // of Spawner::Spawn.
   static absl::StatusOr<std::unique_ptr<ExecutorProcess>> Start(
       Spawner& spawner, const std::vector<std::string>& arguments,
       const SpawnOptions& options, const Services& services);
@@ -98,8 +101,8 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   // caller may call again. REQUIRES: no call has returned another result.
   absl::StatusOr<internal::Ready> AwaitReady(absl::Time deadline);
 
-  // Returns nullopt while the process runs; then UNAVAILABLE with the reason of
-  // its end and the pid.
+  // Returns nullopt while the process runs; afterwards UNAVAILABLE with the pid
+  // and the reason of the process's end.
   std::optional<absl::Status> ended() const;
 
   pid_t pid() const override { return process_->pid(); }
@@ -141,12 +144,13 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   ExecutorProcess(std::unique_ptr<ChildProcess> process,
                   const Services& services);
 
-  // `memory_stays`: the session's memory stays on its devices. Asks the process
-  // to finish its work and take no more commands; waits for the answer a little
-  // longer than `deadline`.
+  // Asks the process to finish its work until `deadline` and to take no more
+  // commands; waits for the answer until a little after `deadline`.
+  // `memory_stays`: the session's memory stays on its devices.
   absl::Status Quiesce(bool memory_stays, absl::Time deadline);
-  // REQUIRES: quiesced. Waits by the size of the memory: 30 s, and 1 s for each
-  // 20 MiB, 10 minutes at most.
+  // Makes the process copy the session's device memory to `path`. Waits for 30
+  // s and another second for each 20 MiB, at most 10 minutes. REQUIRES: Quiesce
+  // has succeeded.
   absl::Status SaveMemory(const std::string& path);
   // Sends the process its own copy of a listening socket.
   absl::Status SendSocket(internal::ListeningSocket::Purpose purpose,
@@ -158,33 +162,37 @@ class ExecutorProcess final : public Executor, public ChunkCopier {
   absl::Status Handle(internal::FromExecutor message, UniqueFd fd);
   // Notes the contents of the answer, and hands it to the waiting caller.
   absl::Status TakeAnswer(internal::FromExecutor answer, UniqueFd fd);
-  // `counters` is a page that the process counts its work in; it is opened with
-  // the first report.
+  // Notes that the process serves. `counters` is the page in which the process
+  // counts its work; the first call maps it.
   void NoteServing(const UniqueFd& counters);
-  // Takes over `variables`, and adds an error to the answer if they cannot be
-  // held.
+  // Moves `variables` to the session's holdings, and adds an error to the
+  // answer if they cannot be held.
   absl::Status NoteQuiesced(internal::FromExecutor& answer,
                             UniqueFd& variables);
-  // Notes the free memory of devices that the process has contexts on.
+  // Notes the free memory of the devices on which the process has contexts.
   void NoteReady(const internal::Ready& ready);
-  // Carries out what ExecutorLife makes of the report.
+  // Notes the report, and carries out the action that ExecutorLife returns for
+  // it.
   void NoteFault(const internal::Fault& fault);
   // Starts the HangGuard, which calls EndHanging when the process no longer
   // checks its kernels against their limit of time.
   void GuardKernels();
-  // The guard's alarm: kills the process with DEADLINE_EXCEEDED as its fault.
+  // Runs as the guard's alarm: kills the process, with DEADLINE_EXCEEDED as its
+  // fault. `since` is the time since the process's last check.
   void EndHanging(absl::Duration since);
   // Notes that the session has no executor any more, even if the process still
   // runs. Calls the callback of OnEnd the first time.
   void SetEnded(const absl::Status& reason);
   // Waits for the end of the process, whose channel is closed.
   void NoteExit(const absl::Status& channel_status);
-  // Sends a question, and waits for the answer. Returns the process's error if
-  // the answer has one; the reason of its end if it ended first.
+  // Sends a question, and blocks until there is an answer. Returns the
+  // process's error if the answer has one, and the reason of the process's end
+  // if the process has ended before it answered.
   absl::StatusOr<Questions::Answer> Ask(internal::ToExecutor message,
                                         const Wanted& wanted, int fd = -1);
   // Blocks until there is an answer, or the process has ended.
-  // DEADLINE_EXCEEDED, CANCELLED: as `wanted` says.
+  // DEADLINE_EXCEEDED: the deadline of `wanted` has passed. CANCELLED:
+  // `wanted.cancelled` has returned true.
   absl::Status Await(uint64_t question, const Wanted& wanted);
 
   const std::unique_ptr<ChildProcess> process_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bounds on the parts of an executor's messages that the supervisor keeps and
-// shows to others. A message of the channel may have 64 MiB, and a client that
-// has taken its executor over can send any message.
+// shows to others. A message of the channel may have 64 MiB, and a compromised
+// executor can send any message.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_REPORT_H_
 #define HOLDFAST_SERVER_SUPERVISOR_EXECUTOR_REPORT_H_
 
@@ -28,9 +28,9 @@ inline constexpr size_t kMaxReportBytes = 256 << 10;
 // texts.
 inline constexpr size_t kMaxFaultText = 8 << 10;
 
-// INVALID_ARGUMENT: a Usage or Ready message is over its limit. No correct
-// executor sends such a message, so the caller must end the executor. The error
-// names the size and the limit.
+// Checks the sizes of a message. INVALID_ARGUMENT: a Usage or Ready message is
+// over its limit. No correct executor sends such a message, so the caller must
+// end the executor. The error names the size and the limit.
 absl::Status CheckReport(const internal::FromExecutor& message);
 
 // Cuts the texts of errors and faults, which contain kernel names of any

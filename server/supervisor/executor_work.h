@@ -13,24 +13,24 @@
 
 namespace holdfast::supervisor {
 
-// The work of one executor for its session: the counts that it adds to the sums
-// of the daemon, its tenant and its session, and its turns at busy devices. Not
-// thread-safe.
+// The work of one executor for its session. Adds the executor's counts to the
+// sums of the daemon, the tenant and the session, and gives the executor its
+// turns at busy devices. Not thread-safe.
 class ExecutorWork {
  public:
-  // Both must outlive this object.
+  // `totals` and `pacer` must outlive this object.
   ExecutorWork(ExecutionTotals& totals, SharePacer& pacer)
       : totals_(totals), pacer_(pacer) {}
 
   // Sets the session's tenant, and the session's own sums, which may be null.
   void Assign(std::shared_ptr<const Tenant> tenant,
               std::shared_ptr<ExecutionTotals> session);
-  // Begins when the executor serves on `devices`. `counters` is the page in
-  // which the executor counts its work. Without a page, nothing is counted.
-  // REQUIRES: Assign was called.
+  // Begins to count, when the executor serves on `devices`. `counters` is the
+  // page in which the executor counts its work. If it is not a valid page,
+  // nothing is counted. REQUIRES: Assign was called.
   void Open(const UniqueFd& counters, const std::vector<uint32_t>& devices);
-  // Notes that the executor has ended. `lost`: it ended while it served a
-  // session, and without a request.
+  // Notes that the executor has ended. `lost`: it has ended unexpectedly while
+  // it served a session.
   void End(bool lost);
 
  private:

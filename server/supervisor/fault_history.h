@@ -14,8 +14,8 @@
 
 namespace holdfast::supervisor {
 
-// The faults that a session may have: `burst` at once, and one more after each
-// `pause`. A burst of 0 is no limit.
+// The number of faults that a session may have: `burst` at once, and one more
+// after each `pause`. A burst of 0 means no limit.
 //
 // The defaults let a session fault 16 times at once, then once every 10 s.
 struct FaultLimits {
@@ -32,10 +32,11 @@ class FaultHistory {
 
   // Counts a fault. RESOURCE_EXHAUSTED: the session has faulted too often, and
   // must be stopped. The message names the limits and the flag that sets them.
-  // `now` must not go back.
+  // REQUIRES: `now` does not decrease from call to call.
   absl::Status Note(absl::Time now);
 
-  // All faults of the session, including the refused ones.
+  // Returns the number of all faults of the session, including those for which
+  // Note has failed.
   uint32_t count() const { return count_; }
 
  private:
@@ -45,18 +46,18 @@ class FaultHistory {
   absl::Time last_ = absl::InfinitePast();
 };
 
-// The supervisor's knowledge of the death of an executor.
+// The facts that the supervisor has about the death of an executor.
 struct ExecutorDeath {
   uint64_t epoch = 0;
   absl::Time time;
   absl::Status reason;  // how the process ended
-  // Its own report; nullopt: none. Hostile input.
+  // The executor's own report; nullopt: it has sent none. Hostile input.
   std::optional<internal::Fault> fault;
   absl::StatusOr<journal::Progress> progress;
 };
 
-// Makes the report that clients see. Texts from the executor are cut: the
-// message of its cause to 4096 bytes, names to 256.
+// Returns the report that clients see. Cuts texts from the executor: the
+// message of the cause to 4096 bytes, names to 256 bytes.
 v1::FaultReport MakeFaultReport(const ExecutorDeath& death);
 
 }  // namespace holdfast::supervisor

@@ -21,7 +21,7 @@ namespace holdfast::supervisor {
 // Thread-safe.
 //
 // A user is leased from a UserRange while the policy has the group or an
-// executor of it lives.
+// executor of the group lives.
 class GroupUsers {
  public:
   using Lease = std::shared_ptr<const UserRange::Lease>;
@@ -29,14 +29,14 @@ class GroupUsers {
   // `take` leases an unused user; it returns user 0 if none is free.
   explicit GroupUsers(std::function<Lease()> take) : take_(std::move(take)) {}
 
-  // Returns the group's user; the group's executor holds the lease until its
-  // end. Returns user 0 if no user is free; the next call for the group tries
-  // again.
+  // Returns the lease of the group's user, which the caller holds until its
+  // executor has ended. Returns user 0 if no user is free; the next call for
+  // the group tries again.
   Lease Of(const std::string& group);
 
-  // Releases the users of all groups but these tenants' groups. A user is free
-  // when its last executor has ended. A group that returns before that gets the
-  // same user.
+  // Releases the users of all groups but the groups of `tenants`, which are the
+  // policy's. A user is free when its last executor has ended. A group that the
+  // policy names again before that gets the same user.
   void Retain(const std::vector<Concurrency>& tenants);
 
  private:

@@ -12,17 +12,18 @@
 
 namespace holdfast::supervisor {
 
-// Detects that an executor has stopped checking for kernels over their time
-// limit, because its process is stopped or hangs in the driver. The executor
-// writes the time of its last check into its journal. An executor that writes
-// false times is not detected.
+// Detects that an executor has stopped checking whether kernels are over their
+// time limit, because its process is stopped or hangs in the driver. The
+// executor writes the time of its last check into its journal; the guard does
+// not detect false times.
 //
-// Belongs to one ExecutorProcess whose session has a time limit for kernels.
+// Each ExecutorProcess whose session has a time limit for kernels has a guard.
 // The alarm kills the process.
 class HangGuard {
  public:
   struct Options {
-    // The guard's own, readable descriptor; see journal_reader.h.
+    // A readable descriptor of the journal, which the guard owns; see
+    // journal_reader.h.
     UniqueFd journal;
     // The time from the executor's last check to the alarm.
     absl::Duration patience;
@@ -33,7 +34,7 @@ class HangGuard {
 
   // Starts the guard's thread.
   explicit HangGuard(Options options);
-  // Waits for a running alarm.
+  // Stops the thread. Waits for a running alarm.
   ~HangGuard();
   HangGuard(const HangGuard&) = delete;
   HangGuard& operator=(const HangGuard&) = delete;

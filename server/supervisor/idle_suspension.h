@@ -17,21 +17,21 @@ namespace holdfast::supervisor {
 // idle while no command arrives, no bytes are copied, and its devices do no
 // work. Thread-safe.
 //
-// A session that was suspended resumes by itself at its client's next command;
-// clients notice a delay only.
+// A session that was suspended resumes by itself at its client's next command,
+// so clients notice only a delay.
 class IdleSuspension {
  public:
-  // Suspends sessions of the registry, which must outlive this object, that
-  // have been idle for the time `idle`.
+  // Suspends sessions of `sessions` that have been idle for the time `idle`.
+  // `sessions` must outlive this object.
   IdleSuspension(SessionRegistry& sessions, absl::Duration idle)
       : sessions_(sessions), idle_(idle) {}
-  // Waits for the end of a running Look.
+  // Stops the thread. Waits for the end of a running Look.
   ~IdleSuspension();
   IdleSuspension(const IdleSuspension&) = delete;
   IdleSuspension& operator=(const IdleSuspension&) = delete;
 
-  // Starts a thread that calls Look every `idle` / 4: at least every 10 s, at
-  // most every 50 ms. Called once.
+  // Starts a thread that calls Look every `idle` / 4, but at least every 10 s
+  // and at most every 50 ms. Called once.
   void Start();
 
   // Reads the activity of each session, and suspends a session whose activity
@@ -54,7 +54,7 @@ class IdleSuspension {
 
   SessionRegistry& sessions_;
   const absl::Duration idle_;
-  std::map<std::string, Seen> seen_;  // by session; of the looking thread
+  std::map<std::string, Seen> seen_;  // by session; used by Look only
   absl::Mutex mutex_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;

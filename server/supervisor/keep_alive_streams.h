@@ -18,8 +18,8 @@ namespace holdfast::supervisor {
 // learn about the session's faults and its end. Thread-safe.
 //
 // Callbacks run one at a time, under the lock of this class, and must not call
-// its methods. A callback reads the session's state under the same lock, so
-// that no stream sees an older state after a newer state.
+// its methods. A callback reads the session's state under this lock, so that no
+// stream gets an older state after a newer state.
 class KeepAliveStreams {
  public:
   struct Stream {
@@ -33,16 +33,16 @@ class KeepAliveStreams {
     std::function<void()> on_restart;
   };
 
-  // Adds a stream, and calls `greet` to tell the stream the present state.
-  // Returns the number of the stream. If the session is over, `greet` returns
-  // false, and no callback of the stream is called any more.
+  // Adds a stream, and calls `greet`, which reports the present state to the
+  // stream. Returns the number of the stream. If the session is over, `greet`
+  // must return false; then no callback of the stream is called any more.
   int64_t Add(Stream stream, const std::function<bool(const Stream&)>& greet);
   // Removes a stream. No callback of the stream runs after Remove has returned.
   void Remove(int64_t number);
 
   // Calls `tell` with every stream.
   void ForEach(const std::function<void(const Stream&)>& tell);
-  // Tells every stream that the session has ended, and removes all streams.
+  // Calls `on_end` of every stream, and removes all streams.
   void End(const std::string& reason);
 
  private:

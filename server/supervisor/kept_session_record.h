@@ -35,13 +35,13 @@ class KeptSessionRecord {
   void SetQuota(const v1::Quota& quota);
   // REQUIRES: the session has one device.
   void SetDevice(uint32_t device);
-  // The session has a client, or has no client any more.
+  // Note that the session has a client, or has no client any more.
   void SetAttached();
   void SetDetached();
-  // The next daemon takes the session. The streams of clients end because of
-  // this; SetDetached then has no effect.
+  // Notes that the next daemon takes the session. The streams of clients end
+  // because of this, so SetDetached has no effect from then on.
   void Leave() { left_ = true; }
-  // The session has ended. Nothing about it is kept for the next daemon.
+  // Drops everything that is kept, because the session has ended.
   void Close();
 
  private:

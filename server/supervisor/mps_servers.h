@@ -19,9 +19,10 @@
 
 namespace holdfast::supervisor {
 
-// The control daemons of CUDA's Multi-Process Service, one for each group of
-// tenants that shares servers: nvidia-cuda-mps-control, which starts a server
-// when the first executor of its group connects. Thread-safe.
+// The control daemons of CUDA's Multi-Process Service
+// (nvidia-cuda-mps-control), one for each group of tenants that shares servers.
+// A control daemon starts a server when the first executor of its group
+// connects. Thread-safe.
 //
 // A tenant's policy puts it in a group; its executors then connect to the
 // group's server, which runs their kernels at the same time instead of in
@@ -33,11 +34,11 @@ namespace holdfast::supervisor {
 class MpsServers {
  public:
   struct Options {
-    // Executors run kernels on GPUs. False: on the software device, which runs
-    // every executor's kernels at the same time anyway, so no control daemon
-    // is needed.
+    // True if executors run kernels on GPUs. False: on the software device,
+    // which runs the kernels of all executors at the same time anyway, so no
+    // control daemon is needed.
     bool on_gpus = true;
-    // nvidia-cuda-mps-control; empty: this machine has none.
+    // The path of nvidia-cuda-mps-control; empty: this machine has none.
     std::string control_daemon;
     // The parent of the directories of pipes and logs. Every user must be able
     // to enter it, because a server runs as the user of its group's executors.
@@ -48,7 +49,8 @@ class MpsServers {
         const std::string& control_daemon,
         const std::vector<std::string>& environment)>
         start;
-    // The time after a failed start in which the group gets its error again.
+    // The time after a failed start in which calls for the group fail with the
+    // same error.
     absl::Duration start_pause = absl::Seconds(5);
     // The time for a control daemon to end its server and itself, after which
     // both are killed.
@@ -67,15 +69,16 @@ class MpsServers {
   // Returns the group's pipes: the policy's directory if it names one, or the
   // pipes of a control daemon, which is started if it does not run. Blocks for
   // up to 10 s; calls for one group run one after the other.
-  // FAILED_PRECONDITION: this machine has no control daemon, or none serves the
-  // policy's directory. UNAVAILABLE: the control daemon could not be started,
-  // now or within `start_pause` before; or End was called.
+  // FAILED_PRECONDITION: this machine has no control daemon, or no control
+  // daemon serves the policy's directory. UNAVAILABLE: the control daemon could
+  // not be started now, or a start has failed less than `start_pause` ago, or
+  // End was called.
   absl::StatusOr<Pipes> PipeDirectory(const Concurrency& concurrency);
 
-  // Releases the control daemons of all groups but these tenants' groups: each
-  // ends with the last use of its pipes. Called for a new policy. Control
-  // daemons whose directory the policy names are neither started nor ended
-  // here.
+  // Releases the control daemons of all groups but the groups of `tenants`. A
+  // released control daemon ends with the last use of its pipes. Called for a
+  // new policy. This class neither starts nor ends control daemons whose
+  // directory the policy names.
   void Retain(const std::vector<Concurrency>& tenants);
 
   // Ends the started control daemons and their servers. PipeDirectory starts no
@@ -98,11 +101,12 @@ class MpsServers {
     absl::Time retry ABSL_GUARDED_BY(mutex) = absl::InfinitePast();
   };
 
-  // UNAVAILABLE: after End.
+  // Returns the group, which is made if there is none. UNAVAILABLE: End was
+  // called.
   absl::StatusOr<std::shared_ptr<Group>> GroupOf(const std::string& name);
-  // Makes directories, starts the process and waits until it serves. Removes
-  // all of that when it fails. UNAVAILABLE: the process does not serve, or End
-  // was called.
+  // Makes directories, starts the process, and waits until it serves. On an
+  // error, ends the process and removes the directories. UNAVAILABLE: the
+  // process does not serve, or End was called.
   absl::StatusOr<std::shared_ptr<ControlDaemon>> Start(
       const std::string& group);
   // Registers the daemon, so that End ends it. UNAVAILABLE: End was called.

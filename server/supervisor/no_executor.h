@@ -11,11 +11,11 @@
 
 namespace holdfast::supervisor {
 
-// Stands in for an executor that has ended with an earlier daemon, until the
-// session that the daemon has left gets another executor.
+// Stands for an executor that has ended with an earlier daemon, until its
+// session gets another executor.
 //
-// It holds nothing: its session's holdings are with the session itself, which
-// then recovers as after a fault.
+// The object has no holdings: the session itself has them, and recovers as
+// after a fault.
 class NoExecutor final : public Executor {
  public:
   pid_t pid() const override { return 0; }

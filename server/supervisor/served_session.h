@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The session of one executor process, as the supervisor knows it: who owns it,
-// on which devices it is, and its holdings. The executor reports changes of the
-// holdings and asks for more of them. Both are hostile input.
+// The session of one executor process, as the supervisor knows it: its owner,
+// its devices and its holdings. The executor reports changes of the holdings,
+// and requests more memory. Reports and requests are hostile input.
 //
-// The holdings outlive the process. They come with Begin, or from an earlier
-// executor with Inherit, and stay until Take.
+// The holdings outlive the process. Begin makes them, or Inherit takes them
+// over from an earlier executor; they stay here until Take.
 //
-// Threads: any thread. The process's reading thread brings the reports and the
-// questions; the session's threads begin, pause and end the session.
+// Threads: the thread that reads the process's messages reports changes and
+// asks questions; the session's threads begin, pause and end the session.
 //
-// Locks: one, which guards everything. It is held while Begin sends the
-// holdings on the channel, so that they do not change meanwhile; it is not held
-// while an answer is awaited.
+// Locks: mutex_ guards everything. It is held while Begin sends the holdings on
+// the channel, so that they do not change meanwhile; it is not held while a
+// thread waits for an answer of the process.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_SERVED_SESSION_H_
 #define HOLDFAST_SERVER_SUPERVISOR_SERVED_SESSION_H_
 
@@ -39,7 +39,7 @@ namespace holdfast::supervisor {
 // Thread-safe.
 class ServedSession {
  public:
-  // The parts of the supervisor outlive this object.
+  // The parts of `services` must outlive this object.
   explicit ServedSession(const SessionHoldings::Services& services)
       : services_(services) {}
 
@@ -48,50 +48,57 @@ class ServedSession {
   std::unique_ptr<SessionHoldings> Take();
 
   // Begins the session: opens holdings for it, or prepares inherited holdings
-  // for a successor; then sends them. Returns true if the holdings were
-  // inherited, so that the executor restores the session. Called once.
+  // for a successor; then sends the holdings on `channel`. Returns true if the
+  // holdings were inherited, so that the executor restores the session. Called
+  // once.
   absl::StatusOr<bool> Begin(const SessionStart& start, Channel& channel);
   // Ends the restoration. If the executor has lost a resource of a suspended
-  // session (`whole` is false), the holdings stay as they are: another executor
-  // may still bring back the whole.
+  // session (`whole` is false), the holdings stay suspended, because another
+  // executor may still restore all of it.
   void EndRestore(bool whole);
 
-  // See SessionHoldings. They do nothing if there is no session.
+  // See SessionHoldings. They have no effect if there is no session.
   void NoteIdle();
   void NoteBusy();
-  // FAILED_PRECONDITION: there is no session; or its memory does not stay on
-  // its devices, and other sessions share it.
+  // Returns OK if the session may be parked or suspended. FAILED_PRECONDITION:
+  // there is no session; or its memory does not stay on its devices
+  // (`memory_stays` is false), and other sessions share it.
   absl::Status CheckMayQuiesce(bool memory_stays) const;
   // See HeldSuspension. FAILED_PRECONDITION: there is no session.
   absl::StatusOr<HeldSuspension::Room> PrepareSuspension(
       const std::string& path);
   void CancelSuspension();
 
-  // The tenant's name for stored code; empty: no session has begun.
+  // Returns the owner of stored code (CodeCache); empty: no session has begun.
   std::string owner() const;
   std::vector<uint32_t> devices() const;
-  // Returns a duplicate of the journal's descriptor; invalid if there is none.
+  // Returns a duplicate of the journal's descriptor; invalid if there is no
+  // session.
   UniqueFd DuplicateJournal() const;
   // Returns the number of the last received command. UNAVAILABLE: there is no
   // session. DATA_LOSS: the journal is malformed.
   absl::StatusOr<uint64_t> ReceivedThrough() const;
-  // Sets what is known here, whatever the executor says.
+  // Sets the figures of `usage` that the supervisor knows itself, in place of
+  // the executor's.
   void Report(internal::Usage* usage) const;
 
-  // The executor's reports. Errors mean that no correct executor sends the
-  // report; INVALID_ARGUMENT: it names a device that is not the session's, or
-  // does not exist. Reports are ignored if there is no session.
+  // Apply the executor's reports to the holdings. An error means that no
+  // correct executor sends the report. INVALID_ARGUMENT: it names a device that
+  // is not the session's, or does not exist. Have no effect if there is no
+  // session.
   absl::Status HoldChunk(const internal::ChunkCreated& created, UniqueFd fd);
   absl::Status Note(const internal::FromExecutor& report, UniqueFd fd);
-  // RESOURCE_EXHAUSTED: no host memory is left; the session has no variables.
+  // Adds the variables of the session's modules to the holdings.
+  // RESOURCE_EXHAUSTED: no host memory is left; the holdings then have no
+  // variables.
   absl::Status HoldVariables(UniqueFd variables);
 
-  // The executor's questions. INVALID_ARGUMENT: as above. Reserve returns the
-  // other errors in `granted`, which the executor gets.
+  // Answers a Reserve question. INVALID_ARGUMENT: no correct executor sends it.
+  // Sets `granted` to the other errors, for the answer to the executor.
   absl::Status Reserve(const internal::Reserve& reserve, absl::Status* granted);
-  // Null: the session has no such object.
+  // Returns an object that the session holds; null: there is no such object.
   std::shared_ptr<const StoredObject> FindObject(const std::string& sha256);
-  // See SessionImports and SessionMemory. The error of Ask is in the answer.
+  // See SessionImports and SessionMemory. Ask puts its error into the answer.
   std::shared_ptr<const collections::OpenVersion> OpenFor(
       const internal::SharingRequest& request) const;
   SessionMemory::Answer Ask(const internal::SharingRequest& request, int fd);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One client's session, with the interface for services: its identity, its
-// secret, its lease, and its life (SessionLife).
+// A session of one client: its identity, its token, its lease, and its life
+// (SessionLife). Services use this class.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_H_
 #define HOLDFAST_SERVER_SUPERVISOR_SESSION_H_
 
@@ -57,15 +57,15 @@ class Session {
     std::string name;
     v1::ClientInfo client_info;
     std::string peer;
-    std::string client;  // the tenant that pays for it
+    std::string client;  // the tenant that is charged for it
     // The work counters of its executors.
     std::shared_ptr<const ExecutionTotals> execution =
         std::make_shared<ExecutionTotals>();
     // The time from the end of the last KeepAlive stream to the end of the
     // session.
     absl::Duration grace;
-    // The session can live without a client, and other clients of its tenant
-    // can take it up.
+    // True if the session can live without a client, and other clients of its
+    // tenant can take it up.
     bool detachable = false;
     std::vector<uint32_t> devices;  // as its client names them
     std::string socket_path;        // of the executor
@@ -91,9 +91,9 @@ class Session {
   // on_deadline_change are set.
   Session(Options options, std::shared_ptr<Executor> executor);
   // The state of a session that an earlier daemon has left. The new daemon
-  // recovers the session: as after a suspension if none of its work ran,
-  // otherwise as after a fault. A session that was suspended stays suspended.
-  // The client has time to return.
+  // recovers the session as after a suspension if it was idle, otherwise as
+  // after a fault. A session that was suspended stays suspended. The client has
+  // time to return.
   struct Left {
     std::unique_ptr<SessionHoldings> holdings;
     uint64_t epoch = 1;
@@ -108,7 +108,7 @@ class Session {
   // Closes the session.
   ~Session();
 
-  // "s-" and a number, unique in the daemon's directory.
+  // Returns "s-" and a number, unique in the daemon's directory.
   const std::string& id() const { return options_.id; }
   const std::string& client() const { return options_.client; }
   // Returns the ordinals of the session's devices in the client's numbering.
@@ -121,22 +121,22 @@ class Session {
   }
   // Returns the pid of the present executor; 0 if there is no executor.
   pid_t executor_pid() const { return executor()->pid(); }
-  // The addresses for clients on this machine, which connect to the executor
-  // directly.
+  // Return the addresses for clients on this machine, which connect to the
+  // executor directly: for rpcs, and for descriptors.
   std::string local_address() const { return "unix:" + options_.socket_path; }
   std::string descriptor_address() const {
     return "unix:" + options_.descriptor_socket_path;
   }
-  // Returns the state and usage of the session. Asks the executor, and waits
-  // for at most 200 ms. If the executor does not answer in time, returns older
-  // values.
+  // Returns the state and usage of the session. Requests the usage from the
+  // executor, and waits for at most 200 ms. If the executor does not answer in
+  // time, returns older values.
   v1::SessionInfo Info() const;
 
-  // Gives a client that has returned time to open its KeepAlive stream. Does
-  // nothing while a stream is open.
+  // Gives a client that has returned kFirstKeepAlive to open its KeepAlive
+  // stream. Has no effect while a stream is open.
   void NoteAttach();
-  // Returns the number of the last received command. Fails as
-  // Executor::ReceivedThrough does.
+  // Returns the number of the last received command. Returns the errors of
+  // Executor::ReceivedThrough.
   absl::StatusOr<uint64_t> ReceivedThrough() const {
     return executor()->ReceivedThrough();
   }
@@ -163,12 +163,12 @@ class Session {
   // not change.
   std::shared_ptr<grpc::Channel> executor_channel() const { return channel_; }
 
-  // Sends a descriptor to the executor, as a client would. Returns the token
-  // that names the descriptor in a call. Blocks for up to 10 s. Fails as
-  // holdfast::SendFd does.
+  // Sends a copy of a descriptor to the executor, as a client does. Returns the
+  // token that names the descriptor in a call. Blocks for up to 10 s. Returns
+  // the errors of holdfast::SendFd.
   absl::StatusOr<std::string> SendFd(int fd) const;
-  // Counts the Execute calls that are open. The session must outlive what Take
-  // returns.
+  // Returns the count of open Execute calls. The session must outlive the
+  // result of CallLimit::Take.
   CallLimit& execute_calls() { return execute_calls_; }
 
   // Returns the pipes to the executor, for transfers of remote clients. Pipes
@@ -193,8 +193,8 @@ class Session {
     return life_->AcknowledgeFault(epoch, deadline);
   }
   // Returns the same result as Serving, for a caller whose call to the executor
-  // broke. Blocks until the cause, a loss or a fault, is known. Returns OK if
-  // the session still serves at the deadline.
+  // broke. Blocks until a loss or a fault is known. Returns OK if the session
+  // still serves at the deadline.
   absl::Status AwaitLoss(absl::Time deadline) const {
     return life_->AwaitLoss(deadline);
   }
@@ -206,8 +206,8 @@ class Session {
   using RestartKeeper = std::function<void()>;
   // Adds a KeepAlive stream, and reports the present state at once: calls
   // `on_end` if the session is over, or `on_fault` if a fault or suspension is
-  // not acknowledged.
-  // Callbacks must not call AddKeeper, RemoveKeeper or Close.
+  // not acknowledged. Returns the number for RemoveKeeper. Callbacks must not
+  // call AddKeeper, RemoveKeeper or Close.
   int64_t AddKeeper(Keeper on_end, FaultKeeper on_fault = nullptr,
                     RestartKeeper on_restart = nullptr);
   // Removes a stream. Removing the last stream detaches the session and starts
@@ -215,31 +215,34 @@ class Session {
   void RemoveKeeper(int64_t keeper);
 
   // Moves the session's device memory to the file `path`, or to host memory if
-  // `path` is empty. The session's work has until `deadline` to end. Returns
-  // the number of bytes. Blocks. If Suspend fails, the session continues.
-  // FAILED_PRECONDITION names the session's state, or the resource that cannot
-  // be suspended.
+  // `path` is empty. The session's work has until `deadline` to end. Blocks
+  // until the memory is moved, and returns the number of bytes. If Suspend
+  // fails, the session continues. FAILED_PRECONDITION: the session's state does
+  // not allow it, or a resource cannot be suspended; the message names the
+  // state or the resource.
   absl::StatusOr<uint64_t> Suspend(const std::string& path,
                                    absl::Time deadline) {
     return life_->Suspend(path, deadline);
   }
-  // Resumes the session without its client, on `device` if `device` is given.
-  // Blocks. Fails as AdminService.ResumeSession does.
+  // Resumes the session without its client, on `device` if it is given. Blocks
+  // until the session has resumed. Returns the errors of
+  // AdminService.ResumeSession.
   absl::Status ResumeSuspended(std::optional<uint32_t> device,
                                absl::Time deadline);
 
   // Restricts the session's resources, in addition to the limits from opening.
   // Replaces an earlier quota. The session keeps all its present resources.
-  // Waits until the executor knows the quota: for two answers of the executor,
-  // and at most 200 ms for each. INVALID_ARGUMENT: as CheckSessionQuota.
+  // Waits until the executor has the quota: for two answers of the executor, at
+  // most 200 ms for each. Returns the error of CheckSessionQuota.
   absl::Status SetQuota(const v1::Quota& quota);
 
   // Returns the work counters of the session's executors.
   const ExecutionTotals& execution() const { return *options_.execution; }
 
-  // Finishes the session's work until `deadline`, before another daemon takes
-  // over. Clients see a suspension. FAILED_PRECONDITION names the resource that
-  // would not survive. The session continues if Park fails, or after Unpark.
+  // Blocks until the session's work has ended, at most until `deadline`, before
+  // another daemon takes over. Clients see a suspension. FAILED_PRECONDITION: a
+  // resource, which the message names, would not survive. The session continues
+  // if Park fails, or after Unpark.
   absl::Status Park(absl::Time deadline) { return life_->Park(deadline); }
   void Unpark(absl::Time deadline) { life_->Unpark(deadline); }
   // Returns true if the next daemon takes an executor for the session at its
@@ -247,12 +250,12 @@ class Session {
   bool NeedsExecutorNext() const { return life_->NeedsExecutorNext(); }
   // Returns true if the session's executors are clients of an MPS server.
   bool shares_server() const { return life_->shares_server(); }
-  // Waits until the session is not recovering.
+  // Blocks until the session is not recovering, at most until `deadline`.
   void AwaitRecovered(absl::Time deadline) const {
     life_->AwaitRecovered(deadline);
   }
-  // Leaves the session to the next daemon in its present state, and tells every
-  // KeepAlive stream. This cannot be undone.
+  // Leaves the session to the next daemon in its present state, and calls
+  // `on_restart` of every KeepAlive stream. This cannot be undone.
   void TellRestart();
 
   // Returns the time at which the session is to be closed. Infinite while a
@@ -260,9 +263,10 @@ class Session {
   // stream has ended, and after the session is lost.
   absl::Time deadline() const;
 
-  // A lost session exists for another kLostKept, so that its clients learn the
-  // reason. Its process and descriptors are not needed for this: ReleaseRemains
-  // releases them. It blocks, and does nothing if the session is not lost.
+  // A lost session exists for another kLostKept, so that its clients get the
+  // reason. Its process and descriptors ("remains") are not needed any more.
+  // HasRemains returns true while it has them. ReleaseRemains releases them,
+  // and blocks; it has no effect if the session is not lost.
   bool HasRemains() const { return life_->HasRemains(); }
   void ReleaseRemains();
 
@@ -280,16 +284,15 @@ class Session {
       const std::function<std::unique_ptr<SessionLife>(SessionLife::Options)>&
           begin);
 
-  // SessionLife's callbacks. OnChange tells every KeepAlive stream.
+  // SessionLife's callbacks. OnChange notifies every KeepAlive stream.
   void OnChange();
   void OnDevices(const std::vector<uint32_t>& devices);
-  // Tells `stream` about a fault that is not acknowledged, or about the end.
+  // Notifies `stream` of a fault that is not acknowledged, or of the end.
   // Returns false if the session is over.
   bool Greet(const KeepAliveStreams::Stream& stream) const;
   absl::Status CheckTakeUp() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<Executor> executor() const { return life_->executor(); }
-  // If there is a quota, sends it to the executor and waits until the executor
-  // knows it.
+  // If there is a quota, sends it to the executor, and waits as SetQuota does.
   void ApplyQuota();
 
   Options options_;  // constant; the constructor moves parts of it out

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a daemon opens new sessions, and how many sessions are on their way
-// in or out. Three facts decide:
+// Decides whether the daemon opens new sessions, and counts the sessions that
+// are being opened or closed ("in transit"). Three facts decide:
 //
 //   paused    an operator's setting, which may change at any time
 //   draining  the daemon ends with its last session; never undone
 //   upgrade   kNone ◀──SetParking──▶ kParking ──NoteRestart──▶ kRestarting
 //
-// While the sessions are parked, a caller waits: the parking may be undone, or
-// the next daemon opens the session. A drain goes before an upgrade.
+// While the sessions are being parked, or are parked, a call that opens a
+// session waits: the parking may be undone, or the next daemon opens the
+// session. A drain has precedence over an upgrade.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_ADMISSION_H_
 #define HOLDFAST_SERVER_SUPERVISOR_SESSION_ADMISSION_H_
 
@@ -20,30 +21,32 @@
 
 namespace holdfast::supervisor {
 
-// SessionRegistry guards it by its lock. Not thread-safe.
+// Not thread-safe; SessionRegistry guards the object by its lock.
 class SessionAdmission {
  public:
   void SetPaused(bool paused) { paused_ = paused; }
   bool paused() const { return paused_; }
 
   void Drain() { draining_ = true; }
-  // True while no client gets a session, and no other daemon gives it one.
+  // Returns true while no session is opened, because of a drain or a pause.
   bool closed() const { return draining_ || paused_; }
 
-  // The sessions are being parked, or are parked. Has no effect after
-  // NoteRestart.
+  // Notes whether the sessions are being parked, or are parked. Has no effect
+  // after NoteRestart.
   void SetParking(bool parking);
-  // Another daemon replaces this one, whatever happens.
+  // Notes that another daemon certainly replaces this daemon.
   void NoteRestart() { upgrade_ = Upgrade::kRestarting; }
   bool restarting() const { return upgrade_ == Upgrade::kRestarting; }
 
-  // False while a caller must wait for the end of parking.
+  // Returns false while a call that opens a session must wait for the end of
+  // parking.
   bool decided() const { return draining_ || upgrade_ != Upgrade::kParking; }
-  // UNAVAILABLE: no session is opened now; the message says why.
+  // Returns OK if a session may be opened. UNAVAILABLE: no session is opened
+  // now; the message has the reason.
   absl::Status Check() const;
 
-  // A session of this client is being opened or closed: it holds an executor,
-  // but is not in the registry. Each Enter is followed by one Leave.
+  // Count a session of this client as in transit: it has an executor, but is
+  // not in the registry. The caller calls Leave once after each Enter.
   void Enter(const std::string& client);
   void Leave(const std::string& client);
   size_t in_transit() const { return in_transit_; }
@@ -56,7 +59,7 @@ class SessionAdmission {
   bool draining_ = false;
   Upgrade upgrade_ = Upgrade::kNone;
   size_t in_transit_ = 0;
-  std::map<std::string, size_t> in_transit_of_;  // by client; none is 0
+  std::map<std::string, size_t> in_transit_of_;  // by client, above 0
 };
 
 }  // namespace holdfast::supervisor

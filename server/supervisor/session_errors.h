@@ -18,14 +18,14 @@ absl::Status LostError(const std::string& id, const absl::Status& reason);
 // Returns ABORTED: the answer to AcknowledgeFault for a session that was lost
 // with the error `lost`.
 absl::Status NotResumedError(const absl::Status& lost);
-// OK: the session can be suspended. UNAVAILABLE: the daemon is being replaced.
-// FAILED_PRECONDITION: the session does not serve, or is being suspended
-// already. `over` is the error of a session that is lost or closed.
+// Returns OK if the session can be suspended. UNAVAILABLE: the daemon is being
+// replaced. FAILED_PRECONDITION: the session does not serve, or is being
+// suspended already. `over` is the error of a session that is lost or closed.
 absl::Status CheckSuspendable(const std::string& id,
                               const session::State& state,
                               const absl::Status& over);
-// OK: the session is suspended. UNAVAILABLE: the daemon is being replaced.
-// FAILED_PRECONDITION: the session is not suspended.
+// Returns OK if the session is suspended. UNAVAILABLE: the daemon is being
+// replaced. FAILED_PRECONDITION: the session is not suspended.
 absl::Status CheckSuspended(const std::string& id, const session::State& state);
 // Returns UNAVAILABLE with the cause that the executor itself has reported.
 absl::Status CauseOf(const v1::FaultReport& report);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The executors of one session, one after the other, and the events between two
-// executors: faults, recovery, suspension, and the replacement of the daemon.
+// The life of one session: its executors, one after the other, and the events
+// between them, which are faults, recovery, suspension, and the replacement of
+// the daemon.
 //
 // The session is always in one State, which only Next() changes
 // (server/session/state.h). Each public method reports an event, or waits for
@@ -10,13 +11,13 @@
 // Threads. Services' threads call the public methods. The thread that reads an
 // executor's channel reports its end (NoteEnd). One thread of this class
 // recovers the session: it gives the holdings to SessionRecovery, which makes
-// the resources again in another executor. The session owns this executor from
+// the resources again in another executor. This object owns the executor from
 // the start of the attempt (Adopt), so that Close can stop it. The executor
 // takes commands after the client's acknowledgement. If the executor ends
 // before the acknowledgement, the same thread recovers the session again.
 //
 // Locks. mutex_ guards the state and the members that belong to it. A thread
-// that holds mutex_ asks no executor, runs no callback, and joins only a
+// that holds mutex_ waits for no executor, runs no callback, and joins only a
 // recovery thread that has finished its work.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_LIFE_H_
 #define HOLDFAST_SERVER_SUPERVISOR_SESSION_LIFE_H_
@@ -62,16 +63,17 @@ class SessionLife {
     std::function<absl::Time()> now;         // clock that clients see
     std::function<absl::Time()> lease_time;  // clock of leases
 
-    // The callbacks are called without a lock. The callbacks for one event are
-    // called one after the other.
+    // The callbacks below are called without a lock; the callbacks for one
+    // event are called one after the other.
     //
-    // The session has faulted, has another executor, or is lost: see halt() and
-    // AwaitLoss().
+    // Called when the session has faulted, has another executor, or is lost:
+    // see halt() and AwaitLoss().
     std::function<void()> on_change;
-    // The next executor is on these devices. Called before this executor
+    // Called with the devices of the next executor, before this executor
     // allocates memory.
     std::function<void(const std::vector<uint32_t>&)> on_devices;
-    // Another executor has all resources. The callback sets its limits.
+    // Called when another executor has all resources. The callback sets the
+    // limits of the executor.
     std::function<void()> on_restored;
   };
   // The state that an earlier daemon has left; see Session::Left.
@@ -96,19 +98,20 @@ class SessionLife {
   // Returns the epoch. It begins with 1, and grows with each executor that has
   // restored the session.
   uint64_t epoch() const;
-  // A session that refuses commands until its client acknowledges `report`.
+  // The state of a session that refuses commands until its client acknowledges
+  // `report`.
   struct Halt {
     v1::FaultReport report;
     // Greater than the report's epoch if another executor is ready.
     uint64_t epoch = 0;
   };
   std::optional<Halt> halt() const;
-  // Writes state, epoch, faults and executor of the session. `detached`: the
-  // session has no client.
+  // Sets state, epoch, faults and executor of the session in `info`.
+  // `detached`: the session has no client.
   void Describe(bool detached, v1::SessionInfo* info) const;
 
-  // Waits until the session is lost, closed or halted, and returns its error.
-  // OK: the session serves at the deadline. See Session::AwaitLoss.
+  // Blocks until the session is lost, closed or halted, and returns its error.
+  // Returns OK if the session serves at the deadline. See Session::AwaitLoss.
   absl::Status AwaitLoss(absl::Time deadline) const;
 
   // See the methods of Session.
@@ -125,16 +128,16 @@ class SessionLife {
   bool shares_server() const;
   void AwaitRecovered(absl::Time deadline) const;
 
-  // Refuses everything from now on. Returns false if Close was called before.
+  // Closes the session: it refuses everything from now on, with the reason
+  // `because`. Returns false if Close was called before.
   bool Close(const std::string& because);
-  // Stops the executor, and waits for the recovery thread. REQUIRES: Close was
-  // called.
+  // Stops the executor, kills it at the deadline, and waits for the recovery
+  // thread. REQUIRES: Close was called.
   void End(absl::Time deadline);
 
-  // True if the session is lost and ReleaseRemains has not given back what it
-  // had.
+  // Returns true if the session is lost and ReleaseRemains was not called yet.
   bool HasRemains() const;
-  // Gives back the process and the sockets of a lost session. Does nothing if
+  // Releases the process and the sockets of a lost session. Has no effect if
   // the session is not lost. Waits for the recovery thread.
   void ReleaseRemains();
 
@@ -143,11 +146,11 @@ class SessionLife {
   // changes nothing.
   std::vector<session::Action> Apply(session::Event event)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Carries the actions out in order. Fails as StartRecovery.
+  // Carries out the actions in order. Returns the error of StartRecovery.
   absl::Status Carry(const std::vector<session::Action>& actions)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The executor in use has ended without being asked to.
+  // Handles the unexpected end of the executor in use.
   void NoteEnd(const absl::Status& reason);
   // Makes last_fault_. Returns the reason why the session is lost; OK if the
   // session can recover.
@@ -158,22 +161,24 @@ class SessionLife {
   void NoteIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Starts the recovery thread. RESOURCE_EXHAUSTED: the system allows no
-  // thread. The session is then stopped until its client or an operator asks
-  // for its recovery again.
+  // thread. The session then stays stopped until its client or an operator
+  // resumes it.
   absl::Status StartRecovery() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Does one recovery. Returns false if no recovery is left to do.
+  // Does one recovery. Returns false if there is nothing more to recover.
   bool RecoverOnce();
   bool Adopt(std::shared_ptr<Executor> executor);
-  // The recovery has failed: the session is lost.
+  // Makes the session lost, because the recovery has failed.
   void GiveUp(const absl::Status& failure);
 
-  // Begins to resume a halted session for its client. Returns the executor that
-  // the caller must open for commands; null if the session serves already.
+  // Begins to resume a halted session for its client. Blocks until an executor
+  // is ready. Returns the executor that the caller must open for commands; null
+  // if the session serves already.
   absl::StatusOr<std::shared_ptr<Executor>> BeginResuming(uint64_t epoch,
                                                           absl::Time deadline);
   absl::Status CheckAcknowledged(uint64_t epoch) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  // Notes that this executor has saved its memory. Returns the number of bytes.
+  // Notes that this executor has saved the session's memory. Returns the number
+  // of bytes.
   absl::StatusOr<uint64_t> NoteSuspended(
       const std::shared_ptr<Executor>& saved);
   // Puts the suspended session on this device.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parks the sessions of a daemon that another daemon is about to replace, and
-// undoes that. Either all sessions are parked, or none.
+// Functions that park the sessions of a daemon that another daemon is about to
+// replace, and that undo this. Either all sessions are parked, or none.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_PARKING_H_
 #define HOLDFAST_SERVER_SUPERVISOR_SESSION_PARKING_H_
 
@@ -14,9 +14,9 @@
 
 namespace holdfast::supervisor {
 
-// Parks each session in a thread of its own, until `deadline`.
-// FAILED_PRECONDITION: some sessions cannot be parked; the message has all
-// reasons. The sessions that were parked continue then.
+// Parks each session in a thread of its own, and blocks until all are parked,
+// at most until about `deadline`. FAILED_PRECONDITION: some sessions cannot be
+// parked; the message has all reasons, and all sessions continue.
 absl::Status ParkSessions(const std::vector<std::shared_ptr<Session>>& sessions,
                           absl::Time deadline);
 

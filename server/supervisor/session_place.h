@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The devices that a session runs on. A session with one device can be resumed
-// on another device; its client still names the device by the ordinal that it
-// had when the session was opened.
+// Functions that choose the device on which a suspended session resumes. Only a
+// session with one device can be resumed on another device. Its client still
+// uses the ordinal of the device on which the session was opened.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_PLACE_H_
 #define HOLDFAST_SERVER_SUPERVISOR_SESSION_PLACE_H_
 
@@ -18,29 +18,32 @@
 
 namespace holdfast::supervisor {
 
-// OK: the session can be resumed on another device. FAILED_PRECONDITION: the
-// session has several devices, or its tenant shares an MPS server.
+// Returns OK if the session can be resumed on another device.
+// FAILED_PRECONDITION: the session has several devices, or its tenant shares an
+// MPS server.
 absl::Status CheckMovable(const internal::Assign& assign, const Tenant& tenant);
 
 // A request to place a suspended session with one device.
 struct PlaceRequest {
   uint32_t named = 0;  // the ordinal that its client uses
-  uint32_t now = 0;    // the device that it was on last
-  // The device that an operator asks for.
+  uint32_t now = 0;    // the device on which it was last
+  // The device that an operator has named.
   std::optional<uint32_t> wanted;
 };
 
 // Returns the devices to try, best first; at least one. Without `wanted`, the
-// first is the device `now`; then come all devices of the same kind that are
-// not in quarantine, by free memory. If `now` is in quarantine, it comes last.
-// A device is of the same kind if it has the name and the compute capability of
-// the device `named`, and at least as much memory. `all` are the daemon's
-// devices with their health. `allowed` are the ordinals that the tenant may
-// use; empty allows all. The device `now` need not be among them.
+// list begins with the device `now`; then come all other devices of the same
+// kind that are not in quarantine, by free memory. If `now` is in quarantine,
+// it comes last. A device is of the same kind if it has the name and the
+// compute capability of the device `named`, and at least as much memory. `all`
+// are the daemon's devices with their health. `allowed` are the ordinals that
+// the tenant may use; empty: all devices. The device `now` need not be in
+// `allowed`.
 //
-// With `wanted`, returns that device. NOT_FOUND: it does not exist, or the
-// tenant may not use it. UNAVAILABLE: it is in quarantine. FAILED_PRECONDITION:
-// it is of another kind; the message describes both.
+// With `wanted`, returns that device alone. NOT_FOUND: it does not exist, or
+// the tenant may not use it. UNAVAILABLE: it is in quarantine.
+// FAILED_PRECONDITION: it is of another kind; the message describes the two
+// devices.
 absl::StatusOr<std::vector<uint32_t>> FindPlaces(
     const PlaceRequest& request, const v1::ListDevicesResponse& all,
     const std::vector<uint32_t>& allowed);

@@ -8,13 +8,14 @@
 
 namespace holdfast::supervisor {
 
-// INVALID_ARGUMENT: the quota sets a limit that only tenants have: sessions,
-// compile_time, compile_requests or collection_bytes.
+// Checks a quota for a session. INVALID_ARGUMENT: it sets a limit that only
+// tenants have: sessions, compile_time, compile_requests or collection_bytes.
 absl::Status CheckSessionQuota(const v1::Quota& quota);
 
 // Returns the limits of a session that was opened with `limits` and has this
-// quota: the smaller of each pair. 0 is no limit. The names in error messages
-// tell which limits come from the quota.
+// quota: the smaller value for each limit, where 0 means no limit. Names the
+// quota in the set_by field of each limit that comes from it, for error
+// messages.
 internal::AccountLimits Restrict(internal::AccountLimits limits,
                                  const v1::Quota& quota);
 

@@ -19,28 +19,28 @@
 
 namespace holdfast::supervisor {
 
-// Gives a session another executor after its executor has died, or the session
-// was suspended. Keeps the settings for executors of the session.
+// Gives a session another executor after its executor has died or the session
+// was suspended. Stores the settings with which the session's executors start.
 //
-// Belongs to one Session. An attempt gives the holdings to an executor, which
-// makes the resources again from the journal. If that executor fails, the next
-// executor gets the holdings. Damage to the journal (DATA_LOSS) ends the
-// attempts, unless another device is left to try.
+// Each Session has one SessionRecovery. An attempt gives the holdings to an
+// executor, which makes the resources again from the journal. If that executor
+// fails, the next executor gets the holdings. Damage to the journal (DATA_LOSS)
+// ends the attempts, unless another device is left to try.
 //
 // The bytes of a suspended session are on no device, so a session with one
 // device can be restored on another device of the same kind: on the device of
-// Place; or, if its own device is in quarantine, is full or has failed an
-// attempt, on the best other device. Not thread-safe, except for const methods.
+// Place; or on the best other device, if its own device is in quarantine, is
+// full or has failed an attempt. Not thread-safe, except for const methods.
 class SessionRecovery {
  public:
   // The most attempts of one recovery.
   static constexpr int kAttempts = 3;
-  // The time limit for an executor to restore the session, and for the wait for
-  // an executor.
+  // The time limit for restoring the session in an executor, and for waiting
+  // for an executor.
   static constexpr absl::Duration kRestoreLimit = absl::Minutes(2);
 
   struct Options {
-    // The start of the first executor, without its descriptors.
+    // The assignment of the first executor, without its descriptors.
     SessionStart start;
     // The sockets that executors of the session listen on.
     UniqueFd calls;
@@ -49,7 +49,8 @@ class SessionRecovery {
     std::function<absl::StatusOr<std::unique_ptr<Executor>>(
         const Tenant&, const std::vector<uint32_t>&, absl::Time)>
         take;
-    // FindPlaces for a session of this tenant. Null if sessions never move.
+    // Calls FindPlaces for a session of this tenant. Null if sessions never
+    // move.
     std::function<absl::StatusOr<std::vector<uint32_t>>(
         const Tenant&, const PlaceRequest&, absl::Time)>
         find_places;
@@ -58,23 +59,27 @@ class SessionRecovery {
   };
   explicit SessionRecovery(Options options) : options_(std::move(options)) {}
 
-  // Called with each executor before it is used, so that the caller can stop
-  // it. Returns false if the session needs no executor any more.
+  // The type of a function that gets each executor before it is used, so that
+  // the caller can stop the executor. It returns false if the session needs no
+  // executor any more.
   using Show = std::function<bool(std::shared_ptr<Executor>)>;
-  // Ends the old executor, so that the next executor can use its memory. Called
-  // in the first attempt if no executor is warm, and in every later attempt.
+  // The type of a function that ends the old executor, so that the next
+  // executor can use its memory. It is called in the first attempt if no
+  // executor is warm, and in every later attempt.
   using EndOld = std::function<void()>;
 
-  // The devices of the session's present or next executor; see DevicesOf.
+  // Returns the devices of the session's present or next executor; see
+  // DevicesOf.
   std::vector<uint32_t> devices() const {
     return DevicesOf(options_.start.assign);
   }
-  // True if executors of the session are clients of an MPS server.
+  // Returns true if executors of the session are clients of an MPS server.
   bool shares_server() const {
     return options_.start.tenant->concurrency().shared();
   }
-  // Checks that Place can name this device. Fails as FindPlaces or CheckMovable
-  // does. Blocks until the devices are known.
+  // Checks that Place may be called with this device. Returns the errors of
+  // FindPlaces and CheckMovable. Blocks until the devices are known, at most
+  // until `deadline`.
   absl::Status CheckPlace(uint32_t device, absl::Time deadline) const;
   // Makes the next Run begin with this device. RESOURCE_EXHAUSTED: the device
   // has no room for the session, which keeps its old device. REQUIRES: the
@@ -82,11 +87,12 @@ class SessionRecovery {
   // succeeded.
   absl::Status Place(uint32_t device, SessionHoldings& holdings);
 
-  // Restores the session in another executor, the last that `show` got; `epoch`
-  // begins with this executor. Returns the executor's answer, which lists the
-  // lost resources. Blocks. If all attempts fail, returns the last error, and
-  // the session's memory is released. DATA_LOSS: the journal is damaged, or a
-  // suspended session has lost a resource. CANCELLED: `show` returned false.
+  // Restores the session in another executor: the one that was last passed to
+  // `show`. `epoch` begins with this executor. Blocks until the session is
+  // restored, and returns the executor's answer, which lists the lost
+  // resources. If all attempts fail, returns the last error, and the session's
+  // memory is released. DATA_LOSS: the journal is damaged, or a suspended
+  // session has lost a resource. CANCELLED: `show` returned false.
   absl::StatusOr<internal::Serving> Run(
       std::unique_ptr<SessionHoldings> holdings, uint64_t epoch,
       uint64_t received_through, const Show& show, const EndOld& end_old);
@@ -102,14 +108,15 @@ class SessionRecovery {
  private:
   using Places = std::vector<uint32_t>;
 
-  // Returns the devices to try, best first; none if the session cannot move.
+  // Returns the devices to try, best first; empty if the session cannot move.
   Places PlacesFor(const SessionHoldings& holdings) const;
   // Puts the session on the first place with room, and removes the places up to
   // it from the list. If no place has room, the session keeps its device.
   void GoToNext(SessionHoldings& holdings, Places* places);
   // Takes a warm executor in the first attempt, if there is one; otherwise
-  // calls `end_old` and waits for an executor. `attempt` counts from 1.
-  // UNAVAILABLE is final after `patience`.
+  // calls `end_old` and waits for an executor. `attempt` counts from 1. While
+  // no executor can be started (UNAVAILABLE), tries again for the time
+  // `patience`.
   absl::StatusOr<std::shared_ptr<Executor>> Take(int attempt,
                                                  absl::Duration patience,
                                                  const EndOld& end_old);

@@ -4,17 +4,17 @@
 // or by id, and close them. Sessions are numbered from 1 in the order of
 // opening; ids are "s-1" and so on.
 //
-// A session that is being opened or closed holds an executor, but is not in the
-// registry: it is in transit (session_admission.h). So a count of all sessions
-// never misses one.
+// A session that is being opened or closed has an executor, but is not in the
+// registry. It is counted as "in transit" (session_admission.h), so that a
+// count of all sessions includes it.
 //
 // Threads: any thread. A reaper thread closes sessions whose client has gone:
 //
 //   while (registry.AwaitExpiry()) registry.CloseExpired();
 //
 // Locks: mutex_ guards the map of sessions and the admission. It is not held
-// while an executor is asked or waited for, nor while a session is called that
-// may wait. Sessions tell of new deadlines without a lock of their own.
+// while a thread waits for an executor, or calls a method of a session that may
+// block. Sessions report new deadlines without holding a lock of their own.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_REGISTRY_H_
 #define HOLDFAST_SERVER_SUPERVISOR_SESSION_REGISTRY_H_
 
@@ -52,19 +52,22 @@ namespace holdfast::supervisor {
 // Thread-safe.
 class SessionRegistry {
  public:
-  // The time in which a warm executor must answer. Otherwise it is replaced.
+  // The time in which a warm executor must answer. Otherwise another executor
+  // is tried.
   static constexpr absl::Duration kServeLimit = absl::Seconds(5);
 
   struct Options {
     FaultLimits fault_limits;
-    // A lost session counts until a new one needs its place.
+    // The most sessions. A lost session counts until a new session needs its
+    // place.
     size_t max_sessions = 64;
-    // 0: a client may have as many sessions as are free. A single client can so
-    // open half of max_sessions.
+    // The most sessions of one client. 0: a client may open a session if its
+    // new number of sessions is at most the number that was free before, so
+    // that a single client gets half of max_sessions.
     size_t max_sessions_per_client = 0;
     SessionQuotas quotas;
-    // The kernel time limit of every session; clients may ask for less. 0:
-    // none.
+    // The kernel time limit of every session; 0: no limit. Clients may ask for
+    // less.
     absl::Duration kernel_time_limit = absl::ZeroDuration();
     // The longest detached_lifetime that a client may ask for.
     absl::Duration detached_limit = absl::ZeroDuration();
@@ -75,8 +78,8 @@ class SessionRegistry {
     ExecutionTotals* totals = nullptr;
     // Keeps sessions for the next daemon. Outlives the registry.
     DescriptorStore* kept = nullptr;
-    // Chooses the tenant's devices for the request; see device_choice.h. At
-    // least one.
+    // Returns the tenant's devices for the request, at least one; see
+    // device_choice.h.
     std::function<absl::StatusOr<std::vector<uint32_t>>(
         const v1::OpenSessionRequest&, const Tenant&, absl::Time)>
         choose_devices;
@@ -93,7 +96,7 @@ class SessionRegistry {
     std::function<absl::Time()> lease_time = SteadyNow;
   };
 
-  // A session, with the secret that only its client gets.
+  // A session with its token, which only its client gets.
   struct Opened {
     std::shared_ptr<Session> session;
     std::string token;
@@ -108,9 +111,10 @@ class SessionRegistry {
 
   // Opens a session; see SessionService.OpenSession. A tenant's sessions are
   // counted together. Tries up to three executors. INVALID_ARGUMENT: the
-  // request is over one of the bounds above. RESOURCE_EXHAUSTED: a limit of the
-  // daemon or the tenant, which the message names. UNAVAILABLE: the daemon
-  // drains or is being replaced, or no executor could be started.
+  // request is not valid (CheckRequest). RESOURCE_EXHAUSTED: a limit of the
+  // daemon or the tenant is reached; the message names it. UNAVAILABLE: the
+  // daemon drains, is paused or is being replaced, or no executor could be
+  // started.
   absl::StatusOr<Opened> Open(const v1::OpenSessionRequest& request,
                               const Caller& caller, absl::Time deadline);
 
@@ -121,58 +125,63 @@ class SessionRegistry {
     UniqueFd descriptors;
     std::shared_ptr<Tenant> tenant;
     Session::Left left;
-    internal::ExecutionRecord counters;  // of its executors so far
+    internal::ExecutionRecord counters;  // sums of its executors so far
   };
   // Takes over a session; see Session. REQUIRES: Open was not called yet, and
   // SkipNumbers skipped the session's number.
   void Adopt(Adopted adopted);
-  // Makes new sessions get greater numbers.
+  // Makes new sessions get numbers greater than `through`.
   void SkipNumbers(uint64_t through);
 
-  // Finishes the work of every session until `deadline`, so that another daemon
-  // can replace this one. If a session cannot be parked, fails with its reason,
-  // and all sessions continue. Open waits until UnparkAll, or fails at
-  // TellRestart.
+  // Parks all sessions, so that another daemon can replace this daemon. Blocks
+  // until their work has ended, at most until about `deadline`.
+  // FAILED_PRECONDITION: a session cannot be parked; the message has the
+  // reason, and all sessions continue. Calls of Open wait until UnparkAll, or
+  // fail at TellRestart.
   absl::Status ParkAll(absl::Time deadline);
   void UnparkAll();
   // The executors that the next daemon needs at its start.
   struct Next {
     std::vector<uint32_t> devices;  // one for each executor
-    size_t shared = 0;  // besides those: executors that share MPS servers
+    size_t shared = 0;  // in addition: executors that share MPS servers
   };
   Next NextExecutors() const;
-  // Waits until no session that an earlier daemon has left is recovering.
+  // Blocks until no session is recovering, at most until `deadline`.
   void AwaitRecovered(absl::Time deadline) const;
   // Records the work counters of the open sessions' executors, for the next
   // daemon.
   void Record(internal::CountersRecord* counters) const;
-  // Tells connected clients to wait for the next daemon, and clients in Open to
-  // try again there. restarting() is then true for good.
+  // Notifies connected clients that the next daemon takes over, and makes calls
+  // of Open fail, so that their clients try again there. restarting() returns
+  // true from then on.
   void TellRestart();
   bool restarting() const {
     absl::MutexLock lock(&mutex_);
     return admission_.restarting();
   }
 
-  // Finds a session by its token of 16 bytes, in constant time for each
-  // session. NOT_FOUND: there is none.
+  // Returns the session with this token of 16 bytes. Compares in constant time
+  // for each session. NOT_FOUND: there is no such session.
   absl::StatusOr<std::shared_ptr<Session>> Find(absl::string_view token) const;
-  // Finds a session by its id ("s-7"). NOT_FOUND: there is none.
+  // Returns the session with this id ("s-7"). NOT_FOUND: there is no such
+  // session.
   absl::StatusOr<std::shared_ptr<Session>> FindById(absl::string_view id) const;
 
   // Removes and closes a session; see Session::Close. Blocks until the executor
-  // has ended. Does nothing if another thread has removed it.
+  // has ended. Has no effect if another thread has removed the session.
   void Close(const Session& session, const std::string& reason,
              absl::Duration stop_time = Session::kStopTime);
   // Closes all sessions, one by one.
   void CloseAll(const std::string& reason,
                 absl::Duration stop_time = Session::kStopTime);
 
-  // Closes every session of a tenant that is ending, in a thread each. Blocks
-  // until none is left or being opened. REQUIRES: Tenant::BeginEnd was called.
+  // Closes every session of a tenant that is ending, each in a thread of its
+  // own. Blocks until the tenant has no session and opens none. REQUIRES:
+  // Tenant::BeginEnd was called.
   void CloseAllOf(const Tenant& tenant, const std::string& reason);
 
-  // Returns the sessions, oldest first, without those being opened or closed.
+  // Returns the sessions, oldest first, without sessions that are being opened
+  // or closed.
   std::vector<std::shared_ptr<Session>> List() const;
 
   // Returns true if sessions survive when the daemon is killed.
@@ -183,7 +192,8 @@ class SessionRegistry {
   const SessionQuotas& quotas() const { return options_.quotas; }
 
   // Makes Open fail from now on. Calls `on_empty` once, when no session is
-  // left: in the thread that closed the last one, or at once if there is none.
+  // left: in the thread that has closed the last session, or at once if there
+  // is no session.
   void Drain(std::function<void()> on_empty);
 
   // Makes Open fail while `paused`, for operators. Does not change a Drain that
@@ -199,14 +209,14 @@ class SessionRegistry {
     absl::MutexLock lock(&mutex_);
     return admission_.closed();
   }
-  // Blocks until no session is left, SetPaused(false), the deadline or
-  // `cancelled`. Returns the number of sessions left, including sessions that
-  // are being opened or closed.
+  // Blocks until no session is left, SetPaused(false) is called, the deadline
+  // has passed or `cancelled` is requested. Returns the number of sessions
+  // left, including sessions that are being opened or closed.
   size_t AwaitPausedEmpty(absl::Time deadline,
                           const std::stop_token& cancelled = {}) const;
 
-  // Closes the expired sessions, and gives back the remains of lost sessions.
-  // Blocks meanwhile.
+  // Closes the expired sessions, and releases the remains of lost sessions
+  // (Session::ReleaseRemains). Blocks until that is done.
   void CloseExpired();
   // Blocks until a session has expired or has remains. Returns false after
   // Stop.
@@ -217,8 +227,9 @@ class SessionRegistry {
  private:
   using Sessions = std::map<uint64_t, std::shared_ptr<Session>>;
 
-  // Counts a session for the caller, if no limit forbids it. Blocks while all
-  // sessions are parked. UNAVAILABLE or RESOURCE_EXHAUSTED, as Open.
+  // Counts a new session of the caller as in transit, if no limit forbids it.
+  // Blocks while all sessions are parked. UNAVAILABLE, RESOURCE_EXHAUSTED: as
+  // for Open.
   absl::Status Enter(const Caller& caller, absl::Time deadline);
   // Calls Start until an executor answers.
   absl::StatusOr<Opened> StartWithAnyExecutor(
@@ -228,8 +239,8 @@ class SessionRegistry {
   // kServeLimit.
   absl::StatusOr<Opened> Start(const v1::OpenSessionRequest& request,
                                const Caller& caller, absl::Time deadline);
-  // Closes lost sessions until there is room for one more: first those of the
-  // client that has most, oldest first.
+  // Closes lost sessions until there is room for another session: first the
+  // sessions of the client that has most, oldest first.
   void CloseLostForRoom();
   // The listening sockets of a session's executors.
   struct Sockets {
@@ -246,14 +257,14 @@ class SessionRegistry {
   Session::Options OptionsOf(const internal::SessionRecord& record,
                              SessionStart start, Sockets sockets);
   // Begins to park, and waits until no session is in transit.
-  // FAILED_PRECONDITION: some are at the deadline.
+  // FAILED_PRECONDITION: sessions are still in transit at the deadline.
   absl::Status AwaitParkable(absl::Time deadline);
-  // Ends the parking, so that calls of Enter go on.
+  // Ends the parking, so that calls of Enter continue.
   void EndParking();
-  // Removes the session; null if it is not there. It counts as in transit until
-  // SessionAdmission::Leave.
+  // Removes the session and returns it; null if it is not in the registry. The
+  // session counts as in transit until SessionAdmission::Leave.
   std::shared_ptr<Session> TakeOut(const Session& session);
-  // All sessions, also those that are being opened or closed.
+  // Returns the number of all sessions, including sessions in transit.
   size_t Count() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return sessions_.size() + admission_.in_transit();
   }
@@ -269,7 +280,7 @@ class SessionRegistry {
   std::function<void()> on_empty_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t deadline_changes_ ABSL_GUARDED_BY(mutex_) = 0;
-  // By number, so oldest first.
+  // The key is the session's number, so the oldest session is first.
   Sessions sessions_ ABSL_GUARDED_BY(mutex_);
 };
 

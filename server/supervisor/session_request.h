@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a client asks for its new session, put together with what the daemon and
-// the tenant allow. Functions of the request alone: no thread, no lock.
+// Functions that read an OpenSessionRequest, and combine it with the limits of
+// the daemon and the tenant. They use no thread and no lock.
 #ifndef HOLDFAST_SERVER_SUPERVISOR_SESSION_REQUEST_H_
 #define HOLDFAST_SERVER_SUPERVISOR_SESSION_REQUEST_H_
 
@@ -25,9 +25,9 @@ inline constexpr uint32_t kProtocolVersion = 1;
 inline constexpr absl::Duration kMaxGrace = absl::Hours(1);
 // The limit of OpenSessionRequest.name.
 inline constexpr size_t kMaxSessionName = 128;
-// Bytes of ClientInfo.program and .host each.
+// The limit of ClientInfo.program and of ClientInfo.host, in bytes.
 inline constexpr size_t kMaxClientInfoBytes = 256;
-// Devices that one request may name.
+// The most devices that one request may name.
 inline constexpr int kMaxRequestedDevices = 256;
 
 // The daemon's limits for one session; see AccountLimits. 0: no limit.
@@ -40,13 +40,13 @@ struct SessionQuotas {
   uint64_t outstanding_commands = 0;
 };
 
-// INVALID_ARGUMENT: the request is over one of the bounds above, or names a
-// policy that does not exist.
+// Checks a request. INVALID_ARGUMENT: it is over one of the bounds above, has
+// another version, or names a policy that does not exist.
 absl::Status CheckRequest(const v1::OpenSessionRequest& request);
 
 // Returns how long the session is to live without any client. `limit` is the
 // longest time that the daemon allows a detached session. INVALID_ARGUMENT: the
-// request asks for more.
+// request asks for a longer time.
 absl::StatusOr<absl::Duration> LifetimeOf(const v1::OpenSessionRequest& request,
                                           absl::Duration limit);
 // Returns true if the session may live without a client.
@@ -55,14 +55,17 @@ bool IsDetachable(const v1::OpenSessionRequest& request);
 // Returns the client's policy, or the default policy if it names none.
 v1::RecoveryPolicy PolicyOf(const v1::OpenSessionRequest& request);
 
-// Sets the shortest of the daemon's limit (`limit`; 0: none), the tenant's and
-// the client's, and who has set it. INVALID_ARGUMENT: the client's is negative.
+// Sets the kernel time limit of the session, and who has set it: the shortest
+// of the daemon's limit (`limit`; 0: no limit), the tenant's and the client's.
+// INVALID_ARGUMENT: the client's limit is negative.
 absl::Status SetKernelTimeLimit(const v1::OpenSessionRequest& request,
                                 const Tenant& tenant, absl::Duration limit,
                                 internal::Assign* assign);
 
-// Returns the least of what the client asks for and what the daemon allows a
-// session. The tenant's quota, over all its sessions, is granted as they ask.
+// Returns the limits of the session: the daemon's limits for one session; for
+// device memory, the client's memory_limit if it is less. The tenant's quota,
+// which limits all its sessions together, does not lower them: each request for
+// memory is checked against it later.
 internal::AccountLimits LimitsOf(const v1::OpenSessionRequest& request,
                                  const SessionQuotas& quotas,
                                  const Tenant& tenant);

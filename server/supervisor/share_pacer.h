@@ -20,13 +20,14 @@
 namespace holdfast::supervisor {
 
 // Gives executors their turns at devices that several tenants keep busy, so
-// that GPU time is shared by the tenants' weights. Tenants that share an MPS
-// server count as one, with the sum of their weights. Reads the executors'
-// counter pages and writes their turns (counters/device_turns.h). Its
-// thread sleeps while no device has sessions of two tenants. Thread-safe.
+// that GPU time is shared in proportion to the tenants' weights. Tenants that
+// share an MPS server count as one tenant, with the sum of their weights. Reads
+// the executors' counter pages and writes their turns
+// (counters/device_turns.h). Its thread sleeps while no device has sessions of
+// two tenants. Thread-safe.
 //
-// The pacer trusts an executor's figures for its GPU time and its waits, within
-// the bounds of the possible: see THREAT_MODEL.md.
+// The pacer trusts an executor's figures for its GPU time and its waits, as far
+// as they are possible: see THREAT_MODEL.md.
 class SharePacer {
  public:
   // Starts the thread.
@@ -36,10 +37,10 @@ class SharePacer {
   SharePacer(const SharePacer&) = delete;
   SharePacer& operator=(const SharePacer&) = delete;
 
-  // An executor that takes part until this object is destroyed.
+  // An executor that gets turns until this object is destroyed.
   class Member {
    public:
-    // Sets the executor's turns free.
+    // Removes the executor from its devices, and sets its turns to free.
     ~Member();
     Member(const Member&) = delete;
     Member& operator=(const Member&) = delete;
@@ -65,19 +66,19 @@ class SharePacer {
     const std::string turns_of_;
     const std::vector<uint32_t> devices_;
     std::map<uint32_t, uint64_t> used_;  // nanoseconds at the last call
-    std::map<uint32_t, DeviceTurns::Turn> turns_;  // those that are not free
+    std::map<uint32_t, DeviceTurns::Turn> turns_;  // the turns not free
   };
 
-  // The pacer and the page must outlive the member. Devices that are too large
-  // to be paced are ignored. The member takes part from the pacer's next tick,
-  // at most 5 ms later.
+  // Adds an executor with this counter page. Ignores devices with ordinals that
+  // are too large for the page. The member takes part from the pacer's next
+  // tick, at most 5 ms later. REQUIRES: pacer and page outlive the result.
   std::unique_ptr<Member> Join(ExecutionTotals::Page& page,
                                std::shared_ptr<const Tenant> tenant,
                                const std::vector<uint32_t>& devices);
 
  private:
-  // The times between two reads of the pages: while two tenants want a device,
-  // and while they only could.
+  // The time between two reads of the pages: kTick while two tenants have work
+  // for a device, and kSlowTick while sessions of two tenants may use it.
   static constexpr absl::Duration kTick = absl::Milliseconds(1);
   static constexpr absl::Duration kSlowTick = absl::Milliseconds(5);
 
@@ -89,11 +90,12 @@ class SharePacer {
   // Returns true if sessions of two tenants may use the device. Tenants of one
   // MPS server count as one.
   static bool IsShared(const Device& device);
-  // Lets all members run, as if the device were not shared.
+  // Lets all members run, as on a device that is not shared.
   static void FreeTurns(uint32_t ordinal, Device& device);
   // Returns true if a device is shared. The thread sleeps while none is.
   bool AnyShared() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Gives the device's turns. Returns true if two tenants want the device.
+  // Gives the device's turns. Returns true if two tenants have work for the
+  // device.
   static bool Pace(absl::Time now, uint32_t ordinal, Device& device);
   // The thread's loop.
   void Run();

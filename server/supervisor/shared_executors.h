@@ -47,9 +47,10 @@ class SharedExecutors {
   SharedExecutors(const SharedExecutors&) = delete;
   SharedExecutors& operator=(const SharedExecutors&) = delete;
 
-  // Takes an executor from the pool of `concurrency`, as ExecutorPool::Take.
-  // Fails also as MpsServers::PipeDirectory. If a control daemon has to be
-  // started, blocks for up to 10 s longer. REQUIRES: concurrency.shared().
+  // Takes an executor from the pool of `concurrency`, as ExecutorPool::Take
+  // does. Also returns the errors of MpsServers::PipeDirectory. If a control
+  // daemon has to be started, blocks for up to 10 s longer. REQUIRES:
+  // concurrency.shared().
   absl::StatusOr<std::unique_ptr<Executor>> Take(
       const Concurrency& concurrency, const std::vector<uint32_t>& devices,
       absl::Time deadline);
@@ -61,7 +62,8 @@ class SharedExecutors {
   void SetUsable(uint32_t device, bool usable);
 
   // Returns the sums of each group's pools, including ended pools. A group is
-  // listed from its first session until Retain names none of its tenants.
+  // listed from its first session until Retain is called without any of its
+  // tenants.
   std::map<std::string, ExecutorPool::Statistics> statistics() const;
 
  private:

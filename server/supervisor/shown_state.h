@@ -7,10 +7,10 @@
 
 namespace holdfast::supervisor {
 
-// Returns the state that users see. `detached`: the session has no client. The
-// shown state hides that a session is parked for the next daemon. It also hides
-// that an operator has resumed a session whose client has not acknowledged the
-// suspension yet.
+// Returns the state that users see. `detached`: the session has no client. A
+// session that is parked for the next daemon is shown in its previous state. A
+// session that has resumed after a suspension is shown as running, even if its
+// client has not acknowledged the suspension yet.
 v1::SessionInfo::State ShownState(const session::State& state, bool detached);
 
 }  // namespace holdfast::supervisor

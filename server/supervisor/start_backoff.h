@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When a pool may start executors. The rule reads no clock and starts nothing:
-// its caller reports events with their times, and asks.
+// The rule when a pool may start executors. This class reads no clock and
+// starts nothing: its caller reports events with their times, and reads the
+// state.
 //
 //   event               state afterwards
 //   NoteFailed          paused for a time that doubles with each failure
@@ -26,31 +27,33 @@ class StartBackoff {
   StartBackoff(absl::Duration first, absl::Duration longest)
       : first_(first), longest_(longest), next_(first) {}
 
-  // A start has failed for this reason. Returns the pause that begins.
+  // Notes that a start has failed for this reason. Returns the length of the
+  // pause that begins.
   absl::Duration NoteFailed(const absl::Status& reason, absl::Time now);
-  // An executor has become ready.
+  // Notes that an executor has become ready.
   void NoteReady() { next_ = first_; }
-  // A ready executor was taken. `others_wait`: the sessions beside it have
-  // executors in reserve, so there is more time for the next start.
+  // Notes that a ready executor was taken. `others_wait`: other executors are
+  // ready, so the next start can wait longer.
   void NoteTaken(bool others_wait, absl::Time now);
-  // A ready executor has ended before it was taken.
+  // Notes that a ready executor has ended before it was taken.
   void NoteLost() { ++lost_; }
 
-  // Ends the pause; EndPauseAt only if its time is over.
+  // End the pause; EndPauseAt only if its time is over at `now`.
   void EndPause() { failure_ = absl::OkStatus(); }
   void EndPauseAt(absl::Time now);
 
-  // Nothing is started while paused(). failure() is the reason, and OK if there
-  // is no pause; retry() is the end of the pause.
+  // The state of the pause: nothing is started while paused() is true.
+  // failure() is its reason, and OK if there is no pause; retry() is the time
+  // of its end.
   bool paused() const { return !failure_.ok(); }
   const absl::Status& failure() const { return failure_; }
   absl::Time retry() const { return retry_; }
 
-  // Only executors for waiting calls are started before settled().
+  // Returns the time before which only executors for waiting calls are started.
   absl::Time settled() const { return settled_; }
 
-  // True if so many ready executors in a row have ended before one was taken
-  // that a start counts as failed.
+  // Returns true if at least kMaxLost ready executors have ended since an
+  // executor was taken last. The pool then treats this as a failed start.
   bool TooManyLost() const { return lost_ >= kMaxLost; }
 
  private:

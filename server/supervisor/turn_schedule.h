@@ -13,8 +13,8 @@ namespace holdfast::supervisor {
 // Shares one device between tenants by weight: start-time fair queueing over
 // GPU time. Each tenant has a virtual time, which grows by its GPU time divided
 // by its weight; the tenant with the least virtual time gets the turn. A tenant
-// that begins to want the device starts at the least virtual time of the
-// others, so that an idle tenant saves nothing up. Not thread-safe.
+// that begins to have work starts at the least virtual time of the others, so
+// that an idle tenant saves up no time. Not thread-safe.
 //
 // SharePacer calls Decide every few milliseconds for each device, with the GPU
 // time used since the last call:
@@ -33,8 +33,9 @@ class TurnSchedule {
   // Work on the device cannot be taken back, so a tenant can get more than its
   // share. Its debt is cut to kMostDebt, divided by its weight.
   static constexpr absl::Duration kMostDebt = absl::Seconds(1);
-  // The longest time without a turn for a tenant that wants the device, despite
-  // its debt: time in which its streams only wait counts as GPU time.
+  // The longest time without a turn for a tenant that has work, even if it has
+  // a debt. The debt may be too large, because time in which the tenant's
+  // streams only wait counts as GPU time.
   static constexpr absl::Duration kLongestWait = absl::Milliseconds(500);
 
   // The figures of one tenant, or of a group of tenants that gets turns as a
@@ -47,7 +48,8 @@ class TurnSchedule {
     // GPU time since the last call.
     absl::Duration used;
   };
-  // By the tenant's name. Tenants that are left out are forgotten at once.
+  // The key is the tenant's name. Decide forgets tenants that are not in the
+  // map.
   using Demands = std::map<std::string, Demand>;
 
   // Returns the tenant that has the turn from now on. Returns "" if all may

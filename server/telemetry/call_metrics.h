@@ -20,12 +20,14 @@
 
 namespace holdfast {
 
-// Counts and times the daemon's calls with one request, by method and status.
-// Calls with a stream of requests are left out, because the client determines
-// their duration, and commands should not pay for it. Thread-safe.
+// Counts and times the daemon's calls with a single request, by method and
+// status. Calls with a stream of requests are left out, because the client
+// determines their duration, and so that commands do not take longer.
+// Thread-safe.
 class CallMetrics {
  public:
-  // Returns the interceptors for a server. The metrics must outlive the server.
+  // Returns the factory of the interceptors for a server. This object must
+  // outlive the server.
   std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
   MakeInterceptors();
 
@@ -48,8 +50,9 @@ class CallMetrics {
     DurationHistogram latency;
   };
 
-  // `name` is gRPC's: "/holdfast.v1.SessionService/OpenSession". gRPC calls
-  // interceptors only for served methods, so the number is bounded.
+  // Returns the entry of a method, which is made if there is none. `name` is
+  // gRPC's: "/holdfast.v1.SessionService/OpenSession". gRPC calls interceptors
+  // only for served methods, so the number of entries is bounded.
   Method& MethodOf(const char* name);
 
   mutable absl::Mutex mutex_;

@@ -20,16 +20,16 @@ namespace holdfast {
 // Thread-safe.
 class DaemonMetrics {
  public:
-  // The sources must outlive this object.
+  // `sources` and its parts must outlive this object.
   explicit DaemonMetrics(const MetricSources& sources) : sources_(sources) {}
 
-  // Asks every executor for its session's usage, and waits up to 200 ms for an
-  // executor that does not answer.
+  // Returns the present metrics. Requests its session's usage from each
+  // executor, and blocks for up to 200 ms for an executor that does not answer.
   MetricFamilies Collect();
 
  private:
   // The time for which figures of the disk cache are reused, so that not every
-  // scrape reads its directory.
+  // scrape reads the cache's directory.
   static constexpr absl::Duration kDiskCacheAge = absl::Minutes(1);
 
   // Returns the devices with health and telemetry, without waiting. Before the

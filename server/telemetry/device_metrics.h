@@ -14,8 +14,8 @@ namespace holdfast {
 void CollectDeviceMetrics(const v1::ListDevicesResponse& list,
                           MetricFamilies* families);
 
-// Adds a sample for each device of the list: its GPU time in `counts`, in
-// seconds. The sample has `labels` and the labels of the device.
+// Adds a sample to `family` for each device of the list: its GPU time in
+// `counts`, in seconds. The sample has `labels` and the labels of the device.
 void AddGpuTimes(const v1::ListDevicesResponse& list,
                  const ExecutionCounts& counts,
                  const MetricFamily::Labels& labels, MetricFamily& family);

@@ -28,7 +28,7 @@ class ExporterLibrary {
     std::string headers;  // more lines, each ending in "\r\n"
     std::string body;
   };
-  // Called by several threads at a time.
+  // Returns the answer to a request. Several threads call it at a time.
   using Answer = std::function<Response(const Request&)>;
 
   // Serves requests until the destructor is called.
@@ -39,14 +39,15 @@ class ExporterLibrary {
   };
 
   // Loads the library from $HOLDFAST_METRICS_LIBRARY, else from a directory
-  // relative to the program's: ".", ../lib, ../lib/holdfast or telemetry.
-  // UNAVAILABLE: the library or one of its dependencies is missing, or the
-  // library is of another version of Holdfast; the message names each file.
+  // relative to the program's directory: ".", ../lib, ../lib/holdfast or
+  // telemetry. UNAVAILABLE: the library or one of its dependencies is missing,
+  // or the library is of another version of Holdfast; the message names each
+  // file.
   static absl::StatusOr<ExporterLibrary> Load();
 
-  // `address` is "127.0.0.1:9464" or "[::1]:0". A client that takes longer than
-  // `timeout` to send its request, or to read the answer, loses its connection.
-  // UNAVAILABLE: the address cannot be used.
+  // Starts a server on `address`, such as "127.0.0.1:9464" or "[::1]:0". A
+  // client that takes longer than `timeout` to send its request, or to read the
+  // answer, loses its connection. UNAVAILABLE: the address cannot be used.
   absl::StatusOr<std::unique_ptr<Server>> Serve(const std::string& address,
                                                 absl::Duration timeout,
                                                 Answer answer) const;

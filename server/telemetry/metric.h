@@ -9,9 +9,9 @@
 
 namespace holdfast {
 
-// One metric family with its samples at one moment; made anew for each request.
-// Names follow Prometheus' conventions: base units, "_total" at the end of a
-// counter.
+// A metric family with its samples at one moment. The daemon makes it anew for
+// each request. Names follow Prometheus' conventions: base units, "_total" at
+// the end of a counter.
 struct MetricFamily {
   enum class Type { kCounter, kGauge, kHistogram };
 
@@ -28,10 +28,10 @@ struct MetricFamily {
     Labels labels;
     double value = 0;  // the sum of a histogram
     uint64_t count = 0;
-    std::vector<Bucket> buckets;  // without infinity
+    std::vector<Bucket> buckets;  // without the bucket of infinity
   };
 
-  // For counters and gauges.
+  // Adds a sample of a counter or a gauge.
   void Add(double value, Labels labels = {}) {
     samples.push_back({.labels = std::move(labels), .value = value});
   }
@@ -43,11 +43,12 @@ struct MetricFamily {
   std::vector<Sample> samples;
 };
 
-// Collects families in the order in which they are shown. Not thread-safe. Two
-// families of one name must not be added.
+// Collects families in the order in which they are shown. Not thread-safe.
+// REQUIRES: each name is added once.
 class MetricFamilies {
  public:
-  // The reference is valid until the next Add... of any kind.
+  // Add an empty family. The reference is valid until the next Add... of any
+  // kind.
   MetricFamily& AddCounter(std::string name, std::string help) {
     return Add(MetricFamily::Type::kCounter, std::move(name), std::move(help));
   }
@@ -59,7 +60,7 @@ class MetricFamilies {
                std::move(help));
   }
 
-  // For the exporter, which writes them in this order.
+  // Returns the families in the order in which they were added.
   const std::vector<MetricFamily>& list() const { return families_; }
 
  private:

@@ -22,8 +22,9 @@ namespace holdfast {
 
 // The parts of the supervisor for metrics and the status page.
 //
-// References; all parts must outlive the readers. Each part is thread-safe with
-// its own lock, so the figures of two parts may be from different moments.
+// All parts must outlive the objects that read them. Each part is thread-safe
+// with a lock of its own, so the figures of two parts may be from different
+// moments.
 struct MetricSources {
   const supervisor::SessionRegistry& sessions;
   supervisor::ExecutorPool& executors;

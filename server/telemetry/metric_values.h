@@ -19,18 +19,18 @@ namespace holdfast {
 // All samples are doubles; counts up to 2^53 are exact.
 inline double Number(uint64_t count) { return static_cast<double>(count); }
 
-// Return the seconds since the epoch, or of a duration.
+// Return the seconds since the Unix epoch, and the seconds of a duration.
 double Seconds(const google::protobuf::Timestamp& time);
 double Seconds(const google::protobuf::Duration& duration);
 
-// Returns an enumerator of protobuf as a label: "STATE_ACTIVE" with the prefix
-// "STATE_" is "active".
+// Returns the label for an enumerator of protobuf: "active" for "STATE_ACTIVE"
+// with the prefix "STATE_".
 std::string Label(absl::string_view name, absl::string_view prefix);
 
-// The same for a v1::CopyPath.
+// Returns the label for a v1::CopyPath.
 std::string PathLabel(size_t path);
 
-// {device="0"}
+// Returns the label of a device: {device="0"}.
 MetricFamily::Labels DeviceLabel(uint32_t device);
 
 // Returns the durations as a sample of a histogram, in seconds.

@@ -35,12 +35,12 @@ class MetricsServer {
     std::function<std::string()> status;  // JSON
     // Returns true if the daemon accepts sessions.
     std::function<bool()> ready = [] { return true; };
-    // The limit for receiving a request, and for sending an answer.
+    // The time limit for receiving a request, and for sending an answer.
     absl::Duration timeout = absl::Seconds(5);
   };
 
-  // FAILED_PRECONDITION: the address is not loopback, and `beyond_loopback` is
-  // not set.
+  // Checks that the endpoint may be served. FAILED_PRECONDITION: the address is
+  // not loopback, and `beyond_loopback` is not set.
   static absl::Status CheckReach(const Endpoint& endpoint,
                                  bool beyond_loopback);
   // Starts to serve. FAILED_PRECONDITION: the address is not loopback and
@@ -48,7 +48,8 @@ class MetricsServer {
   // address cannot be used.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(Options options);
 
-  // "http://127.0.0.1:9464/metrics", with the actual port instead of port 0.
+  // Returns "http://127.0.0.1:9464/metrics", with the actual port instead of
+  // port 0.
   std::string url() const;
 
  private:
@@ -59,11 +60,12 @@ class MetricsServer {
   const Options options_;
   const ExporterLibrary library_;
   Endpoint endpoint_;
-  std::unique_ptr<ExporterLibrary::Server> server_;  // goes first
+  std::unique_ptr<ExporterLibrary::Server> server_;  // ends first
 };
 
 // Returns the first line of a file that only its owner and root can read.
-// INVALID_ARGUMENT: other users can read the file, or the line is empty.
+// INVALID_ARGUMENT: the file cannot be read, its group or other users have a
+// permission, or the line is empty.
 absl::StatusOr<std::string> ReadPassword(const std::string& path);
 
 }  // namespace holdfast

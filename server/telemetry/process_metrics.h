@@ -7,7 +7,7 @@
 namespace holdfast {
 
 // Appends the metrics of this process, with the names of Prometheus' client
-// libraries: processor time, memory, descriptors, start time, threads.
+// libraries: processor time, memory, descriptors, start time and threads.
 void CollectProcessMetrics(MetricFamilies* families);
 
 }  // namespace holdfast

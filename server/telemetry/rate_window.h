@@ -12,8 +12,8 @@
 
 namespace holdfast {
 
-// Remembers the executors' counts at the times of earlier requests, for the
-// rates of the last minute. Has no thread. Thread-safe.
+// Stores the executors' counts at the times of earlier requests, for the rates
+// of the last minute. Has no thread of its own. Thread-safe.
 class RateWindow {
  public:
   static constexpr absl::Duration kWindow = absl::Minutes(1);
@@ -25,9 +25,10 @@ class RateWindow {
     absl::Duration age;
   };
 
-  // Returns the oldest remembered counts of the last minute; nullopt if there
-  // are none before `now`. Then remembers `counts`, unless the newest
-  // remembered counts are younger than kStep. REQUIRES: times do not decrease.
+  // Returns the oldest stored counts of the last minute, with their age;
+  // nullopt if there are none before `now`. Then stores `counts`, unless the
+  // newest stored counts are younger than kStep. REQUIRES: `now` does not
+  // decrease from call to call.
   std::optional<Since> Look(const ExecutionCounts& counts, absl::Time now);
 
  private:

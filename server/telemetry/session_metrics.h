@@ -8,7 +8,8 @@
 namespace holdfast {
 
 // Appends the sums over all sessions: sessions by state, memory, handles,
-// commands, shared resources. Asks every executor for its session's usage.
+// commands, shared resources. Requests its session's usage from each executor,
+// and blocks for up to 200 ms for an executor that does not answer.
 void CollectSessionMetrics(const MetricSources& sources,
                            MetricFamilies* families);
 

@@ -11,15 +11,16 @@
 
 namespace holdfast {
 
-// The content of the status page, as JSON, for operators. With `lists_sessions`
-// it names every session and its client; without, it has only sums. It never
-// contains tokens. Thread-safe.
+// The content of the status page, as JSON, for operators. With
+// `lists_sessions`, it names every session and its client; otherwise it has
+// only sums. It never contains tokens. Thread-safe.
 class StatusReport {
  public:
   StatusReport(const MetricSources& sources, bool lists_sessions)
       : sources_(sources), lists_sessions_(lists_sessions) {}
 
-  // Asks every executor for its usage, as DaemonMetrics::Collect.
+  // Returns the present content. Requests usage from the executors, and blocks,
+  // as DaemonMetrics::Collect does.
   std::string Json();
 
  private:

@@ -10,8 +10,8 @@ namespace holdfast {
 
 // Appends the metrics with a label for each tenant that the policy names:
 // account and quota, GPU time on the devices of the list, launches, copied
-// bytes, compile time, faults. All other tenants are summed as "(other)", if a
-// sum makes sense.
+// bytes, compile time, faults. The figures of all other tenants are added up as
+// "(other)", if a sum makes sense.
 void CollectTenantMetrics(const MetricSources& sources,
                           const v1::ListDevicesResponse& list,
                           MetricFamilies* families);

@@ -17,22 +17,25 @@
 
 namespace holdfast {
 
-// The file of refusals and operators' acts, with one JSON object on each line:
+// The file of refusals, opened sessions and operators' acts, with one JSON
+// object on each line:
 //
 //   {"time":"2026-01-31T12:00:00.123Z","event":"EndTenant","object":"job-1",
 //    "client":"uid 0","peer":"unix uid=0 pid=7","outcome":"OK"}
 //
 // A line is appended with one write, so that several daemons may share the file
-// and a rotation tool may move it. If a full disk cuts a line, that
-// line is not valid JSON. This process begins its next line on a new line;
-// another daemon that shares the file does so after Reopen. A value that comes
-// from a client is cut at kMaxFieldBytes, followed by its size, so that a line
-// has at most a few KiB. One client causes at most 200 refusals at once, and
-// then 5 each second, and as many admissions; `dropped` counts the dropped ones
-// before a line. Acts of operators are never dropped. Thread-safe.
+// and a rotation tool may move it. If a full disk cuts a line, that line is not
+// valid JSON. This process begins its next line on a new line; another daemon
+// that shares the file does so after Reopen. A value that comes from a client
+// is cut at kMaxFieldBytes, followed by its size, so that a line has at most a
+// few KiB. At most 200 refusals of one client are written at once, and then 5
+// each second; the same limits apply to its admissions. The field `dropped` has
+// the number of events that were dropped before a line. Acts of operators are
+// never dropped. Thread-safe.
 //
-// Callers writes the log, because it knows the caller; services report the
-// outcomes of acts. The file is for programs: fields never change their names.
+// The class Callers writes the log, because it identifies the caller; services
+// report the outcomes of acts. Programs read the file, so fields never change
+// their names.
 class AuditLog {
  public:
   static constexpr size_t kMaxFieldBytes = 256;
@@ -48,26 +51,27 @@ class AuditLog {
     absl::Status outcome;
   };
 
-  // Writes nothing, as without --audit-log.
+  // Makes a log that writes nothing, as without --audit-log.
   AuditLog() = default;
   // Opens the file; makes it with mode 0600 if it is missing. `path` comes from
   // --audit-log, and an error names this flag.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(std::string path);
 
   // Checks that this user may write the file, or may make it in its folder if
-  // it is missing. Makes nothing. Open can still fail if `path` is a folder.
+  // it is missing. Does not make the file. Open can still fail if `path` is a
+  // folder.
   static absl::Status Check(const std::string& path);
 
   // Writes an act of an operator, with its outcome. The three methods do not
   // fail: an error of writing is logged once, until writing works again.
   void Act(const Event& event);
-  // Writes that a client was given a session.
+  // Writes that a client has got a session.
   void Admission(const Event& event);
   // Writes a refusal.
   void Refusal(const Event& event);
 
-  // Opens the file again after it was moved. On an error, continues to write to
-  // the old file.
+  // Opens the file again after it was moved. On an error, the log continues to
+  // write to the old file.
   absl::Status Reopen();
 
  private:

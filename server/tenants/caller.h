@@ -14,14 +14,14 @@ enum class Role {
   kOperator,  // may see and end the sessions of others
 };
 
-// The client that makes a call. Callers makes one for each call. A value type
-// that keeps the tenant alive.
+// The client that makes a call. Callers makes one for each call. A value type;
+// it keeps the tenant alive.
 struct Caller {
   std::shared_ptr<Tenant> tenant;
   Role role = Role::kUser;
   std::string peer;  // the connection, for messages
 
-  // The name to which shares and limits apply.
+  // Returns the name under which the caller's shares and limits are counted.
   const std::string& client() const { return tenant->name(); }
   bool is_operator() const { return role == Role::kOperator; }
 };

@@ -17,9 +17,9 @@
 
 namespace holdfast {
 
-// A tenant's limits for the compilers: their working time within any hour, and
-// the number of its requests that wait or run. Cached programs cost nothing.
-// Thread-safe.
+// A tenant's limits for the use of compilers: their working time within any
+// hour, and the number of the tenant's requests that wait or run. Cached
+// programs do not count. Thread-safe.
 //
 // Use:
 //
@@ -27,7 +27,7 @@ namespace holdfast {
 //   // ... waits for a compiler and runs it
 //   budget.AddTime(worked, absl::Now());
 //
-// Time is counted by minutes, so the hour moves in steps of one minute.
+// Time is counted for each minute, so the hour moves in steps of one minute.
 class CompileBudget {
  public:
   // Zero: no limit.
@@ -36,33 +36,34 @@ class CompileBudget {
     uint64_t requests = 0;
   };
 
-  // `group` counts the time of several tenants as well; may be null.
+  // `tenant` is for messages. `group` counts the time of several tenants
+  // together; may be null.
   CompileBudget(const std::string& tenant, const Limits& limits,
                 std::shared_ptr<CompileBudget> group = nullptr);
 
-  // Running requests continue.
+  // Replaces the limits. Running requests continue.
   void SetLimits(const Limits& limits);
 
   // Takes a place for a request until the charge ends. A request that begins
   // within the limit may exceed it by its own time, which is not known yet.
-  // RESOURCE_EXHAUSTED names the quota, its limit and use: all places are
-  // taken, or the time of the last hour is used up.
+  // RESOURCE_EXHAUSTED: all places are taken, or the time of the last hour is
+  // used up; the message names the quota, its limit and its use.
   absl::StatusOr<Charge> Begin(absl::Time now);
 
   // Adds the working time of a compiler, successful or not. Adds it to the
   // group, too.
   void AddTime(absl::Duration time, absl::Time now);
 
-  // Writes the times for the next daemon, without the group's times.
+  // Writes the times to `counters`, for the next daemon, without the group's
+  // times.
   void Record(internal::TenantCounters* counters) const;
-  // Adds the times of the earlier daemon to this daemon's. Drops minutes that
-  // are too old.
+  // Adds the times of the earlier daemon, except for minutes that are too old.
   void Add(const internal::TenantCounters& counters);
 
   // Return the time within the hour before `now`, and the total time.
   absl::Duration TimeOfLastHour(absl::Time now) const;
   absl::Duration total_time() const;
-  // The number of requests that wait or run.
+  // Returns the number of requests that wait or run.
   uint64_t requests() const { return requests_->used(); }
 
  private:

@@ -8,13 +8,14 @@
 
 namespace holdfast {
 
-// The setting for running the kernels of a tenant's sessions beside others. By
-// default each executor has its own contexts, which the device runs in turns.
-// The executors of tenants in one group share an MPS server, which runs their
-// kernels at the same time; a fault of one executor is then a fault of all.
+// The setting that decides whether the kernels of a tenant's sessions run at
+// the same time as those of others. By default each executor has its own
+// contexts, which the device runs in turns. The executors of tenants in one
+// group share an MPS server, which runs their kernels at the same time; a fault
+// of one executor is then a fault of all of them.
 //
-// Policy files set it per tenant. Equal values share a server and its warm
-// executors, so it is also a key of maps.
+// Policy files set it for each tenant. Tenants with equal values share a server
+// and its warm executors, so the value is also a key of maps.
 struct Concurrency {
   std::string group;  // empty: no group
   // The directory of the MPS control daemon that an operator has started for

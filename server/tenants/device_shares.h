@@ -20,9 +20,9 @@ namespace holdfast {
 // Accounts for device memory by tenant: the bytes that a tenant uses on each
 // device, and the bytes that are reserved for it.
 //
-// A tenant holds the larger of both, and all tenants together hold no more than
-// the device has. So a tenant always gets its reservation; other memory goes to
-// the first request. Thread-safe.
+// A tenant holds the larger of its used and its reserved bytes, and all tenants
+// together hold no more than the device has. A tenant therefore always gets its
+// reservation; other memory goes to the first request. Thread-safe.
 class DeviceShares {
  public:
   // The figures of one device, in bytes. `used` may be over `size` after a
@@ -30,40 +30,42 @@ class DeviceShares {
   struct Totals {
     uint64_t size = 0;
     uint64_t used = 0;
-    uint64_t reserved = 0;  // used or not
+    uint64_t reserved = 0;  // whether used or not
   };
 
   // Adds the devices that are not known yet, and applies the reservations to
   // them. A device is never removed.
   void AddDevices(const DeviceSizes& sizes);
-  // Blocks until devices are known, until the deadline at most.
+  // Blocks until devices are known, at most until the deadline.
   void AwaitDevices(absl::Time deadline) const;
-  // A copy: the bytes of each device, by ordinal.
+  // Returns the size of each device in bytes, by ordinal.
   DeviceSizes sizes() const;
   std::map<uint32_t, Totals> totals() const;
 
-  // Charges a tenant. RESOURCE_EXHAUSTED names the device, the bytes requested,
-  // in use and reserved for other tenants, and the limit, also as a
-  // QuotaExceeded; then nothing is charged. NOT_FOUND: there is no such device.
-  // The empty name is a tenant, too, without a reservation.
+  // Charges `bytes` on a device to a tenant; the empty name is a tenant without
+  // a reservation. On an error nothing is charged. RESOURCE_EXHAUSTED: the
+  // device has too little memory for the tenant; the error names the device,
+  // the bytes requested, in use and reserved for other tenants, and the limit,
+  // also as a QuotaExceeded. NOT_FOUND: there is no such device.
   absl::Status Take(uint32_t device, const std::string& tenant, uint64_t bytes);
   // While a daemon takes over the sessions of an earlier one, Take refuses no
   // bytes of a known device: memory in use stays, even if it has been reserved
   // for other tenants since.
   void SetTakingOver(bool taking_over);
-  // REQUIRES: these bytes were taken. Does nothing if there is no such device.
+  // Ends the charge of `bytes`. Has no effect if there is no such device.
+  // REQUIRES: these bytes were taken.
   void Return(uint32_t device, const std::string& tenant, uint64_t bytes);
 
   // Replaces all reservations except those made by Reserve. Memory in use
-  // stays: if more is held than the device has, no tenant gets more than its
-  // reservation.
+  // stays. While the tenants hold more than the device has, no tenant gets more
+  // than its reservation.
   void SetPolicy(const std::vector<Reservation>& reservations);
 
   // Adds the reservation of a tenant that has none. RESOURCE_EXHAUSTED: other
   // tenants hold too much of a device. UNAVAILABLE: devices are not known yet.
   // INVALID_ARGUMENT: there is no such device.
   absl::Status Reserve(const Reservation& reservation);
-  // Undoes Reserve. Does nothing if the tenant has no such reservation.
+  // Undoes Reserve. Has no effect if the tenant has no such reservation.
   void Release(const std::string& tenant);
 
  private:

@@ -10,7 +10,8 @@
 
 namespace holdfast {
 
-// Returns true if a file of keys is a key set, which begins with "{", not PEM.
+// Returns true if the text of a key file is a key set, which begins with "{";
+// false if it is PEM.
 bool IsKeySet(const std::string& text);
 
 // Returns the public keys of a JSON Web Key Set (RFC 7517) that sign tokens:

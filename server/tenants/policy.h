@@ -21,7 +21,8 @@
 
 namespace holdfast {
 
-// A tenant's weight, which is its share of a busy device. The default is 1.
+// The largest weight of a tenant. The weight is the tenant's share of a busy
+// device in relation to other tenants; the default is 1.
 inline constexpr uint32_t kMaxTenantWeight = 1000;
 
 // One tenant of a policy file. Checked when the file is read: names are valid
@@ -40,10 +41,12 @@ struct TenantPolicy {
   Concurrency concurrency;
   // The visibility of its collections unless they are configured otherwise.
   v1::Visibility collections;
-  // Its sessions may give device memory to processes outside Holdfast. What
-  // such a process keeps mapped counts in no quota.
+  // True if its sessions may give device memory to processes outside Holdfast.
+  // Memory that such a process keeps mapped after it has closed its connection
+  // counts in no quota.
   bool foreign_exports = true;
-  // "FILE:LINE:COLUMN: " of its name, and of its reservation if it has one.
+  // "FILE:LINE:COLUMN: " of its name in the policy file, and of its reservation
+  // if it has one.
   std::string place;
   std::string reservation_place;
 };
@@ -54,37 +57,40 @@ struct IdentityMap {
   // for operators.
   std::map<uid_t, size_t> users;
   std::map<gid_t, size_t> groups;
-  // By subject, common name or alternative name.
+  // The key is a subject, a common name or an alternative name.
   std::map<std::string, size_t> certificates;
-  // The keys of signed tokens.
+  // The subjects and groups of signed tokens.
   std::map<std::string, size_t> subjects;
   std::map<std::string, size_t> token_groups;
 
-  // Returns the number; -1 if the identity is not in the map. A user or subject
-  // comes before its groups; of several groups, the tenant that is first in the
-  // file counts.
+  // Returns the tenant's number; -1 if the identity is not in the map. The
+  // entry of a user or subject has precedence over the entries of its groups.
+  // If several groups have entries, returns the tenant that is first in the
+  // file.
   int64_t Find(const Identity& identity) const;
 };
 
 // The contents of a policy file: tenants, operators and their limits.
 // Immutable.
 //
-// ReadPolicy (policy_file.h) reads it, and TenantTable::Apply puts it in force.
+// ReadPolicy (policy_file.h) reads it, and TenantTable::Apply makes it take
+// effect.
 struct Policy {
   // True: an identity without an entry is its own tenant, without a quota.
   // False: it is refused.
   bool serves_unnamed = true;
-  // The sum of the quotas of device memory may exceed the devices' memory.
+  // True: the sum of the quotas of device memory may exceed the devices'
+  // memory.
   bool overcommit = true;
-  // TenantPolicy::foreign_exports of the tenants whose table does not set it,
-  // and of tenants that have no table.
+  // The value of foreign_exports for tenants whose table does not set it, and
+  // for tenants that have no table.
   bool foreign_exports = true;
   std::vector<TenantPolicy> tenants;  // in the order of the file
   // The groups that tenants of CreateTenant may join, by name, with the setting
   // for such a tenant.
   std::map<std::string, Concurrency> temporary_groups;
   IdentityMap tenant_of;
-  IdentityMap operators;  // besides the daemon's own user and root
+  IdentityMap operators;  // in addition to the daemon's own user and root
   // Null: signed tokens are not accepted.
   std::shared_ptr<TokenVerifier> tokens;
 };
@@ -99,14 +105,14 @@ std::vector<Concurrency> SharingOf(const Policy& policy);
 // Returns true if CheckDevices needs the sizes of devices.
 bool NeedsDevices(const Policy& policy);
 
-// INVALID_ARGUMENT, with the place in the file: the reservations, or the quotas
-// without overcommit, exceed the devices' memory, or a reserved device does not
-// exist. OK if `sizes` is empty.
+// Compares the policy with the devices. INVALID_ARGUMENT, with the place in the
+// file: the reservations, or the quotas without overcommit, exceed the devices'
+// memory, or a reserved device does not exist. Returns OK if `sizes` is empty.
 absl::Status CheckDevices(const Policy& policy, const DeviceSizes& sizes);
 
-// Splits a quota of device memory into equal parts on the tenant's devices, for
-// the check without overcommit. The parts are rounded up, so that their sum is
-// not less than the quota.
+// Returns a quota of device memory split into equal parts on the tenant's
+// devices, for the check without overcommit. The parts are rounded up, so that
+// their sum is not less than the quota.
 Reservation ShareOfQuota(const std::string& tenant,
                          const std::vector<uint32_t>& devices,
                          uint64_t quota_bytes, const DeviceSizes& sizes);

@@ -64,7 +64,8 @@ inline constexpr size_t kMaxTokenKeys = 16;
 absl::StatusOr<Policy> ParsePolicy(absl::string_view text,
                                    const std::string& file);
 
-// Reads and parses a file. Other errors: the file cannot be read.
+// Reads a file and parses it as ParsePolicy does. Other errors: the file cannot
+// be read.
 absl::StatusOr<Policy> ReadPolicy(const std::string& file);
 
 }  // namespace holdfast

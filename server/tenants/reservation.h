@@ -22,13 +22,15 @@ struct Reservation {
   uint64_t bytes = 0;
   std::string place;  // "FILE:LINE:COLUMN: " if it is from a file
 
+  // Returns true if the reservation is on this device.
   bool Covers(uint32_t device) const;
 };
 
-// INVALID_ARGUMENT, with the place: the first reservation that does not fit on
-// a device together with earlier ones, or that names a missing device. `verb`
-// is for the message: "reserves". OK if `sizes` is empty, because the devices
-// are not known.
+// Checks that the reservations fit on the devices. INVALID_ARGUMENT: a
+// reservation does not fit on a device together with earlier reservations, or
+// names a missing device; the message has the place of the first such
+// reservation. `verb` is for the message: "reserves". Returns OK if `sizes` is
+// empty, because the devices are not known.
 absl::Status CheckReservations(const std::vector<Reservation>& reservations,
                                const DeviceSizes& sizes,
                                absl::string_view verb);

@@ -16,8 +16,9 @@ namespace holdfast {
 
 // The conditions that all tokens must meet, from the policy file.
 struct TokenRules {
-  // A key with an id is tried for tokens that name the id; a key without an id
-  // is tried for all tokens.
+  // For a token that names a key's id, the keys with this id are tried, or the
+  // keys without an id if no key has it. For a token that names no id, all keys
+  // are tried.
   std::vector<TokenKey> keys;
   std::string issuer;    // the claim `iss`
   std::string audience;  // the claim `aud`, or one of its elements
@@ -31,7 +32,7 @@ struct TokenRules {
 // times.
 struct SignedToken {
   TokenIdentity identity;
-  // Including the leeway.
+  // The times include the leeway.
   absl::Time not_before;
   absl::Time expires;
 };
@@ -46,7 +47,8 @@ struct SignedToken {
 absl::StatusOr<SignedToken> VerifyToken(absl::string_view token,
                                         const TokenRules& rules);
 
-// UNAUTHENTICATED: the token has expired, or is not valid yet.
+// Checks the times of a token. UNAUTHENTICATED: the token has expired, or is
+// not valid yet.
 absl::Status CheckTime(const SignedToken& token, absl::Time now);
 
 }  // namespace holdfast

@@ -24,13 +24,13 @@
 
 namespace holdfast {
 
-// A client in the daemon's accounts: all its sessions and collections, and
-// their bytes, count against its quotas. Thread-safe. Charges on its quotas can
-// outlive the tenant.
+// A client for which the daemon counts resources: all its sessions and
+// collections, and their bytes, count against its quotas. Thread-safe. Charges
+// on its quotas can outlive the tenant.
 //
 // TenantTable makes tenants, and Callers finds the tenant of each call.
-// Sessions, executors and collections hold their tenant, so that a tenant that
-// has ended is charged until they have ended.
+// Sessions, executors and collections hold their tenant by shared_ptr, so that
+// a tenant that was ended is still charged for them until they have ended.
 class Tenant {
  public:
   enum class Kind {
@@ -46,20 +46,22 @@ class Tenant {
     // Executors with the same owner share generated code; empty: no sharing.
     std::string code_owner;
     v1::Quota quota;
-    // Device memory that no other tenant can take, on each of its devices. For
-    // display; DeviceShares enforces it.
+    // Device memory that no other tenant can take, in bytes on each of its
+    // devices. Only for display; DeviceShares enforces it.
     uint64_t reserved_device_bytes = 0;
     uint32_t weight = 1;
     std::vector<uint32_t> devices;  // ordinals; empty: all
     // The time limit of its sessions' kernels; 0: the daemon's limit.
     absl::Duration kernel_time_limit = absl::ZeroDuration();
-    // The part of each device's range that its streams' priorities lie in.
+    // The part of each device's range in which the priorities of its streams
+    // lie.
     v1::StreamPriorityClass stream_priorities =
         v1::STREAM_PRIORITY_CLASS_UNSPECIFIED;
     Concurrency concurrency;
     // The visibility of its collections unless they are configured otherwise.
     v1::Visibility collections;
-    // Its sessions may give device memory to processes outside Holdfast.
+    // True if its sessions may give device memory to processes outside
+    // Holdfast.
     bool foreign_exports = true;
     // Counts the work of the executors of several tenants; may be null.
     std::shared_ptr<ExecutionTotals> group = nullptr;
@@ -76,8 +78,8 @@ class Tenant {
   const std::string& code_owner() const { return code_owner_; }
   Kind kind() const { return kind_; }
   bool temporary() const { return kind_ == Kind::kTemporary; }
-  // The following values are from the last Update, which says which of them
-  // apply to open sessions.
+  // Return values of the last Update, which says which of them apply to open
+  // sessions.
   std::vector<uint32_t> devices() const;
   uint32_t weight() const;
   absl::Duration kernel_time_limit() const;
@@ -90,73 +92,78 @@ class Tenant {
   // Replaces the configuration, except for name, kind, code_owner, group and
   // compile_group. Devices, stream priorities, concurrency and the kernel time
   // limit apply to new sessions, and so does foreign_exports for IPC handles.
-  // Everything else applies to open sessions, too.
-  // Holdings stay, also over a lower limit.
+  // Everything else applies to open sessions, too. Memory that is held stays,
+  // even over a lower limit.
   void Update(const Options& options);
 
-  // Replaces the quota alone. A limit of 0 is no limit. There is one exception:
+  // Replaces the quota alone. A limit of 0 means no limit, with one exception:
   // if device_bytes has a limit and collection_bytes is 0, the limit of
-  // collection_bytes is that of device_bytes plus kChunkSlackOfDevice. Holdings
-  // over a new limit stay.
+  // collection_bytes is that of device_bytes plus kChunkSlackOfDevice. Memory
+  // that is held stays, even over a new limit.
   void SetQuota(const v1::Quota& quota);
 
-  // Returns a session's slot in the page in which the tenant's executors add up
-  // their commands and handles. Null for a tenant of kind kOwn, which has no
-  // quota. RESOURCE_EXHAUSTED: as TenantCounts::TakeSlot.
+  // Takes a slot for a session in the page in which the tenant's executors
+  // count their commands and handles. Returns null for a tenant of kind kOwn,
+  // which has no quota. RESOURCE_EXHAUSTED: as for TenantCounts::TakeSlot.
   absl::StatusOr<std::unique_ptr<TenantCounts::Lease>> TakeSlot();
 
   // Counters returns the sums for the next daemon. Add adds the sums of the
-  // daemon before.
+  // earlier daemon.
   internal::TenantCounters Counters() const;
   void Add(const internal::TenantCounters& counters);
 
   // Returns true if each buffer of its sessions is charged to device_bytes(). A
-  // tenant of kind kOwn has no quota, so its executors need not ask.
+  // tenant of kind kOwn has no quota, so its executors do not reserve each
+  // buffer.
   bool counts_buffers() const { return kind_ != Kind::kOwn; }
 
-  // Bytes of device buffers (as requested), of page-locked buffers, and of
-  // arenas. The objects stay the same; SetQuota changes their limits.
+  // Return the quotas of bytes of device buffers (as requested), of page-locked
+  // buffers, and of arenas. The objects stay the same; SetQuota changes their
+  // limits.
   const std::shared_ptr<Quota>& device_bytes() const { return device_bytes_; }
   const std::shared_ptr<Quota>& pinned_bytes() const { return pinned_bytes_; }
   const std::shared_ptr<Quota>& arena_bytes() const { return arena_bytes_; }
-  // Bytes of the chunks that its sessions hold on devices, over all devices.
-  // The limit follows from that of device_bytes(): see ChunkLimit. Without it
-  // many small buffers that have a chunk each, or the holes between buffers,
-  // would take a whole device.
+  // Returns the quota of bytes of the chunks that its sessions hold, over all
+  // devices. The limit follows from the limit of device_bytes(): see
+  // ChunkLimit. Without it, many small buffers that have a chunk each, or the
+  // holes between buffers, could take a whole device.
   const std::shared_ptr<Quota>& chunk_bytes() const { return chunk_bytes_; }
-  // Bytes of its suspended sessions in host memory. The limit is that of
-  // chunk_bytes().
+  // Returns the quota of bytes of its suspended sessions in host memory. The
+  // limit is that of chunk_bytes().
   const std::shared_ptr<Quota>& suspended_bytes() const {
     return suspended_bytes_;
   }
-  // Bytes of the versions of its collections.
+  // Returns the quota of bytes of the versions of its collections.
   const std::shared_ptr<Quota>& collection_bytes() const {
     return collection_bytes_;
   }
 
-  // The budget with the quota's limits on compile_time and compile_requests.
+  // Returns the budget with the quota's limits on compile_time and
+  // compile_requests.
   const std::shared_ptr<CompileBudget>& compile_budget() const {
     return compile_budget_;
   }
-  // Bytes reserved for it on each of its devices; 0: nothing is reserved.
+  // Returns the bytes reserved for it on each of its devices; 0: nothing is
+  // reserved.
   uint64_t reserved_device_bytes() const;
 
-  // The work of the executors of its sessions.
+  // Returns the counters of the work of its sessions' executors.
   const ExecutionTotals& execution() const { return *execution_; }
-  // The counters of that work: the tenant's, and its group's if there is one.
-  // ExecutorProcess opens a counter page in each.
+  // Returns the counters of this work: the tenant's, and its group's if there
+  // is one. ExecutorProcess opens a counter page in each.
   std::vector<std::shared_ptr<ExecutionTotals>> executions() const;
 
   // Checks that a tenant with `open` sessions may open another one.
-  // RESOURCE_EXHAUSTED: its quota allows no more. UNAVAILABLE: it is ending.
+  // RESOURCE_EXHAUSTED: its quota does not allow another one. UNAVAILABLE: the
+  // tenant is ending.
   absl::Status CheckMayOpen(uint64_t open) const;
 
   // Makes CheckMayOpen fail from now on. Cannot be undone.
   void BeginEnd() { ending_ = true; }
   bool ending() const { return ending_; }
 
-  // Returns everything except the number of sessions; some figures are from the
-  // executors' last reports.
+  // Returns all fields of TenantInfo except the number of sessions; some
+  // figures are from the executors' last reports.
   v1::TenantInfo Info() const;
 
  private:
@@ -176,7 +183,7 @@ class Tenant {
   std::atomic<bool> ending_ = false;
   mutable absl::Mutex mutex_;
   v1::Quota quota_ ABSL_GUARDED_BY(mutex_);
-  // Made with its first session.
+  // Null until its first session.
   std::shared_ptr<TenantCounts> counts_ ABSL_GUARDED_BY(mutex_);
   uint64_t reserved_device_bytes_ ABSL_GUARDED_BY(mutex_);
   uint32_t weight_ ABSL_GUARDED_BY(mutex_);

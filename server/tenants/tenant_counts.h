@@ -18,12 +18,12 @@
 
 namespace holdfast {
 
-// The supervisor's end of a tenant's page: sets its limits, and gives each
-// session a slot of it. Thread-safe. Held by the tenant and by its leases.
+// The supervisor's side of a tenant's page (tenant_page.h): sets the limits in
+// the page, and gives each session a slot of the page. The tenant and the
+// leases hold the object. Thread-safe.
 //
-// The limits are for the counts that executors keep without asking the
-// supervisor: outstanding commands, and handles of each kind. See
-// tenant_page.h.
+// The limits are for the counts that executors keep without a request to the
+// supervisor: outstanding commands, and handles of each kind.
 class TenantCounts : public std::enable_shared_from_this<TenantCounts> {
  public:
   // A session's slot, for all executors of the session. Not thread-safe.
@@ -34,15 +34,15 @@ class TenantCounts : public std::enable_shared_from_this<TenantCounts> {
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
 
-    // Below TenantPage::kSlots.
+    // Returns the slot's number, which is less than TenantPage::kSlots.
     uint32_t slot() const { return slot_; }
-    // The page's memory, for the executor.
+    // Returns a descriptor of the page's memory, for the executor; borrowed.
     int memory() const { return counts_->memory_.get(); }
 
-    // Prepares for a successor of an executor that has ended. The handles of
-    // the ended executor stay taken until EndRestore, and the successor is
-    // refused nothing; its commands do not stay taken. Called again if a
-    // successor fails.
+    // Prepares the slot for a successor of an executor that has ended. Until
+    // EndRestore, the handles of the ended executor count, and no limit of the
+    // page applies to the successor. The commands of the ended executor no
+    // longer count. May be called again if a successor fails.
     void BeginRestore();
     void EndRestore();
 
@@ -50,22 +50,23 @@ class TenantCounts : public std::enable_shared_from_this<TenantCounts> {
     friend class TenantCounts;
     Lease(std::shared_ptr<TenantCounts> counts, uint32_t slot)
         : counts_(std::move(counts)), slot_(slot) {}
-    // The executor's counts, which are hostile input.
+    // Returns the executor's counts, which are hostile input.
     TenantPage::Slot& counters() const;
 
     const std::shared_ptr<TenantCounts> counts_;
     const uint32_t slot_;
   };
 
-  // Makes a page. The tenant's name is for messages. Fails if the system has no
-  // memory.
+  // Makes a page. The tenant's name is for messages. Returns an error if the
+  // memory cannot be made or mapped.
   static absl::StatusOr<std::shared_ptr<TenantCounts>> Create(
       const std::string& tenant);
 
-  // Sets the limits at once. Existing counts stay. A limit of 0 is no limit.
+  // Sets the limits at once. Existing counts stay. A limit of 0 means no limit.
   void SetLimits(const v1::Quota& quota);
 
-  // RESOURCE_EXHAUSTED: the tenant has TenantPage::kSlots sessions.
+  // Takes a free slot for a session. RESOURCE_EXHAUSTED: the tenant has
+  // TenantPage::kSlots sessions.
   absl::StatusOr<std::unique_ptr<Lease>> TakeSlot();
 
  private:
@@ -78,7 +79,7 @@ class TenantCounts : public std::enable_shared_from_this<TenantCounts> {
   }
   // Makes the slot free for another session of the tenant.
   void ReturnSlot(uint32_t slot);
-  // Tells executors the number of slots to add up.
+  // Writes to the page how many slots executors must add up.
   void PublishSlots() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string tenant_;

@@ -11,9 +11,9 @@ namespace holdfast {
 
 inline constexpr size_t kMaxTenantName = 64;
 
-// INVALID_ARGUMENT: the name does not have 1 to 64 letters, digits and "._-".
-// Names of identities contain a space ("uid 1000"), so they never equal a
-// tenant's name.
+// Checks a tenant's name. INVALID_ARGUMENT: it does not consist of 1 to 64
+// letters, digits and "._-". Names of identities contain a space ("uid 1000"),
+// so they never equal a tenant's name.
 absl::Status CheckTenantName(absl::string_view name);
 
 }  // namespace holdfast

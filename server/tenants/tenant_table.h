@@ -32,30 +32,31 @@
 
 namespace holdfast {
 
-// Stands for all tenants that are not the policy's, in metrics. No tenant has
-// this name.
+// The name that stands for all tenants that are not the policy's, in metrics.
+// No tenant has this name.
 inline constexpr char kOtherTenants[] = "(other)";
 
 // Finds the tenant of each identity and each bearer token. Thread-safe.
 //
-// Callers looks up the tenant of every call; services for operators change the
-// table. An identity that has no entry becomes a tenant of its own with its
-// first call, and is forgotten when nothing holds that tenant any more.
+// The class Callers looks up the tenant of every call; services for operators
+// change the table. The first call of an identity that has no entry makes a
+// tenant for this identity alone. The table forgets such a tenant when nothing
+// holds it any more.
 class TenantTable {
  public:
   // The most tenants of CreateTenant at a time.
   static constexpr size_t kMaxTemporary = 4096;
 
-  // Tells `shares` of reservations and checks quotas against its devices; null:
-  // there are no devices and no reservations. Serves every identity as its own
-  // tenant until a policy is applied.
+  // Writes reservations to `shares`, and checks quotas against its devices;
+  // null: there are no devices and no reservations. Until a policy is applied,
+  // every identity is its own tenant.
   explicit TenantTable(std::shared_ptr<DeviceShares> shares = nullptr)
       : shares_(std::move(shares)) {}
 
-  // Replaces the policy. Tenants keep their holdings and get their new quotas;
-  // a tenant that the new policy lacks lives as long as its sessions. A
-  // temporary tenant leaves a group that does not accept it any more.
-  // ALREADY_EXISTS: a temporary tenant has a name of the policy.
+  // Replaces the policy. Tenants keep the memory that they hold, and get their
+  // new quotas; a tenant that the new policy lacks exists as long as its
+  // sessions. A temporary tenant leaves a group that does not accept it any
+  // more. ALREADY_EXISTS: a temporary tenant has a name of the policy.
   // INVALID_ARGUMENT: reservations or quotas do not fit the devices. On an
   // error nothing changes.
   absl::Status Apply(const Policy& policy);
@@ -67,20 +68,22 @@ class TenantTable {
   }
 
   // Makes a temporary tenant. Returns its bearer token: "holdfast-" and 256
-  // random bits in hexadecimal digits. INVALID_ARGUMENT: a bad name or
-  // lifetime, or a device twice; ALREADY_EXISTS: the name or the user is taken;
-  // RESOURCE_EXHAUSTED: too many, or the devices' memory does not suffice for
-  // its reservation, or for its quota without overcommit; FAILED_PRECONDITION:
-  // the policy has no such group for it; UNAVAILABLE: the devices are not known
-  // yet. Only the hash of the token is kept, so it cannot be returned again.
+  // random bits in hexadecimal digits. Only the hash of the token is stored, so
+  // the token cannot be returned again. INVALID_ARGUMENT: the name or the
+  // lifetime is not valid, or a device is named twice. ALREADY_EXISTS: the name
+  // or the user is taken. RESOURCE_EXHAUSTED: there are too many temporary
+  // tenants, or the devices' memory does not suffice for the reservation, or
+  // for the quota without overcommit. FAILED_PRECONDITION: the policy has no
+  // such group for temporary tenants. UNAVAILABLE: the devices are not known
+  // yet.
   absl::StatusOr<std::string> Create(const v1::CreateTenantRequest& request);
 
-  // Keeps temporary tenants for the next daemon. REQUIRES: there is no
-  // temporary tenant yet. The store outlives the table.
+  // Makes the table keep temporary tenants in `store`, for the next daemon.
+  // REQUIRES: there is no temporary tenant yet; the store outlives the table.
   void KeepIn(DescriptorStore* store) { store_ = store; }
   // Takes over a temporary tenant of an earlier daemon, with its token and
-  // user. Fails as Create, except that a tenant whose group the policy lacks is
-  // in no group.
+  // user. Returns the errors of Create, except that a tenant whose group the
+  // policy lacks is put in no group.
   absl::Status Adopt(const internal::TenantRecord& record);
   // Returns the tenant of this name, for a session or collection of an earlier
   // daemon: the temporary tenant, else the policy's, else a tenant of its own
@@ -88,30 +91,31 @@ class TenantTable {
   std::shared_ptr<Tenant> OfName(const std::string& name,
                                  const std::string& code_owner);
 
-  // Begins the end of a temporary tenant: its token and user are free, and it
-  // cannot open sessions. Its name stays taken until Forget. Can be called
-  // again until then. NOT_FOUND: no temporary tenant has the name.
+  // Begins the end of a temporary tenant, and returns the tenant. Its token is
+  // not accepted any more, its user is free, and it cannot open sessions. Its
+  // name stays taken until Forget. May be called again until then. NOT_FOUND:
+  // no temporary tenant has the name.
   absl::StatusOr<std::shared_ptr<Tenant>> BeginEnd(absl::string_view name);
-  // Gives back the tenant's reservation and its name. Does nothing if another
+  // Releases the tenant's reservation and its name. Has no effect if another
   // tenant has the name by now. REQUIRES: BeginEnd was called.
   void Forget(const Tenant& tenant);
 
   // Replaces the quota of a temporary tenant, or of a tenant of the policy
-  // until the policy is loaded again. NOT_FOUND: no such tenant.
-  // INVALID_ARGUMENT: a time below 0. RESOURCE_EXHAUSTED: without overcommit,
-  // the devices' memory does not suffice.
+  // until the policy is loaded again. NOT_FOUND: there is no such tenant.
+  // INVALID_ARGUMENT: a time is below 0. RESOURCE_EXHAUSTED: without
+  // overcommit, the devices' memory does not suffice.
   absl::Status SetQuota(absl::string_view name, const v1::Quota& quota);
 
   // Returns true if the policy names this identity as an operator.
   bool NamesOperator(const Identity& identity) const;
   // Returns the temporary tenant of this user, else the policy's tenant, else
-  // the identity's own. nullptr: the policy refuses identities that it does not
-  // name.
+  // the identity's own tenant. Null: the policy refuses identities that it does
+  // not name.
   std::shared_ptr<Tenant> Of(const Identity& identity);
-  // As Of, for an operator, who is never refused.
+  // Like Of, for an operator. Never returns null.
   std::shared_ptr<Tenant> OfOperator(const Identity& identity);
-  // Returns the tenant of the bearer token; nullptr: no tenant has it. The time
-  // that it takes reveals nothing about tokens.
+  // Returns the tenant of the bearer token; null: no tenant has this token. The
+  // time of the look-up reveals nothing about tokens.
   std::shared_ptr<Tenant> OfToken(absl::string_view token) const;
   // Returns the tenant of the subject of a signed token. UNAUTHENTICATED: the
   // token is not valid, or the policy accepts no signed tokens.
@@ -121,25 +125,28 @@ class TenantTable {
                                                         absl::Time now);
 
   // Returns the temporary tenants, the policy's tenants, and every other tenant
-  // with holdings, by name.
+  // that something holds, by name.
   std::vector<std::shared_ptr<Tenant>> List() const;
 
-  // Record writes the counters of all tenants for the next daemon; Add begins
-  // with the counters of the daemon before.
+  // Writes the counters of all tenants, for the next daemon.
   void Record(internal::CountersRecord* counters) const;
-  // REQUIRES: Apply and Adopt have made the tenants. Counters of unknown
-  // tenants are dropped, except those of kOtherTenants.
+  // Adds the counters of the earlier daemon. Drops counters of unknown tenants,
+  // except those of kOtherTenants. REQUIRES: Apply and Adopt have made the
+  // tenants.
   void Add(const internal::CountersRecord& counters);
 
-  // The work of the executors of all tenants that are not the policy's.
+  // Returns the counters of the work of executors of all tenants that are not
+  // the policy's.
   const ExecutionTotals& others() const { return *others_; }
-  // The work of compilers for the same tenants.
+  // Returns the compile budget of the same tenants, which counts compilers'
+  // work for them.
   const CompileBudget& other_compiling() const { return *other_compiling_; }
 
   // Returns the names of the temporary tenants whose lifetime is over and whose
   // end has not begun.
   std::vector<std::string> Expired(absl::Time now) const;
-  // Returns the end of the lifetime that ends first. Infinite: there is none.
+  // Returns the end of the lifetime that ends first; infinite: no tenant has
+  // one.
   absl::Time next_end() const;
 
  private:
@@ -153,7 +160,7 @@ class TenantTable {
     uint64_t kept_number = 0;
     DescriptorStore::Kept kept;
   };
-  // Keeps the record as it is now for the next daemon; replaces an earlier one.
+  // Keeps the present record for the next daemon; replaces an earlier record.
   void Keep(Temporary& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the options of the tenant that a record describes, as the present
   // policy allows.
@@ -164,7 +171,8 @@ class TenantTable {
   absl::Status Add(const internal::TenantRecord& record)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Null: neither CreateTenant nor the policy names the identity.
+  // Returns the tenant that CreateTenant or the policy names for the identity;
+  // null: there is none.
   std::shared_ptr<Tenant> FindNamed(const Identity& identity) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the identity's own tenant; makes it if there is none.
@@ -180,17 +188,20 @@ class TenantTable {
   // ALREADY_EXISTS or RESOURCE_EXHAUSTED, as for Create.
   absl::Status CheckFree(const v1::CreateTenantRequest& request) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // OK: temporary tenants may join the group, or the name is empty.
+  // Returns OK if temporary tenants may join the group, or the name is empty.
+  // FAILED_PRECONDITION: they may not.
   absl::Status CheckGroup(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Drops entries of own_ whose tenants are gone.
+  // Drops entries of own_ whose tenants do not exist any more.
   void ForgetUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // RESOURCE_EXHAUSTED: a tenant cannot have this quota without overcommit.
+  // Checks a quota if there is no overcommit. RESOURCE_EXHAUSTED: the devices'
+  // memory does not suffice for it.
   absl::Status CheckOvercommit(const std::string& name,
                                const std::vector<uint32_t>& devices,
                                uint64_t quota_bytes) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Reserves what the request asks for. UNIMPLEMENTED: the table has no shares.
+  // Reserves the device memory of the request. UNIMPLEMENTED: the table has no
+  // DeviceShares.
   absl::Status Reserve(const v1::CreateTenantRequest& request)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -205,7 +216,7 @@ class TenantTable {
   uint64_t last_kept_ ABSL_GUARDED_BY(mutex_) = 0;  // numbers of records
   std::map<std::string, Temporary, std::less<>> temporary_
       ABSL_GUARDED_BY(mutex_);
-  // By the token's SHA-256.
+  // The key is the token's SHA-256.
   absl::flat_hash_map<std::string, std::shared_ptr<Tenant>> by_token_
       ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uid_t, std::shared_ptr<Tenant>> by_uid_

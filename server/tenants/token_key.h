@@ -20,20 +20,22 @@ namespace holdfast {
 // them.
 class TokenKey {
  public:
-  // `key` is a public key: RSA with 2048 to 8192 bits, or Ed25519. `id` may be
-  // empty. INVALID_ARGUMENT: the key is of another kind.
+  // Makes a key from `key`, a public key: RSA with 2048 to 8192 bits, or
+  // Ed25519. `id` may be empty. INVALID_ARGUMENT: the key is of another kind or
+  // size.
   static absl::StatusOr<TokenKey> Create(std::shared_ptr<evp_pkey_st> key,
                                          std::string id = "");
 
-  // The only algorithm for this kind of key, by its name in tokens: "RS256"
-  // (RFC 7518) for RSA, "EdDSA" (RFC 8037) for Ed25519.
+  // Returns the only algorithm for this kind of key, by its name in tokens:
+  // "RS256" (RFC 7518) for RSA, "EdDSA" (RFC 8037) for Ed25519.
   const std::string& algorithm() const { return algorithm_; }
 
-  // The name of the key in tokens (`kid`); empty if it has none, as in PEM.
+  // Returns the name of the key in tokens (`kid`); empty if the key has no
+  // name, as in PEM.
   const std::string& id() const { return id_; }
 
-  // Returns true if `signature` is this key's over `text`. False also if the
-  // signature has the wrong size.
+  // Returns true if `signature` is a signature of `text` by this key; false
+  // also if it has the wrong size.
   bool Verifies(absl::string_view text, absl::string_view signature) const;
 
  private:
@@ -49,8 +51,8 @@ class TokenKey {
 };
 
 // Returns the public keys of a PEM text: RSA with 2048 to 8192 bits, and
-// Ed25519. INVALID_ARGUMENT: there is no key, or a block that is not a "PUBLIC
-// KEY", such as a private key.
+// Ed25519. INVALID_ARGUMENT: the text has no key, or has a block that is not a
+// "PUBLIC KEY", such as a private key.
 absl::StatusOr<std::vector<TokenKey>> ParseTokenKeys(const std::string& pem);
 
 }  // namespace holdfast

@@ -23,17 +23,19 @@ namespace holdfast {
 // tokens are not remembered. Thread-safe.
 class TokenVerifier {
  public:
-  // The most remembered tokens. If so many are valid at once, all are
-  // forgotten, and verified again at their next call.
+  // The most remembered tokens. If this number of valid tokens is reached, the
+  // verifier forgets all of them, and verifies each again at its next call.
   static constexpr size_t kMaxRemembered = 4096;
 
   explicit TokenVerifier(TokenRules rules) : rules_(std::move(rules)) {}
 
-  // Returns the token's holder. UNAUTHENTICATED: the token is invalid, has
-  // expired or is not valid yet. REQUIRES: the caller bounds the token's size.
+  // Returns the identity that the token names. UNAUTHENTICATED: the token is
+  // invalid, has expired or is not valid yet. REQUIRES: the caller bounds the
+  // token's size.
   absl::StatusOr<TokenIdentity> Verify(absl::string_view token, absl::Time now);
 
   const TokenRules& rules() const { return rules_; }
+  // Returns the number of remembered tokens.
   size_t remembered() const;
 
  private:
@@ -44,7 +46,7 @@ class TokenVerifier {
 
   const TokenRules rules_;
   mutable absl::Mutex mutex_;
-  // By the token's SHA-256.
+  // The key is the token's SHA-256.
   absl::flat_hash_map<std::string, Entry> verified_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -21,27 +21,28 @@
 
 namespace holdfast {
 
-// Reads the values of a TOML file: tables, numbers, sizes, times, users. A base
-// class for the reader of a certain file.
+// The base class for the reader of one kind of TOML file. Converts nodes to
+// values: tables, numbers, sizes, times, users.
 //
-// Each error is INVALID_ARGUMENT, with the place in the file and the possible
-// values: "FILE:LINE:COLUMN: true or false is wanted".
+// Each error is INVALID_ARGUMENT; its message has the place in the file and the
+// possible values: "FILE:LINE:COLUMN: true or false is wanted".
 class TomlReader {
  public:
-  // `file` is its name in errors.
+  // `file` is the file's name in errors.
   explicit TomlReader(std::string file) : file_(std::move(file)) {}
 
   const std::string& file() const { return file_; }
-  // "FILE:LINE:COLUMN: "
+  // Returns "FILE:LINE:COLUMN: ".
   std::string PlaceOf(const toml::source_position& at) const;
   absl::Status ErrorAt(const toml::source_position& at,
                        absl::string_view what) const;
   absl::Status ErrorAt(const toml::node& node, absl::string_view what) const;
 
-  // "unknown key 'lisen'; did you mean listen? There are: ..."
+  // Returns the error "unknown key 'lisen'; did you mean listen? There are:
+  // ...".
   absl::Status UnknownKey(const toml::key& key,
                           const std::vector<std::string>& known) const;
-  // Every key of `table` must be one of `known`.
+  // Checks that every key of `table` is one of `known`.
   absl::Status CheckKeys(const toml::table& table,
                          std::initializer_list<absl::string_view> known) const;
 
@@ -51,14 +52,15 @@ class TomlReader {
   absl::StatusOr<std::string> TextOf(const toml::node& node) const;
   absl::StatusOr<uint64_t> NumberOf(const toml::node& node, uint64_t least,
                                     uint64_t most) const;
-  // From 1 to 100.
+  // Returns a number from 1 to 100.
   absl::StatusOr<uint32_t> PercentageOf(const toml::node& node) const;
   absl::StatusOr<bool> BoolOf(const toml::node& node) const;
-  // A number, or a string such as "8GiB"; at least 1.
+  // Returns the bytes of a number, or of a string such as "8GiB"; at least 1.
   absl::StatusOr<uint64_t> BytesOf(const toml::node& node) const;
-  // A string such as "1.5s"; more than 0, at most 24 hours.
+  // Returns the time of a string such as "1.5s"; more than 0, at most 24 hours.
   absl::StatusOr<absl::Duration> TimeOf(const toml::node& node) const;
-  // A number, or the name of a user or group of this machine.
+  // Return the number of a user or group of this machine, which is given as a
+  // number or a name.
   absl::StatusOr<uid_t> UserOf(const toml::node& node) const;
   absl::StatusOr<gid_t> GroupOf(const toml::node& node) const;
 

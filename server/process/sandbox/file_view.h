@@ -31,8 +31,9 @@ struct ResolvedPath {
   std::vector<PathLink> links;
 };
 
-// Resolves a path; a relative one starts at the working directory. NOT_FOUND: a
-// part of it is missing. Other errors tell why it cannot be followed.
+// Resolves a path; a relative path starts at the working directory. NOT_FOUND:
+// a part of the path is missing. Other errors tell why the path cannot be
+// followed.
 absl::StatusOr<ResolvedPath> ResolvePath(const std::string& path);
 
 struct FileView {

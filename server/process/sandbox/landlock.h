@@ -12,8 +12,8 @@ namespace holdfast {
 // Restricts this thread, and threads that it starts later, to these paths and
 // the files below them, with the given access. The restriction is permanent. If
 // the kernel supports it, also forbids TCP, and signals and abstract sockets to
-// processes outside. May be called again to restrict further. UNAVAILABLE: the
-// kernel has no Landlock.
+// processes outside the restricted threads. May be called again to restrict
+// further. UNAVAILABLE: the kernel has no Landlock.
 absl::Status AllowFiles(const std::vector<VisiblePath>& files);
 
 }  // namespace holdfast

@@ -15,11 +15,11 @@
 namespace holdfast {
 
 // Forks a child into new namespaces. Returns as fork does. If the caller is not
-// root, or root may not make them, the child also gets a user namespace, in
-// which it is root without outside privileges. Sets *entered to `wanted`. If
-// the kernel or the administrator forbids namespaces, makes an ordinary fork
-// and sets *entered to kNone. With kAll, the child is process 1 of its
-// namespace. REQUIRES: the caller has one thread.
+// root, or may not make namespaces as root, the child also gets a user
+// namespace, in which it is root without privileges outside. Sets *entered to
+// `wanted`. If the kernel or the administrator forbids namespaces, makes an
+// ordinary fork and sets *entered to kNone. With kAll, the child is process 1
+// of its namespace. REQUIRES: the caller has one thread.
 pid_t ForkIntoNamespaces(Namespaces wanted, Namespaces* entered);
 
 // Hides all files of this process except `files`. Each path stays visible under

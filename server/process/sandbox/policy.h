@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sandbox policies: the files, system calls and resources that a process
-// which runs or compiles clients' code may reach. One policy for each role.
-// README.md explains each rule; seccomp.inc has a row for each system
-// call.
+// The sandbox policies, one for each role: the files, system calls and
+// resources that a process which runs or compiles clients' code may reach.
+// README.md explains each rule; seccomp.inc has a row for each system call.
 #ifndef HOLDFAST_SERVER_PROCESS_SANDBOX_POLICY_H_
 #define HOLDFAST_SERVER_PROCESS_SANDBOX_POLICY_H_
 
@@ -41,12 +40,13 @@ enum class Namespaces {
 struct SandboxPolicy {
   SandboxRole role = SandboxRole::kCompiler;
 
-  // The files that the first step of the sandbox leaves visible. Empty: files
-  // are bounded by the second step alone.
+  // The files that the first step of the sandbox leaves visible. Empty: the
+  // first step only sets limits, and the second step restricts files.
   std::vector<VisiblePath> files;
 
-  // Limits in bytes; 0: none. The address space, and the size of a file; these
-  // processes can write only memfds.
+  // Limits; 0: no limit. Memory and the size of a file are in bytes,
+  // descriptors and threads are counts. The only files that these processes can
+  // write are memfds.
   uint64_t address_space = 0;
   uint64_t private_memory = 0;  // writable and not shared
   uint64_t file_bytes = 0;
@@ -54,20 +54,21 @@ struct SandboxPolicy {
   uint64_t threads = 0;
 };
 
-// The policy of compilers: `memory_bytes` of address space, and objects of at
-// most `object_bytes`. Files are restricted after the compilers are loaded,
-// when the directories of their headers are known.
+// Returns the policy of compilers: `memory_bytes` of address space, and objects
+// of at most `object_bytes`. Files are restricted in the second step, after the
+// compilers are loaded, when the directories of their headers are known.
 SandboxPolicy CompilerPolicy(uint64_t memory_bytes, uint64_t object_bytes);
 
-// Allows the files for loading the software driver at `driver_path`. After the
-// second step no file is allowed.
+// Returns a policy that allows the files for loading the software driver at
+// `driver_path`. After the second step no file is allowed.
 SandboxPolicy SoftwareExecutorPolicy(const std::string& driver_path);
 
-// Allows the files that libcuda opens at its start and later: device files, its
-// JIT compiler, and the kernel's files about devices and processors.
-// `driver_path` is the software driver if it may be used instead; else empty.
-// `mps_pipe_directory` has the pipes of the executor's MPS server, which no
-// other executor may reach; empty if there is no server.
+// Returns a policy that allows the files that libcuda opens at its start and
+// later: device files, its JIT compiler, and the kernel's files about devices
+// and processors. `driver_path` is the software driver if it may be used
+// instead of libcuda; else empty. `mps_pipe_directory` has the pipes of the
+// executor's MPS server, which no other executor may reach; empty if there is
+// no server.
 SandboxPolicy CudaExecutorPolicy(const std::string& driver_path,
                                  const std::string& mps_pipe_directory = "");
 

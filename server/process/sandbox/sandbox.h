@@ -31,24 +31,27 @@ struct SandboxStart {
 
 class Sandbox {
  public:
-  // The first step: sets limits, hides all files but the policy's, changes to
-  // the user of `start`, drops all capabilities, and forbids new privileges and
-  // core dumps. Also forbids tracing the process, except for a CUDA executor,
-  // because libcuda fails in a process that cannot be traced. Libraries among
-  // the visible files can still be loaded. REQUIRES: the process has one
-  // thread.
+  // Takes the first step: sets limits, hides all files but the policy's,
+  // changes to the user of `start`, drops all capabilities, and forbids new
+  // privileges and core dumps. Also forbids others to trace the process, except
+  // for a CUDA executor, because libcuda fails in a process that cannot be
+  // traced. Libraries among the visible files can still be loaded. If the
+  // policy has no files, only sets limits; Close then does the rest. REQUIRES:
+  // the process has one thread.
   Sandbox(const SandboxPolicy& policy, const SandboxStart& start);
 
-  // The second step: allows only the system calls of `role`, which may differ
-  // from the policy's role once the driver is known. If the policy has no files
-  // of its own, it gets `readable` now: directories whose contents can be read.
+  // Takes the second step: allows only the system calls of `role`, which may
+  // differ from the policy's role once the driver is known. If the policy has
+  // no files, first does what the first step has left out, with the directories
+  // `readable` as the visible files.
   void Close(SandboxRole role, const std::vector<std::string>& readable = {});
 
   // True if both system calls and files are restricted, as a process that runs
   // untrusted code needs.
   bool complete() const { return system_calls_ && !files_.empty(); }
 
-  // FAILED_PRECONDITION: a sandbox is required, and is not complete here.
+  // Returns an error if the process must not serve. FAILED_PRECONDITION:
+  // SandboxStart::required is true, and the sandbox is not complete.
   absl::Status Check() const;
 
   // Describes the sandbox: "files by Landlock, system calls by seccomp, own

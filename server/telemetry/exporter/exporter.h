@@ -24,7 +24,8 @@ extern "C" {
 // The version of this interface. It changes with every change of this file.
 #define HOLDFAST_EXPORTER_VERSION 2
 
-// A request's parts, valid until `answer` returns. Absent headers are null.
+// The parts of a request, valid until `answer` returns. An absent header is
+// null.
 struct HoldfastHttpRequest {
   const char* path;  // as sent, without the query: "/metrics"
   const char* host;
@@ -43,16 +44,16 @@ struct HoldfastHttpResponse {
 struct HoldfastHttpOptions {
   const char* address;  // "127.0.0.1:9464", "[::1]:0"
   void* context;
-  // Answers one GET or HEAD by calling `send` once. Called by several threads.
-  // Not called for other methods.
+  // Answers one GET or HEAD request by calling `send` once, before it returns.
+  // Several threads call it at a time. Not called for other methods.
   void (*answer)(void* context, const struct HoldfastHttpRequest* request,
                  void (*send)(void* connection,
                               const struct HoldfastHttpResponse* response),
                  void* connection);
-  int timeout_ms;         // to receive a request, and to send an answer
-  int threads;            // calls of `answer` at once
-  int connections;        // at once; a new one closes the oldest of them
-  int max_request_bytes;  // of a request's line and headers
+  int timeout_ms;         // limit for receiving a request, sending an answer
+  int threads;            // the most calls of `answer` at once
+  int connections;        // the most at once; beyond, the oldest is closed
+  int max_request_bytes;  // limit of a request's line and headers
 };
 
 struct HoldfastLabel {
@@ -71,7 +72,7 @@ struct HoldfastSample {
   double value;  // the sum of a histogram
   // Only histograms have the other members.
   uint64_t count;
-  const struct HoldfastBucket* buckets;  // without that of infinity
+  const struct HoldfastBucket* buckets;  // without the bucket of infinity
   size_t bucket_count;
 };
 
@@ -91,14 +92,15 @@ struct HoldfastFamily {
 
 struct HoldfastExporter {
   uint32_t version;
-  // Returns the server; or null, with the reason in `error`.
+  // Starts a server. Returns it, for `stop`; or null, with the reason in
+  // `error`, which has room for `error_size` bytes.
   void* (*start)(const struct HoldfastHttpOptions* options, char* error,
                  size_t error_size);
-  // The port that it listens on.
+  // Returns the port on which the server listens.
   int (*port)(const void* server);
-  // Returns when no call of `answer` runs any more.
+  // Ends and frees the server. Blocks until no call of `answer` runs any more.
   void (*stop)(void* server);
-  // Calls `write` once with the text.
+  // Calls `write` once with the families in Prometheus' text format.
   void (*write_text)(const struct HoldfastFamily* families, size_t count,
                      void (*write)(void* sink, const char* text, size_t size),
                      void* sink);

@@ -16,8 +16,8 @@ namespace holdfast::exporter {
 class HttpServer;
 
 // The connection of one client: reads one request, sends the answer, and
-// closes. It lives until then, or until Close. Only the thread of the server's
-// loop calls it, except for Answer.
+// closes. The object exists until then, or until Close. Only the thread of the
+// server's loop calls its methods, except for Answer.
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(HttpServer& server, boost::asio::ip::tcp::socket socket)
@@ -30,7 +30,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
  private:
   void OnRequest(const boost::system::error_code& error);
-  // Calls the server's `answer`. A thread of the server's pool runs it.
+  // Calls the server's `answer`. Runs in a thread of the server's pool.
   void Answer();
   static void TakeAnswer(void* connection,
                          const HoldfastHttpResponse* response);
@@ -38,7 +38,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   // Answers with the error `status` and its reason.
   void Refuse(int status, const char* headers, const std::string& why);
   void Send();
-  // Closes, and removes the connection from the server's list.
+  // Closes the connection, and removes it from the server's list.
   void End();
 
   HttpServer& server_;

@@ -17,20 +17,21 @@ namespace holdfast::exporter {
 
 class HttpConnection;
 
-// Answers GET and HEAD requests on one address, one request a connection.
-// Bounded by HoldfastHttpOptions; it serves no files.
+// Answers GET and HEAD requests on one address, one request for each
+// connection, within the limits of HoldfastHttpOptions. Serves no files.
 //
 // One thread accepts, reads and writes for all connections, so a client that
-// reads or writes slowly holds up no other client. A connection that finds all
-// places taken closes the oldest connection: a client that sends its request
-// at once is answered long before it is the oldest. `answer` may block and
-// runs in threads of a pool. Thread-safe.
+// reads or writes slowly holds up no other client. A new connection over the
+// limit closes the oldest connection: a client that sends its request at once
+// gets its answer long before its connection is the oldest. `answer` may block
+// and runs in threads of a pool. Thread-safe.
 class HttpServer {
  public:
-  // Accepts connections when it returns; null: `error` says why.
+  // Starts a server, which accepts connections when this function returns.
+  // Returns null on an error, with the reason in `error`.
   static std::unique_ptr<HttpServer> Start(const HoldfastHttpOptions& options,
                                            std::string* error);
-  // Closes all connections. Returns when no call of `answer` runs any more.
+  // Closes all connections. Blocks until no call of `answer` runs any more.
   ~HttpServer();
 
   int port() const { return port_; }
@@ -52,7 +53,7 @@ class HttpServer {
   boost::asio::io_context loop_{1};
   boost::asio::ip::tcp::acceptor acceptor_{loop_};
   boost::asio::steady_timer pause_{loop_};  // when no descriptor is free
-  // The oldest first. Only the loop's thread uses them.
+  // Oldest first; used by the loop's thread only.
   std::list<std::shared_ptr<HttpConnection>> connections_;
   boost::asio::thread_pool answers_;
   std::thread thread_;

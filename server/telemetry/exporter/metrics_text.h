@@ -9,7 +9,7 @@
 
 namespace holdfast::exporter {
 
-// Returns the families in Prometheus' text format, version 0.0.4.
+// Returns the `count` families in Prometheus' text format, version 0.0.4.
 std::string MetricsText(const HoldfastFamily* families, size_t count);
 
 }  // namespace holdfast::exporter

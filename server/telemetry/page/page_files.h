@@ -8,7 +8,7 @@
 
 namespace holdfast {
 
-// A file of the status page; they are compiled into the daemon.
+// A file of the status page, compiled into the daemon.
 struct PageFile {
   absl::string_view content_type;
   absl::string_view text;
