@@ -35,8 +35,8 @@ class Linker {
  public:
   explicit Linker(LinkerOptions options = {}) : options_(std::move(options)) {}
 
-  // Adds an object. Objects are linked in the order of the calls. Messages use
-  // `name`.
+  // Adds an object. Objects are linked in the order of the calls. The linker's
+  // messages use `name` for the object.
   Linker& Add(const ObjectCode& object, std::string name = "");
 
   // Links in the daemon, or returns the cached result. `target` is a cubin, PTX
