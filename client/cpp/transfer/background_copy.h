@@ -24,7 +24,8 @@ class BackgroundCopy {
   BackgroundCopy(const BackgroundCopy&) = delete;
   BackgroundCopy& operator=(const BackgroundCopy&) = delete;
 
-  // Blocks while kMaxWaiting chunks wait.
+  // Copies `chunk` behind the earlier chunks. Blocks while kMaxWaiting chunks
+  // wait.
   void Append(ChunkData chunk);
 
  private:
