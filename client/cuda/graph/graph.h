@@ -82,7 +82,7 @@ class Graph {
   std::vector<std::shared_ptr<Condition>> conditions;
   cuda::UserReferences user_objects;
   // The executable graph, if this graph has memory nodes: such a graph may have
-  // only one.
+  // only one executable graph.
   std::weak_ptr<GraphExec> only_exec;
 
  private:
@@ -105,7 +105,8 @@ class Graph {
   bool has_ended_ = false;  // Withdraw was called
   std::list<std::shared_ptr<Node>> nodes_;
   size_t count_ = 0;
-  // They stay true after such nodes are removed, as in CUDA.
+  // has_memory_nodes_ and has_conditional_nodes_ stay true after such nodes are
+  // removed, as in CUDA.
   bool has_memory_nodes_ = false;
   bool has_conditional_nodes_ = false;
 };
