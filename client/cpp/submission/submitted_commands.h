@@ -16,11 +16,11 @@
 //
 // After a fault all commands that were submitted and not carried out are
 // dropped, since they may use data that the fault has destroyed. Callers that
-// wait for a result fail with the fault; if there is none, the next call that
-// submits or waits fails with it. Thus the fault is reported once (QueueState),
-// and no command that is submitted before the report runs. Only destructions
-// are sent again, with new numbers: otherwise a resource would stay although
-// its owner has destroyed it.
+// wait for a result fail with the fault; if no such caller reports the fault,
+// the next call that submits or waits fails with it. Thus the fault is reported
+// once (QueueState), and no command that is submitted before the report runs.
+// Only destructions are sent again, with new numbers: otherwise a resource
+// would stay although its owner has destroyed it.
 #ifndef HOLDFAST_CLIENT_CPP_SUBMISSION_SUBMITTED_COMMANDS_H_
 #define HOLDFAST_CLIENT_CPP_SUBMISSION_SUBMITTED_COMMANDS_H_
 
