@@ -40,8 +40,7 @@ struct BenchOptions {
 // Runs the groups and reports the progress on stderr.
 absl::StatusOr<Report> Run(const BenchOptions& options);
 
-// Returns one line for each group, such as
-// "session: open a session and what it costs".
+// Returns one line for each group: its name and what it measures.
 std::string DescribeGroups();
 
 // The state that the groups of measurements share. Used by one thread.

@@ -62,9 +62,10 @@
  * freeing an object does not end it in the daemon. Fork earlier, or call exec()
  * in the child.
  *
- * OPTIONS are structs that begin with their own size: initialise them with
- * their HF_..._INIT macro and set what differs. NULL stands for the defaults.
- * So a program goes on working with a later library that knows more options.
+ * OPTIONS are structs that begin with their own size: initialize each struct
+ * with its HF_..._INIT macro, and then set the members that differ. NULL stands
+ * for the defaults. Thus a program also works with a later library that has
+ * more options.
  *
  * SIZES and offsets are in bytes. Devices are named by their ordinal.
  *
@@ -163,7 +164,8 @@ const char* hf_code_name(hf_code code);
 
 /* Accessors of an error. For a NULL error they return HF_OK, "", 0 or false. */
 hf_code hf_error_code(const hf_error* error);
-/* One or more sentences: the object, the value, the limit; without the log. */
+/* One or more sentences that name the object, the value and the limit. The log
+ * is not included. */
 const char* hf_error_message(const hf_error* error);
 /* The name of the failed call of the driver or compiler, "cuMemCreate"; "" if
  * Holdfast itself refused. */
@@ -172,7 +174,7 @@ const char* hf_error_call(const hf_error* error);
  * the result, "CUDA_ERROR_OUT_OF_MEMORY". */
 int32_t hf_error_result(const hf_error* error);
 const char* hf_error_result_name(const hf_error* error);
-/* One sentence about the result. */
+/* One sentence that explains the result. */
 const char* hf_error_explanation(const hf_error* error);
 /* The whole log of the compiler or linker. */
 const char* hf_error_log(const hf_error* error);
@@ -221,8 +223,8 @@ typedef struct hf_fault {
    * command up to `completed_through` is known to have taken effect, for
    * instance up to the last hf_session_synchronize. Later commands, up to
    * `submitted_through`, may have run in part or in whole. Commands after
-   * `submitted_through` have not run; those of them up to `received_through`
-   * had arrived and were dropped. */
+   * `submitted_through` have not run. The commands from there up to
+   * `received_through` had arrived and were dropped. */
   uint64_t completed_through;
   uint64_t submitted_through;
   uint64_t received_through;
@@ -394,10 +396,10 @@ typedef struct hf_session_options {
  * many sessions. Waits. */
 hf_error* hf_session_open(hf_daemon* daemon, const hf_session_options* options,
                           hf_session** session);
-/* Attaches to a session of the same tenant, "s-7", that has no client. Only
- * those options are used that concern the client. HF_NOT_FOUND: there is no
- * such session; HF_FAILED_PRECONDITION: the session has a client, was opened
- * without a detached_lifetime, or is lost. Waits. */
+/* Attaches to a session of the same tenant, "s-7", that has no client. Options
+ * that do not concern the client are ignored. HF_NOT_FOUND: there is no such
+ * session; HF_FAILED_PRECONDITION: the session has a client, was opened without
+ * a detached_lifetime, or is lost. Waits. */
 hf_error* hf_session_attach(hf_daemon* daemon, const char* session_id,
                             const hf_session_options* options,
                             hf_session** session);
@@ -1560,7 +1562,8 @@ hf_error* hf_buffer_import_pool(hf_session* session, uint32_t device, int fd,
  * that it came from. */
 typedef struct hf_array {
   const char* name;
-  /* As safetensors spells it: "F32", "BF16", "I64", "BOOL" ... */
+  /* The name of the element type in safetensors: "F32", "BF16", "I64", "BOOL"
+   * ... */
   const char* dtype;
   /* Elements; rank 0: a scalar. */
   const uint64_t* shape;
@@ -1691,7 +1694,7 @@ hf_error* hf_watch_start(hf_daemon* daemon, const char* name, hf_watch** watch);
 hf_error* hf_watch_next(hf_watch* watch, hf_change* change, const char** name,
                         uint64_t* version);
 /* The owner of the collection that the last hf_watch_next returned, "uid 1000".
- * It lives until the next call. */
+ * The string lives until the next call of hf_watch_next. */
 const char* hf_watch_owner(const hf_watch* watch);
 /* Ends the hf_watch_next that waits in another thread, and all later calls of
  * hf_watch_next. */

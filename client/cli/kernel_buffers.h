@@ -16,8 +16,8 @@
 
 namespace holdfast::cli {
 
-// One ARG, its array in this process, and its buffer on the device. `array` has
-// the input file's content, or the type and shape of the output.
+// An ARG with its array in this process and its buffer on the device. `array`
+// has the input file's content, or the type and shape of the output.
 // UploadArguments sets `buffer`.
 struct RunArgument {
   ArgumentSpec spec;

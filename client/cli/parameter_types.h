@@ -14,8 +14,9 @@
 namespace holdfast::cli {
 
 // Returns the types, such as "float const*", in the order of the parameters.
-// They come from a mangled symbol, or else from the declaration of `symbol` in
-// `source`, which may be empty. Empty: the types are not known.
+// The types come from a mangled symbol, or else from the declaration of
+// `symbol` in `source`, which may be empty. An empty list: the types are not
+// known.
 std::vector<std::string> ParameterTypes(absl::string_view symbol,
                                         absl::string_view source);
 

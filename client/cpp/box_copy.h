@@ -52,7 +52,7 @@ absl::Status CopyBox(const Box& box, const BoxRange& destination,
 absl::Status FillRowBytes(const void* pattern, size_t pattern_size,
                           const BoxRange& range, uint64_t width,
                           uint64_t height, const Stream& stream);
-// The same for a value of a type with 1, 2 or 4 bytes.
+// Fills rows with a value of a type with 1, 2 or 4 bytes.
 template <typename T>
 requires(std::is_trivially_copyable_v<T> &&
          (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4)) absl::Status

@@ -62,8 +62,8 @@ class Buffer : public Resource {
   static absl::StatusOr<Buffer> Adopt(std::shared_ptr<SessionState> session,
                                       uint64_t handle, uint64_t size);
   // Imports memory of another session for a device of this session; `token` is
-  // from that session's Export. Waits for the daemon to tell the size. The
-  // memory lives as long as this buffer, even if the exporting session ends.
+  // from that session's Export. Waits for the size. The memory lives as long as
+  // this buffer, even if the exporting session ends.
   static absl::StatusOr<Buffer> Import(std::shared_ptr<SessionState> session,
                                        uint32_t device,
                                        absl::string_view token);
@@ -73,9 +73,9 @@ class Buffer : public Resource {
       const std::shared_ptr<SessionState>& session, uint32_t device,
       const std::string& name, uint64_t version,
       absl::Span<const uint64_t> sizes);
-  // Returns a variable of a module. Waits for the daemon to tell the size.
-  // `owner` keeps the module loaded as long as the buffer lives. NOT_FOUND: the
-  // module has no such variable.
+  // Returns a variable of a module. Waits for the size. `owner` keeps the
+  // module loaded as long as the buffer lives. NOT_FOUND: the module has no
+  // such variable.
   static absl::StatusOr<Buffer> OfGlobal(const Resource& module,
                                          std::shared_ptr<const void> owner,
                                          const std::string& name,
@@ -96,8 +96,8 @@ class Buffer : public Resource {
 
   // Imports `size` bytes at `offset` of memory of a process outside Holdfast,
   // by a descriptor from cuMemExportToShareableHandle. Waits. Session and
-  // process can both read and write the memory; it lives until both have
-  // released it. FAILED_PRECONDITION: the daemon is not on this machine.
+  // process can both read and write the memory; the memory lives until both
+  // have released it. FAILED_PRECONDITION: the daemon is not on this machine.
   static absl::StatusOr<Buffer> ImportDescriptor(
       std::shared_ptr<SessionState> session, uint32_t device, int fd,
       uint64_t offset, uint64_t size);

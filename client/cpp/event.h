@@ -37,8 +37,8 @@ class Event : public Resource {
   // Returns a token for other sessions; see ExportResource. A stream of an
   // importer that has waited for the event sees all earlier work of the
   // recording stream. An importer waits for the last recording that the daemon
-  // has processed, so call Fence or IsDone after Record and before you tell the
-  // importer. FAILED_PRECONDITION: the event is not interprocess. REQUIRES: the
+  // has processed, so call Fence or IsDone after Record, before the importer
+  // waits. FAILED_PRECONDITION: the event is not interprocess. REQUIRES: the
   // options have Rights::kRead and no range.
   absl::StatusOr<std::string> Export(const ExportOptions& options = {}) const {
     return ExportResource(*this, options);
@@ -64,7 +64,8 @@ class Event : public Resource {
  private:
   explicit Event(Resource resource) : Resource(std::move(resource)) {}
 
-  // FAILED_PRECONDITION: the last recording is part of a capture.
+  // Fails with FAILED_PRECONDITION if the last recording is part of a capture.
+  // `call` names the operation in the message.
   absl::Status RefuseIfCaptured(absl::string_view call) const;
   // `wait`: blocks until both events have been reached.
   absl::StatusOr<float> Elapsed(const Event& start, bool wait) const;

@@ -43,6 +43,7 @@ class Occupancy {
   // Returns bytes.
   absl::StatusOr<uint64_t> AvailableDynamicSharedPerBlock(
       uint32_t blocks, uint32_t threads) const;
+  // Return a number of blocks of a cluster, and a number of clusters.
   // UNIMPLEMENTED: the device has no clusters.
   absl::StatusOr<uint64_t> MaxPotentialClusterSize(
       const LaunchConfig& config) const;

@@ -135,8 +135,8 @@ class Session {
   // Takes up a session ("s-7") of the same tenant that has no client. The new
   // client can adopt the session's buffers (Buffers, Adopt), and Synchronize
   // waits for the work that still runs on the session's streams. The first call
-  // reports a fault that no client has acknowledged. Only those `options` apply
-  // that concern the client. NOT_FOUND: there is no such session.
+  // reports a fault that no client has acknowledged. Those of `options` that do
+  // not concern the client are ignored. NOT_FOUND: there is no such session.
   // FAILED_PRECONDITION: the session has a client, was opened without a
   // detached_lifetime, or is lost.
   static absl::StatusOr<std::unique_ptr<Session>> Attach(

@@ -44,8 +44,8 @@ struct ValueOperation {
   bool wide = false;  // 8 bytes; else 4
 
   uint64_t size() const { return wide ? 8 : 4; }
-  // OUT_OF_RANGE: the value lies beyond the end of its memory.
-  // INVALID_ARGUMENT: it is misaligned.
+  // Checks the place. OUT_OF_RANGE: the value lies beyond the end of its
+  // memory. INVALID_ARGUMENT: the place is misaligned.
   absl::Status Check() const;
 };
 

@@ -135,8 +135,8 @@ class Module : public std::enable_shared_from_this<Module> {
         names_(std::move(names)),
         descriptions_(std::move(descriptions)) {}
 
-  // Returns the kernel's description in descriptions_, or else asks the daemon
-  // for it, and waits.
+  // Returns the kernel's description from descriptions_. If it is not there,
+  // gets it from the daemon, and waits.
   absl::StatusOr<v1::KernelDescription> DescriptionOf(
       const Kernel& kernel, const std::string& name) const;
 

@@ -24,7 +24,7 @@ namespace holdfast {
 // An array of a file.
 struct StoredArray {
   std::string name;
-  // "F32", "BF16", ...: a type that core/base/array_layout knows.
+  // The element type, "F32", "BF16", ...: a type of core/base/array_layout.
   std::string dtype;
   // The number of elements in each dimension; empty: a scalar.
   std::vector<uint64_t> shape;

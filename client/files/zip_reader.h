@@ -18,8 +18,8 @@ namespace holdfast {
 // on the size that the entry claims. Not thread-safe.
 class ZipReader {
  public:
-  // `fd` is borrowed, and `entry` is one that ReadZipDirectory found in it;
-  // both must outlive the reader.
+  // `fd` is borrowed, and `entry` is an entry that ReadZipDirectory found in
+  // it. `fd` and `entry` must outlive the reader.
   ZipReader(int fd, const ZipEntry& entry);
   ~ZipReader();
   ZipReader(const ZipReader&) = delete;

@@ -42,9 +42,10 @@ struct SuspendOptions {
 };
 
 // Suspends a session: moves its memory off its devices and ends its executor.
-// Its next command, or ResumeSession, resumes it. Blocks. Returns the bytes of
-// its device memory. FAILED_PRECONDITION names the resource that cannot be
-// suspended; the session then continues.
+// The session's next command, or ResumeSession, resumes it. Blocks until the
+// session is suspended. Returns the number of bytes of its device memory.
+// FAILED_PRECONDITION names the resource that cannot be suspended; the session
+// then continues.
 absl::StatusOr<uint64_t> SuspendSession(Daemon& daemon,
                                         const std::string& session_id,
                                         const SuspendOptions& options = {});

@@ -6,11 +6,11 @@
 //                                        ──Execute──▶ daemon   (goes on)
 //
 // The queue uses rings of shared memory, as it does with a local executor, and
-// does not notice a broken connection. The relay connects again, asks the
-// daemon for the session (AttachSession), and makes a new Execute call with the
-// number of results that were read. The executor sends the results after these,
-// and the number of its last received command; the relay sends all later
-// commands again.
+// does not notice a broken connection. The relay connects again, attaches to
+// the session (AttachSession), and makes a new Execute call with the number of
+// results that were read. The executor sends the results after these, and the
+// number of its last received command; the relay sends all later commands
+// again.
 #ifndef HOLDFAST_CLIENT_CPP_ATTACH_RESUMING_RELAY_H_
 #define HOLDFAST_CLIENT_CPP_ATTACH_RESUMING_RELAY_H_
 

@@ -108,8 +108,9 @@ class Collection {
   bool asleep_ = false;
   std::string name_;
   uint64_t version_ = 0;
-  // The time and session of the commit. They tell versions apart, because a
-  // collection that was deleted and made again counts its versions from 1.
+  // The time and session of the commit. They distinguish versions with equal
+  // numbers, because a collection that was deleted and made again counts its
+  // versions from 1.
   std::string origin_;
   std::map<std::string, std::string> metadata_;
   std::map<std::string, CollectionArray> arrays_;

@@ -67,15 +67,15 @@ class CollectionWatch {
   }
   // Reports versions that were deleted while there was no call.
   void NoteGone();
-  // Notes a change. Returns false if the caller knows it already.
+  // Notes a change. Returns false if it was reported to the caller before.
   bool Note(const v1::CollectionChange& change);
 
   const std::shared_ptr<Daemon> daemon_;
   const std::string name_;
   std::unique_ptr<grpc::ClientReader<v1::CollectionChange>> reader_;
-  // The existing versions that the caller knows.
+  // The existing versions that were reported to the caller.
   std::map<Key, std::set<uint64_t>> known_;
-  // The deleted versions that the caller does not know to be deleted.
+  // The deleted versions whose deletion was not reported to the caller yet.
   std::deque<std::pair<Key, uint64_t>> gone_;
   int restarts_ = 0;  // since the last message
   // The status that the call ended with; every later Next returns it.

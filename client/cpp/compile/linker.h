@@ -22,7 +22,7 @@ class LinkRequest;
 struct LinkerOptions {
   // "sm_90", "90" ...; empty: the architecture of device 0.
   std::string arch = {};
-  // As nvJitLink spells them, one word each: "-maxrregcount=32".
+  // Options of nvJitLink, one word each: "-maxrregcount=32".
   std::vector<std::string> options = {};
 };
 

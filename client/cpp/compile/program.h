@@ -32,7 +32,7 @@ struct ProgramOptions {
   std::string name = "source.cu";
   // "sm_90", "compute_90", "90" ...; empty: the architecture of device 0.
   std::string arch = {};
-  // As NVRTC spells them, one word each: "--fmad=false".
+  // Options of NVRTC, one word each: "--fmad=false".
   std::vector<std::string> options = {};
   // Headers that the source may include: the text, by the name in #include.
   std::map<std::string, std::string> headers = {};

@@ -113,7 +113,7 @@ class PolledCall {
   std::atomic<bool> has_message_{false};
   std::atomic<bool> writing_{true};  // also the call's beginning
   std::atomic<bool> ended_{false};
-  Response message_;     // has_message_ tells its owner
+  Response message_;     // the poller's while !has_message_, else the reader's
   grpc::Status status_;  // once finished_
 
   // Held to change the conditions that threads sleep for.

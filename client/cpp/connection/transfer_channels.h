@@ -44,7 +44,7 @@ class TransferChannels {
 
   const Connect connect_;
   absl::Mutex mutex_;
-  // By pointer, so that entries do not move.
+  // Pointers, so that entries do not move.
   std::vector<std::unique_ptr<Entry>> entries_ ABSL_GUARDED_BY(mutex_);
   size_t connecting_ ABSL_GUARDED_BY(mutex_) = 0;
 };

@@ -56,7 +56,7 @@ NodeParams CopyNode(const Place& destination, const Place& source,
                     uint64_t size);
 NodeParams FillNode(const Place& destination, const Rows& rows,
                     absl::string_view pattern);
-// INVALID_ARGUMENT: the box has no bytes.
+// Copies a box; see CopyBox. INVALID_ARGUMENT: the box has no bytes.
 NodeParams CopyBoxNode(const Box& box, const BoxRange& destination,
                        const BoxRange& source);
 

@@ -51,7 +51,8 @@ class ScopedLocalContext {
   ScopedLocalContext(const ScopedLocalContext&) = delete;
   ScopedLocalContext& operator=(const ScopedLocalContext&) = delete;
 
-  // UNAVAILABLE: the driver's error; calls in the scope then fail, too.
+  // Returns UNAVAILABLE with the driver's error if the context could not be
+  // made current; calls in the scope then fail, too.
   absl::Status status() const {
     return driver_.Check(result_, "cuCtxPushCurrent");
   }

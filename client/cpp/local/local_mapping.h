@@ -37,7 +37,7 @@ class LocalMapping {
   // current context.
   static absl::StatusOr<std::unique_ptr<LocalMapping>> Map(
       const LocalExport& memory, const LocalMappingOptions& options = {});
-  // REQUIRES: no kernel uses the memory any more.
+  // Unmaps the memory. REQUIRES: no kernel uses the memory any more.
   ~LocalMapping();
   LocalMapping(const LocalMapping&) = delete;
   LocalMapping& operator=(const LocalMapping&) = delete;

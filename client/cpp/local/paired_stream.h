@@ -11,11 +11,11 @@
 
 namespace holdfast {
 
-// Pairs a stream of a session with a CUstream of this process, so that both act
-// as one stream: each operation runs after all earlier operations of both.
-// `handle` is a CUstream of another library; nullopt: this call makes a
-// CUstream, which lives as long as `stream`. Returns the CUstream. Blocks until
-// the pair is made.
+// Pairs a stream of a session with a CUstream of this process, so that the two
+// streams act as one stream: each operation runs after all earlier operations
+// of both streams. `handle` is a CUstream of another library; nullopt: this
+// call makes a CUstream, which lives as long as `stream`. Returns the CUstream.
+// Blocks until the pair is made.
 //
 // A semaphore that both processes have mapped orders the streams; the host
 // never waits. Each command costs four more operations: one in each driver

@@ -121,8 +121,9 @@ class CommandQueue {
     // Receives the output of kernels. Called with a lock held, by the thread
     // that reads results: must not call the queue.
     std::function<void(const v1::KernelOutput&)> take_output;
-    // Receives the step times of each command, if the stream asks for them.
-    // Called like `take_output`, before the command's result.
+    // Receives the step times of each command, if the stream has
+    // Options.step_times. Called like `take_output`, before the command's
+    // result.
     std::function<void(const v1::StepTimes&)> take_times;
     // Returns how to continue after the end of the stream, or the error that is
     // reported for the loss of the session. May block. Before it resumes a

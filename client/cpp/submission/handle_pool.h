@@ -29,7 +29,8 @@ class HandlePool {
   explicit HandlePool(uint32_t max_handles,
                       uint32_t first_generation = NextFirstGeneration());
 
-  // RESOURCE_EXHAUSTED: all handles are in use; names the kind and the limit.
+  // Returns an unused handle. RESOURCE_EXHAUSTED: all handles of this kind are
+  // in use; the message names the kind and the limit.
   absl::StatusOr<uint64_t> Allocate(HandleKind kind);
 
   // Returns true if the handle has the generation of a first use: no command of

@@ -65,8 +65,8 @@ class SubmittedCommands {
   struct Outgoing {
     uint64_t last_sequence = 0;           // of all commands
     std::unique_ptr<CommandBatch> batch;  // null: there is none
-    bool suspended = false;               // keep it, as KeepUnsent
-    bool unsent = false;                  // send those of TakeUnsent before it
+    bool suspended = false;               // pass the batch to KeepUnsent
+    bool unsent = false;  // send the batches of TakeUnsent first
   };
 
   // Earlier clients have submitted the commands up to `received_through`.
@@ -118,7 +118,8 @@ class SubmittedCommands {
   std::shared_ptr<ResultSlot> NoteResult(const v1::Result& result,
                                          const absl::Status& error);
 
-  // As in CommandQueue.
+  // Return failures, as the methods of CommandQueue do. Forget drops the
+  // failure of a creation.
   absl::Status TakeFailure();
   absl::Status FailureOf(uint64_t sequence);
   void Forget(uint64_t sequence) { failures_.Unwatch(sequence); }
@@ -149,14 +150,14 @@ class SubmittedCommands {
     std::string bytes;  // in a batch
   };
 
-  // Appends one command as `write` encodes it for a batch, whatever the state.
+  // Appends one command as `write` encodes it for a batch, in every state.
   template <typename Write>
   absl::StatusOr<Added> Append(const Write& write);
-  // As Append, for a destruction.
+  // Appends a destruction, whose bytes are kept until it was carried out.
   template <typename Write>
   Added AppendEnd(const Write& write);
-  // Asks for a result, which tells that the destructions before it ran.
-  // Returns true if the batch should be sent.
+  // Appends a fence, whose result shows that the destructions before it have
+  // run. Returns true if the batch should be sent.
   bool AppendFence();
   // Appends the destructions that the executor may not have carried out.
   void RepeatEnds(uint64_t begun, Send send);

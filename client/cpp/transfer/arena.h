@@ -150,7 +150,7 @@ class ArenaSpan {
     return {static_cast<T*>(data()), size_ / sizeof(T)};
   }
 
-  // REQUIRES: the span is not empty.
+  // The arena that the span belongs to. REQUIRES: the span is not empty.
   const Arena& arena() const { return *arena_; }
   // Bytes from the arena's start.
   uint64_t offset() const { return offset_; }

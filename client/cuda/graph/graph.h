@@ -54,10 +54,12 @@ class Graph {
   CUresult AddNode(NodeWork work, const std::vector<Edge>& dependencies,
                    Node** node);
   void RemoveNode(Node* node);
-  // CUDA_ERROR_INVALID_VALUE: the nodes have an edge already, are the same or
-  // are not of this graph, or cannot have an edge with this data.
+  // Adds an edge. CUDA_ERROR_INVALID_VALUE: the nodes have an edge already, are
+  // the same node or are not of this graph, or cannot have an edge with this
+  // data.
   CUresult AddEdge(Node* from, Node* to, const CUgraphEdgeData& data);
-  // CUDA_ERROR_INVALID_VALUE: there is no such edge with this data.
+  // Removes an edge. CUDA_ERROR_INVALID_VALUE: there is no such edge with this
+  // data.
   CUresult RemoveEdge(Node* from, Node* to, const CUgraphEdgeData& data);
 
   // Returns the condition of this graph, or of a graph around it, with this

@@ -26,7 +26,7 @@ struct Node {
   // The handle of the node that this node was cloned from; else null.
   CUgraphNode origin = nullptr;
   NodeWork work;
-  // Both in the order in which they were added.
+  // The edges, in the order in which they were added.
   std::vector<Edge> dependencies;
   std::vector<Edge> dependents;
   std::list<std::shared_ptr<Node>>::iterator position;  // in the graph

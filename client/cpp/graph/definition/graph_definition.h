@@ -109,7 +109,7 @@ class GraphDefinition {
   // Adapts parameters to this definition: conditions of nested graphs get new
   // ids if theirs are used already.
   absl::StatusOr<NodeParams> Adapt(NodeParams params);
-  // NOT_FOUND: there is no such node.
+  // Returns the node's index in nodes_. NOT_FOUND: there is no such node.
   absl::StatusOr<size_t> IndexOf(GraphNode node) const;
 
   std::vector<Node> nodes_;
