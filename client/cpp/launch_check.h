@@ -20,9 +20,9 @@ absl::Status CheckGeometry(const LaunchConfig& config);
 // Calls CheckGeometry, and checks the launch against the device's limits.
 // OUT_OF_RANGE also: a block of this device cannot have so much dynamic shared
 // memory, or the blocks of a cooperative grid do not all fit on the device at
-// once. Waits for the daemon once for each device if the launch has more than
-// 48 KiB of dynamic shared memory, and once for each kernel and block size if
-// it is cooperative.
+// once. If the launch has more than 48 KiB of dynamic shared memory, waits for
+// the daemon once for each device. If the launch is cooperative, waits once for
+// each kernel and block size.
 absl::Status CheckLaunch(const LaunchConfig& config, const Kernel& kernel,
                          uint32_t device);
 

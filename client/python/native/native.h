@@ -4,9 +4,9 @@
 // holdfast and holdfast.h. It uses only CPython's stable ABI, so that one build
 // serves every CPython from 3.10.
 //
-// Each of its types owns one object of holdfast.h and is the base of a class of
-// the package, so that fast calls (launch) reach the object without looking up
-// an attribute.
+// An object of each of its types owns one object of holdfast.h. Each type is
+// the base of a class of the package, so that fast calls (launch) reach the
+// object of holdfast.h without looking up an attribute.
 #ifndef HOLDFAST_CLIENT_PYTHON_NATIVE_NATIVE_H_
 #define HOLDFAST_CLIENT_PYTHON_NATIVE_NATIVE_H_
 
