@@ -275,14 +275,14 @@ const char* hf_daemon_address(const hf_daemon* daemon);
 /* Describe in JSON the daemon itself; its sessions, oldest first; and its cache
  * of compiled programs. The JSON has the names of the fields of
  * GetServerInfoResponse, ListSessionsResponse and GetCacheStatisticsResponse in
- * proto/holdfast/v1. Each waits. HF_PERMISSION_DENIED: the cache is for
- * operators. */
+ * proto/holdfast/v1. Each waits. HF_PERMISSION_DENIED:
+ * hf_daemon_cache_statistics is for operators. */
 hf_error* hf_daemon_server_info(hf_daemon* daemon, hf_text** json);
 hf_error* hf_daemon_sessions(hf_daemon* daemon, hf_text** json);
 hf_error* hf_daemon_cache_statistics(hf_daemon* daemon, hf_text** json);
 /* Returns the programs in the cache, most recently used first, as JSON of
- * ListCacheEntriesResponse. max_entries 0: as many as the daemon allows.
- * HF_PERMISSION_DENIED: the caller is not an operator. Waits. */
+ * ListCacheEntriesResponse: all programs if the caller is an operator, else
+ * those of its tenant. max_entries 0: as many as the daemon allows. Waits. */
 hf_error* hf_daemon_cache_entries(hf_daemon* daemon, uint32_t max_entries,
                                   hf_text** json);
 /* Removes every program from the cache. HF_PERMISSION_DENIED: the caller is not

@@ -38,7 +38,8 @@ class Collections {
   explicit Collections(std::shared_ptr<Daemon> daemon)
       : daemon_(std::move(daemon)) {}
 
-  // Returns the collections that this client may see, ordered by name.
+  // Returns the collections that this client may see, ordered by owner and
+  // name.
   absl::StatusOr<v1::ListCollectionsResponse> List();
   // Returns one version with its arrays; 0: the latest. NOT_FOUND: there is no
   // such version.

@@ -63,8 +63,10 @@ class Daemon {
   absl::StatusOr<v1::ListSessionsResponse> ListSessions();
   // Return figures of the cache of compiled programs, return its entries, or
   // clear it. ClearCache returns the number of entries that the cache had.
-  // `max_entries` 0 means as many as the daemon allows. PERMISSION_DENIED: the
-  // caller is not an operator.
+  // `max_entries` 0 means as many as the daemon allows. CacheEntries returns
+  // all entries if the caller is an operator, else those of its tenant.
+  // PERMISSION_DENIED: the caller of CacheStatistics or ClearCache is not an
+  // operator.
   absl::StatusOr<v1::GetCacheStatisticsResponse> CacheStatistics();
   absl::StatusOr<v1::ListCacheEntriesResponse> CacheEntries(
       uint32_t max_entries = 0);
